@@ -1,0 +1,1 @@
+"""The control database: desired state, attempts and verdicts in SQL."""

@@ -1,0 +1,1 @@
+"""Intervals of event time: alignment, closing, and which offsets a commit covers."""

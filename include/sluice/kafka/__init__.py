@@ -1,0 +1,1 @@
+"""Everything that talks to a Kafka cluster, around kafka-python."""

@@ -1,0 +1,1 @@
+"""One machine: doctor, jars, embedded broker and Airflow, and the keeper that holds a driver."""

@@ -1,0 +1,1 @@
+"""What makes a record good, quarantined, late or control, as a typed catalogue of reasons."""

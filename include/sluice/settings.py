@@ -1,0 +1,86 @@
+"""Where things are on this machine: the only module that reads the environment.
+
+Three layers never mix: specs say what, settings say where, Airflow connections and mounted files hold secrets.
+"""
+
+from __future__ import annotations
+
+import sys
+from functools import lru_cache
+from pathlib import Path
+
+from pydantic import Field
+from pydantic_settings import BaseSettings, SettingsConfigDict
+
+_REPOSITORY = Path(__file__).resolve().parents[2]
+
+
+class Settings(BaseSettings):
+    """Read once from `SLUICE_*` variables.
+
+    Attributes:
+        home: the project: `dags/`, `include/`, `spark_jobs/` are below it.
+        state: the state folder; two stacks on one machine differ in it and share nothing.
+        deployment: the name of a file in `include/deployments/`.
+        jars: folder with `spark/` and `kafka/`, filled by `make setup`; part of the installation, not of the state.
+        failpoint: see `sluice.spark.failpoints`; empty outside tests.
+        control_url: SQLAlchemy URL of the control database; empty means SQLite in the state folder.
+    """
+
+    model_config = SettingsConfigDict(env_prefix="SLUICE_", frozen=True, extra="ignore")
+
+    home: Path = _REPOSITORY
+    state: Path = Path()
+    deployment: str = "local"
+    jars: Path = Field(default_factory=lambda: Path(sys.prefix) / "share" / "sluice" / "jars")
+    failpoint: str = ""
+    control_url: str = ""
+
+    def model_post_init(self, _context: object, /) -> None:
+        """Resolve paths against the project, not against the caller's folder."""
+        state = self.home / ".sluice" if self.state == Path() else self.state
+        object.__setattr__(self, "home", self.home.resolve())
+        object.__setattr__(self, "state", (self.home / state).resolve())
+
+    @property
+    def folder(self) -> StateFolder:
+        """The names of things below the state folder."""
+        return StateFolder(self.state)
+
+
+class StateFolder:
+    """Names below the state folder, in one place. Nothing here creates a file."""
+
+    def __init__(self, root: Path) -> None:
+        self.root = root
+        self.demo = root / "demo.json"
+        self.stack = root / "stack.json"
+        self.control = root / "control.db"
+        self.logs = root / "logs"
+        self.kafka = root / "kafka"
+        self.airflow = root / "airflow"
+        self.supervisor = root / "supervisor"
+        self.drivers = root / "drivers"
+        self.code = root / "code"
+        self.feeds = root / "feeds"
+        self.tables = root / "tables"
+        self.checkpoints = root / "checkpoints"
+        self.progress = root / "progress"
+
+    def table(self, name: str) -> Path:
+        """Return the folder of a Delta table."""
+        return self.tables / name
+
+    def checkpoint(self, stream: str) -> Path:
+        """Return the checkpoint folder of a stream."""
+        return self.checkpoints / stream
+
+    def progress_file(self, stream: str) -> Path:
+        """Return the file that a driver rewrites after every micro-batch of a stream."""
+        return self.progress / f"{stream}.json"
+
+
+@lru_cache(maxsize=1)
+def settings() -> Settings:
+    """Return the settings of this process."""
+    return Settings()

@@ -1,0 +1,262 @@
+"""The specs as frozen models. One file in `include/<kind>/` is one model; an unknown key is an error.
+
+Fields say what is meant, never where it runs: addresses and folders belong to the deployment.
+Rules inside one spec are checked here; rules between specs in `sluice.specs.rules`.
+"""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from enum import StrEnum
+from typing import Annotated, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, StringConstraints, model_validator
+
+from sluice.specs.duration import Duration, format_duration
+
+Name = Annotated[str, StringConstraints(pattern=r"^[a-z][a-z0-9_]{0,62}$")]
+"""Lower case, digits and underscore: safe as a file, table, DAG and metric name."""
+
+HOUR, DAY = timedelta(hours=1), timedelta(days=1)
+
+
+class Spec(BaseModel):
+    """Base of all specs: immutable, and no key passes unnoticed."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", use_attribute_docstrings=True)
+
+
+class FieldType(StrEnum):
+    """Types of a JSON field; each maps to one Spark type."""
+
+    STRING = "string"
+    LONG = "long"
+    DOUBLE = "double"
+    BOOLEAN = "boolean"
+    TIMESTAMP = "timestamp"
+
+
+class ValueField(Spec):
+    """One field of a topic's value."""
+
+    type: FieldType
+    required: bool = False
+    """A record without it (absent or null) is quarantined as `missing_field`."""
+    minimum: float | None = None
+    maximum: float | None = None
+    """A number outside [minimum, maximum] is quarantined as `out_of_range`."""
+    one_of: tuple[str, ...] | None = None
+    """A string outside the list is quarantined as `not_allowed`."""
+
+    @model_validator(mode="after")
+    def _domain_fits_type(self) -> ValueField:
+        numeric = self.type in (FieldType.LONG, FieldType.DOUBLE)
+        if (self.minimum is not None or self.maximum is not None) and not numeric:
+            raise ValueError(f"minimum and maximum need a number; this field is a {self.type}")
+        if self.minimum is not None and self.maximum is not None and self.minimum > self.maximum:
+            raise ValueError(f"minimum {self.minimum} is above maximum {self.maximum}")
+        if self.one_of is not None and self.type is not FieldType.STRING:
+            raise ValueError(f"one_of needs a string; this field is a {self.type}")
+        return self
+
+
+class TopicValue(Spec):
+    """What a record's bytes mean, and where its two times are."""
+
+    format: Literal["json"] = "json"
+    fields: dict[Name, ValueField] = Field(min_length=1)
+    event_time: Name
+    """The timestamp field that says when it happened."""
+    arrival_time: Name | Literal["broker"]
+    """The timestamp field that says when it became known, or `broker` for the broker's append time."""
+    heartbeat: Name | None = None
+    """The boolean field that marks a heartbeat: it moves the watermark and is in no result."""
+
+    @model_validator(mode="after")
+    def _times_exist(self) -> TopicValue:
+        faults = [
+            f"{role} names {name!r}, which is no {kind} field of this value"
+            for role, name, kind in (
+                ("event_time", self.event_time, FieldType.TIMESTAMP),
+                ("arrival_time", self.arrival_time, FieldType.TIMESTAMP),
+                ("heartbeat", self.heartbeat, FieldType.BOOLEAN),
+            )
+            if name not in (None, "broker") and (name not in self.fields or self.fields[name].type is not kind)
+        ]
+        if faults:
+            raise ValueError("; ".join(faults))
+        return self
+
+
+class RawTable(Spec):
+    """The topic's raw table and the stream that fills it."""
+
+    table: Name
+    driver: Name
+    """Streams that name the same driver form one unit and share a process."""
+
+
+class TopicSpec(Spec):
+    """`include/topics/<name>.yaml`."""
+
+    name: Name
+    description: str = ""
+    partitions: int = Field(ge=1, le=10_000)
+    replication: int | None = Field(default=None, ge=1, le=32)
+    """Omitted: what the deployment says."""
+    retention: Duration | Literal["forever"] = "forever"
+    configs: dict[str, str] = Field(default_factory=dict)
+    """Further topic configurations, under Kafka's names."""
+    value: TopicValue
+    raw: RawTable
+
+    @model_validator(mode="after")
+    def _retention_once(self) -> TopicSpec:
+        if "retention.ms" in self.configs:
+            raise ValueError("configs sets retention.ms; declare it as `retention` instead")
+        return self
+
+    def wanted_configs(self) -> dict[str, str]:
+        """Return the configurations to set, retention included, as Kafka spells them."""
+        forever = self.retention == "forever"
+        milliseconds = -1 if forever else int(self.retention.total_seconds() * 1000)  # type: ignore[union-attr]
+        return {**self.configs, "retention.ms": str(milliseconds)}
+
+
+class StaticInput(Spec):
+    """A small table joined in the transform, versioned by the digest of its bytes."""
+
+    package: str | None = None
+    """An installed Python package that ships the file; omitted: the path is below `include/`."""
+    path: str
+    columns: dict[Name, FieldType] = Field(min_length=1)
+
+
+class TimeRules(Spec):
+    """How late and how early a record may be."""
+
+    allowed_lateness: Duration
+    """A record is late when arrival time - event time is strictly greater."""
+    future_skew: Duration
+    """A record is quarantined as `future` when event time - arrival time is strictly greater."""
+    watermark_delay: Duration | None = None
+    """Omitted: allowed_lateness + future_skew, the least that drops nothing on time."""
+
+    @model_validator(mode="after")
+    def _delay_suffices(self) -> TimeRules:
+        least = self.allowed_lateness + self.future_skew
+        if self.watermark_delay is not None and self.watermark_delay < least:
+            raise ValueError(
+                f"watermark_delay {format_duration(self.watermark_delay)} is less than allowed_lateness + future_skew "
+                f"({format_duration(least)}): Spark would drop records that are on time"
+            )
+        return self
+
+    @property
+    def delay(self) -> timedelta:
+        """The watermark delay in force."""
+        return self.watermark_delay or self.allowed_lateness + self.future_skew
+
+
+class IntervalsOutput(Spec):
+    """Windowed results in append mode: the rows of an interval appear when it closes."""
+
+    kind: Literal["intervals"] = "intervals"
+    table: Name
+    time_column: Name
+    """The column with the start of a row's window (timestamp, UTC)."""
+    window: Duration
+    interval: Literal["hour", "day"]
+    """The physical partition and the unit of ownership, backfill and publish."""
+    settle: Duration = timedelta(0)
+    """How long after its end an interval may still change: 0 for tumbling windows."""
+
+    @model_validator(mode="after")
+    def _window_fits(self) -> IntervalsOutput:
+        if self.window <= timedelta(0) or self.interval_length % self.window:
+            raise ValueError(f"an {self.interval} is no whole number of windows of {format_duration(self.window)}")
+        return self
+
+    @property
+    def interval_length(self) -> timedelta:
+        """One hour or one day."""
+        return HOUR if self.interval == "hour" else DAY
+
+
+class Resources(Spec):
+    """What a driver may use on one machine."""
+
+    cores: int = Field(default=2, ge=1, le=256)
+    driver_memory: Annotated[str, StringConstraints(pattern=r"^[1-9][0-9]*[mg]$")] = "700m"
+
+
+class PipelineSpec(Spec):
+    """`include/pipelines/<name>.yaml`."""
+
+    name: Name
+    description: str = ""
+    owner: str = "sluice"
+    source: Name
+    """The topic spec that it reads."""
+    transform: Annotated[str, StringConstraints(pattern=r"^[a-z_][a-z0-9_]*:[a-z_][a-z0-9_]*$")]
+    """`module:function` below `spark_jobs/transforms/`: DataFrame -> DataFrame, static inputs by keyword."""
+    static: dict[Name, StaticInput] = Field(default_factory=dict)
+    time: TimeRules
+    output: IntervalsOutput
+    driver: Name
+    """Streams that name the same driver form one unit and share a process."""
+    trigger: Duration = timedelta(seconds=5)
+    """Least time between two micro-batches."""
+    resources: Resources = Resources()
+    spark: dict[str, str] = Field(default_factory=dict)
+    """Spark settings that win over the preset."""
+
+
+class FeedSpec(Spec):
+    """`include/feeds/<name>.yaml`: a reproducible source of records for a topic."""
+
+    name: Name
+    description: str = ""
+    topic: Name
+    source: Literal["nycflights13"]
+    """The module in `sluice.feeds` that makes the records."""
+    max_unacknowledged_arrival: Duration = timedelta(minutes=15)
+    """Records in flight never span more arrival time than this."""
+
+
+class EmbeddedKafka(Spec):
+    """One KRaft broker that `sluice up` starts on free ports of this machine."""
+
+    kind: Literal["embedded"] = "embedded"
+    heap: Annotated[str, StringConstraints(pattern=r"^[1-9][0-9]*[mg]$")] = "256m"
+
+
+class ExternalKafka(Spec):
+    """A cluster that somebody else runs."""
+
+    kind: Literal["external"] = "external"
+    bootstrap: tuple[str, ...] = Field(min_length=1)
+    client: dict[str, str] = Field(default_factory=dict)
+    """Client settings without secrets, under Kafka's names."""
+    secrets_file: str | None = None
+    """A properties file (mode 0600, mounted) with what must not be in a spec."""
+
+
+class SparkPlace(Spec):
+    """Where drivers find their cores."""
+
+    master: str = "local"
+    """`local`: as many local cores as the pipeline's resources say; else a master URL."""
+
+
+class DeploymentSpec(Spec):
+    """`include/deployments/<name>.yaml`: where things are. Specs of other kinds do not change between deployments."""
+
+    name: Name
+    description: str = ""
+    kafka: Annotated[EmbeddedKafka | ExternalKafka, Field(discriminator="kind")]
+    spark: SparkPlace = SparkPlace()
+    replication: int = Field(default=1, ge=1, le=32)
+    """Replicas of a topic that does not say."""
+    storage: str | None = None
+    """Absolute folder or URI for tables and checkpoints; omitted: the state folder."""

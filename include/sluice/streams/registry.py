@@ -1,0 +1,115 @@
+"""The port to the control database, as far as streams need it: desired state, attempts, verdicts.
+
+Invariant: a generation is created by compare-and-swap, so two claims that race cannot both get one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from enum import StrEnum
+from typing import Protocol
+
+from sluice.errors import RefusedError
+from sluice.streams.verdict import Verdict
+
+
+class Desired(StrEnum):
+    """What a person or schedule wants of a unit."""
+
+    RUNNING = "running"
+    STOPPED = "stopped"
+
+
+@dataclass(frozen=True)
+class DesiredState:
+    """A wish on record: what, who, why, when (UTC)."""
+
+    unit: str
+    state: Desired
+    by: str
+    why: str
+    at: datetime
+
+
+class AttemptState(StrEnum):
+    """Where an attempt is in its life."""
+
+    INTENT = "intent"  # the key is reserved; the driver may or may not have been submitted
+    BOUND = "bound"  # the launcher confirmed the driver
+    ENDED = "ended"  # death was proven and recorded
+
+
+@dataclass(frozen=True)
+class Attempt:
+    """One driver process of a unit."""
+
+    unit: str
+    generation: int
+    key: str
+    state: AttemptState
+    intended_at: datetime
+    bound_at: datetime | None = None
+    ended_at: datetime | None = None
+    exit_code: int | None = None
+    reason: str = ""
+
+
+class LostRaceError(RefusedError):
+    """Another claim took this generation first; read again and adopt it."""
+
+
+@dataclass(frozen=True)
+class RecordedVerdict:
+    """A verdict at the time when it was first given (UTC)."""
+
+    unit: str
+    stream: str
+    generation: int
+    verdict: Verdict
+    at: datetime
+
+
+class Registry(Protocol):
+    """Desired state, attempts and verdicts. Every method may raise UnreachableError."""
+
+    def desired(self, unit: str) -> DesiredState | None:
+        """Return the latest wish, or None if nobody ever asked."""
+        ...
+
+    def desire(self, unit: str, state: Desired, *, by: str, why: str) -> DesiredState:
+        """Record a wish. History is kept."""
+        ...
+
+    def latest_attempt(self, unit: str) -> Attempt | None:
+        """Return the attempt with the highest generation."""
+        ...
+
+    def attempts(self, unit: str) -> Sequence[Attempt]:
+        """Return all attempts, newest first."""
+        ...
+
+    def intend(self, unit: str, *, after_generation: int, key: str) -> Attempt:
+        """Create generation `after_generation + 1` in state INTENT.
+
+        Raises:
+            LostRaceError: the unit's highest generation is not `after_generation`.
+        """
+        ...
+
+    def bind(self, unit: str, generation: int) -> Attempt:
+        """Record that the launcher confirmed the driver. Repeating it changes nothing."""
+        ...
+
+    def end(self, unit: str, generation: int, *, exit_code: int | None, reason: str) -> Attempt:
+        """Record proven death. Repeating it keeps the first record."""
+        ...
+
+    def record_verdict(self, unit: str, stream: str, generation: int, verdict: Verdict) -> bool:
+        """Store the verdict if its health or generation differs from the newest stored one; return whether it did."""
+        ...
+
+    def verdicts(self, unit: str) -> Sequence[RecordedVerdict]:
+        """Return the newest verdict of each stream of the unit."""
+        ...
