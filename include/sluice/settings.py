@@ -5,6 +5,7 @@ Three layers never mix: specs say what, settings say where, Airflow connections 
 
 from __future__ import annotations
 
+import os
 import sys
 from functools import lru_cache
 from pathlib import Path
@@ -84,3 +85,14 @@ class StateFolder:
 def settings() -> Settings:
     """Return the settings of this process."""
     return Settings()
+
+
+_PRIVATE = ("AIRFLOW", "_AIRFLOW", "SUPERVISOR_", "SLUICE_STACK", "SLUICE_DRIVER")
+
+
+def inherited_environment() -> dict[str, str]:
+    """Return what a process that we start inherits of our environment.
+
+    Airflow's part (its keys and connections) stays here, and so do the marks that say whose process this one is.
+    """
+    return {name: value for name, value in os.environ.items() if not name.startswith(_PRIVATE)}  # noqa: TID251 - here

@@ -10,20 +10,22 @@ from datetime import timedelta
 from enum import StrEnum
 from typing import Annotated, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, StringConstraints, model_validator
+from pydantic import BaseModel, ConfigDict, Field, StringConstraints, ValidationInfo, field_validator
 
 from sluice.specs.duration import Duration, format_duration
 
-Name = Annotated[str, StringConstraints(pattern=r"^[a-z][a-z0-9_]{0,62}$")]
+NAME_PATTERN = "^[a-z][a-z0-9_]{0,62}$"
+Name = Annotated[str, StringConstraints(pattern=NAME_PATTERN)]
 """Lower case, digits and underscore: safe as a file, table, DAG and metric name."""
 
 HOUR, DAY = timedelta(hours=1), timedelta(days=1)
+_LENGTHS = {"hour": HOUR, "day": DAY}
 
 
 class Spec(BaseModel):
     """Base of all specs: immutable, and no key passes unnoticed."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid", use_attribute_docstrings=True)
+    model_config = ConfigDict(frozen=True, extra="forbid", use_attribute_docstrings=True, allow_inf_nan=False)
 
 
 class FieldType(StrEnum):
@@ -48,16 +50,29 @@ class ValueField(Spec):
     one_of: tuple[str, ...] | None = None
     """A string outside the list is quarantined as `not_allowed`."""
 
-    @model_validator(mode="after")
-    def _domain_fits_type(self) -> ValueField:
-        numeric = self.type in (FieldType.LONG, FieldType.DOUBLE)
-        if (self.minimum is not None or self.maximum is not None) and not numeric:
-            raise ValueError(f"minimum and maximum need a number; this field is a {self.type}")
-        if self.minimum is not None and self.maximum is not None and self.minimum > self.maximum:
-            raise ValueError(f"minimum {self.minimum} is above maximum {self.maximum}")
-        if self.one_of is not None and self.type is not FieldType.STRING:
-            raise ValueError(f"one_of needs a string; this field is a {self.type}")
-        return self
+    @field_validator("minimum", "maximum")
+    @classmethod
+    def _bounds_need_a_number(cls, bound: float | None, info: ValidationInfo) -> float | None:
+        kind = info.data.get("type")
+        if bound is not None and kind not in (None, FieldType.LONG, FieldType.DOUBLE):
+            raise ValueError(f"only a number has a {info.field_name}; this field is a {kind}")
+        return bound
+
+    @field_validator("maximum")
+    @classmethod
+    def _bounds_leave_room(cls, maximum: float | None, info: ValidationInfo) -> float | None:
+        minimum = info.data.get("minimum")
+        if maximum is not None and minimum is not None and minimum > maximum:
+            raise ValueError(f"the maximum {maximum:g} is below the minimum {minimum:g}")
+        return maximum
+
+    @field_validator("one_of")
+    @classmethod
+    def _list_needs_a_string(cls, one_of: tuple[str, ...] | None, info: ValidationInfo) -> tuple[str, ...] | None:
+        kind = info.data.get("type")
+        if one_of is not None and kind not in (None, FieldType.STRING):
+            raise ValueError(f"only a string has a one_of; this field is a {kind}")
+        return one_of
 
 
 class TopicValue(Spec):
@@ -72,20 +87,18 @@ class TopicValue(Spec):
     heartbeat: Name | None = None
     """The boolean field that marks a heartbeat: it moves the watermark and is in no result."""
 
-    @model_validator(mode="after")
-    def _times_exist(self) -> TopicValue:
-        faults = [
-            f"{role} names {name!r}, which is no {kind} field of this value"
-            for role, name, kind in (
-                ("event_time", self.event_time, FieldType.TIMESTAMP),
-                ("arrival_time", self.arrival_time, FieldType.TIMESTAMP),
-                ("heartbeat", self.heartbeat, FieldType.BOOLEAN),
-            )
-            if name not in (None, "broker") and (name not in self.fields or self.fields[name].type is not kind)
-        ]
-        if faults:
-            raise ValueError("; ".join(faults))
-        return self
+    @field_validator("event_time", "arrival_time", "heartbeat")
+    @classmethod
+    def _names_a_field(cls, name: str | None, info: ValidationInfo) -> str | None:
+        fields: dict[str, ValueField] | None = info.data.get("fields")
+        if fields is None or name is None or (info.field_name == "arrival_time" and name == "broker"):
+            return name
+        kind = FieldType.BOOLEAN if info.field_name == "heartbeat" else FieldType.TIMESTAMP
+        if name not in fields:
+            raise ValueError(f"{name!r} is no field of this value; it has {', '.join(fields)}")
+        if fields[name].type is not kind:
+            raise ValueError(f"the field {name!r} is a {fields[name].type}; this must name a {kind}")
+        return name
 
 
 class RawTable(Spec):
@@ -110,11 +123,12 @@ class TopicSpec(Spec):
     value: TopicValue
     raw: RawTable
 
-    @model_validator(mode="after")
-    def _retention_once(self) -> TopicSpec:
-        if "retention.ms" in self.configs:
-            raise ValueError("configs sets retention.ms; declare it as `retention` instead")
-        return self
+    @field_validator("configs")
+    @classmethod
+    def _retention_once(cls, configs: dict[str, str]) -> dict[str, str]:
+        if "retention.ms" in configs:
+            raise ValueError("it sets retention.ms; declare it as `retention` instead")
+        return configs
 
     def wanted_configs(self) -> dict[str, str]:
         """Return the configurations to set, retention included, as Kafka spells them."""
@@ -142,15 +156,17 @@ class TimeRules(Spec):
     watermark_delay: Duration | None = None
     """Omitted: allowed_lateness + future_skew, the least that drops nothing on time."""
 
-    @model_validator(mode="after")
-    def _delay_suffices(self) -> TimeRules:
-        least = self.allowed_lateness + self.future_skew
-        if self.watermark_delay is not None and self.watermark_delay < least:
+    @field_validator("watermark_delay")
+    @classmethod
+    def _delay_suffices(cls, delay: timedelta | None, info: ValidationInfo) -> timedelta | None:
+        parts = [info.data.get("allowed_lateness"), info.data.get("future_skew")]
+        least = sum((part for part in parts if part is not None), timedelta())
+        if delay is not None and delay < least:
             raise ValueError(
-                f"watermark_delay {format_duration(self.watermark_delay)} is less than allowed_lateness + future_skew "
-                f"({format_duration(least)}): Spark would drop records that are on time"
+                f"{format_duration(delay)} is less than allowed_lateness + future_skew ({format_duration(least)}): "
+                "Spark would drop records that are on time"
             )
-        return self
+        return delay
 
     @property
     def delay(self) -> timedelta:
@@ -171,16 +187,18 @@ class IntervalsOutput(Spec):
     settle: Duration = timedelta(0)
     """How long after its end an interval may still change: 0 for tumbling windows."""
 
-    @model_validator(mode="after")
-    def _window_fits(self) -> IntervalsOutput:
-        if self.window <= timedelta(0) or self.interval_length % self.window:
-            raise ValueError(f"an {self.interval} is no whole number of windows of {format_duration(self.window)}")
-        return self
+    @field_validator("interval")
+    @classmethod
+    def _holds_whole_windows(cls, interval: Literal["hour", "day"], info: ValidationInfo) -> Literal["hour", "day"]:
+        window: timedelta | None = info.data.get("window")
+        if window is not None and (not window or _LENGTHS[interval] % window):
+            raise ValueError(f"no whole number of windows of {format_duration(window)} fits into one {interval}")
+        return interval
 
     @property
     def interval_length(self) -> timedelta:
         """One hour or one day."""
-        return HOUR if self.interval == "hour" else DAY
+        return _LENGTHS[self.interval]
 
 
 class Resources(Spec):

@@ -10,8 +10,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from enum import StrEnum
+from typing import TypeAlias
 
-from sluice.streams.launcher import DriverReport
+from sluice.streams.exits import explain_exit
+from sluice.streams.launcher import DriverReport, DriverState
 
 
 class Health(StrEnum):
@@ -46,6 +48,8 @@ class Evidence:
     stop_wanted: bool = False
     notes: tuple[str, ...] = field(default=())
     """Why something could not be looked at."""
+    unit: str = ""
+    """The unit's name, for commands in advice."""
 
     @property
     def lag_records(self) -> int | None:
@@ -76,4 +80,90 @@ def judge(evidence: Evidence, *, patience: timedelta = timedelta(minutes=2)) -> 
         evidence: what was seen.
         patience: how long records may wait without a commit before "it works" can no longer be claimed.
     """
-    raise NotImplementedError
+    health, why, what_to_do = _judge_life(evidence) or _judge_sight(evidence) or _judge_work(evidence, patience)
+    return Verdict(
+        health,
+        why,
+        what_to_do,
+        lag_records=evidence.lag_records,
+        batches=evidence.batches,
+        committed_at=evidence.committed_at,
+        completeness=_completeness(evidence),
+    )
+
+
+_Judgement: TypeAlias = tuple[Health, str, str]
+
+
+def _judge_life(evidence: Evidence) -> _Judgement | None:
+    """A stop and a proven death."""
+    driver = evidence.driver
+    if driver is None or driver.state is DriverState.RUNNING:
+        return None
+    end = f"{driver.key} {explain_exit(driver.exit_code)}"
+    if driver.state is DriverState.ABSENT:
+        end = "no driver was submitted"
+    elif driver.ended_at is not None:
+        end = f"{end} {_ago(evidence.at, driver.ended_at)}"
+    if evidence.stop_wanted:
+        return Health.STOPPED, f"It is stopped as asked; {end}.", f"sluice streams start {evidence.unit}"
+    verb = "start" if driver.state is DriverState.ABSENT else "logs"
+    return Health.STOPPED, f"It does not run: {end}.", f"sluice streams {verb} {evidence.unit}"
+
+
+def _judge_sight(evidence: Evidence) -> _Judgement | None:
+    """What could not be looked at, and what contradicts itself."""
+    sources = {"driver": evidence.driver, "checkpoint": evidence.committed, "broker": evidence.ends or None}
+    if blind := [name for name, seen in sources.items() if seen is None]:
+        because = f": {'; '.join(evidence.notes)}" if evidence.notes else ""
+        return Health.UNKNOWN, f"Could not look at the {' and the '.join(blind)}{because}.", "sluice doctor"
+    if evidence.stop_wanted:
+        why = f"A stop was asked for, and {_driver(evidence)} still lives."
+        return Health.UNKNOWN, why, f"sluice streams stop {evidence.unit}"
+    ends = evidence.ends or {}
+    for partition, offset in sorted((evidence.committed or {}).items()):
+        if offset > ends.get(partition, 0):
+            end = f"ends at {ends[partition]}" if partition in ends else "is not there"
+            why = f"The stream has read {partition} to offset {offset}, but at the broker it {end}."
+            return Health.UNKNOWN, why, "see whether the topic was created again: sluice topics describe"
+    return None
+
+
+def _judge_work(evidence: Evidence, patience: timedelta) -> _Judgement:
+    """Lag before age: a batch of long ago with nothing unread is no fault."""
+    lag = evidence.lag_records or 0
+    last = "no batch was ever committed"
+    if evidence.committed_at is not None:
+        last = f"batch {evidence.batches - 1} was committed {_ago(evidence.at, evidence.committed_at)}"
+    recent = _within(evidence.at, evidence.committed_at, patience)
+    if lag == 0:
+        read = sum((evidence.committed or {}).values())
+        return Health.OK if recent else Health.IDLE, f"Nothing is unread after offset sum {read}; {last}.", ""
+    # A driver that has just started had no chance to commit yet, however old the last batch is.
+    if recent or _within(evidence.at, evidence.driver.started_at if evidence.driver else None, patience):
+        return Health.OK, f"{lag} records are unread; {last}.", ""
+    why = (
+        f"{lag} records are unread and {last}, longer than {patience.total_seconds():.0f} s: "
+        f"{_driver(evidence)} lives, but whether it works cannot be told."
+    )
+    return Health.UNKNOWN, why, f"sluice streams logs {evidence.unit}"
+
+
+def _driver(evidence: Evidence) -> str:
+    driver = evidence.driver
+    return "the driver" if driver is None else f"{driver.key} (pid {driver.pid})"
+
+
+def _within(at: datetime, moment: datetime | None, patience: timedelta) -> bool:
+    """Whether a moment is near. One that lies far ahead is no sign of life: clocks disagree."""
+    return moment is not None and abs(at - moment) <= patience
+
+
+def _ago(at: datetime, moment: datetime) -> str:
+    seconds = (at - moment).total_seconds()
+    return f"{seconds:.0f} s ago" if seconds >= 0 else f"{-seconds:.0f} s ahead of this clock"
+
+
+def _completeness(evidence: Evidence) -> float:
+    seen = [evidence.driver is not None, evidence.committed is not None, bool(evidence.ends)]
+    return round(sum(seen) / len(seen), 2)

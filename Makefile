@@ -1,0 +1,111 @@
+# `make` prints what there is. Everything is installed into .venv and run from there.
+
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+READY := $(VENV)/.ready
+PYTEST := $(BIN)/pytest --no-skips
+
+.DEFAULT_GOAL := help
+.DELETE_ON_ERROR:
+
+##@ Start here
+
+.PHONY: help
+help: ## Show this list
+	@awk 'BEGIN {FS = ":.*## "} /^##@ / {printf "\n%s\n", substr($$0, 5)} \
+	  /^[a-z0-9-]+:.*## / {printf "  make %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+.PHONY: setup
+setup: $(READY) ## Install everything into .venv, once (Python 3.11-3.13 and a JDK 17 are needed)
+
+$(READY): requirements/uv.txt requirements/lock.txt pyproject.toml jars/ivy.xml jars/jars.sha256
+	@PYTHONPATH=include PYTHONDONTWRITEBYTECODE=1 $(PYTHON) -m sluice.local.preflight
+	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	@echo "Installing the locked Python packages (about a minute the first time) ..."
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements/uv.txt
+	@$(BIN)/uv pip install --quiet --python $(BIN)/python --require-hashes -r requirements/lock.txt
+	@$(BIN)/uv pip install --quiet --python $(BIN)/python --no-deps --no-build-isolation --editable .
+	@echo "Fetching the JVM artefacts (about a minute the first time) ..."
+	@$(BIN)/python -m sluice.local.jars
+	@touch $@
+
+.PHONY: demo
+demo: $(READY) ## Run the main job on real flights; ARGS=--exit takes the stack down at the end
+	@$(BIN)/sluice demo $(ARGS)
+
+##@ The stack
+
+.PHONY: up
+up: $(READY) ## Start Kafka and Airflow on this machine
+	@$(BIN)/sluice up
+
+.PHONY: down
+down: ## Stop the streams, Airflow and Kafka; no process remains, the data does
+	@if [ -x $(BIN)/sluice ]; then $(BIN)/sluice down; fi
+
+.PHONY: status
+status: $(READY) ## Show the components and every stream's verdict
+	@$(BIN)/sluice status
+
+##@ Tests
+
+.PHONY: test
+test: $(READY) lint types ## Run all tests that need no more than this machine, checks first
+	$(PYTEST) -m "not verify" tests/unit tests/integration tests/e2e
+
+.PHONY: unit
+unit: $(READY) ## Run the unit tests: no JVM, seconds
+	$(PYTEST) -m "not verify" tests/unit
+
+.PHONY: integration
+integration: $(READY) ## Run the tests with real Kafka, Spark, Airflow and processes
+	$(PYTEST) -m "not verify" tests/integration
+
+.PHONY: e2e
+e2e: $(READY) ## Run the demo in a private stack on free ports
+	$(PYTEST) -m "not verify" tests/e2e
+
+.PHONY: verify
+verify: $(READY) ## Run what needs more than a plain machine; what a test lacks, it says
+	$(PYTEST) -m verify tests
+
+.PHONY: bench
+bench: $(READY) ## Run a benchmark: NAME=<name>; without a name, list them
+	@$(BIN)/python benchmarks/run.py $(NAME)
+
+##@ Code
+
+.PHONY: check
+check: $(READY) ## Check the specs, without starting anything
+	@$(BIN)/sluice check
+
+.PHONY: lint
+lint: $(READY) ## Check style and format
+	$(BIN)/ruff check
+	$(BIN)/ruff format --check
+
+.PHONY: types
+types: $(READY) ## Check types
+	$(BIN)/mypy
+
+.PHONY: format
+format: $(READY) ## Format the code and mend what can be mended
+	$(BIN)/ruff check --fix
+	$(BIN)/ruff format
+
+.PHONY: docs
+docs: $(READY) ## Check that links, commands and targets named in the documentation exist
+	$(PYTEST) tests/unit/test_documentation.py
+
+.PHONY: lock
+lock: $(READY) ## Resolve requirements/*.in anew into the hashed locks
+	$(BIN)/uv pip compile $(COMPILE) requirements/uv.in --output-file requirements/uv.txt
+	$(BIN)/uv pip compile $(COMPILE) requirements/dev.in --output-file requirements/lock.txt
+
+COMPILE := --quiet --upgrade --universal --python-version 3.11 --generate-hashes --no-header --no-annotate
+
+.PHONY: clean
+clean: down ## Remove .venv and caches; the state in .sluice stays
+	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -1,0 +1,134 @@
+"""One trial of the benchmark `drain`, in a process of its own: drain a topic once and print what it cost.
+
+Usage: python -m benchmarks.drain_trial <sluice|plain> <bootstrap> <topic id> <folder>
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+import time
+from pathlib import Path
+
+import psutil
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F  # noqa: N812  the ecosystem's name for it
+
+from sluice.settings import settings
+from sluice.spark.driver import Driver, Stream
+from sluice.spark.kafka_source import KafkaTopic
+from sluice.spark.pipeline import PipelineCode, start_pipeline
+from sluice.spark.session import session
+from sluice.spark.static import read_static
+from sluice.specs.load import load_catalog
+from sluice.specs.static import locate
+
+TOPIC = "flights"
+
+
+def cpu_seconds() -> float:
+    """Return user and system time of this process and all its descendants, dead ones included."""
+    me = psutil.Process()
+    times = [process.cpu_times() for process in (me, *me.children(recursive=True))]
+    return sum(t.user + t.system + t.children_user + t.children_system for t in times)
+
+
+def sluice(bootstrap: str, topic_id: str, folder: Path) -> dict[str, float]:
+    """Drain through Sluice: the preset, validation, the transform, the sink with its ledger."""
+    include, jars = settings().home / "include", settings().jars / "spark"
+    catalog = load_catalog(include)
+    pipeline, topic = catalog.pipelines["departures"], catalog.topics[TOPIC]
+    spark = session("drain", pipeline.resources, jars=jars, warehouse=folder / "warehouse")
+    static = {name: read_static(spark, s, locate(s, include)) for name, s in pipeline.static.items()}
+    spark.range(1).collect()
+    before, started = cpu_seconds(), time.monotonic()
+    code = PipelineCode(pipeline, topic, static, code_hash="benchmark")
+    source = KafkaTopic((bootstrap,), TOPIC, topic_id)
+    rows, sink = start_pipeline(
+        spark, code, source, table=folder / "table", checkpoint=folder / "checkpoint", generation=1
+    )
+    exit_code = Driver([Stream("departures", rows, sink, folder / "checkpoint", 0)], {}).run(available_now=True)
+    cost = {"cpu": cpu_seconds() - before, "wall": time.monotonic() - started}
+    if exit_code:
+        raise SystemExit(int(exit_code))
+    return cost
+
+
+def plain(bootstrap: str, folder: Path) -> dict[str, float]:
+    """Drain as a user writes it by hand, with Spark's default settings."""
+    jars = sorted((settings().jars / "spark").glob("*.jar"))
+    spark = (
+        SparkSession.builder.master("local[2]")
+        .config("spark.jars", ",".join(map(str, jars)))
+        .config("spark.sql.extensions", "io.delta.sql.DeltaSparkSessionExtension")
+        .config("spark.sql.catalog.spark_catalog", "org.apache.spark.sql.delta.catalog.DeltaCatalog")
+        .config("spark.sql.session.timeZone", "UTC")
+        .config("spark.sql.warehouse.dir", str(folder / "warehouse"))
+        .getOrCreate()
+    )
+    airlines = locate(load_catalog(settings().home / "include").pipelines["departures"].static["airlines"], Path())
+    names = spark.read.csv(str(airlines), header=True)
+    spark.range(1).collect()
+    before, started = cpu_seconds(), time.monotonic()
+    query = (
+        _plain_rows(spark, bootstrap, names)
+        .writeStream.format("delta")
+        .outputMode("append")
+        .partitionBy("hour")
+        .option("checkpointLocation", str(folder / "checkpoint"))
+        .trigger(availableNow=True)
+        .start(str(folder / "table"))
+    )
+    query.awaitTermination()
+    return {"cpu": cpu_seconds() - before, "wall": time.monotonic() - started}
+
+
+def _plain_rows(spark: SparkSession, bootstrap: str, names: DataFrame) -> DataFrame:
+    schema = (
+        "flight_id long, carrier string, flight long, origin string, dest string, tailnum string, scheduled_at timestamp,"
+        "observed_at timestamp, departed_at timestamp, dep_delay_min long, cancelled boolean, heartbeat boolean"
+    )
+    flights = (
+        spark.readStream.format("kafka")
+        .option("kafka.bootstrap.servers", bootstrap)
+        .option("subscribe", TOPIC)
+        .option("startingOffsets", "earliest")
+        .load()
+        .select(F.from_json(F.col("value").cast("string"), schema).alias("v"))
+        .select("v.*")
+        .where("observed_at - scheduled_at <= interval 3 hours and scheduled_at - observed_at <= interval 1 hour")
+        .withWatermark("scheduled_at", "4 hours")
+        .where("heartbeat is null or not heartbeat or scheduled_at is null")
+    )
+    delay = F.when(F.col("departed_at").isNotNull(), F.col("dep_delay_min"))
+    return (
+        flights.groupBy(F.window("scheduled_at", "1 hour"), "origin", "carrier")
+        .agg(
+            F.count("departed_at").alias("departed"),
+            F.count_if("cancelled").alias("cancelled"),
+            F.count_if(delay >= 15).alias("delayed_15"),  # noqa: PLR2004  the job's own definition
+            F.coalesce(F.sum(delay), F.lit(0)).cast("long").alias("delay_sum_min"),
+            F.max(delay).alias("delay_max_min"),
+        )
+        .join(names, "carrier", "left")
+        .select(
+            "origin",
+            "carrier",
+            F.col("name").alias("airline"),
+            F.col("window.start").alias("hour"),
+            "departed",
+            "cancelled",
+            "delayed_15",
+            "delay_sum_min",
+            "delay_max_min",
+        )
+    )
+
+
+if __name__ == "__main__":
+    variant, brokers, identity, place = sys.argv[1:]
+    figures = sluice(brokers, identity, Path(place)) if variant == "sluice" else plain(brokers, Path(place))
+    sys.stdout.write(json.dumps(figures) + "\n")
+    sys.stdout.flush()
+    os._exit(0)  # the figures are taken; Spark's own shutdown is nobody's cost

@@ -1,0 +1,20 @@
+#!/usr/bin/env bash
+# One Kafka node, broker and controller in one. Formats its folder the first time; later starts find their records.
+# usage: broker.sh NODE_ID RACK HOST
+set -euo pipefail
+node=${1:?node id} rack=${2:?rack} host=${3:?host}
+here=$(cd "$(dirname "$0")" && pwd) config=/tmp/server.properties
+java=(java -XX:+UseG1GC -XX:+ExitOnOutOfMemoryError "-Dlog4j2.configurationFile=$here/log4j2.properties"
+  -cp "$SLUICE_HOME/.venv/share/sluice/jars/kafka/*")
+
+{
+  cat "$here/broker.properties"
+  printf '%s\n' "node.id=$node" "broker.rack=$rack" "advertised.listeners=BROKER://$host:9092"
+} >"$config"
+
+# Formatting writes this file last. The folder's own id is drawn at random; the cluster's is the same for all nodes.
+if [ ! -f "$(sed -n 's/^log\.dirs=//p' "$config")/meta.properties" ]; then
+  "${java[@]}" -Xmx128m kafka.tools.StorageTool format \
+    "--cluster-id=$(cat /run/secrets/kafka_cluster_id)" "--config=$config"
+fi
+exec "${java[@]}" -Xms128m "-Xmx${KAFKA_HEAP:-384m}" kafka.Kafka "$config"

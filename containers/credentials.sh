@@ -1,0 +1,17 @@
+#!/usr/bin/env bash
+# Runs a command that needs credentials: puts them where libpq and Airflow look, readable by this user alone.
+# They cannot be used where they are mounted: libpq ignores a password file that others may read, and Airflow opens its
+# file of passwords for writing. No secret enters the environment or a command line.
+# usage: credentials.sh COMMAND...
+set -euo pipefail
+umask 077
+mkdir -p "$AIRFLOW_HOME"
+
+for secret in /run/secrets/postgres_*; do
+  name=${secret##*/postgres_}
+  printf 'postgres:5432:%s:%s:%s\n' "$name" "$name" "$(cat "$secret")"
+done >"$PGPASSFILE"
+cp /run/secrets/airflow_passwords "$AIRFLOW__CORE__SIMPLE_AUTH_MANAGER_PASSWORDS_FILE"
+
+umask 022
+exec "$@"

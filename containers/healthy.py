@@ -1,0 +1,89 @@
+"""Says whether a service does its work: exit code 0, or one sentence. Standard library alone: it runs every few seconds.
+
+    healthy.py kafka HOST:PORT              the broker answers a request in Kafka's protocol
+    healthy.py spark-master URL             it leads, and takes applications
+    healthy.py spark-worker URL             a master has registered it
+    healthy.py airflow URL COMPONENT...     Airflow's API says that these components are healthy
+"""
+
+from __future__ import annotations
+
+import http.client
+import json
+import socket
+import struct
+import sys
+from collections.abc import Callable, Mapping
+from typing import Any
+from urllib.request import urlopen
+
+_SECONDS = 5.0
+_API_VERSIONS = 18
+_CORRELATION = 7
+
+
+class UnhealthyError(Exception):
+    """What was found instead."""
+
+
+def kafka(address: str) -> None:
+    """Ask for the versions of the protocol: a port that only accepts connections belongs to a broker not yet serving."""
+    host, _, port = address.rpartition(":")
+    body = struct.pack(">hhih", _API_VERSIONS, 0, _CORRELATION, -1)
+    with socket.create_connection((host, int(port)), timeout=_SECONDS) as connection:
+        connection.sendall(struct.pack(">i", len(body)) + body)
+        answer = connection.makefile("rb").read(10)
+    if len(answer) < 10:  # noqa: PLR2004 - length, correlation id and error code
+        raise UnhealthyError(f"{address} closed the connection")
+    _, correlation, error = struct.unpack(">iih", answer)
+    if (correlation, error) != (_CORRELATION, 0):
+        raise UnhealthyError(f"{address} answered with error {error} to request {correlation}")
+
+
+def spark_master(url: str) -> None:
+    """Look at the master's own page."""
+    status = _json(f"{url}/json/").get("status")
+    if status != "ALIVE":
+        raise UnhealthyError(f"the master's status is {status}")
+
+
+def spark_worker(url: str) -> None:
+    """Look at the worker's own page."""
+    if not _json(f"{url}/json/").get("masterurl"):
+        raise UnhealthyError("no master has registered it")
+
+
+def airflow(url: str, *components: str) -> None:
+    """Look at Airflow's monitor."""
+    found = _json(f"{url}/api/v2/monitor/health")
+    states = {name: (found.get(name) or {}).get("status") for name in components}
+    if wrong := [f"{name} is {state}" for name, state in states.items() if state != "healthy"]:
+        raise UnhealthyError(", ".join(wrong))
+
+
+CHECKS: Mapping[str, Callable[..., None]] = {
+    "kafka": kafka,
+    "spark-master": spark_master,
+    "spark-worker": spark_worker,
+    "airflow": airflow,
+}
+
+
+def _json(url: str) -> dict[str, Any]:
+    with urlopen(url, timeout=_SECONDS) as answer:  # noqa: S310 - the address comes from docker-compose.yaml
+        found: dict[str, Any] = json.load(answer)
+        return found
+
+
+def main(arguments: list[str]) -> str | None:
+    """Return what is wrong, or None."""
+    role, *rest = arguments
+    try:
+        CHECKS[role](*rest)
+    except (UnhealthyError, OSError, ValueError, http.client.HTTPException) as error:
+        return f"{role}: {error}"
+    return None
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

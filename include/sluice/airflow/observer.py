@@ -1,0 +1,55 @@
+"""The watcher's eyes: the control database, the launcher, checkpoints and Kafka, through the project."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+from sluice.airflow.runtime import life_of, open_project
+from sluice.clock import Clock, SystemClock
+from sluice.project import Project
+from sluice.settings import settings
+from sluice.streams.life import Sighting
+
+SpecVersion = tuple[tuple[str, int], ...]
+"""Names and change times of all spec files."""
+
+CHECK_SECONDS = 10.0
+
+
+class ProjectObserver:
+    """Opens the project once, and again when a spec file has changed: a triggerer outlives many edits."""
+
+    def __init__(self, open_: Callable[[], Project] = open_project, clock: Clock | None = None) -> None:
+        self._open = open_
+        self._clock = clock or SystemClock()
+        self._project: Project | None = None
+        self._version: SpecVersion = ()
+        self._checked_at = 0.0
+
+    def look(self, unit: str) -> Sighting:
+        """Return what is recorded and seen of a unit; a proven death is put on record."""
+        return life_of(self._current(), unit).record_end()
+
+    def record_verdicts(self, unit: str, generation: int) -> None:
+        """Record the verdicts of the unit's streams. A unit whose specs are broken has none that could be judged."""
+        project = self._current()
+        if unit not in project.catalog.units():
+            return
+        registry = project.registry()
+        for stream, verdict in project.verdicts(unit).items():
+            registry.record_verdict(unit, stream, generation, verdict)
+
+    def _current(self) -> Project:
+        """Return the project; look for changed specs at most every few seconds, not for each of a hundred units."""
+        if self._project is not None and self._clock.monotonic() - self._checked_at < CHECK_SECONDS:
+            return self._project
+        self._checked_at = self._clock.monotonic()
+        version = _spec_version(settings().home / "include")
+        if self._project is None or self._version != version:
+            self._project, self._version = self._open(), version
+        return self._project
+
+
+def _spec_version(include: Path) -> SpecVersion:
+    return tuple(sorted((str(path), path.stat().st_mtime_ns) for path in include.glob("*/*.yaml")))

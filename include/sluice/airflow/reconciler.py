@@ -1,0 +1,80 @@
+"""The DAG `reconcile_streams`: makes the recorded wishes true, by runs of the streams' own DAGs.
+
+It holds no state and acts on nothing itself. Each minute it looks at every unit and triggers at most one run per unit,
+and none where a run is active or queued, so that runs never pile up, whatever is paused or slow.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+from airflow.providers.standard.operators.trigger_dagrun import TriggerDagRunOperator
+from airflow.sdk import DAG, CronTriggerTimetable, task
+
+from sluice.airflow.conventions import Tag, house_dag
+from sluice.airflow.failures import retried_only_if_unknown
+from sluice.airflow.reconciliation import decide
+from sluice.airflow.runtime import life_of, open_project
+from sluice.airflow.stream_request import Asked
+from sluice.airflow.units import declared_units, stream_dag_id
+from sluice.clock import Clock, SystemClock
+from sluice.project import Project
+from sluice.settings import settings
+from sluice.specs.load import scan
+from sluice.streams.reconcile import Action
+
+ACTIVE = ("queued", "running")
+"""States of a DAG run in which it watches, or is about to."""
+
+
+def build_reconcile_dag(*, open_project: Callable[[], Project] = open_project, clock: Clock | None = None) -> DAG:
+    """Build the reconciler.
+
+    Args:
+        open_project: gives the project at run time.
+        clock: gives the time.
+    """
+    now = (clock or SystemClock()).now
+    with house_dag(
+        "reconcile_streams",
+        doc=__doc__ or "",
+        description="Starts what should run and has no driver, and watches what runs unwatched.",
+        tags=(Tag.STREAM, Tag.UPKEEP),
+        schedule=CronTriggerTimetable("* * * * *", timezone="UTC"),
+        start_date=datetime(2025, 1, 1, tzinfo=UTC),
+        dagrun_timeout=timedelta(minutes=10),
+    ) as dag:
+
+        @task(task_id="decide", retries=0, doc_md="The log says for each unit what is done and why.")
+        def decide_all(**context: Any) -> list[dict[str, Any]]:  # noqa: ANN401 - Airflow's context
+            """Return one run to trigger per unit that needs it."""
+            runs_of = context["ti"].get_dr_count
+            with retried_only_if_unknown():
+                project = open_project()
+                include = settings().home / "include"
+                needed = decide(
+                    declared_units(scan(include), include).values(),
+                    look=lambda unit: life_of(project, unit).record_end(),
+                    active_runs=lambda unit: runs_of(dag_id=stream_dag_id(unit), states=list(ACTIVE)),
+                    now=now(),
+                )
+            return [run_to_trigger(unit, action, now()) for unit, action in needed]
+
+        TriggerDagRunOperator.partial(
+            task_id="trigger",
+            map_index_template="{{ task.trigger_dag_id }}",
+            retries=0,  # the next minute decides anew
+            doc_md="Runs the unit's own DAG, which claims, submits and watches.",
+        ).expand_kwargs(decide_all())
+    return dag
+
+
+def run_to_trigger(unit: str, action: Action, now: datetime) -> dict[str, Any]:
+    """Return the arguments of one `TriggerDagRunOperator`."""
+    return {
+        "trigger_dag_id": stream_dag_id(unit),
+        "trigger_run_id": f"reconcile__{now:%Y-%m-%dT%H:%M:%S}",
+        "conf": {"action": Asked.FOLLOW.value, "reason": f"reconciler: {action.kind}, because {action.why}"[:500]},
+    }

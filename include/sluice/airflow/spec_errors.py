@@ -1,0 +1,18 @@
+"""All faults of all specs, as one import error of a file that builds no DAG."""
+
+from __future__ import annotations
+
+from sluice.settings import settings
+from sluice.specs.faults import SpecFaults
+from sluice.specs.load import scan
+
+
+def raise_spec_errors() -> None:
+    """Raise if any spec is broken.
+
+    Raises:
+        SpecFaults: with every fault of every file, `file:line` first.
+    """
+    faults = scan(settings().home / "include").faults
+    if faults:
+        raise SpecFaults(faults)

@@ -1,0 +1,135 @@
+"""What a run of a stream's DAG asks for, and how it is carried out: one step per task, none of them knows Airflow.
+
+Every step may be repeated. A request that comes from a person records a wish; `FOLLOW`, which the reconciler uses,
+records none: otherwise a start that it decided on could revoke the stop that somebody asked for meanwhile.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import timedelta
+from enum import StrEnum
+
+from sluice.errors import RefusedError, SpecError, UnreachableError
+from sluice.streams.claim import Refuse, Wait
+from sluice.streams.launcher import DriverReport
+from sluice.streams.life import Claim, UnitLife
+from sluice.streams.registry import Attempt, Desired, Registry
+
+LONGEST_STOP = timedelta(minutes=10)
+"""The longest deadline that a stop may be given."""
+
+
+class Asked(StrEnum):
+    """The form's `action`."""
+
+    START = "start"
+    STOP = "stop"
+    RESTART = "restart"
+    FOLLOW = "follow"
+
+
+@dataclass(frozen=True)
+class Request:
+    """One run's wish.
+
+    Attributes:
+        unit: the driver's name in the specs.
+        asked: what to do.
+        by: who asks, for the record.
+        why: the reason, for the record.
+        deadline_seconds: after this long a stop becomes a kill.
+        faults: what is wrong with the unit's specs; empty if they stand.
+    """
+
+    unit: str
+    asked: Asked
+    by: str
+    why: str
+    deadline_seconds: float = 60.0
+    faults: Sequence[str] = ()
+
+
+@dataclass(frozen=True)
+class Claimed:
+    """The outcome of a claim: a generation to submit and watch, or None and the reason."""
+
+    generation: int | None
+    why: str
+
+
+def claim(request: Request, life: UnitLife, registry: Registry) -> Claimed:
+    """Record the wish, then adopt the live driver or reserve the next generation; or stop the driver.
+
+    Raises:
+        SpecError: a driver would have to be started, and its specs are broken; nothing was changed.
+        RefusedError: a person must act first.
+        UnreachableError: it cannot be known whether a driver lives; repeat it.
+    """
+    match request.asked:
+        case Asked.STOP:
+            return _stopped(request, life.stop(request.by, request.why, request.deadline_seconds))
+        case Asked.RESTART:
+            _refuse_broken(request)
+            return _outcome(request, life.restart(request.by, request.why, request.deadline_seconds))
+        case Asked.START:
+            if request.faults and not life.look().alive:
+                _refuse_broken(request)
+            registry.desire(request.unit, Desired.RUNNING, by=request.by, why=request.why)
+            return _outcome(request, life.claim())
+        case Asked.FOLLOW:
+            return _follow(request, life)
+
+
+def submit(unit: str, generation: int, life: UnitLife) -> Attempt:
+    """Start the claimed generation's driver, or find it running.
+
+    Raises:
+        RefusedError: a stop was asked for meanwhile, or a newer generation exists; nothing was started.
+        UnreachableError: it is not known what came of it; repeat it.
+    """
+    attempt = life.look().attempt
+    if attempt is None or attempt.generation != generation:
+        newest = "none" if attempt is None else attempt.generation
+        raise RefusedError(f"{unit}: generation {generation} was claimed and the newest is {newest}.")
+    return life.submit(attempt)
+
+
+def _follow(request: Request, life: UnitLife) -> Claimed:
+    """Make the recorded wish true, as it stands now."""
+    sighting = life.look()
+    desired = sighting.desired
+    if desired is None or desired.state is Desired.STOPPED:
+        if desired is not None and sighting.alive:
+            return _stopped(request, life.stop(desired.by, desired.why, request.deadline_seconds))
+        return Claimed(None, "nobody wants it to run")
+    if request.faults and not sighting.alive:
+        _refuse_broken(request)
+    return _outcome(request, life.claim())
+
+
+def _stopped(request: Request, report: DriverReport) -> Claimed:
+    if report.dead:
+        return Claimed(None, f"stopped, as {request.by} asked")
+    return Claimed(None, f"there was nothing to stop ({report.key} is {report.state})")
+
+
+def _outcome(request: Request, claim: Claim) -> Claimed:
+    match claim.decision:
+        case Wait(why):
+            raise UnreachableError(f"{request.unit}: {why}. Unknown is not dead, so nothing was started.")
+        case Refuse(why):
+            raise RefusedError(f"{request.unit} was not started: {why}.")
+        case _ if claim.attempt is not None:
+            return Claimed(claim.attempt.generation, claim.why)
+        case _:
+            return Claimed(None, claim.why)
+
+
+def _refuse_broken(request: Request) -> None:
+    if request.faults:
+        raise SpecError(
+            f"{request.unit} has no driver to adopt, and its specs are broken:\n" + "\n".join(request.faults),
+            fix="run `sluice check` and repair them.",
+        )

@@ -1,0 +1,194 @@
+"""The DAGs `stream_<unit>`: claim, submit outside Airflow, watch; and stop and restart through the same form."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Mapping
+from datetime import timedelta
+from typing import Any
+
+from airflow.sdk import DAG, Param, get_parsing_context, task
+from airflow.sdk.exceptions import AirflowSkipException
+
+from sluice.airflow import stream_request
+from sluice.airflow.conventions import DEFAULT_OWNER, Tag, house_dag
+from sluice.airflow.failures import retried_only_if_unknown
+from sluice.airflow.runtime import life_of, open_project
+from sluice.airflow.stream_request import LONGEST_STOP, Asked, Request
+from sluice.airflow.units import DeclaredUnit, declared_units
+from sluice.airflow.watch import DAY, WatchOperator
+from sluice.errors import RefusedError
+from sluice.project import Project
+from sluice.settings import settings
+from sluice.specs.load import scan
+
+log = logging.getLogger(__name__)
+
+OpenProject = Callable[[], Project]
+
+MAX_ACTIVE_RUNS = 16
+"""Several on purpose: a run watches for a day, and a stop must not queue behind it. A younger watch of the same driver
+ends the older one, so they do not pile up."""
+
+
+def build_stream_dags(only: str | None = None) -> list[DAG]:
+    """Build the DAG of every declared unit; a broken unit gets one too.
+
+    Args:
+        only: build just the DAG with this id. Omitted: the one whose task is about to run, or all.
+    """
+    include = settings().home / "include"
+    only = only or get_parsing_context().dag_id
+    units = declared_units(scan(include), include).values()
+    return [build_stream_dag(unit) for unit in units if only in (None, unit.dag_id)]
+
+
+def build_stream_dag(
+    declared: DeclaredUnit, *, open_project: OpenProject = open_project, limit: timedelta = DAY
+) -> DAG:
+    """Build the DAG of one unit.
+
+    Args:
+        declared: the unit. With faults, its DAG adopts, watches and stops a driver, and starts none.
+        open_project: gives the project at run time.
+        limit: how long one run watches.
+    """
+    name = declared.name
+    broken = (Tag.BROKEN_SPEC,) if declared.faults else ()
+    with house_dag(
+        declared.dag_id,
+        doc=_documentation(declared),
+        description=f"Runs the streams of unit {name}: {', '.join(declared.unit.streams) or 'its specs are broken'}.",
+        tags=(Tag.STREAM, *broken),
+        owner=", ".join(declared.owners) or DEFAULT_OWNER,
+        max_active_runs=MAX_ACTIVE_RUNS,
+        params=_form(),
+    ) as dag:
+        claim = _claim_task(declared, open_project)
+        submit = _submit_task(name, open_project)
+        watch = WatchOperator(
+            task_id="watch",
+            unit=name,
+            limit=limit,
+            open_project=open_project,
+            execution_timeout=None,  # the limit ends a watch; a timeout would fail it
+            doc_md="Deferred: it holds no worker. Killing or clearing it stops nothing; `action: stop` does.",
+        )
+        submit(claim()) >> watch
+    return dag
+
+
+def _claim_task(declared: DeclaredUnit, open_project: OpenProject) -> Any:  # noqa: ANN401 - Airflow's decorators hide the type
+    name, faults = declared.name, declared.faults
+
+    @task.short_circuit(
+        task_id="claim",
+        execution_timeout=LONGEST_STOP + timedelta(minutes=5),
+        doc_md="Records the wish with who asked and why; adopts the live driver or reserves the next generation.",
+    )
+    def claim(**context: Any) -> dict[str, Any] | None:  # noqa: ANN401 - Airflow's context
+        """Return the generation to submit and watch; None (after a stop) skips the rest of the run."""
+        request = request_of(name, context["params"], context["dag_run"], faults)
+        with retried_only_if_unknown():
+            project = open_project()
+            claimed = stream_request.claim(request, life_of(project, name), project.registry())
+        log.info("%s %s: %s", request.asked, name, claimed.why)
+        return None if claimed.generation is None else {"generation": claimed.generation, "why": claimed.why}
+
+    return claim
+
+
+def _submit_task(name: str, open_project: OpenProject) -> Any:  # noqa: ANN401 - Airflow's decorators hide the type
+    @task(
+        task_id="submit",
+        doc_md="Starts the driver outside Airflow's process tree, under a key that runs at most once.",
+    )
+    def submit(claimed: Mapping[str, Any]) -> dict[str, Any]:
+        """Return the generation and its submission key."""
+        with retried_only_if_unknown():
+            try:
+                attempt = stream_request.submit(name, claimed["generation"], life_of(open_project(), name))
+            except RefusedError as refusal:  # somebody was quicker: that person's run says how it went on
+                raise AirflowSkipException(str(refusal)) from refusal
+        log.info("Generation %s of %s is %s under %s.", attempt.generation, name, attempt.state, attempt.key)
+        return {"generation": attempt.generation, "key": attempt.key}
+
+    return submit
+
+
+def request_of(unit: str, params: Mapping[str, Any], dag_run: Any, faults: tuple[str, ...]) -> Request:  # noqa: ANN401 - the SDK's run
+    """Read the form of a run, and who filled it in."""
+    who = dag_run.triggering_user_name or "somebody"
+    return Request(
+        unit=unit,
+        asked=Asked(params["action"]),
+        by=f"{who} (Airflow run {dag_run.run_id})",
+        why=params["reason"],
+        deadline_seconds=float(params["deadline_seconds"]),
+        faults=faults,
+    )
+
+
+def _form() -> dict[str, Param]:
+    return {
+        "action": Param(
+            Asked.START.value,
+            type="string",
+            enum=[asked.value for asked in Asked],
+            values_display={
+                Asked.START.value: "Start it, or adopt the driver that runs",
+                Asked.STOP.value: "Stop it, and keep it stopped",
+                Asked.RESTART.value: "Restart it from its checkpoint",
+                Asked.FOLLOW.value: "Follow the wish on record (what the reconciler does)",
+            },
+            title="Action",
+            description_md="A stop is graceful: the running batch is finished and committed.",
+        ),
+        "reason": Param(
+            "asked in Airflow",
+            type="string",
+            minLength=1,
+            maxLength=500,
+            title="Reason",
+            description_md="Goes on record beside your name.",
+        ),
+        "deadline_seconds": Param(
+            60,
+            type="integer",
+            minimum=1,
+            maximum=int(LONGEST_STOP.total_seconds()),
+            title="Deadline of a stop",
+            description_md="Seconds after which the driver is killed.",
+            section="Stop and restart",
+        ),
+    }
+
+
+def _documentation(declared: DeclaredUnit) -> str:
+    unit = declared.unit
+    streams = "\n".join(f"* `{stream}`" for stream in unit.streams) or "* none that could be read"
+    stub = ""
+    if declared.faults:
+        faults = "\n".join(declared.faults)
+        stub = f"""
+## Its specs are broken
+
+A driver that runs is watched on and can be stopped. None is started until they are repaired; see also `spec_errors.py`.
+
+```
+{faults}
+```
+"""
+    return f"""# Unit `{unit.name}`
+{stub}
+One driver process outside Airflow runs these streams:
+
+{streams}
+
+`claim` records the wish and adopts the driver that lives (its generation does not grow) or reserves the next
+generation; `submit` starts it under a key that runs at most once; `watch` is deferred until the driver ends, a newer
+generation or a younger run takes over, or a day has passed.
+
+A green run means: the stop is on record, or another run watches on. A red `watch` means: the driver is dead and nobody
+asked for that. Marking, clearing or deleting a run stops nothing; the form's **stop** does.
+"""

@@ -1,0 +1,91 @@
+"""Which units get a DAG, and which of them are broken: a unit is as sound as all of its specs.
+
+A broken spec still shows the unit that it belongs to, as long as its text names a driver: that unit keeps its DAG under
+the same id, so that the watch of a running driver resumes, but starts nothing, because a driver without one of its
+streams is not the unit that was declared.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from sluice.specs.catalog import Catalog, Unit
+from sluice.specs.kinds import Kind
+from sluice.specs.load import Scan
+
+_DRIVER = re.compile(r"\bdriver:\s*[\"']?([a-z][a-z0-9_]{0,62})\b")
+
+
+@dataclass(frozen=True)
+class DeclaredUnit:
+    """A unit as the DAG list shows it.
+
+    Attributes:
+        unit: its sound streams.
+        owners: the owners of its pipelines, ordered by name; empty if no pipeline names one.
+        faults: what is wrong with its specs, one line each; empty if they stand.
+    """
+
+    unit: Unit
+    owners: tuple[str, ...] = ()
+    faults: tuple[str, ...] = ()
+
+    @property
+    def name(self) -> str:
+        """The driver's name in the specs."""
+        return self.unit.name
+
+    @property
+    def dag_id(self) -> str:
+        """The id of the unit's DAG."""
+        return stream_dag_id(self.name)
+
+
+def stream_dag_id(unit: str) -> str:
+    """Return the id of a unit's DAG."""
+    return f"stream_{unit}"
+
+
+def declared_units(scan: Scan, include: Path) -> dict[str, DeclaredUnit]:
+    """Return all units, sound and broken, by name.
+
+    Args:
+        scan: the specs.
+        include: the folder that was scanned.
+    """
+    sound, faults = scan.catalog.units(), _faults_by_unit(scan, include)
+    return {
+        name: DeclaredUnit(
+            sound.get(name, Unit(name, (), ())),
+            _owners(scan.catalog, name),
+            faults.get(name, ()),
+        )
+        for name in sorted(sound.keys() | faults.keys())
+    }
+
+
+def _owners(catalog: Catalog, unit: str) -> tuple[str, ...]:
+    return tuple(sorted({pipeline.owner for pipeline in catalog.pipelines.values() if pipeline.driver == unit}))
+
+
+def _faults_by_unit(scan: Scan, include: Path) -> Mapping[str, tuple[str, ...]]:
+    found: dict[str, tuple[str, ...]] = {}
+    for (kind, name), faults in sorted(scan.broken.items()):
+        if kind not in (Kind.TOPIC, Kind.PIPELINE):
+            continue
+        unit = _driver_named_in(include / Kind(kind).folder / f"{name}.yaml")
+        if unit is not None:
+            found[unit] = (*found.get(unit, ()), *map(str, faults))
+    return found
+
+
+def _driver_named_in(file: Path) -> str | None:
+    """Return the driver that a broken file names: read as text, because it may not be YAML at all."""
+    try:
+        match = _DRIVER.search(file.read_text(encoding="utf-8", errors="replace"))
+    except OSError:
+        return None
+    return None if match is None else match[1]

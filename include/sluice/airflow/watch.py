@@ -1,0 +1,93 @@
+"""The watch: a deferred task that ends when there is something to say about a driver."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import datetime, timedelta
+from typing import Any, NoReturn
+
+from airflow.sdk import BaseOperator, Context
+from airflow.sdk.exceptions import AirflowFailException
+
+from sluice.airflow.runtime import life_of, open_project
+from sluice.airflow.trigger import StreamTrigger
+from sluice.airflow.watcher import Hint
+from sluice.clock import Clock, SystemClock
+from sluice.project import Project
+from sluice.streams.watch import SETTLE, WatchFinding, WatchState, examine
+
+DAY = timedelta(days=1)
+
+
+class WatchOperator(BaseOperator):
+    """Watches the generation that the task `submit` of the same run has claimed.
+
+    Green when the stop is on record and the driver has ended, when a newer generation or a younger watch took over, and
+    after `limit`: the reconciler then attaches a fresh one, so that no run is older than a day. Red, without retries,
+    when the driver is proven dead and nobody asked for that. Everything else is watched on: unknown is not dead.
+
+    Args:
+        unit: the driver's name in the specs. Its spec is not needed.
+        limit: how long one run watches.
+        settle: how long a death may await an explanation.
+        open_project: gives the project.
+        clock: gives the time.
+        **arguments: those of `BaseOperator`.
+    """
+
+    template_fields = ("unit",)
+
+    def __init__(
+        self,
+        *,
+        unit: str,
+        limit: timedelta = DAY,
+        settle: timedelta = SETTLE,
+        open_project: Callable[[], Project] = open_project,
+        clock: Clock | None = None,
+        **arguments: Any,  # noqa: ANN401 - BaseOperator's
+    ) -> None:
+        super().__init__(**arguments)
+        self.unit = unit
+        self._limit = limit
+        self._settle = settle
+        self._open_project = open_project
+        self._clock = clock or SystemClock()
+
+    def execute(self, context: Context) -> None:
+        """Defer at once: the first look is the watcher's, so that an unreachable database cannot fail a watch."""
+        generation = int(context["ti"].xcom_pull(task_ids="submit")["generation"])
+        self._watch(generation, self._clock.now() + self._limit)
+
+    def resume(self, context: Context, event: dict[str, str], generation: int, until: str) -> str:
+        """Read the truth, and end or watch on.
+
+        Raises:
+            AirflowFailException: the driver is proven dead and nobody asked for that.
+        """
+        _ = context
+        finding = self._look(generation)
+        self.log.info("%s", finding.why)
+        if finding.state is WatchState.DIED:
+            raise AirflowFailException(f"{finding.why} {finding.what_to_do}")
+        if finding.over:
+            return finding.why
+        if event["hint"] == Hint.HANDED_OVER:
+            return f"A younger run watches generation {generation} of {self.unit} on."
+        if self._clock.now() >= datetime.fromisoformat(until):
+            return f"Watched generation {generation} of {self.unit} until {until}; the reconciler attaches a new watch."
+        return self._watch(generation, datetime.fromisoformat(until))
+
+    def _look(self, generation: int) -> WatchFinding:
+        try:
+            sighting = life_of(self._open_project(), self.unit).record_end()
+        except Exception as error:  # noqa: BLE001 - whatever kept us from looking, it says nothing about the driver
+            return WatchFinding(WatchState.WATCHING, f"Could not look at unit {self.unit}: {error}")
+        return examine(sighting, generation, now=self._clock.now(), settle=self._settle)
+
+    def _watch(self, generation: int, until: datetime) -> NoReturn:
+        self.defer(
+            trigger=StreamTrigger(self.unit, generation, until.isoformat()),
+            method_name="resume",
+            kwargs={"generation": generation, "until": until.isoformat()},
+        )

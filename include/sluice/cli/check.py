@@ -1,0 +1,66 @@
+"""`sluice check`: are the specs right?"""
+
+from __future__ import annotations
+
+import json
+from enum import StrEnum
+from typing import Annotated
+
+import typer
+from rich.console import Console
+
+from sluice.settings import settings
+from sluice.specs.kinds import Kind
+from sluice.specs.load import Scan, scan
+
+_WRONG = 2
+
+
+class Output(StrEnum):
+    """For whom a command writes."""
+
+    TABLE = "table"
+    JSON = "json"
+
+
+def check(
+    output: Annotated[Output, typer.Option("--output", "-o", help="For people, or for programs.")] = Output.TABLE,
+) -> None:
+    """Check all specs and transforms; nothing is started and nothing is asked.
+
+    Exit codes: 0 all is well; 2 with every fault as `file:line`.
+    """
+    place = settings()
+    found = scan(place.home / "include", deployment=place.deployment)
+    if output is Output.JSON:
+        typer.echo(json.dumps(report(found), indent=2))
+    else:
+        _show(found)
+    if found.faults:
+        raise typer.Exit(_WRONG)
+
+
+def report(found: Scan) -> dict[str, object]:
+    """Return the outcome as JSON values: `ok`, the number of sound specs by kind, and the faults."""
+    return {"ok": not found.faults, "sound": _sound(found), "faults": [fault.as_dict() for fault in found.faults]}
+
+
+def summary(found: Scan) -> str:
+    """Return one sentence about the outcome."""
+    counted = ", ".join(f"{count} {kind}{'' if count == 1 else 's'}" for kind, count in _sound(found).items())
+    if not found.faults:
+        return f"All specs are sound: {counted}."
+    faults = f"{len(found.faults)} fault{'' if len(found.faults) == 1 else 's'}"
+    return f"{faults}. Sound: {counted}; broken: {len(found.broken)}."
+
+
+def _sound(found: Scan) -> dict[str, int]:
+    return {kind.value: len(getattr(found.catalog, kind.folder)) for kind in Kind}
+
+
+def _show(found: Scan) -> None:
+    """Print one fault per line: unwrapped, so that editors and `grep` find file and line."""
+    console = Console(stderr=True, soft_wrap=True, markup=False, highlight=False)
+    for fault in found.faults:
+        console.print(str(fault))
+    console.print(summary(found), style="red" if found.faults else "green")

@@ -1,0 +1,119 @@
+"""`sluice demo`: the main job on real data, told step by step."""
+
+from __future__ import annotations
+
+from datetime import date, datetime
+from typing import Annotated, Any
+
+import typer
+from rich.table import Table
+
+from sluice.cli.console import err, out
+from sluice.cli.feed import open_project_feed, reporting
+from sluice.clock import SystemClock
+from sluice.delta.reading import open_table
+from sluice.errors import NotReadyError, SluiceError
+from sluice.feeds.pace import Pace
+from sluice.feeds.publish import Sending
+from sluice.local.demo import FEED, PIPELINE, UNIT, Demo
+from sluice.local.doctor import checks
+from sluice.local.endpoints import Endpoints, read_endpoints
+from sluice.local.stack import down, up
+from sluice.project import Project
+from sluice.settings import settings
+from sluice.spark.census import Census
+
+_DAY = ["%Y-%m-%d"]
+_FIRST, _LAST = (datetime(2013, 1, day) for day in (1, 7))  # noqa: DTZ001  calendar days
+
+
+def demo(
+    first: Annotated[datetime, typer.Option("--from", formats=_DAY, help="First local day.")] = _FIRST,
+    last: Annotated[datetime, typer.Option("--to", formats=_DAY, help="Last local day, inclusive.")] = _LAST,
+    leave: Annotated[bool, typer.Option("--exit", help="Take the stack down at the end.")] = False,
+) -> None:
+    """Run the main job on real flights: stack, topics, stream, feed, result."""
+    project = Project.open(settings())
+    if project.deployment.kafka.kind != "embedded":
+        raise NotReadyError(
+            f"the deployment {project.settings.deployment!r} uses an external Kafka; the demo brings its own.",
+            fix="unset SLUICE_DEPLOYMENT.",
+        )
+    _refuse_unready(project)
+    teller = _Teller()
+    story = Demo(
+        project,
+        teller,
+        SystemClock(),
+        up=lambda: up(project.settings, teller.part),
+        send=lambda first, last, pace: _send(project, first, last, pace),
+        take_census=lambda: _census(project),
+    )
+    try:
+        report = story.run(first.date(), last.date(), seconds_to_feed=12)
+        _show(project, report, read_endpoints(project.folder))
+    finally:
+        if leave:
+            down(project.settings, teller.part)
+    if not report["ok"]:
+        raise SluiceError(f"the demo's numbers do not add up: {report}")
+
+
+def _refuse_unready(project: Project) -> None:
+    """Look before anything starts: a machine that lacks something is told so, with every fix at once."""
+    failed = [check for check in checks(project.settings) if not check.ok]
+    if failed:
+        faults = "\n".join(f"  {check.name}: {check.found}. Fix: {check.fix}" for check in failed)
+        raise NotReadyError(f"this machine is not ready for the demo:\n{faults}")
+
+
+def _send(project: Project, first: date, last: date, pace: Pace) -> Sending:
+    with open_project_feed(project, FEED) as feed, reporting(FEED) as report:
+        return feed.send(first, last, pace=pace, report=report)
+
+
+def _census(project: Project) -> Census:
+    from sluice.spark.census import take_census  # noqa: PLC0415  Spark is slow to import, and needed last
+    from sluice.spark.unit import unit_session  # noqa: PLC0415  the same
+
+    topic, pipeline = project.catalog.topics[FEED], project.catalog.pipelines[PIPELINE]
+    spark = unit_session(project, project.unit(UNIT))
+    try:
+        return take_census(spark, project.folder.table(topic.raw.table), topic, pipeline)
+    finally:
+        spark.stop()
+
+
+class _Teller:
+    """Tells the story on stderr; stdout is for the result."""
+
+    def step(self, title: str) -> None:
+        err.print(f"[bold]==> {title}[/bold]")
+
+    def note(self, text: str) -> None:
+        err.print(f"    {text}", markup=False)
+
+    def part(self, name: str, seconds: float | None) -> None:
+        """Tell when a part of the stack is there."""
+        if seconds is not None:
+            self.note(f"{name}: {seconds:.1f} s")
+
+
+def _show(project: Project, report: dict[str, Any], endpoints: Endpoints) -> None:
+    frame = open_table(project.folder.table("departures")).to_pandas()
+    by_airport = frame.groupby("origin")[["departed", "cancelled", "delayed_15"]].sum()
+    table = Table(title="Departures, from the interval table")
+    for column in ("airport", "departed", "cancelled", "delayed 15 min or more"):
+        table.add_column(column, justify="left" if column == "airport" else "right")
+    for origin, row in by_airport.iterrows():
+        table.add_row(str(origin), *(f"{int(value):,}" for value in row))
+    out.print(table)
+    stream, validation = report["stream"], report["validation"]
+    out.print(f"stream      {stream['verdict']}, generation {stream['generation']}, {stream['batches']} batches")
+    out.print("validation  " + ", ".join(f"{count:,} {name}" for name, count in validation.items()))
+    out.print(f"intervals   {report['intervals']['closed']} closed")
+    out.print("seconds     " + ", ".join(f"{name} {value}" for name, value in report["seconds"].items()))
+    out.print(f"Airflow     {endpoints.airflow_url}")
+    for name, path in report["tables"].items():
+        out.print(f"table       {name}: {path}", soft_wrap=True)
+    out.print(f"report      {project.folder.demo}", soft_wrap=True)

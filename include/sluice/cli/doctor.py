@@ -1,0 +1,38 @@
+"""`sluice doctor`: can this machine run Sluice?"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict
+
+import typer
+from rich.table import Table
+
+from sluice.cli.console import Output, OutputOption, err, out, print_json
+from sluice.errors import NotReadyError
+from sluice.local.doctor import Check, checks
+from sluice.settings import settings
+
+
+def doctor(output: OutputOption = Output.TABLE) -> None:
+    """Look at Python, Java, memory, disk, ports and jars, and say how to mend what is missing.
+
+    Exit codes: 0 all is there; 3 something is missing.
+    """
+    found = checks(settings())
+    if output is Output.JSON:
+        print_json({"ok": all(check.ok for check in found), "checks": [asdict(check) for check in found]})
+    else:
+        _show(found)
+    if not all(check.ok for check in found):
+        raise typer.Exit(NotReadyError.exit_code)
+
+
+def _show(found: Sequence[Check]) -> None:
+    table = Table("check", "", "found")
+    for check in found:
+        table.add_row(check.name, "[green]ok[/green]" if check.ok else "[red]missing[/red]", check.found)
+    out.print(table)
+    for check in found:
+        if not check.ok:
+            err.print(f"{check.name}: {check.found}. Fix: {check.fix}", markup=False, soft_wrap=True)

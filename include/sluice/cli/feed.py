@@ -1,0 +1,175 @@
+"""`sluice feed`: send a feed to its topic, and see what was sent."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from datetime import date, datetime, timedelta
+from typing import Annotated
+
+import typer
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, TextColumn
+from rich.progress import Progress as Bar
+from rich.table import Table
+
+from sluice.cli.check import Output
+from sluice.clock import SystemClock
+from sluice.errors import SpecError
+from sluice.feeds.manifest import Manifest, ManifestStore
+from sluice.feeds.pace import Pace
+from sluice.feeds.publish import Feed, Progress, Sending
+from sluice.kafka.feed import open_feed
+from sluice.project import Project
+from sluice.settings import settings
+from sluice.specs.model import FeedSpec
+
+app = typer.Typer(help="Send reproducible data to a topic.", no_args_is_help=True)
+
+FeedName = Annotated[str, typer.Argument(help="A file in include/feeds, without its ending.")]
+OutputOption = Annotated[Output, typer.Option("--output", "-o", help="For people, or for programs.")]
+_DAY = ["%Y-%m-%d"]
+_INTERRUPTED = 130
+_SECONDS_BETWEEN_LINES = 5.0
+
+
+@app.command()
+def send(  # noqa: PLR0917  typer turns each into an option
+    name: FeedName,
+    first: Annotated[datetime | None, typer.Option("--from", formats=_DAY, metavar="YYYY-MM-DD", help="First local day.")] = None,
+    last: Annotated[datetime | None, typer.Option("--to", formats=_DAY, metavar="YYYY-MM-DD", help="Last local day, inclusive.")] = None,
+    rate: Annotated[float | None, typer.Option(help="At most this many records per second.")] = None,
+    speed: Annotated[float | None, typer.Option(help="Seconds of the feed's time per second: 3600 is 1 h/s.")] = None,
+    heartbeat: Annotated[bool, typer.Option(help="At the end, close the last intervals.")] = True,
+    out_of_order: Annotated[bool, typer.Option("--out-of-order", help="Send also what comes too late.")] = False,
+) -> None:
+    """Send what the topic does not have yet of a range of days.
+
+    Stop it whenever you like; the same command goes on where it stopped, and sends nothing twice.
+
+    Exit codes: 0 all of the range is in the topic; 2 the arguments are wrong; 3 the stack is not up; 4 no broker
+    answered; 5 the range comes too late, or another process is sending; 130 interrupted.
+    """
+    project = Project.open(settings())
+    pace = Pace(rate, speed)
+    try:
+        with open_project_feed(project, name) as feed, reporting(name) as report:
+            done = feed.send(
+                _day(first), _day(last), pace=pace, heartbeat=heartbeat, out_of_order=out_of_order, report=report
+            )
+    except KeyboardInterrupt:
+        typer.echo("\nStopped. The same command goes on from here and sends nothing twice.", err=True)
+        raise typer.Exit(_INTERRUPTED) from None
+    typer.echo(summary(done))
+
+
+@app.command()
+def manifest(name: FeedName, output: OutputOption = Output.TABLE) -> None:
+    """Show what of a feed was sent: per range, day and key. Asks nobody; reads the manifest of the last run.
+
+    Exit codes: 0 there is one, or nothing was ever sent; 2 no such feed; 6 the manifest cannot be read.
+    """
+    project = Project.open(settings())
+    spec = _spec(project, name)
+    found = ManifestStore(project.folder.feeds / name).load()
+    if output is Output.JSON:
+        typer.echo(found.model_dump_json(indent=2) if found else "null")
+    elif found is None:
+        typer.echo(f"Nothing of {spec.name} was sent.")
+    else:
+        _show(found)
+
+
+@contextmanager
+def open_project_feed(project: Project, name: str) -> Iterator[Feed]:
+    """Connect a feed of the project to its topic.
+
+    Raises:
+        SpecError: there is no such feed.
+        NotReadyError: the stack is not up.
+        UnreachableError: no broker answered.
+    """
+    spec, kafka = _spec(project, name), project.deployment.kafka
+    with open_feed(
+        spec,
+        project.catalog.topics[spec.topic],
+        project.catalog.pipelines.values(),
+        bootstrap=project.bootstrap(),
+        client=kafka.client if kafka.kind == "external" else {},
+        folder=project.folder.feeds / name,
+    ) as feed:
+        yield feed
+
+
+@contextmanager
+def reporting(name: str) -> Iterator[Callable[[Progress], None]]:
+    """Give a function that shows progress on stderr: a bar on a terminal, else a line every few seconds."""
+    console = Console(stderr=True)
+    if not console.is_terminal:
+        yield _LinePrinter(name, console)
+        return
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TextColumn("{task.fields[pace]}"))
+    with Bar(*columns, console=console) as bar:
+        task = bar.add_task(name, total=None, pace="")
+        yield lambda p: bar.update(task, completed=p.sent, total=p.total, pace=pace_text(p))
+
+
+class _LinePrinter:
+    """For logs: few lines, and always the last one."""
+
+    def __init__(self, name: str, console: Console) -> None:
+        self._name = name
+        self._console = console
+        self._clock = SystemClock()
+        self._printed = -math.inf
+
+    def __call__(self, progress: Progress) -> None:
+        now = self._clock.monotonic()
+        if progress.sent == progress.total or now - self._printed >= _SECONDS_BETWEEN_LINES:
+            self._printed = now
+            line = f"{self._name}: {progress.sent:,} of {progress.total:,}, {pace_text(progress)}"
+            self._console.print(line, highlight=False, soft_wrap=True)
+
+
+def pace_text(progress: Progress) -> str:
+    """Return rate and time to go, such as `2,300/s, 0:01:10 left`."""
+    left = progress.seconds_left
+    return f"{progress.rate:,.0f}/s" + ("" if left is None else f", {timedelta(seconds=round(left))} left")
+
+
+def summary(done: Sending) -> str:
+    """Return one sentence about a run."""
+    parts = [f"Sent {done.sent:,} records"]
+    if done.found:
+        parts.append(f"found {done.found:,} that an interrupted run had sent")
+    if done.heartbeat:
+        parts.append(f"and a heartbeat of {done.heartbeat:%Y-%m-%d %H:%M} UTC")
+    return f"{', '.join(parts)}; {done.manifest.topic} now has {done.manifest.records:,} of this feed."
+
+
+def _show(found: Manifest) -> None:
+    console = Console()
+    ranges = Table("from", "to", "records", "heartbeat (UTC)", "state", box=None, title=f"{found.feed}: ranges")
+    for entry in found.ranges:
+        beat = f"{entry.heartbeat:%Y-%m-%d %H:%M}" if entry.heartbeat else "-"
+        state = "complete" if entry.finished else "not finished"
+        ranges.add_row(str(entry.first), str(entry.last), f"{entry.records:,}", beat, state)
+    console.print(ranges)
+    for title, counts in (("day", found.days()), ("key", found.keys())):
+        table = Table(title, "records", box=None)
+        for label, count in sorted(counts.items()):
+            table.add_row(str(label), f"{count:,}")
+        console.print(table)
+    console.print(f"{found.records:,} records in topic {found.topic} ({found.topic_id})")
+
+
+def _spec(project: Project, name: str) -> FeedSpec:
+    feeds = project.catalog.feeds
+    if name not in feeds:
+        raise SpecError(f"There is no feed {name!r}.", fix=f"include/feeds has {', '.join(sorted(feeds)) or 'none'}.")
+    return feeds[name]
+
+
+def _day(moment: datetime | None) -> date | None:
+    return moment.date() if moment else None

@@ -1,0 +1,60 @@
+"""`sluice logs`: what the stack's components write."""
+
+from __future__ import annotations
+
+import contextlib
+import subprocess
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from sluice.cli.console import Output, OutputOption, out, print_json
+from sluice.errors import SpecError
+from sluice.local.supervision import last_lines
+from sluice.settings import StateFolder, settings
+
+
+def logs(
+    component: Annotated[str, typer.Argument(help="One of those that `sluice logs` lists.")] = "",
+    lines: Annotated[int, typer.Option("--lines", "-n", min=0, help="How many of the last lines.")] = 50,
+    follow: Annotated[bool, typer.Option("--follow", "-f", help="Go on until Ctrl-C.")] = False,
+    output: OutputOption = Output.TABLE,
+) -> None:
+    """Print the log of a component of the stack, or list the logs. A stream's log: `sluice streams logs`.
+
+    Exit codes: 0; 2 there is no such log.
+    """
+    found = log_files(settings().folder)
+    if component:
+        path = choose_log(found, component)
+        if follow:
+            with contextlib.suppress(KeyboardInterrupt):  # `tail -F` follows a log through its rotation
+                subprocess.run(["tail", "-n", str(lines), "-F", str(path)], check=False)
+        else:
+            for line in last_lines(path, lines):
+                typer.echo(line)
+    elif output is Output.JSON:
+        print_json(found)
+    else:
+        for name, path in found.items():
+            out.print(f"{name:<16}{path}", soft_wrap=True, markup=False)
+
+
+def log_files(folder: StateFolder) -> dict[str, Path]:
+    """Return the components' logs by name, and the broker's own, which says more than its output."""
+    found = {path.stem: path for path in sorted(folder.logs.glob("*.log"))}
+    own = folder.kafka / "broker.log"
+    return found | ({"broker": own} if own.exists() else {})
+
+
+def choose_log(found: dict[str, Path], component: str) -> Path:
+    """Return a component's log.
+
+    Raises:
+        SpecError: there is none.
+    """
+    if component not in found:
+        names = ", ".join(found) or "none: the stack was never up"
+        raise SpecError(f"There is no log of {component!r}; there are {names}.", fix="name one of these.")
+    return found[component]

@@ -1,0 +1,1 @@
+"""Alembic's environment: run by `sluice.control.database.migrate`, never by hand."""

@@ -1,0 +1,1 @@
+"""The schema's history, one module per revision."""

@@ -1,0 +1,216 @@
+"""The registry in SQL: desired state, attempts and verdicts of one deployment."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from sqlalchemy import ColumnElement, Connection, Engine, Row, and_, func, insert, literal, select, update
+from sqlalchemy.exc import IntegrityError
+
+from sluice.clock import Clock, SystemClock
+from sluice.control.database import transaction
+from sluice.control.tables import attempt, desired_state, verdict
+from sluice.errors import CorruptionError
+from sluice.streams.registry import (
+    Attempt,
+    AttemptState,
+    Desired,
+    DesiredState,
+    LostRaceError,
+    RecordedVerdict,
+)
+from sluice.streams.verdict import Health, Verdict
+
+
+class SqlRegistry:
+    """Implements `sluice.streams.registry.Registry`. Safe from several processes and threads at once."""
+
+    def __init__(self, engine: Engine, deployment: str, clock: Clock | None = None) -> None:
+        self._engine = engine
+        self._deployment = deployment
+        self._clock = clock or SystemClock()
+
+    def desired(self, unit: str) -> DesiredState | None:
+        """Return the latest wish, or None if nobody ever asked."""
+        wishes = desired_state.c
+        query = (
+            select(wishes.state, wishes.asked_by, wishes.why, wishes.at)
+            .where(wishes.deployment == self._deployment, wishes.unit == unit)
+            .order_by(wishes.id.desc())
+            .limit(1)
+        )
+        with transaction(self._engine) as connection:
+            row = connection.execute(query).one_or_none()
+        return None if row is None else DesiredState(unit, Desired(row.state), row.asked_by, row.why, row.at)
+
+    def desire(self, unit: str, state: Desired, *, by: str, why: str) -> DesiredState:
+        """Record a wish. History is kept."""
+        wish = DesiredState(unit, state, by, why, self._clock.now())
+        values = {
+            "deployment": self._deployment,
+            "unit": unit,
+            "state": state,
+            "asked_by": by,
+            "why": why,
+            "at": wish.at,
+        }
+        with transaction(self._engine, write=True) as connection:
+            connection.execute(insert(desired_state).values(values))
+        return wish
+
+    def latest_attempt(self, unit: str) -> Attempt | None:
+        """Return the attempt with the highest generation."""
+        with transaction(self._engine) as connection:
+            rows = connection.execute(self._newest_first(unit).limit(1)).all()
+        return next(map(_attempt, rows), None)
+
+    def attempts(self, unit: str) -> Sequence[Attempt]:
+        """Return all attempts, newest first."""
+        with transaction(self._engine) as connection:
+            rows = connection.execute(self._newest_first(unit)).all()
+        return tuple(map(_attempt, rows))
+
+    def intend(self, unit: str, *, after_generation: int, key: str) -> Attempt:
+        """Create generation `after_generation + 1` in state INTENT.
+
+        Raises:
+            LostRaceError: the unit's highest generation is not `after_generation`.
+        """
+        made = Attempt(unit, after_generation + 1, key, AttemptState.INTENT, self._clock.now())
+        highest = select(func.coalesce(func.max(attempt.c.generation), 0)).where(self._of(unit)).scalar_subquery()
+        row = {
+            "deployment": self._deployment,
+            "unit": unit,
+            "generation": made.generation,
+            "key": key,
+            "state": made.state.value,
+            "intended_at": made.intended_at,
+            "reason": "",
+        }
+        values = select(*(literal(value, attempt.c[name].type) for name, value in row.items()))
+        statement = insert(attempt).from_select(list(row), values.where(highest == after_generation))
+        try:
+            with transaction(self._engine, write=True) as connection:
+                created = connection.execute(statement).rowcount == 1
+        except IntegrityError:
+            created = False  # two conditions held at once; the primary key let one of them through
+        if not created:
+            raise LostRaceError(f"{unit} has another highest generation than {after_generation}.", fix="read it again.")
+        return made
+
+    def bind(self, unit: str, generation: int) -> Attempt:
+        """Record that the launcher confirmed the driver. Repeating it changes nothing."""
+        change = update(attempt).where(attempt.c.state == AttemptState.INTENT)
+        return self._change(unit, generation, change.values(state=AttemptState.BOUND, bound_at=self._clock.now()))
+
+    def end(self, unit: str, generation: int, *, exit_code: int | None, reason: str) -> Attempt:
+        """Record proven death. Repeating it keeps the first record."""
+        change = update(attempt).where(attempt.c.state != AttemptState.ENDED)
+        now = self._clock.now()
+        return self._change(
+            unit,
+            generation,
+            change.values(state=AttemptState.ENDED, ended_at=now, exit_code=exit_code, reason=reason),
+        )
+
+    def record_verdict(self, unit: str, stream: str, generation: int, verdict: Verdict) -> bool:
+        """Store the verdict if its health or generation differs from the newest stored one; return whether it did."""
+        while True:
+            try:
+                with transaction(self._engine, write=True) as connection:
+                    return self._append_verdict(connection, unit, stream, generation, verdict)
+            except IntegrityError:
+                continue  # another watcher wrote this number first: compare with what it wrote
+
+    def verdicts(self, unit: str) -> Sequence[RecordedVerdict]:
+        """Return the newest verdict of each stream of the unit."""
+        newest = (
+            select(verdict.c.stream, func.max(verdict.c.number).label("number"))
+            .where(verdict.c.deployment == self._deployment, verdict.c.unit == unit)
+            .group_by(verdict.c.stream)
+            .subquery()
+        )
+        query = (
+            select(verdict)
+            .join(newest, and_(verdict.c.stream == newest.c.stream, verdict.c.number == newest.c.number))
+            .where(verdict.c.deployment == self._deployment, verdict.c.unit == unit)
+            .order_by(verdict.c.stream)
+        )
+        with transaction(self._engine) as connection:
+            rows = connection.execute(query).all()
+        return tuple(map(_verdict, rows))
+
+    def _of(self, unit: str) -> ColumnElement[bool]:
+        return and_(attempt.c.deployment == self._deployment, attempt.c.unit == unit)
+
+    def _newest_first(self, unit: str) -> Any:  # noqa: ANN401 - a Select of the table's eleven columns
+        return select(attempt).where(self._of(unit)).order_by(attempt.c.generation.desc())
+
+    def _change(self, unit: str, generation: int, change: Any) -> Attempt:  # noqa: ANN401 - an Update, whose type is private
+        this = and_(self._of(unit), attempt.c.generation == generation)
+        with transaction(self._engine, write=True) as connection:
+            connection.execute(change.where(this))
+            row = connection.execute(select(attempt).where(this)).one_or_none()
+        if row is None:
+            raise CorruptionError(
+                f"the control database has no generation {generation} of {unit}, which was just acted on.",
+                fix="see whether it was replaced by an older copy.",
+            )
+        return _attempt(row)
+
+    def _append_verdict(self, connection: Connection, unit: str, stream: str, generation: int, given: Verdict) -> bool:
+        columns = verdict.c
+        newest = connection.execute(
+            select(columns.number, columns.health, columns.generation)
+            .where(columns.deployment == self._deployment, columns.unit == unit, columns.stream == stream)
+            .order_by(columns.number.desc())
+            .limit(1)
+        ).one_or_none()
+        if newest is not None and (newest.health, newest.generation) == (given.health, generation):
+            return False
+        connection.execute(
+            insert(verdict).values(
+                deployment=self._deployment,
+                unit=unit,
+                stream=stream,
+                number=1 if newest is None else newest.number + 1,
+                generation=generation,
+                at=self._clock.now(),
+                health=given.health.value,
+                why=given.why,
+                what_to_do=given.what_to_do,
+                lag_records=given.lag_records,
+                batches=given.batches,
+                committed_at=given.committed_at,
+                completeness=given.completeness,
+            )
+        )
+        return True
+
+
+def _attempt(row: Row[Any]) -> Attempt:
+    return Attempt(
+        unit=row.unit,
+        generation=row.generation,
+        key=row.key,
+        state=AttemptState(row.state),
+        intended_at=row.intended_at,
+        bound_at=row.bound_at,
+        ended_at=row.ended_at,
+        exit_code=row.exit_code,
+        reason=row.reason,
+    )
+
+
+def _verdict(row: Row[Any]) -> RecordedVerdict:
+    given = Verdict(
+        health=Health(row.health),
+        why=row.why,
+        what_to_do=row.what_to_do,
+        lag_records=row.lag_records,
+        batches=row.batches,
+        committed_at=row.committed_at,
+        completeness=row.completeness,
+    )
+    return RecordedVerdict(row.unit, row.stream, row.generation, given, row.at)

@@ -1,0 +1,36 @@
+"""Reading output tables without Spark, as any other reader would."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pyarrow as pa
+from deltalake import DeltaTable
+from deltalake.exceptions import TableNotFoundError
+
+from sluice.errors import NotReadyError
+
+
+def open_table(folder: Path) -> DeltaTable:
+    """Open a table.
+
+    Raises:
+        NotReadyError: there is none.
+    """
+    try:
+        return DeltaTable(str(folder))
+    except TableNotFoundError as error:
+        raise NotReadyError(f"there is no table in {folder}.", fix="start the stream that writes it.") from error
+
+
+def first_partition(table: DeltaTable, column: str) -> datetime | None:
+    """Return the least value (UTC) of a timestamp partition column, from the log alone; None for an empty table."""
+    files = pa.table(table.get_add_actions(flatten=True))
+    values = [value for value in files.column(f"partition.{column}").to_pylist() if value is not None]
+    return min(values).astimezone(UTC) if values else None
+
+
+def rows(table: DeltaTable) -> int:
+    """Return the number of rows."""
+    return int(table.count())

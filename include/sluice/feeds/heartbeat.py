@@ -1,0 +1,45 @@
+"""The heartbeat at the end of a range: it moves the watermark past the last interval, and no further.
+
+When a feed ends, nothing follows that would move the watermark, so the last intervals would stay open for ever. A
+heartbeat does, and because it is the smallest that suffices, the next range's records are still on time.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from datetime import datetime, timedelta
+
+from sluice.feeds.record import JsonValue, format_instant
+from sluice.intervals.alignment import interval_of
+from sluice.specs.model import PipelineSpec, TopicValue
+
+
+def heartbeat_time(last_event: datetime, interval_length: timedelta, settle: timedelta, delay: timedelta) -> datetime:
+    """Return the smallest event time that closes the interval of `last_event`.
+
+    An interval is closed when its end + settle <= watermark, and the watermark is the greatest event time - delay.
+    """
+    return interval_of(last_event, interval_length).end + settle + delay
+
+
+def closing_time(last_event: datetime, pipelines: Iterable[PipelineSpec]) -> datetime | None:
+    """Return the heartbeat that closes the interval of `last_event` in every pipeline; None if there is no pipeline."""
+    return max(
+        (
+            heartbeat_time(last_event, pipeline.output.interval_length, pipeline.output.settle, pipeline.time.delay)
+            for pipeline in pipelines
+        ),
+        default=None,
+    )
+
+
+def heartbeat_value(value: TopicValue, at: datetime) -> Mapping[str, JsonValue]:
+    """Return a heartbeat whose event and arrival time are `at`.
+
+    Raises:
+        ValueError: the topic declares no heartbeats.
+    """
+    if value.heartbeat is None:
+        raise ValueError("the value declares no heartbeat field")
+    times = {value.event_time} | ({value.arrival_time} - {"broker"})
+    return {value.heartbeat: True, **dict.fromkeys(sorted(times), format_instant(at))}

@@ -1,0 +1,35 @@
+"""Whether a range comes too late: its records would lie behind the watermark that the topic already moved."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from datetime import datetime
+from itertools import takewhile
+
+from sluice.feeds.record import FeedRecord
+from sluice.specs.model import TimeRules
+
+
+def overtaken(
+    records: Iterable[FeedRecord], latest_event: datetime, readers: Mapping[str, TimeRules]
+) -> Iterator[tuple[FeedRecord, str]]:
+    """Yield each record that a pipeline would drop only because of what was sent before, with the pipeline's name.
+
+    A record that is late by itself is not meant: it would be late in any order.
+
+    Args:
+        records: what is to be sent, ordered by arrival.
+        latest_event: the greatest event time in the topic.
+        readers: time rules of the pipelines that read it, by name.
+    """
+    if not readers:
+        return
+    watermarks = {name: latest_event - rules.delay for name, rules in readers.items()}
+    # A record that is on time happened at most the allowed lateness before it arrived: later ones cannot be overtaken.
+    until = max(watermarks[name] + rules.allowed_lateness for name, rules in readers.items())
+    for record in takewhile(lambda record: record.arrival < until, records):
+        for name, rules in readers.items():
+            on_time = record.arrival - record.event <= rules.allowed_lateness
+            if on_time and record.event < watermarks[name]:
+                yield record, name
+                break

@@ -1,0 +1,277 @@
+"""Sending a range of a feed to its topic: resumable, and nothing twice.
+
+The order of steps makes it so: the manifest says `sending` before the first record leaves; a record is counted only
+when it is acknowledged; and a run starts by reading from the topic what a run before it did not live to count. There is
+no clean-up on the way out, so an interrupt, a crash and `kill -9` are one case.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from datetime import date, datetime
+
+from sluice.clock import Clock
+from sluice.errors import RefusedError, SpecError
+from sluice.feeds.heartbeat import closing_time, heartbeat_value
+from sluice.feeds.in_flight import InFlight
+from sluice.feeds.manifest import Manifest, ManifestStore, SentRange
+from sluice.feeds.order import overtaken
+from sluice.feeds.pace import Pace
+from sluice.feeds.ports import Position, Producer, TopicReader
+from sluice.feeds.record import FeedRecord, FeedSource, encode
+from sluice.feeds.recovery import recover
+from sluice.specs.model import FeedSpec, PipelineSpec, TopicSpec
+
+_SAVE_SECONDS = 1.0
+_REPORT_SECONDS = 0.5
+_NAP_SECONDS = 0.2  # while a record is not due yet, acknowledgements are still counted this often
+
+
+@dataclass(frozen=True)
+class Progress:
+    """How far a run is.
+
+    Attributes:
+        sent: records acknowledged in this run.
+        total: records that this run has to send.
+        rate: records per second since the run began to send.
+    """
+
+    sent: int
+    total: int
+    rate: float
+
+    @property
+    def seconds_left(self) -> float | None:
+        """Return the time to go at this rate; None while there is none."""
+        return (self.total - self.sent) / self.rate if self.rate else None
+
+
+@dataclass(frozen=True)
+class Sending:
+    """What a run did.
+
+    Attributes:
+        sent: records that it sent, without the heartbeat.
+        found: records in the topic that a run before it had sent and not counted.
+        heartbeat: the instant of the heartbeat that it sent (UTC), or None.
+        manifest: what the topic has now.
+    """
+
+    sent: int
+    found: int
+    heartbeat: datetime | None
+    manifest: Manifest
+
+
+class Feed:
+    """One feed and its topic."""
+
+    def __init__(
+        self,
+        spec: FeedSpec,
+        topic: TopicSpec,
+        pipelines: Iterable[PipelineSpec],
+        *,
+        source: FeedSource,
+        producer: Producer,
+        reader: TopicReader,
+        store: ManifestStore,
+        clock: Clock,
+    ) -> None:
+        self._spec = spec
+        self._topic = topic
+        self._pipelines = [pipeline for pipeline in pipelines if pipeline.source == topic.name]
+        self._source = source
+        self._producer = producer
+        self._reader = reader
+        self._store = store
+        self._clock = clock
+
+    def send(
+        self,
+        first: date | None = None,
+        last: date | None = None,
+        *,
+        pace: Pace = Pace(),  # noqa: B008  frozen
+        heartbeat: bool = True,
+        out_of_order: bool = False,
+        report: Callable[[Progress], None] = lambda _: None,
+    ) -> Sending:
+        """Send what the topic does not have of a range.
+
+        Args:
+            first: first local day; omitted: the source's first.
+            last: last local day, inclusive; omitted: the source's last.
+            pace: bounds of the rate.
+            heartbeat: at the end, send what closes the last interval.
+            out_of_order: send also what pipelines will drop because a later range was sent before.
+            report: called about twice a second, and at the end.
+
+        Raises:
+            SpecError: the source has nothing in this range.
+            RefusedError: the range comes too late, another process sends, the topic is missing or was trimmed.
+            UnreachableError: Kafka did not answer; running the command again resumes.
+        """
+        first, last = self._range(first, last)
+        with self._store.alone():
+            manifest = self._manifest()
+            found = recover(manifest, self._source, self._topic.value, self._reader, self._clock)
+            if not out_of_order:
+                self._refuse_overtaken(manifest, first, last)
+            total = manifest.missing(first, last, self._source.days())
+            closing = self._closing_time(manifest, first, last) if heartbeat else None
+            if total or closing:
+                entry = manifest.begin(first, last, manifest.known_offsets, self._clock.now())
+                manifest.sending = True
+                self._store.save(manifest)
+                self._run(manifest, entry, total, pace, report).send(self._todo(manifest, first, last))
+                if closing:
+                    self._send_heartbeat(manifest, entry, closing)
+            self._finish(manifest)
+            return Sending(total, found, closing, manifest)
+
+    def _range(self, first: date | None, last: date | None) -> tuple[date, date]:
+        days = list(self._source.days())
+        first, last = first or days[0], last or days[-1]
+        if first > last:
+            raise SpecError(f"The range {first} to {last} ends before it begins.", fix="swap --from and --to.")
+        if not any(first <= day <= last for day in days):
+            raise SpecError(
+                f"The feed {self._spec.name} has no record from {first} to {last}.",
+                fix=f"choose days from {days[0]} to {days[-1]}.",
+            )
+        return first, last
+
+    def _manifest(self) -> Manifest:
+        topic_id = self._reader.topic_id()
+        known = self._store.load()
+        if known is not None and known.topic_id != topic_id:
+            self._store.retire(known)
+            known = None
+        return known or Manifest(feed=self._spec.name, topic=self._topic.name, topic_id=topic_id)
+
+    def _todo(self, manifest: Manifest, first: date, last: date) -> Iterator[FeedRecord]:
+        open_days = [day for day in self._source.days() if first <= day <= last and day not in manifest.complete]
+        if not open_days:
+            return iter(())
+        records = self._source.records(open_days[0], open_days[-1])
+        return (record for record in records if not manifest.has(record))
+
+    def _refuse_overtaken(self, manifest: Manifest, first: date, last: date) -> None:
+        if manifest.latest_event is None:
+            return
+        rules = {pipeline.name: pipeline.time for pipeline in self._pipelines}
+        behind = list(overtaken(self._todo(manifest, first, last), manifest.latest_event, rules))
+        if behind:
+            record, pipeline = behind[0]
+            raise RefusedError(
+                f"{len(behind)} records from {first} to {last} come too late, such as {record.identity} of "
+                f"{record.event:%Y-%m-%d %H:%M} UTC: the topic {self._topic.name} already has "
+                f"{manifest.latest_event:%Y-%m-%d %H:%M} UTC, so the pipeline {pipeline} would drop them.",
+                fix="send ranges in their order into a new topic, or add --out-of-order to send them all the same.",
+            )
+
+    def _closing_time(self, manifest: Manifest, first: date, last: date) -> datetime | None:
+        """Return the instant of the heartbeat that is still needed."""
+        last_event = self._source.last_event(first, last)
+        closing = closing_time(last_event, self._pipelines) if last_event and self._topic.value.heartbeat else None
+        if closing and manifest.latest_event and closing <= manifest.latest_event:
+            return None
+        return closing
+
+    def _run(
+        self, manifest: Manifest, entry: SentRange, total: int, pace: Pace, report: Callable[[Progress], None]
+    ) -> _Run:
+        sizes = self._source.days()
+
+        def count(record: FeedRecord, position: Position) -> None:
+            manifest.add(entry, record, position, sizes)
+
+        return _Run(
+            self._producer,
+            InFlight(self._spec.max_unacknowledged_arrival),
+            self._clock,
+            pace=pace,
+            total=total,
+            count=count,
+            save=lambda: self._store.save(manifest),
+            report=report,
+        )
+
+    def _send_heartbeat(self, manifest: Manifest, entry: SentRange, at: datetime) -> None:
+        value = heartbeat_value(self._topic.value, at)
+        position = self._producer.send(None, encode(value), partition=0).wait()
+        manifest.advance(at, position)
+        entry.heartbeat = at
+
+    def _finish(self, manifest: Manifest) -> None:
+        """Mark what is complete, and that nothing is under way."""
+        sizes = self._source.days()
+        for entry in manifest.ranges:
+            if not entry.finished and manifest.missing(entry.first, entry.last, sizes) == 0:
+                entry.finished = True
+                entry.finished_at = self._clock.now()
+                entry.end = dict(manifest.known_offsets)
+        manifest.sending = False
+        self._store.save(manifest)
+
+
+class _Run:
+    """The loop that sends, paces, counts, saves and reports."""
+
+    def __init__(
+        self,
+        producer: Producer,
+        in_flight: InFlight,
+        clock: Clock,
+        *,
+        pace: Pace,
+        total: int,
+        count: Callable[[FeedRecord, Position], None],
+        save: Callable[[], None],
+        report: Callable[[Progress], None],
+    ) -> None:
+        self._producer = producer
+        self._in_flight = in_flight
+        self._clock = clock
+        self._pace = pace
+        self._total = total
+        self._count = count
+        self._save = save
+        self._report = report
+        self._sent = 0
+        self._started = self._saved = self._reported = clock.monotonic()
+
+    def send(self, records: Iterable[FeedRecord]) -> None:
+        """Send all, and return when all are acknowledged."""
+        begin: datetime | None = None
+        for index, record in enumerate(records):
+            begin = begin or record.arrival
+            self._wait_until(self._started + self._pace.due(index, record.arrival - begin))
+            self._account(self._in_flight.make_room(record.arrival))
+            self._in_flight.add(record, self._producer.send(record.key, encode(record.value)))
+        self._account(self._in_flight.drain())
+        self._report(self._progress())
+
+    def _wait_until(self, due: float) -> None:
+        while (left := due - self._clock.monotonic()) > 0:
+            self._account(self._in_flight.collect())
+            self._clock.sleep(min(left, _NAP_SECONDS))
+
+    def _account(self, acknowledged: Iterable[tuple[FeedRecord, Position]]) -> None:
+        for record, position in acknowledged:
+            self._count(record, position)
+            self._sent += 1
+        now = self._clock.monotonic()
+        if now - self._saved >= _SAVE_SECONDS:
+            self._saved = now
+            self._save()
+        if now - self._reported >= _REPORT_SECONDS:
+            self._reported = now
+            self._report(self._progress())
+
+    def _progress(self) -> Progress:
+        elapsed = self._clock.monotonic() - self._started
+        return Progress(self._sent, self._total, self._sent / elapsed if elapsed > 0 else 0.0)

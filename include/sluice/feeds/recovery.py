@@ -1,0 +1,122 @@
+"""What the topic holds beyond what the manifest knows: found out by reading it.
+
+A sender may die at any moment: after a record was sent and before it was acknowledged, or after that and before the
+manifest was saved. So nothing beyond `known_offsets` is believed from memory. The topic is read from there, and a
+record counts as sent when its bytes are exactly those that the source gives for its identity.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping
+from datetime import UTC, date, datetime
+from typing import Any
+
+from sluice.clock import Clock
+from sluice.errors import RefusedError
+from sluice.feeds.manifest import Manifest, SentRange
+from sluice.feeds.ports import Position, StoredRecord, TopicReader
+from sluice.feeds.record import FeedRecord, FeedSource, encode
+from sluice.specs.model import TopicValue
+
+_QUIET_SECONDS = 1.0
+
+
+def recover(manifest: Manifest, source: FeedSource, value: TopicValue, reader: TopicReader, clock: Clock) -> int:
+    """Bring the manifest up to the end of the topic; return how many records it had not known.
+
+    Raises:
+        RefusedError: records that it would have to read are gone.
+        UnreachableError: the topic could not be read.
+    """
+    start = _known(manifest, reader.beginnings())
+    # What a killed sender had handed to the network may still be on its way to the broker.
+    end = _quiet_ends(reader, clock) if manifest.sending else reader.ends()
+    stored = [(record, _object(record.value)) for record in reader.read(start, end)]
+    found = _found(stored, manifest, source)
+    for record, position in found:
+        entry = _unfinished(manifest, record.day) or manifest.begin(*_span(found), start, clock.now())
+        manifest.add(entry, record, position, source.days())
+    for at, fields in stored:
+        instant = _heartbeat(fields, value)
+        if instant is not None:
+            manifest.advance(instant, at.position)
+            _note_heartbeat(manifest, instant)
+    manifest.known_offsets = dict(end)
+    return len(found)
+
+
+def _known(manifest: Manifest, beginnings: Mapping[int, int]) -> dict[int, int]:
+    if not manifest.known_offsets:
+        return dict(beginnings)
+    gone = {p: (known, beginnings[p]) for p, known in manifest.known_offsets.items() if known < beginnings.get(p, 0)}
+    if gone:
+        ranges = ", ".join(f"{known} to {first - 1} of partition {p}" for p, (known, first) in sorted(gone.items()))
+        raise RefusedError(
+            f"The topic {manifest.topic} no longer has offsets {ranges}, which may hold records of the feed "
+            f"{manifest.feed}: what was sent cannot be known, and might be sent twice.",
+            fix="delete the topic, create it again and send the feed from the start.",
+        )
+    return {partition: manifest.known_offsets.get(partition, first) for partition, first in beginnings.items()}
+
+
+def _quiet_ends(reader: TopicReader, clock: Clock) -> Mapping[int, int]:
+    ends = reader.ends()
+    while True:
+        clock.sleep(_QUIET_SECONDS)
+        later = reader.ends()
+        if later == ends:
+            return ends
+        ends = later
+
+
+def _found(
+    stored: Iterable[tuple[StoredRecord, Mapping[str, Any]]], manifest: Manifest, source: FeedSource
+) -> list[tuple[FeedRecord, Position]]:
+    """Return the source's records among the stored ones that the manifest does not have, in the order of the feed."""
+    positions: dict[tuple[int, bytes], Position] = {}
+    for at, fields in stored:
+        identity = fields.get(source.identity_field)
+        if isinstance(identity, int) and at.value is not None:
+            positions.setdefault((identity, at.value), at.position)
+    wanted = source.find({identity for identity, _ in positions})
+    pairs = [(record, positions.get((record.identity, encode(record.value)))) for record in wanted]
+    found = [(record, at) for record, at in pairs if at is not None and not manifest.has(record)]
+    return sorted(found, key=lambda pair: (pair[0].arrival, pair[0].identity))
+
+
+def _unfinished(manifest: Manifest, day: date) -> SentRange | None:
+    """Return the range for which a found record was sent: the last unfinished one that asked for its day."""
+    asked = (entry for entry in reversed(manifest.ranges) if entry.first <= day <= entry.last and not entry.finished)
+    return next(asked, None)
+
+
+def _note_heartbeat(manifest: Manifest, instant: datetime) -> None:
+    """Credit a found heartbeat to the range that was being sent; any other is of somebody else."""
+    unfinished = [entry for entry in manifest.ranges if not entry.finished]
+    if manifest.sending and unfinished:
+        unfinished[-1].heartbeat = instant
+
+
+def _span(found: Iterable[tuple[FeedRecord, Position]]) -> tuple[date, date]:
+    days = [record.day for record, _ in found]
+    return min(days), max(days)
+
+
+def _object(value: bytes | None) -> Mapping[str, Any]:
+    """Return the JSON object in the bytes; anything else is not of this feed."""
+    try:
+        decoded = json.loads(value or b"")
+    except ValueError:
+        return {}
+    return decoded if isinstance(decoded, dict) else {}
+
+
+def _heartbeat(fields: Mapping[str, Any], value: TopicValue) -> datetime | None:
+    """Return the event time of a heartbeat; None for anything else."""
+    if value.heartbeat is None or fields.get(value.heartbeat) is not True:
+        return None
+    try:
+        return datetime.fromisoformat(fields[value.event_time]).astimezone(UTC)
+    except (KeyError, TypeError, ValueError):
+        return None

@@ -1,0 +1,18 @@
+"""The sources that a feed's spec can name."""
+
+from __future__ import annotations
+
+from sluice.feeds.nycflights13 import Nycflights13
+from sluice.feeds.record import FeedSource
+from sluice.specs.model import FeedSpec
+
+
+def load_source(spec: FeedSpec) -> FeedSource:
+    """Read the source of a feed.
+
+    Raises:
+        NotReadyError: its data are not installed.
+    """
+    match spec.source:
+        case "nycflights13":
+            return Nycflights13.load()

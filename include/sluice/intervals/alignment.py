@@ -1,0 +1,37 @@
+"""Intervals of event time: half-open, aligned to the epoch in UTC, all of one length."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+
+
+@dataclass(frozen=True, order=True)
+class Interval:
+    """`[start, end)` in UTC."""
+
+    start: datetime
+    end: datetime
+
+
+def interval_of(instant: datetime, length: timedelta) -> Interval:
+    """Return the interval of `length` that holds `instant`."""
+    start = instant - (instant - _EPOCH) % length
+    return Interval(start.astimezone(UTC), start.astimezone(UTC) + length)
+
+
+def intervals_between(start: datetime, end: datetime, length: timedelta) -> Iterator[Interval]:
+    """Yield the intervals that lie wholly in `[start, end)`, in order."""
+    first = interval_of(start, length)
+    at = first.start if first.start == start else first.end
+    while at + length <= end:
+        yield Interval(at, at + length)
+        at += length
+
+
+def closed_until(watermark: datetime, length: timedelta, settle: timedelta) -> datetime:
+    """Return the end of the last closed interval: the greatest aligned t with t + settle <= watermark."""
+    return interval_of(watermark - settle, length).start

@@ -1,0 +1,185 @@
+"""Kafka administration through kafka-python."""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from types import TracebackType
+from typing import Any, Self
+
+import tenacity
+from kafka import KafkaAdminClient, TopicPartition
+from kafka.admin import ConfigResource, ConfigResourceType, OffsetSpec
+from kafka.errors import KafkaError, KafkaTimeoutError, TopicAlreadyExistsError, for_code
+
+from sluice.errors import RefusedError, UnreachableError
+from sluice.kafka.connection import client_arguments, reachable
+from sluice.topics.administration import TopicCreation, TopicState
+
+logging.getLogger("kafka").setLevel(logging.CRITICAL)  # it logs as errors what it goes on to retry
+
+_NO_ERROR, _UNKNOWN_TOPIC = 0, 3
+
+
+class KafkaPythonAdministration:
+    """One cluster. Connects on first use; close it, or use it as a context manager.
+
+    Attributes:
+        bootstrap: host:port of some brokers.
+        client: further settings, under Kafka's names.
+        patience_seconds: how long to look for a broker that answers, and for what was created to be shown.
+    """
+
+    def __init__(
+        self, bootstrap: Sequence[str], client: Mapping[str, str] | None = None, *, patience_seconds: float = 15
+    ) -> None:
+        self.bootstrap = tuple(bootstrap)
+        self.client = dict(client or {})
+        self.patience_seconds = patience_seconds
+        self._connected: Any = None
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Close the connections. Using it again connects again."""
+        if self._connected is not None:
+            self._connected.close()
+            self._connected = None
+
+    def brokers(self) -> Sequence[int]:
+        """Return the ids of the brokers that the cluster lists. A killed one stays listed for a while."""
+        with self._answers("list the brokers") as client:
+            return sorted(int(broker["broker_id"]) for broker in client.describe_cluster()["brokers"])
+
+    def describe(self, names: Iterable[str]) -> Mapping[str, TopicState]:
+        """Return the state of those topics that exist."""
+        wanted = sorted(set(names))
+        if not wanted:  # kafka-python takes an empty list for "all topics"
+            return {}
+        with self._answers(f"describe {', '.join(wanted)}") as client:
+            found = [_checked(topic) for topic in client.describe_topics(wanted)]
+            existing = {topic["name"]: topic for topic in found if topic["error_code"] == _NO_ERROR}
+            configs = self._configs(client, existing)
+        return {
+            name: TopicState(name, str(topic["topic_id"]), _replicas(topic), configs.get(name, {}))
+            for name, topic in existing.items()
+        }
+
+    def create(self, creations: Sequence[TopicCreation]) -> None:
+        """Create topics and return when the cluster shows them with a leader for every partition.
+
+        Raises:
+            RefusedError: the cluster refused some; says which and why. The others were created.
+        """
+        if not creations:
+            return
+        request = {
+            creation.name: {
+                "num_partitions": creation.partitions,
+                "replication_factor": creation.replication,
+                "configs": dict(creation.configs),
+            }
+            for creation in creations
+        }
+        with self._answers(f"create {', '.join(request)}") as client:
+            answers = client.create_topics(request, raise_errors=False)["topics"]
+            created = [answer["name"] for answer in answers if answer["error_code"] == _NO_ERROR]
+            client.wait_for_topics(created, timeout_ms=self.patience_seconds * 1000)
+        refusals = [_refusal(answer) for answer in answers if answer["error_code"] != _NO_ERROR]
+        if refusals:
+            raise RefusedError(
+                f"The cluster refused to create {'; '.join(refusals)}.",
+                fix="correct the topic spec, or the deployment's replication, and plan again.",
+            )
+
+    def beginnings(self, topic: str) -> Mapping[int, int]:
+        """Return the first offset of each partition."""
+        return self._offsets(topic, OffsetSpec.EARLIEST)
+
+    def ends(self, topic: str) -> Mapping[int, int]:
+        """Return the offset after the last record of each partition."""
+        return self._offsets(topic, OffsetSpec.LATEST)
+
+    def _offsets(self, topic: str, spec: OffsetSpec) -> Mapping[int, int]:
+        state = self.describe([topic]).get(topic)
+        if state is None:
+            raise RefusedError(f"The topic {topic!r} does not exist.", fix="run `sluice topics apply`.")
+        wanted = {TopicPartition(topic, partition): spec for partition in range(state.partitions)}
+        with self._answers(f"read the offsets of {topic}") as client:
+            found = client.list_partition_offsets(wanted)
+        return {partition.partition: int(at.offset) for partition, at in sorted(found.items())}
+
+    @staticmethod
+    def _configs(client: Any, names: Iterable[str]) -> Mapping[str, Mapping[str, str]]:  # noqa: ANN401  untyped client
+        resources = [ConfigResource(ConfigResourceType.TOPIC, name) for name in names]
+        if not resources:
+            return {}
+        answer = client.describe_configs(resources, config_filter="all")
+        return {
+            name: {
+                key: str(config["value"])
+                for key, config in configs.items()
+                if config["config_source"] == "DYNAMIC_TOPIC_CONFIG"
+            }
+            for name, configs in next(iter(answer.values()), {}).items()
+        }
+
+    @contextlib.contextmanager
+    def _answers(self, purpose: str) -> Iterator[Any]:
+        """Give the client, and turn its ways to say "no answer" into one.
+
+        Raises:
+            UnreachableError: no broker answered; the connection is dropped, so that the next call starts afresh.
+        """
+        try:
+            self._connected = self._connected or self._connect()
+            yield self._connected
+        except (KafkaError, OSError) as error:
+            self.close()
+            raise UnreachableError(
+                f"Kafka at {', '.join(self.bootstrap)} did not answer when asked to {purpose} ({error}).",
+                fix="see whether the brokers run; a wrong password shows as a timeout too.",
+            ) from error
+
+    def _connect(self) -> Any:  # noqa: ANN401  untyped client
+        retrying = tenacity.Retrying(
+            # A broker's name that stopped resolving fails some first attempts although other brokers are up.
+            retry=tenacity.retry_if_exception(
+                lambda e: isinstance(e, KafkaError) and not isinstance(e, KafkaTimeoutError)
+            ),
+            stop=tenacity.stop_after_delay(self.patience_seconds),
+            wait=tenacity.wait_random_exponential(multiplier=0.2, max=2),
+            reraise=True,
+        )
+        return retrying(
+            lambda: KafkaAdminClient(
+                bootstrap_servers=reachable(self.bootstrap),
+                bootstrap_timeout_ms=int(self.patience_seconds * 1000),
+                **client_arguments(self.client),
+            )
+        )
+
+
+def _checked(topic: dict[str, Any]) -> dict[str, Any]:
+    """Return the topic unless it says neither "here" nor "not here"."""
+    if topic["error_code"] not in (_NO_ERROR, _UNKNOWN_TOPIC):
+        raise for_code(topic["error_code"])(topic["name"])
+    return topic
+
+
+def _replicas(topic: dict[str, Any]) -> tuple[tuple[int, ...], ...]:
+    partitions = sorted(topic["partitions"], key=lambda partition: partition["partition_index"])
+    return tuple(tuple(partition["replica_nodes"]) for partition in partitions)
+
+
+def _refusal(answer: dict[str, Any]) -> str:
+    kind = for_code(answer["error_code"])
+    why = "it exists already" if kind is TopicAlreadyExistsError else answer.get("error_message") or kind.__name__
+    return f"{answer['name']} ({str(why).rstrip('.')})"

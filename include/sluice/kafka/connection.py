@@ -1,0 +1,90 @@
+"""How a client reaches a cluster: Kafka's own setting names in, kafka-python's arguments out, and a probe before both.
+
+A kafka-python client that is built before a broker listens backs off for many seconds, and one that picks an address
+that does not resolve gives up although others would answer. So every client starts from addresses that just accepted a
+TCP connection.
+"""
+
+from __future__ import annotations
+
+import re
+import socket
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import tenacity
+
+from sluice.errors import SpecError, UnreachableError
+
+_ARGUMENTS = {
+    "client.id": "client_id",
+    "security.protocol": "security_protocol",
+    "sasl.mechanism": "sasl_mechanism",
+    "ssl.ca.location": "ssl_cafile",
+    "ssl.truststore.location": "ssl_cafile",
+    "ssl.certificate.location": "ssl_certfile",
+    "ssl.keystore.location": "ssl_certfile",
+    "ssl.key.location": "ssl_keyfile",
+    "ssl.key.password": "ssl_password",
+}
+_JAAS = "sasl.jaas.config"
+_CREDENTIALS = re.compile(r'\b(username|password)="((?:[^"\\]|\\.)*)"')
+_PROBE_SECONDS = 2.0
+
+
+def client_arguments(client: Mapping[str, str]) -> dict[str, Any]:
+    """Return kafka-python's keyword arguments for settings under Kafka's names.
+
+    Raises:
+        SpecError: a setting is not known here; all of them at once. Values are not shown, they may be secrets.
+    """
+    unknown = sorted(set(client) - set(_ARGUMENTS) - {_JAAS, "ssl.endpoint.identification.algorithm"})
+    if unknown:
+        raise SpecError(
+            f"The Kafka client settings {', '.join(unknown)} are not supported.",
+            fix=f"use only {', '.join(sorted([*_ARGUMENTS, _JAAS]))}.",
+        )
+    arguments: dict[str, Any] = {_ARGUMENTS[name]: value for name, value in client.items() if name in _ARGUMENTS}
+    if client.get("ssl.endpoint.identification.algorithm") == "":  # Kafka's way to say "do not check the host name"
+        arguments["ssl_check_hostname"] = False
+    for field, value in _CREDENTIALS.findall(client.get(_JAAS, "")):
+        arguments[f"sasl_plain_{field}"] = re.sub(r"\\(.)", r"\1", value)
+    return arguments
+
+
+def reachable(bootstrap: Sequence[str]) -> list[str]:
+    """Return the addresses that accept a TCP connection now, in the given order.
+
+    Raises:
+        UnreachableError: none does; with the reason for each address.
+    """
+    refusals = {address: _refusal(address) for address in bootstrap}
+    open_addresses = [address for address, refusal in refusals.items() if refusal is None]
+    if not open_addresses:
+        reasons = "; ".join(f"{address}: {refusal}" for address, refusal in refusals.items())
+        raise UnreachableError(
+            f"No Kafka broker could be reached ({reasons}).",
+            fix="start the stack (`sluice up`), or correct `kafka.bootstrap` in the deployment spec.",
+        )
+    return open_addresses
+
+
+@tenacity.retry(
+    retry=tenacity.retry_if_exception_type(socket.gaierror),  # a name that flickers while containers restart
+    stop=tenacity.stop_after_attempt(3),
+    wait=tenacity.wait_random_exponential(multiplier=0.2, max=2),
+    reraise=True,
+)
+def _connect(host: str, port: int) -> None:
+    socket.create_connection((host, port), timeout=_PROBE_SECONDS).close()
+
+
+def _refusal(address: str) -> str | None:
+    host, _, port = address.rpartition(":")
+    if not host or not port.isdigit():
+        raise SpecError(f"{address!r} is no Kafka address.", fix="write host:port.")
+    try:
+        _connect(host.strip("[]"), int(port))
+    except OSError as error:
+        return error.strerror or str(error) or type(error).__name__
+    return None

@@ -1,0 +1,59 @@
+"""A feed put together with the cluster that it is sent to."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+from sluice.clock import Clock, SystemClock
+from sluice.feeds.manifest import ManifestStore
+from sluice.feeds.publish import Feed
+from sluice.feeds.sources import load_source
+from sluice.kafka.administration import KafkaPythonAdministration
+from sluice.kafka.producer import KafkaPythonProducer
+from sluice.kafka.reader import KafkaPythonReader
+from sluice.specs.model import FeedSpec, PipelineSpec, TopicSpec
+
+
+@contextmanager
+def open_feed(
+    spec: FeedSpec,
+    topic: TopicSpec,
+    pipelines: Iterable[PipelineSpec],
+    *,
+    bootstrap: Sequence[str],
+    client: Mapping[str, str],
+    folder: Path,
+    clock: Clock | None = None,
+) -> Iterator[Feed]:
+    """Connect a feed to its topic.
+
+    Args:
+        spec: the feed.
+        topic: the topic that it names.
+        pipelines: all pipelines; those that read the topic decide the heartbeat and what comes too late.
+        bootstrap: host:port of some brokers.
+        client: further settings, under Kafka's names.
+        folder: where its manifest is.
+        clock: the machine's, unless a test brings another.
+
+    Raises:
+        NotReadyError: the source's data are not installed.
+        UnreachableError: no broker answered.
+    """
+    source = load_source(spec)
+    with (
+        KafkaPythonAdministration(bootstrap, client) as administration,
+        KafkaPythonProducer(bootstrap, topic.name, client) as producer,
+    ):
+        yield Feed(
+            spec,
+            topic,
+            pipelines,
+            source=source,
+            producer=producer,
+            reader=KafkaPythonReader(administration, topic.name),
+            store=ManifestStore(folder),
+            clock=clock or SystemClock(),
+        )

@@ -1,0 +1,135 @@
+"""Airflow's configuration in the embedded stack: one `airflow.cfg` in the state folder, made anew at every start.
+
+A file and not a set of variables, so that the secrets in it (mode 0600) are in no process's environment and
+`AIRFLOW_HOME=.sluice/airflow airflow …` works by hand.
+"""
+
+from __future__ import annotations
+
+import base64
+import json
+import os
+import secrets
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+
+from sluice.errors import CorruptionError
+from sluice.local.ports import HOST
+from sluice.local.processes import STACK_MARK, carrying
+from sluice.settings import Settings, inherited_environment
+
+COMPONENTS: Mapping[str, tuple[str, ...]] = {
+    "api-server": ("api-server",),
+    # Task logs lie on this machine's disk, where the UI reads them: the log servers would cost 130 MB each.
+    "scheduler": ("scheduler", "--skip-serve-logs"),
+    "dag-processor": ("dag-processor",),
+    "triggerer": ("triggerer", "--skip-serve-logs"),
+}
+"""Airflow's processes and their arguments."""
+
+_PARALLELISM = 4
+"""Processes that run tasks, forked at once: 32 by default, on a machine that has cores for two."""
+
+
+def airflow_command(*arguments: str) -> tuple[str, ...]:
+    """Return the command of Airflow's command line in this installation."""
+    return (sys.executable, "-m", "airflow", *arguments)
+
+
+def airflow_url(port: int) -> str:
+    """Return where the API server answers."""
+    return f"http://{HOST}:{port}"
+
+
+def stack_environment(settings: Settings) -> dict[str, str]:
+    """Return the environment of the stack's processes: ours, the project's settings and the stack's mark; no secret."""
+    inherited = inherited_environment()
+    bin_folders = [str(Path(sys.executable).parent)]  # spark-submit looks for python3 on PATH
+    if home := inherited.get("JAVA_HOME"):
+        bin_folders.append(f"{home}/bin")  # Kafka takes java from PATH, Spark from JAVA_HOME: let it be the same one
+    return {
+        **inherited,
+        "PATH": os.pathsep.join([*bin_folders, inherited.get("PATH", os.defpath)]),
+        "AIRFLOW_HOME": str(settings.folder.airflow),
+        "AIRFLOW_CONN_SPARK_DEFAULT": json.dumps(
+            {"conn_type": "spark", "host": f"local[{os.cpu_count() or 1}]", "extra": {"deploy-mode": "client"}}
+        ),
+        "SLUICE_HOME": str(settings.home),
+        "SLUICE_STATE": str(settings.state),
+        "SLUICE_DEPLOYMENT": settings.deployment,
+        "SLUICE_JARS": str(settings.jars),
+        **carrying(STACK_MARK, str(settings.state)),
+    }
+
+
+def write_configuration(settings: Settings, port: int) -> None:
+    """Write `airflow.cfg` and, the first time, the secrets in it."""
+    folder = settings.folder.airflow
+    folder.mkdir(parents=True, exist_ok=True)
+    options = _options(settings, port, _secrets(folder / "secrets.json"))
+    sections = (
+        f"[{section}]\n" + "".join(f"{name} = {value}\n".replace("%", "%%") for name, value in values.items())
+        for section, values in options.items()
+    )
+    _write_private(folder / "airflow.cfg", "\n".join(sections))
+
+
+def _options(settings: Settings, port: int, secret: Mapping[str, str]) -> dict[str, dict[str, object]]:
+    url = airflow_url(port)
+    return {
+        "core": {
+            "dags_folder": settings.home / "dags",
+            "plugins_folder": settings.home / "plugins",
+            "executor": "LocalExecutor",
+            "parallelism": _PARALLELISM,
+            "load_examples": False,
+            "dags_are_paused_at_creation": False,
+            # No login: whoever is on this machine is the administrator. Bound to loopback, see `api.host`.
+            "simple_auth_manager_all_admins": True,
+            "execution_api_server_url": f"{url}/execution/",  # has a default of its own, with port 8080 in it
+            "fernet_key": secret["fernet_key"],
+        },
+        "database": {"sql_alchemy_conn": f"sqlite:///{settings.folder.airflow / 'airflow.db'}"},
+        "api": {
+            "host": HOST,
+            "port": port,
+            "base_url": url,
+            "workers": 1,
+            "secret_key": secret["secret_key"],
+        },
+        "api_auth": {"jwt_secret": secret["jwt_secret"]},
+        "logging": {
+            "base_log_folder": settings.folder.logs / "tasks",
+            "dag_processor_child_process_log_directory": settings.folder.logs / "parsing",
+        },
+        # A finished task's supervisor lingers for this long; a trigger that fires meanwhile fails its task.
+        "workers": {"min_heartbeat_interval": 1},
+        "dag_processor": {"min_file_process_interval": 5, "refresh_interval": 10, "parsing_processes": 1},
+        "usage_data_collection": {"enabled": False},
+    }
+
+
+def _secrets(path: Path) -> dict[str, str]:
+    """Return the secrets of this state folder; drawn once, so that sessions and stored values outlive a restart."""
+    if not path.exists():
+        drawn = {
+            "fernet_key": base64.urlsafe_b64encode(secrets.token_bytes(32)).decode(),
+            "jwt_secret": secrets.token_hex(64),
+            "secret_key": secrets.token_hex(32),
+        }
+        _write_private(path, json.dumps(drawn))
+    try:
+        kept: dict[str, str] = json.loads(path.read_bytes())
+    except ValueError as error:
+        raise CorruptionError(f"{path} holds no secrets: {error}.", fix="remove it; new ones are drawn.") from error
+    return kept
+
+
+def _write_private(path: Path, text: str) -> None:
+    """Write a file that nobody else may read, whole or not at all."""
+    draft = path.with_name(f".{path.name}.{os.getpid()}")
+    draft.unlink(missing_ok=True)
+    with os.fdopen(os.open(draft, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600), "w", encoding="utf-8") as file:
+        file.write(text)
+    draft.replace(path)

@@ -1,0 +1,215 @@
+"""The embedded broker: one KRaft node from jars, on 127.0.0.1 only.
+
+Its folder is all it has: `prepare` writes the configuration and formats the data once; a restart, also on other ports,
+finds its records again. Whoever runs `command()` owns the process: supervisord in a stack, a fixture in tests.
+"""
+
+from __future__ import annotations
+
+import base64
+import shutil
+import socket
+import subprocess
+import uuid
+from dataclasses import dataclass
+from pathlib import Path
+
+from sluice.clock import Clock, SystemClock
+from sluice.errors import NotReadyError, UnreachableError
+from sluice.kafka.administration import KafkaPythonAdministration
+from sluice.local.java import FIX as JAVA_FIX
+
+_HOST = "127.0.0.1"
+
+_SERVER_PROPERTIES = """\
+process.roles=broker,controller
+node.id=1
+controller.quorum.voters=1@{host}:{controller_port}
+listeners=PLAINTEXT://{host}:{port},CONTROLLER://{host}:{controller_port}
+advertised.listeners=PLAINTEXT://{host}:{port}
+listener.security.protocol.map=PLAINTEXT:PLAINTEXT,CONTROLLER:PLAINTEXT
+controller.listener.names=CONTROLLER
+inter.broker.listener.name=PLAINTEXT
+log.dirs={data}
+auto.create.topics.enable=false
+default.replication.factor=1
+min.insync.replicas=1
+offsets.topic.replication.factor=1
+offsets.topic.num.partitions=4
+transaction.state.log.replication.factor=1
+transaction.state.log.min.isr=1
+transaction.state.log.num.partitions=4
+share.coordinator.state.topic.replication.factor=1
+share.coordinator.state.topic.min.isr=1
+share.coordinator.state.topic.num.partitions=4
+group.initial.rebalance.delay.ms=0
+num.network.threads=1
+num.io.threads=2
+num.recovery.threads.per.data.dir=1
+log.cleaner.dedupe.buffer.size=8388608
+"""
+
+_LOGGING = """\
+status = error
+appender.file.type = RollingFile
+appender.file.name = FILE
+appender.file.fileName = {log}
+appender.file.filePattern = {log}.%i
+appender.file.layout.type = PatternLayout
+appender.file.layout.pattern = %d{{ISO8601}} %p %c{{1}} %m%n
+appender.file.policies.type = Policies
+appender.file.policies.size.type = SizeBasedTriggeringPolicy
+appender.file.policies.size.size = 10MB
+appender.file.strategy.type = DefaultRolloverStrategy
+appender.file.strategy.max = 3
+rootLogger.level = warn
+rootLogger.appenderRef.file.ref = FILE
+logger.server.name = kafka.server.KafkaRaftServer
+logger.server.level = info
+"""
+
+_FAULTS = {
+    "No space left on device": ("the disk is full", "free some space, then start it again."),
+    "Address already in use": ("another process listens on its port", "stop that process, or let it choose new ports."),
+    "java.lang.OutOfMemoryError": ("its heap is too small", "raise kafka.heap in the deployment spec."),
+}
+"""What the log says → what it means, and what to do."""
+
+
+@dataclass(frozen=True)
+class Broker:
+    """One broker that is also its own controller.
+
+    Attributes:
+        folder: configuration, log and data; nothing outside it is written.
+        port: where clients connect.
+        controller_port: where it talks to itself.
+        jars: the folder that holds `kafka/*.jar` (`Settings.jars`).
+        heap: largest Java heap, such as `256m`.
+        java: the program to run, a name on PATH or a path.
+    """
+
+    folder: Path
+    port: int
+    controller_port: int
+    jars: Path
+    heap: str = "256m"
+    java: str = "java"
+
+    @property
+    def bootstrap(self) -> str:
+        """Return host:port for clients."""
+        return f"{_HOST}:{self.port}"
+
+    @property
+    def log(self) -> Path:
+        """Return the broker's own log: this start's and, in `.old`, the one before."""
+        return self.folder / "broker.log"
+
+    def prepare(self) -> None:
+        """Write the configuration and, the first time, format the data. Repeating it changes nothing.
+
+        Raises:
+            NotReadyError: Java or the jars are missing, or formatting failed.
+        """
+        if shutil.which(self.java) is None:
+            raise NotReadyError(f"The embedded broker needs Java, and there is no {self.java}.", fix=JAVA_FIX)
+        if not any((self.jars / "kafka").glob("kafka_*.jar")):
+            raise NotReadyError(f"The broker's jars are not in {self.jars / 'kafka'}.", fix="run `make setup`.")
+        self.folder.mkdir(parents=True, exist_ok=True)
+        if self.log.exists() and not self.is_listening():
+            self.log.replace(self.log.with_suffix(".log.old"))  # a fault found in the log is then this start's
+        self._properties.write_text(
+            _SERVER_PROPERTIES.format(
+                host=_HOST, port=self.port, controller_port=self.controller_port, data=self._data
+            ),
+            encoding="utf-8",
+        )
+        self._logging.write_text(_LOGGING.format(log=self.log), encoding="utf-8")
+        if not (self._data / "meta.properties").exists():  # the last file that formatting writes
+            self._format()
+
+    def command(self) -> tuple[str, ...]:
+        """Return the arguments that run the broker in the foreground until SIGTERM."""
+        return self._java(self.heap, "kafka.Kafka", str(self._properties))
+
+    def is_listening(self) -> bool:
+        """Tell whether anything accepts connections on the port."""
+        try:
+            with socket.create_connection((_HOST, self.port), timeout=1):
+                return True
+        except OSError:
+            return False
+
+    def wait_ready(self, deadline_seconds: float = 60, clock: Clock | None = None) -> None:
+        """Return once the broker answers a metadata request.
+
+        Raises:
+            NotReadyError: it did not in time, or its log says that it never will.
+        """
+        clock = clock or SystemClock()
+        deadline = clock.monotonic() + deadline_seconds
+        # A client that is built before the port listens backs off for many seconds: probe first.
+        while not (self.is_listening() and self._answers()):
+            self._raise_fault()
+            if clock.monotonic() >= deadline:
+                raise NotReadyError(
+                    f"The broker at {self.bootstrap} did not answer within {deadline_seconds:.0f} s.",
+                    fix=f"read {self.log} and the output of its process.",
+                )
+            clock.sleep(0.1)
+
+    def _answers(self) -> bool:
+        try:
+            with KafkaPythonAdministration((self.bootstrap,), patience_seconds=5) as administration:
+                return bool(administration.brokers())
+        except UnreachableError:
+            return False
+
+    def _raise_fault(self) -> None:
+        text = self.log.read_text(encoding="utf-8", errors="replace") if self.log.exists() else ""
+        for sign, (meaning, fix) in _FAULTS.items():
+            if sign in text:
+                raise NotReadyError(f"The broker at {self.bootstrap} cannot run: {meaning} ({self.log}).", fix=fix)
+
+    @property
+    def _data(self) -> Path:
+        return self.folder / "data"
+
+    @property
+    def _properties(self) -> Path:
+        return self.folder / "server.properties"
+
+    @property
+    def _logging(self) -> Path:
+        return self.folder / "log4j2.properties"
+
+    def _java(self, heap: str, main: str, *arguments: str) -> tuple[str, ...]:
+        return (
+            self.java,
+            f"-Xmx{heap}",
+            "-Xms64m",
+            "-XX:+UseSerialGC",
+            "-XX:TieredStopAtLevel=1",  # half the CPU to start and for the first minute, 60 MB less
+            "-XX:+ExitOnOutOfMemoryError",
+            f"-Dlog4j2.configurationFile={self._logging}",
+            "-cp",
+            f"{self.jars / 'kafka'}/*",
+            main,
+            *arguments,
+        )
+
+    def _format(self) -> None:
+        cluster_id = base64.urlsafe_b64encode(uuid.uuid4().bytes).decode().rstrip("=")
+        # With "=": an id may begin with a dash. The tool draws the directory's id itself.
+        arguments = (f"--cluster-id={cluster_id}", f"--config={self._properties}")
+        done = subprocess.run(
+            self._java("128m", "kafka.tools.StorageTool", "format", *arguments),
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        if done.returncode != 0:
+            said = (done.stderr or done.stdout).strip()
+            fix = next((fix for sign, (_, fix) in _FAULTS.items() if sign in said), "read the tool's message above.")
+            raise NotReadyError(f"The broker's data in {self._data} could not be formatted: {said[-500:]}", fix=fix)

@@ -1,0 +1,201 @@
+"""The demo: the main job on real data, from an empty machine to a checked result.
+
+Every step may be repeated: the stack is adopted if it is up, the driver too, and the feed sends nothing twice. So a
+second run ends the same.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from datetime import date
+from pathlib import Path
+from typing import Any, Protocol
+
+from sluice.clock import Clock
+from sluice.delta.reading import first_partition, open_table
+from sluice.errors import SluiceError
+from sluice.feeds.pace import Pace
+from sluice.feeds.publish import Sending
+from sluice.intervals.alignment import Interval
+from sluice.intervals.closing import closed_intervals, settled_watermark
+from sluice.local.airflow_api import AirflowApi, succeeded, watching
+from sluice.local.endpoints import Endpoints
+from sluice.project import Project
+from sluice.quality.reasons import Outcome
+from sluice.spark.census import Census
+from sluice.streams.verdict import Health, Verdict
+
+PIPELINE, FEED, UNIT = "departures", "flights", "flights"
+_WORKING = {Health.OK, Health.IDLE}
+_POLL_SECONDS = 0.5
+
+
+class Teller(Protocol):
+    """Who tells the story while it happens."""
+
+    def step(self, title: str) -> None:
+        """A step begins."""
+        ...
+
+    def note(self, text: str) -> None:
+        """Something about the step."""
+        ...
+
+
+@dataclass
+class Story:
+    """What the demo found, as it goes along. `seconds` has one entry per step."""
+
+    seconds: dict[str, float] = field(default_factory=dict)
+    sending: Sending | None = None
+    verdict: Verdict | None = None
+    generation: int = 0
+    closed: list[Interval] = field(default_factory=list)
+    census: Census | None = None
+
+
+class Demo:
+    """Runs the steps in order.
+
+    Args:
+        project: with the embedded deployment.
+        teller: is told what happens.
+        clock: measures the steps.
+        up: brings the stack up and returns where it answers.
+        send: publishes the feed's flights of a range, showing progress.
+        take_census: recomputes validation over the raw table.
+    """
+
+    def __init__(
+        self,
+        project: Project,
+        teller: Teller,
+        clock: Clock,
+        *,
+        up: Callable[[], Endpoints],
+        send: Callable[[date, date, Pace], Sending],
+        take_census: Callable[[], Census],
+    ) -> None:
+        self._project = project
+        self._teller = teller
+        self._clock = clock
+        self._up = up
+        self._send = send
+        self._take_census = take_census
+        self.story = Story()
+
+    def run(self, first: date, last: date, *, seconds_to_feed: float) -> dict[str, Any]:
+        """Tell the whole story and return the report (the content of `demo.json`).
+
+        Args:
+            first: first local day of flights.
+            last: last local day, inclusive.
+            seconds_to_feed: about how long the feed shall take, so that the stream can be watched.
+
+        Raises:
+            SluiceError: a step failed; the stack stays up to be looked at.
+        """
+        story, began = self.story, self._clock.monotonic()
+        with self._step("stack", "Bring up Kafka and Airflow"):
+            airflow = AirflowApi(self._up().airflow_url, self._clock)
+        with self._step("topics", "Create the declared topics (DAG `topics`)"):
+            airflow.wait("topics", airflow.trigger("topics"), succeeded, 120)
+        with self._step("stream", f"Start the stream (DAG `stream_{UNIT}`)"):
+            conf = {"action": "start", "reason": "make demo"}
+            airflow.wait(f"stream_{UNIT}", airflow.trigger(f"stream_{UNIT}", conf), watching, 120)
+            story.generation = self._running_generation()
+        with self._step("feed", f"Publish the flights of {first} to {last}"):
+            story.sending = self._feed(first, last, seconds_to_feed)
+        with self._step("settle", "Wait until the stream has closed every interval"):
+            story.closed = self._settle()
+        with self._step("validation", "Recompute validation over the raw table"):
+            story.census = self._take_census()
+        story.verdict = self._project.verdicts(UNIT)[PIPELINE]
+        story.seconds["total"] = round(self._clock.monotonic() - began, 1)
+        report = self._report()
+        self._project.folder.demo.write_text(json.dumps(report, indent=1) + "\n", encoding="utf-8")
+        return report
+
+    @contextmanager
+    def _step(self, name: str, title: str) -> Iterator[None]:
+        self._teller.step(title)
+        began = self._clock.monotonic()
+        yield
+        self.story.seconds[name] = round(self._clock.monotonic() - began, 1)
+        self._teller.note(f"{self.story.seconds[name]:.1f} s")
+
+    def _running_generation(self) -> int:
+        attempt = self._project.registry().latest_attempt(UNIT)
+        if attempt is None:
+            raise SluiceError(f"the run of stream_{UNIT} ended without an attempt on record.")
+        return attempt.generation
+
+    def _feed(self, first: date, last: date, seconds: float) -> Sending:
+        days = (last - first).days + 1
+        return self._send(first, last, Pace(speed=days * 86_400 / seconds) if seconds else Pace())
+
+    def _settle(self, deadline_seconds: float = 180) -> list[Interval]:
+        """Wait until every record is in a committed batch and the watermark has passed the feed's last interval."""
+        deadline = self._clock.monotonic() + deadline_seconds
+        while True:
+            verdicts = self._project.verdicts(UNIT)
+            closed = self._closed()
+            if all(v.health in _WORKING and v.lag_records == 0 for v in verdicts.values()) and self._all_closed(closed):
+                return closed
+            if self._clock.monotonic() > deadline:
+                states = "; ".join(f"{name}: {verdict.health}, {verdict.why}" for name, verdict in verdicts.items())
+                raise SluiceError(
+                    f"the stream has not closed every interval after {deadline_seconds:.0f} s. {states}",
+                    fix=f"see `sluice streams logs {UNIT}`.",
+                )
+            self._clock.sleep(_POLL_SECONDS)
+
+    def _closed(self) -> list[Interval]:
+        output = self._project.catalog.pipelines[PIPELINE].output
+        raw = self._project.checkpoint(f"raw_{FEED}").newest_committed()
+        watermark = settled_watermark(self._project.checkpoint(PIPELINE).committed(), raw.offsets if raw else {})
+        if watermark is None:
+            return []
+        first = first_partition(open_table(self._project.folder.table(output.table)), output.time_column)
+        return closed_intervals(first, watermark, output.interval_length, output.settle)
+
+    def _all_closed(self, closed: list[Interval]) -> bool:
+        """Whether the last interval that was fed is closed: the heartbeat is the smallest instant that closes it."""
+        sending = self.story.sending
+        latest = sending.manifest.latest_event if sending else None
+        delay = self._project.catalog.pipelines[PIPELINE].time.delay
+        return bool(closed) and (latest is None or closed[-1].end >= latest - delay)
+
+    def _report(self) -> dict[str, Any]:
+        story, project = self.story, self._project
+        if story.sending is None or story.census is None or story.verdict is None:
+            raise SluiceError("the demo has no report before it ran.")
+        census, verdict = story.census, story.verdict
+        produced = story.sending.manifest.records
+        accounted = census.records == sum(census.outcomes.values())
+        heartbeats = census.outcomes[Outcome.CONTROL]
+        return {
+            "ok": verdict.health in _WORKING and accounted and census.records == produced + heartbeats,
+            "seconds": story.seconds,
+            "produced": produced,
+            "raw": {"records": census.records, "undecodable": census.undecodable},
+            "validation": {outcome.value: count for outcome, count in census.outcomes.items()},
+            "stream": {
+                "pipeline": PIPELINE,
+                "verdict": verdict.health.value,
+                "generation": story.generation,
+                "batches": verdict.batches,
+            },
+            "intervals": {"closed": len(story.closed)},
+            "tables": {
+                PIPELINE: str(_table(project, project.catalog.pipelines[PIPELINE].output.table)),
+                "flights_raw": str(_table(project, project.catalog.topics[FEED].raw.table)),
+            },
+        }
+
+
+def _table(project: Project, name: str) -> Path:
+    return project.folder.table(name)

@@ -1,0 +1,101 @@
+"""Whether this machine can run Sluice: the facts of `sluice.local.machine`, judged. Every failure says what to do."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from sluice.local.java import FIX, java_fault
+from sluice.local.machine import Machine, look
+from sluice.settings import Settings
+
+GIB = 1024**3
+MEMORY_BYTES = 6 * GIB
+DISK_BYTES = 5 * GIB
+PYTHONS = ((3, 11), (3, 12), (3, 13))
+
+
+@dataclass(frozen=True)
+class Check:
+    """One judgement. `fix` is empty when all is well."""
+
+    name: str
+    ok: bool
+    found: str
+    fix: str = ""
+
+
+def checks(settings: Settings) -> list[Check]:
+    """Look at this machine and judge it."""
+    return judge(look(settings))
+
+
+def judge(machine: Machine) -> list[Check]:
+    """Judge the facts."""
+    return [
+        _system(machine),
+        _python(machine),
+        _java(machine),
+        _memory(machine),
+        _disk(machine),
+        _ports(machine),
+        _jars(machine),
+        _pyspark(machine),
+    ]
+
+
+def _check(name: str, ok: bool, found: str, fix: str) -> Check:
+    return Check(name, ok, found, "" if ok else fix)
+
+
+def _system(machine: Machine) -> Check:
+    fix = "use Linux, a Linux VM, or the containers of docker-compose.yaml."
+    return _check("system", machine.system == "Linux", machine.system, fix)
+
+
+def _python(machine: Machine) -> Check:
+    found = ".".join(map(str, machine.python))
+    fix = "run `make clean`, then `make setup PYTHON=python3.12` (3.11, 3.12 and 3.13 are supported)."
+    return _check("python", machine.python in PYTHONS, found, fix)
+
+
+def _java(machine: Machine) -> Check:
+    fault = java_fault(machine.java, machine.java_home)
+    found = f"Java {machine.java.version}, {machine.java.path}" if machine.java and not fault else fault
+    return _check("java", not fault, found, FIX)
+
+
+def _memory(machine: Machine) -> Check:
+    found = f"{machine.memory_bytes / GIB:.1f} GiB available"
+    if machine.stack_is_up:
+        return Check("memory", ok=True, found=f"{found} beside the stack, which is up")
+    fix = f"close something, or raise the container's limit: the stack and one driver need {MEMORY_BYTES // GIB} GiB."
+    return _check("memory", machine.memory_bytes >= MEMORY_BYTES, found, fix)
+
+
+def _disk(machine: Machine) -> Check:
+    found = f"{machine.disk_bytes / GIB:.1f} GiB free for {machine.state}"
+    fix = f"free some space ({DISK_BYTES // GIB} GiB are needed), or name another folder with SLUICE_STATE."
+    return _check("disk", machine.disk_bytes >= DISK_BYTES, found, fix)
+
+
+def _ports(machine: Machine) -> Check:
+    """Never a failure: a stack moves to ports that are free."""
+    taken = [port for port, free in machine.free_ports.items() if not free]
+    if machine.stack_is_up:
+        return Check("ports", ok=True, found="the stack is up and has its ports")
+    if taken:
+        return Check("ports", ok=True, found=f"taken: {', '.join(taken)}; the stack takes the next free ones")
+    return Check("ports", ok=True, found=f"free: {', '.join(machine.free_ports)}")
+
+
+def _jars(machine: Machine) -> Check:
+    missing = machine.missing_jars
+    found = f"{len(missing)} are missing or changed, {missing[0]} among them" if missing else "all there and verified"
+    return _check("jars", not missing, found, "run `make setup`.")
+
+
+def _pyspark(machine: Machine) -> Check:
+    """Both write into one folder: with two versions, files of either are left in it."""
+    pyspark, client = machine.pyspark
+    found = f"pyspark {pyspark or 'not installed'}, pyspark-client {client or 'not installed'}"
+    return _check("pyspark", pyspark != "" and pyspark == client, found, "run `make clean`, then `make setup`.")

@@ -1,0 +1,47 @@
+"""Where a running stack answers: written by `sluice up`, removed by `sluice down`, read by everything else."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict, dataclass
+
+from sluice.errors import CorruptionError, NotReadyError
+from sluice.local.keeper import write_durably
+from sluice.settings import StateFolder
+
+
+@dataclass(frozen=True)
+class Endpoints:
+    """Addresses of a stack on this machine.
+
+    Attributes:
+        kafka_bootstrap: `host:port` of the brokers.
+        airflow_url: Airflow's UI and API, without a slash at the end.
+    """
+
+    kafka_bootstrap: tuple[str, ...]
+    airflow_url: str
+
+
+def read_endpoints(folder: StateFolder) -> Endpoints:
+    """Return where the stack of a state folder answers. It may have died since; whoever connects will notice.
+
+    Raises:
+        NotReadyError: the stack is not up.
+        CorruptionError: the file cannot be understood.
+    """
+    try:
+        record = json.loads(folder.stack.read_bytes())
+        return Endpoints(tuple(record["kafka_bootstrap"]), record["airflow_url"])
+    except FileNotFoundError:
+        raise NotReadyError(f"The stack of {folder.root} is not up.", fix="run `sluice up`.") from None
+    except (ValueError, KeyError, TypeError) as error:
+        raise CorruptionError(
+            f"{folder.stack} does not say where the stack is: {error!r}.", fix="run `sluice down`, then `sluice up`."
+        ) from error
+
+
+def write_endpoints(folder: StateFolder, endpoints: Endpoints) -> None:
+    """Record where the stack answers."""
+    folder.root.mkdir(parents=True, exist_ok=True)
+    write_durably(folder.stack, asdict(endpoints))

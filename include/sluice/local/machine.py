@@ -1,0 +1,114 @@
+"""What this machine has: the facts that `doctor` judges. Nothing here decides anything."""
+
+from __future__ import annotations
+
+import importlib.metadata
+import platform
+import shutil
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+import psutil
+
+from sluice.local.jars import Jars
+from sluice.local.java import Java, find_java
+from sluice.local.ports import WANTED, is_free
+from sluice.settings import Settings, inherited_environment
+
+_CGROUP = Path("/sys/fs/cgroup")
+
+
+@dataclass(frozen=True)
+class Machine:
+    """The facts.
+
+    Attributes:
+        system: as `platform.system()` says.
+        python: version of the running interpreter.
+        java: the Java that Spark and Kafka would use; None if there is none.
+        java_home: the variable JAVA_HOME, or "".
+        memory_bytes: what may still be allocated, by the machine or by our control group, whichever is less.
+        disk_bytes: free space where the state folder is.
+        state: the state folder.
+        stack_is_up: a stack of this state folder has recorded its endpoints.
+        free_ports: each wanted port by its purpose, and whether nobody listens on it.
+        missing_jars: jars that are not there or not verified.
+        pyspark: installed versions of pyspark and pyspark-client; "" if not installed.
+    """
+
+    system: str
+    python: tuple[int, int]
+    java: Java | None
+    java_home: str
+    memory_bytes: int
+    disk_bytes: int
+    state: Path
+    stack_is_up: bool
+    free_ports: Mapping[str, bool]
+    missing_jars: tuple[str, ...]
+    pyspark: tuple[str, str]
+
+
+def look(settings: Settings) -> Machine:
+    """Gather the facts. Starts Java twice, for half a second."""
+    home = inherited_environment().get("JAVA_HOME", "")
+    return Machine(
+        system=platform.system(),
+        python=sys.version_info[:2],
+        java=find_java(home),
+        java_home=home,
+        memory_bytes=min(psutil.virtual_memory().available, _control_group_memory()),
+        disk_bytes=shutil.disk_usage(_existing(settings.state)).free,
+        state=settings.state,
+        stack_is_up=settings.folder.stack.exists(),
+        free_ports={f"{purpose} {port}": is_free(port) for purpose, port in WANTED.items()},
+        missing_jars=Jars(settings.jars, settings.home / "jars").missing(),
+        pyspark=(_version("pyspark"), _version("pyspark-client")),
+    )
+
+
+def _control_group_memory() -> int:
+    """Return what the tightest of our control groups leaves (v2, or v1's memory controller); huge if none limits."""
+    left = sys.maxsize
+    for line in _read(Path("/proc/self/cgroup")).splitlines():
+        _, controllers, path = line.split(":", 2)
+        if controllers == "":
+            root, limit, usage = _CGROUP, "memory.max", "memory.current"
+        elif controllers == "memory":
+            root, limit, usage = _CGROUP / "memory", "memory.limit_in_bytes", "memory.usage_in_bytes"
+        else:
+            continue
+        group = root / path.strip("/")
+        for folder in (group, *group.parents):  # in a container the path may not be visible, its root is
+            limit_bytes, used_bytes = _read(folder / limit), _read(folder / usage)
+            if limit_bytes.isdigit() and used_bytes.isdigit():
+                left = min(left, int(limit_bytes) - int(used_bytes) + _reclaimable(folder))
+            if folder == root:
+                break
+    return left
+
+
+def _reclaimable(group: Path) -> int:
+    """Return the file cache that a control group gives back on demand, in bytes."""
+    fields = dict(line.split() for line in _read(group / "memory.stat").splitlines() if len(line.split()) == 2)  # noqa: PLR2004 - name and number
+    return int(fields.get("inactive_file", 0))
+
+
+def _existing(path: Path) -> Path:
+    return next(folder for folder in (path, *path.parents) if folder.exists())
+
+
+def _read(path: Path) -> str:
+    try:
+        return path.read_text(encoding="utf-8").strip()
+    except OSError:
+        return ""
+
+
+def _version(distribution: str) -> str:
+    try:
+        return importlib.metadata.version(distribution)
+    except importlib.metadata.PackageNotFoundError:
+        return ""

@@ -1,0 +1,74 @@
+"""The ports of a stack: chosen once per state folder and kept, so that URLs stay; moved only when somebody took one."""
+
+from __future__ import annotations
+
+import json
+import socket
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+from sluice.errors import NotReadyError
+from sluice.local.keeper import write_durably
+
+HOST = "127.0.0.1"
+"""The embedded stack has no login and no encryption: it answers on this machine alone."""
+
+WANTED: Mapping[str, int] = {"airflow": 8080, "kafka": 9092, "controller": 9093}
+"""The ports everybody expects."""
+
+_TRIED = 200
+
+
+@dataclass(frozen=True)
+class Ports:
+    """Airflow's API, Kafka's clients, and Kafka's own quorum."""
+
+    airflow: int
+    kafka: int
+    controller: int
+
+
+def is_free(port: int) -> bool:
+    """Whether nobody listens on a port of this machine."""
+    with socket.socket(socket.AF_INET, socket.SOCK_STREAM) as probe:
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)  # a connection that is being closed is nobody
+        try:
+            probe.bind((HOST, port))
+        except OSError:
+            return False
+    return True
+
+
+def choose_ports(kept: Mapping[str, int], free: Callable[[int], bool] = is_free) -> Ports:
+    """Return the kept port of each purpose, or the wanted one, or the next one above it that is free.
+
+    Raises:
+        NotReadyError: there is none.
+    """
+    chosen: dict[str, int] = {}
+    for purpose, wanted in WANTED.items():
+        candidates = [kept[purpose]] if purpose in kept else []
+        candidates += range(wanted, wanted + _TRIED)
+        port = next((port for port in candidates if port not in chosen.values() and free(port)), None)
+        if port is None:
+            raise NotReadyError(
+                f"No port from {wanted} to {wanted + _TRIED - 1} is free for {purpose}.",
+                fix="end what listens there (`ss -ltnp`).",
+            )
+        chosen[purpose] = port
+    return Ports(**chosen)
+
+
+def read_ports(path: Path) -> Mapping[str, int]:
+    """Return the ports that a state folder keeps; none the first time."""
+    try:
+        kept: dict[str, int] = json.loads(path.read_bytes())
+    except (FileNotFoundError, ValueError):
+        return {}
+    return kept
+
+
+def write_ports(path: Path, ports: Ports) -> None:
+    """Keep the ports."""
+    write_durably(path, asdict(ports))

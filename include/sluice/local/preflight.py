@@ -1,0 +1,36 @@
+"""What must be right before anything is installed: `python3 -m sluice.local.preflight`, standard library alone.
+
+This file is written so that a python3 that is too old can still read it, and say so. The full list is `sluice doctor`.
+"""
+
+import os
+import shutil
+import sys
+
+_SUPPORTED = ("3.11", "3.12", "3.13")
+
+
+def find_python_fault(major: int, minor: int) -> str:
+    """Return what is wrong with a version of Python, and what to do; empty if nothing is."""
+    found = f"{major}.{minor}"
+    if found in _SUPPORTED:
+        return ""
+    others = [name for name in ("python" + version for version in reversed(_SUPPORTED)) if shutil.which(name)]
+    fix = f"run `make setup PYTHON={others[0]}`" if others else "install one of these"
+    return f"python3 is {found}, and Sluice needs one of {', '.join(_SUPPORTED)}. Fix: {fix}."
+
+
+def find_fault() -> str:
+    """Return the first thing that is wrong with this machine, and what to do; empty if nothing is."""
+    fault = find_python_fault(*sys.version_info[:2])
+    if fault:
+        return fault
+    from sluice.local.java import FIX, find_java, java_fault  # noqa: PLC0415 - an old Python could not read it
+
+    home = os.environ.get("JAVA_HOME", "")  # noqa: TID251 - the settings need what is not yet installed
+    fault = java_fault(find_java(home), home)
+    return f"{fault}. Fix: {FIX}" if fault else ""
+
+
+if __name__ == "__main__":
+    sys.exit(find_fault() or 0)

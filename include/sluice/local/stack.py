@@ -1,0 +1,322 @@
+"""The embedded stack of a state folder: a broker and Airflow under supervisord, up and down as a whole.
+
+`up` is idempotent: what runs is adopted, what is half there is completed, what was started for other settings is
+started anew. When it fails, what it started is ended again. `down` ends everything that belongs to the state folder, by
+the mark that its processes carry; streams are stopped gracefully, and what is desired of them stays as it is.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import hashlib
+import json
+import subprocess
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from importlib.metadata import version
+from pathlib import Path
+
+from sluice import __version__
+from sluice.clock import Clock, SystemClock
+from sluice.errors import NotReadyError, SpecError, UnreachableError
+from sluice.local.airflow_environment import (
+    COMPONENTS,
+    airflow_command,
+    airflow_url,
+    stack_environment,
+    write_configuration,
+)
+from sluice.local.airflow_health import has_parsed, unhealthy_components
+from sluice.local.broker import Broker
+from sluice.local.endpoints import Endpoints, write_endpoints
+from sluice.local.launcher import LocalLauncher
+from sluice.local.ports import HOST, Ports, choose_ports, read_ports, write_ports
+from sluice.local.processes import STACK_MARK, end_marked, wait_until
+from sluice.local.supervision import ALIVE, Program, ProgramState, Supervisor, last_lines
+from sluice.settings import Settings
+from sluice.specs.load import scan
+from sluice.specs.model import EmbeddedKafka, ExternalKafka
+
+BROKER = "broker"
+"""The broker's name among the components."""
+
+_BROKER_SECONDS = 90.0
+_MIGRATION_SECONDS = 300.0
+_AIRFLOW_SECONDS = 240.0
+_PARSE_SECONDS = 60.0
+_STOP_SECONDS = 10
+_SHUT_DOWN_SECONDS = 45.0
+_DRAIN_SECONDS = 60.0
+
+OnStep = Callable[[str, float | None], None]
+"""Told the name of each step twice: with None when it begins, with its seconds when it is done."""
+
+
+def up(settings: Settings, on_step: OnStep = lambda _name, _seconds: None, clock: Clock | None = None) -> Endpoints:
+    """Bring the stack up, or complete it, and return where it answers.
+
+    Raises:
+        NotReadyError: a part did not come up; says which and why. What this call started is gone again.
+        SpecError: the deployment's spec does not stand.
+    """
+    stack = Stack(settings, on_step, clock or SystemClock())
+    with stack.exclusively():
+        return stack.start()
+
+
+def down(settings: Settings, on_step: OnStep = lambda _name, _seconds: None, clock: Clock | None = None) -> None:
+    """Stop the streams gracefully and end every process of the stack. Nothing to end is fine.
+
+    Raises:
+        UnreachableError: a driver could not be asked, or a process does not end.
+    """
+    stack = Stack(settings, on_step, clock or SystemClock())
+    with stack.exclusively():
+        stack.end_airflow()
+        stack.end_drivers()
+        stack.end()
+
+
+def component_states(settings: Settings, clock: Clock | None = None) -> dict[str, ProgramState]:
+    """Return what supervisord says of each component; empty if the stack is not up."""
+    folder = settings.folder
+    supervisor = Supervisor(folder.supervisor, folder.logs, clock or SystemClock())
+    return supervisor.states() if supervisor.is_up() else {}
+
+
+class Stack:
+    """The parts of one state folder's stack, and the steps between them."""
+
+    def __init__(self, settings: Settings, on_step: OnStep, clock: Clock) -> None:
+        self._settings = settings
+        self._folder = settings.folder
+        self._on_step = on_step
+        self._clock = clock
+        self._supervisor = Supervisor(self._folder.supervisor, self._folder.logs, clock)
+
+    @contextlib.contextmanager
+    def exclusively(self) -> Iterator[None]:
+        """Keep other `up` and `down` of this state folder waiting."""
+        try:
+            self._folder.supervisor.mkdir(parents=True, exist_ok=True)
+            lock = (self._folder.supervisor / "lock").open("w", encoding="utf-8")
+        except OSError as error:
+            raise NotReadyError(
+                f"The state folder {self._folder.root} cannot be used: {error.strerror}.",
+                fix="free some space or name another folder with SLUICE_STATE.",
+            ) from error
+        with lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            yield
+
+    def start(self) -> Endpoints:
+        """See `up`."""
+        kafka = self._kafka()
+        ports = self._ports()
+        try:
+            write_configuration(self._settings, ports.airflow)
+            broker = self._broker(kafka, ports)
+            fresh = not self._adopt(broker)
+        except OSError as error:
+            raise _unusable(self._folder.root, error) from error
+        try:
+            if fresh:
+                self._supervisor.start(self._programs(broker), self._identity(), stack_environment(self._settings))
+            self._start_parts(broker, airflow_url(ports.airflow))
+        except BaseException:
+            if fresh:
+                self.end()
+            raise
+        bootstrap = kafka.bootstrap if isinstance(kafka, ExternalKafka) else (f"{HOST}:{ports.kafka}",)
+        endpoints = Endpoints(bootstrap, airflow_url(ports.airflow))
+        write_endpoints(self._folder, endpoints)
+        return endpoints
+
+    def end_airflow(self) -> None:
+        """End Airflow first: its reconciler would start again the streams that are about to be stopped."""
+        if self._supervisor.is_up():
+            with self._step("stop Airflow"):
+                self._supervisor.stop_programs(COMPONENTS, _SHUT_DOWN_SECONDS)
+
+    def end_drivers(self) -> None:
+        """Let every driver finish its batch and exit; kill it when it does not."""
+        launcher = LocalLauncher(self._folder.drivers, self._clock)
+
+        def ended() -> bool:
+            try:
+                keys = [report.key for report in launcher.living()]
+            except UnreachableError:  # one is being submitted right now
+                return False
+            if keys:
+                with self._step("stop streams"), ThreadPoolExecutor(len(keys)) as pool:
+                    list(pool.map(lambda key: launcher.stop(key, _DRAIN_SECONDS), keys))
+            return not keys
+
+        if not wait_until(ended, self._clock, deadline_seconds=2 * _DRAIN_SECONDS):
+            raise UnreachableError(
+                f"A driver in {self._folder.drivers} cannot be stopped.", fix="look at its log and processes."
+            )
+
+    def end(self) -> None:
+        """End everything that carries the stack's mark."""
+        with self._step("stop the stack"):
+            if self._supervisor.is_up():
+                self._supervisor.shut_down(_SHUT_DOWN_SECONDS)
+            end_marked(STACK_MARK, str(self._settings.state), self._clock, deadline_seconds=_STOP_SECONDS)
+            self._folder.stack.unlink(missing_ok=True)
+
+    def _kafka(self) -> EmbeddedKafka | ExternalKafka:
+        found = scan(self._settings.home / "include")
+        deployment = found.catalog.deployments.get(self._settings.deployment)
+        if deployment is None:
+            raise SpecError(
+                f"There is no sound deployment {self._settings.deployment!r} in include/deployments.",
+                fix="run `sluice check`, or name another one with SLUICE_DEPLOYMENT.",
+            )
+        return deployment.kafka
+
+    def _ports(self) -> Ports:
+        """Return the ports that the running stack has, or free ones: those of last time where possible."""
+        path = self._folder.supervisor / "ports.json"
+        kept = read_ports(path)
+        if kept and self._supervisor.is_up():
+            return Ports(**kept)
+        # What is left of a stack without its supervisord cannot be adopted, and would hold the ports.
+        end_marked(STACK_MARK, str(self._settings.state), self._clock, deadline_seconds=_STOP_SECONDS)
+        ports = choose_ports(kept)
+        write_ports(path, ports)
+        return ports
+
+    def _broker(self, kafka: EmbeddedKafka | ExternalKafka, ports: Ports) -> Broker | None:
+        if isinstance(kafka, ExternalKafka):
+            return None
+        return Broker(self._folder.kafka, ports.kafka, ports.controller, self._settings.jars, kafka.heap)
+
+    def _programs(self, broker: Broker | None) -> list[Program]:
+        airflow = [Program(name, airflow_command(*arguments), _STOP_SECONDS) for name, arguments in COMPONENTS.items()]
+        return airflow if broker is None else [Program(BROKER, broker.command(), 30), *airflow]
+
+    def _identity(self) -> str:
+        """Return a digest of what the processes were started with, beside their commands."""
+        environment = stack_environment(self._settings)
+        ours = {name: value for name, value in environment.items() if name.startswith(("SLUICE_", "AIRFLOW_"))}
+        configuration = (self._folder.airflow / "airflow.cfg").read_text(encoding="utf-8")
+        meaning = json.dumps([__version__, _airflow_version(), ours, configuration], sort_keys=True)
+        return hashlib.sha256(meaning.encode()).hexdigest()
+
+    def _adopt(self, broker: Broker | None) -> bool:
+        """Whether supervisord runs what it should; one that runs something else is ended."""
+        if not self._supervisor.is_up():
+            return False
+        if self._supervisor.runs(self._programs(broker), self._identity()):
+            return True
+        self.end()
+        return False
+
+    def _start_parts(self, broker: Broker | None, url: str) -> None:
+        """Start the broker and, while it starts, bring Airflow's database up to date; then start Airflow."""
+        migration = self._start_migration()
+        try:
+            if broker is not None:
+                with self._step("Kafka broker"):
+                    self._start_broker(broker)
+            if migration is not None:
+                with self._step("Airflow database"):
+                    self._finish_migration(migration)
+        finally:
+            if migration is not None and migration.poll() is None:
+                migration.kill()
+                migration.wait()
+        with self._step("Airflow"):
+            self._supervisor.start_programs(COMPONENTS)
+            self._wait_for_airflow(url)
+        if any((self._settings.home / "dags").glob("*.py")):
+            with self._step("DAGs"):  # a folder whose files make no DAG is waited for in vain, and is no fault
+                wait_until(lambda: has_parsed(url), self._clock, deadline_seconds=_PARSE_SECONDS)
+
+    def _start_broker(self, broker: Broker) -> None:
+        if self._supervisor.states()[BROKER] not in ALIVE:
+            broker.prepare()
+            self._supervisor.start_programs([BROKER])
+        end = self._clock.monotonic() + _BROKER_SECONDS
+        while not wait_until(broker.is_listening, self._clock, deadline_seconds=0.2):
+            self._refuse_dead([BROKER], late=self._clock.monotonic() > end)
+        broker.wait_ready(_BROKER_SECONDS, self._clock)
+
+    @property
+    def _migrated(self) -> Path:
+        return self._folder.airflow / "migrated"
+
+    def _start_migration(self) -> subprocess.Popen[bytes] | None:
+        """Start the migration if the database is of another version of Airflow, or not there."""
+        database = self._folder.airflow / "airflow.db"
+        if database.exists() and self._migrated.exists() and self._migrated.read_text("utf-8") == _airflow_version():
+            return None
+        self._supervisor.stop_programs(COMPONENTS, _SHUT_DOWN_SECONDS)
+        with self._supervisor.log("migration").open("wb") as log:
+            return subprocess.Popen(
+                airflow_command("db", "migrate"),
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=log,
+                env=stack_environment(self._settings),
+            )
+
+    def _finish_migration(self, migration: subprocess.Popen[bytes]) -> None:
+        try:
+            code = migration.wait(_MIGRATION_SECONDS)
+        except subprocess.TimeoutExpired:
+            code = None
+        if code != 0:
+            raise self._fault("migration", "did not succeed" if code else "took too long")
+        self._migrated.write_text(_airflow_version(), encoding="utf-8")
+
+    def _wait_for_airflow(self, url: str) -> None:
+        end = self._clock.monotonic() + _AIRFLOW_SECONDS
+        while unhealthy := unhealthy_components(url):
+            late = self._clock.monotonic() > end
+            self._refuse_dead(unhealthy if late else tuple(COMPONENTS), late=late)
+            self._clock.sleep(0.3)
+
+    def _refuse_dead(self, names: Iterable[str], *, late: bool) -> None:
+        """Raise for the first component that died too often or, when it is late, that is not ready."""
+        states = self._supervisor.states()
+        for name in names:
+            if states[name] is ProgramState.FATAL:
+                raise self._fault(name, "died while starting")
+        if late:
+            raise self._fault(next(iter(names)), "did not become ready in time")
+
+    def _fault(self, name: str, what: str) -> NotReadyError:
+        log = self._supervisor.log(name)
+        said = "\n".join(last_lines(log))
+        fix = next((fix for sign, fix in _FIXES.items() if sign in said), f"read {log}; `sluice doctor` may know why.")
+        return NotReadyError(f"{name} {what}. Its log ends:\n{said}\n", fix=fix)
+
+    @contextlib.contextmanager
+    def _step(self, name: str) -> Iterator[None]:
+        begin = self._clock.monotonic()
+        self._on_step(name, None)
+        yield
+        self._on_step(name, self._clock.monotonic() - begin)
+
+
+_FIXES = {
+    "No space left on device": "free some space, then run `sluice up` again.",
+    "disk is full": "free some space, then run `sluice up` again.",
+    "ddress already in use": "another process took its port; `sluice up` again takes the next free one.",
+    "Cannot allocate memory": "free some memory, then run `sluice up` again.",
+}
+"""What a log says → what to do."""
+
+
+def _unusable(root: Path, error: OSError) -> NotReadyError:
+    return NotReadyError(
+        f"The state folder {root} cannot be used: {error.strerror}.",
+        fix="free some space or name another folder with SLUICE_STATE.",
+    )
+
+
+def _airflow_version() -> str:
+    return version("apache-airflow-core")

@@ -1,0 +1,236 @@
+"""The stack's processes under supervisord: restarted when they die, their output kept in rotated files.
+
+supervisord does not adopt what an earlier one started, so drivers are not its business (`sluice.local.keeper`).
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import http.client
+import os
+import shlex
+import subprocess
+import sys
+import tempfile
+import xmlrpc.client
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from pathlib import Path
+from typing import Any
+
+from supervisor.xmlrpc import SupervisorTransport
+
+from sluice.clock import Clock
+from sluice.errors import NotReadyError, UnreachableError
+from sluice.local.processes import wait_until
+
+_LONGEST_SOCKET_PATH = 90
+"""Of 107 that the kernel allows; supervisord adds a suffix of its own."""
+_START_SECONDS = 30.0
+_SILENCE = (OSError, http.client.HTTPException)
+
+
+class ProgramState(StrEnum):
+    """supervisord's states of a program."""
+
+    STOPPED = "STOPPED"
+    STARTING = "STARTING"
+    RUNNING = "RUNNING"
+    BACKOFF = "BACKOFF"  # it died while starting, and is tried again
+    STOPPING = "STOPPING"
+    EXITED = "EXITED"
+    FATAL = "FATAL"  # it died too often while starting
+    UNKNOWN = "UNKNOWN"
+
+
+ALIVE = frozenset({ProgramState.STARTING, ProgramState.RUNNING, ProgramState.BACKOFF, ProgramState.STOPPING})
+"""States in which a process is there or about to be."""
+
+
+@dataclass(frozen=True)
+class Program:
+    """A process to keep running.
+
+    Attributes:
+        name: also the name of its log.
+        command: its arguments.
+        stop_seconds: how long after SIGTERM its group is killed.
+    """
+
+    name: str
+    command: Sequence[str]
+    stop_seconds: int
+
+
+class Supervisor:
+    """The supervisord of one state folder."""
+
+    def __init__(self, folder: Path, logs: Path, clock: Clock) -> None:
+        self._folder = folder
+        self._logs = logs
+        self._clock = clock
+        self._configuration = folder / "supervisord.conf"
+
+    def log(self, name: str) -> Path:
+        """Return the file with a program's output; `supervisord` is supervisord's own."""
+        return self._logs / f"{name}.log"
+
+    def is_up(self) -> bool:
+        """Whether supervisord answers."""
+        try:
+            self._call().supervisor.getState()
+        except (*_SILENCE, xmlrpc.client.Fault):
+            return False
+        return True
+
+    def runs(self, programs: Iterable[Program], identity: str) -> bool:
+        """Whether supervisord answers and was started for exactly these programs and this identity."""
+        wanted = self._render(programs, identity)
+        return self.is_up() and self._configuration.exists() and self._configuration.read_text("utf-8") == wanted
+
+    def start(self, programs: Iterable[Program], identity: str, environment: Mapping[str, str]) -> None:
+        """Start supervisord as a daemon; its programs wait for `start_programs`.
+
+        Args:
+            programs: what it runs.
+            identity: stands for all that the programs depend on beside their commands; see `runs`.
+            environment: inherited by the programs.
+
+        Raises:
+            NotReadyError: it did not start.
+        """
+        for folder in (self._folder, self._logs, self._socket.parent):
+            folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+        self._configuration.write_text(self._render(programs, identity), encoding="utf-8")
+        done = subprocess.run(
+            [sys.executable, "-m", "supervisor.supervisord", "-c", str(self._configuration)],
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            env=dict(environment),
+            cwd=self._folder,
+            check=False,
+        )
+        if done.returncode != 0 or not wait_until(self.is_up, self._clock, deadline_seconds=_START_SECONDS):
+            said = done.stdout.decode(errors="replace").strip() or "\n".join(last_lines(self.log("supervisord")))
+            raise NotReadyError(f"supervisord did not start: {said}", fix=f"read {self.log('supervisord')}.")
+
+    def start_programs(self, names: Iterable[str]) -> None:
+        """Start those programs that have no process."""
+        states = self.states()
+        for name in names:
+            if states[name] not in ALIVE:
+                self._command("startProcess", name)
+
+    def stop_programs(self, names: Iterable[str], deadline_seconds: float) -> None:
+        """Stop programs together, and return when they are gone or the deadline has passed."""
+        states = self.states()
+        names = [name for name in names if states.get(name) in ALIVE]
+        for name in names:
+            self._command("stopProcess", name)
+        wait_until(
+            lambda: ALIVE.isdisjoint(self.states()[name] for name in names),
+            self._clock,
+            deadline_seconds=deadline_seconds,
+        )
+
+    def states(self) -> dict[str, ProgramState]:
+        """Return the state of every program."""
+        try:
+            programs = self._call().supervisor.getAllProcessInfo()
+        except (*_SILENCE, xmlrpc.client.Fault) as error:
+            raise self._unreachable(error) from error
+        return {program["name"]: ProgramState(program["statename"]) for program in programs}
+
+    def shut_down(self, deadline_seconds: float) -> None:
+        """Stop all programs and supervisord; return when it is gone or the deadline has passed."""
+        with contextlib.suppress(*_SILENCE, xmlrpc.client.Fault):  # it is going down already
+            self._call().supervisor.shutdown()
+        wait_until(lambda: not self.is_up(), self._clock, deadline_seconds=deadline_seconds)
+
+    @property
+    def _socket(self) -> Path:
+        path = self._folder / "supervisor.sock"
+        if len(os.fsencode(path)) <= _LONGEST_SOCKET_PATH:
+            return path
+        name = hashlib.sha256(os.fsencode(path)).hexdigest()[:16]
+        return Path(tempfile.gettempdir()) / f"sluice-{os.getuid()}" / f"{name}.sock"
+
+    def _call(self) -> Any:  # noqa: ANN401 - xmlrpc makes methods out of names
+        transport = SupervisorTransport(None, None, serverurl=f"unix://{self._socket}")
+        return xmlrpc.client.ServerProxy("http://127.0.0.1", transport=transport)
+
+    def _command(self, method: str, name: str) -> None:
+        """Ask for a start or stop without waiting for it. What came of it is seen in `states`."""
+        try:
+            getattr(self._call().supervisor, method)(name, False)
+        except xmlrpc.client.Fault:  # such as "already started"
+            return
+        except _SILENCE as error:
+            raise self._unreachable(error) from error
+
+    def _unreachable(self, error: Exception) -> UnreachableError:
+        return UnreachableError(
+            f"supervisord of {self._folder} does not answer: {error}.", fix="run `sluice down`, then `sluice up`."
+        )
+
+    def _render(self, programs: Iterable[Program], identity: str) -> str:
+        head = _SUPERVISORD.format(
+            identity=identity,
+            log=_escape(self.log("supervisord")),
+            socket=_escape(self._socket),
+            pid=_escape(self._folder / "supervisord.pid"),
+        )
+        return head + "".join(
+            _PROGRAM.format(
+                name=program.name,
+                command=_escape(shlex.join(program.command)),
+                log=_escape(self.log(program.name)),
+                stop_seconds=program.stop_seconds,
+            )
+            for program in programs
+        )
+
+
+def last_lines(path: Path, count: int = 8) -> list[str]:
+    """Return the last lines of a log that are not blank; none if there is no log."""
+    text = path.read_text(encoding="utf-8", errors="replace") if path.exists() else ""
+    lines = [line for line in text.splitlines() if line.strip()]
+    return lines[max(0, len(lines) - count) :]
+
+
+def _escape(value: object) -> str:
+    return str(value).replace("%", "%%")
+
+
+_SUPERVISORD = """\
+; {identity}
+[supervisord]
+logfile={log}
+logfile_maxbytes=5MB
+logfile_backups=1
+pidfile={pid}
+[unix_http_server]
+file={socket}
+chmod=0600
+[rpcinterface:supervisor]
+supervisor.rpcinterface_factory = supervisor.rpcinterface:make_main_rpcinterface
+"""
+
+_PROGRAM = """\
+[program:{name}]
+command={command}
+autostart=false
+autorestart=true
+startsecs=2
+startretries=1
+stopsignal=TERM
+stopwaitsecs={stop_seconds}
+killasgroup=true
+redirect_stderr=true
+stdout_logfile={log}
+stdout_logfile_maxbytes=10MB
+stdout_logfile_backups=2
+"""

@@ -1,0 +1,202 @@
+"""The composition root: puts the core and its adapters together for the command line, Airflow and drivers.
+
+Adapters are imported inside the methods that build them: Airflow parses DAG files again and again, and a file that only
+reads specs must not pay for Kafka's client or SQLAlchemy.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Mapping
+from contextlib import ExitStack
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from sluice.clock import Clock, SystemClock
+from sluice.errors import SpecError, UnreachableError
+from sluice.settings import Settings, StateFolder
+from sluice.specs.catalog import Catalog, Unit
+from sluice.specs.load import load_catalog, scan
+from sluice.specs.model import DeploymentSpec
+from sluice.streams.checkpoint import Checkpoint
+from sluice.streams.evidence import Source, gather
+from sluice.streams.launcher import Job, Launcher
+from sluice.streams.life import Sighting, UnitLife
+from sluice.streams.registry import Attempt, Registry
+from sluice.streams.verdict import Evidence, Verdict, judge
+
+if TYPE_CHECKING:
+    from sluice.kafka.administration import KafkaPythonAdministration
+
+
+class Project:
+    """The specs of a project in one deployment, and what is built from them.
+
+    Attributes:
+        settings: where things are on this machine.
+        catalog: all specs.
+        deployment: the spec that `settings.deployment` names.
+    """
+
+    def __init__(self, settings: Settings, catalog: Catalog, clock: Clock | None = None) -> None:
+        if settings.deployment not in catalog.deployments:
+            raise SpecError(
+                f"SLUICE_DEPLOYMENT is {settings.deployment!r}, and include/deployments has "
+                f"{', '.join(sorted(catalog.deployments)) or 'none'}.",
+                fix="set it to one of these, or add a file.",
+            )
+        self.settings = settings
+        self.catalog = catalog
+        self.deployment: DeploymentSpec = catalog.deployments[settings.deployment]
+        self._clock = clock or SystemClock()
+
+    @classmethod
+    def open(cls, settings: Settings) -> Project:
+        """Read the specs. Opens no connection.
+
+        Raises:
+            SpecError: a spec is wrong (all faults at once), or the deployment does not exist.
+        """
+        return cls(settings, load_catalog(settings.home / "include"))
+
+    @classmethod
+    def open_sound(cls, settings: Settings) -> Project:
+        """Read those specs that are sound: a broken one must not keep anybody from looking after the others.
+
+        Raises:
+            SpecError: the deployment does not stand.
+        """
+        return cls(settings, scan(settings.home / "include").catalog)
+
+    @property
+    def folder(self) -> StateFolder:
+        """The names of things below the state folder."""
+        return self.settings.folder
+
+    def unit(self, name: str) -> Unit:
+        """Return a unit.
+
+        Raises:
+            SpecError: no spec names such a driver.
+        """
+        units = self.catalog.units()
+        if name not in units:
+            raise SpecError(
+                f"there is no unit {name!r}; the specs name {', '.join(units) or 'none'}.",
+                fix="a unit is what `driver:` says in a pipeline or a topic's `raw`.",
+            )
+        return units[name]
+
+    def bootstrap(self) -> tuple[str, ...]:
+        """Return Kafka's addresses.
+
+        Raises:
+            NotReadyError: the embedded stack is not up.
+        """
+        from sluice.local.endpoints import read_endpoints  # noqa: PLC0415 - see the module's docstring
+
+        kafka = self.deployment.kafka
+        return kafka.bootstrap if kafka.kind == "external" else read_endpoints(self.folder).kafka_bootstrap
+
+    def administration(self, *, patience_seconds: float = 15) -> KafkaPythonAdministration:
+        """Return the administration of the deployment's Kafka. It connects on first use.
+
+        Args:
+            patience_seconds: how long to look for a broker that answers.
+
+        Raises:
+            NotReadyError: the embedded stack is not up.
+        """
+        from sluice.kafka.administration import KafkaPythonAdministration  # noqa: PLC0415 - see the module's docstring
+
+        kafka = self.deployment.kafka
+        client = kafka.client if kafka.kind == "external" else {}
+        return KafkaPythonAdministration(self.bootstrap(), client, patience_seconds=patience_seconds)
+
+    def registry(self) -> Registry:
+        """Return the control database, its schema up to date.
+
+        Raises:
+            UnreachableError: it could not be asked.
+            RefusedError: its schema is newer than this code.
+        """
+        return self._registry
+
+    @cached_property
+    def _registry(self) -> Registry:
+        from sluice.control.database import migrate, open_database, sqlite_url  # noqa: PLC0415 - see the module's docstring
+        from sluice.control.registry import SqlRegistry  # noqa: PLC0415 - see the module's docstring
+
+        engine = open_database(self.settings.control_url or sqlite_url(self.folder.control))
+        migrate(engine)
+        return SqlRegistry(engine, self.settings.deployment, self._clock)
+
+    def launcher(self) -> Launcher:
+        """Return what starts drivers."""
+        from sluice.local.launcher import LocalLauncher  # noqa: PLC0415 - see the module's docstring
+
+        return LocalLauncher(self.folder.drivers)
+
+    def life(self, unit: str) -> UnitLife:
+        """Return the life of a unit, whether or not a spec names it now: a driver outlives its spec.
+
+        Raises:
+            UnreachableError: the control database could not be asked.
+        """
+        return UnitLife(self.registry(), self.launcher(), deployment=self.settings.deployment, unit=unit, job=self.job)
+
+    def job(self, attempt: Attempt) -> Job:
+        """Return the process of an attempt: the streaming main, in this project and state folder."""
+        settings = self.settings
+        main = settings.home / "spark_jobs" / "stream.py"
+        argv = (sys.executable, str(main), "--unit", attempt.unit, "--generation", str(attempt.generation))
+        # The control database is not in it: a driver needs none, and the URL may hold a password.
+        environment = {
+            "SLUICE_HOME": str(settings.home),
+            "SLUICE_STATE": str(settings.state),
+            "SLUICE_DEPLOYMENT": settings.deployment,
+            "SLUICE_JARS": str(settings.jars),
+            "SLUICE_FAILPOINT": settings.failpoint,
+        }
+        return Job(argv, environment, settings.home)
+
+    def checkpoint(self, stream: str) -> Checkpoint:
+        """Return the reader of a stream's checkpoint."""
+        return Checkpoint(self.folder.checkpoint(stream))
+
+    def evidence(self, unit: str) -> Mapping[str, Evidence]:
+        """Gather what can be seen of every stream of a unit. What cannot be seen is None in it, with a note.
+
+        Raises:
+            SpecError: no spec names such a driver.
+        """
+        sources = {
+            stream: Source(self._topic_of(stream), self.checkpoint(stream).newest_committed)
+            for stream in self.unit(unit).streams
+        }
+        sighting, notes = self._sighting(unit)
+        with ExitStack() as connections:
+
+            def ends(topic: str) -> Mapping[int, int]:
+                return connections.enter_context(self.administration(patience_seconds=5)).ends(topic)
+
+            return gather(unit, sighting, sources, ends, at=self._clock.now(), notes=notes)
+
+    def verdicts(self, unit: str) -> Mapping[str, Verdict]:
+        """Judge every stream of a unit.
+
+        Raises:
+            SpecError: no spec names such a driver.
+        """
+        return {stream: judge(evidence) for stream, evidence in self.evidence(unit).items()}
+
+    def _sighting(self, unit: str) -> tuple[Sighting | None, tuple[str, ...]]:
+        try:
+            return self.life(unit).look(), ()
+        except UnreachableError as error:
+            return None, (str(error),)
+
+    def _topic_of(self, stream: str) -> str:
+        """Return the topic that a stream reads."""
+        pipeline = self.catalog.pipelines.get(stream)
+        return stream.removeprefix("raw_") if pipeline is None else pipeline.source

@@ -1,0 +1,71 @@
+"""The raw table seen through validation: how many records are good, quarantined (and why), late or control.
+
+Validation belongs to the pipeline and is recomputed from raw bytes by whoever needs it, so there is no table of rejects
+that could disagree with today's rules.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from pyspark.sql import Row, SparkSession
+from pyspark.sql import functions as F  # noqa: N812  the ecosystem's name for it
+
+from sluice.quality.reasons import Outcome, Reason
+from sluice.spark.raw import raw_records
+from sluice.spark.validation import OUTCOME, REASON, validate
+from sluice.specs.model import PipelineSpec, TopicSpec
+
+_SAMPLE_BYTES = 120
+
+
+@dataclass(frozen=True)
+class Sample:
+    """The first record of a reason: where it is, and the beginning of its value (lossy text; None for a tombstone)."""
+
+    reason: Reason
+    partition: int
+    offset: int
+    value: str | None
+
+
+@dataclass(frozen=True)
+class Census:
+    """Counts over a whole raw table. `outcomes` sums to `records`, `reasons` to the quarantined among them."""
+
+    pipeline: str
+    records: int
+    undecodable: int
+    outcomes: Mapping[Outcome, int]
+    reasons: Mapping[Reason, int]
+    samples: tuple[Sample, ...]
+
+
+def take_census(spark: SparkSession, raw_table: Path, topic: TopicSpec, pipeline: PipelineSpec) -> Census:
+    """Recompute validation over the raw table, in one pass."""
+    stored = spark.read.format("delta").load(str(raw_table))
+    validated = validate(raw_records(stored), topic.value, pipeline.time)
+    place = F.struct("_partition", "_offset", F.substring("_value", 1, _SAMPLE_BYTES).alias("value"))
+    quarantined = F.col(OUTCOME) == Outcome.QUARANTINED.value
+    groups = (
+        validated.groupBy(OUTCOME, REASON)
+        .agg(F.count("*").alias("records"), F.min(F.when(quarantined, place)).alias("sample"))
+        .collect()
+    )
+    outcomes = {outcome: sum(g.records for g in groups if g[OUTCOME] == outcome.value) for outcome in Outcome}
+    reasons = {Reason(g[REASON]): g.records for g in groups if g[REASON] is not None}
+    return Census(
+        pipeline=pipeline.name,
+        records=sum(outcomes.values()),
+        undecodable=stored.where(~F.col("decodes")).count(),
+        outcomes=outcomes,
+        reasons={reason: reasons[reason] for reason in Reason if reason in reasons},
+        samples=tuple(_sample(Reason(g[REASON]), g.sample) for g in groups if g[REASON]),
+    )
+
+
+def _sample(reason: Reason, place: Row) -> Sample:
+    value = None if place.value is None else bytes(place.value).decode("utf-8", errors="replace")
+    return Sample(reason, place["_partition"], place["_offset"], value)

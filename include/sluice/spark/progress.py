@@ -1,0 +1,56 @@
+"""The driver's progress file: one small JSON object per stream, replaced after every micro-batch.
+
+The watcher reads it where it can; it proves nothing by its absence.
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+from pyspark.sql.streaming.query import StreamingQuery
+
+
+class ProgressFile:
+    """Writes the newest progress of one stream, if it is newer than what was written."""
+
+    def __init__(self, path: Path, identity: dict[str, Any]) -> None:
+        self._path = path
+        self._identity = identity
+        self._written: tuple[int, str] | None = None
+
+    def update(self, query: StreamingQuery) -> None:
+        """Write the query's newest progress; nothing if there is none or it is written already."""
+        progress = query.lastProgress
+        if progress is None:
+            return
+        data = json.loads(progress.json)
+        key = (data["batchId"], data["timestamp"])
+        if key == self._written:
+            return
+        replace_json(self._path, {**self._identity, **_selected(data)})
+        self._written = key
+
+
+def _selected(data: dict[str, Any]) -> dict[str, Any]:
+    return {
+        "batch_id": data["batchId"],
+        "run": data["runId"],
+        "at": data["timestamp"],
+        "rows": data["numInputRows"],
+        "input_rows_per_second": data.get("inputRowsPerSecond"),
+        "processed_rows_per_second": data.get("processedRowsPerSecond"),
+        "duration_ms": data.get("durationMs", {}),
+        "watermark": data.get("eventTime", {}).get("watermark"),
+        "state_rows": sum(operator.get("numRowsTotal", 0) for operator in data.get("stateOperators", [])),
+        "dropped_by_watermark": sum(o.get("numRowsDroppedByWatermark", 0) for o in data.get("stateOperators", [])),
+    }
+
+
+def replace_json(path: Path, data: dict[str, Any]) -> None:
+    """Replace a JSON file so that a reader sees the old or the new one, never a part."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    draft = path.with_name(f".{path.name}.draft")
+    draft.write_text(json.dumps(data, sort_keys=True), encoding="utf-8")
+    draft.replace(path)

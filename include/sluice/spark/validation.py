@@ -1,0 +1,102 @@
+"""Validation: the pure step in front of every transform, the same for stream and batch.
+
+It looks at nothing but the record: no clock, no other record. Every record gets exactly one outcome, and a quarantined
+one the first reason that applies.
+"""
+
+from __future__ import annotations
+
+from functools import reduce
+from operator import or_
+
+from pyspark.sql import Column, DataFrame
+from pyspark.sql import functions as F  # noqa: N812  the ecosystem's name for it
+
+from sluice.quality.reasons import Outcome, Reason
+from sluice.spark.decoding import CORRUPT, decode
+from sluice.specs.model import FieldType, TimeRules, TopicValue, ValueField
+
+OUTCOME, REASON = "_outcome", "_reason"
+
+
+def validate(records: DataFrame, value: TopicValue, rules: TimeRules) -> DataFrame:
+    """Decode records and append `_outcome` and `_reason` (null unless quarantined).
+
+    Args:
+        records: columns `_value` (binary) and `_timestamp` (the broker's); others are kept.
+        value: what the bytes mean.
+        rules: how late and how early a record may be.
+    """
+    decoded = decode(records, value)
+    event, arrival = F.col(value.event_time), arrival_time(value)
+    future = event - arrival > F.expr(f"interval {int(rules.future_skew.total_seconds())} seconds")
+    late = arrival - event > F.expr(f"interval {int(rules.allowed_lateness.total_seconds())} seconds")
+    reason = _first([*_undecodable(value), *_incomplete(value), (future, Reason.FUTURE)])
+    outcome = (
+        F.when(F.col(REASON).isNotNull(), F.lit(Outcome.QUARANTINED.value))
+        .when(is_heartbeat(value), F.lit(Outcome.CONTROL.value))
+        .when(late, F.lit(Outcome.LATE.value))
+        .otherwise(F.lit(Outcome.GOOD.value))
+    )
+    return decoded.withColumn(REASON, reason).withColumn(OUTCOME, outcome)
+
+
+def decodes(value: TopicValue) -> Column:
+    """Whether a decoded record is an object of the declared types."""
+    return _first(_undecodable(value)).isNull()
+
+
+def arrival_time(value: TopicValue) -> Column:
+    """The column that says when a record became known."""
+    return F.col("_timestamp" if value.arrival_time == "broker" else value.arrival_time)
+
+
+def is_heartbeat(value: TopicValue) -> Column:
+    """Whether a decoded record is a heartbeat; false where none is declared."""
+    return F.coalesce(F.col(value.heartbeat), F.lit(False)) if value.heartbeat else F.lit(False)
+
+
+def _undecodable(value: TopicValue) -> list[tuple[Column, Reason]]:
+    raw = F.col("_value")
+    nothing_kept = F.coalesce(*(F.col(name).cast("string") for name in value.fields)).isNull()
+    text = F.ltrim(raw.cast("string"), F.lit(" \t\r\n"))
+    no_object = (
+        ~F.is_valid_utf8(raw.cast("string")) | ~text.startswith("{") | (F.col(CORRUPT).isNotNull() & nothing_kept)
+    )
+    return [
+        (raw.isNull(), Reason.TOMBSTONE),
+        (F.length(text) == 0, Reason.EMPTY),
+        (no_object, Reason.MALFORMED),
+        (F.col(CORRUPT).isNotNull(), Reason.WRONG_TYPE),
+    ]
+
+
+def _incomplete(value: TopicValue) -> list[tuple[Column, Reason]]:
+    times = [value.event_time, *([] if value.arrival_time == "broker" else [value.arrival_time])]
+    required = [name for name, field in value.fields.items() if field.required and name not in times]
+    no_time = reduce(or_, (F.col(name).isNull() for name in times))
+    # A heartbeat carries its times and nothing else.
+    no_field = reduce(or_, (F.col(name).isNull() for name in required), F.lit(False)) & ~is_heartbeat(value)
+    rules = [(no_time | no_field, Reason.MISSING_FIELD)]
+    for name, field in value.fields.items():
+        column = F.col(name)
+        if field.minimum is not None:
+            rules.append((column < _literal(field, field.minimum), Reason.OUT_OF_RANGE))
+        if field.maximum is not None:
+            rules.append((column > _literal(field, field.maximum), Reason.OUT_OF_RANGE))
+        if field.one_of is not None:
+            rules.append((~column.isin(*field.one_of), Reason.NOT_ALLOWED))
+    return rules
+
+
+def _literal(field: ValueField, bound: float) -> Column:
+    """Return the bound in the field's own type, so that comparing casts no column."""
+    return F.lit(int(bound) if field.type is FieldType.LONG and bound == int(bound) else bound)
+
+
+def _first(rules: list[tuple[Column, Reason]]) -> Column:
+    """Return the reason of the first rule that holds, or null."""
+    chain = F.when(rules[0][0], F.lit(rules[0][1].value))
+    for holds, reason in rules[1:]:
+        chain = chain.when(holds, F.lit(reason.value))
+    return chain

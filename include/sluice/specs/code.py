@@ -1,0 +1,114 @@
+"""The identity of "the same code", and the archive that carries it to executors.
+
+Two results may be compared row by row only where this identity is the same. It is built from what the code is, not
+from what somebody says its version is: the bytes of every module that the transform reaches, the parts of the specs
+that change results, and the digests of the static inputs.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import zipfile
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+
+from sluice.specs.model import PipelineSpec, TopicSpec
+from sluice.specs.modules import imported_files
+
+_WITHOUT_MEANING: dict[str, bool | set[str]] = {
+    "name": True,
+    "description": True,
+    "owner": True,
+    "driver": True,
+    "trigger": True,
+    "resources": True,
+    "time": {"watermark_delay"},
+    "output": {"table"},
+}
+"""Keys of a pipeline that change no result. Whatever is not named here counts, so a new key is never forgotten."""
+
+_EPOCH = (1980, 1, 1, 0, 0, 0)
+"""The earliest time that a zip entry can carry."""
+
+
+def import_closure(entry: Path, roots: Sequence[Path]) -> tuple[Path, ...]:
+    """Return the modules below `roots` that importing `entry` can execute, itself included, sorted.
+
+    Found by reading, not by importing. Names that are computed at run time stay unseen; `sluice check` refuses those.
+
+    Raises:
+        SpecFaults: a module is not Python.
+    """
+    closure: set[Path] = set()
+    waiting = [entry]
+    while waiting:
+        path = waiting.pop()
+        if path not in closure:
+            closure.add(path)
+            waiting.extend(imported_files(path, roots))
+    return tuple(sorted(closure))
+
+
+def code_hash(files: Iterable[tuple[str, bytes]], meaning: Mapping[str, object], static: Mapping[str, str]) -> str:
+    """Return the sha256 (hex) of code, specs and static inputs.
+
+    Args:
+        files: name and content of every module, in any order; line ends do not count, anything else does.
+        meaning: see `meaning`; JSON values.
+        static: digest of every static input by its name.
+    """
+    modules = sorted((name, hashlib.sha256(_unix_lines(content)).hexdigest()) for name, content in files)
+    parts = {"modules": modules, "meaning": meaning, "static": static}
+    return hashlib.sha256(json.dumps(parts, sort_keys=True, separators=(",", ":")).encode()).hexdigest()
+
+
+def meaning(pipeline: PipelineSpec, topic: TopicSpec) -> dict[str, object]:
+    """Return what the two specs say about results, as JSON values: how to read a record and what to make of it.
+
+    Spark settings count: some change results, and nobody knows the full list.
+    """
+    delay = int(pipeline.time.delay.total_seconds())
+    return {
+        "pipeline": pipeline.model_dump(mode="json", exclude=_WITHOUT_MEANING),
+        "watermark_delay_seconds": delay,
+        "value": topic.value.model_dump(mode="json"),
+    }
+
+
+def build_archive(files: Iterable[tuple[str, bytes]], folder: Path) -> Path:
+    """Write modules as a zip that executors import from, and return it.
+
+    The file is named by its content: the same modules give the same bytes under the same name, and a driver that runs
+    on older code keeps its own archive.
+
+    Args:
+        files: path inside the archive (`package/module.py`) and content, in any order.
+        folder: created where it does not exist.
+    """
+    modules = sorted(files)
+    digest = hashlib.sha256()
+    for name, content in modules:
+        digest.update(f"{name}\0{len(content)}\0".encode() + content)
+    target = folder / f"sluice-{digest.hexdigest()[:16]}.zip"
+    if not target.exists():
+        folder.mkdir(parents=True, exist_ok=True)
+        _write_zip(modules, target)
+    return target
+
+
+def _write_zip(modules: Iterable[tuple[str, bytes]], target: Path) -> None:
+    """Write beside the target and rename: whoever looks sees a whole archive or none."""
+    partial = target.with_name(f".{target.name}.{os.getpid()}")
+    with zipfile.ZipFile(partial, "w", zipfile.ZIP_STORED) as archive:
+        for name, content in modules:
+            entry = zipfile.ZipInfo(name, _EPOCH)
+            entry.external_attr = 0o644 << 16
+            entry.create_system = 3  # Unix, on every machine
+            archive.writestr(entry, content)
+    partial.replace(target)
+
+
+def _unix_lines(content: bytes) -> bytes:
+    return content.replace(b"\r\n", b"\n").replace(b"\r", b"\n")

@@ -1,0 +1,122 @@
+"""From files to a catalog: every fault of every file at once, and what is sound without what is broken."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from types import MappingProxyType
+
+from sluice.specs.catalog import Catalog
+from sluice.specs.diagnosis import read_spec
+from sluice.specs.document import Document, read_document
+from sluice.specs.faults import Fault, SpecFaults
+from sluice.specs.kinds import Key, Kind
+from sluice.specs.model import DeploymentSpec, FeedSpec, PipelineSpec, Spec, TopicSpec
+from sluice.specs.reading import Reading
+from sluice.specs.rules import RULES, deployment_exists, topic_references
+
+
+@dataclass(frozen=True)
+class Scan:
+    """What the specs of a project say, as far as they are sound.
+
+    Attributes:
+        catalog: the sound specs; every reference in it resolves within it.
+        faults: all faults of all files, ordered; empty means that all is well.
+        broken: the specs that are not in the catalog, by kind and file stem, each with the faults that keep it out:
+            its own, or those of the topic that it names.
+    """
+
+    catalog: Catalog
+    faults: tuple[Fault, ...] = ()
+    broken: Mapping[Key, tuple[Fault, ...]] = field(default_factory=dict)
+
+
+def load_catalog(include: Path, *, deployment: str | None = None) -> Catalog:
+    """Read all specs below `include`.
+
+    Args:
+        include: the folder with `topics/`, `pipelines/`, `feeds/`, `deployments/`.
+        deployment: a deployment that must exist; None asks for none.
+
+    Raises:
+        SpecFaults: with all faults of all files.
+    """
+    found = scan(include, deployment=deployment)
+    if found.faults:
+        raise SpecFaults(found.faults)
+    return found.catalog
+
+
+def scan(include: Path, *, deployment: str | None = None) -> Scan:
+    """Read all specs below `include` and keep the sound ones, so that one broken spec stops no other.
+
+    Args:
+        include: see `load_catalog`.
+        deployment: see `load_catalog`.
+    """
+    include = include.resolve()
+    documents, strays = _read(include)
+    specs: dict[Key, Spec] = {}
+    broken: dict[Key, set[Fault]] = defaultdict(set)
+    for key, document in documents.items():
+        outcome = read_spec(key[0].model, document) if document.data is not None else ()
+        if isinstance(outcome, tuple):
+            broken[key].update(outcome)
+        else:
+            specs[key] = outcome
+        broken[key].update(document.faults)
+    reading = Reading(include.parent, include, _catalog(specs), documents)
+    for rule in RULES:
+        for finding in rule(reading):
+            broken[finding.key].add(finding.fault)
+    faults = {*strays, *(fault for own in broken.values() for fault in own)}
+    if deployment is not None:
+        faults.update(deployment_exists(reading, deployment))
+    unusable = {key: tuple(sorted(own)) for key, own in broken.items() if own}
+    unusable.update(_dependents(reading, unusable))
+    sound = {key: spec for key, spec in specs.items() if key not in unusable}
+    return Scan(_catalog(sound), tuple(sorted(faults)), MappingProxyType(unusable))
+
+
+def _read(include: Path) -> tuple[dict[Key, Document], list[Fault]]:
+    """Return every spec file as a document, and a fault for every file that would silently be no spec."""
+    documents: dict[Key, Document] = {}
+    strays: list[Fault] = []
+    if not include.is_dir():
+        strays.append(Fault(include.name, 1, "", "there is no such folder.", "run this inside the project."))
+    for kind in Kind:
+        for path in _entries(include / kind.folder):
+            file = path.relative_to(include.parent).as_posix()
+            if path.suffix == ".yaml" and path.is_file():
+                documents[kind, path.stem] = read_document(path, file)
+            else:
+                strays.append(Fault(file, 1, "", f"is no {kind} spec.", "name it <name>.yaml, or move it away."))
+    return documents, strays
+
+
+def _entries(folder: Path) -> Iterator[Path]:
+    """Yield what lies in a folder, without hidden files and notes for readers."""
+    if folder.is_dir():
+        yield from sorted(p for p in folder.iterdir() if not p.name.startswith(".") and p.suffix != ".md")
+
+
+def _catalog(specs: Mapping[Key, Spec]) -> Catalog:
+    """Sort specs into a catalog, by file stem."""
+    return Catalog(
+        topics={name: spec for (_, name), spec in specs.items() if isinstance(spec, TopicSpec)},
+        pipelines={name: spec for (_, name), spec in specs.items() if isinstance(spec, PipelineSpec)},
+        feeds={name: spec for (_, name), spec in specs.items() if isinstance(spec, FeedSpec)},
+        deployments={name: spec for (_, name), spec in specs.items() if isinstance(spec, DeploymentSpec)},
+    )
+
+
+def _dependents(reading: Reading, broken: Mapping[Key, Iterable[Fault]]) -> dict[Key, tuple[Fault, ...]]:
+    """Return the specs that are sound by themselves and name a broken topic, with the topic's faults."""
+    return {
+        key: tuple(broken[Kind.TOPIC, topic])
+        for key, (_, topic) in topic_references(reading).items()
+        if key not in broken and (Kind.TOPIC, topic) in broken
+    }

@@ -1,0 +1,141 @@
+"""Rules between specs: what no single file can know. Each is a small pure function that yields what it finds."""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from collections.abc import Iterator
+
+from sluice.specs.diagnosis import nearest
+from sluice.specs.faults import Fault, Loc
+from sluice.specs.kinds import Key, Kind
+from sluice.specs.model import NAME_PATTERN
+from sluice.specs.reading import Finding, Reading, Rule
+from sluice.specs.secrecy import is_secret
+from sluice.specs.spark_settings import spark_settings_are_safe
+from sluice.specs.static import static_inputs_exist
+from sluice.specs.transforms import transforms_fit
+
+
+def names_are_stems(reading: Reading) -> Iterator[Finding]:
+    """A spec is named like its file, so that whoever knows one finds the other."""
+    for (kind, stem), document in reading.documents.items():
+        name = (document.data or {}).get("name")
+        if isinstance(name, str) and name != stem and re.match(NAME_PATTERN, name):
+            message = f"the name is {name!r} and the file {stem}.yaml."
+            yield reading.finding(kind, stem, ("name",), message, "name both alike.")
+
+
+def topics_exist(reading: Reading) -> Iterator[Finding]:
+    """Pipelines and feeds name topics that have a spec. A spec that is broken exists."""
+    topics = [name for kind, name in reading.documents if kind is Kind.TOPIC]
+    for (kind, name), (loc, topic) in topic_references(reading).items():
+        if topic not in topics:
+            message = f"there is no topic {topic!r} in include/topics."
+            yield reading.finding(kind, name, loc, message, nearest(topic, topics))
+
+
+def topic_references(reading: Reading) -> dict[Key, tuple[Loc, str]]:
+    """Return which spec names which topic, and where."""
+    pipelines = {(Kind.PIPELINE, n): (("source",), p.source) for n, p in reading.catalog.pipelines.items()}
+    feeds = {(Kind.FEED, n): (("topic",), f.topic) for n, f in reading.catalog.feeds.items()}
+    return {**pipelines, **feeds}
+
+
+def tables_are_unique(reading: Reading) -> Iterator[Finding]:
+    """No two streams write the same table."""
+    writers: dict[str, list[tuple[Key, Loc]]] = defaultdict(list)
+    for name, topic in reading.catalog.topics.items():
+        writers[topic.raw.table].append(((Kind.TOPIC, name), ("raw", "table")))
+    for name, pipeline in reading.catalog.pipelines.items():
+        writers[pipeline.output.table].append(((Kind.PIPELINE, name), ("output", "table")))
+    for table, places in writers.items():
+        for (kind, name), loc in places if len(places) > 1 else ():
+            others = ", ".join(f"the {k} {n}" for (k, n), _ in places if (k, n) != (kind, name))
+            message = f"the table {table!r} is also written by {others}."
+            yield reading.finding(kind, name, loc, message, "give every stream a table of its own.")
+
+
+def streams_are_unique(reading: Reading) -> Iterator[Finding]:
+    """A pipeline is not named like the raw stream of a topic: the two would share a checkpoint."""
+    for name in reading.catalog.pipelines:
+        if name.startswith("raw_") and name.removeprefix("raw_") in reading.catalog.topics:
+            message = f"{name!r} is already the name of the raw stream of the topic {name.removeprefix('raw_')}."
+            yield reading.finding(Kind.PIPELINE, name, ("name",), message, "rename the pipeline.")
+
+
+def units_agree(reading: Reading) -> Iterator[Finding]:
+    """Pipelines that share a driver share its process, so they must want the same resources and Spark settings."""
+    first: dict[str, str] = {}
+    for name, pipeline in sorted(reading.catalog.pipelines.items()):
+        other = reading.catalog.pipelines[first.setdefault(pipeline.driver, name)]
+        for key, own, theirs in (
+            ("resources", pipeline.resources, other.resources),
+            ("spark", pipeline.spark, other.spark),
+        ):
+            if own != theirs:
+                message = f"{key} differs from that of the pipeline {other.name}, which names the same driver."
+                yield reading.finding(Kind.PIPELINE, name, (key,), message, "make them equal, or name another driver.")
+
+
+def broker_stamps_arrival(reading: Reading) -> Iterator[Finding]:
+    """`arrival_time: broker` needs a topic whose records the broker stamps; Kafka's default is the producer's time."""
+    for name, topic in reading.catalog.topics.items():
+        stamped = topic.configs.get("message.timestamp.type") == "LogAppendTime"
+        if topic.value.arrival_time == "broker" and not stamped:
+            message = "arrival_time is broker, but the broker keeps the producer's time in this topic."
+            fix = "set message.timestamp.type: LogAppendTime in configs, or name a field of the record."
+            yield reading.finding(Kind.TOPIC, name, ("value", "arrival_time"), message, fix)
+
+
+def records_are_kept(reading: Reading) -> Iterator[Finding]:
+    """A compacted topic forgets records before the raw stream has read them."""
+    for name, topic in reading.catalog.topics.items():
+        if "compact" in topic.configs.get("cleanup.policy", ""):
+            message = "cleanup.policy is compact, and the raw table must hold every record exactly once."
+            yield reading.finding(Kind.TOPIC, name, ("configs", "cleanup.policy"), message, "set it to delete.")
+
+
+def output_columns_are_free(reading: Reading) -> Iterator[Finding]:
+    """The time column is not the column by which Sluice partitions."""
+    for name, pipeline in reading.catalog.pipelines.items():
+        if pipeline.output.time_column == "interval_start":
+            message = "'interval_start' is the column that Sluice partitions by."
+            yield reading.finding(Kind.PIPELINE, name, ("output", "time_column"), message, "name another column.")
+
+
+def settings_hold_no_secret(reading: Reading) -> Iterator[Finding]:
+    """Secrets are mounted as files; a spec is read by everybody."""
+    for name, topic in reading.catalog.topics.items():
+        for key in filter(is_secret, topic.configs):
+            yield reading.finding(Kind.TOPIC, name, ("configs", key), "this is a secret.", "keep it out of the spec.")
+    for name, deployment in reading.catalog.deployments.items():
+        client = deployment.kafka.client if deployment.kafka.kind == "external" else {}
+        for key in filter(is_secret, client):
+            message = "this is a secret, and specs are read by everybody."
+            fix = "put it into the file that kafka.secrets_file names."
+            yield reading.finding(Kind.DEPLOYMENT, name, ("kafka", "client", key), message, fix)
+
+
+RULES: tuple[Rule, ...] = (
+    names_are_stems,
+    topics_exist,
+    tables_are_unique,
+    streams_are_unique,
+    units_agree,
+    broker_stamps_arrival,
+    records_are_kept,
+    output_columns_are_free,
+    settings_hold_no_secret,
+    spark_settings_are_safe,
+    static_inputs_exist,
+    transforms_fit,
+)
+
+
+def deployment_exists(reading: Reading, deployment: str) -> Iterator[Fault]:
+    """The deployment that the settings name has a spec; no spec is to blame if not."""
+    names = sorted(name for kind, name in reading.documents if kind is Kind.DEPLOYMENT)
+    if deployment not in names:
+        message = f"SLUICE_DEPLOYMENT is {deployment!r}, and there is no include/deployments/{deployment}.yaml."
+        yield Fault("include/deployments", 1, "", message, nearest(deployment, names))

@@ -1,0 +1,134 @@
+"""What a Spark checkpoint says about its stream, read from its files without Spark.
+
+`offsets/N` is written before batch N runs and `commits/N` after it, so the position of a stream is `offsets/N` of the
+newest N that has a commit: never the newest offsets file, which is only a plan. Line 1 is the version, line 2 the
+batch's metadata, and each further line the end offsets of one source (Kafka: `{topic: {partition: offset}}`).
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from sluice.errors import CorruptionError, UnreachableError
+
+_VERSIONS = ("v1", "v2")
+
+
+@dataclass(frozen=True)
+class PlannedBatch:
+    """`offsets/N`.
+
+    Attributes:
+        batch_id: N.
+        offsets: next offset to read per `topic/partition` once this batch is committed.
+        watermark: the watermark that this batch evicts by; None before the first event.
+    """
+
+    batch_id: int
+    offsets: Mapping[str, int]
+    watermark: datetime | None
+
+
+@dataclass(frozen=True)
+class CommittedBatch(PlannedBatch):
+    """A planned batch that has `commits/N`; `committed_at` is when that file appeared (UTC)."""
+
+    committed_at: datetime
+
+
+class Checkpoint:
+    """Reads one checkpoint folder. Nothing is cached: a driver may be writing to it."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+
+    def lineage(self) -> str | None:
+        """Return the id that Spark gave this checkpoint, or None if it was never started."""
+        text = self._read("metadata")
+        return None if text is None else str(_parse(text, self.folder / "metadata")["id"])
+
+    def origin(self) -> Mapping[str, int] | None:
+        """Return the first offset that this checkpoint ever read of each `topic/partition`; None before its first batch."""
+        text = self._read("sources/0/0")
+        # Spark puts a zero byte and the version in front of the offsets, for readers of Spark 2.1.
+        return None if text is None else _flatten(_parse(text[text.find("{") :], self.folder / "sources/0/0"))
+
+    def planned(self, batch_id: int) -> PlannedBatch | None:
+        """Return `offsets/<batch_id>`, or None if it does not exist (yet, or no longer)."""
+        text = self._read(f"offsets/{batch_id}")
+        if text is None:
+            return None
+        path = self.folder / "offsets" / str(batch_id)
+        version, *lines = text.splitlines() or [""]
+        if version not in _VERSIONS or not lines:
+            raise CorruptionError(
+                f"{path} starts with {version!r} and has {len(lines)} further lines; an offset log has a version "
+                f"({' or '.join(_VERSIONS)}), metadata and one line per source.",
+                fix="keep a copy of the checkpoint; see the runbook for a damaged checkpoint.",
+            )
+        try:
+            watermark_ms = int(_parse(lines[0], path).get("batchWatermarkMs", 0))
+            watermark = datetime.fromtimestamp(watermark_ms / 1000, UTC) if watermark_ms > 0 else None
+            sources = [_flatten(_parse(line, path)) for line in lines[1:] if line != "-"]  # "-": no data yet
+        except (TypeError, ValueError, OverflowError) as error:
+            raise CorruptionError(f"{path} holds a number that cannot be read: {error}.") from error
+        return PlannedBatch(batch_id, {p: o for source in sources for p, o in source.items()}, watermark)
+
+    def newest_committed(self) -> CommittedBatch | None:
+        """Return the stream's position, or None if no batch was ever committed."""
+        return next(self.committed(), None)
+
+    def committed(self) -> Iterator[CommittedBatch]:
+        """Yield the committed batches that the checkpoint still keeps (about 100), newest first."""
+        batch_ids = sorted(self._batch_ids("commits"), reverse=True)
+        for batch_id in batch_ids:
+            planned = self.planned(batch_id)
+            if planned is None and batch_id != batch_ids[0]:
+                return  # Spark has just purged it
+            if planned is None:
+                raise CorruptionError(
+                    f"{self.folder} has commits/{batch_id} but no offsets/{batch_id}.",
+                    fix="keep a copy of the checkpoint; see the runbook for a damaged checkpoint.",
+                )
+            committed_at = datetime.fromtimestamp((self.folder / "commits" / str(batch_id)).stat().st_mtime, UTC)
+            yield CommittedBatch(batch_id, planned.offsets, planned.watermark, committed_at)
+
+    def _batch_ids(self, log: str) -> list[int]:
+        try:
+            return [int(entry.name) for entry in (self.folder / log).iterdir() if entry.name.isdigit()]
+        except FileNotFoundError:
+            return []
+        except OSError as error:
+            raise UnreachableError(f"cannot list {self.folder / log}: {error}.") from error
+
+    def _read(self, name: str) -> str | None:
+        try:
+            return (self.folder / name).read_text(encoding="utf-8", errors="replace")
+        except FileNotFoundError:
+            return None
+        except OSError as error:
+            raise UnreachableError(f"cannot read {self.folder / name}: {error}.") from error
+
+
+def _parse(text: str, path: Path) -> dict[str, Any]:
+    try:
+        value = json.loads(text)
+    except ValueError as error:
+        raise CorruptionError(f"{path} holds {text[:80]!r}, which is no JSON: {error}.") from error
+    if not isinstance(value, dict):
+        raise CorruptionError(f"{path} holds {text[:80]!r} where an object belongs.")
+    return value
+
+
+def _flatten(source: Mapping[str, Any]) -> dict[str, int]:
+    return {
+        f"{topic}/{partition}": int(offset)
+        for topic, partitions in source.items()
+        if isinstance(partitions, dict)
+        for partition, offset in partitions.items()
+    }

@@ -1,0 +1,257 @@
+"""A unit's life: claim, submit, bind, stop. Every step may be repeated, and a crash between any two of them heals.
+
+What makes it safe is the order: a wish is recorded before it is acted on, a key before it is submitted, and a death
+before the next generation. A launcher runs a key at most once, so two claims that resume the same key start one driver.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+from sluice.errors import RefusedError, UnreachableError
+from sluice.streams.claim import Adopt, Decision, Refuse, Resume, Start, Wait, decide
+from sluice.streams.exits import explain_exit
+from sluice.streams.identity import submission_key
+from sluice.streams.launcher import DriverReport, DriverState, Job, Launcher
+from sluice.streams.registry import Attempt, AttemptState, Desired, DesiredState, LostRaceError, Registry
+
+_LATE_STOP_SECONDS = 60.0
+_MAX_STEPS = 1_000
+"""A claim takes two steps. It takes one more per generation that the launcher knows and a lost control database does
+not, and one more per race that it loses."""
+
+
+@dataclass(frozen=True)
+class Sighting:
+    """What is recorded of a unit, and what the launcher sees of its latest attempt.
+
+    Attributes:
+        unit: the driver's name in the specs.
+        desired: the latest wish; None if nobody ever asked.
+        attempt: the highest generation; None before the first.
+        report: None if the launcher could not be asked, or there is no attempt to ask for.
+        notes: why something could not be seen.
+    """
+
+    unit: str
+    desired: DesiredState | None
+    attempt: Attempt | None
+    report: DriverReport | None
+    notes: tuple[str, ...] = ()
+
+    @property
+    def alive(self) -> bool:
+        """Whether the launcher sees a driver."""
+        return self.report is not None and self.report.state is DriverState.RUNNING
+
+
+@dataclass(frozen=True)
+class Claim:
+    """The outcome of a claim: an attempt to submit or to watch, or the reason why there is none.
+
+    Attributes:
+        decision: Adopt or Resume (with an attempt), Wait or Refuse (without).
+        attempt: hand it to `UnitLife.submit`, which changes nothing if its driver lives.
+    """
+
+    decision: Decision
+    attempt: Attempt | None = None
+
+    @property
+    def why(self) -> str:
+        """The reason, as a clause."""
+        return self.decision.why
+
+
+class UnitLife:
+    """Starts, stops and looks after the one driver of a unit."""
+
+    def __init__(
+        self,
+        registry: Registry,
+        launcher: Launcher,
+        *,
+        deployment: str,
+        unit: str,
+        job: Callable[[Attempt], Job],
+    ) -> None:
+        self._registry = registry
+        self._launcher = launcher
+        self._deployment = deployment
+        self._unit = unit
+        self._job = job
+
+    def look(self) -> Sighting:
+        """Read the records, then ask the launcher.
+
+        Raises:
+            UnreachableError: the control database could not be asked. (A launcher that cannot answer is a note.)
+        """
+        desired, attempt = self._registry.desired(self._unit), self._registry.latest_attempt(self._unit)
+        if attempt is None:
+            return Sighting(self._unit, desired, None, None)
+        try:
+            return Sighting(self._unit, desired, attempt, self._launcher.find(attempt.key))
+        except UnreachableError as error:
+            return Sighting(self._unit, desired, attempt, None, (str(error),))
+
+    def claim(self) -> Claim:
+        """Adopt the driver that lives, or reserve a key for the next one. Starts no process.
+
+        Raises:
+            UnreachableError: the control database could not be asked.
+        """
+        for _ in range(_MAX_STEPS):
+            sighting = self.look()
+            decision = decide(sighting.desired, sighting.attempt, sighting.report)
+            match decision:
+                case Adopt() | Resume():
+                    return Claim(decision, decision.attempt)
+                case Wait() | Refuse():
+                    return Claim(decision)
+                case Start():
+                    self._reserve(decision, sighting)
+        raise RefusedError(
+            f"{self._unit}: {_MAX_STEPS} generations after another are dead or taken; the last is {sighting}."
+        )
+
+    def submit(self, attempt: Attempt) -> Attempt:
+        """Submit under the attempt's key and record what came of it: BOUND, or ENDED if it is dead already.
+
+        Repeating it starts nothing.
+
+        Raises:
+            RefusedError: a stop was asked for, or a newer generation exists; nothing was submitted.
+            UnreachableError: the launcher or the control database could not be asked; repeat it.
+        """
+        self._refuse_outdated(attempt)
+        report = self._launcher.submit(attempt.key, self._job(attempt))
+        if not report.dead:
+            attempt = self._registry.bind(self._unit, attempt.generation)
+            # A stop that was recorded since the check above may have looked before the driver existed. Either it saw
+            # the driver, or this sees the wish.
+            if self._stop_wanted():
+                report = self._launcher.stop(attempt.key, _LATE_STOP_SECONDS)
+        return self._record_death(attempt, report)
+
+    def start(self, by: str, why: str) -> Claim:
+        """Record the wish to run, claim and submit. The claim's attempt is as `submit` left it.
+
+        Raises:
+            RefusedError: the claim was refused, or somebody asked for a stop meanwhile.
+            UnreachableError: the wish may be recorded; repeat it, or let the reconciler go on.
+        """
+        self._registry.desire(self._unit, Desired.RUNNING, by=by, why=why)
+        return self._claim_and_submit()
+
+    def stop(self, by: str, why: str, deadline_seconds: float) -> DriverReport:
+        """Record the wish to stop, let the driver finish its batch, and record its end.
+
+        Args:
+            by: who asks.
+            why: the reason, for the record.
+            deadline_seconds: after this long the driver is killed.
+
+        Returns:
+            the final report; ABSENT if there was nothing to stop.
+
+        Raises:
+            UnreachableError: the wish is recorded if the control database answered; repeat it.
+        """
+        self._registry.desire(self._unit, Desired.STOPPED, by=by, why=why)
+        return self._end_driver(deadline_seconds)
+
+    def restart(self, by: str, why: str, deadline_seconds: float) -> Claim:
+        """Stop the driver and start the next generation.
+
+        The wish stays RUNNING, so that a crash in the middle leaves a unit that the reconciler starts again.
+
+        Raises:
+            RefusedError: the claim was refused.
+            UnreachableError: repeat it, or let the reconciler go on.
+        """
+        self._registry.desire(self._unit, Desired.RUNNING, by=by, why=why)
+        self._end_driver(deadline_seconds)
+        return self._claim_and_submit()
+
+    def declare_dead(self, by: str, why: str) -> Attempt:
+        """Record, on a person's word, that the latest attempt is dead although no launcher can prove it.
+
+        Raises:
+            RefusedError: there is no such attempt, its driver is seen alive, or nobody's word is needed.
+        """
+        sighting = self.look()
+        attempt = sighting.attempt
+        if attempt is None or attempt.state is AttemptState.ENDED:
+            raise RefusedError(f"{self._unit} has no attempt whose end is not on record.")
+        if sighting.alive:
+            raise RefusedError(
+                f"{attempt.key} lives: the launcher sees it.", fix=f"run `sluice streams stop {self._unit}`."
+            )
+        if attempt.state is AttemptState.INTENT and sighting.report is not None:
+            raise RefusedError(
+                f"{attempt.key} is {sighting.report.state}; a claim knows what to do with that.",
+                fix=f"run `sluice streams start {self._unit}`.",
+            )
+        return self._registry.end(
+            self._unit, attempt.generation, exit_code=None, reason=f"declared dead by {by}: {why}"
+        )
+
+    def record_end(self) -> Sighting:
+        """Look, and if the launcher proves that the latest attempt is dead, put that on record."""
+        sighting = self.look()
+        if sighting.attempt is None or sighting.report is None:
+            return sighting
+        return replace(sighting, attempt=self._record_death(sighting.attempt, sighting.report))
+
+    def _reserve(self, start: Start, sighting: Sighting) -> None:
+        """Record the death that permits it, then take the next generation. Who loses the race reads again."""
+        if start.proven_dead is not None and sighting.report is not None:
+            self._record_death(start.proven_dead, sighting.report)
+        key = submission_key(self._deployment, self._unit, start.after_generation + 1)
+        try:
+            self._registry.intend(self._unit, after_generation=start.after_generation, key=key)
+        except LostRaceError:
+            return
+
+    def _claim_and_submit(self) -> Claim:
+        claim = self.claim()
+        if isinstance(claim.decision, Refuse):
+            raise RefusedError(f"{self._unit} was not started: {claim.why}.")
+        return claim if claim.attempt is None else replace(claim, attempt=self.submit(claim.attempt))
+
+    def _end_driver(self, deadline_seconds: float) -> DriverReport:
+        attempt = self._registry.latest_attempt(self._unit)
+        if attempt is None:
+            return DriverReport(submission_key(self._deployment, self._unit, 1), DriverState.ABSENT)
+        report = self._launcher.find(attempt.key)
+        if report.state is DriverState.RUNNING:
+            report = self._launcher.stop(attempt.key, deadline_seconds)
+        self._record_death(attempt, report)
+        return report
+
+    def _record_death(self, attempt: Attempt, report: DriverReport) -> Attempt:
+        """Record the end if the report proves it; the first record stays."""
+        if not report.dead or attempt.state is AttemptState.ENDED:
+            return attempt
+        reason = explain_exit(report.exit_code)
+        return self._registry.end(self._unit, attempt.generation, exit_code=report.exit_code, reason=reason)
+
+    def _stop_wanted(self) -> bool:
+        desired = self._registry.desired(self._unit)
+        return desired is not None and desired.state is Desired.STOPPED
+
+    def _refuse_outdated(self, attempt: Attempt) -> None:
+        if self._stop_wanted():
+            raise RefusedError(
+                f"{attempt.key} was not submitted: a stop of {self._unit} is on record.",
+                fix=f"run `sluice streams start {self._unit}`.",
+            )
+        latest = self._registry.latest_attempt(self._unit)
+        if latest is None or latest.generation != attempt.generation:
+            raise RefusedError(
+                f"{attempt.key} was not submitted: the newest generation of {self._unit} is "
+                f"{latest.generation if latest else 'none'}.",
+                fix="claim again.",
+            )

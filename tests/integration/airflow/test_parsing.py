@@ -1,0 +1,193 @@
+"""What Airflow finds when it parses `dags/`."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from sluice.airflow.conventions import Tag
+
+PROJECT = Path(__file__).parents[3]
+DEADLINE_SECONDS = 120
+
+
+@dataclass(frozen=True)
+class Parsed:
+    """What `parse_dags.py` found."""
+
+    dags: dict[str, Any]
+    errors: dict[str, str]
+    forbidden: list[str]
+    parse_seconds: list[float]
+
+
+def parse(folder: Path, *, home: Path = PROJECT, dags: Path = PROJECT / "dags", **environment: str) -> Parsed:
+    result = folder / "parsed.json"
+    done = subprocess.run(
+        [sys.executable, str(Path(__file__).with_name("parse_dags.py")), str(dags), str(result)],
+        env={**os.environ, "SLUICE_HOME": str(home), "SLUICE_STATE": str(folder / "state"), **environment},
+        capture_output=True,
+        text=True,
+        timeout=DEADLINE_SECONDS,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr[-4000:]
+    return Parsed(**json.loads(result.read_text(encoding="utf-8")))
+
+
+def copy_of_the_project(folder: Path) -> Path:
+    shutil.copytree(PROJECT / "include", folder / "include", ignore=shutil.ignore_patterns("sluice"))
+    shutil.copytree(PROJECT / "spark_jobs", folder / "spark_jobs")
+    return folder
+
+
+def edit(file: Path, text: str, other: str) -> None:
+    before = file.read_text(encoding="utf-8")
+    assert text in before
+    file.write_text(before.replace(text, other), encoding="utf-8")
+
+
+@pytest.fixture(scope="module")
+def shipped(tmp_path_factory: pytest.TempPathFactory) -> Parsed:
+    return parse(tmp_path_factory.mktemp("shipped"))
+
+
+@pytest.fixture(scope="module")
+def with_a_broken_pipeline(tmp_path_factory: pytest.TempPathFactory) -> Parsed:
+    """`departures` shares the driver `flights` and is broken; `arrivals` is a sound pipeline with its own driver."""
+    home = copy_of_the_project(tmp_path_factory.mktemp("broken"))
+    pipelines = home / "include" / "pipelines"
+    shutil.copy(pipelines / "departures.yaml", pipelines / "arrivals.yaml")
+    edit(pipelines / "arrivals.yaml", "name: departures", "name: arrivals")
+    edit(pipelines / "arrivals.yaml", "table: departures", "table: arrivals")
+    edit(pipelines / "arrivals.yaml", "driver: flights", "driver: arrivals")
+    edit(pipelines / "departures.yaml", "source: flights", "source: fligths")
+    return parse(home, home=home)
+
+
+def test_the_shipped_project_has_these_dags_and_no_import_error(shipped: Parsed) -> None:
+    assert sorted(shipped.dags) == ["reconcile_streams", "stream_flights", "topics"]
+    assert shipped.errors == {}
+
+
+def test_parsing_imports_neither_spark_nor_kafka_nor_the_control_database(shipped: Parsed) -> None:
+    assert shipped.forbidden == []
+
+
+def test_each_dag_belongs_to_its_file(shipped: Parsed) -> None:
+    files = {dag_id: dag["file"] for dag_id, dag in shipped.dags.items()}
+
+    assert files == {"reconcile_streams": "upkeep.py", "stream_flights": "streams.py", "topics": "topics.py"}
+
+
+def test_a_streams_dag_claims_submits_and_watches(shipped: Parsed) -> None:
+    tasks = {name: task["downstream"] for name, task in shipped.dags["stream_flights"]["tasks"].items()}
+
+    assert tasks == {"claim": ["submit"], "submit": ["watch"], "watch": []}
+
+
+def test_every_dag_is_governed(shipped: Parsed) -> None:
+    tags = {tag.value for tag in Tag}
+    for dag_id, dag in shipped.dags.items():
+        assert dag["doc"], dag_id
+        assert dag["description"], dag_id
+        assert dag["owners"] not in {"", "airflow"}, dag_id
+        assert set(dag["tags"]) <= tags, dag_id
+        assert "sluice" in dag["tags"], dag_id
+        assert dag["max_active_runs"], dag_id
+        assert dag["paused"] is False, dag_id
+
+
+def test_every_task_has_a_timeout_or_is_the_watch(shipped: Parsed) -> None:
+    without = {
+        (dag_id, task_id)
+        for dag_id, dag in shipped.dags.items()
+        for task_id, task in dag["tasks"].items()
+        if task["timeout"] is None
+    }
+
+    assert without == {("stream_flights", "watch")}
+
+
+def test_every_task_that_may_defer_is_retried(shipped: Parsed) -> None:
+    assert shipped.dags["stream_flights"]["tasks"]["watch"]["retries"] >= 1
+
+
+def test_every_param_has_a_title_and_a_description(shipped: Parsed) -> None:
+    for dag_id, dag in shipped.dags.items():
+        for name, schema in dag["params"].items():
+            assert schema.get("title"), (dag_id, name)
+            assert schema.get("description_md"), (dag_id, name)
+
+
+def test_every_task_says_what_it_does(shipped: Parsed) -> None:
+    silent = [
+        (dag_id, t) for dag_id, dag in shipped.dags.items() for t, task in dag["tasks"].items() if not task["doc"]
+    ]
+
+    assert silent == []
+
+
+def test_the_owner_of_a_unit_is_who_its_pipelines_name(shipped: Parsed) -> None:
+    assert shipped.dags["stream_flights"]["owners"] == "flight-operations"
+
+
+def test_a_broken_spec_keeps_its_units_dag_with_the_same_tasks_and_shows_the_fault(
+    shipped: Parsed, with_a_broken_pipeline: Parsed
+) -> None:
+    stub, sound = with_a_broken_pipeline.dags["stream_flights"], shipped.dags["stream_flights"]
+
+    assert stub["tasks"] == sound["tasks"]
+    assert stub["params"] == sound["params"]
+    assert "broken-spec" in stub["tags"]
+    assert "include/pipelines/departures.yaml:" in stub["doc"]
+    assert "fligths" in stub["doc"]
+
+
+def test_a_broken_spec_disturbs_no_other_dag(with_a_broken_pipeline: Parsed) -> None:
+    assert sorted(with_a_broken_pipeline.dags) == ["reconcile_streams", "stream_arrivals", "stream_flights", "topics"]
+    assert "broken-spec" not in with_a_broken_pipeline.dags["stream_arrivals"]["tags"]
+
+
+def test_all_faults_are_one_import_error_of_the_file_that_builds_nothing(tmp_path: Path) -> None:
+    home = copy_of_the_project(tmp_path)
+    edit(home / "include" / "pipelines" / "departures.yaml", "source: flights", "source: fligths")
+    edit(home / "include" / "topics" / "flights.yaml", "partitions: 4", "partitions: many")
+
+    parsed = parse(tmp_path, home=home)
+
+    assert list(parsed.errors) == ["spec_errors.py"]
+    assert "include/pipelines/departures.yaml:" in parsed.errors["spec_errors.py"]
+    assert "include/topics/flights.yaml:" in parsed.errors["spec_errors.py"]
+
+
+def test_a_task_parses_its_own_dag_only(tmp_path: Path) -> None:
+    home = copy_of_the_project(tmp_path)
+    pipelines = home / "include" / "pipelines"
+    shutil.copy(pipelines / "departures.yaml", pipelines / "arrivals.yaml")
+    edit(pipelines / "arrivals.yaml", "name: departures", "name: arrivals")
+    edit(pipelines / "arrivals.yaml", "table: departures", "table: arrivals")
+    edit(pipelines / "arrivals.yaml", "driver: flights", "driver: arrivals")
+
+    parsed = parse(
+        tmp_path,
+        home=home,
+        dags=PROJECT / "dags" / "streams.py",
+        _AIRFLOW_PARSING_CONTEXT_DAG_ID="stream_arrivals",
+        _AIRFLOW_PARSING_CONTEXT_TASK_ID="claim",
+    )
+
+    assert list(parsed.dags) == ["stream_arrivals"]
+
+
+def test_dag_files_are_thin() -> None:
+    for file in (PROJECT / "dags").glob("*.py"):
+        assert len(file.read_text(encoding="utf-8").splitlines()) < 30, file.name

@@ -1,0 +1,167 @@
+"""The streams' DAGs, run by Airflow, with the real control database, the real launcher and a driver of four lines."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+import threading
+import time
+from collections.abc import Callable, Iterator
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pytest
+from airflow.models.dagrun import DagRun
+from airflow.sdk import DagRunState
+from tests.twins.clock import ManualClock
+
+from sluice.airflow.reconciler import build_reconcile_dag
+from sluice.airflow.runtime import life_of, open_project
+from sluice.airflow.streams import build_stream_dag
+from sluice.airflow.units import DeclaredUnit, declared_units
+from sluice.project import Project
+from sluice.settings import settings
+from sluice.specs.load import scan
+from sluice.streams.life import Sighting
+from sluice.streams.registry import Desired
+
+PROJECT = Path(__file__).parents[3]
+DEADLINE_SECONDS = 30.0
+DRIVER = """
+import signal, sys
+signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGTERM})
+signal.sigwait({signal.SIGTERM})
+"""
+
+pytestmark = pytest.mark.usefixtures("airflow_database")
+
+
+@pytest.fixture
+def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Project]:
+    """A project of its own, with a driver that waits for SIGTERM; whatever a test starts is stopped."""
+    shutil.copytree(PROJECT / "include", tmp_path / "include", ignore=shutil.ignore_patterns("sluice"))
+    shutil.copytree(PROJECT / "spark_jobs", tmp_path / "spark_jobs")
+    (tmp_path / "spark_jobs" / "stream.py").write_text(DRIVER, encoding="utf-8")
+    monkeypatch.setenv("SLUICE_HOME", str(tmp_path))
+    monkeypatch.setenv("SLUICE_STATE", str(tmp_path / "state"))
+    settings.cache_clear()
+    opened = open_project()
+    yield opened
+    life_of(opened, "flights").stop("the test", "it is over", 10)
+    settings.cache_clear()
+
+
+@pytest.fixture
+def unit(project: Project) -> DeclaredUnit:
+    include = project.settings.home / "include"
+    return declared_units(scan(include), include)["flights"]
+
+
+def run(unit: DeclaredUnit, limit: timedelta = timedelta(0), **conf: str) -> tuple[str, dict[str, str]]:
+    """Return the run's state and each task's."""
+    dag_run = build_stream_dag(unit, limit=limit).test(run_conf=conf)
+    return dag_run.state, {task.task_id: str(task.state) for task in dag_run.get_task_instances()}
+
+
+def look(project: Project) -> Sighting:
+    return life_of(project, "flights").look()
+
+
+def eventually(condition: Callable[[], bool]) -> None:
+    end = time.monotonic() + DEADLINE_SECONDS
+    pause = threading.Event()
+    while not condition():
+        assert time.monotonic() < end, "it did not come true in time"
+        pause.wait(0.05)
+
+
+def test_a_driver_outlives_its_run_is_adopted_by_the_next_and_ends_with_a_stop(
+    project: Project, unit: DeclaredUnit
+) -> None:
+    state, _ = run(unit, reason="launch")
+    first = look(project)
+    assert state == DagRunState.SUCCESS
+    assert first.alive
+    assert first.desired is not None
+    assert (first.desired.state, first.desired.why) == (Desired.RUNNING, "launch")
+
+    state, _ = run(unit)
+    second = look(project)
+    assert state == DagRunState.SUCCESS
+    assert second.attempt == first.attempt
+    assert second.report == first.report
+
+    state, tasks = run(unit, action="stop", reason="upgrade")
+    stopped = look(project)
+    assert state == DagRunState.SUCCESS
+    assert tasks == {"claim": "success", "submit": "skipped", "watch": "skipped"}
+    assert not stopped.alive
+    assert stopped.desired is not None
+    assert stopped.desired.state is Desired.STOPPED
+
+
+def test_a_restart_gives_the_next_generation(project: Project, unit: DeclaredUnit) -> None:
+    run(unit)
+    state, _ = run(unit, action="restart")
+
+    restarted = look(project)
+    assert state == DagRunState.SUCCESS
+    assert restarted.alive
+    assert restarted.attempt is not None
+    assert restarted.attempt.generation == 2
+
+
+def test_a_watch_is_red_when_the_driver_is_killed(project: Project, unit: DeclaredUnit) -> None:
+    def kill_the_driver() -> None:
+        eventually(lambda: look(project).alive)
+        report = look(project).report
+        assert report is not None
+        assert report.pid is not None
+        os.kill(report.pid, signal.SIGKILL)
+
+    killer = threading.Thread(target=kill_the_driver)
+    killer.start()
+    state, tasks = run(unit, limit=timedelta(minutes=2))
+    killer.join()
+
+    assert state == DagRunState.FAILED
+    assert tasks == {"claim": "success", "submit": "success", "watch": "failed"}
+
+
+def test_the_run_of_a_broken_unit_adopts_and_watches_and_starts_nothing(project: Project, unit: DeclaredUnit) -> None:
+    broken = DeclaredUnit(unit.unit, faults=("include/pipelines/departures.yaml:4: source: ...",))
+
+    state, tasks = run(broken)
+    assert state == DagRunState.FAILED
+    assert tasks["claim"] == "failed"
+    assert not look(project).alive
+
+    run(unit)
+    state, tasks = run(broken)
+    assert state == DagRunState.SUCCESS
+    assert set(tasks.values()) == {"success"}
+
+
+def test_the_reconciler_starts_what_died_by_one_run_and_never_piles_up(project: Project, unit: DeclaredUnit) -> None:
+    run(unit)
+    attempt = look(project).attempt
+    assert attempt is not None
+    project.launcher().kill(attempt.key)
+    later = ManualClock(datetime.now(UTC) + timedelta(hours=1))  # every cool-down is over
+
+    first = build_reconcile_dag(clock=later).test()
+    second = build_reconcile_dag(clock=later).test()
+
+    assert triggered(first) == ["success"]
+    assert triggered(second) == ["skipped"]
+
+
+def test_the_reconciler_leaves_alone_what_nobody_asked_for(project: Project) -> None:
+    assert look(project).desired is None
+
+    assert triggered(build_reconcile_dag().test()) == ["skipped"]
+
+
+def triggered(dag_run: DagRun) -> list[str]:
+    return [str(task.state) for task in dag_run.get_task_instances() if task.task_id == "trigger"]

@@ -1,0 +1,166 @@
+"""The watch, resumed by hand: what it makes of hints and of the truth."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from airflow.sdk.exceptions import AirflowFailException, TaskDeferred
+from tests.twins.clock import ManualClock
+from tests.twins.project import InMemoryProject
+
+from sluice.airflow.trigger import StreamTrigger
+from sluice.airflow.watch import WatchOperator
+from sluice.airflow.watcher import Hint
+from sluice.errors import SpecError
+from sluice.project import Project
+
+LIMIT = timedelta(hours=1)
+
+
+@dataclass
+class FakeTaskInstance:
+    """Knows what `submit` returned."""
+
+    generation: int
+
+    def xcom_pull(self, task_ids: str) -> dict[str, Any]:
+        assert task_ids == "submit"
+        return {"generation": self.generation}
+
+
+@pytest.fixture
+def project() -> InMemoryProject:
+    """A project whose unit `flights` runs at generation 1."""
+    made = InMemoryProject()
+    made.life("flights").start("ada", "launch")
+    return made
+
+
+@pytest.fixture
+def watch(project: InMemoryProject) -> WatchOperator:
+    return operator(project)
+
+
+def operator(project: InMemoryProject) -> WatchOperator:
+    return WatchOperator(
+        task_id="watch", unit="flights", limit=LIMIT, open_project=lambda: project, clock=project.clock
+    )
+
+
+def deferral(watch: WatchOperator, generation: int = 1) -> TaskDeferred:
+    with pytest.raises(TaskDeferred) as deferred:
+        watch.execute({"ti": FakeTaskInstance(generation)})
+    return deferred.value
+
+
+def resume(watch: WatchOperator, hint: Hint, deferred: TaskDeferred) -> str:
+    return getattr(watch, deferred.method_name)({}, event={"hint": hint.value}, **deferred.kwargs)
+
+
+def pass_time(clock: ManualClock, delta: timedelta) -> None:
+    clock.sleep(delta.total_seconds())
+
+
+def test_a_watch_defers_without_a_look_and_its_trigger_holds_ids_only(
+    project: InMemoryProject, watch: WatchOperator
+) -> None:
+    project.drivers.reachable = False
+
+    deferred = deferral(watch)
+
+    path, arguments = deferred.trigger.serialize()
+    assert path == "sluice.airflow.trigger.StreamTrigger"
+    assert arguments == {"unit": "flights", "generation": 1, "until": (project.clock.now() + LIMIT).isoformat()}
+    assert StreamTrigger(**arguments).serialize() == (path, arguments)
+
+
+def test_a_hint_without_anything_to_see_watches_on_until_the_same_time(
+    project: InMemoryProject, watch: WatchOperator
+) -> None:
+    first = deferral(watch)
+    pass_time(project.clock, LIMIT / 2)
+
+    with pytest.raises(TaskDeferred) as again:
+        resume(watch, Hint.LOOK, first)
+
+    assert again.value.trigger.serialize() == first.trigger.serialize()
+
+
+def test_a_stop_on_record_ends_the_watch_green(project: InMemoryProject, watch: WatchOperator) -> None:
+    deferred = deferral(watch)
+    project.life("flights").stop("ada", "upgrade", 60)
+
+    assert "ada asked for the stop (upgrade)" in resume(watch, Hint.LOOK, deferred)
+
+
+def test_a_death_that_nobody_asked_for_fails_for_good_and_says_what_to_do(
+    project: InMemoryProject, watch: WatchOperator
+) -> None:
+    deferred = deferral(watch)
+    project.drivers.die("local.flights.g1", -9)
+    project.life("flights").record_end()
+    pass_time(project.clock, timedelta(minutes=1))
+
+    with pytest.raises(AirflowFailException, match=r"was killed by signal 9.*sluice streams logs flights"):
+        resume(watch, Hint.LOOK, deferred)
+
+
+def test_a_restart_under_way_is_no_death(project: InMemoryProject, watch: WatchOperator) -> None:
+    deferred = deferral(watch)
+    project.drivers.die("local.flights.g1", 0)
+
+    with pytest.raises(TaskDeferred):
+        resume(watch, Hint.LOOK, deferred)
+
+
+def test_a_newer_generation_ends_the_watch_green(project: InMemoryProject, watch: WatchOperator) -> None:
+    deferred = deferral(watch)
+    project.life("flights").restart("ada", "upgrade", 60)
+
+    assert "Generation 2 took over" in resume(watch, Hint.LOOK, deferred)
+
+
+def test_unknown_is_watched_on(project: InMemoryProject, watch: WatchOperator) -> None:
+    deferred = deferral(watch)
+    project.drivers.reachable = False
+
+    with pytest.raises(TaskDeferred):
+        resume(watch, Hint.LOOK, deferred)
+
+
+def test_a_project_that_cannot_be_opened_says_nothing_about_the_driver(project: InMemoryProject) -> None:
+    deferred = deferral(operator(project))
+
+    def refuse() -> Project:
+        raise SpecError("the deployment is broken.")
+
+    watch = WatchOperator(task_id="watch", unit="flights", open_project=refuse, clock=project.clock)
+    with pytest.raises(TaskDeferred):
+        resume(watch, Hint.LOOK, deferred)
+
+
+def test_a_day_ends_the_watch_green_even_when_nothing_can_be_seen(
+    project: InMemoryProject, watch: WatchOperator
+) -> None:
+    deferred = deferral(watch)
+    project.drivers.reachable = False
+    pass_time(project.clock, LIMIT)
+
+    assert "the reconciler attaches a new watch" in resume(watch, Hint.DAY_OVER, deferred)
+
+
+def test_a_younger_watch_takes_over(watch: WatchOperator) -> None:
+    assert "A younger run watches generation 1" in resume(watch, Hint.HANDED_OVER, deferral(watch))
+
+
+def test_a_death_is_red_even_if_the_hint_was_another(project: InMemoryProject, watch: WatchOperator) -> None:
+    deferred = deferral(watch)
+    project.drivers.die("local.flights.g1", None)
+    project.life("flights").record_end()
+    pass_time(project.clock, LIMIT)
+
+    with pytest.raises(AirflowFailException):
+        resume(watch, Hint.DAY_OVER, deferred)

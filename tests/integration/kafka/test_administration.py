@@ -1,0 +1,44 @@
+"""The adapter against a real broker."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+from tests.twins.kafka_administration_suite import KafkaAdministrationSuite
+
+from sluice.errors import UnreachableError
+from sluice.kafka.administration import KafkaPythonAdministration
+from sluice.local.broker import Broker
+from sluice.topics.administration import TopicCreation
+
+NOBODY = "127.0.0.1:1"
+
+
+class TestKafkaPythonAdministration(KafkaAdministrationSuite):
+    @pytest.fixture
+    def administration(self, broker: Broker) -> Iterator[KafkaPythonAdministration]:
+        with KafkaPythonAdministration([broker.bootstrap]) as administration:
+            yield administration
+
+    @pytest.fixture
+    def elsewhere(self) -> KafkaPythonAdministration:
+        return KafkaPythonAdministration([NOBODY])
+
+
+def test_one_dead_address_does_not_hide_a_living_broker(broker: Broker) -> None:
+    with KafkaPythonAdministration([NOBODY, "nobody.invalid:9092", broker.bootstrap]) as administration:
+        assert administration.brokers() == [1]
+
+
+def test_every_dead_address_is_named_with_its_reason() -> None:
+    with pytest.raises(UnreachableError, match=r"127\.0\.0\.1:1: Connection refused; nobody\.invalid:9092: "):
+        KafkaPythonAdministration([NOBODY, "nobody.invalid:9092"]).brokers()
+
+
+def test_a_closed_administration_connects_again(broker: Broker, topic_name: str) -> None:
+    administration = KafkaPythonAdministration([broker.bootstrap])
+    administration.create([TopicCreation(topic_name, 1, 1)])
+    administration.close()
+    assert topic_name in administration.describe([topic_name])
+    administration.close()

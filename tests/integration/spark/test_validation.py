@@ -1,0 +1,114 @@
+from __future__ import annotations
+
+import json
+from datetime import UTC, datetime
+
+import pytest
+from hypothesis import HealthCheck, given
+from hypothesis import settings as hypothesis_settings
+from hypothesis import strategies as st
+from pyspark.sql import Row, SparkSession
+
+from sluice.quality.reasons import EXPLANATIONS, Reason
+from sluice.spark.validation import OUTCOME, REASON, decodes, validate
+from sluice.specs.catalog import Catalog
+
+GOOD = {
+    "flight_id": 1,
+    "carrier": "AA",
+    "flight": 1,
+    "origin": "JFK",
+    "dest": "LAX",
+    "scheduled_at": "2013-01-01T10:00:00Z",
+    "observed_at": "2013-01-01T10:05:00Z",
+    "cancelled": False,
+}
+HEARTBEAT = {"heartbeat": True, "scheduled_at": "2013-01-01T10:00:00Z", "observed_at": "2013-01-01T10:00:00Z"}
+
+
+def value(**changes: object) -> bytes:
+    return json.dumps({**GOOD, **changes}).encode()
+
+
+CORPUS: list[tuple[str, bytes | None, str]] = [
+    ("good", value(), "good"),
+    ("null optional", value(tailnum=None), "good"),
+    ("unknown field", value(extra=1), "good"),
+    ("exactly 180 minutes late", value(observed_at="2013-01-01T13:00:00Z"), "good"),
+    ("one second later", value(observed_at="2013-01-01T13:00:01Z"), "late"),
+    ("exactly 60 minutes early", value(observed_at="2013-01-01T09:00:00Z"), "good"),
+    ("one second earlier", value(observed_at="2013-01-01T08:59:59Z"), Reason.FUTURE),
+    ("far future", value(scheduled_at="2099-01-01T00:00:00Z"), Reason.FUTURE),
+    ("heartbeat", json.dumps(HEARTBEAT).encode(), "control"),
+    ("heartbeat without time", b'{"heartbeat": true}', Reason.MISSING_FIELD),
+    ("no heartbeat", value(heartbeat=False), "good"),
+    ("tombstone", None, Reason.TOMBSTONE),
+    ("empty", b"", Reason.EMPTY),
+    ("blank", b" \t\r\n", Reason.EMPTY),
+    ("random bytes", b"\xff\x00\xfe", Reason.MALFORMED),
+    ("invalid UTF-8 inside", value(dest="XX").replace(b"XX", b"\xff\xfe"), Reason.MALFORMED),
+    ("truncated", value()[:-5], Reason.MALFORMED),
+    ("JSON null", b"null", Reason.MALFORMED),
+    ("array", b"[]", Reason.MALFORMED),
+    ("array of objects", b"[" + value() + b"]", Reason.MALFORMED),
+    ("number", b"1", Reason.MALFORMED),
+    ("string", b'"x"', Reason.MALFORMED),
+    ("leading white space", b" \n\t" + value(), "good"),
+    ("text for a number", value(flight_id="one"), Reason.WRONG_TYPE),
+    ("fraction for a long", value(flight_id=1.5), Reason.WRONG_TYPE),
+    ("too large a long", value(flight_id=10**30), Reason.WRONG_TYPE),
+    ("text for a boolean", value(cancelled="no"), Reason.WRONG_TYPE),
+    ("no timestamp", value(scheduled_at="yesterday"), Reason.WRONG_TYPE),
+    ("NaN", value()[:-1] + b', "distance_miles": NaN}', Reason.WRONG_TYPE),
+    ("absent field", json.dumps({k: v for k, v in GOOD.items() if k != "carrier"}).encode(), Reason.MISSING_FIELD),
+    ("null field", value(carrier=None), Reason.MISSING_FIELD),
+    ("other case", value().replace(b"carrier", b"Carrier"), Reason.MISSING_FIELD),
+    ("empty object", b"{}", Reason.MISSING_FIELD),
+    ("above the range", value(dep_delay_min=2881), Reason.OUT_OF_RANGE),
+    ("at the end of the range", value(dep_delay_min=2880), "good"),
+    ("below the range", value(flight_id=-1), Reason.OUT_OF_RANGE),
+    ("not in the list", value(origin="SFO"), Reason.NOT_ALLOWED),
+]
+
+
+def judged(spark: SparkSession, catalog: Catalog, values: list[bytes | None]) -> list[Row]:
+    topic, pipeline = catalog.topics["flights"], catalog.pipelines["departures"]
+    rows = [(n, None if v is None else bytearray(v), datetime(2013, 1, 1, tzinfo=UTC)) for n, v in enumerate(values)]
+    records = spark.createDataFrame(rows, "n int, _value binary, _timestamp timestamp")
+    validated = validate(records, topic.value, pipeline.time).withColumn("decodes", decodes(topic.value))
+    return sorted(validated.select("n", OUTCOME, REASON, "decodes").collect())
+
+
+def test_every_kind_of_bad_record_gets_its_reason(spark: SparkSession, catalog: Catalog) -> None:
+    rows = judged(spark, catalog, [value for _, value, _ in CORPUS])
+    found = {name: row[REASON] or row[OUTCOME] for (name, _, _), row in zip(CORPUS, rows, strict=True)}
+    assert found == {name: str(expected) for name, _, expected in CORPUS}
+
+
+def test_only_what_reads_as_the_declared_object_decodes(spark: SparkSession, catalog: Catalog) -> None:
+    rows = judged(spark, catalog, [value for _, value, _ in CORPUS])
+    undecodable = {Reason.TOMBSTONE, Reason.EMPTY, Reason.MALFORMED, Reason.WRONG_TYPE}
+    for (name, _, expected), row in zip(CORPUS, rows, strict=True):
+        assert row["decodes"] is (expected not in undecodable), name
+
+
+@given(
+    st.lists(
+        st.one_of(st.none(), st.binary(max_size=40), st.text(max_size=40).map(str.encode)), min_size=1, max_size=60
+    )
+)
+@hypothesis_settings(max_examples=8, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+def test_no_bytes_are_dropped_and_each_gets_exactly_one_outcome(
+    spark: SparkSession, catalog: Catalog, values: list[bytes | None]
+) -> None:
+    rows = judged(spark, catalog, values)
+    assert [row["n"] for row in rows] == list(range(len(values)))
+    for row in rows:
+        assert (row[OUTCOME] == "quarantined") is (row[REASON] is not None)
+
+
+@pytest.mark.parametrize("reason", list(Reason))
+def test_every_reason_says_what_it_means_and_what_to_do(reason: Reason) -> None:
+    meaning, advice = EXPLANATIONS[reason]
+    assert meaning
+    assert advice

@@ -1,0 +1,143 @@
+"""The command line over the real control database, the real launcher and a driver that is a small Python program."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from typer.testing import CliRunner, Result
+
+from sluice.cli.streams import app
+from sluice.clock import SystemClock
+from sluice.errors import NotReadyError, SpecError
+from sluice.project import Project
+from sluice.settings import Settings, settings
+from sluice.streams.registry import Desired
+
+DRIVER = """
+import signal, sys, threading
+ended = threading.Event()
+signal.signal(signal.SIGTERM, lambda *_: ended.set())
+print("driver", *sys.argv[1:], flush=True)
+ended.wait(60)
+print("ended", flush=True)
+"""
+HOME = Settings().home
+
+
+@pytest.fixture
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """A project with the repository's specs and a driver without Spark."""
+    home = tmp_path / "project"
+    for kind in ("pipelines", "topics", "feeds", "deployments"):
+        shutil.copytree(HOME / "include" / kind, home / "include" / kind)
+    shutil.copytree(HOME / "spark_jobs" / "transforms", home / "spark_jobs" / "transforms")
+    (home / "spark_jobs" / "stream.py").write_text(DRIVER)
+    monkeypatch.setenv("SLUICE_HOME", str(home))
+    monkeypatch.setenv("SLUICE_STATE", str(tmp_path / "state"))
+    monkeypatch.delenv("SLUICE_DEPLOYMENT", raising=False)
+    settings.cache_clear()
+    yield home
+    project = Project.open_sound(settings())
+    for attempt in project.registry().attempts("flights"):
+        project.launcher().kill(attempt.key)
+    settings.cache_clear()
+
+
+def sluice_streams(*arguments: str) -> Result:
+    return CliRunner().invoke(app, list(arguments), catch_exceptions=False)
+
+
+def shown() -> dict[str, Any]:
+    answer = sluice_streams("show", "flights", "-o", "json")
+    assert answer.exit_code == 0
+    found: dict[str, Any] = json.loads(answer.stdout)
+    return found
+
+
+def wait_for(condition: Callable[[], bool]) -> None:
+    clock = SystemClock()
+    deadline = clock.monotonic() + 20
+    while not condition():
+        assert clock.monotonic() < deadline
+        clock.sleep(0.02)
+
+
+@pytest.mark.usefixtures("home")
+def test_a_unit_is_started_adopted_restarted_and_stopped() -> None:
+    assert "generation 1 is started" in sluice_streams("start", "flights").stdout
+    assert "generation 1 is adopted" in sluice_streams("start", "flights").stdout
+    assert shown()["driver"]["state"] == "running"
+    assert "generation 2 is started" in sluice_streams("restart", "flights", "--why", "upgrade").stdout
+    assert "local.flights.g2 stopped as asked" in sluice_streams("stop", "flights", "--why", "night").stdout
+    after = shown()
+    assert (after["desired"]["state"], after["desired"]["why"]) == ("stopped", "night")
+    assert [(a["generation"], a["state"], a["exit_code"]) for a in after["attempts"]] == [
+        (2, "ended", 0),
+        (1, "ended", 0),
+    ]
+    assert {v["health"] for v in after["streams"].values()} == {"STOPPED"}
+
+
+@pytest.mark.usefixtures("home")
+def test_a_driver_that_lives_without_a_broker_to_ask_is_unknown() -> None:
+    sluice_streams("start", "flights")
+    listed = json.loads(sluice_streams("list", "-o", "json").stdout)
+    verdict = listed["flights"]["departures"]
+    assert verdict["health"] == "UNKNOWN"
+    assert "the broker: broker: the stack is not up" in verdict["why"]
+
+
+@pytest.mark.usefixtures("home")
+def test_a_unit_that_never_ran_is_stopped_and_says_how_to_start_it() -> None:
+    assert "sluice streams start flights" in " ".join(sluice_streams("list").stdout.split())
+    assert "It never ran." in sluice_streams("show", "flights").stdout
+
+
+@pytest.mark.usefixtures("home")
+def test_logs_are_those_of_the_latest_attempt_and_followed_to_the_drivers_end() -> None:
+    sluice_streams("start", "flights")
+    project = Project.open(settings())
+    log = project.launcher().log("local.flights.g1")
+    wait_for(lambda: "driver" in log.read_text())
+    project.life("flights").stop("test", "end of log", 20)
+    assert sluice_streams("logs", "flights", "-f").stdout.endswith("driver --unit flights --generation 1\nended\n")
+
+
+@pytest.mark.usefixtures("home")
+def test_logs_of_what_never_ran_say_so() -> None:
+    with pytest.raises(NotReadyError, match="flights has no attempt"):
+        sluice_streams("logs", "flights")
+
+
+@pytest.mark.usefixtures("home")
+def test_a_unit_that_no_spec_names_is_not_started() -> None:
+    with pytest.raises(SpecError, match="there is no unit 'fligths'; the specs name flights"):
+        sluice_streams("start", "fligths")
+
+
+def test_a_broken_spec_keeps_a_start_back_but_no_stop(home: Path) -> None:
+    sluice_streams("start", "flights")
+    (home / "include" / "pipelines" / "broken.yaml").write_text("name: 7")
+    with pytest.raises(SpecError):
+        sluice_streams("restart", "flights")
+    assert "stopped as asked" in sluice_streams("stop", "flights").stdout
+
+
+def test_a_driver_that_died_is_shown_with_its_exit_code_and_where_to_read_why(home: Path) -> None:
+    (home / "spark_jobs" / "stream.py").write_text("raise SystemExit(12)")
+    project = Project.open(settings())
+    project.registry().desire("flights", Desired.RUNNING, by="test", why="a damaged checkpoint")
+    attempt = project.life("flights").claim().attempt
+    assert attempt is not None
+    project.launcher().submit(attempt.key, project.job(attempt))
+    wait_for(lambda: project.launcher().find(attempt.key).dead)
+    project.life("flights").record_end()
+    verdict = shown()["streams"]["departures"]
+    assert verdict["health"] == "STOPPED"
+    assert "the checkpoint or the ledger contradicts itself" in verdict["why"]
+    assert verdict["what_to_do"] == "sluice streams logs flights"

@@ -1,0 +1,63 @@
+"""A launcher whose drivers are entries in a dictionary: it counts what was started and can refuse to look."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+from sluice.clock import Clock
+from sluice.errors import UnreachableError
+from sluice.streams.launcher import DriverReport, DriverState, Job
+
+
+class DictionaryLauncher:
+    """Implements `sluice.streams.launcher.Launcher`. A key that ever ran never runs again."""
+
+    def __init__(self, clock: Clock) -> None:
+        self._clock = clock
+        self._reports: dict[str, DriverReport] = {}
+        self.jobs: dict[str, Job] = {}
+        self.reachable = True
+
+    @property
+    def alive(self) -> list[str]:
+        return [key for key, report in self._reports.items() if report.state is DriverState.RUNNING]
+
+    @property
+    def started(self) -> list[str]:
+        return list(self.jobs)
+
+    def submit(self, key: str, job: Job) -> DriverReport:
+        if self.find(key).state is DriverState.ABSENT:
+            self.jobs[key] = job
+            pid = 100 + len(self.jobs)
+            self._reports[key] = DriverReport(key, DriverState.RUNNING, pid=pid, started_at=self._clock.now())
+        return self._reports[key]
+
+    def find(self, key: str) -> DriverReport:
+        if not self.reachable:
+            raise UnreachableError("the launcher does not answer.")
+        return self._reports.get(key, DriverReport(key, DriverState.ABSENT))
+
+    def stop(self, key: str, deadline_seconds: float) -> DriverReport:
+        assert deadline_seconds >= 0
+        return self.die(key, 0)
+
+    def kill(self, key: str) -> DriverReport:
+        return self.die(key, -9)
+
+    def log(self, key: str) -> Path:
+        return Path(f"{key}.log")
+
+    def die(self, key: str, exit_code: int | None) -> DriverReport:
+        """End a driver; without an exit code it is lost."""
+        report = self.find(key)
+        if report.state is DriverState.RUNNING:
+            state = DriverState.LOST if exit_code is None else DriverState.ENDED
+            report = replace(report, state=state, exit_code=exit_code, ended_at=self._clock.now())
+            self._reports[key] = report
+        return report
+
+    def forget(self, key: str) -> None:
+        """Lose the state folder."""
+        del self._reports[key]

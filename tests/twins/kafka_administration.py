@@ -1,0 +1,63 @@
+"""A Kafka cluster's administration, in memory. It passes the suite of the real adapter."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Iterable, Mapping, Sequence
+
+from sluice.errors import RefusedError, UnreachableError
+from sluice.topics.administration import TopicCreation, TopicState
+
+_CONFIGS = frozenset({"retention.ms", "cleanup.policy", "segment.bytes", "max.message.bytes"})
+
+
+class InMemoryKafkaAdministration:
+    """`brokers` bounds replication; `reachable = False` makes every call fail as a dead cluster does."""
+
+    def __init__(self, brokers: int = 1) -> None:
+        self.brokers = brokers
+        self.reachable = True
+        self.topics: dict[str, TopicState] = {}
+        self.offsets: dict[str, dict[int, int]] = {}
+
+    def describe(self, names: Iterable[str]) -> Mapping[str, TopicState]:
+        self._look()
+        return {name: self.topics[name] for name in names if name in self.topics}
+
+    def create(self, creations: Sequence[TopicCreation]) -> None:
+        self._look()
+        refusals = []
+        for creation in creations:
+            why = self._why_not(creation)
+            if why:
+                refusals.append(f"{creation.name} ({why})")
+                continue
+            replicas = tuple(
+                tuple((partition + r) % self.brokers + 1 for r in range(creation.replication))
+                for partition in range(creation.partitions)
+            )
+            self.topics[creation.name] = TopicState(creation.name, str(uuid.uuid4()), replicas, dict(creation.configs))
+            self.offsets[creation.name] = dict.fromkeys(range(creation.partitions), 0)
+        if refusals:
+            raise RefusedError(f"The cluster refused to create {'; '.join(refusals)}.", fix="correct the topic spec.")
+
+    def beginnings(self, topic: str) -> Mapping[int, int]:
+        return dict.fromkeys(self.ends(topic), 0)
+
+    def ends(self, topic: str) -> Mapping[int, int]:
+        self._look()
+        if topic not in self.topics:
+            raise RefusedError(f"The topic {topic!r} does not exist.", fix="run `sluice topics apply`.")
+        return dict(self.offsets[topic])
+
+    def _look(self) -> None:
+        if not self.reachable:
+            raise UnreachableError("No Kafka broker could be reached.", fix="start the stack.")
+
+    def _why_not(self, creation: TopicCreation) -> str | None:
+        if creation.name in self.topics:
+            return "it exists already"
+        if creation.replication > self.brokers:
+            return f"replication {creation.replication} needs more than {self.brokers} brokers"
+        unknown = sorted(set(creation.configs) - _CONFIGS)
+        return f"unknown topic config name: {', '.join(unknown)}" if unknown else None

@@ -1,0 +1,91 @@
+"""The control database in memory: the same behaviour as `sluice.control.registry.SqlRegistry`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from threading import Lock
+
+from sluice.clock import Clock
+from sluice.errors import CorruptionError
+from sluice.streams.registry import (
+    Attempt,
+    AttemptState,
+    Desired,
+    DesiredState,
+    LostRaceError,
+    RecordedVerdict,
+)
+from sluice.streams.verdict import Verdict
+
+
+class InMemoryRegistry:
+    """Implements `sluice.streams.registry.Registry` for one process."""
+
+    def __init__(self, clock: Clock) -> None:
+        self._clock = clock
+        self._lock = Lock()
+        self._wishes: dict[str, list[DesiredState]] = {}
+        self._attempts: dict[str, list[Attempt]] = {}
+        self._verdicts: dict[tuple[str, str], list[RecordedVerdict]] = {}
+
+    def desired(self, unit: str) -> DesiredState | None:
+        return next(reversed(self._wishes.get(unit, [])), None)
+
+    def desire(self, unit: str, state: Desired, *, by: str, why: str) -> DesiredState:
+        wish = DesiredState(unit, state, by, why, self._clock.now())
+        self._wishes.setdefault(unit, []).append(wish)
+        return wish
+
+    def latest_attempt(self, unit: str) -> Attempt | None:
+        return next(iter(self.attempts(unit)), None)
+
+    def attempts(self, unit: str) -> Sequence[Attempt]:
+        return tuple(reversed(self._attempts.get(unit, [])))
+
+    def intend(self, unit: str, *, after_generation: int, key: str) -> Attempt:
+        with self._lock:
+            attempts = self._attempts.setdefault(unit, [])
+            if len(attempts) != after_generation:
+                raise LostRaceError(f"{unit} is at generation {len(attempts)}, not {after_generation}.")
+            made = Attempt(unit, after_generation + 1, key, AttemptState.INTENT, self._clock.now())
+            attempts.append(made)
+            return made
+
+    def bind(self, unit: str, generation: int) -> Attempt:
+        with self._lock:
+            found = self._find(unit, generation)
+            if found.state is not AttemptState.INTENT:
+                return found
+            return self._store(replace(found, state=AttemptState.BOUND, bound_at=self._clock.now()))
+
+    def end(self, unit: str, generation: int, *, exit_code: int | None, reason: str) -> Attempt:
+        with self._lock:
+            found = self._find(unit, generation)
+            if found.state is AttemptState.ENDED:
+                return found
+            now = self._clock.now()
+            ended = replace(found, state=AttemptState.ENDED, ended_at=now, exit_code=exit_code, reason=reason)
+            return self._store(ended)
+
+    def record_verdict(self, unit: str, stream: str, generation: int, verdict: Verdict) -> bool:
+        with self._lock:
+            history = self._verdicts.setdefault((unit, stream), [])
+            newest = history[-1] if history else None
+            if newest is not None and (newest.verdict.health, newest.generation) == (verdict.health, generation):
+                return False
+            history.append(RecordedVerdict(unit, stream, generation, verdict, self._clock.now()))
+            return True
+
+    def verdicts(self, unit: str) -> Sequence[RecordedVerdict]:
+        return tuple(history[-1] for (of, _), history in sorted(self._verdicts.items()) if of == unit)
+
+    def _find(self, unit: str, generation: int) -> Attempt:
+        attempts = self._attempts.get(unit, [])
+        if not 1 <= generation <= len(attempts):
+            raise CorruptionError(f"there is no generation {generation} of {unit}.")
+        return attempts[generation - 1]
+
+    def _store(self, attempt: Attempt) -> Attempt:
+        self._attempts[attempt.unit][attempt.generation - 1] = attempt
+        return attempt

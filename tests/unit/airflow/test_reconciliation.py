@@ -1,0 +1,68 @@
+"""What the reconciler does about each unit."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import timedelta
+
+import pytest
+from tests.twins.clock import START
+
+from sluice.airflow.reconciliation import decide, decide_one
+from sluice.airflow.stream_request import LONGEST_STOP
+from sluice.airflow.units import DeclaredUnit
+from sluice.errors import UnreachableError
+from sluice.specs.catalog import Unit
+from sluice.streams.launcher import DriverReport, DriverState
+from sluice.streams.life import Sighting
+from sluice.streams.reconcile import ActionKind
+from sluice.streams.registry import Attempt, AttemptState, Desired, DesiredState
+
+NOW = START + timedelta(days=1)
+COOL_DOWN = timedelta(minutes=1)
+SOUND = DeclaredUnit(Unit("flights", ("flights",), ("departures",)))
+BROKEN = replace(SOUND, faults=("include/pipelines/departures.yaml:1: ...",))
+ALIVE = Sighting(
+    "flights",
+    DesiredState("flights", Desired.RUNNING, "ada", "launch", START),
+    Attempt("flights", 1, "local.flights.g1", AttemptState.BOUND, START, bound_at=START),
+    DriverReport("local.flights.g1", DriverState.RUNNING, pid=7, started_at=START),
+)
+DEAD = replace(ALIVE, report=DriverReport("local.flights.g1", DriverState.ENDED, exit_code=-9, ended_at=START))
+UNSEEN = replace(ALIVE, report=None)
+
+
+def stop_asked(ago: timedelta) -> Sighting:
+    return replace(ALIVE, desired=DesiredState("flights", Desired.STOPPED, "ada", "upgrade", NOW - ago))
+
+
+@pytest.mark.parametrize(
+    ("declared", "sighting", "active_runs", "kind"),
+    [
+        pytest.param(SOUND, DEAD, 0, ActionKind.START, id="starts-what-died"),
+        pytest.param(SOUND, ALIVE, 0, ActionKind.WATCH, id="watches-what-runs-unwatched"),
+        pytest.param(SOUND, ALIVE, 1, ActionKind.NOTHING, id="leaves-what-is-watched"),
+        pytest.param(SOUND, DEAD, 1, ActionKind.NOTHING, id="does-not-pile-up-runs"),
+        pytest.param(SOUND, UNSEEN, 0, ActionKind.NOTHING, id="leaves-what-cannot-be-seen"),
+        pytest.param(BROKEN, DEAD, 0, ActionKind.NOTHING, id="starts-nothing-broken"),
+        pytest.param(BROKEN, ALIVE, 0, ActionKind.WATCH, id="watches-a-broken-unit-that-runs"),
+        pytest.param(SOUND, stop_asked(LONGEST_STOP), 1, ActionKind.STOP, id="finishes-a-stop-beside-a-watch"),
+        pytest.param(SOUND, stop_asked(LONGEST_STOP / 2), 0, ActionKind.NOTHING, id="lets-a-stop-take-its-time"),
+        pytest.param(SOUND, stop_asked(LONGEST_STOP), 2, ActionKind.NOTHING, id="leaves-a-stop-that-is-under-way"),
+    ],
+)
+def test_the_reconciler(declared: DeclaredUnit, sighting: Sighting, active_runs: int, kind: ActionKind) -> None:
+    assert decide_one(declared, sighting, active_runs, now=NOW, cool_down=COOL_DOWN).kind is kind
+
+
+def test_a_unit_that_cannot_be_looked_at_does_not_keep_others_from_being_started() -> None:
+    weather = DeclaredUnit(Unit("weather", (), ("storms",)))
+
+    def look(unit: str) -> Sighting:
+        if unit == "flights":
+            raise UnreachableError("the launcher does not answer.")
+        return replace(DEAD, unit=unit)
+
+    needed = decide([SOUND, weather], look=look, active_runs=lambda _: 0, now=NOW)
+
+    assert [(unit, action.kind) for unit, action in needed] == [("weather", ActionKind.START)]

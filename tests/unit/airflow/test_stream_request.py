@@ -1,0 +1,157 @@
+"""What a run of a stream's DAG asks for, carried out against twins."""
+
+from __future__ import annotations
+
+import pytest
+from tests.twins.project import InMemoryProject
+
+from sluice.airflow.stream_request import Asked, Claimed, Request, claim, submit
+from sluice.errors import RefusedError, SpecError, UnreachableError
+from sluice.streams.registry import Desired
+
+FAULTS = ("include/pipelines/departures.yaml:4: surce: unknown key.",)
+
+
+class World(InMemoryProject):
+    """A project in which one unit is asked for things."""
+
+    def ask(self, asked: Asked, faults: tuple[str, ...] = ()) -> Claimed:
+        request = Request("flights", asked, "ada (Airflow run r1)", "launch", faults=faults)
+        return claim(request, self.life("flights"), self.control)
+
+    def run(self, asked: Asked, faults: tuple[str, ...] = ()) -> int | None:
+        """Claim and submit, as a run of the DAG does."""
+        generation = self.ask(asked, faults).generation
+        return None if generation is None else submit("flights", generation, self.life("flights")).generation
+
+
+@pytest.fixture
+def world() -> World:
+    return World()
+
+
+def test_a_start_records_who_asked_and_why_and_starts_a_driver(world: World) -> None:
+    assert world.run(Asked.START) == 1
+
+    desired = world.control.desired("flights")
+    assert desired is not None
+    assert (desired.state, desired.by, desired.why) == (Desired.RUNNING, "ada (Airflow run r1)", "launch")
+    assert world.drivers.alive == ["local.flights.g1"]
+
+
+def test_a_second_run_adopts_the_live_driver_and_its_generation(world: World) -> None:
+    world.run(Asked.START)
+
+    assert world.run(Asked.START) == 1
+    assert world.drivers.started == ["local.flights.g1"]
+
+
+def test_a_stop_ends_the_driver_and_leaves_nothing_to_watch(world: World) -> None:
+    world.run(Asked.START)
+
+    stopped = world.ask(Asked.STOP)
+
+    assert stopped.generation is None
+    assert stopped.why == "stopped, as ada (Airflow run r1) asked"
+    assert world.drivers.alive == []
+
+
+def test_a_stop_of_what_never_ran_says_so(world: World) -> None:
+    assert "nothing to stop" in world.ask(Asked.STOP).why
+
+
+def test_a_restart_gives_the_next_generation(world: World) -> None:
+    world.run(Asked.START)
+
+    assert world.run(Asked.RESTART) == 2
+    assert world.drivers.alive == ["local.flights.g2"]
+
+
+def test_follow_never_revokes_a_stop(world: World) -> None:
+    world.run(Asked.START)
+    world.run(Asked.STOP)
+
+    assert world.run(Asked.FOLLOW) is None
+    desired = world.control.desired("flights")
+    assert desired is not None
+    assert desired.state is Desired.STOPPED
+
+
+def test_follow_starts_what_died(world: World) -> None:
+    world.run(Asked.START)
+    world.drivers.die("local.flights.g1", -9)
+
+    assert world.run(Asked.FOLLOW) == 2
+
+
+def test_follow_finishes_a_stop_that_nobody_finished(world: World) -> None:
+    world.run(Asked.START)
+    world.control.desire("flights", Desired.STOPPED, by="ada", why="upgrade")
+
+    assert world.run(Asked.FOLLOW) is None
+    assert world.drivers.alive == []
+
+
+def test_follow_of_what_nobody_asked_for_does_nothing(world: World) -> None:
+    assert world.run(Asked.FOLLOW) is None
+    assert world.drivers.started == []
+
+
+@pytest.mark.parametrize("asked", [Asked.START, Asked.RESTART])
+def test_a_broken_unit_starts_nothing_and_records_no_wish(world: World, asked: Asked) -> None:
+    with pytest.raises(SpecError, match=r"departures\.yaml:4: surce"):
+        world.ask(asked, FAULTS)
+
+    assert world.control.desired("flights") is None
+
+
+def test_a_broken_unit_is_not_stopped_by_a_restart_that_could_not_start_it_again(world: World) -> None:
+    world.run(Asked.START)
+
+    with pytest.raises(SpecError):
+        world.ask(Asked.RESTART, FAULTS)
+
+    assert world.drivers.alive == ["local.flights.g1"]
+
+
+@pytest.mark.parametrize("asked", [Asked.START, Asked.FOLLOW])
+def test_the_live_driver_of_a_broken_unit_is_adopted(world: World, asked: Asked) -> None:
+    world.run(Asked.START)
+
+    assert world.run(asked, FAULTS) == 1
+
+
+def test_a_broken_unit_can_be_stopped(world: World) -> None:
+    world.run(Asked.START)
+    world.run(Asked.STOP, FAULTS)
+
+    assert world.drivers.alive == []
+
+
+def test_a_start_that_cannot_see_whether_a_driver_lives_starts_nothing_and_is_retried(world: World) -> None:
+    world.run(Asked.START)
+    world.drivers.reachable = False
+
+    with pytest.raises(UnreachableError, match="Unknown is not dead"):
+        world.ask(Asked.START)
+
+    assert world.drivers.started == ["local.flights.g1"]
+
+
+def test_a_stop_between_claim_and_submit_wins(world: World) -> None:
+    generation = world.ask(Asked.START).generation
+    assert generation is not None
+    world.ask(Asked.STOP)
+
+    with pytest.raises(RefusedError):
+        submit("flights", generation, world.life("flights"))
+
+    assert world.drivers.started == []
+
+
+def test_a_claim_that_another_one_overtook_submits_nothing(world: World) -> None:
+    world.run(Asked.START)
+    world.run(Asked.RESTART)
+
+    with pytest.raises(RefusedError, match="generation 1 was claimed and the newest is 2"):
+        submit("flights", 1, world.life("flights"))

@@ -1,0 +1,203 @@
+"""One watcher for all watches of a process. No test sleeps: the watcher polls without pause and the clock is a twin."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections.abc import Callable, Coroutine
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+from tests.twins.clock import START, ManualClock
+
+from sluice.airflow.watcher import Hint, Watch, Watcher, hints
+from sluice.errors import UnreachableError
+from sluice.streams.launcher import DriverReport, DriverState
+from sluice.streams.life import Sighting
+from sluice.streams.registry import Attempt, AttemptState, Desired, DesiredState
+
+TOMORROW = START + timedelta(days=1)
+DEADLINE_SECONDS = 10.0
+
+
+def alive(unit: str) -> Sighting:
+    key = f"local.{unit}.g1"
+    return Sighting(
+        unit,
+        DesiredState(unit, Desired.RUNNING, "ada", "launch", START),
+        Attempt(unit, 1, key, AttemptState.BOUND, START, bound_at=START),
+        DriverReport(key, DriverState.RUNNING, pid=7),
+    )
+
+
+def dead(unit: str) -> Sighting:
+    sighting = alive(unit)
+    assert sighting.attempt is not None
+    long_ago = START - timedelta(hours=1)
+    ended = replace(sighting.attempt, state=AttemptState.ENDED, ended_at=long_ago, reason="was killed by signal 9")
+    return replace(sighting, attempt=ended, report=None)
+
+
+@dataclass
+class ScriptedObserver:
+    """Answers from a table. Knows how often, by how many threads, and how many at once it was asked."""
+
+    sightings: dict[str, Sighting] = field(default_factory=dict)
+    unreachable: set[str] = field(default_factory=set)
+    broken_verdicts: set[str] = field(default_factory=set)
+    looks: list[str] = field(default_factory=list)
+    recorded: list[tuple[str, int]] = field(default_factory=list)
+    threads: set[int] = field(default_factory=set)
+
+    def look(self, unit: str) -> Sighting:
+        self.threads.add(threading.get_ident())
+        self.looks.append(unit)
+        if unit in self.unreachable:
+            raise UnreachableError("the control database does not answer.")
+        return self.sightings.get(unit, alive(unit))
+
+    def record_verdicts(self, unit: str, generation: int) -> None:
+        self.threads.add(threading.get_ident())
+        if unit in self.broken_verdicts:
+            raise UnreachableError("Kafka does not answer.")
+        self.recorded.append((unit, generation))
+
+
+def run(test: Coroutine[Any, Any, None]) -> None:
+    asyncio.run(asyncio.wait_for(test, DEADLINE_SECONDS))
+
+
+async def until(condition: Callable[[], bool]) -> None:
+    while not condition():  # noqa: ASYNC110 - it looks at a fake that knows no event
+        await asyncio.sleep(0)
+
+
+def start(watcher: Watcher, unit: str, until_: datetime = TOMORROW) -> asyncio.Task[Hint]:
+    return asyncio.create_task(watcher.wait(Watch(unit, 1, until_)))
+
+
+async def cancel(*tasks: asyncio.Task[Hint]) -> None:
+    for task in tasks:
+        task.cancel()
+    await asyncio.gather(*tasks, return_exceptions=True)
+
+
+def test_a_proven_death_wakes_the_watch_of_that_unit_and_no_other() -> None:
+    async def scenario() -> None:
+        observer = ScriptedObserver()
+        watcher = Watcher(observer, poll_seconds=0, clock=ManualClock())
+        flights, weather = start(watcher, "flights"), start(watcher, "weather")
+        await until(lambda: len(observer.looks) > 3)
+        assert not flights.done()
+
+        observer.sightings["flights"] = dead("flights")
+
+        assert await flights is Hint.LOOK
+        assert not weather.done()
+        await cancel(weather)
+
+    run(scenario())
+
+
+def test_what_cannot_be_looked_at_wakes_nobody_and_does_not_disturb_others() -> None:
+    async def scenario() -> None:
+        observer = ScriptedObserver(unreachable={"flights"}, sightings={"weather": dead("weather")})
+        watcher = Watcher(observer, poll_seconds=0, clock=ManualClock())
+        flights = start(watcher, "flights")
+
+        assert await start(watcher, "weather") is Hint.LOOK
+        await until(lambda: observer.looks.count("flights") > 5)
+        assert not flights.done()
+
+        observer.unreachable.clear()
+        observer.sightings["flights"] = dead("flights")
+        assert await flights is Hint.LOOK
+
+    run(scenario())
+
+
+def test_a_verdict_that_cannot_be_given_delays_no_hint() -> None:
+    async def scenario() -> None:
+        observer = ScriptedObserver(broken_verdicts={"flights"})
+        watcher = Watcher(observer, poll_seconds=0, clock=ManualClock())
+        flights, weather = start(watcher, "flights"), start(watcher, "weather")
+        await until(lambda: ("weather", 1) in observer.recorded)
+
+        observer.sightings["flights"] = dead("flights")
+
+        assert await flights is Hint.LOOK
+        await cancel(weather)
+
+    run(scenario())
+
+
+def test_a_hundred_watches_cost_one_look_per_unit_and_round_in_one_thread() -> None:
+    async def scenario() -> None:
+        observer = ScriptedObserver()
+        watcher = Watcher(observer, poll_seconds=0, clock=ManualClock())
+        watches = [start(watcher, f"unit_{n % 10}") for n in range(100)]
+        await until(lambda: len(observer.recorded) >= 30)
+
+        assert observer.looks[:20] == [f"unit_{n}" for n in range(10)] * 2
+        assert len(observer.threads) == 1
+        assert threading.get_ident() not in observer.threads
+        await cancel(*watches)
+
+    run(scenario())
+
+
+def test_the_watcher_ends_with_its_last_watch_and_begins_again_with_the_next() -> None:
+    async def scenario() -> None:
+        observer = ScriptedObserver()
+        watcher = Watcher(observer, poll_seconds=0, clock=ManualClock())
+        await cancel(start(watcher, "flights"))
+        await until(lambda: not [t for t in asyncio.all_tasks() if t.get_name() == "sluice-watcher"])
+        looked = len(observer.looks)
+
+        observer.sightings["flights"] = dead("flights")
+
+        assert await start(watcher, "flights") is Hint.LOOK
+        assert len(observer.looks) == looked + 1
+
+    run(scenario())
+
+
+def test_a_loop_has_one_watcher() -> None:
+    async def scenario() -> None:
+        def make() -> Watcher:
+            return Watcher(ScriptedObserver())
+
+        assert Watcher.of_running_loop(make) is Watcher.of_running_loop(make)
+
+    run(scenario())
+
+
+def test_a_watch_ends_after_its_time_even_when_nothing_can_be_seen() -> None:
+    watch = Watch("flights", 1, TOMORROW)
+
+    assert hints([watch], {}, TOMORROW - timedelta(seconds=1)) == {}
+    assert hints([watch], {}, TOMORROW) == {watch: Hint.DAY_OVER}
+
+
+def test_the_younger_watch_of_a_generation_takes_over_from_the_older() -> None:
+    older, younger = Watch("flights", 1, TOMORROW), Watch("flights", 1, TOMORROW + timedelta(minutes=1))
+
+    assert hints([younger, older], {"flights": alive("flights")}, START) == {older: Hint.HANDED_OVER}
+
+
+def test_a_death_is_told_to_every_watch_of_the_generation() -> None:
+    older, younger = Watch("flights", 1, TOMORROW), Watch("flights", 1, TOMORROW + timedelta(minutes=1))
+
+    found = hints([older, younger], {"flights": dead("flights")}, datetime(2013, 1, 7, 13, tzinfo=UTC))
+
+    assert found == {older: Hint.LOOK, younger: Hint.LOOK}
+
+
+def test_a_watch_of_an_older_generation_is_told_that_a_newer_one_took_over() -> None:
+    newer = alive("flights")
+    assert newer.attempt is not None
+    newer = replace(newer, attempt=replace(newer.attempt, generation=2))
+    older = Watch("flights", 1, TOMORROW)
+
+    assert hints([older], {"flights": newer}, START) == {older: Hint.LOOK}

@@ -1,0 +1,86 @@
+"""`sluice check`: faults as file:line for people, JSON for programs, and an exit code for both."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+import typer
+from tests.unit.specs.bench import FEED_FILE, TOPIC_FILE, Bench, sound_project
+from typer.testing import CliRunner, Result
+
+from sluice.cli.check import check
+from sluice.settings import settings
+
+RUNNER = CliRunner()
+
+
+@pytest.fixture
+def bench(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Bench]:
+    monkeypatch.setenv("SLUICE_HOME", str(tmp_path))
+    monkeypatch.setenv("SLUICE_DEPLOYMENT", "prod")
+    settings.cache_clear()
+    yield sound_project(tmp_path)
+    settings.cache_clear()
+
+
+def run(*arguments: str) -> Result:
+    app = typer.Typer()
+    app.command()(check)
+    return RUNNER.invoke(app, list(arguments))
+
+
+@pytest.mark.usefixtures("bench")
+def test_sound_specs_are_counted() -> None:
+    result = run()
+    assert result.exit_code == 0
+    assert result.stderr == "All specs are sound: 1 topic, 1 pipeline, 1 feed, 1 deployment.\n"
+    assert result.stdout == ""
+
+
+def test_every_fault_is_one_line_with_file_and_line(bench: Bench) -> None:
+    bench.edit(TOPIC_FILE, "partitions: 2", "partitions: 0")
+    bench.edit(FEED_FILE, "topic: orders", "topic: '[bold] is no topic, and too long for one line'")
+    result = run()
+    assert result.exit_code == 2
+    first, second, last = result.stderr.splitlines()
+    assert first.startswith(f"{FEED_FILE}:2: topic: ")
+    assert second == f"{TOPIC_FILE}:2: partitions: found 0; it must be at least 1."
+    assert last == "2 faults. Sound: 0 topics, 0 pipelines, 0 feeds, 1 deployment; broken: 3."
+
+
+def test_programs_get_json_on_stdout(bench: Bench) -> None:
+    bench.edit(TOPIC_FILE, "partitions: 2", "partitions: 0")
+    result = run("-o", "json")
+    assert result.exit_code == 2
+    assert json.loads(result.stdout) == {
+        "ok": False,
+        "sound": {"topic": 0, "pipeline": 0, "feed": 0, "deployment": 1},
+        "faults": [
+            {
+                "file": TOPIC_FILE,
+                "line": 2,
+                "where": "partitions",
+                "message": "found 0; it must be at least 1.",
+                "fix": "",
+            }
+        ],
+    }
+
+
+@pytest.mark.usefixtures("bench")
+def test_json_of_sound_specs_is_ok() -> None:
+    result = run("--output", "json")
+    assert result.exit_code == 0
+    assert json.loads(result.stdout)["ok"] is True
+
+
+@pytest.mark.usefixtures("bench")
+def test_a_deployment_without_spec_is_a_fault(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SLUICE_DEPLOYMENT", "elsewhere")
+    settings.cache_clear()
+    result = run()
+    assert result.exit_code == 2
+    assert "include/deployments:1: SLUICE_DEPLOYMENT is 'elsewhere'" in result.stderr

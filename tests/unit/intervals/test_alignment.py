@@ -1,0 +1,47 @@
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+from itertools import pairwise
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from sluice.intervals.alignment import Interval, closed_until, interval_of, intervals_between
+
+HOUR = timedelta(hours=1)
+instants = st.datetimes(datetime(1970, 1, 1), datetime(2100, 1, 1), timezones=st.just(UTC))  # noqa: DTZ001  given by timezones
+lengths = st.sampled_from([HOUR, timedelta(days=1), timedelta(minutes=10)])
+
+
+def test_an_instant_on_a_boundary_belongs_to_the_interval_that_starts_there() -> None:
+    at = datetime(2013, 1, 1, 10, tzinfo=UTC)
+    assert interval_of(at, HOUR) == Interval(at, at + HOUR)
+
+
+@given(instants, lengths)
+def test_every_instant_lies_in_its_interval(instant: datetime, length: timedelta) -> None:
+    interval = interval_of(instant, length)
+    assert interval.start <= instant < interval.end
+    assert interval.end - interval.start == length
+
+
+@given(instants, st.integers(0, 50), lengths)
+def test_intervals_between_tile_the_range(start: datetime, count: int, length: timedelta) -> None:
+    first = interval_of(start, length).start
+    intervals = list(intervals_between(first, first + count * length, length))
+    assert len(intervals) == count
+    assert all(a.end == b.start for a, b in pairwise(intervals))
+
+
+def test_a_range_that_starts_inside_an_interval_leaves_that_interval_out() -> None:
+    start = datetime(2013, 1, 1, 10, 30, tzinfo=UTC)
+    assert [i.start.hour for i in intervals_between(start, start + 3 * HOUR, HOUR)] == [11, 12]
+
+
+@given(instants, lengths, st.integers(0, 7200))
+def test_the_last_closed_interval_has_settled_and_the_next_has_not(
+    watermark: datetime, length: timedelta, settle_seconds: int
+) -> None:
+    settle = timedelta(seconds=settle_seconds)
+    until = closed_until(watermark, length, settle)
+    assert until + settle <= watermark < until + length + settle

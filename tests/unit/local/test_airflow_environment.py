@@ -1,0 +1,86 @@
+from __future__ import annotations
+
+import configparser
+import json
+import stat
+from pathlib import Path
+
+import pytest
+
+from sluice.errors import CorruptionError
+from sluice.local.airflow_environment import COMPONENTS, airflow_command, stack_environment, write_configuration
+from sluice.local.processes import STACK_MARK
+from sluice.settings import Settings
+
+
+@pytest.fixture
+def place(tmp_path: Path) -> Settings:
+    return Settings(home=tmp_path, state=tmp_path / "100% mine")
+
+
+def read(place: Settings) -> configparser.ConfigParser:
+    parser = configparser.ConfigParser()
+    parser.read(place.folder.airflow / "airflow.cfg")
+    return parser
+
+
+def test_airflow_answers_on_this_machine_alone_at_the_chosen_port(place: Settings) -> None:
+    write_configuration(place, 8123)
+    options = read(place)
+    assert options["api"]["host"] == "127.0.0.1"
+    assert options["api"]["port"] == "8123"
+    assert options["api"]["base_url"] == "http://127.0.0.1:8123"
+    assert options["core"]["execution_api_server_url"] == "http://127.0.0.1:8123/execution/"
+
+
+def test_all_that_airflow_writes_is_in_the_state_folder(place: Settings) -> None:
+    write_configuration(place, 8080)
+    options = read(place)
+    assert options["database"]["sql_alchemy_conn"] == f"sqlite:///{place.state}/airflow/airflow.db"
+    assert options["logging"]["base_log_folder"].startswith(str(place.state))
+    assert options["core"]["dags_folder"] == str(place.home / "dags")
+
+
+def test_secrets_are_drawn_once_and_readable_by_nobody_else(place: Settings) -> None:
+    write_configuration(place, 8080)
+    first = read(place)
+    write_configuration(place, 8081)
+    second = read(place)
+    for section, option in (("core", "fernet_key"), ("api_auth", "jwt_secret"), ("api", "secret_key")):
+        assert first[section][option] == second[section][option]
+    assert len(first["api_auth"]["jwt_secret"]) >= 64
+    for name in ("airflow.cfg", "secrets.json"):
+        assert stat.S_IMODE((place.folder.airflow / name).stat().st_mode) == 0o600
+
+
+def test_two_state_folders_have_different_secrets(place: Settings, tmp_path: Path) -> None:
+    other = Settings(home=tmp_path, state=tmp_path / "other")
+    write_configuration(place, 8080)
+    write_configuration(other, 8080)
+    assert read(place)["api_auth"]["jwt_secret"] != read(other)["api_auth"]["jwt_secret"]
+
+
+def test_no_secret_is_in_the_environment_or_in_an_argument(place: Settings, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("AIRFLOW__DATABASE__SQL_ALCHEMY_CONN", "postgresql://user:password@host/db")
+    write_configuration(place, 8080)
+    secrets = json.loads((place.folder.airflow / "secrets.json").read_text()).values()
+    environment = stack_environment(place)
+    commands = [argument for arguments in COMPONENTS.values() for argument in airflow_command(*arguments)]
+    for text in (*environment.values(), *commands):
+        assert not any(secret in text for secret in (*secrets, "password"))
+
+
+def test_the_stack_gets_our_settings_and_carries_its_mark(place: Settings, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SLUICE_STATE", "/another")
+    monkeypatch.setenv("JAVA_HOME", "/opt/jdk")
+    environment = stack_environment(place)
+    assert environment["SLUICE_STATE"] == environment[STACK_MARK] == str(place.state)
+    assert environment["AIRFLOW_HOME"] == str(place.folder.airflow)
+    assert environment["PATH"].split(":")[1] == "/opt/jdk/bin"
+
+
+def test_damaged_secrets_are_not_replaced_silently(place: Settings) -> None:
+    write_configuration(place, 8080)
+    (place.folder.airflow / "secrets.json").write_text("{")
+    with pytest.raises(CorruptionError, match=r"secrets\.json"):
+        write_configuration(place, 8080)

@@ -1,0 +1,29 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from sluice.errors import CorruptionError, NotReadyError
+from sluice.local.endpoints import Endpoints, read_endpoints, write_endpoints
+from sluice.settings import StateFolder
+
+
+def test_endpoints_are_read_as_they_were_written(tmp_path: Path) -> None:
+    endpoints = Endpoints(("127.0.0.1:9092",), "http://127.0.0.1:8080")
+    folder = StateFolder(tmp_path / "new")
+    write_endpoints(folder, endpoints)
+    assert read_endpoints(folder) == endpoints
+
+
+def test_a_stack_that_is_not_up_is_not_ready(tmp_path: Path) -> None:
+    with pytest.raises(NotReadyError, match=r"is not up\. Fix: run `sluice up`\."):
+        read_endpoints(StateFolder(tmp_path))
+
+
+@pytest.mark.parametrize("text", ["", "{", "{}", "[]", '{"kafka_bootstrap": null, "airflow_url": ""}'])
+def test_a_damaged_record_is_no_missing_one(tmp_path: Path, text: str) -> None:
+    folder = StateFolder(tmp_path)
+    folder.stack.write_text(text)
+    with pytest.raises(CorruptionError, match=r"stack\.json"):
+        read_endpoints(folder)

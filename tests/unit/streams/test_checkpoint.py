@@ -1,0 +1,101 @@
+from __future__ import annotations
+
+import contextlib
+import json
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, given
+from hypothesis import settings as hypothesis_settings
+from hypothesis import strategies as st
+
+from sluice.errors import CorruptionError
+from sluice.streams.checkpoint import Checkpoint
+
+
+def write_offsets(folder: Path, batch: int, offsets: dict[str, dict[str, int]], watermark_ms: int = 0) -> None:
+    (folder / "offsets").mkdir(parents=True, exist_ok=True)
+    metadata = json.dumps({"batchWatermarkMs": watermark_ms, "batchTimestampMs": 1})
+    (folder / "offsets" / str(batch)).write_text(f"v1\n{metadata}\n{json.dumps(offsets)}")
+
+
+def commit(folder: Path, batch: int) -> None:
+    (folder / "commits").mkdir(parents=True, exist_ok=True)
+    (folder / "commits" / str(batch)).write_text('v1\n{"nextBatchWatermarkMs":0}')
+
+
+def test_a_checkpoint_that_was_never_started_has_no_position(tmp_path: Path) -> None:
+    checkpoint = Checkpoint(tmp_path / "nowhere")
+    assert checkpoint.newest_committed() is None
+    assert checkpoint.lineage() is None
+    assert checkpoint.origin() is None
+
+
+def test_the_position_is_the_newest_commit_and_never_the_newest_plan(tmp_path: Path) -> None:
+    write_offsets(tmp_path, 9, {"t": {"0": 5}}, watermark_ms=1_357_000_000_000)
+    write_offsets(tmp_path, 10, {"t": {"0": 7, "1": 2}})
+    commit(tmp_path, 9)
+    position = Checkpoint(tmp_path).newest_committed()
+    assert position is not None
+    assert (position.batch_id, dict(position.offsets)) == (9, {"t/0": 5})
+    assert position.watermark == datetime.fromtimestamp(1_357_000_000, UTC)
+
+
+def test_batch_ten_is_newer_than_batch_nine(tmp_path: Path) -> None:
+    for batch in (9, 10):
+        write_offsets(tmp_path, batch, {"t": {"0": batch}})
+        commit(tmp_path, batch)
+    (tmp_path / "commits" / ".10.crc").write_text("x")
+    position = Checkpoint(tmp_path).newest_committed()
+    assert position is not None
+    assert position.offsets == {"t/0": 10}
+
+
+def test_the_origin_is_read_behind_sparks_prefix(tmp_path: Path) -> None:
+    (tmp_path / "sources" / "0").mkdir(parents=True)
+    (tmp_path / "sources" / "0" / "0").write_bytes(b'\0v1\n{"t":{"1":3,"0":0}}')
+    assert Checkpoint(tmp_path).origin() == {"t/0": 0, "t/1": 3}
+
+
+def test_a_watermark_of_zero_means_that_there_is_none(tmp_path: Path) -> None:
+    write_offsets(tmp_path, 0, {"t": {"0": 1}}, watermark_ms=0)
+    planned = Checkpoint(tmp_path).planned(0)
+    assert planned is not None
+    assert planned.watermark is None
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        "",
+        "v1",
+        "v9\n{}\n{}",
+        "v1\nno json\n{}",
+        'v1\n{}\n["list"]',
+        "garbage",
+        'v1\n{"batchWatermarkMs":"x"}\n{}',
+        'v1\n{}\n{"t":{"0":null}}',
+    ],
+)
+def test_a_damaged_offset_log_is_corruption_and_names_the_file(tmp_path: Path, content: str) -> None:
+    write_offsets(tmp_path, 0, {"t": {"0": 1}})
+    commit(tmp_path, 0)
+    (tmp_path / "offsets" / "0").write_text(content)
+    with pytest.raises(CorruptionError, match="offsets"):
+        Checkpoint(tmp_path).newest_committed()
+
+
+def test_a_commit_without_its_plan_is_corruption(tmp_path: Path) -> None:
+    commit(tmp_path, 4)
+    with pytest.raises(CorruptionError, match="commits/4"):
+        Checkpoint(tmp_path).newest_committed()
+
+
+@given(st.binary(max_size=200))
+@hypothesis_settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
+def test_any_bytes_are_a_position_or_corruption(tmp_path: Path, content: bytes) -> None:
+    write_offsets(tmp_path, 0, {})
+    (tmp_path / "offsets" / "0").write_bytes(content)
+    with contextlib.suppress(CorruptionError):
+        Checkpoint(tmp_path).planned(0)
