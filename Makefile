@@ -18,6 +18,7 @@ help: ## Show this list
 
 .PHONY: setup
 setup: $(READY) ## Install everything into .venv, once (Python 3.11-3.13 and a JDK 17 are needed)
+	@echo "Ready: $(BIN)/sluice"
 
 $(READY): requirements/uv.txt requirements/lock.txt pyproject.toml jars/ivy.xml jars/jars.sha256
 	@PYTHONPATH=include PYTHONDONTWRITEBYTECODE=1 $(PYTHON) -m sluice.local.preflight
@@ -72,7 +73,7 @@ verify: $(READY) ## Run what needs more than a plain machine; what a test lacks,
 
 .PHONY: bench
 bench: $(READY) ## Run a benchmark: NAME=<name>; without a name, list them
-	@$(BIN)/python benchmarks/run.py $(NAME)
+	@PYTHONPATH=. $(BIN)/python -m benchmarks $(NAME)
 
 ##@ Code
 

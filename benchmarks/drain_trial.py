@@ -86,8 +86,9 @@ def plain(bootstrap: str, folder: Path) -> dict[str, float]:
 
 def _plain_rows(spark: SparkSession, bootstrap: str, names: DataFrame) -> DataFrame:
     schema = (
-        "flight_id long, carrier string, flight long, origin string, dest string, tailnum string, scheduled_at timestamp,"
-        "observed_at timestamp, departed_at timestamp, dep_delay_min long, cancelled boolean, heartbeat boolean"
+        "flight_id long, carrier string, flight long, origin string, dest string, tailnum string, "
+        "scheduled_at timestamp, observed_at timestamp, departed_at timestamp, "
+        "dep_delay_min long, cancelled boolean, heartbeat boolean"
     )
     flights = (
         spark.readStream.format("kafka")

@@ -11,7 +11,7 @@ for secret in /run/secrets/postgres_*; do
   name=${secret##*/postgres_}
   printf 'postgres:5432:%s:%s:%s\n' "$name" "$name" "$(cat "$secret")"
 done >"$PGPASSFILE"
-cp /run/secrets/airflow_passwords "$AIRFLOW__CORE__SIMPLE_AUTH_MANAGER_PASSWORDS_FILE"
+cat /run/secrets/airflow_passwords >"$AIRFLOW__CORE__SIMPLE_AUTH_MANAGER_PASSWORDS_FILE"
 
 umask 022
 exec "$@"

@@ -1,9 +1,9 @@
-"""Says whether a service does its work: exit code 0, or one sentence. Standard library alone: it runs every few seconds.
+"""Says whether a service works: exit code 0, or one sentence. Standard library alone: it runs every few seconds.
 
-    healthy.py kafka HOST:PORT              the broker answers a request in Kafka's protocol
-    healthy.py spark-master URL             it leads, and takes applications
-    healthy.py spark-worker URL             a master has registered it
-    healthy.py airflow URL COMPONENT...     Airflow's API says that these components are healthy
+healthy.py kafka HOST:PORT              the broker answers a request in Kafka's protocol
+healthy.py spark-master URL             it leads, and takes applications
+healthy.py spark-worker URL             a master has registered it
+healthy.py airflow URL COMPONENT...     Airflow's API says that these components are healthy
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ class UnhealthyError(Exception):
 
 
 def kafka(address: str) -> None:
-    """Ask for the versions of the protocol: a port that only accepts connections belongs to a broker not yet serving."""
+    """Ask for the versions of the protocol: a port may accept connections before its broker serves."""
     host, _, port = address.rpartition(":")
     body = struct.pack(">hhih", _API_VERSIONS, 0, _CORRELATION, -1)
     with socket.create_connection((host, int(port)), timeout=_SECONDS) as connection:

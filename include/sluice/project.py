@@ -10,6 +10,7 @@ import sys
 from collections.abc import Mapping
 from contextlib import ExitStack
 from functools import cached_property
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from sluice.clock import Clock, SystemClock
@@ -70,8 +71,9 @@ class Project:
 
     @property
     def folder(self) -> StateFolder:
-        """The names of things below the state folder."""
-        return self.settings.folder
+        """The names of things below the state folder, and where the deployment keeps tables and checkpoints."""
+        storage = self.deployment.storage
+        return StateFolder(self.settings.state, Path(storage) if storage else None)
 
     def unit(self, name: str) -> Unit:
         """Return a unit.

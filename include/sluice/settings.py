@@ -50,9 +50,13 @@ class Settings(BaseSettings):
 
 
 class StateFolder:
-    """Names below the state folder, in one place. Nothing here creates a file."""
+    """Names below the state folder, in one place. Nothing here creates a file.
 
-    def __init__(self, root: Path) -> None:
+    `storage` is where a deployment keeps tables and checkpoints; without one they are in the state folder too.
+    """
+
+    def __init__(self, root: Path, storage: Path | None = None) -> None:
+        storage = storage or root
         self.root = root
         self.demo = root / "demo.json"
         self.stack = root / "stack.json"
@@ -64,8 +68,8 @@ class StateFolder:
         self.drivers = root / "drivers"
         self.code = root / "code"
         self.feeds = root / "feeds"
-        self.tables = root / "tables"
-        self.checkpoints = root / "checkpoints"
+        self.tables = storage / "tables"
+        self.checkpoints = storage / "checkpoints"
         self.progress = root / "progress"
 
     def table(self, name: str) -> Path:

@@ -41,17 +41,17 @@ class DictionaryLauncher:
 
     def stop(self, key: str, deadline_seconds: float) -> DriverReport:
         assert deadline_seconds >= 0
-        return self.die(key, 0)
+        return self.find(key) if self.find(key).dead else self.die(key, 0)
 
     def kill(self, key: str) -> DriverReport:
-        return self.die(key, -9)
+        return self.find(key) if self.find(key).dead else self.die(key, -9)
 
     def log(self, key: str) -> Path:
         return Path(f"{key}.log")
 
     def die(self, key: str, exit_code: int | None) -> DriverReport:
         """End a driver; without an exit code it is lost."""
-        report = self.find(key)
+        report = self._reports.get(key, DriverReport(key, DriverState.ABSENT))
         if report.state is DriverState.RUNNING:
             state = DriverState.LOST if exit_code is None else DriverState.ENDED
             report = replace(report, state=state, exit_code=exit_code, ended_at=self._clock.now())

@@ -1,4 +1,4 @@
-"""A feed's source from a list of records.
+"""A feed's source from a list of records."""
 
 from __future__ import annotations
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
+from threading import Lock
 
 from sluice.airflow.runtime import life_of, open_project
 from sluice.clock import Clock, SystemClock
@@ -26,29 +27,32 @@ class ProjectObserver:
         self._project: Project | None = None
         self._version: SpecVersion = ()
         self._checked_at = 0.0
+        self._lock = Lock()  # looks and verdicts are two threads
 
     def look(self, unit: str) -> Sighting:
         """Return what is recorded and seen of a unit; a proven death is put on record."""
         return life_of(self._current(), unit).record_end()
 
-    def record_verdicts(self, unit: str, generation: int) -> None:
+    def record_verdicts(self, unit: str) -> None:
         """Record the verdicts of the unit's streams. A unit whose specs are broken has none that could be judged."""
         project = self._current()
-        if unit not in project.catalog.units():
-            return
         registry = project.registry()
+        attempt = registry.latest_attempt(unit)
+        if attempt is None or unit not in project.catalog.units():
+            return
         for stream, verdict in project.verdicts(unit).items():
-            registry.record_verdict(unit, stream, generation, verdict)
+            registry.record_verdict(unit, stream, attempt.generation, verdict)
 
     def _current(self) -> Project:
         """Return the project; look for changed specs at most every few seconds, not for each of a hundred units."""
-        if self._project is not None and self._clock.monotonic() - self._checked_at < CHECK_SECONDS:
+        with self._lock:
+            if self._project is not None and self._clock.monotonic() - self._checked_at < CHECK_SECONDS:
+                return self._project
+            self._checked_at = self._clock.monotonic()
+            version = _spec_version(settings().home / "include")
+            if self._project is None or self._version != version:
+                self._project, self._version = self._open(), version
             return self._project
-        self._checked_at = self._clock.monotonic()
-        version = _spec_version(settings().home / "include")
-        if self._project is None or self._version != version:
-            self._project, self._version = self._open(), version
-        return self._project
 
 
 def _spec_version(include: Path) -> SpecVersion:

@@ -82,7 +82,7 @@ def build_topics_dag(*, open_project: Callable[[], Project] = open_project) -> D
                 raise AirflowFailException(f"The cluster is not what the specs declare:\n{table(left)}")
             return {"as_declared": len(project.catalog.topics)}
 
-        plan_topics() >> apply_plan() >> verify_topics()  # type: ignore[operator] - Airflow's decorators hide the type
+        plan_topics() >> apply_plan() >> verify_topics()
     return dag
 
 

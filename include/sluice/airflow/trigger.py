@@ -22,21 +22,23 @@ class StreamTrigger(BaseTrigger):
     """
 
     def __init__(self, unit: str, generation: int, until: str) -> None:
-        super().__init__()  # type: ignore[no-untyped-call] - Airflow's triggers are untyped
+        super().__init__()  # type: ignore[no-untyped-call]  # Airflow's triggers are untyped
         self.unit = unit
         self.generation = generation
         self.until = until
 
     def serialize(self) -> tuple[str, dict[str, Any]]:
         """Return what another triggerer needs to go on with this watch."""
-        arguments = {"unit": self.unit, "generation": self.generation, "until": self.until}
-        return "sluice.airflow.trigger.StreamTrigger", arguments
+        return "sluice.airflow.trigger.StreamTrigger", self._arguments()
 
     async def run(self) -> AsyncIterator[TriggerEvent]:
-        """Yield one hint; the task reads the truth itself."""
+        """Yield one hint, with what it is about; the task reads the truth itself."""
         watcher = Watcher.of_running_loop(lambda: Watcher(ProjectObserver()))
         hint = await watcher.wait(Watch(self.unit, self.generation, datetime.fromisoformat(self.until)))
-        yield TriggerEvent({"hint": hint.value})  # type: ignore[no-untyped-call] - the same
+        yield TriggerEvent({**self._arguments(), "hint": hint.value})  # type: ignore[no-untyped-call]  # the same
+
+    def _arguments(self) -> dict[str, Any]:
+        return {"unit": self.unit, "generation": self.generation, "until": self.until}
 
     async def on_kill(self) -> None:
         """Stop nothing. Only a stop on record ends a driver.

@@ -9,6 +9,7 @@ from typing import Any, NoReturn
 from airflow.sdk import BaseOperator, Context
 from airflow.sdk.exceptions import AirflowFailException
 
+from sluice.airflow.links import DriverLogLink, SparkUiLink
 from sluice.airflow.runtime import life_of, open_project
 from sluice.airflow.trigger import StreamTrigger
 from sluice.airflow.watcher import Hint
@@ -36,6 +37,7 @@ class WatchOperator(BaseOperator):
     """
 
     template_fields = ("unit",)
+    operator_extra_links = (SparkUiLink(), DriverLogLink())
 
     def __init__(
         self,
@@ -59,13 +61,14 @@ class WatchOperator(BaseOperator):
         generation = int(context["ti"].xcom_pull(task_ids="submit")["generation"])
         self._watch(generation, self._clock.now() + self._limit)
 
-    def resume(self, context: Context, event: dict[str, str], generation: int, until: str) -> str:
+    def resume(self, context: Context, event: dict[str, Any]) -> str:
         """Read the truth, and end or watch on.
 
         Raises:
             AirflowFailException: the driver is proven dead and nobody asked for that.
         """
         _ = context
+        generation, until = int(event["generation"]), datetime.fromisoformat(event["until"])
         finding = self._look(generation)
         self.log.info("%s", finding.why)
         if finding.state is WatchState.DIED:
@@ -74,9 +77,10 @@ class WatchOperator(BaseOperator):
             return finding.why
         if event["hint"] == Hint.HANDED_OVER:
             return f"A younger run watches generation {generation} of {self.unit} on."
-        if self._clock.now() >= datetime.fromisoformat(until):
-            return f"Watched generation {generation} of {self.unit} until {until}; the reconciler attaches a new watch."
-        return self._watch(generation, datetime.fromisoformat(until))
+        if self._clock.now() >= until:
+            end = f"{until:%Y-%m-%d %H:%M} UTC"
+            return f"Watched generation {generation} of {self.unit} until {end}; the reconciler attaches a new watch."
+        return self._watch(generation, until)
 
     def _look(self, generation: int) -> WatchFinding:
         try:
@@ -89,5 +93,4 @@ class WatchOperator(BaseOperator):
         self.defer(
             trigger=StreamTrigger(self.unit, generation, until.isoformat()),
             method_name="resume",
-            kwargs={"generation": generation, "until": until.isoformat()},
         )

@@ -1,7 +1,8 @@
 """One watcher for all deferred watches of a triggerer process.
 
 Each trigger waits for its own future; one task looks at all watched units, in one thread, every few seconds. A hundred
-streams so cost one look each, not a hundred pollers, and the event loop is never blocked.
+streams so cost one look each, not a hundred pollers, and the event loop is never blocked. Verdicts are given by another
+task with a thread of its own: they ask Kafka, and a cluster that does not answer must not delay the news of a death.
 
 Invariants:
 * level-triggered: every round reads everything again; nothing is remembered that a restart of the triggerer could lose;
@@ -13,8 +14,9 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Coroutine, Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
@@ -28,6 +30,7 @@ from sluice.streams.watch import examine
 log = logging.getLogger(__name__)
 
 POLL_SECONDS = 5.0
+VERDICT_SECONDS = 10.0
 
 
 class Hint(StrEnum):
@@ -48,13 +51,13 @@ class Watch:
 
 
 class Observer(Protocol):
-    """Looks at units. Both methods block, and run in the watcher's only thread."""
+    """Looks at units. Both methods block; each is called by one thread, but by another one than the other."""
 
     def look(self, unit: str) -> Sighting:
         """Return what is recorded and seen; put a proven death on record."""
         ...
 
-    def record_verdicts(self, unit: str, generation: int) -> None:
+    def record_verdicts(self, unit: str) -> None:
         """Judge the unit's streams and record what changed."""
         ...
 
@@ -64,12 +67,20 @@ class Watcher:
 
     _of_loop: ClassVar[WeakKeyDictionary[asyncio.AbstractEventLoop, Watcher]] = WeakKeyDictionary()
 
-    def __init__(self, observer: Observer, *, poll_seconds: float = POLL_SECONDS, clock: Clock | None = None) -> None:
+    def __init__(
+        self,
+        observer: Observer,
+        *,
+        poll_seconds: float = POLL_SECONDS,
+        verdict_seconds: float = VERDICT_SECONDS,
+        clock: Clock | None = None,
+    ) -> None:
         self._observer = observer
         self._poll_seconds = poll_seconds
+        self._verdict_seconds = verdict_seconds
         self._clock = clock or SystemClock()
         self._waiting: dict[Watch, set[asyncio.Future[Hint]]] = {}
-        self._task: asyncio.Task[None] | None = None
+        self._tasks: dict[str, asyncio.Task[None]] = {}
 
     @classmethod
     def of_running_loop(cls, make: Callable[[], Watcher]) -> Watcher:
@@ -83,8 +94,8 @@ class Watcher:
         """Return when there is something to see. Cancel it freely."""
         future: asyncio.Future[Hint] = asyncio.get_running_loop().create_future()
         self._waiting.setdefault(watch, set()).add(future)
-        if self._task is None or self._task.done():
-            self._task = asyncio.create_task(self._run(), name="sluice-watcher")
+        self._keep_running("sluice-look", self._look_rounds)
+        self._keep_running("sluice-verdicts", self._verdict_rounds)
         try:
             return await future
         finally:
@@ -96,21 +107,30 @@ class Watcher:
         if not futures:
             del self._waiting[watch]
 
-    async def _run(self) -> None:
+    def _keep_running(self, name: str, rounds: Callable[[], Coroutine[None, None, None]]) -> None:
+        if name not in self._tasks or self._tasks[name].done():
+            self._tasks[name] = asyncio.create_task(rounds(), name=name)
+
+    async def _look_rounds(self) -> None:
         """Look at everything again and again, for as long as anybody waits."""
-        loop, thread = asyncio.get_running_loop(), ThreadPoolExecutor(1, thread_name_prefix="sluice-watcher")
-        try:
+        with _one_thread("sluice-look") as thread:
             while self._waiting:
-                units = sorted({watch.unit for watch in self._waiting})
-                sightings = await loop.run_in_executor(thread, self._look, units)
+                sightings = await asyncio.get_running_loop().run_in_executor(thread, self._look, self._units())
                 self._wake(sightings)
-                await loop.run_in_executor(thread, self._record, sightings)
                 await asyncio.sleep(self._poll_seconds)
-        finally:
-            thread.shutdown(wait=False, cancel_futures=True)
+
+    async def _verdict_rounds(self) -> None:
+        """Judge everything again and again, for as long as anybody waits."""
+        with _one_thread("sluice-verdicts") as thread:
+            while self._waiting:
+                await asyncio.get_running_loop().run_in_executor(thread, self._record, self._units())
+                await asyncio.sleep(self._verdict_seconds)
+
+    def _units(self) -> list[str]:
+        return sorted({watch.unit for watch in self._waiting})
 
     def _look(self, units: Iterable[str]) -> Mapping[str, Sighting]:
-        """Look at each unit once (in the thread)."""
+        """Look at each unit once (in a thread)."""
         seen = {}
         for unit in units:
             try:
@@ -119,13 +139,11 @@ class Watcher:
                 log.warning("Could not look at unit %s; that proves nothing, and is tried again.", unit, exc_info=True)
         return seen
 
-    def _record(self, sightings: Mapping[str, Sighting]) -> None:
-        """Record the verdicts of each unit (in the thread), after the hints: Kafka may take its time."""
-        for unit, sighting in sightings.items():
-            if sighting.attempt is None:
-                continue
+    def _record(self, units: Iterable[str]) -> None:
+        """Record the verdicts of each unit (in a thread)."""
+        for unit in units:
             try:
-                self._observer.record_verdicts(unit, sighting.attempt.generation)
+                self._observer.record_verdicts(unit)
             except Exception:
                 log.warning("Could not record the verdicts of unit %s; that is tried again.", unit, exc_info=True)
 
@@ -134,6 +152,16 @@ class Watcher:
             for future in self._waiting[watch]:
                 if not future.done():
                     future.set_result(hint)
+
+
+@contextmanager
+def _one_thread(name: str) -> Iterator[ThreadPoolExecutor]:
+    """Give a thread, and let it go without waiting: what it looks at may not answer for a while."""
+    executor = ThreadPoolExecutor(1, thread_name_prefix=name)
+    try:
+        yield executor
+    finally:
+        executor.shutdown(wait=False, cancel_futures=True)
 
 
 def hints(watches: Iterable[Watch], sightings: Mapping[str, Sighting], now: datetime) -> dict[Watch, Hint]:

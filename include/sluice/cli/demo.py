@@ -15,7 +15,7 @@ from sluice.delta.reading import open_table
 from sluice.errors import NotReadyError, SluiceError
 from sluice.feeds.pace import Pace
 from sluice.feeds.publish import Sending
-from sluice.local.demo import FEED, PIPELINE, UNIT, Demo
+from sluice.local.demo import FEED, PIPELINE, Demo
 from sluice.local.doctor import checks
 from sluice.local.endpoints import Endpoints, read_endpoints
 from sluice.local.stack import down, up
@@ -73,15 +73,9 @@ def _send(project: Project, first: date, last: date, pace: Pace) -> Sending:
 
 
 def _census(project: Project) -> Census:
-    from sluice.spark.census import take_census  # noqa: PLC0415  Spark is slow to import, and needed last
-    from sluice.spark.unit import unit_session  # noqa: PLC0415  the same
+    from sluice.spark.feed_census import census_of_feed  # noqa: PLC0415  Spark is slow to import, and needed last
 
-    topic, pipeline = project.catalog.topics[FEED], project.catalog.pipelines[PIPELINE]
-    spark = unit_session(project, project.unit(UNIT))
-    try:
-        return take_census(spark, project.folder.table(topic.raw.table), topic, pipeline)
-    finally:
-        spark.stop()
+    return next(census for census in census_of_feed(project, FEED) if census.pipeline == PIPELINE)
 
 
 class _Teller:

@@ -37,8 +37,12 @@ _SECONDS_BETWEEN_LINES = 5.0
 @app.command()
 def send(  # noqa: PLR0917  typer turns each into an option
     name: FeedName,
-    first: Annotated[datetime | None, typer.Option("--from", formats=_DAY, metavar="YYYY-MM-DD", help="First local day.")] = None,
-    last: Annotated[datetime | None, typer.Option("--to", formats=_DAY, metavar="YYYY-MM-DD", help="Last local day, inclusive.")] = None,
+    first: Annotated[
+        datetime | None, typer.Option("--from", formats=_DAY, metavar="YYYY-MM-DD", help="First local day.")
+    ] = None,
+    last: Annotated[
+        datetime | None, typer.Option("--to", formats=_DAY, metavar="YYYY-MM-DD", help="Last local day, inclusive.")
+    ] = None,
     rate: Annotated[float | None, typer.Option(help="At most this many records per second.")] = None,
     speed: Annotated[float | None, typer.Option(help="Seconds of the feed's time per second: 3600 is 1 h/s.")] = None,
     heartbeat: Annotated[bool, typer.Option(help="At the end, close the last intervals.")] = True,

@@ -11,6 +11,7 @@ from sluice.cli.check import check
 from sluice.cli.console import err
 from sluice.cli.demo import demo
 from sluice.cli.doctor import doctor
+from sluice.cli.feed_check import check as feed_check
 from sluice.cli.logs import logs
 from sluice.cli.status import status
 from sluice.cli.up import down, up
@@ -31,6 +32,7 @@ for command in (demo, up, down, status, doctor, check, logs):
     app.command()(command)
 app.add_typer(topics.app, name="topics")
 app.add_typer(streams.app, name="streams")
+feed.app.command("check")(feed_check)
 app.add_typer(feed.app, name="feed")
 
 

@@ -22,7 +22,7 @@ def status(output: OutputOption = Output.TABLE) -> None:
 
     Exit codes: 0 could look; 4 could not look at some of it.
     """
-    project = Project.open(settings())
+    project = Project.open_sound(settings())
     verdicts = {unit: project.verdicts(unit) for unit in project.catalog.units()}
     stack = _stack(project)
     if output is Output.JSON:

@@ -9,7 +9,7 @@ from typing import Annotated
 
 import typer
 from rich.console import Console
-from rich.table import Table
+from rich.table import Column, Table
 
 from sluice.cli.check import Output
 from sluice.project import Project
@@ -80,13 +80,14 @@ def describe(output: OutputOption = Output.TABLE) -> None:
         described = {name: {**state, "ends": ends[name]} for name, state in _as_dict(topics).items()}
         typer.echo(json.dumps(described, indent=2))
         return
-    table = Table("topic", "partitions", "replicas", "records", "configurations", "id", box=None)
+    table = Table(Column("topic", overflow="fold", min_width=20), "partitions", "replicas", "records", box=None)
+    table.add_column("configurations", overflow="fold")
     for name, state in sorted(topics.items()):
         replicas = ",".join(sorted({str(len(replicas)) for replicas in state.replicas}))
         configs = " ".join(f"{key}={value}" for key, value in sorted(state.configs.items()))
         first = administration.beginnings(name)
         records = sum(end - first.get(partition, 0) for partition, end in ends[name].items())
-        table.add_row(name, str(state.partitions), replicas, f"{records:,}", configs, state.topic_id)
+        table.add_row(name, str(state.partitions), replicas, f"{records:,}", configs)
     Console().print(table)
     missing = sorted(set(project.catalog.topics) - set(topics))
     if missing:

@@ -92,7 +92,9 @@ class SqlRegistry:
         statement = insert(attempt).from_select(list(row), values.where(highest == after_generation))
         try:
             with transaction(self._engine, write=True) as connection:
-                created = connection.execute(statement).rowcount == 1
+                # Without the option SQLAlchemy does not keep the count of an INSERT, and on PostgreSQL it reads -1.
+                answer = connection.execute(statement, execution_options={"preserve_rowcount": True})
+                created = answer.rowcount == 1
         except IntegrityError:
             created = False  # two conditions held at once; the primary key let one of them through
         if not created:

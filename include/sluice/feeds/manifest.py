@@ -17,7 +17,7 @@ from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_serializer
 
-from sluice.errors import CorruptionError, RefusedError
+from sluice.errors import CorruptionError, NotReadyError, RefusedError
 from sluice.feeds.ports import Position
 from sluice.feeds.record import FeedRecord
 
@@ -176,18 +176,18 @@ class ManifestStore:
             ) from error
 
     def save(self, manifest: Manifest) -> None:
-        """Replace the manifest: whoever reads it sees the old one or the new one, also after a power cut."""
-        draft = self.path.with_suffix(".draft")
-        with draft.open("w", encoding="utf-8") as file:
-            file.write(manifest.model_dump_json(indent=1))
-            file.flush()
-            os.fsync(file.fileno())
-        draft.replace(self.path)
-        folder = os.open(self.folder, os.O_RDONLY)
+        """Replace the manifest: whoever reads it sees the old one or the new one, also after a power cut.
+
+        Raises:
+            NotReadyError: the disk does not take it.
+        """
         try:
-            os.fsync(folder)
-        finally:
-            os.close(folder)
+            self._replace(manifest.model_dump_json(indent=1))
+        except OSError as error:
+            raise NotReadyError(
+                f"{self.path} cannot be written: {error.strerror}.",
+                fix="free some space, then run the command again: it goes on where it stopped.",
+            ) from error
 
     def retire(self, manifest: Manifest) -> None:
         """Put aside the manifest of a topic that no longer exists."""
@@ -210,3 +210,16 @@ class ManifestStore:
                     fix="wait until it is done, or stop it; then run the command again.",
                 ) from None
             yield
+
+    def _replace(self, text: str) -> None:
+        draft = self.path.with_suffix(".draft")
+        with draft.open("w", encoding="utf-8") as file:
+            file.write(text)
+            file.flush()
+            os.fsync(file.fileno())
+        draft.replace(self.path)
+        folder = os.open(self.folder, os.O_RDONLY)
+        try:
+            os.fsync(folder)
+        finally:
+            os.close(folder)

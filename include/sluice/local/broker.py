@@ -116,16 +116,13 @@ class Broker:
             raise NotReadyError(f"The embedded broker needs Java, and there is no {self.java}.", fix=JAVA_FIX)
         if not any((self.jars / "kafka").glob("kafka_*.jar")):
             raise NotReadyError(f"The broker's jars are not in {self.jars / 'kafka'}.", fix="run `make setup`.")
-        self.folder.mkdir(parents=True, exist_ok=True)
-        if self.log.exists() and not self.is_listening():
-            self.log.replace(self.log.with_suffix(".log.old"))  # a fault found in the log is then this start's
-        self._properties.write_text(
-            _SERVER_PROPERTIES.format(
-                host=_HOST, port=self.port, controller_port=self.controller_port, data=self._data
-            ),
-            encoding="utf-8",
-        )
-        self._logging.write_text(_LOGGING.format(log=self.log), encoding="utf-8")
+        try:
+            self._configure()
+        except OSError as error:
+            raise NotReadyError(
+                f"The broker's folder {self.folder} cannot be written: {error.strerror}.",
+                fix="free some space, or choose another state folder (SLUICE_STATE).",
+            ) from error
         if not (self._data / "meta.properties").exists():  # the last file that formatting writes
             self._format()
 
@@ -158,6 +155,18 @@ class Broker:
                     fix=f"read {self.log} and the output of its process.",
                 )
             clock.sleep(0.1)
+
+    def _configure(self) -> None:
+        self.folder.mkdir(parents=True, exist_ok=True)
+        if self.log.exists() and not self.is_listening():
+            self.log.replace(self.log.with_suffix(".log.old"))  # a fault found in the log is then this start's
+        self._properties.write_text(
+            _SERVER_PROPERTIES.format(
+                host=_HOST, port=self.port, controller_port=self.controller_port, data=self._data
+            ),
+            encoding="utf-8",
+        )
+        self._logging.write_text(_LOGGING.format(log=self.log), encoding="utf-8")
 
     def _answers(self) -> bool:
         try:

@@ -107,6 +107,7 @@ class Demo:
             conf = {"action": "start", "reason": "make demo"}
             airflow.wait(f"stream_{UNIT}", airflow.trigger(f"stream_{UNIT}", conf), watching, 120)
             story.generation = self._running_generation()
+            self._wait_for_driver()
         with self._step("feed", f"Publish the flights of {first} to {last}"):
             story.sending = self._feed(first, last, seconds_to_feed)
         with self._step("settle", "Wait until the stream has closed every interval"):
@@ -132,6 +133,17 @@ class Demo:
         if attempt is None:
             raise SluiceError(f"the run of stream_{UNIT} ended without an attempt on record.")
         return attempt.generation
+
+    def _wait_for_driver(self, deadline_seconds: float = 120) -> None:
+        """Wait until the driver reads, so that the feed is seen as a stream and not as a backlog."""
+        deadline = self._clock.monotonic() + deadline_seconds
+        while self._project.checkpoint(PIPELINE).lineage() is None:
+            verdict = self._project.verdicts(UNIT)[PIPELINE]
+            if verdict.health is Health.STOPPED or self._clock.monotonic() > deadline:
+                raise SluiceError(
+                    f"the stream {PIPELINE} did not start: {verdict.why}", fix=f"see `sluice streams logs {UNIT}`."
+                )
+            self._clock.sleep(_POLL_SECONDS)
 
     def _feed(self, first: date, last: date, seconds: float) -> Sending:
         days = (last - first).days + 1

@@ -21,8 +21,10 @@ What a crash leaves, at every point:
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
+import select
 import signal
 import subprocess
 import sys
@@ -39,6 +41,8 @@ Point = Literal["before_start", "before_driver", "before_pid"]
 """Where a test lets the keeper die."""
 
 _FAMILY_GRACE_SECONDS = 5.0
+_LOG_CHECK_SECONDS = 60.0
+_LOG_BYTES = 64 * 1024**2
 _CANNOT_EXECUTE = 127
 _PR_SET_CHILD_SUBREAPER = 36
 
@@ -67,7 +71,8 @@ def keep(folder: Path, lock: int, argv: Sequence[str], *, reached: Callable[[Poi
     reached("before_pid")
     write_durably(folder / PID, {"pid": driver, "ticks": start_ticks(driver), "keeper": os.getpid(), "at": _now()})
     _tell_caller()
-    exit_code = _wait_for(driver)
+    _wait_until_it_ends(driver, folder / LOG)
+    exit_code = _end_family(driver)
     write_durably(folder / EXIT, {"pid": driver, "exit_code": exit_code, "at": _now()})
 
 
@@ -99,10 +104,26 @@ def _start(folder: Path, lock: int, argv: Sequence[str]) -> int:
         ).pid
 
 
-def _wait_for(driver: int) -> int:
+def _wait_until_it_ends(driver: int, log: Path) -> None:
+    """Return when the driver is a zombie: not reaped, its number, and so its group's, cannot become a stranger's."""
+    handle = os.pidfd_open(driver)
+    while not select.select([handle], [], [], _LOG_CHECK_SECONDS)[0]:
+        rotate(log)
+    os.close(handle)
+
+
+def rotate(log: Path, limit: int = _LOG_BYTES) -> None:
+    """Move a long log's content aside. The driver goes on in the same file; what it writes meanwhile may be lost."""
+    if log.stat().st_size > limit:
+        import shutil  # noqa: PLC0415 - needed rarely, and it loads every compressor: the keeper stays small
+
+        with contextlib.suppress(OSError):  # a full disk: truncating is what helps
+            shutil.copyfile(log, log.with_suffix(".log.1"))
+        os.truncate(log, 0)
+
+
+def _end_family(driver: int) -> int:
     """Return the driver's exit code when it and all its descendants are gone."""
-    # Not reaped yet: its number stays taken, so the signal to its group cannot hit a stranger's.
-    os.waitid(os.P_PID, driver, os.WEXITED | os.WNOWAIT)
     deadline = time.monotonic() + _FAMILY_GRACE_SECONDS  # Spark's JVM removes its temporary folders now
     while list(_children(but=driver)) and time.monotonic() < deadline:
         _reap(but=driver)

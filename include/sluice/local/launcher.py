@@ -29,6 +29,7 @@ from sluice.streams.launcher import DriverReport, DriverState, Job
 
 _KEY = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,199}")
 _START_SECONDS = 30.0
+_RACE_SECONDS = 30.0
 _KILL_SECONDS = 10.0
 _NOTHING_TO_LOCK = -1
 
@@ -54,7 +55,7 @@ class LocalLauncher:
             UnreachableError: somebody else holds the key and does not get on with it, or the folder cannot be read.
         """
         folder = self._folder(key)
-        end = self._clock.monotonic() + _START_SECONDS
+        end = self._clock.monotonic() + _RACE_SECONDS
         while True:
             with _lock(folder, fcntl.LOCK_EX, create=True) as lock:
                 if lock is not None and _read(folder / START) is None:

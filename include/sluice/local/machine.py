@@ -17,7 +17,13 @@ from sluice.local.java import Java, find_java
 from sluice.local.ports import WANTED, is_free
 from sluice.settings import Settings, inherited_environment
 
-_CGROUP = Path("/sys/fs/cgroup")
+_MEMBERSHIP = Path("/proc/self/cgroup")
+_CONTROL_GROUPS = Path("/sys/fs/cgroup")
+_FILES = {
+    "": ("memory.max", "memory.current"),
+    "memory": ("memory.limit_in_bytes", "memory.usage_in_bytes"),
+}
+"""Files of limit and usage by controller: version 2 has none in its line, version 1 says `memory`."""
 
 
 @dataclass(frozen=True)
@@ -59,7 +65,7 @@ def look(settings: Settings) -> Machine:
         python=sys.version_info[:2],
         java=find_java(home),
         java_home=home,
-        memory_bytes=min(psutil.virtual_memory().available, _control_group_memory()),
+        memory_bytes=min(psutil.virtual_memory().available, control_group_memory()),
         disk_bytes=shutil.disk_usage(_existing(settings.state)).free,
         state=settings.state,
         stack_is_up=settings.folder.stack.exists(),
@@ -69,23 +75,26 @@ def look(settings: Settings) -> Machine:
     )
 
 
-def _control_group_memory() -> int:
-    """Return what the tightest of our control groups leaves (v2, or v1's memory controller); huge if none limits."""
+def control_group_memory(membership: Path = _MEMBERSHIP, root: Path = _CONTROL_GROUPS) -> int:
+    """Return what the tightest of our control groups leaves, in bytes; huge if none sets a limit.
+
+    Args:
+        membership: the file that names our groups (`/proc/self/cgroup`).
+        root: where the hierarchies are mounted: version 2, or version 1 with its memory controller.
+    """
     left = sys.maxsize
-    for line in _read(Path("/proc/self/cgroup")).splitlines():
+    for line in _read(membership).splitlines():
         _, controllers, path = line.split(":", 2)
-        if controllers == "":
-            root, limit, usage = _CGROUP, "memory.max", "memory.current"
-        elif controllers == "memory":
-            root, limit, usage = _CGROUP / "memory", "memory.limit_in_bytes", "memory.usage_in_bytes"
-        else:
+        if controllers not in ("", "memory"):
             continue
-        group = root / path.strip("/")
-        for folder in (group, *group.parents):  # in a container the path may not be visible, its root is
+        top = root / controllers
+        limit, usage = _FILES[controllers]
+        group = top / path.strip("/")
+        for folder in (group, *group.parents):  # in a container the path itself may not be visible, its top is
             limit_bytes, used_bytes = _read(folder / limit), _read(folder / usage)
             if limit_bytes.isdigit() and used_bytes.isdigit():
                 left = min(left, int(limit_bytes) - int(used_bytes) + _reclaimable(folder))
-            if folder == root:
+            if folder == top:
                 break
     return left
 

@@ -11,6 +11,7 @@ import contextlib
 import fcntl
 import hashlib
 import json
+import shutil
 import subprocess
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -45,6 +46,7 @@ _BROKER_SECONDS = 90.0
 _MIGRATION_SECONDS = 300.0
 _AIRFLOW_SECONDS = 240.0
 _PARSE_SECONDS = 60.0
+_FULL_DISK_BYTES = 4 * 1024**2
 _STOP_SECONDS = 10
 _SHUT_DOWN_SECONDS = 45.0
 _DRAIN_SECONDS = 60.0
@@ -269,7 +271,9 @@ class Stack:
         except subprocess.TimeoutExpired:
             code = None
         if code != 0:
-            raise self._fault("migration", "did not succeed" if code else "took too long")
+            raise self._fault(
+                "migration", "of Airflow's database failed" if code else "of Airflow's database takes too long"
+            )
         self._migrated.write_text(_airflow_version(), encoding="utf-8")
 
     def _wait_for_airflow(self, url: str) -> None:
@@ -291,6 +295,10 @@ class Stack:
     def _fault(self, name: str, what: str) -> NotReadyError:
         log = self._supervisor.log(name)
         said = "\n".join(last_lines(log))
+        if shutil.disk_usage(self._folder.root).free < _FULL_DISK_BYTES:  # then the log may not say so either
+            return NotReadyError(
+                f"{name} {what}: the disk of {self._folder.root} is full.", fix="free some space, then repeat it."
+            )
         fix = next((fix for sign, fix in _FIXES.items() if sign in said), f"read {log}; `sluice doctor` may know why.")
         return NotReadyError(f"{name} {what}. Its log ends:\n{said}\n", fix=fix)
 
@@ -303,10 +311,9 @@ class Stack:
 
 
 _FIXES = {
-    "No space left on device": "free some space, then run `sluice up` again.",
-    "disk is full": "free some space, then run `sluice up` again.",
     "ddress already in use": "another process took its port; `sluice up` again takes the next free one.",
     "Cannot allocate memory": "free some memory, then run `sluice up` again.",
+    "file is not a database": "move airflow/airflow.db out of the state folder, then run `sluice up` again.",
 }
 """What a log says → what to do."""
 

@@ -277,4 +277,4 @@ class DeploymentSpec(Spec):
     replication: int = Field(default=1, ge=1, le=32)
     """Replicas of a topic that does not say."""
     storage: str | None = None
-    """Absolute folder or URI for tables and checkpoints; omitted: the state folder."""
+    """Absolute folder for tables and checkpoints; omitted: the state folder."""

@@ -8,6 +8,7 @@ from datetime import datetime
 from functools import cache
 from typing import Generic, TypeVar
 
+from sluice.errors import SluiceError
 from sluice.streams.checkpoint import CommittedBatch
 from sluice.streams.launcher import DriverReport, DriverState
 from sluice.streams.life import Sighting
@@ -85,8 +86,10 @@ class _Answer(Generic[T]):
 def _ask(source: str, question: Callable[[], T]) -> _Answer[T]:
     try:
         return _Answer(question())
+    except SluiceError as error:
+        return _Answer(notes=(str(error),))
     except Exception as error:  # noqa: BLE001 - whatever a source does, the other sources must still be heard
-        return _Answer(notes=(f"{source}: {str(error) or type(error).__name__}",))
+        return _Answer(notes=(f"{source}: {type(error).__name__}: {error}",))
 
 
 def _evidence(

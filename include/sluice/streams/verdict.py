@@ -115,8 +115,8 @@ def _judge_sight(evidence: Evidence) -> _Judgement | None:
     """What could not be looked at, and what contradicts itself."""
     sources = {"driver": evidence.driver, "checkpoint": evidence.committed, "broker": evidence.ends or None}
     if blind := [name for name, seen in sources.items() if seen is None]:
-        because = f": {'; '.join(evidence.notes)}" if evidence.notes else ""
-        return Health.UNKNOWN, f"Could not look at the {' and the '.join(blind)}{because}.", "sluice doctor"
+        why = "; ".join([f"Could not look at the {' and the '.join(blind)}", *evidence.notes])
+        return Health.UNKNOWN, f"{why.rstrip('.')}.", "sluice doctor"
     if evidence.stop_wanted:
         why = f"A stop was asked for, and {_driver(evidence)} still lives."
         return Health.UNKNOWN, why, f"sluice streams stop {evidence.unit}"

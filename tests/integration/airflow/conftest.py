@@ -10,9 +10,14 @@ import atexit
 import os
 import shutil
 import tempfile
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+
+from sluice.airflow.runtime import life_of, open_project
+from sluice.project import Project
+from sluice.settings import settings
 
 HOME = Path(tempfile.mkdtemp(prefix="sluice-airflow-"))
 PROJECT = Path(__file__).parents[3]
@@ -21,7 +26,7 @@ PROJECT = Path(__file__).parents[3]
     f"""[core]
 load_examples = False
 dags_folder = {PROJECT / "dags"}
-plugins_folder = {HOME / "plugins"}
+plugins_folder = {PROJECT / "plugins"}
 [database]
 sql_alchemy_conn = sqlite:///{HOME / "airflow.db"}
 [logging]
@@ -35,6 +40,13 @@ os.environ["AIRFLOW_HOME"] = str(HOME)
 atexit.register(shutil.rmtree, HOME, ignore_errors=True)
 
 
+DRIVER = """
+import signal
+signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGTERM})
+signal.sigwait({signal.SIGTERM})
+"""
+
+
 @pytest.fixture(scope="session")
 def airflow_database() -> Path:
     """A migrated metadata database."""
@@ -42,3 +54,18 @@ def airflow_database() -> Path:
 
     initdb()
     return HOME / "airflow.db"
+
+
+@pytest.fixture
+def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Project]:
+    """A project of its own, with a driver that waits for SIGTERM; whatever a test starts is stopped."""
+    shutil.copytree(PROJECT / "include", tmp_path / "include", ignore=shutil.ignore_patterns("sluice"))
+    shutil.copytree(PROJECT / "spark_jobs", tmp_path / "spark_jobs")
+    (tmp_path / "spark_jobs" / "stream.py").write_text(DRIVER, encoding="utf-8")
+    monkeypatch.setenv("SLUICE_HOME", str(tmp_path))
+    monkeypatch.setenv("SLUICE_STATE", str(tmp_path / "state"))
+    settings.cache_clear()
+    opened = open_project()
+    yield opened
+    life_of(opened, "flights").stop("the test", "it is over", 10)
+    settings.cache_clear()

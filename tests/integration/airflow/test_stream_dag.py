@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import os
-import shutil
 import signal
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
-from pathlib import Path
 
 import pytest
 from airflow.models.dagrun import DagRun
@@ -17,39 +15,17 @@ from airflow.sdk import DagRunState
 from tests.twins.clock import ManualClock
 
 from sluice.airflow.reconciler import build_reconcile_dag
-from sluice.airflow.runtime import life_of, open_project
+from sluice.airflow.runtime import life_of
 from sluice.airflow.streams import build_stream_dag
 from sluice.airflow.units import DeclaredUnit, declared_units
 from sluice.project import Project
-from sluice.settings import settings
 from sluice.specs.load import scan
 from sluice.streams.life import Sighting
 from sluice.streams.registry import Desired
 
-PROJECT = Path(__file__).parents[3]
 DEADLINE_SECONDS = 30.0
-DRIVER = """
-import signal, sys
-signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGTERM})
-signal.sigwait({signal.SIGTERM})
-"""
 
 pytestmark = pytest.mark.usefixtures("airflow_database")
-
-
-@pytest.fixture
-def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Project]:
-    """A project of its own, with a driver that waits for SIGTERM; whatever a test starts is stopped."""
-    shutil.copytree(PROJECT / "include", tmp_path / "include", ignore=shutil.ignore_patterns("sluice"))
-    shutil.copytree(PROJECT / "spark_jobs", tmp_path / "spark_jobs")
-    (tmp_path / "spark_jobs" / "stream.py").write_text(DRIVER, encoding="utf-8")
-    monkeypatch.setenv("SLUICE_HOME", str(tmp_path))
-    monkeypatch.setenv("SLUICE_STATE", str(tmp_path / "state"))
-    settings.cache_clear()
-    opened = open_project()
-    yield opened
-    life_of(opened, "flights").stop("the test", "it is over", 10)
-    settings.cache_clear()
 
 
 @pytest.fixture

@@ -57,7 +57,8 @@ def deferral(watch: WatchOperator, generation: int = 1) -> TaskDeferred:
 
 
 def resume(watch: WatchOperator, hint: Hint, deferred: TaskDeferred) -> str:
-    return getattr(watch, deferred.method_name)({}, event={"hint": hint.value}, **deferred.kwargs)
+    _, arguments = deferred.trigger.serialize()
+    return getattr(watch, deferred.method_name)({}, event={**arguments, "hint": hint.value})
 
 
 def pass_time(clock: ManualClock, delta: timedelta) -> None:

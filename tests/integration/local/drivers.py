@@ -18,9 +18,9 @@ def ready(**more):
     draft = runs / f".{{os.getpid()}}"
     draft.write_text(json.dumps({{"pid": os.getpid(), **more}}))
     draft.rename(runs / f"{{os.getpid()}}.json")
-CHILD = [sys.executable, "-I", "-S", "-c", "import signal, time; signal.signal(signal.SIGTERM, signal.SIG_IGN); print(1, flush=True); time.sleep(600)"]
+CHILD = "import signal, time; signal.signal(signal.SIGTERM, signal.SIG_IGN); print(1, flush=True); time.sleep(600)"
 def child(**how):
-    process = subprocess.Popen(CHILD, stdout=subprocess.PIPE, **how)
+    process = subprocess.Popen([sys.executable, "-I", "-S", "-c", CHILD], stdout=subprocess.PIPE, **how)
     process.stdout.readline()
     return process.pid
 """
@@ -38,6 +38,25 @@ STUBBORN = """
 signal.signal(signal.SIGTERM, signal.SIG_IGN)
 ready(children=[child(), child(start_new_session=True)])
 while True: signal.pause()
+"""
+
+RENAMED = """
+sys.path.append({site!r})
+import setproctitle
+setproctitle.setproctitle("x" * 4000)
+ready()
+while True: signal.pause()
+"""
+
+PLAIN = """
+ready()
+signal.pause()
+"""
+
+UNMARKED = """
+ready()
+pause = "import signal; signal.pause()"
+os.execve(sys.executable, [sys.executable, "-I", "-S", "-c", pause], {})
 """
 
 CARELESS = """

@@ -12,11 +12,23 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from tests.integration.local.drivers import CARELESS, OBEDIENT, STUBBORN, Drivers, alive, eventually, exiting
+import setproctitle
+from tests.integration.local.drivers import (
+    CARELESS,
+    OBEDIENT,
+    RENAMED,
+    STUBBORN,
+    UNMARKED,
+    Drivers,
+    alive,
+    eventually,
+    exiting,
+)
 
 import sluice.local.keeper as keeper_module
 from sluice.errors import CorruptionError, NotReadyError, UnreachableError
 from sluice.local.launcher import LocalLauncher
+from sluice.local.processes import DRIVER_MARK, marked
 from sluice.streams.launcher import DriverReport, DriverState, Job
 
 KEY = "local.flights.g1"
@@ -103,6 +115,17 @@ def test_a_driver_whose_keeper_was_killed_goes_on_and_can_be_stopped(launcher: L
     assert "drained" in launcher.log(KEY).read_text()
 
 
+def test_a_driver_that_cleared_its_environment_still_holds_the_lock(launcher: LocalLauncher, drivers: Drivers) -> None:
+    launcher.submit(KEY, drivers.job(UNMARKED))
+    pid = int(str(drivers.one_ready()["pid"]))
+    eventually(lambda: marked(DRIVER_MARK, str(launcher.log(KEY).parent)) == [keeper_of(launcher)])
+    os.kill(keeper_of(launcher), signal.SIGKILL)
+    eventually(lambda: not alive(keeper_of(launcher)))
+    assert state(launcher) is DriverState.RUNNING
+    assert launcher.stop(KEY, 20).state is DriverState.LOST
+    assert not alive(pid)
+
+
 def test_what_a_lost_driver_left_behind_still_counts_as_running_until_it_is_killed(
     launcher: LocalLauncher, drivers: Drivers
 ) -> None:
@@ -127,6 +150,12 @@ def test_the_keeper_survives_the_signals_that_end_a_process_tree(
     assert os.getsid(keeper) not in (os.getsid(0), os.getsid(launcher.find(KEY).pid or 0))
     os.kill(keeper, number)
     assert launcher.stop(KEY, 20).exit_code == 0  # the driver got its own SIGTERM, not an ignored one
+
+
+def test_a_driver_starts_with_the_default_answers_to_signals(launcher: LocalLauncher, drivers: Drivers) -> None:
+    launcher.submit(KEY, drivers.job(PLAIN))
+    drivers.one_ready()
+    assert launcher.stop(KEY, 20).exit_code == -signal.SIGTERM
 
 
 def test_a_stopped_driver_runs_and_a_kill_ends_it(launcher: LocalLauncher, drivers: Drivers) -> None:
@@ -160,6 +189,13 @@ def test_a_zombie_is_not_alive(launcher: LocalLauncher, drivers: Drivers) -> Non
     os.kill(keeper, signal.SIGKILL)
     eventually(lambda: not alive(keeper))
     assert state(launcher) is DriverState.LOST
+
+
+def test_a_driver_that_changes_its_title_is_still_found_by_its_mark(launcher: LocalLauncher, drivers: Drivers) -> None:
+    site = str(Path(setproctitle.__file__).parents[1])
+    launcher.submit(KEY, drivers.job(RENAMED.format(site=site)))
+    run = drivers.one_ready()
+    assert run["pid"] in marked(DRIVER_MARK, str(launcher.log(KEY).parent))
 
 
 def test_a_pid_that_now_belongs_to_a_stranger_gets_no_signal(launcher: LocalLauncher, drivers: Drivers) -> None:
@@ -254,7 +290,7 @@ keeper.main(sys.argv[1:])
 def test_a_keeper_that_dies_before_the_start_record_leaves_nothing_and_the_key_can_be_used(
     launcher: LocalLauncher, drivers: Drivers, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("sluice.local.launcher._START_SECONDS", 0.2)
+    monkeypatch.setattr("sluice.local.launcher._RACE_SECONDS", 0.2)
     with pytest.raises(NotReadyError, match="dies at once"):
         LocalLauncher(launcher._root, keeper=dying_keeper(tmp_path, "before_start")).submit(KEY, drivers.job(OBEDIENT))
     assert state(launcher) is DriverState.ABSENT
@@ -275,7 +311,7 @@ def test_a_keeper_that_dies_before_the_driver_spends_the_key(
 def test_a_keeper_that_dies_before_the_pid_record_leaves_a_driver_that_is_found_and_can_be_ended(
     launcher: LocalLauncher, drivers: Drivers, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("sluice.local.launcher._START_SECONDS", 0.2)
+    monkeypatch.setattr("sluice.local.launcher._RACE_SECONDS", 0.2)
     dying = LocalLauncher(launcher._root, keeper=dying_keeper(tmp_path, "before_pid"))
     assert dying.submit(KEY, drivers.job(OBEDIENT)).state is DriverState.RUNNING
     run = drivers.one_ready()
@@ -314,7 +350,10 @@ Dying(Path({str(launcher._root)!r})).submit({KEY!r}, Job({job.argv!r}))
 def test_while_a_key_is_being_submitted_it_is_unknown(launcher: LocalLauncher, drivers: Drivers) -> None:
     folder = launcher.log(KEY).parent
     folder.mkdir(parents=True)
-    holder = "import fcntl, sys; f = open(sys.argv[1], 'w'); fcntl.flock(f, fcntl.LOCK_EX); print(1, flush=True); sys.stdin.read()"
+    holder = (
+        "import fcntl, sys; file = open(sys.argv[1], 'w'); fcntl.flock(file, fcntl.LOCK_EX); "
+        "print(1, flush=True); sys.stdin.read()"
+    )
     with subprocess.Popen(
         [sys.executable, "-c", holder, str(folder / "lock")], stdin=subprocess.PIPE, stdout=subprocess.PIPE
     ) as submitter:

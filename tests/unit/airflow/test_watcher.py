@@ -46,8 +46,10 @@ class ScriptedObserver:
     sightings: dict[str, Sighting] = field(default_factory=dict)
     unreachable: set[str] = field(default_factory=set)
     broken_verdicts: set[str] = field(default_factory=set)
+    silent: set[str] = field(default_factory=set)
     looks: list[str] = field(default_factory=list)
-    recorded: list[tuple[str, int]] = field(default_factory=list)
+    recorded: list[str] = field(default_factory=list)
+    answer: threading.Event = field(default_factory=threading.Event)
     threads: set[int] = field(default_factory=set)
 
     def look(self, unit: str) -> Sighting:
@@ -57,11 +59,12 @@ class ScriptedObserver:
             raise UnreachableError("the control database does not answer.")
         return self.sightings.get(unit, alive(unit))
 
-    def record_verdicts(self, unit: str, generation: int) -> None:
-        self.threads.add(threading.get_ident())
+    def record_verdicts(self, unit: str) -> None:
+        if unit in self.silent:
+            self.answer.wait(DEADLINE_SECONDS)
         if unit in self.broken_verdicts:
             raise UnreachableError("Kafka does not answer.")
-        self.recorded.append((unit, generation))
+        self.recorded.append(unit)
 
 
 def run(test: Coroutine[Any, Any, None]) -> None:
@@ -86,7 +89,7 @@ async def cancel(*tasks: asyncio.Task[Hint]) -> None:
 def test_a_proven_death_wakes_the_watch_of_that_unit_and_no_other() -> None:
     async def scenario() -> None:
         observer = ScriptedObserver()
-        watcher = Watcher(observer, poll_seconds=0, clock=ManualClock())
+        watcher = Watcher(observer, poll_seconds=0, verdict_seconds=0, clock=ManualClock())
         flights, weather = start(watcher, "flights"), start(watcher, "weather")
         await until(lambda: len(observer.looks) > 3)
         assert not flights.done()
@@ -103,7 +106,7 @@ def test_a_proven_death_wakes_the_watch_of_that_unit_and_no_other() -> None:
 def test_what_cannot_be_looked_at_wakes_nobody_and_does_not_disturb_others() -> None:
     async def scenario() -> None:
         observer = ScriptedObserver(unreachable={"flights"}, sightings={"weather": dead("weather")})
-        watcher = Watcher(observer, poll_seconds=0, clock=ManualClock())
+        watcher = Watcher(observer, poll_seconds=0, verdict_seconds=0, clock=ManualClock())
         flights = start(watcher, "flights")
 
         assert await start(watcher, "weather") is Hint.LOOK
@@ -117,12 +120,24 @@ def test_what_cannot_be_looked_at_wakes_nobody_and_does_not_disturb_others() -> 
     run(scenario())
 
 
-def test_a_verdict_that_cannot_be_given_delays_no_hint() -> None:
+def test_a_cluster_that_does_not_answer_delays_no_news_of_a_death() -> None:
+    async def scenario() -> None:
+        observer = ScriptedObserver(silent={"flights"}, sightings={"flights": dead("flights")})
+        watcher = Watcher(observer, poll_seconds=0, verdict_seconds=0, clock=ManualClock())
+
+        assert await start(watcher, "flights") is Hint.LOOK
+        assert observer.recorded == []
+        observer.answer.set()
+
+    run(scenario())
+
+
+def test_a_verdict_that_cannot_be_given_disturbs_no_other() -> None:
     async def scenario() -> None:
         observer = ScriptedObserver(broken_verdicts={"flights"})
-        watcher = Watcher(observer, poll_seconds=0, clock=ManualClock())
+        watcher = Watcher(observer, poll_seconds=0, verdict_seconds=0, clock=ManualClock())
         flights, weather = start(watcher, "flights"), start(watcher, "weather")
-        await until(lambda: ("weather", 1) in observer.recorded)
+        await until(lambda: "weather" in observer.recorded)
 
         observer.sightings["flights"] = dead("flights")
 
@@ -135,9 +150,9 @@ def test_a_verdict_that_cannot_be_given_delays_no_hint() -> None:
 def test_a_hundred_watches_cost_one_look_per_unit_and_round_in_one_thread() -> None:
     async def scenario() -> None:
         observer = ScriptedObserver()
-        watcher = Watcher(observer, poll_seconds=0, clock=ManualClock())
+        watcher = Watcher(observer, poll_seconds=0, verdict_seconds=0, clock=ManualClock())
         watches = [start(watcher, f"unit_{n % 10}") for n in range(100)]
-        await until(lambda: len(observer.recorded) >= 30)
+        await until(lambda: len(observer.looks) >= 30)
 
         assert observer.looks[:20] == [f"unit_{n}" for n in range(10)] * 2
         assert len(observer.threads) == 1
@@ -150,9 +165,9 @@ def test_a_hundred_watches_cost_one_look_per_unit_and_round_in_one_thread() -> N
 def test_the_watcher_ends_with_its_last_watch_and_begins_again_with_the_next() -> None:
     async def scenario() -> None:
         observer = ScriptedObserver()
-        watcher = Watcher(observer, poll_seconds=0, clock=ManualClock())
+        watcher = Watcher(observer, poll_seconds=0, verdict_seconds=0, clock=ManualClock())
         await cancel(start(watcher, "flights"))
-        await until(lambda: not [t for t in asyncio.all_tasks() if t.get_name() == "sluice-watcher"])
+        await until(lambda: not [t for t in asyncio.all_tasks() if t.get_name().startswith("sluice")])
         looked = len(observer.looks)
 
         observer.sightings["flights"] = dead("flights")

@@ -1,157 +1,28 @@
-"""One suite for the control database and its twin."""
+"""The control database on SQLite and its twin behave alike."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
-from dataclasses import replace
-from datetime import timedelta
 from pathlib import Path
-from threading import Barrier
 
 import pytest
-from tests.twins.clock import START, ManualClock
+from tests.twins.clock import ManualClock
 from tests.twins.registry import InMemoryRegistry
+from tests.twins.registry_suite import RegistrySuite
 
 from sluice.control.database import migrate, open_database, sqlite_url
 from sluice.control.registry import SqlRegistry
-from sluice.errors import CorruptionError
-from sluice.streams.registry import AttemptState, Desired, LostRaceError, Registry
-from sluice.streams.verdict import Health, Verdict
-
-OK = Verdict(Health.OK, "Nothing is unread.", lag_records=0, batches=3, committed_at=START, completeness=1.0)
-UNKNOWN = Verdict(Health.UNKNOWN, "Could not look.", "sluice doctor", completeness=0.33)
+from sluice.streams.registry import Registry
 
 
-def _sql(folder: Path, clock: ManualClock) -> Registry:
-    engine = open_database(sqlite_url(folder / "control.db"))
-    migrate(engine)
-    return SqlRegistry(engine, "local", clock)
+class TestSqliteRegistry(RegistrySuite):
+    @pytest.fixture
+    def registry(self, tmp_path: Path, clock: ManualClock) -> Registry:
+        engine = open_database(sqlite_url(tmp_path / "control.db"))
+        migrate(engine)
+        return SqlRegistry(engine, "local", clock)
 
 
-MAKERS: dict[str, Callable[[Path, ManualClock], Registry]] = {
-    "sqlite": _sql,
-    "twin": lambda _folder, clock: InMemoryRegistry(clock),
-}
-
-
-@pytest.fixture
-def clock() -> ManualClock:
-    return ManualClock()
-
-
-@pytest.fixture(params=sorted(MAKERS))
-def registry(request: pytest.FixtureRequest, tmp_path: Path, clock: ManualClock) -> Registry:
-    return MAKERS[request.param](tmp_path, clock)
-
-
-def test_nobody_asked_and_nothing_ran_at_first(registry: Registry) -> None:
-    assert registry.desired("flights") is None
-    assert registry.latest_attempt("flights") is None
-    assert list(registry.attempts("flights")) == []
-    assert list(registry.verdicts("flights")) == []
-
-
-def test_the_latest_wish_counts_even_within_one_instant(registry: Registry) -> None:
-    registry.desire("flights", Desired.RUNNING, by="ada", why="demo")
-    registry.desire("flights", Desired.STOPPED, by="bob", why="upgrade")
-    wish = registry.desired("flights")
-    assert wish is not None
-    assert (wish.state, wish.by, wish.why, wish.at) == (Desired.STOPPED, "bob", "upgrade", START)
-
-
-def test_wishes_of_one_unit_say_nothing_of_another(registry: Registry) -> None:
-    registry.desire("flights", Desired.RUNNING, by="ada", why="demo")
-    assert registry.desired("weather") is None
-
-
-def test_an_intent_is_the_next_generation(registry: Registry) -> None:
-    first = registry.intend("flights", after_generation=0, key="local.flights.g1")
-    second = registry.intend("flights", after_generation=1, key="local.flights.g2")
-    assert (first.generation, first.state, first.key) == (1, AttemptState.INTENT, "local.flights.g1")
-    assert registry.latest_attempt("flights") == second
-    assert list(registry.attempts("flights")) == [second, first]
-
-
-@pytest.mark.parametrize("after", [0, 2])
-def test_an_intent_after_another_generation_than_the_highest_loses(registry: Registry, after: int) -> None:
-    registry.intend("flights", after_generation=0, key="local.flights.g1")
-    with pytest.raises(LostRaceError):
-        registry.intend("flights", after_generation=after, key=f"local.flights.g{after + 1}x")
-    assert len(registry.attempts("flights")) == 1
-
-
-def test_generations_of_units_are_independent(registry: Registry) -> None:
-    registry.intend("flights", after_generation=0, key="local.flights.g1")
-    assert registry.intend("weather", after_generation=0, key="local.weather.g1").generation == 1
-
-
-def test_of_eight_threads_that_race_one_gets_the_generation(registry: Registry) -> None:
-    together = Barrier(8)
-
-    def race(_: int) -> bool:
-        together.wait()
-        try:
-            registry.intend("flights", after_generation=0, key="local.flights.g1")
-        except LostRaceError:
-            return False
-        return True
-
-    with ThreadPoolExecutor(8) as pool:
-        assert sum(pool.map(race, range(8))) == 1
-    assert len(registry.attempts("flights")) == 1
-
-
-def test_binding_keeps_the_first_time(registry: Registry, clock: ManualClock) -> None:
-    registry.intend("flights", after_generation=0, key="local.flights.g1")
-    clock.sleep(5)
-    bound = registry.bind("flights", 1)
-    clock.sleep(5)
-    assert registry.bind("flights", 1) == bound
-    assert (bound.state, bound.bound_at) == (AttemptState.BOUND, START + timedelta(seconds=5))
-
-
-def test_the_first_record_of_an_end_stays(registry: Registry, clock: ManualClock) -> None:
-    registry.intend("flights", after_generation=0, key="local.flights.g1")
-    ended = registry.end("flights", 1, exit_code=0, reason="stopped as asked")
-    clock.sleep(5)
-    assert registry.end("flights", 1, exit_code=-9, reason="killed") == ended
-    assert registry.bind("flights", 1) == ended
-    assert registry.latest_attempt("flights") == ended
-    assert (ended.exit_code, ended.reason, ended.ended_at) == (0, "stopped as asked", START)
-
-
-def test_a_generation_that_is_not_there_is_a_contradiction(registry: Registry) -> None:
-    with pytest.raises(CorruptionError):
-        registry.bind("flights", 1)
-    with pytest.raises(CorruptionError):
-        registry.end("flights", 1, exit_code=0, reason="")
-
-
-def test_a_verdict_is_stored_when_health_or_generation_changes(registry: Registry) -> None:
-    stored = [
-        registry.record_verdict("flights", "departures", generation, verdict)
-        for generation, verdict in [(1, OK), (1, replace(OK, batches=9)), (1, UNKNOWN), (2, UNKNOWN), (2, OK)]
-    ]
-    assert stored == [True, False, True, True, True]
-
-
-def test_the_newest_verdict_of_each_stream_is_returned_whole(registry: Registry, clock: ManualClock) -> None:
-    registry.record_verdict("flights", "raw_flights", 1, UNKNOWN)
-    registry.record_verdict("flights", "departures", 1, UNKNOWN)
-    clock.sleep(60)
-    registry.record_verdict("flights", "departures", 1, OK)
-    departures, raw = registry.verdicts("flights")
-    assert (departures.stream, departures.verdict, departures.at) == ("departures", OK, START + timedelta(seconds=60))
-    assert (raw.stream, raw.verdict, raw.at) == ("raw_flights", UNKNOWN, START)
-
-
-def test_eight_watchers_that_see_one_change_store_it_once(registry: Registry) -> None:
-    together = Barrier(8)
-
-    def race(_: int) -> bool:
-        together.wait()
-        return registry.record_verdict("flights", "departures", 1, OK)
-
-    with ThreadPoolExecutor(8) as pool:
-        assert sum(pool.map(race, range(8))) == 1
+class TestInMemoryRegistry(RegistrySuite):
+    @pytest.fixture
+    def registry(self, clock: ManualClock) -> Registry:
+        return InMemoryRegistry(clock)

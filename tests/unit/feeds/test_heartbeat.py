@@ -14,7 +14,7 @@ HOUR, DAY = timedelta(hours=1), timedelta(days=1)
 TIMES = {"at": ValueField(type=FieldType.TIMESTAMP), "known": ValueField(type=FieldType.TIMESTAMP)}
 BEAT = {"beat": ValueField(type=FieldType.BOOLEAN)}
 
-instants = st.datetimes(datetime(2000, 1, 1), datetime(2040, 1, 1), timezones=st.just(UTC))
+instants = st.integers(946_684_800, 2_208_988_800).map(lambda second: datetime.fromtimestamp(second, UTC))
 minutes = st.integers(0, 3000).map(lambda count: timedelta(minutes=count))
 
 

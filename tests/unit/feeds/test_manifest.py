@@ -5,11 +5,11 @@ from datetime import UTC, date, datetime
 from pathlib import Path
 
 import pytest
+from tests.twins.feed_source import FIRST_DAY, make_record
 
-from sluice.errors import CorruptionError, RefusedError
+from sluice.errors import CorruptionError, NotReadyError, RefusedError
 from sluice.feeds.manifest import Manifest, ManifestStore
 from sluice.feeds.ports import Position
-from tests.twins.feed_source import FIRST_DAY, make_record
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
 SECOND_DAY = date(2013, 1, 2)
@@ -84,6 +84,11 @@ def test_days_and_identities_are_written_in_order() -> None:
     written = json.loads(found.model_dump_json())
     assert written["partial"] == {"2013-01-01": [4, 17, 30]}
     assert written["complete"] == ["2013-01-01", "2013-01-02"]
+
+
+def test_a_disk_that_takes_nothing_is_told_with_what_to_do(tmp_path: Path) -> None:
+    with pytest.raises(NotReadyError, match=r"manifest\.json cannot be written: No such file.*Fix: free some space"):
+        ManifestStore(tmp_path / "gone").save(filled())
 
 
 @pytest.mark.parametrize("content", ["", "{}", '{"schema_version": 2}', "[1]"])

@@ -92,7 +92,7 @@ def test_a_jar_that_stays_another_one_is_refused_by_name_and_removed(repository:
 def test_a_new_lock_makes_the_old_verification_void(repository: Repository) -> None:
     repository.jars.ensure()
     lock = repository.jars.lock / "jars.sha256"
-    lock.write_text(lock.read_text() + "\n".join([""]) + f"{hashlib.sha256(b'c').hexdigest()}  spark/c-1.jar\n")
+    lock.write_text(lock.read_text() + f"{hashlib.sha256(b'c').hexdigest()}  spark/c-1.jar\n")
     assert "spark/a-1.0.jar" in repository.jars.missing()
 
 

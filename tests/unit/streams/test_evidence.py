@@ -58,10 +58,10 @@ def test_sources_that_fail_are_missing_with_a_note_and_the_others_are_heard() ->
     evidence = seen(
         Sighting("flights", WANTED, BOUND, RUNNING),
         position=failing(CorruptionError("offsets/3 is empty.")),
-        ends=failing(RuntimeError()),
+        ends=failing(RuntimeError("no route")),
     )
     assert (evidence.committed, evidence.ends, evidence.driver) == (None, None, RUNNING)
-    assert evidence.notes == ("checkpoint: offsets/3 is empty.", "broker: RuntimeError")
+    assert evidence.notes == ("offsets/3 is empty.", "broker: RuntimeError: no route")
 
 
 def test_without_the_control_database_the_driver_is_unknown() -> None:
@@ -134,4 +134,4 @@ def test_a_broker_that_does_not_answer_is_asked_once_per_topic() -> None:
     sources = {name: Source("flights", lambda: BATCH) for name in ("raw_flights", "departures")}
     evidence = gather("flights", Sighting("flights", WANTED, BOUND, RUNNING), sources, ends, at=START)
     assert asked == ["flights"]
-    assert [each.notes for each in evidence.values()] == [("broker: no answer.",)] * 2
+    assert [each.notes for each in evidence.values()] == [("no answer.",)] * 2

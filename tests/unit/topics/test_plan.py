@@ -3,7 +3,7 @@ from __future__ import annotations
 from datetime import timedelta
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.twins.kafka_administration import InMemoryKafkaAdministration
 
@@ -44,6 +44,7 @@ specs = st.dictionaries(
 )
 
 
+@settings(max_examples=40)
 @given(specs)
 def test_after_apply_nothing_is_left_to_do(declared: dict[str, TopicSpec]) -> None:
     cluster = InMemoryKafkaAdministration(brokers=3)
@@ -53,6 +54,7 @@ def test_after_apply_nothing_is_left_to_do(declared: dict[str, TopicSpec]) -> No
     assert apply(declared, cluster, default_replication=2) == (Plan(), there)
 
 
+@settings(max_examples=40)
 @given(specs, specs, st.randoms())
 def test_the_order_of_specs_and_topics_does_not_matter(declared: dict, other: dict, random: object) -> None:  # type: ignore[type-arg]
     cluster = InMemoryKafkaAdministration(brokers=3)

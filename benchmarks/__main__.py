@@ -1,0 +1,40 @@
+"""Run one benchmark, or list them."""
+
+from __future__ import annotations
+
+import json
+import os
+import platform
+import sys
+from collections.abc import Callable
+from importlib.metadata import version
+from typing import Any
+
+from benchmarks import drain
+
+BENCHMARKS: dict[str, Callable[[], tuple[dict[str, Any], dict[str, Any]]]] = {"drain": drain.run}
+"""Name → function that returns figures (numbers and booleans) and notes about the run."""
+
+
+def main(arguments: list[str]) -> int:
+    """Run the benchmark that is named, and print its result as the last line."""
+    if len(arguments) != 1 or arguments[0] not in BENCHMARKS:
+        for name, function in BENCHMARKS.items():
+            print(f"{name:12} {(sys.modules[function.__module__].__doc__ or '').splitlines()[0]}", file=sys.stderr)
+        return 0 if not arguments else 2
+    name = arguments[0]
+    figures, notes = BENCHMARKS[name]()
+    print(json.dumps({"bench": name, "figures": figures, "environment": {**_environment(), **notes}}))
+    return 0
+
+
+def _environment() -> dict[str, Any]:
+    return {
+        "cores": os.cpu_count(),
+        "load": os.getloadavg()[0],
+        "python": platform.python_version(),
+        "pyspark": version("pyspark"),
+    }
+
+
+sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,106 @@
+"""The stream `departures` over all flights of 2013, against a plain PySpark job with default settings.
+
+Both drain the same topic in one uncapped `availableNow` run and write the same table, partitioned by hour. Session
+start and the raw stream are excluded. Every trial is a fresh process, and the two alternate in ABBA order. The plain
+job needs many minutes a trial (it writes a file per hour and shuffle partition), so a second pair runs only if there is
+time for it.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from statistics import median
+from typing import Any
+
+from deltalake import DeltaTable
+from tests.oracle import departures, differences
+
+from sluice.clock import SystemClock
+from sluice.feeds.pace import Pace
+from sluice.kafka.administration import KafkaPythonAdministration
+from sluice.kafka.feed import open_feed
+from sluice.local.broker import Broker
+from sluice.settings import settings
+from sluice.specs.load import load_catalog
+from sluice.topics.apply import apply
+
+_BUDGET_SECONDS = 36 * 60
+
+
+def run() -> tuple[dict[str, Any], dict[str, Any]]:
+    """Return the figures `equal`, `ratio_cpu` and `ratio_wall` (Sluice ÷ plain), and the trials behind them."""
+    began = time.monotonic()
+    with tempfile.TemporaryDirectory(prefix="sluice-drain-") as place, _year(Path(place)) as (bootstrap, topic_id):
+        folder, trials, equal, pair = Path(place), [], True, 0.0
+        for order in (("sluice", "plain"), ("plain", "sluice")):
+            if trials and time.monotonic() - began + pair > _BUDGET_SECONDS:
+                break
+            start = time.monotonic()
+            found = {variant: _trial(variant, bootstrap, topic_id, folder) for variant in order}
+            equal = equal and not any(cost.pop("differences") for cost in found.values())
+            trials.append(found)
+            pair = time.monotonic() - start
+    figures = {"equal": equal, "ratio_cpu": _ratio(trials, "cpu"), "ratio_wall": _ratio(trials, "wall")}
+    return {**figures, "pairs": len(trials)}, {"trials": trials}
+
+
+def _ratio(trials: list[dict[str, dict[str, Any]]], cost: str) -> float:
+    return round(median(trial["sluice"][cost] / trial["plain"][cost] for trial in trials), 3)
+
+
+def _trial(variant: str, bootstrap: str, topic_id: str, folder: Path) -> dict[str, Any]:
+    """Run one trial in a process of its own, compare its table with the oracle, and remove it."""
+    place = folder / variant
+    command = [sys.executable, "-m", "benchmarks.drain_trial", variant, bootstrap, topic_id, str(place)]
+    paths = os.pathsep.join([str(settings().home), str(settings().home / "spark_jobs")])
+    environment = {**os.environ, "PYTHONPATH": paths}  # noqa: TID251  a child inherits all of it
+    done = subprocess.run(command, env=environment, stdout=subprocess.PIPE, text=True, check=True)
+    cost: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
+    table = DeltaTable(str(place / "table"))
+    found = differences(table.to_pandas(), departures("2013-01-01", "2013-12-31"))
+    cost |= {"files": len(table.file_uris()), "differences": found}
+    shutil.rmtree(place)
+    print(f"{variant}: {cost}", file=sys.stderr, flush=True)
+    return cost
+
+
+@contextmanager
+def _year(folder: Path) -> Iterator[tuple[str, str]]:
+    """Start a private broker and publish the whole year; yield its address and the topic's id."""
+    catalog, clock = load_catalog(settings().home / "include"), SystemClock()
+    port, controller = _free_ports(2)
+    broker = Broker(folder / "kafka", port, controller, settings().jars)
+    broker.prepare()
+    with (folder / "broker.log").open("w") as log:
+        process = subprocess.Popen(broker.command(), stdout=log, stderr=log, start_new_session=True)
+    try:
+        broker.wait_ready(90, clock)
+        bootstrap = (broker.bootstrap,)
+        with KafkaPythonAdministration(bootstrap, {}) as administration:
+            _, state = apply(catalog.topics, administration, default_replication=1)
+        feed, topic, readers = catalog.feeds["flights"], catalog.topics["flights"], catalog.pipelines.values()
+        with open_feed(feed, topic, readers, bootstrap=bootstrap, client={}, folder=folder / "feed") as flights:
+            sending = flights.send(pace=Pace())
+        print(f"published {sending.sent} records", file=sys.stderr, flush=True)
+        yield broker.bootstrap, state["flights"].topic_id
+    finally:
+        process.terminate()
+        process.wait(30)
+
+
+def _free_ports(count: int) -> list[int]:
+    with ExitStack() as stack:
+        sockets = [stack.enter_context(socket.socket()) for _ in range(count)]
+        for each in sockets:
+            each.bind(("127.0.0.1", 0))
+        return [int(each.getsockname()[1]) for each in sockets]

@@ -1,0 +1,93 @@
+"""Two read-only pages about a unit's driver, inside Airflow's web server and behind its login."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+from typing import Annotated
+
+from airflow.api_fastapi.app import get_auth_manager
+from airflow.api_fastapi.auth.managers.models.resource_details import AccessView
+from airflow.api_fastapi.core_api.security import requires_access_view
+from fastapi import Depends, FastAPI, HTTPException, Request, Response
+from fastapi import Path as PathParameter
+from fastapi.responses import JSONResponse, PlainTextResponse, RedirectResponse
+
+from sluice.airflow.runtime import open_project
+from sluice.errors import SluiceError
+from sluice.project import Project
+from sluice.streams.registry import Attempt
+
+LOG_BYTES = 64 * 1024
+
+UnitName = Annotated[str, PathParameter(pattern=r"^[a-z][a-z0-9_]{0,62}$")]
+
+app = FastAPI(
+    title="Sluice",
+    docs_url=None,
+    redoc_url=None,
+    openapi_url=None,
+    dependencies=[Depends(requires_access_view(AccessView.WEBSITE))],  # a mounted app has no protection of its own
+)
+
+
+@app.exception_handler(401)
+async def send_to_login(request: Request, error: HTTPException) -> Response:
+    """Show the login page to a browser, and the bare truth to a program."""
+    if "text/html" in request.headers.get("accept", ""):
+        return RedirectResponse(get_auth_manager().get_url_login(next_url=str(request.url)), 303)
+    return JSONResponse({"detail": error.detail}, 401, headers={"WWW-Authenticate": "Bearer"})
+
+
+@app.exception_handler(SluiceError)
+async def say_why(_: Request, error: SluiceError) -> Response:
+    """Answer with the sentence and its fix."""
+    return PlainTextResponse(str(error), 503)
+
+
+@app.get("/units/{unit}/spark-ui")
+def spark_ui(unit: UnitName) -> RedirectResponse:
+    """Redirect to the Spark UI of the newest generation."""
+    project = open_project()
+    address = spark_ui_address(project.folder.progress, unit, _newest(project, unit).generation)
+    if address is None:
+        raise HTTPException(404, f"The driver of {unit} has not reported a Spark UI yet: its first batch is not done.")
+    return RedirectResponse(address, 307)
+
+
+@app.get("/units/{unit}/log")
+def log(unit: UnitName) -> PlainTextResponse:
+    """Show the end of the newest generation's log."""
+    project = open_project()
+    file = project.launcher().log(_newest(project, unit).key)
+    if not file.is_file():
+        raise HTTPException(404, f"The driver of {unit} has written no log yet.")
+    return PlainTextResponse(last_lines(file))
+
+
+def spark_ui_address(progress: Path, unit: str, generation: int) -> str | None:
+    """Return the address that the driver wrote into a progress file; None if this generation wrote none yet."""
+    for file in sorted(progress.glob("*.json")):
+        found = json.loads(file.read_text(encoding="utf-8"))
+        if (found.get("unit"), found.get("generation")) == (unit, generation) and found.get("spark_ui"):
+            return str(found["spark_ui"])
+    return None
+
+
+def last_lines(file: Path, most_bytes: int = LOG_BYTES) -> str:
+    """Return the whole lines within the last bytes of a file."""
+    with file.open("rb") as opened:
+        size = opened.seek(0, os.SEEK_END)
+        opened.seek(max(0, size - most_bytes))
+        text = opened.read()
+    if size > most_bytes:
+        text = text.partition(b"\n")[2]
+    return text.decode(errors="replace")
+
+
+def _newest(project: Project, unit: str) -> Attempt:
+    attempt = project.registry().latest_attempt(unit)
+    if attempt is None:
+        raise HTTPException(404, f"{unit} never had a driver.")
+    return attempt

@@ -1,0 +1,48 @@
+"""`sluice feed check`: what validation makes of every record of a feed's topic."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from typing import Annotated
+
+import typer
+from rich.table import Table
+
+from sluice.cli.console import Output, OutputOption, err, out, print_json
+from sluice.project import Project
+from sluice.quality.reasons import EXPLANATIONS
+from sluice.settings import settings
+from sluice.spark.census import Census
+
+
+def check(
+    name: Annotated[str, typer.Argument(help="A file in include/feeds, without its ending.")],
+    output: OutputOption = Output.TABLE,
+) -> None:
+    """Recompute validation over the raw table: counts per outcome and reason, with the first record of each reason.
+
+    Exit codes: 0 counted; 2 no such feed; 3 there is no raw table yet.
+    """
+    from sluice.spark.feed_census import census_of_feed  # noqa: PLC0415  only this command pays for Spark's import
+
+    found = census_of_feed(Project.open(settings()), name)
+    if output is Output.JSON:
+        print_json([asdict(census) for census in found])
+        return
+    for census in found:
+        _show(census)
+
+
+def _show(census: Census) -> None:
+    outcomes = ", ".join(f"{count:,} {outcome}" for outcome, count in census.outcomes.items())
+    out.print(f"{census.pipeline}: {census.records:,} records: {outcomes}; {census.undecodable:,} do not decode.")
+    if not census.reasons:
+        return
+    first = {sample.reason: sample for sample in census.samples}
+    table = Table("reason", "records", "meaning", "what to do", "first at", "value")
+    for reason, count in census.reasons.items():
+        sample, (meaning, advice) = first[reason], EXPLANATIONS[reason]
+        place = f"{sample.partition}/{sample.offset}"
+        table.add_row(reason, f"{count:,}", meaning, advice, place, repr(sample.value))
+    out.print(table)
+    err.print("Their bytes stay in the raw table; today's rules were applied.", style="dim")

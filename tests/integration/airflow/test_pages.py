@@ -1,0 +1,101 @@
+"""The pages about a driver, served by Airflow's own web application with the plugin that ships."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from airflow.api_fastapi.app import create_app, get_auth_manager
+from airflow.api_fastapi.auth.managers.simple.user import SimpleAuthManagerUser
+from airflow.sdk import BaseOperator
+from airflow.sdk.types import TaskInstanceKey
+from fastapi.testclient import TestClient
+
+from sluice.airflow.links import DriverLogLink, SparkUiLink
+from sluice.airflow.pages import last_lines
+from sluice.airflow.watch import WatchOperator
+from sluice.project import Project
+from sluice.streams.registry import Desired
+
+KEY = "local.flights.g1"
+
+
+@pytest.fixture(scope="module")
+def visitor(airflow_database: Path) -> TestClient:
+    """Somebody who has not logged in."""
+    assert airflow_database.is_file()
+    return TestClient(create_app(), follow_redirects=False)
+
+
+@pytest.fixture
+def viewer(visitor: TestClient) -> TestClient:
+    """Somebody who may look."""
+    token = get_auth_manager().generate_jwt(SimpleAuthManagerUser(username="ada", role="viewer"))
+    return TestClient(visitor.app, follow_redirects=False, headers={"Authorization": f"Bearer {token}"})
+
+
+@pytest.fixture
+def attempted(project: Project) -> Project:
+    """A project whose unit `flights` has a first generation."""
+    registry = project.registry()
+    registry.desire("flights", Desired.RUNNING, by="ada", why="launch")
+    registry.intend("flights", after_generation=0, key=KEY)
+    return project
+
+
+@pytest.mark.parametrize("page", ["spark-ui", "log"])
+def test_a_page_is_not_shown_to_somebody_who_has_not_logged_in(visitor: TestClient, page: str) -> None:
+    assert visitor.get(f"/sluice/units/flights/{page}").status_code == 401
+
+    browser = visitor.get(f"/sluice/units/flights/{page}", headers={"accept": "text/html"})
+    assert browser.status_code == 303
+    assert "/login" in browser.headers["location"]
+
+
+def test_the_spark_ui_page_redirects_to_the_driver_of_the_newest_generation(
+    viewer: TestClient, attempted: Project
+) -> None:
+    progress = attempted.folder.progress_file("raw_flights")
+    progress.parent.mkdir(parents=True)
+    assert viewer.get("/sluice/units/flights/spark-ui").status_code == 404
+
+    report = {"unit": "flights", "generation": 1, "spark_ui": "http://127.0.0.1:4040"}
+    progress.write_text(json.dumps(report), encoding="utf-8")
+    answer = viewer.get("/sluice/units/flights/spark-ui")
+    assert (answer.status_code, answer.headers["location"]) == (307, "http://127.0.0.1:4040")
+
+    progress.write_text(json.dumps({**report, "generation": 0}), encoding="utf-8")
+    assert viewer.get("/sluice/units/flights/spark-ui").status_code == 404
+
+
+def test_the_log_page_shows_the_end_of_the_drivers_log(viewer: TestClient, attempted: Project) -> None:
+    file = attempted.launcher().log(KEY)
+    assert viewer.get("/sluice/units/flights/log").status_code == 404
+
+    file.parent.mkdir(parents=True)
+    file.write_text("started\n", encoding="utf-8")
+    assert viewer.get("/sluice/units/flights/log").text == "started\n"
+
+
+@pytest.mark.parametrize("unit", ["weather", "..%2F..%2Fetc", "Flights"])
+def test_a_unit_that_never_ran_or_is_no_name_has_no_page(viewer: TestClient, attempted: Project, unit: str) -> None:
+    assert attempted.registry().latest_attempt("flights") is not None
+    assert viewer.get(f"/sluice/units/{unit}/log").status_code in {404, 422}
+
+
+def test_the_end_of_a_log_begins_with_a_whole_line(tmp_path: Path) -> None:
+    file = tmp_path / "driver.log"
+    file.write_text("first line\nsecond line\nthird line\n", encoding="utf-8")
+
+    assert last_lines(file, 20) == "third line\n"
+    assert last_lines(file, 1000).startswith("first")
+
+
+def test_a_watch_links_to_the_pages() -> None:
+    watch: BaseOperator = WatchOperator(task_id="watch", unit="flights")
+    key = TaskInstanceKey("stream_flights", "watch", "r1")
+
+    assert [type(link) for link in watch.operator_extra_links] == [SparkUiLink, DriverLogLink]
+    assert SparkUiLink().get_link(watch, ti_key=key) == "/sluice/units/flights/spark-ui"
+    assert DriverLogLink().get_link(watch, ti_key=key) == "/sluice/units/flights/log"

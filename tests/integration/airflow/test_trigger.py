@@ -1,0 +1,145 @@
+"""The trigger in an event loop, on a project in memory, looked at by the real observer."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Coroutine
+from datetime import timedelta
+from typing import Any
+
+from airflow.triggers.base import TriggerEvent
+from tests.twins.project import InMemoryProject
+
+from sluice.airflow.observer import CHECK_SECONDS, ProjectObserver
+from sluice.airflow.trigger import StreamTrigger
+from sluice.airflow.watcher import Watcher
+from sluice.settings import settings
+from sluice.specs.load import load_catalog
+from sluice.streams.verdict import Health, Verdict
+
+DEADLINE_SECONDS = 10.0
+
+
+class JudgedProject(InMemoryProject):
+    """Gives one verdict, and counts the rounds by it."""
+
+    rounds = 0
+
+    def verdicts(self, unit: str) -> dict[str, Verdict]:
+        self.rounds += 1
+        return {f"raw_{unit}": Verdict(Health.OK, "all is read")}
+
+
+def started() -> JudgedProject:
+    project = JudgedProject(load_catalog(settings().home / "include"))
+    project.life("flights").start("ada", "launch")
+    return project
+
+
+def install_watcher(project: JudgedProject) -> None:
+    """Make the running loop's watcher look at `project`, without pause."""
+    observer = ProjectObserver(lambda: project, project.clock)
+    Watcher.of_running_loop(lambda: Watcher(observer, poll_seconds=0, verdict_seconds=0, clock=project.clock))
+
+
+def trigger(project: JudgedProject, limit: timedelta = timedelta(days=1)) -> StreamTrigger:
+    path, arguments = StreamTrigger("flights", 1, (project.clock.now() + limit).isoformat()).serialize()
+    assert path == f"{StreamTrigger.__module__}.{StreamTrigger.__qualname__}"
+    return StreamTrigger(**arguments)
+
+
+async def first_event(of: StreamTrigger) -> TriggerEvent:
+    async for event in of.run():
+        return event
+    raise AssertionError("the trigger ended without an event")
+
+
+def run(scenario: Coroutine[Any, Any, None]) -> None:
+    asyncio.run(asyncio.wait_for(scenario, DEADLINE_SECONDS))
+
+
+async def rounds(project: JudgedProject, count: int) -> None:
+    seen = project.rounds
+    while project.rounds < seen + count:  # noqa: ASYNC110 - it looks at a fake that knows no event
+        await asyncio.sleep(0)
+
+
+def test_a_death_gives_one_event_that_names_what_it_is_about() -> None:
+    async def scenario() -> None:
+        project = started()
+        install_watcher(project)
+        event = asyncio.create_task(first_event(trigger(project)))
+        await rounds(project, 3)
+        assert not event.done()
+
+        project.drivers.die("local.flights.g1", -9)
+        await rounds(project, 3)
+        assert not event.done(), "it is settled first whether this is a restart"
+        project.clock.sleep(60)
+
+        payload = (await event).payload
+        assert (payload["hint"], payload["unit"], payload["generation"]) == ("look", "flights", 1)
+
+    run(scenario())
+
+
+def test_nothing_is_said_while_the_launcher_is_silent() -> None:
+    async def scenario() -> None:
+        project = started()
+        install_watcher(project)
+        event = asyncio.create_task(first_event(trigger(project)))
+        project.drivers.die("local.flights.g1", -9)
+        project.drivers.reachable = False
+        project.clock.sleep(3600)
+        await rounds(project, 5)
+
+        assert not event.done()
+        event.cancel()
+
+    run(scenario())
+
+
+def test_a_proven_death_and_the_verdicts_are_put_on_record() -> None:
+    async def scenario() -> None:
+        project = started()
+        install_watcher(project)
+        event = asyncio.create_task(first_event(trigger(project)))
+        await rounds(project, 2)
+        project.drivers.die("local.flights.g1", -9)
+        await rounds(project, 2)
+        event.cancel()
+
+        attempt = project.control.latest_attempt("flights")
+        assert attempt is not None
+        assert attempt.exit_code == -9
+        assert [(v.stream, v.generation, v.verdict.health) for v in project.control.verdicts("flights")] == [
+            ("raw_flights", 1, Health.OK)
+        ]
+
+    run(scenario())
+
+
+def test_killing_the_trigger_stops_nothing() -> None:
+    async def scenario() -> None:
+        project = started()
+        await trigger(project).on_kill()
+
+        assert project.drivers.alive == ["local.flights.g1"]
+
+    run(scenario())
+
+
+def test_an_observer_opens_the_project_again_only_when_a_spec_has_changed() -> None:
+    project = started()
+    opened = []
+
+    def open_project() -> JudgedProject:
+        opened.append(project.clock.now())
+        return project
+
+    observer = ProjectObserver(open_project, project.clock)
+    for _ in range(3):
+        observer.look("flights")
+        project.clock.sleep(CHECK_SECONDS)
+
+    assert len(opened) == 1

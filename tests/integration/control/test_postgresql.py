@@ -1,0 +1,97 @@
+"""The control database on a private PostgreSQL. Needs its server programs and `requirements/postgres.in`."""
+
+from __future__ import annotations
+
+import os
+import pwd
+import shutil
+import subprocess
+import uuid
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from threading import Barrier
+
+import pytest
+from alembic.autogenerate import compare_metadata
+from alembic.migration import MigrationContext
+from sqlalchemy import text
+from tests.twins.clock import ManualClock
+from tests.twins.registry_suite import RegistrySuite
+
+from sluice.control.database import migrate, open_database, transaction
+from sluice.control.registry import SqlRegistry
+from sluice.control.tables import metadata
+from sluice.streams.registry import Registry
+
+pytestmark = pytest.mark.verify
+
+
+def _program(name: str) -> str:
+    found = shutil.which(name) or next(map(str, sorted(Path("/usr/lib/postgresql").glob(f"*/bin/{name}"))), None)
+    if found is None:
+        pytest.skip(f"there is no {name} here; install PostgreSQL's server programs")
+    return found
+
+
+def _as_ordinary_user(command: list[str]) -> None:
+    """Run a program of PostgreSQL, which refuses to run as root."""
+    user = {"user": "postgres"} if os.getuid() == 0 else {}
+    subprocess.run(command, check=True, capture_output=True, timeout=60, **user)
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[str]:
+    """A server that listens on a socket in its own folder; yields the start of its URL."""
+    pytest.importorskip("psycopg", reason="psycopg is not installed; see requirements/postgres.in")
+    initdb, pg_ctl = _program("initdb"), _program("pg_ctl")
+    with TemporaryDirectory(prefix="sluice-postgresql-") as name:
+        folder = Path(name)
+        if os.getuid() == 0:
+            os.chown(folder, pwd.getpwnam("postgres").pw_uid, -1)
+        data = str(folder / "data")
+        _as_ordinary_user([initdb, "-D", data, "-A", "trust", "-U", "sluice", "--no-sync"])
+        options = f"-k {folder} -c listen_addresses="
+        _as_ordinary_user([pg_ctl, "-D", data, "-l", str(folder / "log"), "-o", options, "-w", "start"])
+        try:
+            yield f"postgresql+psycopg://sluice@/{{}}?host={folder}"
+        finally:
+            _as_ordinary_user([pg_ctl, "-D", data, "-m", "fast", "-w", "stop"])
+
+
+@pytest.fixture
+def url(server: str) -> str:
+    """An empty database."""
+    name = f"control_{uuid.uuid4().hex[:8]}"
+    maintenance = open_database(server.format("postgres"))
+    with maintenance.connect().execution_options(isolation_level="AUTOCOMMIT") as connection:
+        connection.execute(text(f"CREATE DATABASE {name}"))
+    maintenance.dispose()
+    return server.format(name)
+
+
+class TestPostgresqlRegistry(RegistrySuite):
+    @pytest.fixture
+    def registry(self, url: str, clock: ManualClock) -> Iterator[Registry]:
+        engine = open_database(url)
+        migrate(engine)
+        yield SqlRegistry(engine, "local", clock)
+        engine.dispose()
+
+
+def test_several_that_migrate_at_once_build_the_declared_tables(url: str) -> None:
+    together = Barrier(4)
+
+    def migrate_together(_: int) -> None:
+        engine = open_database(url)
+        together.wait()
+        migrate(engine)
+        engine.dispose()
+
+    with ThreadPoolExecutor(4) as pool:
+        list(pool.map(migrate_together, range(4)))
+    engine = open_database(url)
+    with transaction(engine) as connection:
+        assert compare_metadata(MigrationContext.configure(connection), metadata) == []
+    engine.dispose()

