@@ -103,6 +103,7 @@ docs: $(READY) ## Check that links, commands and targets named in the documentat
 lock: $(READY) ## Resolve requirements/*.in anew into the hashed locks
 	$(BIN)/uv pip compile $(COMPILE) requirements/uv.in --output-file requirements/uv.txt
 	$(BIN)/uv pip compile $(COMPILE) requirements/dev.in --output-file requirements/lock.txt
+	$(BIN)/uv pip compile $(COMPILE) requirements/postgres.in --output-file requirements/postgres.txt
 
 COMPILE := --quiet --upgrade --universal --python-version 3.11 --generate-hashes --no-header --no-annotate
 

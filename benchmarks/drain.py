@@ -23,7 +23,6 @@ from statistics import median
 from typing import Any
 
 from deltalake import DeltaTable
-from tests.oracle import departures, differences
 
 from sluice.clock import SystemClock
 from sluice.feeds.pace import Pace
@@ -33,6 +32,7 @@ from sluice.local.broker import Broker
 from sluice.settings import settings
 from sluice.specs.load import load_catalog
 from sluice.topics.apply import apply
+from tests.oracle import departures, differences
 
 _BUDGET_SECONDS = 36 * 60
 

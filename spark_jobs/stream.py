@@ -9,9 +9,9 @@ import argparse
 import sys
 
 import structlog
-from sluice.project import Project
 
 from sluice.errors import SluiceError
+from sluice.project import Project
 from sluice.settings import settings
 from sluice.spark.driver import exit_code
 from sluice.spark.unit import run_unit

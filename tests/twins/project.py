@@ -5,15 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from types import SimpleNamespace
 
-from tests.twins.clock import ManualClock
-from tests.twins.drivers import DictionaryLauncher
-from tests.twins.registry import InMemoryRegistry
-
 from sluice.specs.catalog import Catalog
 from sluice.streams.launcher import Job
 from sluice.streams.life import UnitLife
 from sluice.streams.registry import Attempt
 from sluice.topics.administration import KafkaAdministration
+from tests.twins.clock import ManualClock
+from tests.twins.drivers import DictionaryLauncher
+from tests.twins.registry import InMemoryRegistry
 
 
 @dataclass

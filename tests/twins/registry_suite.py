@@ -8,11 +8,11 @@ from datetime import timedelta
 from threading import Barrier
 
 import pytest
-from tests.twins.clock import START, ManualClock
 
 from sluice.errors import CorruptionError
 from sluice.streams.registry import AttemptState, Desired, LostRaceError, Registry
 from sluice.streams.verdict import Health, Verdict
+from tests.twins.clock import START, ManualClock
 
 OK = Verdict(Health.OK, "Nothing is unread.", lag_records=0, batches=3, committed_at=START, completeness=1.0)
 UNKNOWN = Verdict(Health.UNKNOWN, "Could not look.", "sluice doctor", completeness=0.33)

@@ -20,8 +20,8 @@ from sluice.local.doctor import checks
 from sluice.local.endpoints import Endpoints, read_endpoints
 from sluice.local.stack import down, up
 from sluice.project import Project
+from sluice.quality.census import Census
 from sluice.settings import settings
-from sluice.spark.census import Census
 
 _DAY = ["%Y-%m-%d"]
 _FIRST, _LAST = (datetime(2013, 1, day) for day in (1, 7))  # noqa: DTZ001  calendar days

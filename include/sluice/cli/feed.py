@@ -15,6 +15,7 @@ from rich.progress import Progress as Bar
 from rich.table import Table
 
 from sluice.cli.check import Output
+from sluice.cli.feed_check import check
 from sluice.clock import SystemClock
 from sluice.errors import SpecError
 from sluice.feeds.manifest import Manifest, ManifestStore
@@ -26,6 +27,7 @@ from sluice.settings import settings
 from sluice.specs.model import FeedSpec
 
 app = typer.Typer(help="Send reproducible data to a topic.", no_args_is_help=True)
+app.command("check")(check)
 
 FeedName = Annotated[str, typer.Argument(help="A file in include/feeds, without its ending.")]
 OutputOption = Annotated[Output, typer.Option("--output", "-o", help="For people, or for programs.")]

@@ -10,9 +10,9 @@ from rich.table import Table
 
 from sluice.cli.console import Output, OutputOption, err, out, print_json
 from sluice.project import Project
+from sluice.quality.census import Census
 from sluice.quality.reasons import EXPLANATIONS
 from sluice.settings import settings
-from sluice.spark.census import Census
 
 
 def check(

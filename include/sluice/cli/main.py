@@ -1,39 +1,72 @@
-"""The command `sluice`. Each noun is a module; this one puts them together and turns errors into exit codes."""
+"""The command `sluice`. Each noun is a module, imported only when it is asked for: `sluice check` pays for no Spark."""
 
 from __future__ import annotations
 
 import sys
+from importlib import import_module
+from typing import Any
 
 import typer
+from typer.core import TyperGroup
 
-from sluice.cli import feed, streams, topics
-from sluice.cli.check import check
 from sluice.cli.console import err
-from sluice.cli.demo import demo
-from sluice.cli.doctor import doctor
-from sluice.cli.feed_check import check as feed_check
-from sluice.cli.logs import logs
-from sluice.cli.status import status
-from sluice.cli.up import down, up
 from sluice.errors import SluiceError
+
+COMMANDS = {
+    "demo": "sluice.cli.demo:demo",
+    "up": "sluice.cli.up:up",
+    "down": "sluice.cli.up:down",
+    "status": "sluice.cli.status:status",
+    "doctor": "sluice.cli.doctor:doctor",
+    "check": "sluice.cli.check:check",
+    "logs": "sluice.cli.logs:logs",
+    "topics": "sluice.cli.topics:app",
+    "streams": "sluice.cli.streams:app",
+    "feed": "sluice.cli.feed:app",
+}
+"""Name → where its function or group is, in the order of the help."""
 
 _EPILOG = (
     "Exit codes: 0 done; 1 failed; 2 a spec or an argument is wrong; 3 this machine or stack is not ready; "
     "4 could not look; 5 refused, nothing was changed; 6 our own data contradicts itself."
 )
 
+
+class _Nouns(TyperGroup):
+    """Finds a command by importing its module."""
+
+    def list_commands(self, ctx: Any) -> list[str]:  # noqa: ANN401 - typer's own click is private
+        """Return all names, in the order of the help."""
+        _ = ctx
+        return list(COMMANDS)
+
+    def get_command(self, ctx: Any, cmd_name: str) -> Any:  # noqa: ANN401 - the same
+        """Return a command, or None for a name that there is not."""
+        _ = ctx
+        if cmd_name not in COMMANDS:
+            return None
+        module, _, attribute = COMMANDS[cmd_name].partition(":")
+        found = getattr(import_module(module), attribute)
+        if not isinstance(found, typer.Typer):
+            function, found = found, typer.Typer(pretty_exceptions_enable=False)
+            found.command(cmd_name)(function)
+        command = typer.main.get_command(found)
+        command.name = cmd_name
+        return command
+
+
 app = typer.Typer(
+    cls=_Nouns,
     help="Streaming pipelines on Kafka, Spark and Airflow, run as one system.",
     epilog=_EPILOG,
     no_args_is_help=True,
     pretty_exceptions_enable=False,
 )
-for command in (demo, up, down, status, doctor, check, logs):
-    app.command()(command)
-app.add_typer(topics.app, name="topics")
-app.add_typer(streams.app, name="streams")
-feed.app.command("check")(feed_check)
-app.add_typer(feed.app, name="feed")
+
+
+@app.callback()
+def _root() -> None:
+    """Exist, so that typer builds a group."""
 
 
 def main() -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from sluice.feeds.nycflights13 import Nycflights13
 from sluice.feeds.record import FeedSource
 from sluice.specs.model import FeedSpec
 
@@ -15,4 +14,6 @@ def load_source(spec: FeedSpec) -> FeedSource:
     """
     match spec.source:
         case "nycflights13":
+            from sluice.feeds.nycflights13 import Nycflights13  # noqa: PLC0415 - pandas is slow to import
+
             return Nycflights13.load()

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import contextlib
 import logging
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from types import TracebackType
-from typing import Any, Self
+from typing import Any, Self, TypeVar
 
 import tenacity
 from kafka import KafkaAdminClient, TopicPartition
@@ -19,6 +18,7 @@ from sluice.topics.administration import TopicCreation, TopicState
 
 logging.getLogger("kafka").setLevel(logging.CRITICAL)  # it logs as errors what it goes on to retry
 
+_Answer = TypeVar("_Answer")
 _NO_ERROR, _UNKNOWN_TOPIC = 0, 3
 
 
@@ -55,22 +55,15 @@ class KafkaPythonAdministration:
 
     def brokers(self) -> Sequence[int]:
         """Return the ids of the brokers that the cluster lists. A killed one stays listed for a while."""
-        with self._answers("list the brokers") as client:
-            return sorted(int(broker["broker_id"]) for broker in client.describe_cluster()["brokers"])
+        cluster = self._ask("list the brokers", lambda client: client.describe_cluster())
+        return sorted(int(broker["broker_id"]) for broker in cluster["brokers"])
 
     def describe(self, names: Iterable[str]) -> Mapping[str, TopicState]:
         """Return the state of those topics that exist."""
         wanted = sorted(set(names))
         if not wanted:  # kafka-python takes an empty list for "all topics"
             return {}
-        with self._answers(f"describe {', '.join(wanted)}") as client:
-            found = [_checked(topic) for topic in client.describe_topics(wanted)]
-            existing = {topic["name"]: topic for topic in found if topic["error_code"] == _NO_ERROR}
-            configs = self._configs(client, existing)
-        return {
-            name: TopicState(name, str(topic["topic_id"]), _replicas(topic), configs.get(name, {}))
-            for name, topic in existing.items()
-        }
+        return self._ask(f"describe {', '.join(wanted)}", lambda client: _states(client, wanted))
 
     def create(self, creations: Sequence[TopicCreation]) -> None:
         """Create topics and return when the cluster shows them with a leader for every partition.
@@ -88,10 +81,17 @@ class KafkaPythonAdministration:
             }
             for creation in creations
         }
-        with self._answers(f"create {', '.join(request)}") as client:
-            answers = client.create_topics(request, raise_errors=False)["topics"]
-            created = [answer["name"] for answer in answers if answer["error_code"] == _NO_ERROR]
-            client.wait_for_topics(created, timeout_ms=self.patience_seconds * 1000)
+        # Asked once: the second answer to a creation that succeeded unheard would be "it exists already".
+        answers = self._ask(
+            f"create {', '.join(request)}",
+            lambda client: client.create_topics(request, raise_errors=False)["topics"],
+            repeatable=False,
+        )
+        created = [answer["name"] for answer in answers if answer["error_code"] == _NO_ERROR]
+        self._ask(
+            f"show {', '.join(created)}",
+            lambda client: client.wait_for_topics(created, timeout_ms=self.patience_seconds * 1000),
+        )
         refusals = [_refusal(answer) for answer in answers if answer["error_code"] != _NO_ERROR]
         if refusals:
             raise RefusedError(
@@ -112,37 +112,23 @@ class KafkaPythonAdministration:
         if state is None:
             raise RefusedError(f"The topic {topic!r} does not exist.", fix="run `sluice topics apply`.")
         wanted = {TopicPartition(topic, partition): spec for partition in range(state.partitions)}
-        with self._answers(f"read the offsets of {topic}") as client:
-            found = client.list_partition_offsets(wanted)
+        found = self._ask(f"read the offsets of {topic}", lambda client: client.list_partition_offsets(wanted))
         return {partition.partition: int(at.offset) for partition, at in sorted(found.items())}
 
-    @staticmethod
-    def _configs(client: Any, names: Iterable[str]) -> Mapping[str, Mapping[str, str]]:  # noqa: ANN401  untyped client
-        resources = [ConfigResource(ConfigResourceType.TOPIC, name) for name in names]
-        if not resources:
-            return {}
-        answer = client.describe_configs(resources, config_filter="all")
-        return {
-            name: {
-                key: str(config["value"])
-                for key, config in configs.items()
-                if config["config_source"] == "DYNAMIC_TOPIC_CONFIG"
-            }
-            for name, configs in next(iter(answer.values()), {}).items()
-        }
-
-    @contextlib.contextmanager
-    def _answers(self, purpose: str) -> Iterator[Any]:
-        """Give the client, and turn its ways to say "no answer" into one.
+    def _ask(self, purpose: str, question: Callable[[Any], _Answer], *, repeatable: bool = True) -> _Answer:
+        """Ask the cluster; a connection that went stale since the last question is replaced once.
 
         Raises:
-            UnreachableError: no broker answered; the connection is dropped, so that the next call starts afresh.
+            UnreachableError: no broker answered.
         """
+        stale = self._connected is not None and repeatable
         try:
             self._connected = self._connected or self._connect()
-            yield self._connected
+            return question(self._connected)
         except (KafkaError, OSError) as error:
             self.close()
+            if stale:
+                return self._ask(purpose, question, repeatable=False)
             raise UnreachableError(
                 f"Kafka at {', '.join(self.bootstrap)} did not answer when asked to {purpose} ({error}).",
                 fix="see whether the brokers run; a wrong password shows as a timeout too.",
@@ -165,6 +151,31 @@ class KafkaPythonAdministration:
                 **client_arguments(self.client),
             )
         )
+
+
+def _states(client: Any, names: list[str]) -> Mapping[str, TopicState]:  # noqa: ANN401  untyped client
+    found = [_checked(topic) for topic in client.describe_topics(names)]
+    existing = {topic["name"]: topic for topic in found if topic["error_code"] == _NO_ERROR}
+    configs = _configs(client, existing)
+    return {
+        name: TopicState(name, str(topic["topic_id"]), _replicas(topic), configs.get(name, {}))
+        for name, topic in existing.items()
+    }
+
+
+def _configs(client: Any, names: Iterable[str]) -> Mapping[str, Mapping[str, str]]:  # noqa: ANN401  untyped client
+    resources = [ConfigResource(ConfigResourceType.TOPIC, name) for name in names]
+    if not resources:
+        return {}
+    answer = client.describe_configs(resources, config_filter="all")
+    return {
+        name: {
+            key: str(config["value"])
+            for key, config in configs.items()
+            if config["config_source"] == "DYNAMIC_TOPIC_CONFIG"
+        }
+        for name, configs in next(iter(answer.values()), {}).items()
+    }
 
 
 def _checked(topic: dict[str, Any]) -> dict[str, Any]:

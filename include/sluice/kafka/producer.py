@@ -7,17 +7,18 @@ from types import TracebackType
 from typing import Any, Self
 
 from kafka import KafkaProducer
-from kafka.errors import KafkaError
+from kafka.errors import KafkaError, KafkaTimeoutError
 
 from sluice.errors import UnreachableError
 from sluice.feeds.ports import Position
 from sluice.kafka.connection import client_arguments, reachable
 
+_CLOSING_SECONDS = 3.0
 _RESUME = "see whether the brokers run, then run the command again: it goes on where it stopped."
 
 
 class KafkaPythonProducer:
-    """Sends to one topic. Closing it drops what is not acknowledged."""
+    """Sends to one topic."""
 
     def __init__(
         self,
@@ -39,6 +40,7 @@ class KafkaPythonProducer:
             UnreachableError: no broker answered.
         """
         self._topic = topic
+        self._delivery_seconds = delivery_seconds
         try:
             self._producer: Any = KafkaProducer(
                 bootstrap_servers=reachable(bootstrap),
@@ -70,22 +72,33 @@ class KafkaPythonProducer:
             UnreachableError: it could not even be queued.
         """
         try:
-            return KafkaAcknowledgement(self._producer.send(self._topic, value=value, key=key, partition=partition))
+            return KafkaAcknowledgement(
+                self._producer.send(self._topic, value=value, key=key, partition=partition), 2 * self._delivery_seconds
+            )
         except KafkaError as error:
             raise UnreachableError(f"No record could be sent to {self._topic} ({error}).", fix=_RESUME) from error
 
     def close(self) -> None:
-        """Close the connections."""
-        self._producer.close(timeout=0)
+        """Close the connections; what is not acknowledged by then is given up."""
+        try:
+            self._producer.close(timeout=_CLOSING_SECONDS)
+        except KafkaTimeoutError:
+            # Without a broker the client neither gives up (a batch that ran out makes it wait for a new producer id,
+            # and the other batches wait with it) nor closes: its thread has to be told.
+            sender = self._producer._sender  # noqa: SLF001  there is no public way
+            sender.force_close()
+            sender.join(_CLOSING_SECONDS)
+            self._producer.close(timeout=_CLOSING_SECONDS)
 
 
 class KafkaAcknowledgement:
     """The answer to one record."""
 
-    __slots__ = ("_future",)
+    __slots__ = ("_future", "_patience_seconds")
 
-    def __init__(self, future: Any) -> None:  # noqa: ANN401  untyped client
+    def __init__(self, future: Any, patience_seconds: float) -> None:  # noqa: ANN401  untyped client
         self._future = future
+        self._patience_seconds = patience_seconds
 
     def done(self) -> bool:
         """Tell whether the answer is here."""
@@ -98,7 +111,8 @@ class KafkaAcknowledgement:
             UnreachableError: it was given up; whether the topic has the record is unknown.
         """
         try:
-            metadata = self._future.get()
+            # Bounded: the client can lose sight of a batch, see `KafkaPythonProducer.close`.
+            metadata = self._future.get(self._patience_seconds)
         except KafkaError as error:
             raise UnreachableError(
                 f"A record was not acknowledged ({error}); whether the topic has it is unknown.", fix=_RESUME

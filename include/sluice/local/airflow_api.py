@@ -30,7 +30,7 @@ class AirflowApi:
     def __init__(self, url: str, clock: Clock | None = None, transport: httpx.BaseTransport | None = None) -> None:
         self._url = url
         self._clock = clock or SystemClock()
-        self._client = httpx.Client(base_url=f"{url}/api/v2", timeout=20, transport=transport)
+        self._client = httpx.Client(base_url=f"{url}/api/v2", timeout=20, transport=transport, trust_env=False)
 
     def trigger(self, dag_id: str, conf: Mapping[str, object] | None = None) -> str:
         """Start a run and return its id."""

@@ -24,8 +24,8 @@ from sluice.intervals.closing import closed_intervals, settled_watermark
 from sluice.local.airflow_api import AirflowApi, succeeded, watching
 from sluice.local.endpoints import Endpoints
 from sluice.project import Project
+from sluice.quality.census import Census
 from sluice.quality.reasons import Outcome
-from sluice.spark.census import Census
 from sluice.streams.verdict import Health, Verdict
 
 PIPELINE, FEED, UNIT = "departures", "flights", "flights"

@@ -3,6 +3,7 @@
 This file is written so that a python3 that is too old can still read it, and say so. The full list is `sluice doctor`.
 """
 
+import importlib.util
 import os
 import shutil
 import sys
@@ -25,6 +26,8 @@ def find_fault() -> str:
     fault = find_python_fault(*sys.version_info[:2])
     if fault:
         return fault
+    if importlib.util.find_spec("ensurepip") is None:
+        return "this python3 cannot make a venv (no ensurepip). Fix: on Debian and Ubuntu, `apt install python3-venv`."
     from sluice.local.java import FIX, find_java, java_fault  # noqa: PLC0415 - an old Python could not read it
 
     home = os.environ.get("JAVA_HOME", "")  # noqa: TID251 - the settings need what is not yet installed

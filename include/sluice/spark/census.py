@@ -6,41 +6,18 @@ that could disagree with today's rules.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
 
 from pyspark.sql import Row, SparkSession
 from pyspark.sql import functions as F  # noqa: N812  the ecosystem's name for it
 
+from sluice.quality.census import Census, Sample
 from sluice.quality.reasons import Outcome, Reason
 from sluice.spark.raw import raw_records
 from sluice.spark.validation import OUTCOME, REASON, validate
 from sluice.specs.model import PipelineSpec, TopicSpec
 
 _SAMPLE_BYTES = 120
-
-
-@dataclass(frozen=True)
-class Sample:
-    """The first record of a reason: where it is, and the beginning of its value (lossy text; None for a tombstone)."""
-
-    reason: Reason
-    partition: int
-    offset: int
-    value: str | None
-
-
-@dataclass(frozen=True)
-class Census:
-    """Counts over a whole raw table. `outcomes` sums to `records`, `reasons` to the quarantined among them."""
-
-    pipeline: str
-    records: int
-    undecodable: int
-    outcomes: Mapping[Outcome, int]
-    reasons: Mapping[Reason, int]
-    samples: tuple[Sample, ...]
 
 
 def take_census(spark: SparkSession, raw_table: Path, topic: TopicSpec, pipeline: PipelineSpec) -> Census:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from sluice.errors import NotReadyError, SpecError
 from sluice.project import Project
-from sluice.spark.census import Census, take_census
+from sluice.quality.census import Census
+from sluice.spark.census import take_census
 from sluice.spark.session import session
 
 

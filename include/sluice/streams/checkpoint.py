@@ -53,7 +53,7 @@ class Checkpoint:
         return None if text is None else str(_parse(text, self.folder / "metadata")["id"])
 
     def origin(self) -> Mapping[str, int] | None:
-        """Return the first offset that this checkpoint ever read of each `topic/partition`; None before its first batch."""
+        """Return the first offset of each `topic/partition` that it ever read; None before its first batch."""
         text = self._read("sources/0/0")
         # Spark puts a zero byte and the version in front of the offsets, for readers of Spark 2.1.
         return None if text is None else _flatten(_parse(text[text.find("{") :], self.folder / "sources/0/0"))

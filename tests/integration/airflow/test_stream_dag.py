@@ -12,7 +12,6 @@ from datetime import UTC, datetime, timedelta
 import pytest
 from airflow.models.dagrun import DagRun
 from airflow.sdk import DagRunState
-from tests.twins.clock import ManualClock
 
 from sluice.airflow.reconciler import build_reconcile_dag
 from sluice.airflow.runtime import life_of
@@ -22,6 +21,7 @@ from sluice.project import Project
 from sluice.specs.load import scan
 from sluice.streams.life import Sighting
 from sluice.streams.registry import Desired
+from tests.twins.clock import ManualClock
 
 DEADLINE_SECONDS = 30.0
 

@@ -7,14 +7,14 @@ from typing import Any
 
 import pytest
 from airflow.sdk import DagRunState
-from tests.twins.kafka_administration import InMemoryKafkaAdministration
-from tests.twins.project import InMemoryProject
 
 from sluice.airflow.topics import build_topics_dag, summary, table
 from sluice.settings import settings
 from sluice.specs.load import load_catalog
 from sluice.topics.administration import TopicCreation
 from sluice.topics.plan import Create, Difference, Plan
+from tests.twins.kafka_administration import InMemoryKafkaAdministration
+from tests.twins.project import InMemoryProject
 
 pytestmark = pytest.mark.usefixtures("airflow_database")
 

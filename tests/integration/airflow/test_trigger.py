@@ -8,7 +8,6 @@ from datetime import timedelta
 from typing import Any
 
 from airflow.triggers.base import TriggerEvent
-from tests.twins.project import InMemoryProject
 
 from sluice.airflow.observer import CHECK_SECONDS, ProjectObserver
 from sluice.airflow.trigger import StreamTrigger
@@ -16,6 +15,7 @@ from sluice.airflow.watcher import Watcher
 from sluice.settings import settings
 from sluice.specs.load import load_catalog
 from sluice.streams.verdict import Health, Verdict
+from tests.twins.project import InMemoryProject
 
 DEADLINE_SECONDS = 10.0
 

@@ -8,14 +8,14 @@ from typing import Any
 
 import pytest
 from airflow.sdk.exceptions import AirflowFailException, TaskDeferred
-from tests.twins.clock import ManualClock
-from tests.twins.project import InMemoryProject
 
 from sluice.airflow.trigger import StreamTrigger
 from sluice.airflow.watch import WatchOperator
 from sluice.airflow.watcher import Hint
 from sluice.errors import SpecError
 from sluice.project import Project
+from tests.twins.clock import ManualClock
+from tests.twins.project import InMemoryProject
 
 LIMIT = timedelta(hours=1)
 

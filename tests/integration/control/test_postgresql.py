@@ -17,13 +17,13 @@ import pytest
 from alembic.autogenerate import compare_metadata
 from alembic.migration import MigrationContext
 from sqlalchemy import text
-from tests.twins.clock import ManualClock
-from tests.twins.registry_suite import RegistrySuite
 
 from sluice.control.database import migrate, open_database, transaction
 from sluice.control.registry import SqlRegistry
 from sluice.control.tables import metadata
 from sluice.streams.registry import Registry
+from tests.twins.clock import ManualClock
+from tests.twins.registry_suite import RegistrySuite
 
 pytestmark = pytest.mark.verify
 

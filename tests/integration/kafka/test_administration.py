@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import pytest
-from tests.twins.kafka_administration_suite import KafkaAdministrationSuite
 
 from sluice.errors import UnreachableError
 from sluice.kafka.administration import KafkaPythonAdministration
 from sluice.local.broker import Broker
 from sluice.topics.administration import TopicCreation
+from tests.twins.kafka_administration_suite import KafkaAdministrationSuite
 
 NOBODY = "127.0.0.1:1"
 

@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import signal
 import socket
 import subprocess
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 
@@ -18,13 +15,7 @@ from sluice.kafka.producer import KafkaPythonProducer
 from sluice.local.broker import Broker
 from sluice.settings import settings
 from sluice.topics.administration import TopicCreation
-
-
-def free_ports() -> tuple[int, int]:
-    with socket.socket() as one, socket.socket() as two:
-        one.bind(("127.0.0.1", 0))
-        two.bind(("127.0.0.1", 0))
-        return one.getsockname()[1], two.getsockname()[1]
+from tests.integration.brokers import free_ports, running
 
 
 @pytest.fixture
@@ -32,24 +23,14 @@ def stopped(tmp_path: Path) -> Broker:
     return Broker(tmp_path / "kafka", *free_ports(), settings().jars)
 
 
-@contextmanager
-def running(broker: Broker, stop: signal.Signals = signal.SIGTERM) -> Iterator[None]:
-    process = subprocess.Popen(broker.command(), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-    try:
-        broker.wait_ready(90)
-        yield
-    finally:
-        process.send_signal(stop)
-        process.wait(30)
-
-
 def test_a_killed_broker_keeps_its_records_and_its_topics_id_on_other_ports(stopped: Broker) -> None:
     stopped.prepare()
-    with running(stopped, stop=signal.SIGKILL), KafkaPythonAdministration([stopped.bootstrap]) as administration:
+    with running(stopped) as process, KafkaPythonAdministration([stopped.bootstrap]) as administration:
         administration.create([TopicCreation("flights", 2, 1)])
         before = administration.describe(["flights"])["flights"]
         with KafkaPythonProducer([stopped.bootstrap], "flights") as producer:
             assert producer.send(b"AA", b"{}", partition=1).wait().offset == 0
+        process.kill()
 
     port, controller_port = free_ports()
     moved = replace(stopped, port=port, controller_port=controller_port)

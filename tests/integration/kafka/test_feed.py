@@ -7,7 +7,7 @@ import signal
 import subprocess
 import sys
 from collections import Counter, defaultdict
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager
 from datetime import UTC, date, datetime
 from pathlib import Path
@@ -16,18 +16,23 @@ import pytest
 from kafka import KafkaConsumer, TopicPartition
 from kafka.consumer.fetcher import ConsumerRecord
 
-from sluice.errors import RefusedError
+from sluice.clock import SystemClock
+from sluice.errors import RefusedError, UnreachableError
 from sluice.feeds.manifest import ManifestStore
 from sluice.feeds.nycflights13 import Nycflights13
-from sluice.feeds.publish import Feed
+from sluice.feeds.pace import Pace
+from sluice.feeds.publish import Feed, Progress, Sending
 from sluice.feeds.record import encode
 from sluice.kafka.administration import KafkaPythonAdministration
 from sluice.kafka.feed import open_feed
+from sluice.kafka.producer import KafkaPythonProducer
+from sluice.kafka.reader import KafkaPythonReader
 from sluice.local.broker import Broker
 from sluice.settings import settings
 from sluice.specs.catalog import Catalog
 from sluice.specs.load import load_catalog
 from sluice.topics.administration import TopicCreation
+from tests.integration.brokers import free_ports, running
 
 FIRST, SECOND = date(2013, 1, 1), date(2013, 1, 2)
 
@@ -191,7 +196,7 @@ def test_when_the_broker_dies_in_the_middle_the_feed_says_so_and_resumes(
     with KafkaPythonAdministration([broker.bootstrap]) as administration:
         with running(broker) as process:
             administration.create([TopicCreation(spec.name, 4, 1, {"retention.ms": "-1"})])
-            with pytest.raises(UnreachableError, match="not acknowledged|could be sent"):
+            with pytest.raises(UnreachableError, match=r"not acknowledged|could be sent"):
                 send(administration, lambda _: process.kill())
         with running(broker):
             done = send(administration, lambda _: None)

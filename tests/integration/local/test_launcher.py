@@ -13,9 +13,16 @@ from pathlib import Path
 
 import pytest
 import setproctitle
+
+import sluice.local.keeper as keeper_module
+from sluice.errors import CorruptionError, NotReadyError, UnreachableError
+from sluice.local.launcher import LocalLauncher
+from sluice.local.processes import DRIVER_MARK, marked
+from sluice.streams.launcher import DriverReport, DriverState, Job
 from tests.integration.local.drivers import (
     CARELESS,
     OBEDIENT,
+    PLAIN,
     RENAMED,
     STUBBORN,
     UNMARKED,
@@ -24,12 +31,6 @@ from tests.integration.local.drivers import (
     eventually,
     exiting,
 )
-
-import sluice.local.keeper as keeper_module
-from sluice.errors import CorruptionError, NotReadyError, UnreachableError
-from sluice.local.launcher import LocalLauncher
-from sluice.local.processes import DRIVER_MARK, marked
-from sluice.streams.launcher import DriverReport, DriverState, Job
 
 KEY = "local.flights.g1"
 

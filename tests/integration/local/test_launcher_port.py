@@ -10,12 +10,12 @@ from pathlib import Path
 from typing import Protocol
 
 import pytest
-from tests.integration.local.drivers import OBEDIENT, Drivers, eventually
-from tests.twins.drivers import DictionaryLauncher
 
 from sluice.clock import SystemClock
 from sluice.local.launcher import LocalLauncher
 from sluice.streams.launcher import DriverReport, DriverState, Job, Launcher
+from tests.integration.local.drivers import OBEDIENT, Drivers, eventually
+from tests.twins.drivers import DictionaryLauncher
 
 
 class Stage(Protocol):

@@ -9,7 +9,6 @@ from pathlib import Path
 
 import psutil
 import pytest
-from tests.integration.local.drivers import OBEDIENT, Drivers, eventually
 
 from sluice.errors import NotReadyError
 from sluice.local.airflow_api import AirflowApi, succeeded
@@ -21,6 +20,7 @@ from sluice.local.stack import component_states, down, up
 from sluice.local.supervision import ProgramState
 from sluice.settings import Settings
 from sluice.streams.launcher import DriverState
+from tests.integration.local.drivers import OBEDIENT, Drivers, eventually
 
 COMPONENTS = {"broker", "api-server", "scheduler", "dag-processor", "triggerer"}
 

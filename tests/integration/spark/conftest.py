@@ -15,7 +15,6 @@ import pytest
 from deltalake import DeltaTable
 from kafka import KafkaProducer
 from pyspark.sql import SparkSession
-from tests.oracle import flights
 
 from sluice.kafka.administration import KafkaPythonAdministration
 from sluice.local.broker import Broker
@@ -27,6 +26,7 @@ from sluice.specs.catalog import Catalog
 from sluice.specs.load import load_catalog
 from sluice.specs.model import Resources
 from sluice.topics.administration import TopicCreation
+from tests.oracle import flights
 
 BAD_VALUES = {
     "tombstone": None,

@@ -5,10 +5,10 @@ from __future__ import annotations
 import shutil
 
 import pytest
-from tests.integration.spark.conftest import DriverPlace
-from tests.oracle import departures, differences
 
 from sluice.streams.exits import ExitCode
+from tests.integration.spark.conftest import DriverPlace
+from tests.oracle import departures, differences
 
 EXPECTED = ("2013-01-01", "2013-01-02")
 

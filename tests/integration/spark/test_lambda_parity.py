@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import pytest
 from pyspark.sql import SparkSession
-from tests.integration.spark.conftest import BAD_VALUES, DriverPlace
-from tests.oracle import departures, differences, flights
 
 from sluice.project import Project
 from sluice.quality.reasons import Outcome, Reason
@@ -15,6 +13,8 @@ from sluice.spark.pipeline import result_rows
 from sluice.spark.raw import raw_records
 from sluice.spark.unit import pipeline_code
 from sluice.streams.exits import ExitCode
+from tests.integration.spark.conftest import BAD_VALUES, DriverPlace
+from tests.oracle import departures, differences, flights
 
 
 @pytest.mark.timeout(400)

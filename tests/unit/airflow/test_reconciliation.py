@@ -6,7 +6,6 @@ from dataclasses import replace
 from datetime import timedelta
 
 import pytest
-from tests.twins.clock import START
 
 from sluice.airflow.reconciliation import decide, decide_one
 from sluice.airflow.stream_request import LONGEST_STOP
@@ -17,6 +16,7 @@ from sluice.streams.launcher import DriverReport, DriverState
 from sluice.streams.life import Sighting
 from sluice.streams.reconcile import ActionKind
 from sluice.streams.registry import Attempt, AttemptState, Desired, DesiredState
+from tests.twins.clock import START
 
 NOW = START + timedelta(days=1)
 COOL_DOWN = timedelta(minutes=1)

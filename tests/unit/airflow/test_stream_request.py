@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import pytest
-from tests.twins.project import InMemoryProject
 
 from sluice.airflow.stream_request import Asked, Claimed, Request, claim, submit
 from sluice.errors import RefusedError, SpecError, UnreachableError
 from sluice.streams.registry import Desired
+from tests.twins.project import InMemoryProject
 
 FAULTS = ("include/pipelines/departures.yaml:4: surce: unknown key.",)
 
@@ -103,6 +103,16 @@ def test_a_broken_unit_starts_nothing_and_records_no_wish(world: World, asked: A
         world.ask(asked, FAULTS)
 
     assert world.control.desired("flights") is None
+
+
+def test_follow_starts_nothing_of_a_broken_unit(world: World) -> None:
+    world.run(Asked.START)
+    world.drivers.die("local.flights.g1", -9)
+
+    with pytest.raises(SpecError):
+        world.ask(Asked.FOLLOW, FAULTS)
+
+    assert world.drivers.alive == []
 
 
 def test_a_broken_unit_is_not_stopped_by_a_restart_that_could_not_start_it_again(world: World) -> None:

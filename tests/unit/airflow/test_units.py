@@ -60,6 +60,17 @@ def test_a_broken_spec_leaves_other_units_sound(include: Path) -> None:
     assert units["flights"].faults
 
 
+def test_a_broken_topic_breaks_the_unit_of_its_raw_stream(include: Path) -> None:
+    (include / "pipelines" / "departures.yaml").unlink()
+    topic = include / "topics" / "flights.yaml"
+    topic.write_text(topic.read_text().replace("partitions: 4", "partitions: many"))
+
+    unit = declared_units(scan(include), include)["flights"]
+
+    assert unit.faults
+    assert unit.unit.streams == ()
+
+
 def test_a_spec_that_names_no_driver_breaks_no_unit(include: Path) -> None:
     (include / "pipelines" / "empty.yaml").write_text("")
 

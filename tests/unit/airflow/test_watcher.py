@@ -9,13 +9,12 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from tests.twins.clock import START, ManualClock
-
 from sluice.airflow.watcher import Hint, Watch, Watcher, hints
 from sluice.errors import UnreachableError
 from sluice.streams.launcher import DriverReport, DriverState
 from sluice.streams.life import Sighting
 from sluice.streams.registry import Attempt, AttemptState, Desired, DesiredState
+from tests.twins.clock import START, ManualClock
 
 TOMORROW = START + timedelta(days=1)
 DEADLINE_SECONDS = 10.0

@@ -8,11 +8,11 @@ from pathlib import Path
 
 import pytest
 import typer
-from tests.unit.specs.bench import FEED_FILE, TOPIC_FILE, Bench, sound_project
 from typer.testing import CliRunner, Result
 
 from sluice.cli.check import check
 from sluice.settings import settings
+from tests.unit.specs.bench import FEED_FILE, TOPIC_FILE, Bench, sound_project
 
 RUNNER = CliRunner()
 

@@ -16,7 +16,7 @@ BROKERS = {name: service for name, service in SERVICES.items() if "containers/br
 
 
 def is_one_shot(service: dict[str, Any]) -> bool:
-    return service["restart"] == "no"
+    return bool(service["restart"] == "no")
 
 
 def properties(path: str) -> dict[str, str]:

@@ -9,6 +9,8 @@ from typing import Any
 
 import pytest
 import yaml
+
+from sluice.specs.load import load_catalog
 from tests.unit.containers.compose_file import (
     BROKERS,
     COMPOSE,
@@ -20,14 +22,13 @@ from tests.unit.containers.compose_file import (
     seconds,
 )
 
-from sluice.specs.load import load_catalog
-
 every_service = pytest.mark.parametrize("name", SERVICES)
 DEPLOYMENT = load_catalog(ROOT / "include").deployments["compose"]
 
 
 def _environment(name: str) -> dict[str, str]:
-    return SERVICES[name].get("environment", {})
+    environment: dict[str, str] = SERVICES[name].get("environment", {})
+    return environment
 
 
 def _mounts(name: str) -> dict[str, str]:
@@ -270,7 +271,7 @@ def test_yaml_merges_lose_no_environment() -> None:
 
 
 def test_the_file_is_one_document_without_repeated_keys() -> None:
-    def keys(node: yaml.Node) -> None:
+    def keys(node: yaml.Node | None) -> None:
         if isinstance(node, yaml.MappingNode):
             names = [key.value for key, _ in node.value]
             assert len(names) == len(set(names)), f"repeated below line {node.start_mark.line + 1}: {names}"

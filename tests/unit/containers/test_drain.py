@@ -5,10 +5,9 @@ from __future__ import annotations
 import threading
 from dataclasses import dataclass, field
 
-from tests.unit.containers.scripts import load
-
 from sluice.errors import UnreachableError
 from sluice.streams.launcher import DriverReport, DriverState
+from tests.unit.containers.scripts import load
 
 drain = load("drain").drain
 

@@ -12,6 +12,7 @@ from socketserver import StreamRequestHandler, TCPServer
 from typing import Any
 
 import pytest
+
 from tests.unit.containers.compose_file import SERVICES
 from tests.unit.containers.scripts import load
 

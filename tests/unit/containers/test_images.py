@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import re
 
-from tests.unit.containers.compose_file import ROOT, SERVICES, dockerfile
-
 from sluice.specs.code import import_closure
+from tests.unit.containers.compose_file import ROOT, SERVICES, dockerfile
 
 IGNORED = (ROOT / ".dockerignore").read_text(encoding="utf-8").splitlines()
 

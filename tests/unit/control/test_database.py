@@ -10,13 +10,13 @@ import pytest
 from alembic.autogenerate import compare_metadata
 from alembic.migration import MigrationContext
 from sqlalchemy.exc import StatementError
-from tests.twins.clock import ManualClock
 
 from sluice.control.database import SCHEMA, migrate, open_database, sqlite_url, transaction
 from sluice.control.registry import SqlRegistry
 from sluice.control.tables import desired_state, metadata
 from sluice.errors import CorruptionError, RefusedError, SpecError, UnreachableError
 from sluice.streams.registry import Desired
+from tests.twins.clock import ManualClock
 
 
 def test_the_migrations_build_the_tables_that_the_code_declares(tmp_path: Path) -> None:

@@ -5,13 +5,13 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from tests.twins.clock import ManualClock
-from tests.twins.registry import InMemoryRegistry
-from tests.twins.registry_suite import RegistrySuite
 
 from sluice.control.database import migrate, open_database, sqlite_url
 from sluice.control.registry import SqlRegistry
 from sluice.streams.registry import Registry
+from tests.twins.clock import ManualClock
+from tests.twins.registry import InMemoryRegistry
+from tests.twins.registry_suite import RegistrySuite
 
 
 class TestSqliteRegistry(RegistrySuite):

@@ -5,11 +5,11 @@ from datetime import UTC, date, datetime
 from pathlib import Path
 
 import pytest
-from tests.twins.feed_source import FIRST_DAY, make_record
 
 from sluice.errors import CorruptionError, NotReadyError, RefusedError
 from sluice.feeds.manifest import Manifest, ManifestStore
 from sluice.feeds.ports import Position
+from tests.twins.feed_source import FIRST_DAY, make_record
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
 SECOND_DAY = date(2013, 1, 2)

@@ -4,11 +4,11 @@ from datetime import datetime, timedelta
 
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.twins.feed_source import NOON, ListSource, make_record
 
 from sluice.feeds.order import overtaken
 from sluice.feeds.record import FeedRecord
 from sluice.specs.model import TimeRules
+from tests.twins.feed_source import NOON, ListSource, make_record
 
 RULES = TimeRules(allowed_lateness=timedelta(hours=3), future_skew=timedelta(hours=1))  # delay: 4 hours
 
@@ -25,6 +25,12 @@ def test_a_record_behind_the_watermark_is_overtaken_and_names_the_pipeline() -> 
     record = make_record(1, day=0, minute=0)
     assert list(overtaken([record], NOON + timedelta(hours=4, seconds=1), {"p": RULES})) == [(record, "p")]
     assert not list(overtaken([record], NOON + timedelta(hours=4), {"p": RULES}))
+
+
+def test_a_record_that_arrives_after_the_watermark_may_still_be_overtaken() -> None:
+    watermark = NOON + timedelta(hours=1)
+    record = make_record(1, day=0, minute=0, delay_minutes=120)
+    assert list(overtaken([record], watermark + RULES.delay, {"p": RULES})) == [(record, "p")]
 
 
 def test_a_record_that_is_late_by_itself_is_not_overtaken() -> None:

@@ -10,9 +10,6 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.twins.clock import ManualClock
-from tests.twins.feed_source import FIRST_DAY, NOON, ListSource, make_record
-from tests.twins.feed_topic import InMemoryAcknowledgement, InMemoryTopic
 
 from sluice.errors import RefusedError, SpecError
 from sluice.feeds.manifest import Manifest, ManifestStore
@@ -30,6 +27,9 @@ from sluice.specs.model import (
     TopicValue,
     ValueField,
 )
+from tests.twins.clock import ManualClock
+from tests.twins.feed_source import FIRST_DAY, NOON, ListSource, make_record
+from tests.twins.feed_topic import InMemoryAcknowledgement, InMemoryTopic
 
 HOUR = timedelta(hours=1)
 QUARTER = timedelta(minutes=15)

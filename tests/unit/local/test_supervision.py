@@ -5,9 +5,9 @@ import shlex
 from pathlib import Path
 
 from supervisor.options import ServerOptions
-from tests.twins.clock import ManualClock
 
 from sluice.local.supervision import Program, Supervisor, last_lines
+from tests.twins.clock import ManualClock
 
 
 def render(folder: Path, *programs: Program, identity: str = "x") -> str:

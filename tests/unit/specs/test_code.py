@@ -11,11 +11,11 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.unit.specs.bench import Bench
 
 from sluice.specs.code import build_archive, code_hash, import_closure, meaning
 from sluice.specs.faults import SpecFaults
 from sluice.specs.model import PipelineSpec, TopicSpec
+from tests.unit.specs.bench import Bench
 
 FILES = st.dictionaries(st.text("abc/", min_size=1, max_size=6), st.binary(max_size=20), max_size=5)
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from tests.unit.specs.bench import TRANSFORM, Bench
 
 from sluice.specs.determinism import undetermined
+from tests.unit.specs.bench import TRANSFORM, Bench
 
 IMPORTS = """\
 import datetime as dt

@@ -10,12 +10,12 @@ import pytest
 from hypothesis import HealthCheck, given
 from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
-from tests.unit.specs.bench import DEPLOYMENT_FILE, FEED_FILE, PIPELINE, PIPELINE_FILE, TOPIC_FILE, Bench
 
 from sluice.errors import SpecError
 from sluice.specs.faults import SpecFaults
 from sluice.specs.kinds import Kind
 from sluice.specs.load import load_catalog, scan
+from tests.unit.specs.bench import DEPLOYMENT_FILE, FEED_FILE, PIPELINE, PIPELINE_FILE, TOPIC_FILE, Bench
 
 
 def test_the_specs_of_this_repository_are_sound() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+
 from tests.unit.specs.bench import Bench
 
 FILE, HARMLESS = "include/pipelines/sales.yaml", 'spark.sql.shuffle.partitions: "4"'

@@ -3,11 +3,11 @@ from __future__ import annotations
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.twins.clock import START
 
 from sluice.streams.claim import Adopt, Refuse, Resume, Start, Wait, decide
 from sluice.streams.launcher import DEAD, DriverReport, DriverState
 from sluice.streams.registry import Attempt, AttemptState, Desired, DesiredState
+from tests.twins.clock import START
 
 WANTED = DesiredState("flights", Desired.RUNNING, "ada", "demo", START)
 UNWANTED = DesiredState("flights", Desired.STOPPED, "bob", "upgrade", START)

@@ -4,8 +4,6 @@ from collections.abc import Callable, Mapping
 from datetime import timedelta
 from typing import NoReturn
 
-from tests.twins.clock import START
-
 from sluice.errors import CorruptionError, UnreachableError
 from sluice.streams.checkpoint import CommittedBatch
 from sluice.streams.evidence import Source, gather
@@ -13,6 +11,7 @@ from sluice.streams.launcher import DriverReport, DriverState
 from sluice.streams.life import Sighting
 from sluice.streams.registry import Attempt, AttemptState, Desired, DesiredState
 from sluice.streams.verdict import Evidence
+from tests.twins.clock import START
 
 WANTED = DesiredState("flights", Desired.RUNNING, "ada", "demo", START)
 BOUND = Attempt("flights", 1, "local.flights.g1", AttemptState.BOUND, START)

@@ -1,15 +1,15 @@
 from __future__ import annotations
 
 import pytest
-from tests.twins.clock import ManualClock
-from tests.twins.drivers import DictionaryLauncher
-from tests.twins.registry import InMemoryRegistry
 
 from sluice.errors import RefusedError, UnreachableError
 from sluice.streams.claim import Adopt, Refuse, Resume, Wait
 from sluice.streams.launcher import DriverState, Job
 from sluice.streams.life import UnitLife
 from sluice.streams.registry import Attempt, AttemptState, Desired, DesiredState
+from tests.twins.clock import ManualClock
+from tests.twins.drivers import DictionaryLauncher
+from tests.twins.registry import InMemoryRegistry
 
 
 def job(attempt: Attempt) -> Job:

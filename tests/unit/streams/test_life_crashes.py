@@ -15,15 +15,15 @@ import pytest
 from hypothesis import HealthCheck, example, given
 from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
-from tests.twins.clock import ManualClock
-from tests.twins.drivers import DictionaryLauncher
-from tests.twins.registry import InMemoryRegistry
 
 from sluice.errors import RefusedError, UnreachableError
 from sluice.streams.launcher import Job
 from sluice.streams.life import UnitLife
 from sluice.streams.reconcile import ActionKind, reconcile
 from sluice.streams.registry import AttemptState, Desired
+from tests.twins.clock import ManualClock
+from tests.twins.drivers import DictionaryLauncher
+from tests.twins.registry import InMemoryRegistry
 
 UNIT = "flights"
 COOL_DOWN = timedelta(seconds=30)

@@ -5,13 +5,13 @@ from datetime import datetime, timedelta
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.twins.clock import START
 
 from sluice.streams.exits import ExitCode
 from sluice.streams.launcher import DriverReport, DriverState
 from sluice.streams.life import Sighting
 from sluice.streams.reconcile import NEVER_RETRIED, Action, ActionKind, reconcile
 from sluice.streams.registry import Attempt, AttemptState, Desired, DesiredState
+from tests.twins.clock import START
 
 COOL_DOWN = timedelta(seconds=60)
 

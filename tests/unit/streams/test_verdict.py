@@ -6,10 +6,10 @@ from datetime import datetime, timedelta
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.twins.clock import START
 
 from sluice.streams.launcher import DriverReport, DriverState
 from sluice.streams.verdict import Evidence, Health, judge
+from tests.twins.clock import START
 
 PATIENCE = timedelta(minutes=2)
 RUNNING = DriverReport("local.flights.g1", DriverState.RUNNING, 7, START - timedelta(hours=1))

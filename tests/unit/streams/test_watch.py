@@ -71,6 +71,12 @@ def test_a_recorded_end_counts_when_the_launcher_is_silent() -> None:
     assert "was killed by signal 9 at 2013-01-07 11:00:00 UTC" in finding.why
 
 
+def test_a_driver_that_lives_although_its_end_is_on_record_is_watched_on() -> None:
+    declared_dead = Attempt("flights", 3, KEY, AttemptState.ENDED, LONG_AGO, ended_at=LONG_AGO, reason="declared dead")
+
+    assert examine(sight(RUNNING, declared_dead, ALIVE), 3, now=NOW).state is WatchState.WATCHING
+
+
 def test_a_death_says_what_to_do() -> None:
     crashed = examine(sight(RUNNING, BOUND, ended(-9)), 3, now=NOW)
     damaged = examine(sight(RUNNING, BOUND, ended(ExitCode.CORRUPT)), 3, now=NOW)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+
 from tests.twins.kafka_administration import InMemoryKafkaAdministration
 from tests.twins.kafka_administration_suite import KafkaAdministrationSuite
 

@@ -5,13 +5,13 @@ from datetime import timedelta
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.twins.kafka_administration import InMemoryKafkaAdministration
 
 from sluice.errors import CorruptionError, RefusedError
 from sluice.specs.model import FieldType, RawTable, TopicSpec, TopicValue, ValueField
 from sluice.topics.administration import TopicCreation, TopicState
 from sluice.topics.apply import apply
 from sluice.topics.plan import Plan, plan
+from tests.twins.kafka_administration import InMemoryKafkaAdministration
 
 VALUE = TopicValue(fields={"at": ValueField(type=FieldType.TIMESTAMP)}, event_time="at", arrival_time="broker")
 

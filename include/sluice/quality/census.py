@@ -1,0 +1,30 @@
+"""A census: how many records are good, quarantined (and why), late or control."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from sluice.quality.reasons import Outcome, Reason
+
+
+@dataclass(frozen=True)
+class Sample:
+    """The first record of a reason: where it is, and the beginning of its value (lossy text; None for a tombstone)."""
+
+    reason: Reason
+    partition: int
+    offset: int
+    value: str | None
+
+
+@dataclass(frozen=True)
+class Census:
+    """Counts over a whole raw table. `outcomes` sums to `records`, `reasons` to the quarantined among them."""
+
+    pipeline: str
+    records: int
+    undecodable: int
+    outcomes: Mapping[Outcome, int]
+    reasons: Mapping[Reason, int]
+    samples: tuple[Sample, ...]
