@@ -68,7 +68,9 @@ e2e: $(READY) ## Run the demo in a private stack on free ports
 	$(PYTEST) -m "not verify" tests/e2e
 
 .PHONY: verify
-verify: $(READY) ## Run what needs more than a plain machine; what a test lacks, it says
+verify: $(READY) ## Run what needs more (PostgreSQL, Docker Compose, many examples); what a test lacks, it says
+	$(BIN)/uv pip install --quiet --python $(BIN)/python --require-hashes -r requirements/postgres.txt
+	$(PYTEST) --hypothesis-profile=thorough -m "not verify" tests/unit
 	$(PYTEST) -m verify tests
 
 .PHONY: bench

@@ -25,7 +25,8 @@ def main(arguments: list[str]) -> int:
     parser.add_argument("--available-now", action="store_true", help="read what is there now, then end")
     options = parser.parse_args(arguments)
     try:
-        project = Project.open(settings())
+        project = Project.open_sound(settings())
+        project.refuse_broken(options.unit)
         return run_unit(project, options.unit, options.generation, available_now=options.available_now)
     except SluiceError as error:
         structlog.get_logger().error("driver cannot run", why=str(error))

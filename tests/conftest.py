@@ -5,6 +5,12 @@ from __future__ import annotations
 from collections.abc import Generator
 
 import pytest
+from hypothesis import settings as hypothesis_settings
+
+# A unit tier in seconds looks at few examples a time and at new ones every time; `make verify` looks at many.
+hypothesis_settings.register_profile("quick", max_examples=15, deadline=None)
+hypothesis_settings.register_profile("thorough", max_examples=1_000, deadline=None, print_blob=True)
+hypothesis_settings.load_profile("quick")
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

@@ -19,6 +19,7 @@ from sluice.settings import Settings, StateFolder
 from sluice.specs.catalog import Catalog, Unit
 from sluice.specs.load import load_catalog, scan
 from sluice.specs.model import DeploymentSpec
+from sluice.specs.units import declared_units
 from sluice.streams.checkpoint import Checkpoint
 from sluice.streams.evidence import Source, gather
 from sluice.streams.launcher import Job, Launcher
@@ -88,6 +89,20 @@ class Project:
                 fix="a unit is what `driver:` says in a pipeline or a topic's `raw`.",
             )
         return units[name]
+
+    def refuse_broken(self, unit: str) -> None:
+        """Make sure that every spec of a unit is sound: a driver without one of its streams is not what was declared.
+
+        Raises:
+            SpecError: with every fault; or no spec names such a driver.
+        """
+        include = self.settings.home / "include"
+        declared = declared_units(scan(include), include).get(unit)
+        if declared is not None and declared.faults:
+            raise SpecError(
+                f"unit {unit!r} is broken:\n" + "\n".join(declared.faults), fix="run `sluice check` and repair it."
+            )
+        self.unit(unit)
 
     def bootstrap(self) -> tuple[str, ...]:
         """Return Kafka's addresses.

@@ -23,6 +23,11 @@ class Tag(StrEnum):
     BROKEN_SPEC = "broken-spec"
 
 
+def stream_dag_id(unit: str) -> str:
+    """Return the id of a unit's DAG."""
+    return f"stream_{unit}"
+
+
 def house_dag(
     dag_id: str,
     *,

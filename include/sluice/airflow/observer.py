@@ -6,7 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 from threading import Lock
 
-from sluice.airflow.runtime import life_of, open_project
+from sluice.airflow.runtime import open_project
 from sluice.clock import Clock, SystemClock
 from sluice.project import Project
 from sluice.settings import settings
@@ -31,7 +31,7 @@ class ProjectObserver:
 
     def look(self, unit: str) -> Sighting:
         """Return what is recorded and seen of a unit; a proven death is put on record."""
-        return life_of(self._current(), unit).record_end()
+        return self._current().life(unit).record_end()
 
     def record_verdicts(self, unit: str) -> None:
         """Record the verdicts of the unit's streams. A unit whose specs are broken has none that could be judged."""

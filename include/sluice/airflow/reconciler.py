@@ -13,16 +13,16 @@ from typing import Any
 from airflow.providers.standard.operators.trigger_dagrun import TriggerDagRunOperator
 from airflow.sdk import DAG, CronTriggerTimetable, task
 
-from sluice.airflow.conventions import Tag, house_dag
+from sluice.airflow.conventions import Tag, house_dag, stream_dag_id
 from sluice.airflow.failures import retried_only_if_unknown
 from sluice.airflow.reconciliation import decide
-from sluice.airflow.runtime import life_of, open_project
+from sluice.airflow.runtime import open_project
 from sluice.airflow.stream_request import Asked
-from sluice.airflow.units import declared_units, stream_dag_id
 from sluice.clock import Clock, SystemClock
 from sluice.project import Project
 from sluice.settings import settings
 from sluice.specs.load import scan
+from sluice.specs.units import declared_units
 from sluice.streams.reconcile import Action
 
 ACTIVE = ("queued", "running")
@@ -56,7 +56,7 @@ def build_reconcile_dag(*, open_project: Callable[[], Project] = open_project, c
                 include = settings().home / "include"
                 needed = decide(
                     declared_units(scan(include), include).values(),
-                    look=lambda unit: life_of(project, unit).record_end(),
+                    look=lambda unit: project.life(unit).record_end(),
                     active_runs=lambda unit: runs_of(dag_id=stream_dag_id(unit), states=list(ACTIVE)),
                     now=now(),
                 )

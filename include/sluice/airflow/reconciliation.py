@@ -7,8 +7,8 @@ from collections.abc import Callable, Iterable
 from datetime import datetime, timedelta
 
 from sluice.airflow.stream_request import LONGEST_STOP
-from sluice.airflow.units import DeclaredUnit
 from sluice.errors import SluiceError
+from sluice.specs.units import DeclaredUnit
 from sluice.streams.life import Sighting
 from sluice.streams.reconcile import Action, ActionKind, reconcile
 
@@ -60,7 +60,7 @@ def decide_one(
         case ActionKind.STOP:
             return _finish_stop(action, sighting, active_runs, now)
         case _ if active_runs:
-            return Action(ActionKind.NOTHING, f"a run of {declared.dag_id} is at work, and {action.why}")
+            return Action(ActionKind.NOTHING, f"a run of its DAG is at work, and {action.why}")
         case ActionKind.START if declared.faults:
             return Action(ActionKind.NOTHING, f"its specs are broken ({len(declared.faults)} faults), and {action.why}")
         case _:

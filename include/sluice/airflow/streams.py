@@ -11,16 +11,16 @@ from airflow.sdk import DAG, Param, get_parsing_context, task
 from airflow.sdk.exceptions import AirflowSkipException
 
 from sluice.airflow import stream_request
-from sluice.airflow.conventions import DEFAULT_OWNER, Tag, house_dag
+from sluice.airflow.conventions import DEFAULT_OWNER, Tag, house_dag, stream_dag_id
 from sluice.airflow.failures import retried_only_if_unknown
-from sluice.airflow.runtime import life_of, open_project
+from sluice.airflow.runtime import open_project
 from sluice.airflow.stream_request import LONGEST_STOP, Asked, Request
-from sluice.airflow.units import DeclaredUnit, declared_units
 from sluice.airflow.watch import DAY, WatchOperator
 from sluice.errors import RefusedError
 from sluice.project import Project
 from sluice.settings import settings
 from sluice.specs.load import scan
+from sluice.specs.units import DeclaredUnit, declared_units
 
 log = logging.getLogger(__name__)
 
@@ -40,7 +40,7 @@ def build_stream_dags(only: str | None = None) -> list[DAG]:
     include = settings().home / "include"
     only = only or get_parsing_context().dag_id
     units = declared_units(scan(include), include).values()
-    return [build_stream_dag(unit) for unit in units if only in (None, unit.dag_id)]
+    return [build_stream_dag(unit) for unit in units if only in (None, stream_dag_id(unit.name))]
 
 
 def build_stream_dag(
@@ -56,7 +56,7 @@ def build_stream_dag(
     name = declared.name
     broken = (Tag.BROKEN_SPEC,) if declared.faults else ()
     with house_dag(
-        declared.dag_id,
+        stream_dag_id(declared.name),
         doc=_documentation(declared),
         description=f"Runs the streams of unit {name}: {', '.join(declared.unit.streams) or 'its specs are broken'}.",
         tags=(Tag.STREAM, *broken),
@@ -91,7 +91,7 @@ def _claim_task(declared: DeclaredUnit, open_project: OpenProject) -> Any:  # no
         request = request_of(name, context["params"], context["dag_run"], faults)
         with retried_only_if_unknown():
             project = open_project()
-            claimed = stream_request.claim(request, life_of(project, name), project.registry())
+            claimed = stream_request.claim(request, project.life(name), project.registry())
         log.info("%s %s: %s", request.asked, name, claimed.why)
         return None if claimed.generation is None else {"generation": claimed.generation, "why": claimed.why}
 
@@ -107,7 +107,7 @@ def _submit_task(name: str, open_project: OpenProject) -> Any:  # noqa: ANN401 -
         """Return the generation and its submission key."""
         with retried_only_if_unknown():
             try:
-                attempt = stream_request.submit(name, claimed["generation"], life_of(open_project(), name))
+                attempt = stream_request.submit(name, claimed["generation"], open_project().life(name))
             except RefusedError as refusal:  # somebody was quicker: that person's run says how it went on
                 raise AirflowSkipException(str(refusal)) from refusal
         log.info("Generation %s of %s is %s under %s.", attempt.generation, name, attempt.state, attempt.key)

@@ -10,7 +10,7 @@ from airflow.sdk import BaseOperator, Context
 from airflow.sdk.exceptions import AirflowFailException
 
 from sluice.airflow.links import DriverLogLink, SparkUiLink
-from sluice.airflow.runtime import life_of, open_project
+from sluice.airflow.runtime import open_project
 from sluice.airflow.trigger import StreamTrigger
 from sluice.airflow.watcher import Hint
 from sluice.clock import Clock, SystemClock
@@ -84,7 +84,7 @@ class WatchOperator(BaseOperator):
 
     def _look(self, generation: int) -> WatchFinding:
         try:
-            sighting = life_of(self._open_project(), self.unit).record_end()
+            sighting = self._open_project().life(self.unit).record_end()
         except Exception as error:  # noqa: BLE001 - whatever kept us from looking, it says nothing about the driver
             return WatchFinding(WatchState.WATCHING, f"Could not look at unit {self.unit}: {error}")
         return examine(sighting, generation, now=self._clock.now(), settle=self._settle)

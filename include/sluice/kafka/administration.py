@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from types import TracebackType
 from typing import Any, Self, TypeVar
@@ -15,8 +14,6 @@ from kafka.errors import KafkaError, KafkaTimeoutError, TopicAlreadyExistsError,
 from sluice.errors import RefusedError, UnreachableError
 from sluice.kafka.connection import client_arguments, reachable
 from sluice.topics.administration import TopicCreation, TopicState
-
-logging.getLogger("kafka").setLevel(logging.CRITICAL)  # it logs as errors what it goes on to retry
 
 _Answer = TypeVar("_Answer")
 _NO_ERROR, _UNKNOWN_TOPIC = 0, 3

@@ -7,6 +7,7 @@ TCP connection.
 
 from __future__ import annotations
 
+import logging
 import re
 import socket
 from collections.abc import Mapping, Sequence
@@ -15,6 +16,8 @@ from typing import Any
 import tenacity
 
 from sluice.errors import SpecError, UnreachableError
+
+logging.getLogger("kafka").setLevel(logging.CRITICAL)  # the client logs as errors what it goes on to retry
 
 _ARGUMENTS = {
     "client.id": "client_id",

@@ -79,7 +79,8 @@ def session(
         )
     effective = {
         **preset(resources),
-        **(_LOOPBACK if master == "local" else {}),
+        # Without a bound, a driver takes every core of a standalone cluster, and the next one waits for ever.
+        **(_LOOPBACK if master == "local" else {"spark.cores.max": str(resources.cores)}),
         "spark.jars": ",".join(str(jar) for jar in found),
         "spark.sql.warehouse.dir": str(warehouse),
         "spark.pyspark.python": sys.executable,

@@ -14,11 +14,10 @@ from airflow.models.dagrun import DagRun
 from airflow.sdk import DagRunState
 
 from sluice.airflow.reconciler import build_reconcile_dag
-from sluice.airflow.runtime import life_of
 from sluice.airflow.streams import build_stream_dag
-from sluice.airflow.units import DeclaredUnit, declared_units
 from sluice.project import Project
 from sluice.specs.load import scan
+from sluice.specs.units import DeclaredUnit, declared_units
 from sluice.streams.life import Sighting
 from sluice.streams.registry import Desired
 from tests.twins.clock import ManualClock
@@ -41,7 +40,7 @@ def run(unit: DeclaredUnit, limit: timedelta = timedelta(0), **conf: str) -> tup
 
 
 def look(project: Project) -> Sighting:
-    return life_of(project, "flights").look()
+    return project.life("flights").look()
 
 
 def eventually(condition: Callable[[], bool]) -> None:

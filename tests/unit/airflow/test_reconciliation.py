@@ -9,9 +9,9 @@ import pytest
 
 from sluice.airflow.reconciliation import decide, decide_one
 from sluice.airflow.stream_request import LONGEST_STOP
-from sluice.airflow.units import DeclaredUnit
 from sluice.errors import UnreachableError
 from sluice.specs.catalog import Unit
+from sluice.specs.units import DeclaredUnit
 from sluice.streams.launcher import DriverReport, DriverState
 from sluice.streams.life import Sighting
 from sluice.streams.reconcile import ActionKind

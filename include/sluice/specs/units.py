@@ -1,8 +1,7 @@
-"""Which units get a DAG, and which of them are broken: a unit is as sound as all of its specs.
+"""Which units are declared, and which of them are broken: a unit is as sound as all of its specs.
 
-A broken spec still shows the unit that it belongs to, as long as its text names a driver: that unit keeps its DAG under
-the same id, so that the watch of a running driver resumes, but starts nothing, because a driver without one of its
-streams is not the unit that was declared.
+A broken spec still shows the unit that it belongs to, as long as its text names a driver. Such a unit is looked after
+but started by nobody, because a driver without one of its streams is not the unit that was declared.
 """
 
 from __future__ import annotations
@@ -21,7 +20,7 @@ _DRIVER = re.compile(r"\bdriver:\s*[\"']?([a-z][a-z0-9_]{0,62})\b")
 
 @dataclass(frozen=True)
 class DeclaredUnit:
-    """A unit as the DAG list shows it.
+    """A unit, sound or broken.
 
     Attributes:
         unit: its sound streams.
@@ -37,16 +36,6 @@ class DeclaredUnit:
     def name(self) -> str:
         """The driver's name in the specs."""
         return self.unit.name
-
-    @property
-    def dag_id(self) -> str:
-        """The id of the unit's DAG."""
-        return stream_dag_id(self.name)
-
-
-def stream_dag_id(unit: str) -> str:
-    """Return the id of a unit's DAG."""
-    return f"stream_{unit}"
 
 
 def declared_units(scan: Scan, include: Path) -> dict[str, DeclaredUnit]:

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from sluice.airflow.units import declared_units
 from sluice.specs.load import scan
+from sluice.specs.units import declared_units
 
 PROJECT = Path(__file__).parents[3]
 
@@ -24,7 +24,6 @@ def include(tmp_path: Path) -> Path:
 def test_a_sound_unit_names_its_streams_and_owners(include: Path) -> None:
     unit = declared_units(scan(include), include)["flights"]
 
-    assert unit.dag_id == "stream_flights"
     assert unit.unit.streams == ("raw_flights", "departures")
     assert unit.owners == ("flight-operations",)
     assert unit.faults == ()
