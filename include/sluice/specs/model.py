@@ -256,8 +256,6 @@ class ExternalKafka(Spec):
     bootstrap: tuple[str, ...] = Field(min_length=1)
     client: dict[str, str] = Field(default_factory=dict)
     """Client settings without secrets, under Kafka's names."""
-    secrets_file: str | None = None
-    """A properties file (mode 0600, mounted) with what must not be in a spec."""
 
 
 class SparkPlace(Spec):

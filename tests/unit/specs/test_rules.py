@@ -95,7 +95,7 @@ def test_a_feed_that_breaks_a_rule_is_refused(bench: Bench, case: Case) -> None:
             "sasl.password: hunter2",
             6,
             'kafka.client["sasl.password"]',
-            "kafka.secrets_file",
+            "keep it out",
         ),
     ],
     ids=words,
