@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import json
-from enum import StrEnum
-from typing import Annotated
-
 import typer
 from rich.console import Console
 
+from sluice.cli.console import Output, OutputOption, print_json
 from sluice.settings import settings
 from sluice.specs.kinds import Kind
 from sluice.specs.load import Scan, scan
@@ -16,15 +13,8 @@ from sluice.specs.load import Scan, scan
 _WRONG = 2
 
 
-class Output(StrEnum):
-    """For whom a command writes."""
-
-    TABLE = "table"
-    JSON = "json"
-
-
 def check(
-    output: Annotated[Output, typer.Option("--output", "-o", help="For people, or for programs.")] = Output.TABLE,
+    output: OutputOption = Output.TABLE,
 ) -> None:
     """Check all specs and transforms; nothing is started and nothing is asked.
 
@@ -33,7 +23,7 @@ def check(
     place = settings()
     found = scan(place.home / "include", deployment=place.deployment)
     if output is Output.JSON:
-        typer.echo(json.dumps(report(found), indent=2))
+        print_json(report(found))
     else:
         _show(found)
     if found.faults:

@@ -14,7 +14,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, TextColumn
 from rich.progress import Progress as Bar
 from rich.table import Table
 
-from sluice.cli.check import Output
+from sluice.cli.console import Output, OutputOption
 from sluice.cli.feed_check import check
 from sluice.clock import SystemClock
 from sluice.errors import SpecError
@@ -30,7 +30,6 @@ app = typer.Typer(help="Send reproducible data to a topic.", no_args_is_help=Tru
 app.command("check")(check)
 
 FeedName = Annotated[str, typer.Argument(help="A file in include/feeds, without its ending.")]
-OutputOption = Annotated[Output, typer.Option("--output", "-o", help="For people, or for programs.")]
 _DAY = ["%Y-%m-%d"]
 _INTERRUPTED = 130
 _SECONDS_BETWEEN_LINES = 5.0

@@ -5,13 +5,12 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from dataclasses import asdict
-from typing import Annotated
 
 import typer
 from rich.console import Console
 from rich.table import Column, Table
 
-from sluice.cli.check import Output
+from sluice.cli.console import Output, OutputOption
 from sluice.project import Project
 from sluice.settings import settings
 from sluice.topics.administration import TopicState
@@ -20,8 +19,6 @@ from sluice.topics.apply import current_plan
 from sluice.topics.plan import Plan
 
 app = typer.Typer(help="Plan, create and describe the declared topics.", no_args_is_help=True)
-
-OutputOption = Annotated[Output, typer.Option("--output", "-o", help="For people, or for programs.")]
 
 
 @app.command()
