@@ -89,11 +89,12 @@ def test_a_restart_gives_the_next_generation(project: Project, unit: DeclaredUni
 
 def test_a_watch_is_red_when_the_driver_is_killed(project: Project, unit: DeclaredUnit) -> None:
     def kill_the_driver() -> None:
-        eventually(lambda: look(project).alive)
-        report = look(project).report
-        assert report is not None
-        assert report.pid is not None
-        os.kill(report.pid, signal.SIGKILL)
+        def pid() -> int | None:  # it is known a moment after the driver lives
+            report = look(project).report
+            return report.pid if report is not None else None
+
+        eventually(lambda: pid() is not None)
+        os.kill(pid() or 0, signal.SIGKILL)
 
     killer = threading.Thread(target=kill_the_driver)
     killer.start()

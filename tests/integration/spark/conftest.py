@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import logging
 import os
 import subprocess
 import sys
@@ -114,6 +115,7 @@ def place(broker: Broker, tmp_path: Path) -> DriverPlace:
 @pytest.fixture(scope="session")
 def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
     """One session for all tests that run inside this process."""
+    logging.getLogger("py4j").setLevel(logging.WARNING)  # it would speak after pytest has closed its output
     warehouse = tmp_path_factory.mktemp("warehouse")
     spark = session("tests", Resources(), jars=settings().jars / "spark", warehouse=warehouse)
     yield spark
