@@ -23,9 +23,14 @@ class Java:
     has_modules: bool
 
 
+def java_command(home: str = "") -> str:
+    """Return what to run: JAVA_HOME's Java if that is set, as Spark does; else the one on PATH."""
+    return str(Path(home, "bin", "java")) if home else "java"
+
+
 def find_java(home: str = "") -> Java | None:
     """Return JAVA_HOME's Java if that is set, as Spark does; else the one on PATH; else None."""
-    path = str(Path(home, "bin", "java")) if home else shutil.which("java")
+    path = shutil.which(java_command(home))
     if not path or not os.access(path, os.X_OK):
         return None
     version = re.search(r'version "(\d+)', _said(path, "-version"))

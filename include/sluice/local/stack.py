@@ -31,11 +31,12 @@ from sluice.local.airflow_environment import (
 from sluice.local.airflow_health import has_parsed, unhealthy_components
 from sluice.local.broker import Broker
 from sluice.local.endpoints import Endpoints, write_endpoints
+from sluice.local.java import java_command
 from sluice.local.launcher import LocalLauncher
 from sluice.local.ports import HOST, Ports, choose_ports, read_ports, write_ports
 from sluice.local.processes import STACK_MARK, end_marked, wait_until
 from sluice.local.supervision import ALIVE, Program, ProgramState, Supervisor, last_lines
-from sluice.settings import Settings
+from sluice.settings import Settings, inherited_environment
 from sluice.specs.load import scan
 from sluice.specs.model import EmbeddedKafka, ExternalKafka
 
@@ -193,7 +194,8 @@ class Stack:
     def _broker(self, kafka: EmbeddedKafka | ExternalKafka, ports: Ports) -> Broker | None:
         if isinstance(kafka, ExternalKafka):
             return None
-        return Broker(self._folder.kafka, ports.kafka, ports.controller, self._settings.jars, kafka.heap)
+        java = java_command(inherited_environment().get("JAVA_HOME", ""))
+        return Broker(self._folder.kafka, ports.kafka, ports.controller, self._settings.jars, kafka.heap, java)
 
     def _programs(self, broker: Broker | None) -> list[Program]:
         airflow = [Program(name, airflow_command(*arguments), _STOP_SECONDS) for name, arguments in COMPONENTS.items()]

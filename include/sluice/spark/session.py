@@ -11,6 +11,7 @@ from pyspark.sql import SparkSession
 from sluice.errors import NotReadyError
 from sluice.specs.model import Resources
 
+_LOGGING = Path(__file__).with_name("log4j2.properties")
 _LOOPBACK = {"spark.driver.host": "127.0.0.1", "spark.driver.bindAddress": "127.0.0.1"}
 
 
@@ -20,7 +21,7 @@ def preset(resources: Resources) -> dict[str, str]:
     return {
         "spark.driver.memory": resources.driver_memory,
         # Stopping a foreachBatch query overflows the default stack in a regular expression of Spark's.
-        "spark.driver.extraJavaOptions": "-Xss16m -XX:+UseSerialGC",
+        "spark.driver.extraJavaOptions": f'-Xss16m -XX:+UseSerialGC -Dlog4j2.configurationFile="{_LOGGING}"',
         "spark.sql.session.timeZone": "UTC",
         "spark.sql.extensions": "io.delta.sql.DeltaSparkSessionExtension",
         "spark.sql.catalog.spark_catalog": "org.apache.spark.sql.delta.catalog.DeltaCatalog",
@@ -91,6 +92,4 @@ def session(
     builder = SparkSession.builder.appName(name).master(f"local[{resources.cores}]" if master == "local" else master)
     for key, value in effective.items():
         builder = builder.config(key, value)
-    spark = builder.getOrCreate()
-    spark.sparkContext.setLogLevel("WARN")
-    return spark
+    return builder.getOrCreate()

@@ -59,7 +59,7 @@ def is_heartbeat(value: TopicValue) -> Column:
 def _undecodable(value: TopicValue) -> list[tuple[Column, Reason]]:
     raw = F.col("_value")
     nothing_kept = F.coalesce(*(F.col(name).cast("string") for name in value.fields)).isNull()
-    text = F.ltrim(raw.cast("string"), F.lit(" \t\r\n"))
+    text = F.expr("trim(leading ' \\t\\r\\n' from cast(_value as string))")
     no_object = (
         ~F.is_valid_utf8(raw.cast("string")) | ~text.startswith("{") | (F.col(CORRUPT).isNotNull() & nothing_kept)
     )
