@@ -2,60 +2,16 @@
 
 from __future__ import annotations
 
-import json
-import os
-import subprocess
-import sys
 from collections.abc import Iterator
-from dataclasses import dataclass
-from pathlib import Path
-from typing import Any
 
 import pandas as pd
-import psutil
 import pytest
-from deltalake import DeltaTable
 
 from sluice.local.airflow_api import AirflowApi, watching
+from tests.e2e.machine import Machine
 from tests.oracle import departures, differences, flights
 
 DAYS = ("2013-01-01", "2013-01-02")
-SLUICE = Path(sys.executable).with_name("sluice")
-
-
-@dataclass(frozen=True)
-class Machine:
-    """A private state folder, and the command line that works in it."""
-
-    state: Path
-
-    def sluice(self, *arguments: str, deadline: float = 120) -> subprocess.CompletedProcess[str]:
-        environment = {**os.environ, "SLUICE_STATE": str(self.state)}
-        command = [str(SLUICE), *arguments]
-        return subprocess.run(command, env=environment, capture_output=True, text=True, check=False, timeout=deadline)
-
-    def ask(self, *arguments: str) -> Any:  # noqa: ANN401  JSON
-        done = self.sluice(*arguments, "-o", "json")
-        assert done.returncode == 0, done.stderr
-        return json.loads(done.stdout)
-
-    def demo(self, *options: str) -> dict[str, Any]:
-        done = self.sluice("demo", "--from", DAYS[0], "--to", DAYS[1], *options, deadline=420)
-        assert done.returncode == 0, done.stderr[-4000:]
-        report: dict[str, Any] = json.loads((self.state / "demo.json").read_text())
-        return report
-
-    def table(self, report: dict[str, Any], name: str) -> pd.DataFrame:
-        return DeltaTable(report["tables"][name]).to_pandas()
-
-    def processes(self) -> list[str]:
-        """Return what still runs for this state folder."""
-        mine = []
-        for process in psutil.process_iter(["cmdline", "environ", "status"]):
-            environ = process.info["environ"] or {}
-            if environ.get("SLUICE_STATE") == str(self.state) and process.info["status"] != psutil.STATUS_ZOMBIE:
-                mine.append(" ".join(process.info["cmdline"] or []))
-        return mine
 
 
 @pytest.fixture(scope="module")
@@ -70,7 +26,7 @@ def test_the_demo_tells_the_truth_survives_a_restart_and_leaves_nothing_behind(m
     expected, sent = departures(*DAYS), flights(*DAYS)
     late = int((sent["dep_delay"] > 180).sum())
 
-    report = machine.demo()
+    report = machine.demo(DAYS)
     assert report["ok"] is True
     assert report["produced"] == len(sent)
     assert report["raw"] == {"records": len(sent) + 1, "undecodable": 0}
@@ -92,7 +48,7 @@ def test_the_demo_tells_the_truth_survives_a_restart_and_leaves_nothing_behind(m
     assert machine.sluice("streams", "stop", "flights").returncode == 0
     streams = machine.ask("status")["streams"]
     assert {stream["verdict"] for stream in streams.values()} == {"STOPPED"}
-    again = machine.demo("--exit")
+    again = machine.demo(DAYS, "--exit")
     same = ("ok", "produced", "raw", "validation", "intervals", "tables")
     assert {key: again[key] for key in same} == {key: report[key] for key in same}
     assert again["stream"]["generation"] == 2

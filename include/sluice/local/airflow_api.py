@@ -37,6 +37,11 @@ class AirflowApi:
         answer = self._call("POST", f"/dags/{dag_id}/dagRuns", {"logical_date": None, "conf": dict(conf or {})})
         return str(answer["dag_run_id"])
 
+    def runs(self, dag_id: str) -> list[str]:
+        """Return the ids of a DAG's runs (the newest 100), oldest first."""
+        found = self._call("GET", f"/dags/{dag_id}/dagRuns?order_by=-run_after&limit=100")["dag_runs"]
+        return [str(run["dag_run_id"]) for run in reversed(found)]
+
     def run(self, dag_id: str, run_id: str) -> DagRun:
         """Look at a run."""
         path = f"/dags/{dag_id}/dagRuns/{run_id}"
