@@ -36,10 +36,14 @@ def topics_exist(reading: Reading) -> Iterator[Finding]:
 
 
 def topic_references(reading: Reading) -> dict[Key, tuple[Loc, str]]:
-    """Return which spec names which topic, and where."""
-    pipelines = {(Kind.PIPELINE, n): (("source",), p.source) for n, p in reading.catalog.pipelines.items()}
-    feeds = {(Kind.FEED, n): (("topic",), f.topic) for n, f in reading.catalog.feeds.items()}
-    return {**pipelines, **feeds}
+    """Return which spec names which topic, and where: from its text, so that other faults in it hide none here."""
+    references: dict[Key, tuple[Loc, str]] = {}
+    for key, document in reading.documents.items():
+        field = {Kind.PIPELINE: "source", Kind.FEED: "topic"}.get(key[0])
+        topic = document.data.get(field) if field and isinstance(document.data, dict) else None
+        if field and isinstance(topic, str):
+            references[key] = ((field,), topic)
+    return references
 
 
 def tables_are_unique(reading: Reading) -> Iterator[Finding]:

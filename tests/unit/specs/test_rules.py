@@ -164,3 +164,9 @@ def test_a_static_input_that_the_transform_calls_otherwise_is_refused_on_both_si
     assert (taken.line, taken.where, declared.line, declared.where) == (4, "static", 5, "static.shops")
     assert "takes 'stores', which is no static input" in taken.message
     assert "no keyword-only parameter 'shops'; it takes stores." in declared.message
+
+
+def test_another_fault_of_a_spec_hides_no_reference_that_leads_nowhere(bench: Bench) -> None:
+    bench.edit(PIPELINE_FILE, "source: orders", "source: ordres")
+    bench.edit(PIPELINE_FILE, "allowed_lateness: 1 hour", "allowed_lateness: 1 fortnight")
+    assert [(fault.line, fault.where) for fault in bench.scan().faults] == [(2, "source"), (9, "time.allowed_lateness")]
