@@ -15,7 +15,7 @@ from pathlib import Path
 
 import pytest
 
-from sluice.airflow.runtime import life_of, open_project
+from sluice.airflow.runtime import open_project
 from sluice.project import Project
 from sluice.settings import settings
 
@@ -67,5 +67,5 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Project
     settings.cache_clear()
     opened = open_project()
     yield opened
-    life_of(opened, "flights").stop("the test", "it is over", 10)
+    opened.life("flights").stop("the test", "it is over", 10)
     settings.cache_clear()

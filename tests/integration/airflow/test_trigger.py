@@ -17,7 +17,7 @@ from sluice.specs.load import load_catalog
 from sluice.streams.verdict import Health, Verdict
 from tests.twins.project import InMemoryProject
 
-DEADLINE_SECONDS = 10.0
+DEADLINE_SECONDS = 60.0
 
 
 class JudgedProject(InMemoryProject):
