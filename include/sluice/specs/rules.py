@@ -41,7 +41,7 @@ def topic_references(reading: Reading) -> dict[Key, tuple[Loc, str]]:
     for key, document in reading.documents.items():
         field = {Kind.PIPELINE: "source", Kind.FEED: "topic"}.get(key[0])
         topic = document.data.get(field) if field and isinstance(document.data, dict) else None
-        if field and isinstance(topic, str):
+        if field and isinstance(topic, str) and re.match(NAME_PATTERN, topic):  # what is no name is a fault of its own
             references[key] = ((field,), topic)
     return references
 
