@@ -11,20 +11,18 @@ from __future__ import annotations
 import json
 import os
 import shutil
-import socket
 import subprocess
 import sys
 import tempfile
 import time
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import contextmanager
 from pathlib import Path
 from statistics import median
 from typing import Any
 
 from deltalake import DeltaTable
 
-from sluice.clock import SystemClock
 from sluice.feeds.pace import Pace
 from sluice.kafka.administration import KafkaPythonAdministration
 from sluice.kafka.feed import open_feed
@@ -32,6 +30,7 @@ from sluice.local.broker import Broker
 from sluice.settings import settings
 from sluice.specs.load import load_catalog
 from sluice.topics.apply import apply
+from tests.integration.brokers import free_ports, running
 from tests.oracle import departures, differences
 
 _BUDGET_SECONDS = 36 * 60
@@ -77,14 +76,10 @@ def _trial(variant: str, bootstrap: str, topic_id: str, folder: Path) -> dict[st
 @contextmanager
 def _year(folder: Path) -> Iterator[tuple[str, str]]:
     """Start a private broker and publish the whole year; yield its address and the topic's id."""
-    catalog, clock = load_catalog(settings().home / "include"), SystemClock()
-    port, controller = _free_ports(2)
-    broker = Broker(folder / "kafka", port, controller, settings().jars)
+    catalog = load_catalog(settings().home / "include")
+    broker = Broker(folder / "kafka", *free_ports(), settings().jars)
     broker.prepare()
-    with (folder / "broker.log").open("w") as log:
-        process = subprocess.Popen(broker.command(), stdout=log, stderr=log, start_new_session=True)
-    try:
-        broker.wait_ready(90, clock)
+    with running(broker):
         bootstrap = (broker.bootstrap,)
         with KafkaPythonAdministration(bootstrap, {}) as administration:
             _, state = apply(catalog.topics, administration, default_replication=1)
@@ -93,14 +88,3 @@ def _year(folder: Path) -> Iterator[tuple[str, str]]:
             sending = flights.send(pace=Pace())
         print(f"published {sending.sent} records", file=sys.stderr, flush=True)
         yield broker.bootstrap, state["flights"].topic_id
-    finally:
-        process.terminate()
-        process.wait(30)
-
-
-def _free_ports(count: int) -> list[int]:
-    with ExitStack() as stack:
-        sockets = [stack.enter_context(socket.socket()) for _ in range(count)]
-        for each in sockets:
-            each.bind(("127.0.0.1", 0))
-        return [int(each.getsockname()[1]) for each in sockets]

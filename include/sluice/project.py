@@ -115,6 +115,11 @@ class Project:
         kafka = self.deployment.kafka
         return kafka.bootstrap if kafka.kind == "external" else read_endpoints(self.folder).kafka_bootstrap
 
+    def kafka_client(self) -> Mapping[str, str]:
+        """Return client settings of the deployment's Kafka, under Kafka's names; the embedded one needs none."""
+        kafka = self.deployment.kafka
+        return kafka.client if kafka.kind == "external" else {}
+
     def administration(self, *, patience_seconds: float = 15) -> KafkaPythonAdministration:
         """Return the administration of the deployment's Kafka. It connects on first use.
 
@@ -126,9 +131,7 @@ class Project:
         """
         from sluice.kafka.administration import KafkaPythonAdministration  # noqa: PLC0415 - see the module's docstring
 
-        kafka = self.deployment.kafka
-        client = kafka.client if kafka.kind == "external" else {}
-        return KafkaPythonAdministration(self.bootstrap(), client, patience_seconds=patience_seconds)
+        return KafkaPythonAdministration(self.bootstrap(), self.kafka_client(), patience_seconds=patience_seconds)
 
     def registry(self) -> Registry:
         """Return the control database, its schema up to date.

@@ -95,13 +95,13 @@ def open_project_feed(project: Project, name: str) -> Iterator[Feed]:
         NotReadyError: the stack is not up.
         UnreachableError: no broker answered.
     """
-    spec, kafka = _spec(project, name), project.deployment.kafka
+    spec = _spec(project, name)
     with open_feed(
         spec,
         project.catalog.topics[spec.topic],
         project.catalog.pipelines.values(),
         bootstrap=project.bootstrap(),
-        client=kafka.client if kafka.kind == "external" else {},
+        client=project.kafka_client(),
         folder=project.folder.feeds / name,
     ) as feed:
         yield feed

@@ -29,8 +29,3 @@ def first_partition(table: DeltaTable, column: str) -> datetime | None:
     files = pa.table(table.get_add_actions(flatten=True))
     values = [value for value in files.column(f"partition.{column}").to_pylist() if value is not None]
     return min(values).astimezone(UTC) if values else None
-
-
-def rows(table: DeltaTable) -> int:
-    """Return the number of rows."""
-    return int(table.count())

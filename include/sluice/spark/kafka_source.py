@@ -26,9 +26,6 @@ class KafkaTopic:
     options: Mapping[str, str] = field(default_factory=dict)
 
 
-RECORD_COLUMNS = ("_topic_id", "_partition", "_offset", "_timestamp", "_key", "_value")
-
-
 def read_stream(spark: SparkSession, topic: KafkaTopic) -> DataFrame:
     """Return the topic as a stream from its beginning, uncapped: a cap would let partitions drift apart in time.
 

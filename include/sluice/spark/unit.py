@@ -95,11 +95,6 @@ def _archive(project: Project) -> Path:
     return build_archive(files.items(), project.folder.code)
 
 
-def _client_options(project: Project) -> Mapping[str, str]:
-    kafka = project.deployment.kafka
-    return kafka.client if kafka.kind == "external" else {}
-
-
 def _topics(project: Project, unit: Unit) -> dict[str, KafkaTopic]:
     sources = {project.catalog.pipelines[name].source for name in unit.pipelines}
     names = sorted({*unit.topics, *sources})
@@ -109,9 +104,7 @@ def _topics(project: Project, unit: Unit) -> dict[str, KafkaTopic]:
             f"the cluster at {', '.join(project.bootstrap())} has no topic {', '.join(missing)}.",
             fix="run the DAG `topics`, or `sluice topics apply`.",
         )
-    return {
-        name: KafkaTopic(project.bootstrap(), name, found[name].topic_id, _client_options(project)) for name in names
-    }
+    return {name: KafkaTopic(project.bootstrap(), name, found[name].topic_id, project.kafka_client()) for name in names}
 
 
 def _raw(project: Project, spark: SparkSession, topic: TopicSpec, source: KafkaTopic, generation: int) -> Stream:
