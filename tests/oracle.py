@@ -76,3 +76,13 @@ def differences(table: pd.DataFrame, expected: pd.DataFrame) -> list[str]:
         wrong = ~((left == right).fillna(False) | (left.isna() & right.isna()))
         found += [f"{column} differs: {tuple(row)}" for row in matched.loc[wrong, KEYS].itertuples(index=False)][:20]
     return found
+
+
+def differing_hours(table: pd.DataFrame, expected: pd.DataFrame) -> set[pd.Timestamp]:
+    """Return the hours in which two results are not the same, row by row."""
+    both = expected.merge(table, on=KEYS, how="outer", suffixes=("", "_found"), indicator=True)
+    wrong = both["_merge"] != "both"
+    for column in [*COUNTS, "delay_max_min"]:
+        left, right = both[column].astype("Float64"), both[f"{column}_found"].astype("Float64")
+        wrong |= ~((left == right).fillna(False) | (left.isna() & right.isna()))
+    return set(both.loc[wrong, "hour"])

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
@@ -35,3 +35,14 @@ def intervals_between(start: datetime, end: datetime, length: timedelta) -> Iter
 def closed_until(watermark: datetime, length: timedelta, settle: timedelta) -> datetime:
     """Return the end of the last closed interval: the greatest aligned t with t + settle <= watermark."""
     return interval_of(watermark - settle, length).start
+
+
+def contiguous(intervals: Iterable[Interval]) -> list[Interval]:
+    """Join intervals that touch into ranges, in order."""
+    ranges: list[Interval] = []
+    for interval in sorted(intervals):
+        if ranges and interval.start <= ranges[-1].end:
+            ranges[-1] = Interval(ranges[-1].start, max(ranges[-1].end, interval.end))
+        else:
+            ranges.append(interval)
+    return ranges

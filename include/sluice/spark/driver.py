@@ -8,6 +8,7 @@ from __future__ import annotations
 import signal
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from types import FrameType
 
@@ -16,8 +17,9 @@ from pyspark.sql import DataFrame
 from pyspark.sql.streaming.query import StreamingQuery
 
 from sluice.clock import Clock, SystemClock
-from sluice.delta.ledger import DataLossError, FencedError
+from sluice.delta.writer_log import DataLossError, FencedError
 from sluice.errors import CorruptionError, SluiceError, SpecError
+from sluice.spark.drops import Drops
 from sluice.spark.progress import ProgressFile
 from sluice.streams.exits import ExitCode
 
@@ -37,6 +39,7 @@ class Stream:
         sink: the foreachBatch function; it raises SluiceError to end the driver.
         checkpoint: the checkpoint folder.
         trigger_seconds: least time between two micro-batches.
+        drops: the account of what the stream drops; None for one without state.
     """
 
     name: str
@@ -44,6 +47,7 @@ class Stream:
     sink: Callable[[DataFrame, int], None]
     checkpoint: Path
     trigger_seconds: float
+    drops: Drops | None = None
 
 
 class Driver:
@@ -70,7 +74,7 @@ class Driver:
         for number in (signal.SIGTERM, signal.SIGINT):
             signal.signal(number, self.ask_to_stop)
         queries = [self._start(stream, available_now=available_now) for stream in self._streams]
-        while not self._stop_asked and _alive(queries, available_now=available_now):
+        while not self._stop_asked and self._failure is None and _alive(queries, available_now=available_now):
             clock.sleep(_POLL_SECONDS)
             self._report(queries)
         self._drain(queries, clock)
@@ -78,16 +82,28 @@ class Driver:
         return self._outcome(queries)
 
     def _report(self, queries: list[StreamingQuery]) -> None:
-        for query in queries:
-            if query.name in self._progress:
-                self._progress[query.name].update(query)
+        for stream, query in zip(self._streams, queries, strict=True):
+            progress = query.lastProgress
+            if progress is None:
+                continue
+            if stream.name in self._progress:
+                self._progress[stream.name].update(progress)
+            if stream.drops is not None:
+                self._guarded(partial(stream.drops.settle_reported, progress))
+
+    def _guarded(self, action: Callable[[], None]) -> None:
+        """Keep the first of our own errors: it ends the driver, and the exit code says which."""
+        try:
+            action()
+        except SluiceError as error:
+            self._failure = self._failure or error
 
     def _start(self, stream: Stream, *, available_now: bool) -> StreamingQuery:
         writer = (
             stream.rows.writeStream.queryName(stream.name)
             .outputMode("append")
             .option("checkpointLocation", str(stream.checkpoint))
-            .foreachBatch(self._guarded(stream))
+            .foreachBatch(self._sink(stream))
         )
         trigger = (
             writer.trigger(availableNow=True)
@@ -95,9 +111,12 @@ class Driver:
             else writer.trigger(processingTime=f"{stream.trigger_seconds} seconds")
         )
         log.info("stream starts", stream=stream.name, checkpoint=str(stream.checkpoint))
-        return trigger.start()
+        query = trigger.start()
+        if stream.drops is not None:
+            stream.drops.watch(query)
+        return query
 
-    def _guarded(self, stream: Stream) -> Callable[[DataFrame, int], None]:
+    def _sink(self, stream: Stream) -> Callable[[DataFrame, int], None]:
         def run_batch(rows: DataFrame, batch_id: int) -> None:
             try:
                 stream.sink(rows, batch_id)

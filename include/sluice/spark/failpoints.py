@@ -11,8 +11,11 @@ import os
 import re
 import signal
 from collections import Counter
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Literal
+from threading import Event, Thread
+from typing import Literal, NoReturn
 
 from sluice.errors import SpecError
 from sluice.settings import Settings, settings
@@ -20,6 +23,11 @@ from sluice.settings import Settings, settings
 Failpoint = Literal[
     "before_write",  # the batch is planned in the offset log; nothing is written
     "after_write_before_commit",  # the table has the batch; Spark's commit log does not
+    "before_mark",  # a committed batch has dropped records; nothing says so yet
+    "after_stage",  # a chunk of a backfill is computed and on disk; nobody has looked at it
+    "after_gate",  # it may be published; nothing is
+    "mid_publish",  # data files of it are written; no commit names them
+    "after_publish_before_index",  # it is published; the control database does not know
 ]
 
 _FORM = re.compile(r"(?P<name>[a-z_]+)(@(?P<table>[a-z0-9_]+))?(:(?P<nth>[0-9]+))?")
@@ -33,31 +41,70 @@ def marker(place: Settings) -> Path:
 
 def failpoint(name: Failpoint, table: str) -> None:
     """Die here if the settings say so."""
+    proof = _due(name, table)
+    if proof is not None:
+        _write_durably(proof)
+        _die()
+
+
+@contextmanager
+def failpoint_when(name: Failpoint, table: str, condition: Callable[[], Callable[[], bool]]) -> Iterator[None]:
+    """Die inside this block as soon as something holds, if the settings say so.
+
+    Args:
+        name: of the failpoint.
+        table: that is worked on.
+        condition: called at the beginning, only if the settings say so; what it returns is asked again and again.
+    """
+    proof = _due(name, table)
+    if proof is None:
+        yield
+        return
+    holds, left = condition(), Event()
+    ready = proof.with_name(f"{proof.name}.ready")
+    _write_durably(ready)
+
+    def watch() -> None:
+        while not left.is_set():
+            if holds():
+                ready.rename(proof)  # at once: what is waited for may pass while a disk is waited for
+                _die()
+
+    watcher = Thread(target=watch, daemon=True)
+    watcher.start()
+    try:
+        yield
+    finally:
+        left.set()
+        watcher.join()
+
+
+def _due(name: Failpoint, table: str) -> Path | None:
+    """Return the file that will prove the death that is due here, or None."""
     place = settings()
     if not place.failpoint:
-        return
+        return None
     wanted = _FORM.fullmatch(place.failpoint)
     if wanted is None:
         raise SpecError(f"SLUICE_FAILPOINT={place.failpoint!r} is not name[@table][:nth].")
     if wanted["name"] != name or wanted["table"] not in (None, table):
-        return
+        return None
     _passed[name] += 1
     proof = marker(place)
-    if _passed[name] == int(wanted["nth"] or 1) and not proof.exists():
-        _write_durably(proof, f"{os.getpid()}\n")
-        _die()
+    return proof if _passed[name] == int(wanted["nth"] or 1) and not proof.exists() else None
 
 
-def _write_durably(path: Path, text: str) -> None:
+def _write_durably(path: Path) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
     with path.open("w", encoding="utf-8") as file:
-        file.write(text)
+        file.write(f"{os.getpid()}\n")
         file.flush()
         os.fsync(file.fileno())
 
 
-def _die() -> None:
+def _die() -> NoReturn:
     """Kill the process group if this process leads it (a driver does), else only itself."""
     if os.getpgrp() == os.getpid():
         os.killpg(os.getpgrp(), signal.SIGKILL)
     os.kill(os.getpid(), signal.SIGKILL)
+    raise AssertionError("SIGKILL returns to nobody")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
@@ -26,25 +27,53 @@ class KafkaTopic:
     options: Mapping[str, str] = field(default_factory=dict)
 
 
-def read_stream(spark: SparkSession, topic: KafkaTopic) -> DataFrame:
-    """Return the topic as a stream from its beginning, uncapped: a cap would let partitions drift apart in time.
+def read_stream(spark: SparkSession, topic: KafkaTopic, *, most: int | None = None) -> DataFrame:
+    """Return the topic as a stream from its beginning.
 
     Columns: `_topic_id` string, `_partition` int, `_offset` long, `_timestamp` timestamp, `_key` and `_value` binary,
     `_headers` array of (key, value).
+
+    Args:
+        spark: the session.
+        topic: what to read.
+        most: records per batch; None for all there are, as it should be: a cap lets partitions drift apart in time.
     """
-    reader = (
-        spark.readStream.format("kafka")
-        .option("kafka.bootstrap.servers", ",".join(topic.bootstrap))
-        .option("subscribe", topic.name)
-        .option("startingOffsets", "earliest")
-        .option("failOnDataLoss", "true")
-        .option("includeHeaders", "true")
+    options = {
+        "subscribe": topic.name,
+        "startingOffsets": "earliest",
         # Offset look-ups queue behind an idle fetch: without this the last batch before a pause waits up to a second.
-        .option("kafka.fetch.max.wait.ms", "100")
-    )
-    for key, value in topic.options.items():
-        reader = reader.option(f"kafka.{key}", value)
-    return reader.load().select(
+        "kafka.fetch.max.wait.ms": "100",
+        **({} if most is None else {"maxOffsetsPerTrigger": str(most)}),
+    }
+    return _named(spark.readStream.format("kafka").options(**{**options, **_common(topic)}).load(), topic)
+
+
+def read_between(spark: SparkSession, topic: KafkaTopic, start: Mapping[str, int], end: Mapping[str, int]) -> DataFrame:
+    """Return the records of an offset range as a batch, with the columns of `read_stream`.
+
+    Args:
+        spark: the session.
+        topic: what to read.
+        start: first offset per `topic/partition`; a partition that is missing starts at 0.
+        end: next offset per `topic/partition`.
+    """
+    ranges = {int(p.rpartition("/")[2]): (start.get(p, 0), offset) for p, offset in end.items()}
+    options = {
+        "assign": json.dumps({topic.name: sorted(ranges)}),
+        "startingOffsets": json.dumps({topic.name: {str(p): first for p, (first, _) in ranges.items()}}),
+        "endingOffsets": json.dumps({topic.name: {str(p): last for p, (_, last) in ranges.items()}}),
+    }
+    return _named(spark.read.format("kafka").options(**{**options, **_common(topic)}).load(), topic)
+
+
+def _common(topic: KafkaTopic) -> dict[str, str]:
+    client = {f"kafka.{key}": value for key, value in topic.options.items()}
+    bootstrap = {"kafka.bootstrap.servers": ",".join(topic.bootstrap)}
+    return {**bootstrap, "failOnDataLoss": "true", "includeHeaders": "true", **client}
+
+
+def _named(records: DataFrame, topic: KafkaTopic) -> DataFrame:
+    return records.select(
         F.lit(topic.topic_id).alias("_topic_id"),
         F.col("partition").alias("_partition"),
         F.col("offset").alias("_offset"),

@@ -9,7 +9,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-from pyspark.sql.streaming.query import StreamingQuery
+from pyspark.sql.streaming.listener import StreamingQueryProgress
 
 
 class ProgressFile:
@@ -20,11 +20,8 @@ class ProgressFile:
         self._identity = identity
         self._written: tuple[int, str] | None = None
 
-    def update(self, query: StreamingQuery) -> None:
-        """Write the query's newest progress; nothing if there is none or it is written already."""
-        progress = query.lastProgress
-        if progress is None:
-            return
+    def update(self, progress: StreamingQueryProgress) -> None:
+        """Write a query's newest progress, unless it is written already."""
         data = json.loads(progress.json)
         key = (data["batchId"], data["timestamp"])
         if key == self._written:

@@ -13,8 +13,8 @@ from pathlib import Path
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812  the ecosystem's name for it
 
-from sluice.delta.ledger import DataLossError, Ledger
 from sluice.delta.table import ensure_table
+from sluice.delta.writer_log import DataLossError, WriterLog
 from sluice.intervals.coverage import Fit, fit
 from sluice.spark.decoding import decode
 from sluice.spark.kafka_source import KafkaTopic, read_stream
@@ -55,18 +55,23 @@ def raw_records(raw_table: DataFrame) -> DataFrame:
     )
 
 
+def raw_writer(source: KafkaTopic) -> str:
+    """Return the app id under which a topic's raw stream writes."""
+    return f"raw_{source.name}:{source.topic_id}:0"
+
+
 class RawSink:
     """The foreachBatch function of a raw stream."""
 
-    def __init__(self, folder: Path, checkpoint: Checkpoint, ledger: Ledger) -> None:
+    def __init__(self, folder: Path, checkpoint: Checkpoint, log: WriterLog) -> None:
         self._folder = folder
         self._checkpoint = checkpoint
-        self._ledger = ledger
+        self._log = log
 
     def __call__(self, rows: DataFrame, batch_id: int) -> None:
         """Write what the table does not hold yet."""
         batch = planned_batch(self._checkpoint, batch_id)
-        held = self._ledger.position
+        held = self._log.position
         match fit(held, batch.start, batch.end):
             case Fit.COVERED:
                 return
@@ -76,11 +81,11 @@ class RawSink:
                 rows = rows.where(_beyond(dict(held.offsets)))
             case Fit.NEXT:
                 pass
-        entry = entry_for(batch, self._ledger)
-        commit(rows, self._folder, self._ledger, entry, batch, replace=False)
+        entry = entry_for(batch, self._log)
+        commit(rows, self._folder, self._log, entry, batch, replace=False)
 
     def _hole(self, batch: Batch) -> DataLossError:
-        held = self._ledger.position.offsets
+        held = self._log.position.offsets
         holes = {p: (held.get(p, 0), s) for p, s in sorted(batch.start.items()) if s > held.get(p, 0)}
         ranges = ", ".join(f"{p} offsets {a} to {b - 1}" for p, (a, b) in holes.items())
         return DataLossError(
@@ -106,9 +111,9 @@ def start_raw(
     checkpoint: Path,
     generation: int,
 ) -> tuple[DataFrame, RawSink]:
-    """Prepare table and ledger; return the rows to stream and the sink for them."""
+    """Prepare table and log; return the rows to stream and the sink for them."""
     rows = raw_rows(read_stream(spark, source), topic)
     ensure_table(table, rows.schema.json())
-    ledger = Ledger(table, f"raw_{topic.name}:{source.topic_id}:0", generation)
-    ledger.open()
-    return rows, RawSink(table, Checkpoint(checkpoint), ledger)
+    log = WriterLog(table, raw_writer(source), generation)
+    log.open()
+    return rows, RawSink(table, Checkpoint(checkpoint), log)

@@ -11,23 +11,33 @@ from pathlib import Path
 
 from pyspark.sql import DataFrame
 
-from sluice.delta.ledger import Ledger
+from sluice.delta.writer_log import WriterLog
 from sluice.errors import CorruptionError
-from sluice.intervals.commit import CommitEntry
 from sluice.intervals.coverage import Position, transaction_version
+from sluice.intervals.entries import StreamEntry, to_json
 from sluice.spark.failpoints import failpoint
 from sluice.streams.checkpoint import Checkpoint, PlannedBatch
 
 
 @dataclass(frozen=True)
 class Batch:
-    """A micro-batch as its checkpoint plans it: `[start, end)` per partition, evicting by `end.watermark`."""
+    """A micro-batch as its checkpoint plans it: `[start, end)` per partition, evicting by `end.watermark`.
+
+    Attributes:
+        batch_id: Spark's number of it.
+        lineage: the checkpoint's id.
+        origin: first offsets that the lineage ever read.
+        start: first offsets.
+        end: next offsets, and the watermark that it evicts by.
+        drops_until: the watermark of the batch before: of windows that end by then, Spark drops every record.
+    """
 
     batch_id: int
     lineage: str
     origin: dict[str, int]
     start: dict[str, int]
     end: Position
+    drops_until: datetime | None
 
     @property
     def has_input(self) -> bool:
@@ -53,51 +63,41 @@ def planned_batch(checkpoint: Checkpoint, batch_id: int) -> Batch:
         raise CorruptionError(f"{checkpoint.folder} has no offsets/{batch_id - 1} before batch {batch_id}.")
     start = dict(before.offsets) if before else dict(origin)
     end = Position({**start, **planned.offsets}, planned.watermark)
-    return Batch(batch_id, lineage, dict(origin), start, end)
+    return Batch(batch_id, lineage, dict(origin), start, end, before.watermark if before else None)
 
 
-def entry_for(
-    batch: Batch,
-    ledger: Ledger,
-    *,
-    code: str = "",
-    closed_until: datetime | None = None,
-    complete: bool = True,
-) -> CommitEntry:
-    """Return the ledger entry of a batch."""
-    return CommitEntry(
-        writer=ledger.writer,
-        generation=ledger.generation,
+def entry_for(batch: Batch, log: WriterLog) -> StreamEntry:
+    """Return the ledger entry of a batch, as far as a stream without state has something to say."""
+    return StreamEntry(
+        writer=log.writer,
+        generation=log.generation,
         lineage=batch.lineage,
         batch_id=batch.batch_id,
         start=batch.start,
         end=batch.end.offsets,
         origin=batch.origin,
         watermark=batch.end.watermark,
-        closed_until=closed_until,
-        complete=complete,
-        code=code,
     )
 
 
-def commit(rows: DataFrame, folder: Path, ledger: Ledger, entry: CommitEntry, batch: Batch, *, replace: bool) -> None:
+def commit(rows: DataFrame, folder: Path, log: WriterLog, entry: StreamEntry, batch: Batch, *, replace: bool) -> None:
     """Write `rows` in one Delta commit that carries `entry`.
 
     With `replace`, the partitions that occur in `rows` are overwritten; else the rows are appended.
     """
-    ledger.check_fence()
+    log.check_fence()
     failpoint("before_write", folder.name)
     writer = (
         rows.write.format("delta")
         .option("txnAppId", entry.writer)
         .option("txnVersion", batch.version)
-        .option("userMetadata", entry.to_json())
+        .option("userMetadata", to_json(entry))
     )
     if replace:
         writer.mode("overwrite").option("partitionOverwriteMode", "dynamic").save(str(folder))
     else:
         writer.mode("append").save(str(folder))
-    ledger.confirm(entry, batch.version)
+    log.confirm(entry, batch.version)
     failpoint("after_write_before_commit", folder.name)
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from pathlib import Path
 
 import pyarrow as pa
@@ -18,11 +17,6 @@ _ARROW: dict[FieldType, pa.DataType] = {
     FieldType.BOOLEAN: pa.bool_(),
     FieldType.TIMESTAMP: pa.timestamp("us", tz="UTC"),
 }
-
-
-def digest(path: Path) -> str:
-    """Return the sha256 of a static input: part of the code's identity."""
-    return hashlib.sha256(path.read_bytes()).hexdigest()
 
 
 def read_static(spark: SparkSession, static: StaticInput, path: Path) -> DataFrame:

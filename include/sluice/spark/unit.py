@@ -2,22 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from pathlib import Path
-
 from pyspark.sql import SparkSession
 
 from sluice.errors import NotReadyError
 from sluice.project import Project
 from sluice.spark.driver import Driver, Stream
+from sluice.spark.interval_stream import start_pipeline
 from sluice.spark.kafka_source import KafkaTopic
-from sluice.spark.pipeline import PipelineCode, start_pipeline
+from sluice.spark.pipeline import PipelineCode
 from sluice.spark.progress import ProgressFile
 from sluice.spark.raw import start_raw
 from sluice.spark.session import session
-from sluice.spark.static import digest, read_static
+from sluice.spark.static import read_static
 from sluice.specs.catalog import Unit
-from sluice.specs.code import build_archive, code_hash, import_closure, meaning
+from sluice.specs.identity import pipeline_hash
 from sluice.specs.model import PipelineSpec, Resources, TopicSpec
 from sluice.specs.static import locate
 from sluice.streams.exits import ExitCode
@@ -29,22 +27,29 @@ def run_unit(project: Project, name: str, generation: int, *, available_now: boo
     Raises:
         SluiceError: the unit could not be started.
     """
-    unit = project.catalog.units()[name]
-    topics = _topics(project, unit)
-    spark = unit_session(project, unit)
+    spark = unit_session(project, project.catalog.units()[name])
     try:
-        pipelines = [project.catalog.pipelines[p] for p in unit.pipelines]
-        streams = [
-            *(_raw(project, spark, project.catalog.topics[t], topics[t], generation) for t in unit.topics),
-            *(_pipeline(project, spark, p, topics[p.source], generation) for p in pipelines),
-        ]
-        identity = {"unit": name, "generation": generation, "spark_ui": spark.sparkContext.uiWebUrl}
-        files = {
-            s.name: ProgressFile(project.folder.progress_file(s.name), {**identity, "stream": s.name}) for s in streams
-        }
-        return Driver(streams, files).run(available_now=available_now)
+        return run_streams(project, spark, name, generation, available_now=available_now)
     finally:
         spark.stop()
+
+
+def run_streams(
+    project: Project, spark: SparkSession, name: str, generation: int, *, available_now: bool = False
+) -> ExitCode:
+    """Run the streams of a unit in a session that somebody else ends; otherwise like `run_unit`."""
+    unit = project.catalog.units()[name]
+    topics = _topics(project, unit)
+    pipelines = [project.catalog.pipelines[p] for p in unit.pipelines]
+    streams = [
+        *(_raw(project, spark, project.catalog.topics[t], topics[t], generation) for t in unit.topics),
+        *(_pipeline(project, spark, p, topics[p.source], generation) for p in pipelines),
+    ]
+    identity = {"unit": name, "generation": generation, "spark_ui": spark.sparkContext.uiWebUrl}
+    files = {
+        s.name: ProgressFile(project.folder.progress_file(s.name), {**identity, "stream": s.name}) for s in streams
+    }
+    return Driver(streams, files).run(available_now=available_now)
 
 
 def unit_session(project: Project, unit: Unit) -> SparkSession:
@@ -59,40 +64,19 @@ def unit_session(project: Project, unit: Unit) -> SparkSession:
         warehouse=project.settings.state / "warehouse",
         master=project.deployment.spark.master,
         overrides=overrides,
-        archive=_archive(project),
+        archive=project.archive(),
     )
 
 
 def pipeline_code(project: Project, spark: SparkSession, pipeline: PipelineSpec) -> PipelineCode:
     """Return what turns records into rows, with the hash that names it."""
     include, topic = project.settings.home / "include", project.catalog.topics[pipeline.source]
-    files = {name: locate(static, include) for name, static in pipeline.static.items()}
     return PipelineCode(
         pipeline=pipeline,
         topic=topic,
-        static={name: read_static(spark, static, files[name]) for name, static in pipeline.static.items()},
-        code_hash=_hash(project.settings.home, pipeline, topic, {name: digest(path) for name, path in files.items()}),
+        static={n: read_static(spark, static, locate(static, include)) for n, static in pipeline.static.items()},
+        code_hash=pipeline_hash(project.settings.home, pipeline, topic),
     )
-
-
-def _hash(home: Path, pipeline: PipelineSpec, topic: TopicSpec, static: Mapping[str, str]) -> str:
-    """Hash the transform's import closure, validation's, the specs' meaning and the static inputs."""
-    transform = home / "spark_jobs" / "transforms" / f"{pipeline.transform.partition(':')[0]}.py"
-    roots = (home / "spark_jobs", home / "include")
-    entries = (transform, home / "include" / "sluice" / "spark" / "validation.py")
-    closure = sorted({path for entry in entries for path in import_closure(entry, roots)})
-    return code_hash(((str(p.relative_to(home)), p.read_bytes()) for p in closure), meaning(pipeline, topic), static)
-
-
-def _archive(project: Project) -> Path:
-    """Zip the package and the transforms for executors, so that workers need no repository."""
-    home = project.settings.home
-    files = {
-        str(path.relative_to(root)): path.read_bytes()
-        for root, below in ((home / "include", "sluice"), (home / "spark_jobs", "transforms"))
-        for path in sorted((root / below).rglob("*.py"))
-    }
-    return build_archive(files.items(), project.folder.code)
 
 
 def _topics(project: Project, unit: Unit) -> dict[str, KafkaTopic]:
@@ -123,5 +107,8 @@ def _pipeline(
     code = pipeline_code(project, spark, pipeline)
     checkpoint = project.folder.checkpoint(pipeline.name)
     table = project.folder.table(pipeline.output.table)
-    rows, sink = start_pipeline(spark, code, source, table=table, checkpoint=checkpoint, generation=generation)
-    return Stream(pipeline.name, rows, sink, checkpoint, pipeline.trigger.total_seconds())
+    raw = project.folder.table(code.topic.raw.table)
+    rows, sink, drops = start_pipeline(
+        spark, code, source, raw=raw, table=table, checkpoint=checkpoint, generation=generation
+    )
+    return Stream(pipeline.name, rows, sink, checkpoint, pipeline.trigger.total_seconds(), drops)

@@ -24,8 +24,10 @@ _WITHOUT_MEANING: dict[str, bool | set[str]] = {
     "driver": True,
     "trigger": True,
     "resources": True,
+    "backfill": True,
+    "max_records_per_batch": True,
     "time": {"watermark_delay"},
-    "output": {"table"},
+    "output": {"table", "keys"},
 }
 """Keys of a pipeline that change no result. Whatever is not named here counts, so a new key is never forgotten."""
 

@@ -18,6 +18,7 @@ NAME_PATTERN = "^[a-z][a-z0-9_]{0,62}$"
 Name = Annotated[str, StringConstraints(pattern=NAME_PATTERN)]
 """Lower case, digits and underscore: safe as a file, table, DAG and metric name."""
 
+_CRON_FIELDS = 5
 HOUR, DAY = timedelta(hours=1), timedelta(days=1)
 _LENGTHS = {"hour": HOUR, "day": DAY}
 
@@ -186,6 +187,9 @@ class IntervalsOutput(Spec):
     """The physical partition and the unit of ownership, backfill and publish."""
     settle: Duration = timedelta(0)
     """How long after its end an interval may still change: 0 for tumbling windows."""
+    keys: tuple[Name, ...] = ()
+    """Columns that tell the rows of one window apart. With them a parity report says `different` where it could
+    otherwise only say `missing` and `extra`."""
 
     @field_validator("interval")
     @classmethod
@@ -208,6 +212,33 @@ class Resources(Spec):
     driver_memory: Annotated[str, StringConstraints(pattern=r"^[1-9][0-9]*[mg]$")] = "700m"
 
 
+class BackfillRules(Spec):
+    """How closed intervals are looked after by batch."""
+
+    schedule: str | None = "0 6 * * *"
+    """When yesterday's partition is backfilled (cron, UTC); null: only when asked."""
+    mode: Literal["verify", "correct"] = "correct"
+    """What the schedule does."""
+    chunk: Duration = timedelta(days=31)
+    """The longest range that one commit publishes; a longer backfill shows progress and is resumed between chunks."""
+    repair: bool = True
+    """Whether dirty intervals are recomputed without being asked."""
+
+    @field_validator("schedule")
+    @classmethod
+    def _is_cron(cls, schedule: str | None) -> str | None:
+        if schedule is not None and len(schedule.split()) != _CRON_FIELDS:
+            raise ValueError(f"{schedule!r} is no cron expression of five fields, such as '0 6 * * *'")
+        return schedule
+
+    @field_validator("chunk")
+    @classmethod
+    def _holds_an_interval(cls, chunk: timedelta) -> timedelta:
+        if chunk < DAY:
+            raise ValueError("it is less than a day, the longest interval")
+        return chunk
+
+
 class PipelineSpec(Spec):
     """`include/pipelines/<name>.yaml`."""
 
@@ -226,6 +257,10 @@ class PipelineSpec(Spec):
     trigger: Duration = timedelta(seconds=5)
     """Least time between two micro-batches."""
     resources: Resources = Resources()
+    max_records_per_batch: int | None = Field(default=None, ge=1)
+    """A cap lets partitions drift apart in time while a backlog is drained: records are dropped, their intervals become
+    dirty and are repaired. Omitted, as it should be: no cap."""
+    backfill: BackfillRules = BackfillRules()
     spark: dict[str, str] = Field(default_factory=dict)
     """Spark settings that win over the preset."""
 

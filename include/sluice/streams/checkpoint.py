@@ -72,11 +72,10 @@ class Checkpoint:
                 fix="keep a copy of the checkpoint; see the runbook for a damaged checkpoint.",
             )
         try:
-            watermark_ms = int(_parse(lines[0], path).get("batchWatermarkMs", 0))
-            watermark = datetime.fromtimestamp(watermark_ms / 1000, UTC) if watermark_ms > 0 else None
             sources = [_flatten(_parse(line, path)) for line in lines[1:] if line != "-"]  # "-": no data yet
-        except (TypeError, ValueError, OverflowError) as error:
-            raise CorruptionError(f"{path} holds a number that cannot be read: {error}.") from error
+        except (TypeError, ValueError) as error:
+            raise _unreadable(path, error) from error
+        watermark = _watermark(_parse(lines[0], path).get("batchWatermarkMs", 0), path)
         return PlannedBatch(batch_id, {p: o for source in sources for p, o in source.items()}, watermark)
 
     def newest_committed(self) -> CommittedBatch | None:
@@ -97,6 +96,21 @@ class Checkpoint:
                 )
             committed_at = datetime.fromtimestamp((self.folder / "commits" / str(batch_id)).stat().st_mtime, UTC)
             yield CommittedBatch(batch_id, planned.offsets, planned.watermark, committed_at)
+
+    def next_watermark(self) -> datetime | None:
+        """Return the watermark that the newest committed batch leaves to the next one: its state knows nothing newer.
+
+        That is the newest event time which the stream ever took, less the watermark's delay. None before the first.
+        """
+        newest = max(self._batch_ids("commits"), default=None)
+        text = None if newest is None else self._read(f"commits/{newest}")
+        if text is None:
+            return None
+        path = self.folder / "commits" / str(newest)
+        version, _, content = text.partition("\n")
+        if version not in _VERSIONS:
+            raise CorruptionError(f"{path} starts with {version!r}; a commit log has a version and one line.")
+        return _watermark(_parse(content, path).get("nextBatchWatermarkMs", 0), path)
 
     def _batch_ids(self, log: str) -> list[int]:
         try:
@@ -123,6 +137,18 @@ def _parse(text: str, path: Path) -> dict[str, Any]:
     if not isinstance(value, dict):
         raise CorruptionError(f"{path} holds {text[:80]!r} where an object belongs.")
     return value
+
+
+def _watermark(milliseconds: float | str, path: Path) -> datetime | None:
+    """Spark writes 0 before the first event."""
+    try:
+        return datetime.fromtimestamp(int(milliseconds) / 1000, UTC) if int(milliseconds) > 0 else None
+    except (TypeError, ValueError, OverflowError) as error:
+        raise _unreadable(path, error) from error
+
+
+def _unreadable(path: Path, error: Exception) -> CorruptionError:
+    return CorruptionError(f"{path} holds a number that cannot be read: {error}.")
 
 
 def _flatten(source: Mapping[str, Any]) -> dict[str, int]:

@@ -1,32 +1,32 @@
-"""What Spark tests share: one session in this process, and real drivers in processes of their own."""
+"""What Spark tests share: real drivers in processes of their own."""
 
 from __future__ import annotations
 
 import json
-import logging
 import os
+import shutil
 import subprocess
 import sys
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import pandas as pd
 import pytest
-from deltalake import DeltaTable
 from kafka import KafkaProducer
 from pyspark.sql import SparkSession
 
+from sluice.delta.reading import read_rows
 from sluice.kafka.administration import KafkaPythonAdministration
 from sluice.local.broker import Broker
 from sluice.local.endpoints import Endpoints, write_endpoints
+from sluice.project import Project
 from sluice.settings import Settings, settings
 from sluice.spark.failpoints import marker
-from sluice.spark.session import session
 from sluice.specs.catalog import Catalog
 from sluice.specs.load import load_catalog
-from sluice.specs.model import Resources
 from sluice.topics.administration import TopicCreation
+from tests.integration.spark.backfills import Drained
 from tests.oracle import flights
 
 BAD_VALUES = {
@@ -40,14 +40,32 @@ BAD_VALUES = {
 
 @dataclass(frozen=True)
 class DriverPlace:
-    """A private state folder in which drivers of the unit `flights` run against the shared broker."""
+    """A private state folder in which drivers of the unit `flights` run against the shared broker.
+
+    Attributes:
+        state: the folder.
+        home: the project whose specs and transforms they run.
+    """
 
     state: Path
+    home: Path = field(default_factory=lambda: settings().home)
+
+    def with_own_project(self) -> DriverPlace:
+        """Return the place with a copy of the project, to be edited."""
+        home = self.state.parent / "project"
+        for part in ("include", "spark_jobs"):
+            shutil.copytree(self.home / part, home / part, ignore=shutil.ignore_patterns("__pycache__"))
+        return DriverPlace(self.state, home)
+
+    def project(self) -> Project:
+        """Return the project in this state folder."""
+        return Project.open(Settings(home=self.home, state=self.state))
 
     def run(self, *, generation: int = 1, failpoint: str = "") -> subprocess.CompletedProcess[str]:
         """Run a driver until it has read everything, or until the failpoint kills it."""
-        environment = {**os.environ, "SLUICE_STATE": str(self.state), "SLUICE_FAILPOINT": failpoint}
-        main = settings().home / "spark_jobs" / "stream.py"
+        places = {"SLUICE_HOME": str(self.home), "SLUICE_STATE": str(self.state)}
+        environment = {**os.environ, **places, "SLUICE_FAILPOINT": failpoint}
+        main = self.home / "spark_jobs" / "stream.py"
         arguments = ["--unit", "flights", "--generation", str(generation), "--available-now"]
         return subprocess.run(
             [sys.executable, str(main), *arguments],
@@ -65,27 +83,37 @@ class DriverPlace:
 
     def table(self, name: str) -> pd.DataFrame:
         """Read a Delta table as any reader would, without Spark."""
-        return DeltaTable(str(self.state / "tables" / name)).to_pandas()
+        return read_rows(self.state / "tables" / name).to_pandas()
 
 
 @pytest.fixture(scope="session")
-def two_days(broker: Broker) -> Iterator[int]:
+def two_days(broker: Broker) -> int:
     """Publish two days of flights, one record of each bad kind, and the heartbeat; return the number of records."""
-    administration = KafkaPythonAdministration((broker.bootstrap,), {})
-    administration.create([TopicCreation("flights", 4, 1, {"retention.ms": "-1"})])
+    return publish_two_days(broker)
+
+
+def publish_two_days(broker: Broker, partition_of: Callable[[Mapping[str, object]], int | None] | None = None) -> int:
+    """Create the topic and fill it; return the number of records.
+
+    Args:
+        broker: has no topic `flights` yet.
+        partition_of: says where a flight goes; without it, its carrier does.
+    """
+    with KafkaPythonAdministration((broker.bootstrap,), {}) as administration:
+        administration.create([TopicCreation("flights", 4, 1, {"retention.ms": "-1"})])
     table = flights("2013-01-01", "2013-01-02")
     producer = KafkaProducer(bootstrap_servers=broker.bootstrap)
     for value in _values(table):
-        producer.send("flights", key=value["carrier"].encode(), value=json.dumps(value).encode())
-    for kind, value in BAD_VALUES.items():
-        producer.send("flights", key=kind.encode(), value=value)
+        key, partition = str(value["carrier"]).encode(), partition_of(value) if partition_of else None
+        producer.send("flights", key=key, value=json.dumps(value).encode(), partition=partition)
+    for kind, bad in BAD_VALUES.items():
+        producer.send("flights", key=kind.encode(), value=bad)
     closes_all = (table["hour_utc"].max() + pd.Timedelta(hours=5)).strftime("%Y-%m-%dT%H:%M:%SZ")
     heartbeat = {"heartbeat": True, "scheduled_at": closes_all, "observed_at": closes_all}
     producer.flush()
     producer.send("flights", value=json.dumps(heartbeat).encode(), partition=0)
     producer.close()
-    yield len(table) + len(BAD_VALUES) + 1
-    administration.close()
+    return len(table) + len(BAD_VALUES) + 1
 
 
 def _values(table: pd.DataFrame) -> list[dict[str, object]]:
@@ -113,16 +141,23 @@ def place(broker: Broker, tmp_path: Path) -> DriverPlace:
 
 
 @pytest.fixture(scope="session")
-def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
-    """One session for all tests that run inside this process."""
-    logging.getLogger("py4j").setLevel(logging.WARNING)  # it would speak after pytest has closed its output
-    warehouse = tmp_path_factory.mktemp("warehouse")
-    spark = session("tests", Resources(), jars=settings().jars / "spark", warehouse=warehouse)
-    yield spark
-    spark.stop()
-
-
-@pytest.fixture(scope="session")
 def catalog() -> Catalog:
     """The shipped specs."""
     return load_catalog(settings().home / "include")
+
+
+@pytest.fixture(scope="session")
+def drained_state(broker: Broker, two_days: int, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A state folder in which a driver has read everything; tests copy it."""
+    assert two_days
+    place = DriverPlace(tmp_path_factory.mktemp("drained") / "state")
+    write_endpoints(Settings(state=place.state).folder, Endpoints(kafka_bootstrap=(broker.bootstrap,), airflow_url=""))
+    finished = place.run()
+    assert finished.returncode == 0, finished.stdout[-2000:]
+    return place.state
+
+
+@pytest.fixture
+def drained(drained_state: Path, tmp_path: Path, spark: SparkSession) -> Drained:
+    """A private copy of the drained state."""
+    return Drained.copy(drained_state, tmp_path / "copy", spark)

@@ -13,10 +13,15 @@ from deltalake import DeltaTable
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812  the ecosystem's name for it
 
-from sluice.delta.ledger import DataLossError, FencedError, Ledger
+from sluice.delta.log import read_log
+from sluice.delta.reading import read_rows
 from sluice.delta.table import ensure_table
+from sluice.delta.writer_log import DataLossError, FencedError, WriterLog
 from sluice.errors import CorruptionError, RefusedError
-from sluice.spark.pipeline import INTERVAL, IntervalsSink, PipelineCode, partition_column
+from sluice.intervals.ledger import Ledger, fold
+from sluice.spark.content import content_of
+from sluice.spark.interval_stream import IntervalsSink
+from sluice.spark.pipeline import INTERVAL, PipelineCode, partition_column
 from sluice.specs.catalog import Catalog
 from sluice.specs.model import IntervalsOutput, PipelineSpec
 from sluice.streams.checkpoint import Checkpoint
@@ -57,6 +62,9 @@ class Bench:
     spark: SparkSession
     pipeline: PipelineSpec
     table: Path
+    newest_before: datetime | None = None
+    """The newest event time of the records below a lineage's origin."""
+    settled: list[int] = field(default_factory=list)
 
     def rows(self, *hours: int, value: int = 1) -> DataFrame:
         """Return one row per hour of the first day."""
@@ -75,21 +83,36 @@ class Bench:
         """Return a sink as a driver that has just started has it."""
         ensure_table(self.table, self.rows(0).schema.json(), partition_by=[partition_column(self.output)])
         code = PipelineCode(self.pipeline, catalog.topics["flights"], {}, "code")
-        return IntervalsSink(code, self.table, Checkpoint(lineage.folder), self.ledger(generation))
+        return IntervalsSink(
+            code,
+            self.table,
+            Checkpoint(lineage.folder),
+            self.log(generation),
+            settle=self.settled.append,
+            newest_before=lambda origin: self.newest_before if any(origin.values()) else None,
+        )
 
-    def ledger(self, generation: int = 1) -> Ledger:
-        ledger = Ledger(self.table, WRITER, generation)
-        ledger.open()
-        return ledger
+    def log(self, generation: int = 1) -> WriterLog:
+        log = WriterLog(self.table, WRITER, generation)
+        log.open()
+        return log
+
+    def ledger(self) -> Ledger:
+        return fold(read_log(self.table), self.output.interval_length)
 
     def found(self) -> dict[int, list[int]]:
         """Return the values in the table by hour."""
-        frame = DeltaTable(str(self.table)).to_pandas().sort_values(["hour", "n"])
+        frame = read_rows(self.table).to_pandas().sort_values(["hour", "n"])
         return {int(hour.hour): list(map(int, group["n"])) for hour, group in frame.groupby("hour")}
 
 
 def at(hour: int) -> datetime:
     return DAY + timedelta(hours=hour)
+
+
+def put(bench: Bench, *hours: int) -> None:
+    """Append a row of somebody else's to each hour."""
+    bench.rows(*hours, value=7).write.format("delta").mode("append").save(str(bench.table))
 
 
 @pytest.fixture
@@ -132,9 +155,9 @@ def test_an_interval_without_rows_closes_in_the_ledger(
 ) -> None:
     bench, lineage = new_bench(), Lineage(tmp_path / "a", "a")
     bench.sink(lineage, catalog)(bench.rows(), lineage.plan(10, at(5)))
-    latest = bench.ledger().latest
+    latest = bench.log().latest
     assert latest is not None
-    assert (latest.closed_until, latest.complete, latest.end) == (at(5), True, {"t/0": 10})
+    assert (latest.closed_until, latest.suspect_until, latest.end) == (at(5), None, {"t/0": 10})
 
 
 def test_a_lost_checkpoint_that_reads_everything_again_closes_nothing_twice(
@@ -148,16 +171,58 @@ def test_a_lost_checkpoint_that_reads_everything_again_closes_nothing_twice(
     assert bench.found() == {1: [1], 2: [1], 3: [1]}
 
 
-def test_a_lineage_that_began_later_appends_and_replaces_nothing(
+def test_a_lineage_that_began_later_replaces_nothing_that_it_may_know_in_part(
     new_bench: Callable[..., Bench], catalog: Catalog, tmp_path: Path
 ) -> None:
     bench, first, later = new_bench(), Lineage(tmp_path / "a", "a"), Lineage(tmp_path / "b", "b", origin=5)
+    bench.newest_before = at(3) + timedelta(minutes=10)
     bench.sink(first, catalog)(bench.rows(1), first.plan(10, at(2)))
+    sink = bench.sink(later, catalog)
+    put(bench, 2, 3, 4)  # as a backfill beside the stream would
+    sink(bench.rows(2), later.plan(20, at(3)))
+    sink(bench.rows(3), later.plan(30, at(4)))
+    sink(bench.rows(4), later.plan(40, at(5)))
+    assert bench.found() == {1: [1], 2: [1, 7], 3: [1, 7], 4: [1]}
+    rows = bench.ledger().rows
+    assert {start.hour for start, row in rows.items() if row.dirty} == {2, 3}
+    assert "lineage b began" in rows[at(2)].dirty[0]
+
+
+def test_what_a_lineage_may_lack_is_found_once_and_outlives_its_drivers(
+    new_bench: Callable[..., Bench], catalog: Catalog, tmp_path: Path
+) -> None:
+    bench, later = new_bench(), Lineage(tmp_path / "b", "b", origin=5)
+    bench.newest_before = at(9)
     bench.sink(later, catalog)(bench.rows(2), later.plan(20, at(3)))
-    latest = bench.ledger().latest
+    bench.newest_before = None
+    bench.sink(later, catalog)(bench.rows(3), later.plan(30, at(4)))
+    latest = bench.log().latest
     assert latest is not None
-    assert latest.complete is False
-    assert bench.found() == {1: [1], 2: [1]}
+    assert latest.suspect_until == at(9)
+
+
+def test_a_commit_names_the_content_that_it_adds_to_each_interval(
+    new_bench: Callable[..., Bench], catalog: Catalog, tmp_path: Path
+) -> None:
+    bench, lineage = new_bench("day"), Lineage(tmp_path / "a", "a")
+    sink = bench.sink(lineage, catalog)
+    sink(bench.rows(1, 2), lineage.plan(10, at(3)))
+    sink(bench.rows(3), lineage.plan(20, at(24)))
+    written = bench.ledger().rows[DAY].base
+    assert written is not None
+    stored = bench.spark.read.format("delta").load(str(bench.table))
+    assert written.content == content_of(stored, INTERVAL)[DAY]
+    assert (written.content.rows, written.offsets) == (3, {"t/0": 20})
+
+
+def test_the_drops_of_the_batch_before_are_settled_first(
+    new_bench: Callable[..., Bench], catalog: Catalog, tmp_path: Path
+) -> None:
+    bench, lineage = new_bench(), Lineage(tmp_path / "a", "a")
+    sink = bench.sink(lineage, catalog)
+    for end in (10, 20, 30):
+        sink(bench.rows(), lineage.plan(end, None))
+    assert bench.settled == [0, 1]
 
 
 def test_records_between_table_and_checkpoint_that_nobody_read_stop_the_stream(
@@ -186,11 +251,11 @@ def test_an_older_generation_is_fenced_before_it_writes(
 ) -> None:
     bench, lineage = new_bench(), Lineage(tmp_path / "a", "a")
     old = bench.sink(lineage, catalog, generation=1)
-    bench.ledger(generation=2)
+    bench.log(generation=2)
     with pytest.raises(FencedError, match="generation 2"):
         old(bench.rows(1), lineage.plan(10, at(2)))
     with pytest.raises(FencedError):
-        bench.ledger(generation=1)
+        bench.log(generation=1)
     assert bench.found() == {}
 
 

@@ -99,3 +99,27 @@ def test_any_bytes_are_a_position_or_corruption(tmp_path: Path, content: bytes) 
     (tmp_path / "offsets" / "0").write_bytes(content)
     with contextlib.suppress(CorruptionError):
         Checkpoint(tmp_path).planned(0)
+
+
+def commit_with(folder: Path, batch: int, text: str) -> None:
+    (folder / "commits").mkdir(parents=True, exist_ok=True)
+    (folder / "commits" / str(batch)).write_text(text)
+
+
+def test_the_next_watermark_is_what_the_newest_commit_leaves_behind(tmp_path: Path) -> None:
+    assert Checkpoint(tmp_path).next_watermark() is None
+    commit_with(tmp_path, 9, 'v1\n{"nextBatchWatermarkMs":1357000000000}')
+    commit_with(tmp_path, 10, 'v1\n{"nextBatchWatermarkMs":1357003600000}')
+    assert Checkpoint(tmp_path).next_watermark() == datetime(2013, 1, 1, 1, 26, 40, tzinfo=UTC)
+
+
+def test_there_is_no_next_watermark_before_the_first_event(tmp_path: Path) -> None:
+    commit(tmp_path, 0)
+    assert Checkpoint(tmp_path).next_watermark() is None
+
+
+@pytest.mark.parametrize("text", ["", "v1", "v1\n[]", "v9\n{}", 'v1\n{"nextBatchWatermarkMs":"soon"}'])
+def test_a_commit_that_cannot_be_read_is_corruption(tmp_path: Path, text: str) -> None:
+    commit_with(tmp_path, 0, text)
+    with pytest.raises(CorruptionError, match="commits/0"):
+        Checkpoint(tmp_path).next_watermark()

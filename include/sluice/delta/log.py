@@ -1,0 +1,135 @@
+"""The ledger entries in a Delta table's log, and the copy of them that outlives it.
+
+Delta forgets old commits (after 30 days, when it writes a checkpoint). So an upkeep task copies the entries into a
+small Delta table beside the output; whoever reads the ledger reads both.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pyarrow as pa
+from deltalake import CommitProperties, DeltaTable, write_deltalake
+from deltalake.exceptions import CommitFailedError, TableNotFoundError
+
+from sluice.delta.reading import read_rows
+from sluice.errors import CorruptionError
+from sluice.intervals.entries import Entry, Logged, StreamEntry, from_json, to_json
+
+_Commit = tuple[int, datetime, Entry | None]
+"""Version, time (UTC) and entry of a commit; None if it is not ours."""
+
+_SCHEMA = pa.schema([("version", pa.int64()), ("at", pa.timestamp("us", tz="UTC")), ("entry", pa.string())])
+
+
+def kept_folder(table: Path) -> Path:
+    """Return the folder of the table that keeps the entries of `table`."""
+    return table.with_name(f"{table.name}_ledger")
+
+
+def read_log(table: Path, *, after: int = -1) -> list[Logged]:
+    """Return the entries of a table's commits, oldest first; none if there is no table.
+
+    Args:
+        table: its folder.
+        after: only commits of greater versions.
+
+    Raises:
+        CorruptionError: an entry cannot be read, or commits are neither in the log nor in the kept copy.
+    """
+    commits = _commits(table, after)
+    return [Logged(version, at, entry) for version, at, entry in commits if entry is not None]
+
+
+def newest_first(table: Path) -> Iterator[Logged]:
+    """Yield what `read_log` returns, newest first: whoever looks for something recent reads no long log."""
+    try:
+        delta = DeltaTable(str(table))
+    except TableNotFoundError:
+        return
+    below: int | None = None
+    for most in (100, 10_000, None):
+        commits = reversed(_in_log(delta, most))
+        for version, at, entry in commits:
+            if below is None or version < below:
+                below = version
+                if entry is not None:
+                    yield Logged(version, at, entry)
+        if below == 0:
+            return
+    for version, at, entry in reversed(_kept(kept_folder(table))):
+        if entry is not None and (below is None or version < below):
+            yield Logged(version, at, entry)
+
+
+def newest_stream_entry(table: Path, writer: str | None = None) -> StreamEntry | None:
+    """Return the newest entry of a stream (of `writer`, if it is named): how far it got; None before the first.
+
+    A raw table's says how far the table goes.
+    """
+    for logged in newest_first(table):
+        if isinstance(logged.entry, StreamEntry) and writer in (None, logged.entry.writer):
+            return logged.entry
+    return None
+
+
+def append_entry(table: Path, entry: Entry) -> int:
+    """Commit an entry without files, and return the version of the commit."""
+    delta = DeltaTable(str(table))
+    properties = CommitProperties(custom_metadata={"userMetadata": to_json(entry)})
+    while True:
+        try:
+            delta.create_write_transaction([], "append", delta.schema(), commit_properties=properties)
+        except CommitFailedError:  # somebody else committed in between: look again
+            delta.update_incremental()
+            continue
+        delta.update_incremental()
+        return delta.version()
+
+
+def keep_log(table: Path) -> int:
+    """Copy what is not kept yet, commits without an entry included, and return how many commits that were."""
+    folder = kept_folder(table)
+    new = _commits(table, after=max((version for version, _, _ in _kept(folder)), default=-1))
+    if new:
+        columns = [[v for v, _, _ in new], [at for _, at, _ in new], [e and to_json(e) for _, _, e in new]]
+        write_deltalake(str(folder), pa.table(columns, schema=_SCHEMA), mode="append")
+    return len(new)
+
+
+def _commits(table: Path, after: int) -> list[_Commit]:
+    try:
+        delta = DeltaTable(str(table))
+    except TableNotFoundError:
+        return []
+    kept = [commit for commit in _kept(kept_folder(table)) if commit[0] > after]
+    known = max((version for version, _, _ in kept), default=after)
+    found = _in_log(delta, delta.version() - known) if delta.version() > known else []
+    if found and found[0][0] > known + 1:
+        raise CorruptionError(
+            f"{table} has forgotten its commits {known + 1} to {found[0][0] - 1}, and no copy of their ledger entries "
+            f"is in {kept_folder(table).name}: who wrote those intervals is unknown.",
+            fix="restore the table's log; keep the DAG `keep_ledger` running, it copies them in time.",
+        )
+    return [*kept, *found]
+
+
+def _kept(folder: Path) -> list[_Commit]:
+    if not DeltaTable.is_deltatable(str(folder)):
+        return []
+    rows = read_rows(folder).sort_by("version").to_pylist()
+    return [(row["version"], row["at"].astimezone(UTC), from_json(row["entry"])) for row in rows]
+
+
+def _in_log(delta: DeltaTable, most: int | None) -> list[_Commit]:
+    """Return the newest commits that the log still has, oldest first."""
+    return [
+        (
+            commit["version"],
+            datetime.fromtimestamp(commit["timestamp"] / 1000, UTC),
+            from_json(commit.get("userMetadata")),
+        )
+        for commit in reversed(delta.history(most))
+    ]

@@ -1,0 +1,156 @@
+"""One writer's side of a Delta table's log: how far it got, and which generation may write.
+
+Read through delta-rs (milliseconds, no Spark job). A newer generation marks the table before it reads what is covered;
+an older one looks at the mark before each commit. Commits of one writer share an app id, so two that run at once
+conflict in Delta itself: the mark only makes the older one stop with the right words.
+"""
+
+from __future__ import annotations
+
+from datetime import datetime
+from pathlib import Path
+from threading import RLock
+
+from deltalake import CommitProperties, DeltaTable, Transaction
+from deltalake.exceptions import CommitFailedError
+
+from sluice.delta.log import append_entry, newest_first, newest_stream_entry
+from sluice.errors import CorruptionError, SluiceError
+from sluice.intervals.coverage import NOWHERE, Position
+from sluice.intervals.entries import AttemptEntry, DirtyEntry, StreamEntry, to_json
+
+
+class FencedError(SluiceError):
+    """A newer generation of the unit owns this table."""
+
+
+class DataLossError(SluiceError):
+    """Records that were never read are gone."""
+
+
+class WriterLog:
+    """One writer's view of one table's log. Batches and the driver's own thread may use it at once.
+
+    Args:
+        table: the table's folder; the table exists.
+        writer: the app id of the stream, stable over checkpoints.
+        generation: the attempt on whose behalf this process writes.
+    """
+
+    def __init__(self, table: Path, writer: str, generation: int) -> None:
+        self._delta = DeltaTable(str(table))
+        self._lock = RLock()
+        self._table = table
+        self.writer = writer
+        self.generation = generation
+        self.latest: StreamEntry | None = None
+        """The newest entry of this writer, as of `open` and of every `confirm` since."""
+
+    @property
+    def position(self) -> Position:
+        """How far this writer's commits go."""
+        return self.latest.position if self.latest else NOWHERE
+
+    def open(self, *, code: str = "", state_until: datetime | None = None) -> None:
+        """Mark the table for this generation, then read what the writer has committed.
+
+        Args:
+            code: the hash of the code that this attempt runs.
+            state_until: the newest event time that the state which this attempt takes up can know; None without state.
+
+        Raises:
+            FencedError: a newer generation has marked it.
+            CorruptionError: the log knows this writer's transaction but no longer its entry.
+        """
+        while (marked := self._marked()) < self.generation:
+            properties = CommitProperties(
+                custom_metadata={"userMetadata": to_json(self._attempt(code, state_until))},
+                app_transactions=[Transaction(self._fence, self.generation)],
+            )
+            try:
+                self._delta.create_write_transaction([], "append", self._delta.schema(), commit_properties=properties)
+            except CommitFailedError:  # somebody else committed in between: look again
+                continue
+        if marked > self.generation:
+            raise self._fenced(marked)
+        self.latest = self._newest_entry()
+
+    def check_fence(self) -> None:
+        """Raise FencedError if a newer generation has marked the table since."""
+        marked = self._marked()
+        if marked > self.generation:
+            raise self._fenced(marked)
+
+    def confirm(self, entry: StreamEntry, version: int) -> None:
+        """Make sure that the commit of `entry` is in the log: Delta skips a transaction that it thinks it has seen."""
+        with self._lock:
+            self._delta.update_incremental()
+            seen = self._delta.transaction_version(self.writer)
+        if seen != version:
+            raise CorruptionError(
+                f"{self._table} has transaction {seen} of {self.writer}; this driver just wrote {version}. "
+                "The table was not changed by that write.",
+                fix="stop the stream and compare the checkpoint with the table's history.",
+            )
+        self.latest = entry
+
+    def mark_dirty(self, entry: DirtyEntry) -> None:
+        """Commit what was dropped, unless the log says so already: a batch may be accounted for again."""
+        self.check_fence()
+        if not self._knows(entry):
+            append_entry(self._table, entry)
+
+    @property
+    def _fence(self) -> str:
+        return f"{self.writer}:generation"
+
+    def _marked(self) -> int:
+        with self._lock:
+            self._delta.update_incremental()
+            return self._delta.transaction_version(self._fence) or 0
+
+    def _fenced(self, marked: int) -> FencedError:
+        return FencedError(
+            f"{self._table} belongs to generation {marked} of its stream; this driver is generation "
+            f"{self.generation} and publishes nothing more.",
+            fix="nothing: the newer driver goes on. `sluice streams show` names it.",
+        )
+
+    def _attempt(self, code: str, state_until: datetime | None) -> AttemptEntry:
+        """Return this attempt's entry: code that differs from the last attempt's takes over the state that it left."""
+        if state_until is None or (before := self._newest_attempt()) is None or before.code == code:
+            return AttemptEntry(self.writer, self.generation, code)
+        return AttemptEntry(self.writer, self.generation, code, before.code, state_until)
+
+    def _newest_attempt(self) -> AttemptEntry | None:
+        if self._delta.transaction_version(self._fence) is None:
+            return None
+        entries = (logged.entry for logged in newest_first(self._table))
+        return next((e for e in entries if isinstance(e, AttemptEntry) and e.writer == self.writer), None)
+
+    def _newest_entry(self) -> StreamEntry | None:
+        if self._delta.transaction_version(self.writer) is None:
+            return None
+        found = newest_stream_entry(self._table, self.writer)
+        if found is None:
+            raise CorruptionError(
+                f"{self._table} knows {self.writer} but neither its log nor the kept copy holds an entry of it: what "
+                "it covers is unknown.",
+                fix="restore the table's log, or reset the stream to a new epoch.",
+            )
+        return found
+
+    def _knows(self, entry: DirtyEntry) -> bool:
+        """Whether an entry since the batch before says the same."""
+        for logged in newest_first(self._table):
+            match logged.entry:
+                case DirtyEntry(writer=self.writer) as said if (said.end, said.intervals) == (
+                    entry.end,
+                    entry.intervals,
+                ):
+                    return True
+                case StreamEntry(writer=self.writer) as written if written.end != entry.end and all(
+                    offset <= entry.end.get(partition, 0) for partition, offset in written.end.items()
+                ):
+                    return False
+        return False

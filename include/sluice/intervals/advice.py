@@ -1,0 +1,58 @@
+"""What to do about an interval, as somebody who looks at it now would want to know."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+
+from sluice.intervals.ledger import LedgerRow, State
+from sluice.intervals.request import Mode, Only
+
+
+@dataclass(frozen=True)
+class Advice:
+    """What to do about an interval.
+
+    Attributes:
+        why: its state in one sentence.
+        mode: of the backfill that is due; None if none is.
+        only: which intervals that backfill should take.
+        by_itself: whether it starts without being asked.
+    """
+
+    why: str
+    mode: Mode | None = None
+    only: Only = Only.ALL
+    by_itself: bool = False
+
+
+def advise(row: LedgerRow, closed_until: datetime | None, code: str, *, repair: bool) -> Advice:
+    """Say what an interval needs.
+
+    Args:
+        row: what the ledger knows of it.
+        closed_until: end of the last closed interval; None before the first.
+        code: today's hash.
+        repair: whether dirty intervals of this pipeline are recomputed without being asked.
+    """
+    state = row.state(code)
+    if closed_until is None or row.interval.end > closed_until:
+        late = "; it is dirty already, and repaired when it is closed" if state is State.DIRTY else ""
+        return Advice(f"The stream may still write it{late}.")
+    match state:
+        case State.OPEN:
+            return Advice("It was never streamed: a recompute gives it its rows.", Mode.RECOMPUTE)
+        case State.DIRTY:
+            return Advice("The stream's result is incomplete.", Mode.RECOMPUTE, Only.DIRTY, by_itself=repair)
+        case State.STALE:
+            return Advice("Other code than today's had a part in it.", Mode.RECOMPUTE, Only.STALE)
+        case State.CLOSED | State.PUBLISHED:
+            return _advise_healthy(row, code)
+
+
+def _advise_healthy(row: LedgerRow, code: str) -> Advice:
+    if not row.verified_by(code):
+        return Advice("No comparison of stream and batch is on record for today's code.", Mode.VERIFY)
+    if row.current is not None and row.current.late:
+        return Advice("It is verified, and late records are in it.")
+    return Advice("It is verified; late records, if there are any, are not in it.", Mode.CORRECT)

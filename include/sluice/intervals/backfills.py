@@ -1,0 +1,130 @@
+"""The port to the record of backfills: who works on which range, how far it is, and how it ended."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from enum import StrEnum
+from typing import Protocol
+
+from sluice.errors import RefusedError
+from sluice.intervals.request import Request
+
+
+class BackfillState(StrEnum):
+    """Where a backfill is."""
+
+    RUNNING = "running"
+    DONE = "done"
+    FAILED = "failed"
+    CANCELLED = "cancelled"
+
+
+@dataclass(frozen=True)
+class Backfill:
+    """A backfill on record.
+
+    Attributes:
+        id: names it in the ledger, in folders and to people.
+        key: names the asking: the same key claimed again is the same backfill, resumed.
+        request: what was asked.
+        state: where it is.
+        claimed_at: when its process took it, last (UTC).
+        ended_at: when it ended (UTC), or None.
+        done: intervals that are finished.
+        total: intervals that it takes; 0 until that is known.
+        outcome: what it found, in one word; empty until it ended.
+        why: how it ended, in one sentence.
+        cancel_asked_by: who wants it to stop; empty if nobody does.
+        advanced_at: when progress was last recorded (UTC), or None.
+    """
+
+    id: str
+    key: str
+    request: Request
+    state: BackfillState
+    claimed_at: datetime
+    ended_at: datetime | None = None
+    done: int = 0
+    total: int = 0
+    outcome: str = ""
+    why: str = ""
+    cancel_asked_by: str = ""
+    advanced_at: datetime | None = None
+
+
+class OverlapError(RefusedError):
+    """Another backfill works on a part of the range."""
+
+
+class Backfills(Protocol):
+    """Implemented in SQL, and in memory by a twin that passes the same tests."""
+
+    def claim(
+        self,
+        request: Request,
+        key: str,
+        *,
+        alive: Callable[[str], bool],
+        hold: Callable[[str], object] = lambda _: None,
+    ) -> Backfill:
+        """Put a backfill on record as RUNNING, or take up the one that has this key (its progress starts anew).
+
+        A RUNNING one of the same pipeline whose range overlaps is in the way while `alive(its id)`; otherwise its
+        process is proven dead, and it is ended as FAILED with that reason. Atomic: of two claims at once one wins.
+
+        Args:
+            request: what is asked; taken up again, who asks and why may differ.
+            key: names the asking.
+            alive: whether the process of a backfill lives, by its id.
+            hold: makes `alive` true for the id that this claim gets. It is called before anybody else can see the
+                claim (otherwise this process would look dead for a moment); if it raises, nothing is claimed.
+
+        Raises:
+            OverlapError: names the other's id, who asked for it, its range, and what to do.
+            RefusedError: the key was claimed for another request, or its process is alive.
+        """
+        ...
+
+    def advance(self, backfill_id: str, *, done: int, total: int) -> None:
+        """Record progress.
+
+        Raises:
+            RefusedError: it is not RUNNING: somebody else ended it, and its range may be another's by now.
+            CorruptionError: there is no such backfill.
+        """
+        ...
+
+    def end(self, backfill_id: str, state: BackfillState, *, outcome: str, why: str) -> Backfill:
+        """Record the end; repeating it keeps the first record. It can be claimed again under its key.
+
+        Raises:
+            CorruptionError: there is no such backfill.
+        """
+        ...
+
+    def ask_cancel(self, backfill_id: str, by: str) -> Backfill:
+        """Record that somebody wants it to stop; it stops between two chunks.
+
+        Raises:
+            SpecError: there is no such backfill.
+            RefusedError: it is not running.
+        """
+        ...
+
+    def get(self, backfill_id: str) -> Backfill:
+        """Return one.
+
+        Raises:
+            SpecError: there is none; the message names recent ones.
+        """
+        ...
+
+    def find(self, key: str) -> Backfill | None:
+        """Return the one that was claimed under a key, or None if none was."""
+        ...
+
+    def recent(self, pipeline: str | None = None, *, limit: int = 50) -> Sequence[Backfill]:
+        """Return backfills, newest first."""
+        ...

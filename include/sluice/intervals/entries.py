@@ -1,0 +1,213 @@
+"""What Sluice writes into the metadata of a table's commits: the interval ledger's truth while the log lasts.
+
+A commit carries one entry. Streams and backfills write rows with theirs; the other kinds are commits without files.
+Intervals are named by their start; offsets are next offsets per `topic/partition`; times are UTC.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from functools import cache
+from typing import Annotated, Literal
+
+from pydantic import Field as Tagged
+from pydantic import TypeAdapter, ValidationError
+
+from sluice.errors import CorruptionError
+from sluice.intervals.coverage import Position
+
+SCHEMA_VERSION = 2
+
+
+@dataclass(frozen=True)
+class Content:
+    """What an interval holds, as far as two tables can be compared without reading them.
+
+    Attributes:
+        rows: how many.
+        checksum: sum of the rows' hashes over all columns, decimal: equal for equal rows in any order.
+    """
+
+    rows: int
+    checksum: str
+
+
+NO_ROWS = Content(0, "0")
+
+
+@dataclass(frozen=True)
+class StreamEntry:
+    """A micro-batch of a stream wrote this commit.
+
+    Attributes:
+        writer: the stream's app id: one per stream, set of topic ids and reset epoch.
+        generation: the attempt that wrote it.
+        lineage: the checkpoint's id, whose state is behind the rows; empty for a stream without state.
+        batch_id: Spark's number of the batch within the lineage; for people, never a key.
+        start: first offsets.
+        end: next offsets.
+        origin: first offset per partition that the lineage ever read: what its state can know.
+        watermark: the watermark that the batch evicted by, or None.
+        closed_until: end of the last interval that this commit closes, or None before the first.
+        suspect_until: the lineage began later than the stream, so what it says of intervals that start at or before
+            this time may be incomplete; None if it knows everything.
+        code: hash of transform, validation, meaning of the spec and static inputs.
+        content: what this commit adds to each interval that it writes rows to.
+    """
+
+    writer: str
+    generation: int
+    lineage: str
+    batch_id: int
+    start: Mapping[str, int]
+    end: Mapping[str, int]
+    origin: Mapping[str, int] = field(default_factory=dict)
+    watermark: datetime | None = None
+    closed_until: datetime | None = None
+    suspect_until: datetime | None = None
+    code: str = ""
+    content: Mapping[datetime, Content] = field(default_factory=dict)
+    kind: Literal["stream"] = "stream"
+
+    @property
+    def position(self) -> Position:
+        """How far the table goes after this commit."""
+        return Position(self.end, self.watermark)
+
+
+@dataclass(frozen=True)
+class AttemptEntry:
+    """A new generation marked the table before it wrote.
+
+    Attributes:
+        writer: the stream's app id.
+        generation: the attempt.
+        code: the hash that it runs.
+        replaced: the hash behind the state that it found, if that was another.
+        mixed_until: with `replaced`: intervals that start at or before this time may hold rows of both.
+    """
+
+    writer: str
+    generation: int
+    code: str = ""
+    replaced: str | None = None
+    mixed_until: datetime | None = None
+    kind: Literal["attempt"] = "attempt"
+
+
+@dataclass(frozen=True)
+class DirtyEntry:
+    """A stream dropped records of closed windows: its result of these intervals is known to be incomplete.
+
+    Attributes:
+        writer: the stream's app id.
+        generation: the attempt that found it.
+        batch_id: the batch that dropped them.
+        end: the next offsets after that batch: whoever has read up to there knows the dropped records.
+        intervals: their starts.
+        why: for people.
+    """
+
+    writer: str
+    generation: int
+    batch_id: int
+    end: Mapping[str, int]
+    intervals: tuple[datetime, ...]
+    why: str
+    kind: Literal["dirty"] = "dirty"
+
+
+@dataclass(frozen=True)
+class BackfillEntry:
+    """A backfill published closed intervals.
+
+    Attributes:
+        backfill: its id.
+        mode: `correct` or `recompute`.
+        by: who asked.
+        why: the reason on record.
+        raw: next offsets of the raw table that it read.
+        late: whether late records are in the result, per interval.
+        content: what each published interval holds now, those without rows included.
+        code: hash of the code that made it.
+        gate: one line of the quality gate's result.
+    """
+
+    backfill: str
+    mode: Literal["correct", "recompute"]
+    by: str
+    why: str
+    raw: Mapping[str, int]
+    late: Mapping[datetime, bool]
+    content: Mapping[datetime, Content]
+    code: str
+    gate: str
+    kind: Literal["backfill"] = "backfill"
+
+
+@dataclass(frozen=True)
+class VerifiedEntry:
+    """A backfill in mode `verify` (or the first half of a `correct`) found these intervals identical.
+
+    Attributes:
+        backfill: its id.
+        intervals: their starts.
+        code: the hash on both sides.
+        as_of: the table version that it took the ledger from; a later writing is not what was verified.
+    """
+
+    backfill: str
+    intervals: tuple[datetime, ...]
+    code: str
+    as_of: int
+    kind: Literal["verified"] = "verified"
+
+
+Entry = StreamEntry | AttemptEntry | DirtyEntry | BackfillEntry | VerifiedEntry
+
+
+@dataclass(frozen=True)
+class Logged:
+    """An entry with the table version and the time (UTC) of its commit."""
+
+    version: int
+    at: datetime
+    entry: Entry
+
+
+def to_json(entry: Entry) -> str:
+    """Return the form that is stored in a commit."""
+    data = _adapter().dump_python(entry, mode="json", exclude_defaults=False)
+    return json.dumps({"sluice": SCHEMA_VERSION, **data}, sort_keys=True, separators=(",", ":"))
+
+
+def from_json(text: str | None) -> Entry | None:
+    """Read an entry; None for a commit that is not ours.
+
+    Raises:
+        CorruptionError: the entry says that it is ours and cannot be read.
+    """
+    try:
+        data = json.loads(text or "null")
+    except ValueError:
+        return None
+    if not isinstance(data, dict) or "sluice" not in data:
+        return None
+    version = data.pop("sluice")
+    if version != SCHEMA_VERSION:
+        raise CorruptionError(
+            f"a commit carries ledger schema {version!r}; this version of Sluice reads {SCHEMA_VERSION}.",
+            fix="use the version of Sluice that wrote it, or a new state folder.",
+        )
+    try:
+        return _adapter().validate_python(data)
+    except ValidationError as error:
+        raise CorruptionError(f"a commit's ledger entry cannot be read: {error}. It says {text!r:.300}.") from error
+
+
+@cache
+def _adapter() -> TypeAdapter[Entry]:
+    return TypeAdapter(Annotated[Entry, Tagged(discriminator="kind")])

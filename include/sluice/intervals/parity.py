@@ -1,0 +1,195 @@
+"""Parity: what a comparison of the stream's result with the batch's amounts to. INCONCLUSIVE is not a pass."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from datetime import datetime
+from enum import StrEnum
+
+from sluice.intervals.alignment import Interval
+from sluice.intervals.request import Mode
+from sluice.intervals.selection import BEFORE, OPEN
+
+
+class Outcome(StrEnum):
+    """Of one interval, or of a whole report."""
+
+    IDENTICAL = "identical"  # row by row
+    EXPLAINED = "explained"  # every difference lies in an interval that holds late records
+    DIFFERENT = "different"  # a difference that nothing explains
+    RECOMPUTED = "recomputed"  # differences are listed, none is judged
+    INCONCLUSIVE = "inconclusive"  # nothing was compared
+
+
+PASSES = {Outcome.IDENTICAL, Outcome.EXPLAINED, Outcome.RECOMPUTED}
+
+
+@dataclass(frozen=True)
+class Counts:
+    """Rows of one interval, the table's against the computed.
+
+    Attributes:
+        identical: on both sides.
+        missing: computed, not in the table.
+        extra: in the table, not computed.
+        different: same key, other values (or another number of rows of that key).
+        late: late records that the interval holds (records, not rows); 0 in a recompute, which explains nothing.
+        samples: a few of the differences, in words.
+    """
+
+    identical: int = 0
+    missing: int = 0
+    extra: int = 0
+    different: int = 0
+    late: int = 0
+    samples: tuple[str, ...] = ()
+
+    @property
+    def differences(self) -> int:
+        """Rows that are not the same on both sides."""
+        return self.missing + self.extra + self.different
+
+
+@dataclass(frozen=True)
+class IntervalParity:
+    """One interval of a report; `why` is said where it was not compared or where it is not what it should be."""
+
+    interval: Interval
+    outcome: Outcome
+    counts: Counts = field(default_factory=Counts)
+    why: str = ""
+
+
+def judge_interval(mode: Mode, interval: Interval, counts: Counts, changed: str = "") -> IntervalParity:
+    """Judge one compared interval.
+
+    Args:
+        mode: of the backfill.
+        interval: its bounds.
+        counts: what the comparison found.
+        changed: how the table's content differs from what the ledger says was written; empty if it does not.
+    """
+    if changed:
+        return IntervalParity(interval, Outcome.DIFFERENT, counts, changed)
+    if mode is Mode.RECOMPUTE:
+        return IntervalParity(interval, Outcome.RECOMPUTED, counts)
+    if not counts.differences:
+        return IntervalParity(interval, Outcome.IDENTICAL, counts)
+    if mode is Mode.CORRECT and counts.late:
+        return IntervalParity(interval, Outcome.EXPLAINED, counts)
+    return IntervalParity(interval, Outcome.DIFFERENT, counts, "nothing explains the difference")
+
+
+@dataclass(frozen=True)
+class ParityReport:
+    """What a backfill found.
+
+    Attributes:
+        backfill: its id.
+        pipeline: its name.
+        mode: of the request.
+        range: of the request.
+        code: the hash of the code that computed.
+        at: when it was finished (UTC).
+        intervals: those that were compared, in order.
+        left: those that were not, with the reason.
+    """
+
+    backfill: str
+    pipeline: str
+    mode: Mode
+    range: Interval
+    code: str
+    at: datetime
+    intervals: tuple[IntervalParity, ...] = ()
+    left: Mapping[Interval, str] = field(default_factory=dict)
+
+    @property
+    def outcome(self) -> Outcome:
+        """The worst of the intervals; without a compared row, or with an interval left out, nothing is proven."""
+        found = {parity.outcome for parity in self.intervals}
+        if Outcome.DIFFERENT in found:
+            return Outcome.DIFFERENT
+        if not found or Outcome.INCONCLUSIVE in found:
+            return Outcome.INCONCLUSIVE
+        if self.mode is Mode.RECOMPUTE:
+            return Outcome.RECOMPUTED
+        totals = self.totals
+        if self._unproven or not totals.identical + totals.differences:
+            return Outcome.INCONCLUSIVE
+        return Outcome.EXPLAINED if Outcome.EXPLAINED in found else Outcome.IDENTICAL
+
+    @property
+    def why(self) -> str:
+        """Why it is no pass, in one sentence; empty if it is one."""
+        parities = [p for p in self.intervals if p.outcome is self.outcome]
+        match self.outcome:
+            case Outcome.DIFFERENT:
+                first, among = parities[0], f"{len(parities)} of {len(self.intervals)} intervals differ"
+                found = "; ".join([first.why, *first.counts.samples[:1]])
+                return f"{among}, the first {first.interval.start:%FT%RZ}: {found}."
+            case Outcome.INCONCLUSIVE if parities:
+                return f"the interval {parities[0].interval.start:%FT%RZ} could not be compared: {parities[0].why}."
+            case Outcome.INCONCLUSIVE if left := self._unproven or self.left:
+                interval, why = next(iter(left.items()))
+                among = f"{len(left)} of {len(self.left) + len(self.intervals)} intervals were left out"
+                return f"{among}, the first {interval.start:%FT%RZ}: {why}."
+            case Outcome.INCONCLUSIVE:
+                return "there was no row to compare, on either side."
+        return ""
+
+    @property
+    def _unproven(self) -> Mapping[Interval, str]:
+        """Intervals that were left out though they are closed."""
+        return {interval: why for interval, why in self.left.items() if not why.startswith((OPEN, BEFORE))}
+
+    @property
+    def totals(self) -> Counts:
+        """Sums over the intervals, and the first samples."""
+        counts = [parity.counts for parity in self.intervals]
+        return Counts(
+            identical=sum(c.identical for c in counts),
+            missing=sum(c.missing for c in counts),
+            extra=sum(c.extra for c in counts),
+            different=sum(c.different for c in counts),
+            late=sum(c.late for c in counts),
+            samples=tuple(sample for c in counts for sample in c.samples)[:20],
+        )
+
+    @property
+    def explained(self) -> int:
+        """Differences in intervals whose late records explain them."""
+        return sum(p.counts.differences for p in self.intervals if p.outcome is Outcome.EXPLAINED)
+
+    @property
+    def unexplained(self) -> int:
+        """Differences that nothing explains."""
+        return sum(max(p.counts.differences, 1) for p in self.intervals if p.outcome is Outcome.DIFFERENT)
+
+    def to_json(self) -> str:
+        """Return the report for programs."""
+        totals = {k: v for k, v in asdict(self.totals).items() if k != "samples"}
+        data = {
+            "backfill": self.backfill,
+            "pipeline": self.pipeline,
+            "mode": self.mode,
+            "from": self.range.start.isoformat(),
+            "to": self.range.end.isoformat(),
+            "code": self.code,
+            "at": self.at.isoformat(),
+            "outcome": self.outcome,
+            "totals": {**totals, "explained": self.explained, "unexplained": self.unexplained},
+            "intervals": [_interval(parity) for parity in self.intervals],
+            "left": [{**_bounds(interval), "why": why} for interval, why in self.left.items()],
+        }
+        return json.dumps(data, indent=1)
+
+
+def _interval(parity: IntervalParity) -> dict[str, object]:
+    return {**_bounds(parity.interval), "outcome": parity.outcome, **asdict(parity.counts), "why": parity.why}
+
+
+def _bounds(interval: Interval) -> dict[str, str]:
+    return {"from": interval.start.isoformat(), "to": interval.end.isoformat()}

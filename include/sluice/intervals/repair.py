@@ -1,0 +1,105 @@
+"""Which repair backfill a ledger needs, and whether it is started now.
+
+A repair recomputes intervals that are known to be incomplete, without being asked. What it would work on has a
+fingerprint: the same dirty intervals, written by the same code, are tried once a day, so that a repair that cannot
+succeed is not repeated for ever, and one that failed for a passing reason is not forgotten.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable
+from dataclasses import dataclass
+from datetime import datetime
+
+from sluice.intervals.alignment import Interval
+from sluice.intervals.backfills import Backfill
+from sluice.intervals.claiming import overlap
+from sluice.intervals.ledger import Ledger, LedgerRow
+
+
+@dataclass(frozen=True)
+class Repair:
+    """A repair that a ledger needs.
+
+    Attributes:
+        range: from the first to the last dirty interval; a recompute of only the dirty ones takes them out of it.
+        rows: the dirty intervals that are closed, in order.
+        fingerprint: names what it would work on; another one once anything about these intervals or the code changes.
+    """
+
+    range: Interval
+    rows: tuple[LedgerRow, ...]
+    fingerprint: str
+
+    @property
+    def why(self) -> str:
+        """The reason that goes on record."""
+        first = self.rows[0]
+        more = f" and {len(self.rows) - 1} more" if len(self.rows) > 1 else ""
+        return f"repair of {first.interval.start:%FT%RZ}{more}: {first.dirty[0]}"
+
+
+@dataclass(frozen=True)
+class Decision:
+    """Whether a repair is started, and why."""
+
+    start: bool
+    why: str
+
+
+def needed_repair(ledger: Ledger, code: str) -> Repair | None:
+    """Return the repair of all closed intervals that are dirty; None if there are none.
+
+    Args:
+        ledger: of the pipeline's output.
+        code: today's hash.
+    """
+    closed = ledger.closed_until
+    rows = tuple(
+        row for _, row in sorted(ledger.rows.items()) if row.dirty and closed is not None and row.interval.end <= closed
+    )
+    if not rows:
+        return None
+    return Repair(Interval(rows[0].interval.start, rows[-1].interval.end), rows, _fingerprint(rows, code))
+
+
+def run_id(repair: Repair, now: datetime) -> str:
+    """Return the id of the one run that tries this repair today (UTC)."""
+    return f"repair__{now:%Y-%m-%d}__{repair.fingerprint}"
+
+
+def decide(
+    repair: Repair | None, *, wanted: bool, active_runs: int, at_work: Iterable[Backfill], tried: bool
+) -> Decision:
+    """Decide whether to start a repair.
+
+    Args:
+        repair: what the ledger needs.
+        wanted: whether the spec asks for repairs.
+        active_runs: how many runs of the pipeline's backfill DAG are running or queued.
+        at_work: backfills of the pipeline whose processes live.
+        tried: whether this very repair was started today.
+    """
+    if repair is None:
+        return Decision(start=False, why="no closed interval is dirty")
+    found = f"dirty closed intervals: {len(repair.rows)}, the first at {repair.range.start:%FT%RZ}"
+    if not wanted:
+        return Decision(start=False, why=f"{found}, and its spec says `repair: false`")
+    if active_runs:
+        return Decision(start=False, why=f"{found}, and a run of its backfill DAG is at work or queued")
+    other = next((backfill for backfill in at_work if overlap(backfill.request.range, repair.range)), None)
+    if other is not None:
+        return Decision(start=False, why=f"{found}, and the backfill {other.id} works on that range")
+    if tried:
+        return Decision(
+            start=False,
+            why=f"{found}, and their repair was tried today without success; it is tried again tomorrow, or as soon as "
+            "anything about them or the code changes",
+        )
+    return Decision(start=True, why=found)
+
+
+def _fingerprint(rows: Iterable[LedgerRow], code: str) -> str:
+    facts = [(row.interval.start.isoformat(), row.dirty, row.current and row.current.version) for row in rows]
+    return hashlib.sha256(repr((facts, code)).encode()).hexdigest()[:12]

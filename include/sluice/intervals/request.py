@@ -1,0 +1,67 @@
+"""What somebody asks of a backfill."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from enum import StrEnum
+
+from sluice.errors import SpecError
+from sluice.intervals.alignment import Interval, interval_of
+
+
+class Mode(StrEnum):
+    """What a backfill does with what it computes."""
+
+    VERIFY = "verify"  # compares, publishes nothing
+    CORRECT = "correct"  # brings late records into what is verified
+    RECOMPUTE = "recompute"  # publishes what today's code gives
+
+
+class Only(StrEnum):
+    """Which intervals of the range a recompute takes."""
+
+    ALL = "all"
+    DIRTY = "dirty"
+    STALE = "stale"
+
+
+@dataclass(frozen=True)
+class Request:
+    """A backfill as it is asked for.
+
+    Attributes:
+        pipeline: its name.
+        range: aligned to the pipeline's intervals; those that are closed are taken.
+        mode: what to do with the result.
+        by: who asks.
+        why: the reason on record; a recompute of intervals that are neither dirty nor stale needs one.
+        only: which intervals of the range; anything but `all` needs mode `recompute`.
+    """
+
+    pipeline: str
+    range: Interval
+    mode: Mode
+    by: str
+    why: str = ""
+    only: Only = Only.ALL
+
+
+def range_of(start: datetime, end: datetime, length: timedelta) -> Interval:
+    """Return the range `[start, end)`.
+
+    Raises:
+        SpecError: it is empty, has no time zone, or cuts an interval.
+    """
+    if start.tzinfo is None or end.tzinfo is None:
+        raise SpecError(f"{start} to {end} has no time zone.", fix="write the offset, as in 2013-01-01T00:00Z.")
+    if end <= start:
+        raise SpecError(f"the range {start:%FT%RZ} to {end:%FT%RZ} is empty: `to` is exclusive.")
+    for name, instant in (("from", start), ("to", end)):
+        held = interval_of(instant, length)
+        if held.start != instant:
+            raise SpecError(
+                f"`{name}` {instant:%FT%TZ} lies inside the interval {held.start:%FT%RZ} to {held.end:%FT%RZ}.",
+                fix="a backfill takes whole intervals: move it to one of these bounds.",
+            )
+    return Interval(start, end)

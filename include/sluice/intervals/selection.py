@@ -1,0 +1,105 @@
+"""Which intervals a backfill takes, and why it leaves the others out."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from datetime import timedelta
+from itertools import groupby
+
+from sluice.errors import RefusedError
+from sluice.intervals.alignment import Interval, contiguous, intervals_between
+from sluice.intervals.ledger import Ledger, LedgerRow, State
+from sluice.intervals.request import Mode, Only, Request
+
+OPEN, BEFORE = "open", "before the stream's first rows"
+"""How the reason begins where an interval is left out that nobody claims to have finished: this spoils no proof."""
+
+
+@dataclass(frozen=True)
+class Selection:
+    """The intervals of a request.
+
+    Attributes:
+        request: what was asked.
+        taken: what the backfill works on, in order.
+        left: the other intervals of the range by state, with the reason for people.
+    """
+
+    request: Request
+    taken: tuple[LedgerRow, ...] = ()
+    left: dict[Interval, str] = field(default_factory=dict)
+
+    @property
+    def ranges(self) -> list[Interval]:
+        """The taken intervals, joined where they touch."""
+        return contiguous(row.interval for row in self.taken)
+
+    def chunks(self, longest: timedelta) -> Iterator[tuple[LedgerRow, ...]]:
+        """Yield the taken intervals in pieces that span no more than `longest` each: what one commit publishes.
+
+        The pieces are cut from the start of the range, so a chunk has the same number whatever else is taken.
+        """
+        for _, chunk in groupby(self.taken, key=lambda row: self.chunk_number(row, longest)):
+            yield tuple(chunk)
+
+    def chunk_number(self, row: LedgerRow, longest: timedelta) -> int:
+        """Return the number, from 0, of the chunk that an interval is in."""
+        length = row.interval.end - row.interval.start
+        return (row.interval.start - self.request.range.start) // (longest - longest % length)
+
+
+def select(request: Request, ledger: Ledger, length: timedelta, code: str) -> Selection:
+    """Choose the intervals of a request.
+
+    Args:
+        request: what was asked.
+        ledger: of the pipeline's output.
+        length: of an interval.
+        code: today's hash.
+
+    Raises:
+        RefusedError: a recompute of healthy intervals has no reason.
+    """
+    taken: list[LedgerRow] = []
+    left: dict[Interval, str] = {}
+    for interval in intervals_between(request.range.start, request.range.end, length):
+        row = ledger.rows.get(interval.start) or LedgerRow(interval)
+        why = _left_out(request, row, ledger, code)
+        if why is None:
+            taken.append(row)
+        else:
+            left[interval] = why
+    _refuse_without_reason(request, taken, code)
+    return Selection(request, tuple(taken), left)
+
+
+def _left_out(request: Request, row: LedgerRow, ledger: Ledger, code: str) -> str | None:
+    """Return why an interval is left out, or None if it is taken."""
+    if ledger.closed_until is None or row.interval.end > ledger.closed_until:
+        return f"{OPEN}: the stream may still write it"
+    state = row.state(code)
+    if request.mode is Mode.RECOMPUTE:
+        wanted = {Only.ALL: set(State), Only.DIRTY: {State.DIRTY}, Only.STALE: {State.STALE}}[request.only]
+        return None if state in wanted else f"{state}: only {request.only} intervals were asked for"
+    first = min(ledger.rows, default=row.interval.end)
+    before = f"{BEFORE}: it was never streamed; recompute it if it should have rows"
+    reasons = {
+        State.DIRTY: f"dirty: {'; '.join(row.dirty)}; a repair recomputes it",
+        State.STALE: "stale: other code than today's wrote it; recompute it",
+        State.OPEN: before
+        if row.interval.start < first
+        else "never streamed: there is nothing to compare with; recompute it",
+    }
+    return reasons.get(state)
+
+
+def _refuse_without_reason(request: Request, taken: list[LedgerRow], code: str) -> None:
+    healthy = [row for row in taken if row.state(code) in (State.CLOSED, State.PUBLISHED)]
+    if request.mode is Mode.RECOMPUTE and healthy and not request.why.strip():
+        first = healthy[0].interval
+        raise RefusedError(
+            f"{len(healthy)} of the {len(taken)} intervals are neither dirty nor stale, the first at "
+            f"{first.start:%FT%RZ}, and no reason is given for recomputing them.",
+            fix="give a reason; it goes on record.",
+        )

@@ -1,0 +1,74 @@
+"""What a stream has behind it, read again as a batch: from the raw table, or from Kafka where that lags."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import UTC, datetime, timedelta
+from functools import reduce
+from operator import or_
+from pathlib import Path
+
+from pyspark.sql import Column, DataFrame, SparkSession
+from pyspark.sql import functions as F  # noqa: N812  the ecosystem's name for it
+
+from sluice.delta.log import newest_stream_entry
+from sluice.intervals.ledger import covers
+from sluice.spark.drops import windows_of
+from sluice.spark.kafka_source import KafkaTopic, read_between
+from sluice.spark.pipeline import PipelineCode, good_records
+from sluice.spark.raw import raw_records, raw_writer
+from sluice.spark.sink import Batch
+
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+
+
+class History:
+    """The records of one pipeline's source.
+
+    Args:
+        spark: the session.
+        code: the pipeline's: says what a good record is.
+        source: the topic.
+        raw: the folder of its raw table, which may not be there yet.
+    """
+
+    def __init__(self, spark: SparkSession, code: PipelineCode, source: KafkaTopic, raw: Path) -> None:
+        self._spark = spark
+        self._code = code
+        self._source = source
+        self._raw = raw
+
+    def windows(self, batch: Batch) -> set[datetime]:
+        """Return the starts of the windows that the good records of a batch touch."""
+        good = good_records(self._between(batch.start, batch.end.offsets), self._code)
+        return windows_of(good, self._code.topic.value.event_time, self._code.pipeline.output.window)
+
+    def newest_before(self, origin: Mapping[str, int]) -> datetime | None:
+        """Return the newest event time (UTC) of the good records below these offsets; None if there are none.
+
+        They are in the raw table or nowhere: a lineage begins where the topic begins.
+        """
+        if not any(origin.values()) or not self._raw_ends():
+            return None
+        good = good_records(self._in_raw_table({}, origin), self._code)
+        newest = good.agg(F.max(F.unix_micros(self._code.topic.value.event_time))).collect()[0][0]
+        return None if newest is None else _EPOCH + timedelta(microseconds=newest)
+
+    def _between(self, start: Mapping[str, int], end: Mapping[str, int]) -> DataFrame:
+        if covers(self._raw_ends(), end):  # the topic may be trimmed meanwhile
+            return self._in_raw_table(start, end)
+        return read_between(self._spark, self._source, start, end)
+
+    def _raw_ends(self) -> Mapping[str, int]:
+        newest = newest_stream_entry(self._raw, raw_writer(self._source))
+        return newest.end if newest else {}
+
+    def _in_raw_table(self, start: Mapping[str, int], end: Mapping[str, int]) -> DataFrame:
+        stored = self._spark.read.format("delta").load(str(self._raw))
+        inside = reduce(or_, (_inside(partition, start.get(partition, 0), e) for partition, e in end.items()))
+        return raw_records(stored.where((F.col("topic_id") == self._source.topic_id) & inside))
+
+
+def _inside(partition: str, first: int, end: int) -> Column:
+    number = int(partition.rpartition("/")[2])
+    return (F.col("partition") == number) & (F.col("offset") >= first) & (F.col("offset") < end)

@@ -1,0 +1,158 @@
+"""The stream of a pipeline with an `intervals` output: what it reads, and the table that it publishes to.
+
+In append mode a window's rows appear in the batch whose watermark passes its end, all of them at once. Where window
+and interval are the same, that batch replaces the interval's partition, which makes a replay harmless by itself;
+otherwise rows are appended. Either way, rows of windows that this writer has closed before are kept out.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Mapping
+from datetime import datetime
+from pathlib import Path
+
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F  # noqa: N812  the ecosystem's name for it
+
+from sluice.delta.table import ensure_table
+from sluice.delta.writer_log import DataLossError, WriterLog
+from sluice.intervals.alignment import closed_until, interval_of
+from sluice.intervals.coverage import Fit, fit
+from sluice.spark.content import content_of
+from sluice.spark.drops import Drops, observed
+from sluice.spark.history import History
+from sluice.spark.kafka_source import KafkaTopic, read_stream
+from sluice.spark.pipeline import PipelineCode, good_records, partition_column, transformed, window_is_interval
+from sluice.spark.sink import Batch, commit, entry_for, planned_batch, run_only
+from sluice.streams.checkpoint import Checkpoint
+
+
+class IntervalsSink:
+    """The foreachBatch function of an `intervals` output.
+
+    Args:
+        code: the pipeline's.
+        folder: of the output table.
+        checkpoint: of the stream.
+        log: of the table, opened.
+        settle: accounts for the drops of the batch that has this id.
+        newest_before: returns the newest event time of the good records below some offsets, None if there are none.
+    """
+
+    def __init__(
+        self,
+        code: PipelineCode,
+        folder: Path,
+        checkpoint: Checkpoint,
+        log: WriterLog,
+        *,
+        settle: Callable[[int], None],
+        newest_before: Callable[[Mapping[str, int]], datetime | None],
+    ) -> None:
+        self._output = code.pipeline.output
+        self._code_hash = code.code_hash
+        self._cores = code.pipeline.resources.cores
+        self._folder = folder
+        self._checkpoint = checkpoint
+        self._log = log
+        self._settle = settle
+        self._newest_before = newest_before
+        self._suspect: dict[str, datetime | None] = {}
+
+    def __call__(self, rows: DataFrame, batch_id: int) -> None:
+        """Publish the windows that this batch closes; a batch that closes none only feeds the state."""
+        if batch_id:
+            self._settle(batch_id - 1)
+        batch = planned_batch(self._checkpoint, batch_id)
+        watermark = batch.end.watermark
+        if watermark is None or not self._closes_a_window(watermark):
+            run_only(rows)
+            return
+        # The state behind these rows knows every record since the checkpoint's origin, however batches were cut.
+        match fit(self._log.position, batch.origin, batch.end):
+            case Fit.COVERED:
+                run_only(rows)
+            case Fit.GAP:
+                raise DataLossError(
+                    f"{self._folder} holds results up to {dict(self._log.position.offsets)}; this checkpoint knows "
+                    f"records only from {batch.origin}. Its open intervals would lack what lies between.",
+                    fix="let the topic keep the records, or acknowledge the loss by `sluice streams reset`.",
+                )
+            case Fit.NEXT | Fit.OVERLAP:
+                self._publish(rows, batch, watermark)
+
+    def _publish(self, rows: DataFrame, batch: Batch, watermark: datetime) -> None:
+        suspect_until = self._suspect_until(batch)
+        publishable = self._publishable(rows).persist()  # a stateful batch is executed once
+        try:
+            entry = dataclasses.replace(
+                entry_for(batch, self._log),
+                closed_until=closed_until(watermark, self._output.interval_length, self._output.settle),
+                suspect_until=suspect_until,
+                code=self._code_hash,
+                content=content_of(publishable, partition_column(self._output)),
+            )
+            commit(publishable, self._folder, self._log, entry, batch, replace=self._may_replace(suspect_until))
+        finally:
+            publishable.unpersist()
+
+    def _suspect_until(self, batch: Batch) -> datetime | None:
+        """Return the newest event time that the state behind this batch may lack; found once per lineage."""
+        latest = self._log.latest
+        if latest is not None and latest.lineage == batch.lineage:
+            return latest.suspect_until
+        if batch.lineage not in self._suspect:
+            self._suspect[batch.lineage] = self._newest_before(batch.origin)
+        return self._suspect[batch.lineage]
+
+    def _may_replace(self, suspect_until: datetime | None) -> bool:
+        """Whether every interval that the batch closes is whole: what may lack records must replace nothing."""
+        if not window_is_interval(self._output):
+            return False
+        closed = self._log.latest.closed_until if self._log.latest else None
+        return suspect_until is None or (closed is not None and closed > suspect_until)
+
+    def _closes_a_window(self, watermark: datetime) -> bool:
+        """Whether any window can have closed since the writer's last commit."""
+        before = self._log.position.watermark
+        window = self._output.window
+        return before is None or interval_of(watermark, window).start > interval_of(before, window).start
+
+    def _publishable(self, rows: DataFrame) -> DataFrame:
+        before = self._log.position.watermark
+        if before is not None:
+            seconds = int(self._output.window.total_seconds())
+            end = F.col(self._output.time_column) + F.expr(f"interval {seconds} seconds")
+            rows = rows.where(end > F.lit(before))
+        # One file per interval, not one per interval and task.
+        return rows.repartition(self._cores, partition_column(self._output))
+
+
+def start_pipeline(
+    spark: SparkSession,
+    code: PipelineCode,
+    source: KafkaTopic,
+    *,
+    raw: Path,
+    table: Path,
+    checkpoint: Path,
+    generation: int,
+) -> tuple[DataFrame, IntervalsSink, Drops]:
+    """Prepare table and log, and account for the drops of the last attempt's last batch.
+
+    Returns:
+        The rows to stream, the sink for them, and the account of what the stream drops.
+    """
+    pipeline, reader = code.pipeline, Checkpoint(checkpoint)
+    good = good_records(read_stream(spark, source, most=pipeline.max_records_per_batch), code)
+    rows = transformed(observed(good, code.topic.value.event_time, pipeline.output.window), code)
+    ensure_table(table, rows.schema.json(), partition_by=[partition_column(pipeline.output)])
+    log = WriterLog(table, f"{pipeline.name}:{source.topic_id}:0", generation)
+    watermark = reader.next_watermark()
+    log.open(code=code.code_hash, state_until=None if watermark is None else watermark + pipeline.time.delay)
+    history = History(spark, code, source, raw)
+    drops = Drops(pipeline.output, reader, log, history.windows)
+    drops.settle_newest()
+    sink = IntervalsSink(code, table, reader, log, settle=drops.settle, newest_before=history.newest_before)
+    return rows, sink, drops

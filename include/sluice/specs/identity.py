@@ -1,0 +1,35 @@
+"""The hash that names a pipeline's code today: computed from files, so that whoever compares needs no Spark."""
+
+from __future__ import annotations
+
+import hashlib
+from pathlib import Path
+
+from sluice.specs.code import code_hash, import_closure, meaning
+from sluice.specs.model import PipelineSpec, TopicSpec
+from sluice.specs.static import locate
+
+
+def pipeline_hash(home: Path, pipeline: PipelineSpec, topic: TopicSpec) -> str:
+    """Hash the transform's import closure, validation's, the specs' meaning and the static inputs.
+
+    Args:
+        home: the project.
+        pipeline: its spec.
+        topic: the spec of its source.
+
+    Raises:
+        SpecError: a static input is not there.
+        SpecFaults: a module is not Python.
+    """
+    transform = home / "spark_jobs" / "transforms" / f"{pipeline.transform.partition(':')[0]}.py"
+    roots = (home / "spark_jobs", home / "include")
+    entries = (transform, home / "include" / "sluice" / "spark" / "validation.py")
+    closure = sorted({path for entry in entries for path in import_closure(entry, roots)})
+    static = {name: digest(locate(wanted, home / "include")) for name, wanted in pipeline.static.items()}
+    return code_hash(((str(p.relative_to(home)), p.read_bytes()) for p in closure), meaning(pipeline, topic), static)
+
+
+def digest(path: Path) -> str:
+    """Return the sha256 of a static input: part of the code's identity."""
+    return hashlib.sha256(path.read_bytes()).hexdigest()

@@ -1,0 +1,85 @@
+"""Records that a capped drain drops: found exactly, also when the driver dies at the worst moment."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+from sluice.delta.log import read_log
+from sluice.intervals.entries import DirtyEntry
+from sluice.local.broker import Broker
+from sluice.local.endpoints import Endpoints, write_endpoints
+from sluice.settings import Settings, settings
+from sluice.streams.exits import ExitCode
+from tests.integration.brokers import free_ports, running
+from tests.integration.spark.conftest import DriverPlace, publish_two_days
+from tests.oracle import departures, differing_hours
+
+DAYS = ("2013-01-01", "2013-01-02")
+CAP = 500
+
+
+def by_airport_and_day(flight: Mapping[str, object]) -> int:
+    """Give one carrier's second day its own partition: a capped stream reads it together with the first day."""
+    if flight["carrier"] == "UA" and str(flight["scheduled_at"]) >= "2013-01-02":
+        return 3
+    return {"EWR": 0, "JFK": 1, "LGA": 2}[str(flight["origin"])]
+
+
+@pytest.fixture(scope="module")
+def uneven(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Broker]:
+    """A broker whose topic's partitions are far apart in time."""
+    broker = Broker(tmp_path_factory.mktemp("uneven"), *free_ports(), settings().jars)
+    broker.prepare()
+    with running(broker):
+        publish_two_days(broker, by_airport_and_day)
+        yield broker
+
+
+@pytest.fixture
+def capped(uneven: Broker, tmp_path: Path) -> DriverPlace:
+    """A project whose stream reads so little at a time that partitions drift apart in time."""
+    place = DriverPlace(tmp_path / "state").with_own_project()
+    endpoints = Endpoints(kafka_bootstrap=(uneven.bootstrap,), airflow_url="")
+    write_endpoints(Settings(state=place.state).folder, endpoints)
+    spec = place.home / "include" / "pipelines" / "departures.yaml"
+    spec.write_text(f"{spec.read_text()}max_records_per_batch: {CAP}\n")
+    return place
+
+
+def assert_found_exactly(place: DriverPlace) -> None:
+    """The dirty intervals are those that differ from the oracle: no other, and not none."""
+    wrong = differing_hours(place.table("departures"), departures(*DAYS))
+    rows = place.project().ledger("departures").rows
+    assert wrong, "the cap provoked no drop, so nothing was tested"
+    assert len(wrong) < len(rows)
+    assert {pd.Timestamp(start) for start, row in rows.items() if row.dirty} == wrong
+
+
+def marks(place: DriverPlace) -> list[DirtyEntry]:
+    log = read_log(place.state / "tables" / "departures")
+    return [logged.entry for logged in log if isinstance(logged.entry, DirtyEntry)]
+
+
+@pytest.mark.timeout(600)
+def test_the_dirty_intervals_are_exactly_those_that_differ_from_the_oracle(capped: DriverPlace) -> None:
+    done = capped.run()
+    assert done.returncode == ExitCode.STOPPED, done.stdout[-2000:]
+    assert_found_exactly(capped)
+    assert "records dropped at the watermark" in done.stdout
+
+
+@pytest.mark.timeout(900)
+def test_a_driver_that_dies_after_a_batch_that_dropped_leaves_no_interval_unmarked(capped: DriverPlace) -> None:
+    for failpoint in ("after_write_before_commit@departures:2", "before_mark@departures"):
+        killed = capped.run(failpoint=failpoint)
+        assert killed.returncode == -9, killed.stdout[-2000:]
+        assert capped.fired(failpoint)
+        assert marks(capped) == []
+    finished = capped.run(generation=2)
+    assert finished.returncode == ExitCode.STOPPED, finished.stdout[-2000:]
+    assert_found_exactly(capped)
+    assert len({mark.batch_id for mark in marks(capped)}) == len(marks(capped))

@@ -1,0 +1,93 @@
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+from deltalake import CommitProperties, DeltaTable, Field, Schema
+from deltalake.schema import PrimitiveType
+
+from sluice.delta.log import append_entry, keep_log, kept_folder, newest_first, newest_stream_entry, read_log
+from sluice.delta.table import ensure_table
+from sluice.errors import CorruptionError
+from sluice.intervals.entries import DirtyEntry, StreamEntry, to_json
+
+SCHEMA = Schema([Field("n", PrimitiveType("long"))]).to_json()
+
+
+def stream_entry(writer: str = "w", batch: int = 0) -> StreamEntry:
+    return StreamEntry(writer, 1, "a", batch, {}, {"t/0": batch})
+
+
+def dirty_entry(batch: int) -> DirtyEntry:
+    return DirtyEntry("w", 1, batch, {"t/0": batch}, (datetime(2013, 1, 1, tzinfo=UTC),), "dropped")
+
+
+@pytest.fixture
+def table(tmp_path: Path) -> Path:
+    ensure_table(tmp_path / "out", SCHEMA)
+    return tmp_path / "out"
+
+
+def forget(table: Path, *versions: int) -> None:
+    """Remove commits as Delta does once a checkpoint holds what they amount to."""
+    DeltaTable(str(table)).create_checkpoint()
+    for version in versions:
+        (table / "_delta_log" / f"{version:020}.json").unlink()
+
+
+def test_entries_are_read_oldest_first_with_their_versions(table: Path) -> None:
+    versions = [append_entry(table, dirty_entry(batch)) for batch in range(3)]
+    assert [(e.version, e.entry) for e in read_log(table)] == [(v, dirty_entry(b)) for b, v in enumerate(versions)]
+    assert all(e.at.tzinfo is UTC for e in read_log(table))
+    assert [e.version for e in read_log(table, after=versions[0])] == versions[1:]
+    assert list(newest_first(table)) == read_log(table)[::-1]
+
+
+def test_a_table_that_is_not_there_has_no_entries(tmp_path: Path) -> None:
+    assert read_log(tmp_path / "none") == list(newest_first(tmp_path / "none")) == []
+    assert newest_stream_entry(tmp_path / "none") is None
+
+
+def test_more_entries_than_one_look_are_each_yielded_once(table: Path) -> None:
+    delta = DeltaTable(str(table))
+    for batch in range(105):
+        properties = CommitProperties(custom_metadata={"userMetadata": to_json(dirty_entry(batch))})
+        delta.create_write_transaction([], "append", delta.schema(), commit_properties=properties)
+        delta.update_incremental()
+    assert [e.entry for e in newest_first(table)] == [dirty_entry(batch) for batch in range(104, -1, -1)]
+
+
+def test_the_newest_entry_of_a_stream_is_found_behind_others(table: Path) -> None:
+    for entry in (stream_entry("w", 1), stream_entry("w", 2), stream_entry("other", 3), dirty_entry(4)):
+        append_entry(table, entry)
+    assert newest_stream_entry(table) == stream_entry("other", 3)
+    assert newest_stream_entry(table, "w") == stream_entry("w", 2)
+    assert newest_stream_entry(table, "nobody") is None
+
+
+def test_what_was_kept_outlives_the_log(table: Path) -> None:
+    for batch in range(4):
+        append_entry(table, stream_entry(batch=batch))
+    before = read_log(table)
+    keep_log(table)
+    append_entry(table, dirty_entry(9))
+    forget(table, 0, 1, 2, 3)
+    assert read_log(table)[:-1] == before
+    assert [e.version for e in newest_first(table)] == [5, 4, 3, 2, 1]
+    assert newest_stream_entry(table, "w") == stream_entry(batch=3)
+
+
+def test_keeping_twice_keeps_nothing_twice(table: Path) -> None:
+    append_entry(table, stream_entry())
+    assert (keep_log(table), keep_log(table)) == (2, 0)
+    assert len(read_log(kept_folder(table).with_name("out"))) == 1
+
+
+def test_a_log_that_forgot_what_nobody_kept_is_corruption(table: Path) -> None:
+    keep_log(table)
+    for batch in range(4):
+        append_entry(table, stream_entry(batch=batch))
+    forget(table, 1, 2)
+    with pytest.raises(CorruptionError, match="1 to 2"):
+        read_log(table)

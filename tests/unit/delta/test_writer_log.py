@@ -1,0 +1,151 @@
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pytest
+from deltalake import CommitProperties, DeltaTable, Field, Schema, Transaction
+from deltalake.schema import PrimitiveType
+
+from sluice.delta.log import keep_log, read_log
+from sluice.delta.table import ensure_table
+from sluice.delta.writer_log import FencedError, WriterLog
+from sluice.errors import CorruptionError
+from sluice.intervals.entries import AttemptEntry, DirtyEntry, StreamEntry, to_json
+
+SCHEMA = Schema([Field("n", PrimitiveType("long"))]).to_json()
+NOON = datetime(2013, 1, 1, 12, tzinfo=UTC)
+WRITER = "departures:id:0"
+DROPPED = DirtyEntry(WRITER, 1, 7, {"t/0": 70}, (NOON,), "batch 7 dropped records")
+
+
+@pytest.fixture
+def table(tmp_path: Path) -> Path:
+    ensure_table(tmp_path / "out", SCHEMA)
+    return tmp_path / "out"
+
+
+def opened(
+    table: Path, generation: int, *, code: str = "", state_until: datetime | None = None, writer: str = WRITER
+) -> WriterLog:
+    log = WriterLog(table, writer, generation)
+    log.open(code=code, state_until=state_until)
+    return log
+
+
+def write(table: Path, entry: StreamEntry, version: int) -> None:
+    """Commit as a batch does."""
+    delta = DeltaTable(str(table))
+    properties = CommitProperties(
+        custom_metadata={"userMetadata": to_json(entry)}, app_transactions=[Transaction(entry.writer, version)]
+    )
+    delta.create_write_transaction([], "append", delta.schema(), commit_properties=properties)
+
+
+def stream_entry(end: int, writer: str = WRITER) -> StreamEntry:
+    return StreamEntry(writer, 1, "a", end, {}, {"t/0": end}, watermark=NOON)
+
+
+def attempts(table: Path) -> list[AttemptEntry]:
+    return [logged.entry for logged in read_log(table) if isinstance(logged.entry, AttemptEntry)]
+
+
+def test_an_attempt_marks_the_table_with_its_generation_and_code(table: Path) -> None:
+    opened(table, 3, code="a")
+    assert attempts(table) == [AttemptEntry(WRITER, 3, "a")]
+    with pytest.raises(FencedError, match="generation 3"):
+        opened(table, 2, code="a")
+
+
+def test_an_attempt_is_marked_once_however_often_its_driver_starts(table: Path) -> None:
+    for _ in range(2):
+        opened(table, 1, code="a")
+    assert len(attempts(table)) == 1
+
+
+def test_other_code_over_a_state_replaces_the_last_attempts(table: Path) -> None:
+    for generation, code in enumerate(("a", "b", "b", "a"), 1):
+        opened(table, generation, code=code, state_until=NOON + generation * timedelta(hours=1))
+    assert [(a.replaced, a.mixed_until) for a in attempts(table)] == [
+        (None, None),
+        ("a", NOON + timedelta(hours=2)),
+        (None, None),
+        ("b", NOON + timedelta(hours=4)),
+    ]
+
+
+def test_other_code_without_a_state_mixes_nothing(table: Path) -> None:
+    opened(table, 1, code="a", state_until=NOON)
+    opened(table, 2, code="b")
+    assert attempts(table)[1] == AttemptEntry(WRITER, 2, "b")
+
+
+def test_the_code_of_another_writer_is_not_replaced(table: Path) -> None:
+    opened(table, 1, code="a", writer="other")
+    opened(table, 2, code="b", state_until=NOON)
+    assert attempts(table)[1].replaced is None
+
+
+def test_the_position_is_that_of_the_writers_newest_entry(table: Path) -> None:
+    assert opened(table, 1).position.offsets == {}
+    write(table, stream_entry(10), 20)
+    write(table, stream_entry(30), 60)
+    write(table, stream_entry(99, "other"), 198)
+    log = opened(table, 2)
+    assert log.latest == stream_entry(30)
+    assert (log.position.offsets, log.position.watermark) == ({"t/0": 30}, NOON)
+
+
+def test_the_position_and_the_code_are_found_when_the_log_has_forgotten_them(table: Path) -> None:
+    opened(table, 1, code="a")
+    write(table, stream_entry(10), 20)
+    keep_log(table)
+    DeltaTable(str(table)).create_checkpoint()
+    for version in (0, 1):
+        (table / "_delta_log" / f"{version:020}.json").unlink()
+    log = opened(table, 2, code="b", state_until=NOON)
+    assert log.position.offsets == {"t/0": 10}
+    assert attempts(table)[-1].replaced == "a"
+
+
+def test_a_position_that_is_nowhere_any_more_is_corruption(table: Path) -> None:
+    opened(table, 1)
+    write(table, stream_entry(10), 20)
+    opened(table, 2)
+    DeltaTable(str(table)).create_checkpoint()
+    for version in (0, 1, 2):
+        (table / "_delta_log" / f"{version:020}.json").unlink()
+    with pytest.raises(CorruptionError, match="what it covers is unknown"):
+        opened(table, 2)
+
+
+def test_a_write_that_is_not_in_the_log_is_corruption(table: Path) -> None:
+    log = opened(table, 1)
+    write(table, stream_entry(10), 20)
+    log.confirm(stream_entry(10), 20)
+    assert log.latest == stream_entry(10)
+    with pytest.raises(CorruptionError, match="just wrote 60"):
+        log.confirm(stream_entry(30), 60)
+
+
+def test_a_mark_is_committed_once_also_by_the_next_generation(table: Path) -> None:
+    opened(table, 1).mark_dirty(DROPPED)
+    opened(table, 2).mark_dirty(replace(DROPPED, generation=2))
+    marks = [logged.entry for logged in read_log(table) if isinstance(logged.entry, DirtyEntry)]
+    assert marks == [DROPPED]
+
+
+def test_another_batchs_mark_is_another_mark(table: Path) -> None:
+    log = opened(table, 1)
+    write(table, stream_entry(60), 120)
+    for entry in (DROPPED, replace(DROPPED, batch_id=8, end={"t/0": 80})):
+        log.mark_dirty(entry)
+    assert len([e for e in read_log(table) if isinstance(e.entry, DirtyEntry)]) == 2
+
+
+def test_an_older_generation_marks_nothing(table: Path) -> None:
+    old = opened(table, 1)
+    opened(table, 2)
+    with pytest.raises(FencedError):
+        old.mark_dirty(DROPPED)

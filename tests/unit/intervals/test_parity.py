@@ -1,0 +1,106 @@
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from sluice.intervals.alignment import Interval
+from sluice.intervals.parity import PASSES, Counts, IntervalParity, Outcome, ParityReport, judge_interval
+from sluice.intervals.request import Mode
+
+HOUR = timedelta(hours=1)
+MIDNIGHT = datetime(2013, 1, 1, tzinfo=UTC)
+FIRST, SECOND = Interval(MIDNIGHT, MIDNIGHT + HOUR), Interval(MIDNIGHT + HOUR, MIDNIGHT + 2 * HOUR)
+SAME, OTHER = Counts(identical=3), Counts(identical=2, different=1, samples=("origin=EWR: departed 5, computed 6",))
+
+
+def report(
+    *parities: IntervalParity, mode: Mode = Mode.VERIFY, left: dict[Interval, str] | None = None
+) -> ParityReport:
+    whole = Interval(FIRST.start, SECOND.end)
+    return ParityReport("b", "departures", mode, whole, "code", MIDNIGHT, parities, left or {})
+
+
+def parity(outcome: Outcome, counts: Counts = SAME, interval: Interval = FIRST) -> IntervalParity:
+    return IntervalParity(interval, outcome, counts)
+
+
+@pytest.mark.parametrize(
+    ("mode", "counts", "changed", "expected"),
+    [
+        (Mode.VERIFY, SAME, "", Outcome.IDENTICAL),
+        (Mode.VERIFY, OTHER, "", Outcome.DIFFERENT),
+        (Mode.VERIFY, replace(OTHER, late=4), "", Outcome.DIFFERENT),
+        (Mode.VERIFY, SAME, "a row is gone", Outcome.DIFFERENT),
+        (Mode.CORRECT, SAME, "", Outcome.IDENTICAL),
+        (Mode.CORRECT, replace(SAME, late=4), "", Outcome.IDENTICAL),
+        (Mode.CORRECT, replace(OTHER, late=4), "", Outcome.EXPLAINED),
+        (Mode.CORRECT, OTHER, "", Outcome.DIFFERENT),
+        (Mode.CORRECT, replace(OTHER, late=4), "a row is gone", Outcome.DIFFERENT),
+        (Mode.RECOMPUTE, OTHER, "", Outcome.RECOMPUTED),
+    ],
+)
+def test_an_interval_is_judged_by_mode_differences_and_late_records(
+    mode: Mode, counts: Counts, changed: str, expected: Outcome
+) -> None:
+    found = judge_interval(mode, FIRST, counts, changed)
+    assert found.outcome is expected
+    assert bool(found.why) == (expected is Outcome.DIFFERENT)
+
+
+def test_nothing_compared_is_no_pass() -> None:
+    assert report().outcome is Outcome.INCONCLUSIVE
+    assert report(parity(Outcome.IDENTICAL, Counts())).outcome is Outcome.INCONCLUSIVE
+    assert "no row to compare" in report(parity(Outcome.IDENTICAL, Counts())).why
+
+
+def test_an_interval_that_was_left_out_spoils_a_pass_unless_it_is_open() -> None:
+    identical = parity(Outcome.IDENTICAL)
+    assert report(identical, left={SECOND: "open: the stream may still write it"}).outcome is Outcome.IDENTICAL
+    spoiled = report(identical, left={SECOND: "dirty: batch 7 dropped records"})
+    assert spoiled.outcome is Outcome.INCONCLUSIVE
+    assert "2013-01-01T01:00Z" in spoiled.why
+    assert "batch 7" in spoiled.why
+
+
+def test_a_difference_outweighs_everything_and_is_told_with_an_example() -> None:
+    found = report(
+        parity(Outcome.IDENTICAL),
+        replace(parity(Outcome.DIFFERENT, OTHER, SECOND), why="nothing explains the difference"),
+        parity(Outcome.INCONCLUSIVE),
+        left={SECOND: "dirty"},
+    )
+    assert found.outcome is Outcome.DIFFERENT
+    assert "2013-01-01T01:00Z: nothing explains the difference; origin=EWR: departed 5, computed 6" in found.why
+
+
+@given(st.lists(st.sampled_from([Outcome.IDENTICAL, Outcome.EXPLAINED, Outcome.DIFFERENT, Outcome.INCONCLUSIVE])))
+def test_only_a_report_whose_every_interval_passes_passes(outcomes: list[Outcome]) -> None:
+    found = report(*(parity(outcome) for outcome in outcomes), mode=Mode.CORRECT)
+    assert (found.outcome in PASSES) == (bool(outcomes) and all(outcome in PASSES for outcome in outcomes))
+    assert bool(found.why) == (found.outcome not in PASSES)
+
+
+def test_the_counts_add_up_and_say_what_is_explained() -> None:
+    found = report(
+        parity(Outcome.EXPLAINED, Counts(identical=1, missing=2, late=3)),
+        parity(Outcome.DIFFERENT, Counts(extra=1, different=1), SECOND),
+    )
+    assert found.totals == Counts(identical=1, missing=2, extra=1, different=1, late=3)
+    assert (found.explained, found.unexplained) == (2, 2)
+    # What is wrong without a differing row (something else changed the table) still counts as one.
+    assert report(parity(Outcome.DIFFERENT)).unexplained == 1
+
+
+def test_the_report_is_json_with_every_interval() -> None:
+    found = report(parity(Outcome.DIFFERENT, OTHER), left={SECOND: "dirty: batch 7"})
+    data = json.loads(found.to_json())
+    assert (data["outcome"], data["mode"], data["totals"]["different"]) == ("different", "verify", 1)
+    assert data["intervals"][0]["samples"] == ["origin=EWR: departed 5, computed 6"]
+    assert data["left"] == [
+        {"from": SECOND.start.isoformat(), "to": SECOND.end.isoformat(), "why": "dirty: batch 7"},
+    ]

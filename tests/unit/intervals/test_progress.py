@@ -1,0 +1,71 @@
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from sluice.intervals.alignment import Interval
+from sluice.intervals.backfills import Backfill, BackfillState
+from sluice.intervals.progress import expected_end, progress_in_words
+from sluice.intervals.request import Mode, Request
+
+START = datetime(2013, 1, 7, 12, tzinfo=UTC)
+REQUEST = Request("departures", Interval(START, START + timedelta(days=7)), Mode.VERIFY, by="ada")
+
+
+def at(seconds: float) -> datetime:
+    return START + timedelta(seconds=seconds)
+
+
+def running(done: int, total: int, *, advanced: float | None = None) -> Backfill:
+    advanced_at = None if advanced is None else at(advanced)
+    return Backfill(
+        "departures-1", "k", REQUEST, BackfillState.RUNNING, START, done=done, total=total, advanced_at=advanced_at
+    )
+
+
+def test_the_end_is_where_the_pace_so_far_leads() -> None:
+    assert expected_end(running(48, 168, advanced=80)) == at(280)
+
+
+@pytest.mark.parametrize("found", [running(0, 0), running(0, 168, advanced=1)], ids=["not-counted", "first-chunk"])
+def test_nobody_knows_the_end_before_the_first_chunk_is_done(found: Backfill) -> None:
+    assert expected_end(found) is None
+
+
+@pytest.mark.parametrize("state", set(BackfillState) - {BackfillState.RUNNING})
+def test_what_has_ended_has_no_expected_end(state: BackfillState) -> None:
+    assert expected_end(replace(running(48, 168, advanced=80), state=state)) is None
+
+
+@given(st.integers(1, 500), st.integers(0, 500), st.floats(0.1, 1e6))
+def test_the_end_is_never_before_the_newest_progress_and_is_it_when_all_is_done(
+    done: int, rest: int, seconds: float
+) -> None:
+    end = expected_end(running(done, done + rest, advanced=seconds))
+    assert end is not None
+    assert end >= at(seconds)
+    assert (end == at(seconds)) == (rest == 0)
+
+
+@pytest.mark.parametrize(
+    ("found", "now", "words"),
+    [
+        (running(0, 0), 5, "how much there is to do is not known yet"),
+        (
+            running(0, 168, advanced=1),
+            5,
+            "0 of 168 intervals (0 %), time to go not known before the first chunk is done",
+        ),
+        (running(48, 168, advanced=80), 80, "48 of 168 intervals (28 %), about 3 min 20 s to go"),
+        (running(48, 168, advanced=80), 250, "48 of 168 intervals (28 %), about 30 s to go"),
+        (running(48, 168, advanced=80), 999, "48 of 168 intervals (28 %), about 0 s to go"),
+        (running(1, 8_760, advanced=10), 10, "1 of 8,760 intervals (0 %), about 24 h 19 min to go"),
+        (running(168, 168, advanced=80), 90, "168 of 168 intervals (100 %)"),
+    ],
+)
+def test_progress_is_said_in_words(found: Backfill, now: float, words: str) -> None:
+    assert progress_in_words(found, at(now)) == words

@@ -1,0 +1,130 @@
+"""When dirty intervals are repaired without being asked."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from sluice.intervals.alignment import Interval
+from sluice.intervals.backfills import Backfill, BackfillState
+from sluice.intervals.entries import Content
+from sluice.intervals.ledger import Ledger, LedgerRow, Written
+from sluice.intervals.repair import Decision, Repair, decide, needed_repair, run_id
+from sluice.intervals.request import Mode, Request
+
+DAY = datetime(2013, 1, 1, tzinfo=UTC)
+HOUR = timedelta(hours=1)
+NOW = datetime(2026, 11, 21, 12, tzinfo=UTC)
+
+
+def row(hour: int, *dirty: str, version: int = 1) -> LedgerRow:
+    start = DAY + hour * HOUR
+    written = Written("departures", 1, version, NOW, {"flights/0": 9}, ("code",), Content(1, "1"))
+    return LedgerRow(Interval(start, start + HOUR), written, written, dirty)
+
+
+def ledger(*rows: LedgerRow, closed: int = 24) -> Ledger:
+    return Ledger({found.interval.start: found for found in rows}, DAY + closed * HOUR, version=7)
+
+
+def needed(*rows: LedgerRow, code: str = "code") -> Repair:
+    repair = needed_repair(ledger(*rows), code)
+    assert repair is not None
+    return repair
+
+
+def decision(
+    repair: Repair | None,
+    *,
+    wanted: bool = True,
+    active_runs: int = 0,
+    at_work: tuple[Backfill, ...] = (),
+    tried: bool = False,
+) -> Decision:
+    return decide(repair, wanted=wanted, active_runs=active_runs, at_work=at_work, tried=tried)
+
+
+def working_on(first: int, last: int) -> Backfill:
+    asked = Request("departures", Interval(DAY + first * HOUR, DAY + last * HOUR), Mode.VERIFY, "ada")
+    return Backfill("departures-1", "key", asked, BackfillState.RUNNING, NOW)
+
+
+def test_a_repair_reaches_from_the_first_to_the_last_dirty_interval() -> None:
+    repair = needed(row(1), row(3, "dropped"), row(4), row(6, "dropped"), row(7))
+
+    assert repair.range == Interval(DAY + 3 * HOUR, DAY + 7 * HOUR)
+    assert repair.why == "repair of 2013-01-01T03:00Z and 1 more: dropped"
+
+
+def test_nothing_is_repaired_where_nothing_is_dirty() -> None:
+    assert needed_repair(ledger(row(1), row(2)), "code") is None
+    assert not decision(None).start
+
+
+def test_a_dirty_interval_that_is_open_waits_until_it_closes() -> None:
+    assert needed_repair(ledger(row(5, "dropped"), closed=5), "code") is None
+    assert needed_repair(ledger(row(5, "dropped"), closed=6), "code") is not None
+
+
+def test_a_dirty_interval_starts_a_repair() -> None:
+    found = decision(needed(row(3, "dropped")))
+
+    assert found.start
+    assert found.why == "dirty closed intervals: 1, the first at 2013-01-01T03:00Z"
+
+
+def test_a_spec_may_refuse_repairs() -> None:
+    found = decision(needed(row(3, "dropped")), wanted=False)
+
+    assert not found.start
+    assert "repair: false" in found.why
+
+
+def test_no_repair_starts_beside_a_run_of_the_same_dag() -> None:
+    assert not decision(needed(row(3, "dropped")), active_runs=1).start
+
+
+def test_no_repair_starts_on_a_range_that_a_backfill_works_on() -> None:
+    repair = needed(row(3, "dropped"))
+
+    beside, before = decision(repair, at_work=(working_on(0, 4),)), decision(repair, at_work=(working_on(0, 3),))
+
+    assert not beside.start
+    assert "departures-1" in beside.why
+    assert before.start
+
+
+def test_what_failed_today_is_tried_again_tomorrow() -> None:
+    repair = needed(row(3, "dropped"))
+
+    assert not decision(repair, tried=True).start
+    assert "tomorrow" in decision(repair, tried=True).why
+    assert run_id(repair, NOW) == run_id(repair, NOW + timedelta(hours=11))
+    assert run_id(repair, NOW) != run_id(repair, NOW + timedelta(days=1))
+
+
+def test_what_failed_is_tried_at_once_when_anything_about_it_changes() -> None:
+    before = needed(row(3, "dropped"))
+    changed = [
+        needed(row(3, "dropped"), code="fixed"),
+        needed(row(3, "dropped", "dropped more")),
+        needed(row(3, "dropped", version=2)),
+        needed(row(3, "dropped"), row(9, "dropped")),
+    ]
+
+    assert len({run_id(repair, NOW) for repair in (before, *changed)}) == 5
+
+
+@given(st.sets(st.integers(0, 23)), st.integers(1, 10_000))
+def test_what_happens_to_healthy_intervals_changes_no_repair(healthy: set[int], version: int) -> None:
+    dirty = [row(3, "dropped"), row(20, "dropped")]
+    others = [row(hour, version=version) for hour in healthy - {3, 20}]
+
+    one = needed_repair(ledger(*dirty), "code")
+    other = needed_repair(replace(ledger(*dirty, *others), version=version), "code")
+
+    assert one is not None
+    assert one == other
