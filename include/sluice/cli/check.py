@@ -6,9 +6,11 @@ import typer
 from rich.console import Console
 
 from sluice.cli.console import Output, OutputOption, print_json
+from sluice.gx.vocabulary import expectations_are_known_since
 from sluice.settings import settings
 from sluice.specs.kinds import Kind
 from sluice.specs.load import Scan, scan
+from sluice.specs.rules import RULES
 
 _WRONG = 2
 
@@ -21,7 +23,8 @@ def check(
     Exit codes: 0 all is well; 2 with every fault as `file:line`.
     """
     place = settings()
-    found = scan(place.home / "include", deployment=place.deployment)
+    rules = (*RULES, expectations_are_known_since(place.folder.known_suites))
+    found = scan(place.home / "include", deployment=place.deployment, rules=rules)
     if output is Output.JSON:
         print_json(report(found))
     else:
@@ -31,8 +34,20 @@ def check(
 
 
 def report(found: Scan) -> dict[str, object]:
-    """Return the outcome as JSON values: `ok`, the number of sound specs by kind, and the faults."""
-    return {"ok": not found.faults, "sound": _sound(found), "faults": [fault.as_dict() for fault in found.faults]}
+    """Return the outcome as JSON values: `ok`, sound specs by kind, pipelines without a suite, and the faults."""
+    return {
+        "ok": not found.faults,
+        "sound": _sound(found),
+        "unguarded": unguarded(found),
+        "faults": [fault.as_dict() for fault in found.faults],
+    }
+
+
+def unguarded(found: Scan) -> list[str]:
+    """Return the pipelines for which nobody has written a suite: no fault, but worth a word."""
+    catalog = found.catalog
+    guarded = {suite.pipeline for suite in catalog.expectations.values()} | set(catalog.doubtful_suites.values())
+    return sorted(catalog.pipelines.keys() - guarded)
 
 
 def summary(found: Scan) -> str:
@@ -53,4 +68,7 @@ def _show(found: Scan) -> None:
     console = Console(stderr=True, soft_wrap=True, markup=False, highlight=False)
     for fault in found.faults:
         console.print(str(fault))
+    for pipeline in unguarded(found):
+        note = f"The pipeline {pipeline} has no suite in include/expectations: nothing checks the values it publishes."
+        console.print(note, style="yellow")
     console.print(summary(found), style="red" if found.faults else "green")

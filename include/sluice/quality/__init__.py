@@ -1,1 +1,1 @@
-"""What makes a record good, quarantined, late or control, as a typed catalogue of reasons."""
+"""Quality: what makes a record good, quarantined, late or control, and which rows may be published."""

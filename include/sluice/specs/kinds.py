@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from enum import StrEnum
 
+from sluice.specs.expectations import ExpectationsSpec
 from sluice.specs.model import DeploymentSpec, FeedSpec, PipelineSpec, Spec, TopicSpec
 
 
@@ -15,11 +16,12 @@ class Kind(StrEnum):
     PIPELINE = "pipeline"
     FEED = "feed"
     DEPLOYMENT = "deployment"
+    SUITE = "suite"
 
     @property
     def folder(self) -> str:
         """The folder below `include/`."""
-        return f"{self.value}s"
+        return "expectations" if self is Kind.SUITE else f"{self.value}s"
 
     @property
     def model(self) -> type[Spec]:
@@ -32,6 +34,7 @@ _MODELS: Mapping[Kind, type[Spec]] = {
     Kind.PIPELINE: PipelineSpec,
     Kind.FEED: FeedSpec,
     Kind.DEPLOYMENT: DeploymentSpec,
+    Kind.SUITE: ExpectationsSpec,
 }
 
 Key = tuple[Kind, str]

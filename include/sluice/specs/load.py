@@ -4,18 +4,20 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from types import MappingProxyType
 
 from sluice.specs.catalog import Catalog
 from sluice.specs.diagnosis import read_spec
 from sluice.specs.document import Document, read_document
-from sluice.specs.faults import Fault, SpecFaults
+from sluice.specs.expectations import ExpectationsSpec
+from sluice.specs.faults import Fault, Loc, SpecFaults
 from sluice.specs.kinds import Key, Kind
 from sluice.specs.model import DeploymentSpec, FeedSpec, PipelineSpec, Spec, TopicSpec
-from sluice.specs.reading import Reading
+from sluice.specs.reading import Reading, Rule
 from sluice.specs.rules import RULES, deployment_exists, topic_references
+from sluice.specs.suites import doubtful_suites, suite_references
 
 
 @dataclass(frozen=True)
@@ -26,7 +28,7 @@ class Scan:
         catalog: the sound specs; every reference in it resolves within it.
         faults: all faults of all files, ordered; empty means that all is well.
         broken: the specs that are not in the catalog, by kind and file stem, each with the faults that keep it out:
-            its own, or those of the topic that it names.
+            its own, or those of the topic or pipeline that it names.
     """
 
     catalog: Catalog
@@ -38,7 +40,7 @@ def load_catalog(include: Path, *, deployment: str | None = None) -> Catalog:
     """Read all specs below `include`.
 
     Args:
-        include: the folder with `topics/`, `pipelines/`, `feeds/`, `deployments/`.
+        include: the folder with `topics/`, `pipelines/`, `feeds/`, `deployments/`, `expectations/`.
         deployment: a deployment that must exist; None asks for none.
 
     Raises:
@@ -50,12 +52,13 @@ def load_catalog(include: Path, *, deployment: str | None = None) -> Catalog:
     return found.catalog
 
 
-def scan(include: Path, *, deployment: str | None = None) -> Scan:
+def scan(include: Path, *, deployment: str | None = None, rules: Iterable[Rule] = RULES) -> Scan:
     """Read all specs below `include` and keep the sound ones, so that one broken spec stops no other.
 
     Args:
         include: see `load_catalog`.
         deployment: see `load_catalog`.
+        rules: what must hold between specs; whoever has time for it adds rules of adapters.
     """
     include = include.resolve()
     documents, strays = _read(include)
@@ -69,16 +72,18 @@ def scan(include: Path, *, deployment: str | None = None) -> Scan:
             specs[key] = outcome
         broken[key].update(document.faults)
     reading = Reading(include.parent, include, _catalog(specs), documents)
-    for rule in RULES:
+    for rule in rules:
         for finding in rule(reading):
             broken[finding.key].add(finding.fault)
     faults = {*strays, *(fault for own in broken.values() for fault in own)}
     if deployment is not None:
         faults.update(deployment_exists(reading, deployment))
     unusable = {key: tuple(sorted(own)) for key, own in broken.items() if own}
-    unusable.update(_dependents(reading, unusable))
-    sound = {key: spec for key, spec in specs.items() if key not in unusable}
-    return Scan(_catalog(sound), tuple(sorted(faults)), MappingProxyType(unusable))
+    unusable.update(_dependents(topic_references(reading), Kind.TOPIC, unusable))
+    unusable.update(_dependents(suite_references(reading), Kind.PIPELINE, unusable))
+    sound = _catalog({key: spec for key, spec in specs.items() if key not in unusable})
+    catalog = replace(sound, doubtful_suites=doubtful_suites(reading, unusable, strays))
+    return Scan(catalog, tuple(sorted(faults)), MappingProxyType(unusable))
 
 
 def _read(include: Path) -> tuple[dict[Key, Document], list[Fault]]:
@@ -110,13 +115,14 @@ def _catalog(specs: Mapping[Key, Spec]) -> Catalog:
         pipelines={name: spec for (_, name), spec in specs.items() if isinstance(spec, PipelineSpec)},
         feeds={name: spec for (_, name), spec in specs.items() if isinstance(spec, FeedSpec)},
         deployments={name: spec for (_, name), spec in specs.items() if isinstance(spec, DeploymentSpec)},
+        expectations={name: spec for (_, name), spec in specs.items() if isinstance(spec, ExpectationsSpec)},
     )
 
 
-def _dependents(reading: Reading, broken: Mapping[Key, Iterable[Fault]]) -> dict[Key, tuple[Fault, ...]]:
-    """Return the specs that are sound by themselves and name a broken topic, with the topic's faults."""
+def _dependents(
+    references: Mapping[Key, tuple[Loc, str]], kind: Kind, broken: Mapping[Key, tuple[Fault, ...]]
+) -> dict[Key, tuple[Fault, ...]]:
+    """Return the specs that are sound by themselves and name a broken one of a kind, with its faults."""
     return {
-        key: tuple(broken[Kind.TOPIC, topic])
-        for key, (_, topic) in topic_references(reading).items()
-        if key not in broken and (Kind.TOPIC, topic) in broken
+        key: broken[kind, name] for key, (_, name) in references.items() if key not in broken and (kind, name) in broken
     }

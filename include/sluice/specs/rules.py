@@ -14,6 +14,7 @@ from sluice.specs.reading import Finding, Reading, Rule
 from sluice.specs.secrecy import is_secret
 from sluice.specs.spark_settings import spark_settings_are_safe
 from sluice.specs.static import static_inputs_exist
+from sluice.specs.suites import suites_guard_pipelines
 from sluice.specs.transforms import transforms_fit
 
 
@@ -134,6 +135,7 @@ RULES: tuple[Rule, ...] = (
     spark_settings_are_safe,
     static_inputs_exist,
     transforms_fit,
+    suites_guard_pipelines,
 )
 
 

@@ -1,0 +1,1 @@
+"""Great Expectations: the engine of the quality gate, and the names that it knows."""

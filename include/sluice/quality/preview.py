@@ -1,0 +1,58 @@
+"""A preview: what a pipeline makes of a few records that somebody wrote down, line by line and row by row."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from sluice.quality.reasons import Outcome, Reason
+
+
+@dataclass(frozen=True)
+class JudgedLine:
+    """One line of a sample after validation.
+
+    Attributes:
+        number: the line's number, from 1.
+        outcome: what validation makes of it.
+        reason: why it is quarantined; else None.
+        fields: the declared fields as JSON values; None where the line has none, or none that reads as its type.
+        text: the line itself; bytes that are no UTF-8 are shown as replacement characters.
+    """
+
+    number: int
+    outcome: Outcome
+    reason: Reason | None
+    fields: Mapping[str, Any]
+    text: str
+
+
+@dataclass(frozen=True)
+class Preview:
+    """What a pipeline makes of a sample.
+
+    Attributes:
+        pipeline: its name.
+        lines: every line of the sample, in order.
+        columns: the transform's output: column → Spark's name of its type.
+        rows: the transform's output over the good lines, as JSON values; ordered by time column, then left to right.
+    """
+
+    pipeline: str
+    lines: tuple[JudgedLine, ...]
+    columns: Mapping[str, str]
+    rows: tuple[Mapping[str, Any], ...]
+
+    @property
+    def outcomes(self) -> Mapping[Outcome, int]:
+        """Lines per outcome, all outcomes named."""
+        counted = Counter(line.outcome for line in self.lines)
+        return {outcome: counted[outcome] for outcome in Outcome}
+
+    @property
+    def reasons(self) -> Mapping[Reason, int]:
+        """Quarantined lines per reason, in the order of the catalogue; only reasons that occur."""
+        counted = Counter(line.reason for line in self.lines)
+        return {reason: counted[reason] for reason in Reason if counted[reason]}

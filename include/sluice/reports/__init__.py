@@ -1,0 +1,1 @@
+"""Pages that explain a result to a person: one HTML file each, readable offline and for ever."""

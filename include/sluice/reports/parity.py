@@ -1,0 +1,87 @@
+"""The page of a comparison: what the table held, what the batch computed, and what explains the difference."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from sluice.intervals.alignment import Interval, contiguous
+from sluice.intervals.parity import IntervalParity, Outcome, ParityReport
+from sluice.intervals.request import Mode
+from sluice.reports.page import Tone, render
+
+_TONES = {
+    Outcome.IDENTICAL: Tone.GOOD,
+    Outcome.EXPLAINED: Tone.GOOD,
+    Outcome.RECOMPUTED: Tone.GOOD,
+    Outcome.INCONCLUSIVE: Tone.WARNING,
+    Outcome.DIFFERENT: Tone.BAD,
+}
+_MOST_INTERVALS = 500
+
+
+def parity_page(report: ParityReport, *, facts: Mapping[str, str]) -> str:
+    """Return the page as HTML.
+
+    Args:
+        report: what was found.
+        facts: further lines of the overview, name → text, in their order.
+    """
+    notable = [parity for parity in report.intervals if _notable(parity)]
+    shown = sorted(notable, key=_urgency)[:_MOST_INTERVALS]
+    return render(
+        "parity.html",
+        title=f"{report.mode.capitalize()} {report.pipeline}, {_range(report.range)}",
+        verdict=report.outcome.value,
+        tone=_TONES[report.outcome],
+        facts={**facts, **_facts(report)},
+        report=report,
+        shown=[(_range(parity.interval), parity, _TONES[parity.outcome]) for parity in shown],
+        unshown=len(notable) - len(shown),
+        agreeing=len(report.intervals) - len(notable),
+        left=[(_range(interval), why) for interval, why in _joined(report.left)],
+    )
+
+
+def _facts(report: ParityReport) -> dict[str, str]:
+    totals = report.totals
+    return {
+        "Intervals compared": f"{len(report.intervals):,}",
+        "Identical rows": f"{totals.identical:,}",
+        "Missing in the table": f"{totals.missing:,}",
+        "Extra in the table": f"{totals.extra:,}",
+        "Different": f"{totals.different:,}",
+        **(_explanation(report) if report.mode is not Mode.RECOMPUTE else {}),
+        "Backfill": report.backfill,
+        "Code": report.code[:12],
+        "Finished": f"{report.at:%Y-%m-%d %H:%M:%S} UTC",
+    }
+
+
+def _explanation(report: ParityReport) -> dict[str, str]:
+    return {
+        "Late records": f"{report.totals.late:,}",
+        "Explained by late records": f"{report.explained:,}",
+        "Unexplained": f"{report.unexplained:,}",
+    }
+
+
+def _notable(parity: IntervalParity) -> bool:
+    return parity.outcome is not Outcome.IDENTICAL or bool(parity.counts.differences or parity.why)
+
+
+def _urgency(parity: IntervalParity) -> int:
+    """Order what is wrong before what is unknown before the rest; by time within."""
+    return {Outcome.DIFFERENT: 0, Outcome.INCONCLUSIVE: 1}.get(parity.outcome, 2)
+
+
+def _joined(left: Mapping[Interval, str]) -> list[tuple[Interval, str]]:
+    """Join neighbours that are left out for the same reason."""
+    reasons = dict.fromkeys(left.values())
+    joined = [(block, why) for why in reasons for block in contiguous(i for i, w in left.items() if w == why)]
+    return sorted(joined)
+
+
+def _range(interval: Interval) -> str:
+    form = "%Y-%m-%d %H:%M"
+    last = "%H:%M" if interval.end.date() == interval.start.date() else form
+    return f"{interval.start:{form}} to {interval.end:{last}} UTC"
