@@ -1,0 +1,82 @@
+"""What an alert says about a unit's driver: its generation, the verdicts of its streams, and the end of its log."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from sluice.project import Project
+from sluice.streams.registry import RecordedVerdict
+from sluice.streams.verdict import Health
+
+LOG_BYTES = 64 * 1024
+MOST_LINES = 8
+
+_ERROR = re.compile(r"\b(ERROR|FATAL|CRITICAL)\b|^\S*(Error|Exception)\b|^Caused by:")
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """Facts, one each, and what the worst verdict says is to be done."""
+
+    facts: tuple[str, ...]
+    what_to_do: str = ""
+
+
+def unit_evidence(project: Project, unit: str) -> Evidence:
+    """Gather what is on record of a unit and in its driver's log. What cannot be seen is a fact too.
+
+    Args:
+        project: gives the control database and the launcher.
+        unit: the driver's name in the specs.
+    """
+    facts: list[str] = []
+    verdicts: list[RecordedVerdict] = []
+    try:
+        registry = project.registry()
+        attempt = registry.latest_attempt(unit)
+        if attempt is None:
+            return Evidence((f"unit {unit} never had a driver",))
+        reason = f", {attempt.reason}" if attempt.reason else ""
+        facts.append(f"generation {attempt.generation} of unit {unit} ({attempt.key}) is {attempt.state}{reason}")
+        verdicts = list(registry.verdicts(unit))
+        facts += map(_sentence, verdicts)
+        facts += _log(project.launcher().log(attempt.key))
+    except Exception as error:  # noqa: BLE001 - an alert goes out with what could be seen
+        facts.append(f"could not look at unit {unit}: {error}")
+    return Evidence(tuple(facts), next((v.verdict.what_to_do for v in verdicts if _is_bad(v)), ""))
+
+
+def _is_bad(recorded: RecordedVerdict) -> bool:
+    return recorded.verdict.health not in {Health.OK, Health.IDLE} and recorded.verdict.what_to_do != ""
+
+
+def _sentence(recorded: RecordedVerdict) -> str:
+    verdict = recorded.verdict
+    lag = "" if verdict.lag_records is None else f" Unread: {verdict.lag_records:,} records."
+    given = f"{recorded.at:%Y-%m-%d %H:%M:%S} UTC, generation {recorded.generation}"
+    return f"last verdict of {recorded.stream} ({given}): {verdict.health}. {verdict.why}{lag}"
+
+
+def _log(file: Path) -> Iterator[str]:
+    yield f"log of the driver: {file}"
+    if not file.is_file():
+        yield "it has written none yet"
+        return
+    lines = last_error_lines(_end_of(file))
+    if lines:
+        yield "its last errors:\n" + "\n".join(lines)
+
+
+def last_error_lines(log: str, most: int = MOST_LINES) -> list[str]:
+    """Return the last lines of a log that tell of an error."""
+    return [line.rstrip() for line in log.splitlines() if _ERROR.search(line)][-most:]
+
+
+def _end_of(file: Path, most_bytes: int = LOG_BYTES) -> str:
+    with file.open("rb") as opened:
+        opened.seek(max(0, opened.seek(0, os.SEEK_END) - most_bytes))
+        return opened.read().decode(errors="replace")

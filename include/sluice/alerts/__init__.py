@@ -1,0 +1,1 @@
+"""Alerts: what a person is told about a failed run, whether they were told, and the record of both."""

@@ -1,0 +1,127 @@
+"""An alert: what failed, why, the evidence, where to look and what to do, in words that need no further page."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from enum import StrEnum
+from typing import Any
+
+from pydantic import AwareDatetime, TypeAdapter, ValidationError
+
+
+class Level(StrEnum):
+    """What failed."""
+
+    TASK = "task"
+    DAG = "dag"  # the run as a whole: also one without a failed task, such as a timeout
+    TEST = "test"  # nothing: somebody tries the delivery
+
+
+@dataclass(frozen=True)
+class Alert:
+    """One thing that a person should know.
+
+    Attributes:
+        id: names it on the command line.
+        at: when it was noticed (UTC).
+        level: what failed.
+        what: one sentence, the title wherever it is shown.
+        why: the reason, in the words of the error.
+        evidence: facts, one each.
+        where: link to the run in Airflow's UI.
+        what_to_do: the next step.
+        dag_id: the DAG.
+        run_id: its run.
+        clearing: how often that run had been cleared; None if that could not be seen.
+        task_id: the task; None at the DAG's level.
+        try_number: counted from 1; None at the DAG's level.
+        host: the machine where it was noticed.
+    """
+
+    id: str
+    at: AwareDatetime
+    level: Level
+    what: str
+    why: str
+    evidence: tuple[str, ...]
+    where: str
+    what_to_do: str
+    dag_id: str = ""
+    run_id: str = ""
+    clearing: int | None = None
+    task_id: str | None = None
+    try_number: int | None = None
+    host: str = ""
+
+    def same_run(self, other: Alert) -> bool:
+        """Whether both are about one execution of one run. A run that was cleared is executed anew."""
+        if self.clearing is None or other.clearing is None:
+            return False
+        return (self.dag_id, self.run_id, self.clearing) == (other.dag_id, other.run_id, other.clearing)
+
+    def with_text(self, change: Callable[[str], str]) -> Alert:
+        """Return the alert with every text that came from outside changed, to redact it. Ids are left alone."""
+        return replace(
+            self,
+            what=change(self.what),
+            why=change(self.why),
+            evidence=tuple(change(fact) for fact in self.evidence),
+            what_to_do=change(self.what_to_do),
+        )
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return it as JSON values."""
+        found: dict[str, Any] = _ADAPTER.dump_python(self, mode="json")
+        return found
+
+    @classmethod
+    def from_dict(cls, values: Mapping[str, Any]) -> Alert:
+        """Return what `as_dict` gave.
+
+        Raises:
+            ValueError: it is no alert.
+        """
+        try:
+            return _ADAPTER.validate_python(dict(values))
+        except ValidationError as error:
+            raise ValueError(f"no alert: {error}") from error
+
+    def text(self) -> str:
+        """Return everything but the title, as plain text."""
+        facts = "\n".join("  - " + fact.replace("\n", "\n    ") for fact in self.evidence)
+        parts = [
+            self.why,
+            f"Evidence:\n{facts}" if facts else "",
+            f"What to do: {self.what_to_do}" if self.what_to_do else "",
+            f"Where: {self.where}" if self.where else "",
+            self._footer(),
+        ]
+        return "\n\n".join(part for part in parts if part)
+
+    def markdown(self) -> str:
+        """Return everything but the title, as Markdown. What came from outside stands in code blocks, not as markup."""
+        parts = [
+            _code(self.why),
+            "**Evidence**\n" + _code("\n".join(self.evidence)) if self.evidence else "",
+            "**What to do**\n" + _code(self.what_to_do) if self.what_to_do else "",
+            f"**Where**: <{self.where}>" if self.where else "",
+            self._footer(),
+        ]
+        return "\n\n".join(part for part in parts if part)
+
+    def _footer(self) -> str:
+        tried = "" if self.try_number is None else f", try {self.try_number}"
+        host = f" on {self.host}" if self.host else ""
+        return f"Alert {self.id}, {self.at:%Y-%m-%d %H:%M:%S} UTC{host}{tried}."
+
+
+_ADAPTER = TypeAdapter(Alert)
+
+
+def _code(text: str) -> str:
+    """Return a fenced block; a fence inside the text cannot end it."""
+    fence = "```"
+    while fence in text:
+        fence += "`"
+    return f"{fence}\n{text}\n{fence}"

@@ -1,0 +1,105 @@
+"""Whether somebody was told, and the rule that one execution of a run calls a person once."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from enum import StrEnum
+from typing import Any
+
+from pydantic import AwareDatetime, TypeAdapter, ValidationError
+
+from sluice.alerts.alert import Alert, Level
+
+IN_FLIGHT = timedelta(seconds=20)
+"""Longer than any delivery may take: an alert that has no outcome after this never gets one."""
+
+
+class Outcome(StrEnum):
+    """How a delivery ended."""
+
+    DELIVERED = "delivered"  # every service took it
+    FAILED = "failed"  # at least one did not
+    NOT_CONFIGURED = "not configured"  # there is no service: the journal is all there is
+    WITHHELD = "withheld"  # another alert about the same run has called somebody
+
+
+@dataclass(frozen=True)
+class Delivery:
+    """The outcome for one alert, when (UTC), and one sentence about it without any secret."""
+
+    alert_id: str
+    at: AwareDatetime
+    outcome: Outcome
+    detail: str = ""
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return it as JSON values."""
+        found: dict[str, Any] = _ADAPTER.dump_python(self, mode="json")
+        return found
+
+    @classmethod
+    def from_dict(cls, values: Mapping[str, Any]) -> Delivery:
+        """Return what `as_dict` gave.
+
+        Raises:
+            ValueError: it is no delivery.
+        """
+        try:
+            return _ADAPTER.validate_python(dict(values))
+        except ValidationError as error:
+            raise ValueError(f"no delivery: {error}") from error
+
+
+_ADAPTER = TypeAdapter(Delivery)
+
+
+@dataclass(frozen=True)
+class History:
+    """What is on record, oldest first.
+
+    Attributes:
+        alerts: all of them.
+        deliveries: the latest outcome by alert id; without one, a delivery is under way or was cut off.
+        notes: what could not be read, or is gone.
+    """
+
+    alerts: Sequence[Alert] = ()
+    deliveries: Mapping[str, Delivery] = field(default_factory=dict)
+    notes: Sequence[str] = ()
+
+    def tasks_of(self, alert: Alert) -> list[Alert]:
+        """Return the other alerts about tasks of the same execution of the same run."""
+        return [a for a in self.alerts if a.level is Level.TASK and a.id != alert.id and a.same_run(alert)]
+
+    def delivered(self, alert: Alert) -> bool:
+        """Whether somebody was told."""
+        delivery = self.deliveries.get(alert.id)
+        return delivery is not None and delivery.outcome is Outcome.DELIVERED
+
+    def in_flight(self, alert: Alert, now: datetime) -> bool:
+        """Whether the outcome of a delivery is still to come."""
+        return alert.id not in self.deliveries and now - alert.at < IN_FLIGHT
+
+
+def already_called(alert: Alert, history: History, now: datetime) -> Alert | None:
+    """Return the alert that has told somebody about this execution of this run; None if nobody knows.
+
+    Of tasks that fail together the first one calls. The others rely on it while it is under way: should it fail, the
+    alert of the DAG's level, which comes last and relies on nothing but a delivery, calls instead. So a person may be
+    called twice, but never not at all.
+
+    Args:
+        alert: on record already.
+        history: what is on record.
+        now: the present (UTC).
+    """
+    order = {other.id: place for place, other in enumerate(history.alerts)}
+    for other in history.tasks_of(alert):
+        if history.delivered(other):
+            return other
+        first = order[other.id] < order.get(alert.id, len(order))
+        if alert.level is Level.TASK and first and history.in_flight(other, now):
+            return other
+    return None

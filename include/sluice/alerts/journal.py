@@ -1,0 +1,178 @@
+"""The journal of alerts: a file of JSON lines, the first place that hears of a failure and the last to forget it.
+
+Invariants:
+* a record is on the disk when `append` returns, whole, whoever else writes at that moment;
+* a line that a crash has torn costs no other line, and reading says where it is;
+* the files are bounded, and what makes room for new records is counted in the journal itself.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from sluice.alerts.alert import Alert
+from sluice.alerts.delivery import Delivery, History
+from sluice.alerts.record import Forgotten, Torn, line_of, records
+from sluice.clock import Clock, SystemClock
+from sluice.errors import NotReadyError, UnreachableError
+
+_FILE_BYTES = 1024 * 1024
+"""Some 500 alerts."""
+_FILES = 8
+_LOCK_SECONDS = 10.0
+_POLL_SECONDS = 0.02
+
+
+class Journal:
+    """Alerts and their deliveries in one folder, shared by all processes of a machine.
+
+    Args:
+        folder: where the files are; made by the first record.
+        file_bytes: a file of this size is closed and the next one begun.
+        files: how many files are kept.
+        clock: gives the time to wait for the lock.
+    """
+
+    def __init__(
+        self, folder: Path, *, file_bytes: int = _FILE_BYTES, files: int = _FILES, clock: Clock | None = None
+    ) -> None:
+        self.folder = folder
+        self._file_bytes = file_bytes
+        self._files = files
+        self._clock = clock or SystemClock()
+
+    def append(self, record: Alert | Delivery) -> None:
+        """Put a record onto the disk.
+
+        Raises:
+            NotReadyError: the disk does not take it.
+            UnreachableError: another process holds the journal's lock.
+        """
+        try:
+            self.folder.mkdir(parents=True, exist_ok=True)
+            with self._locked(fcntl.LOCK_EX):
+                self._write(line_of(record))
+        except OSError as error:
+            raise NotReadyError(
+                f"The journal of alerts in {self.folder} cannot be written: {error.strerror}.",
+                fix="free some space, or give the folder back to the user that runs Airflow.",
+            ) from error
+
+    def read(self) -> History:
+        """Return what is on record. What cannot be read is a note, not an error.
+
+        Raises:
+            NotReadyError: the files may not be read.
+            UnreachableError: another process holds the journal's lock.
+        """
+        if not self.folder.is_dir():
+            return History()
+        try:
+            with self._locked(fcntl.LOCK_SH):
+                contents = [(path.name, path.read_bytes()) for path in self._existing()]
+        except OSError as error:
+            raise NotReadyError(f"The journal of alerts in {self.folder} cannot be read: {error.strerror}.") from error
+        return _history(contents)
+
+    def _existing(self) -> list[Path]:
+        """Return the files, oldest first."""
+        return sorted(self.folder.glob("journal-*.jsonl"))
+
+    def _write(self, line: bytes) -> None:
+        file = self._file_for_writing()
+        new = not file.exists()
+        _append(file, line)
+        if new:
+            _sync_folder(self.folder)
+
+    def _file_for_writing(self) -> Path:
+        """Return the newest file, or the name of the next one if that is full."""
+        existing = self._existing()
+        if not existing:
+            return self.folder / _name(1)
+        newest = existing[-1]
+        if newest.stat().st_size < self._file_bytes:
+            return newest
+        following = self.folder / _name(_number(newest) + 1)
+        for oldest in existing[: len(existing) + 1 - self._files]:
+            self._forget(oldest, following)
+        return following
+
+    def _forget(self, oldest: Path, following: Path) -> None:
+        """Remove a file. What is lost with it goes on record first, together with what was lost before."""
+        forgotten = Forgotten.of(records(oldest.name, oldest.read_bytes()))
+        _append(following, line_of(forgotten))
+        _sync_folder(self.folder)
+        oldest.unlink()
+
+    @contextmanager
+    def _locked(self, kind: int) -> Iterator[None]:
+        """Hold the journal's lock; the operating system releases it with the process, however that ends."""
+        deadline = self._clock.monotonic() + _LOCK_SECONDS
+        with (self.folder / "lock").open("a+b") as lock:
+            while True:
+                try:
+                    fcntl.flock(lock, kind | fcntl.LOCK_NB)
+                    break
+                except BlockingIOError:
+                    if self._clock.monotonic() >= deadline:
+                        raise UnreachableError(
+                            f"Another process has held {lock.name} for {_LOCK_SECONDS:.0f} s.",
+                            fix="look for a stopped process that has it open.",
+                        ) from None
+                    self._clock.sleep(_POLL_SECONDS)
+            yield
+
+
+def _history(contents: list[tuple[str, bytes]]) -> History:
+    alerts: list[Alert] = []
+    deliveries: dict[str, Delivery] = {}
+    notes: list[str] = []
+    forgotten = Forgotten()
+    for name, content in contents:
+        for record in records(name, content):
+            match record:
+                case Alert():
+                    alerts.append(record)
+                case Delivery():
+                    deliveries[record.alert_id] = record
+                case Forgotten():
+                    forgotten = forgotten.plus(record)
+                case Torn():
+                    notes.append(str(record))
+    if forgotten != Forgotten():
+        notes.append(str(forgotten))
+    return History(tuple(alerts), deliveries, tuple(notes))
+
+
+def _append(file: Path, line: bytes) -> None:
+    opened = os.open(file, os.O_RDWR | os.O_APPEND | os.O_CREAT, 0o600)
+    try:
+        size = os.fstat(opened).st_size
+        torn = size > 0 and os.pread(opened, 1, size - 1) != b"\n"  # a crash, or a full disk
+        data = b"\n" + line if torn else line
+        while data:
+            data = data[os.write(opened, data) :]
+        os.fsync(opened)
+    finally:
+        os.close(opened)
+
+
+def _sync_folder(path: Path) -> None:
+    folder = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(folder)
+    finally:
+        os.close(folder)
+
+
+def _name(number: int) -> str:
+    return f"journal-{number:08}.jsonl"
+
+
+def _number(path: Path) -> int:
+    return int(path.stem.removeprefix("journal-"))

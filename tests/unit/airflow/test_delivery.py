@@ -1,0 +1,106 @@
+"""Deliveries, with services that a test writes by hand; the real ones are in `tests/integration/airflow`."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+import pytest
+from airflow.sdk.exceptions import AirflowNotFoundException
+
+from sluice.airflow.delivery import AppriseService, Finding, deliver, services_of
+from sluice.alerts.alert import Alert
+from sluice.alerts.delivery import Outcome
+from sluice.errors import SluiceError
+from tests.unit.alerts.examples import make_alert
+
+
+@dataclass
+class FakeService:
+    """Takes everything, or fails with a sentence."""
+
+    name: str
+    failure: str = ""
+    hold: threading.Event | None = None
+    taken: list[Alert] = field(default_factory=list)
+
+    def send(self, alert: Alert) -> str:
+        if self.hold is not None:
+            self.hold.wait()
+        if not self.failure:
+            self.taken.append(alert)
+        return self.failure
+
+
+def finding_of(*services: FakeService, seconds: float = 5) -> Finding:
+    return deliver(make_alert(), find=lambda: services, seconds=seconds)
+
+
+def test_every_service_takes_the_alert() -> None:
+    mail, chat = FakeService("E-Mail"), FakeService("Slack")
+
+    assert finding_of(mail, chat) == Finding(Outcome.DELIVERED, "delivered to E-Mail, Slack.")
+    assert mail.taken == chat.taken == [make_alert()]
+
+
+def test_a_service_that_fails_keeps_the_others_from_nothing() -> None:
+    mail = FakeService("E-Mail")
+
+    finding = finding_of(FakeService("Slack", failure="error=404"), mail)
+
+    assert finding == Finding(Outcome.FAILED, "delivery failed: Slack: error=404")
+    assert mail.taken
+
+
+def test_a_service_that_never_answers_is_left_to_itself() -> None:
+    release = threading.Event()
+
+    finding = finding_of(FakeService("Slack", hold=release), FakeService("E-Mail"), seconds=0.05)
+
+    release.set()
+    assert finding == Finding(Outcome.FAILED, "delivery failed: Slack: no answer within 0.05 s")
+
+
+def raising(error: Exception) -> Callable[[], list[FakeService]]:
+    def find() -> list[FakeService]:
+        raise error
+
+    return find
+
+
+def test_no_connection_is_no_failure() -> None:
+    finding = deliver(make_alert(), find=raising(AirflowNotFoundException("The conn_id isn't defined")))
+
+    assert finding == Finding(Outcome.NOT_CONFIGURED, "there is no Airflow connection sluice_alerts.")
+
+
+@pytest.mark.parametrize("kind", [RuntimeError, ValueError])
+def test_an_unreadable_connection_is_told_without_its_text(kind: type[Exception]) -> None:
+    finding = deliver(make_alert(), find=raising(kind("bad: mailtos://me:hunter2@example.org")))
+
+    assert finding == Finding(Outcome.FAILED, f"delivery failed: sluice_alerts could not be read ({kind.__name__}).")
+
+
+@pytest.mark.parametrize(
+    "extra", [{}, {"config": None}, {"config": "no JSON"}, {"config": {"url": "json://x"}}, {"config": []}]
+)
+def test_a_connection_without_an_address_is_refused_without_quoting_it(extra: dict[str, object]) -> None:
+    with pytest.raises(SluiceError, match=r'the extra of sluice_alerts is no \{"config": '):
+        services_of(extra)
+
+
+def test_an_address_of_no_known_kind_is_refused_without_quoting_it() -> None:
+    with pytest.raises(SluiceError, match="none of Apprise's") as caught:
+        AppriseService("nosuch://hunter2/token-8271")
+
+    assert "hunter2" not in str(caught.value)
+    assert "8271" not in str(caught.value)
+
+
+def test_a_service_is_named_by_its_kind_alone() -> None:
+    services = services_of(
+        {"config": '[{"path": "json://127.0.0.1:1/token-8271"}, {"path": "mailtos://me:pw@example.org"}]'}
+    )
+
+    assert [service.name for service in services] == ["JSON", "E-Mail"]
