@@ -1,0 +1,53 @@
+"""Which line of the user's code a failure comes from: Python's traceback, a worker's, or Spark's call site."""
+
+from __future__ import annotations
+
+import linecache
+import re
+import traceback
+from pathlib import Path
+
+_WIDTH = 500
+
+
+def blame(error: BaseException, home: Path) -> str:
+    """Return `file:line: error (code)`, or the error alone where no line of a transform is in it.
+
+    Args:
+        error: what a transform raised, or what Spark raised when it ran the plan that the transform made.
+        home: the project; files are named relative to it.
+    """
+    place = _raised_at(error, home) or _named_in(str(error), home)
+    if place is None:
+        return _reason(error)
+    file, line = place
+    code = linecache.getline(str(file), line).strip()
+    return f"{file.relative_to(home).as_posix()}:{line}: {_reason(error)}" + (f" (`{code}`)" if code else "")
+
+
+def _raised_at(error: BaseException, home: Path) -> tuple[Path, int] | None:
+    """Return the innermost line of a transform that was running."""
+    frames = [(Path(frame.filename), frame.lineno) for frame in traceback.extract_tb(error.__traceback__)]
+    ours = [(file, line) for file, line in frames if line and file.is_relative_to(_folder(home))]
+    return ours[-1] if ours else None
+
+
+def _named_in(text: str, home: Path) -> tuple[Path, int] | None:
+    """Return the last line of a transform that an error of an executor names."""
+    found = re.findall(rf'({re.escape(str(_folder(home)))}/[^\s"]+\.py)(?:", line |:)(\d+)', text)
+    return (Path(found[-1][0]), int(found[-1][1])) if found else None
+
+
+def _folder(home: Path) -> Path:
+    return home / "spark_jobs" / "transforms"
+
+
+def _reason(error: BaseException) -> str:
+    """Return what was raised in one line: of a worker's traceback its last, of anything else its first."""
+    _, traced, trace = str(error).partition("Traceback (most recent call last):\n")
+    if traced:
+        said = [line for line in trace.splitlines() if line and not line.startswith((" ", "\t"))]
+        text = said[0] if said else ""
+    else:
+        text = f"{type(error).__name__}: {str(error).strip().partition(chr(10))[0]}"
+    return text if len(text) <= _WIDTH else f"{text[:_WIDTH]}..."

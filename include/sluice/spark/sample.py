@@ -1,0 +1,171 @@
+"""A pipeline over a sample: the stream's own validation and transform, without Kafka, Airflow or a state folder."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, redirect_stdout
+from datetime import datetime
+from pathlib import Path
+
+import pyarrow as pa
+from pyspark.sql import Column, DataFrame, SparkSession
+from pyspark.sql import functions as F  # noqa: N812  the ecosystem's name for it
+from pyspark.sql.types import AtomicType, StructField, StructType, TimestampType, VariantType
+
+from sluice.errors import SluiceError, SpecError
+from sluice.quality.preview import JudgedLine, Preview
+from sluice.quality.reasons import Outcome, Reason
+from sluice.spark.blame import blame
+from sluice.spark.pipeline import PipelineCode, result_rows
+from sluice.spark.static import read_static
+from sluice.spark.validation import OUTCOME, REASON, validate
+from sluice.specs.model import IntervalsOutput, PipelineSpec, TopicSpec
+from sluice.specs.static import locate
+
+
+def preview(
+    spark: SparkSession,
+    home: Path,
+    pipeline: PipelineSpec,
+    topic: TopicSpec,
+    lines: Sequence[bytes],
+    *,
+    arrived_at: datetime | None = None,
+) -> Preview:
+    """Validate and transform a sample.
+
+    Args:
+        spark: a session of `sluice.spark.session`.
+        home: the project with the transform and the static inputs.
+        pipeline: what to run.
+        topic: the topic that it reads.
+        lines: one value per line, as a producer would send it.
+        arrived_at: the broker's append time of every line; needed only where that is the topic's arrival time.
+
+    Raises:
+        SpecError: the transform cannot be loaded, raises (with the line of its code), or returns what the output's
+            table cannot take.
+    """
+    static = {
+        name: read_static(spark, source, locate(source, home / "include")) for name, source in pipeline.static.items()
+    }
+    # What a sample gives is compared with nothing, so the code needs no identity.
+    code = PipelineCode(pipeline, topic, static, code_hash="")
+    records = _kafka_read(spark, lines, arrived_at)
+    judged = _judge(records, code, lines)
+    with _transforms_of(home), _faults_of(pipeline, home):
+        rows = result_rows(records, code)
+        _refuse_unwritable(rows, pipeline.output)
+        ordered = rows.orderBy(pipeline.output.time_column, *_orderable(rows.schema))
+        values = tuple(json.loads(row[0]) for row in ordered.select(_as_json(rows.schema)).collect())
+    columns = {field.name: field.dataType.simpleString() for field in rows.schema}
+    return Preview(pipeline.name, judged, columns, values)
+
+
+def _kafka_read(spark: SparkSession, lines: Sequence[bytes], arrived_at: datetime | None) -> DataFrame:
+    """Return the lines as records of one partition, with the columns of `sluice.spark.kafka_source`."""
+    records = pa.table(
+        {
+            "_offset": pa.array(range(len(lines)), pa.int64()),
+            "_timestamp": pa.array([arrived_at] * len(lines), pa.timestamp("us", tz="UTC")),
+            "_value": pa.array(lines, pa.binary()),
+        }
+    )
+    return spark.createDataFrame(records).select(
+        F.lit("sample").alias("_topic_id"),
+        F.lit(0).alias("_partition"),
+        "_offset",
+        "_timestamp",
+        F.lit(None).cast("binary").alias("_key"),
+        "_value",
+        F.lit(None).cast("array<struct<key: string, value: binary>>").alias("_headers"),
+    )
+
+
+def _judge(records: DataFrame, code: PipelineCode, lines: Sequence[bytes]) -> tuple[JudgedLine, ...]:
+    value = code.topic.value
+    validated = validate(records, value, code.pipeline.time)
+    fields = _as_json(validated.select(*value.fields).schema)
+    found = sorted(validated.select("_offset", OUTCOME, REASON, fields.alias("fields")).collect())
+    return tuple(
+        JudgedLine(
+            number=row["_offset"] + 1,
+            outcome=Outcome(row[OUTCOME]),
+            reason=None if row[REASON] is None else Reason(row[REASON]),
+            fields=json.loads(row["fields"]),
+            text=line.decode("utf-8", errors="replace"),
+        )
+        for row, line in zip(found, lines, strict=True)
+    )
+
+
+def _as_json(schema: StructType) -> Column:
+    """Return the column that holds a row as JSON text, its nulls kept and its times exact and in UTC."""
+    columns = [_exact(field).alias(field.name) for field in schema]
+    return F.to_json(F.struct(*columns), {"ignoreNullFields": "false"})
+
+
+def _exact(field: StructField) -> Column:
+    column = F.col(f"`{field.name}`")
+    if not isinstance(field.dataType, TimestampType):
+        return column
+    # A cast drops no microsecond and writes no zeros; the session's time zone is UTC.
+    return F.concat(F.replace(column.cast("string"), F.lit(" "), F.lit("T")), F.lit("Z"))
+
+
+def _orderable(schema: StructType) -> list[Column]:
+    simple = [f for f in schema if isinstance(f.dataType, AtomicType) and not isinstance(f.dataType, VariantType)]
+    return [F.col(f"`{field.name}`") for field in simple]
+
+
+def _refuse_unwritable(rows: DataFrame, output: IntervalsOutput) -> None:
+    """Make sure that the interval table can take the rows.
+
+    Raises:
+        SpecError: they are no DataFrame, a declared column is not there, the time column is no timestamp, or two
+            columns differ in nothing but case.
+    """
+    if not isinstance(rows, DataFrame):
+        raise SpecError(f"the transform returns a {type(rows).__name__}, not a DataFrame.", fix="return the rows.")
+    types = {field.name: field.dataType for field in rows.schema}
+    found = ", ".join(f"{field.name} {field.dataType.simpleString()}" for field in rows.schema)
+    if not isinstance(types.get(output.time_column), TimestampType):
+        raise SpecError(
+            f"output.time_column is {output.time_column!r}, and the transform returns no timestamp of that name; "
+            f"it returns {found}.",
+            fix='add `F.col("window.start")` under that name, or correct the spec.',
+        )
+    if absent := [key for key in output.keys if key not in types]:
+        raise SpecError(
+            f"output.keys names {', '.join(absent)}; the transform returns {found}.", fix="make the names agree."
+        )
+    names = [name.lower() for name in rows.columns]
+    if twice := sorted({name for name in names if names.count(name) > 1}):
+        raise SpecError(f"the transform returns {', '.join(twice)} more than once: {found}.", fix="rename one.")
+
+
+@contextmanager
+def _transforms_of(home: Path) -> Iterator[None]:
+    """Let the project's transforms be imported, and keep what they print off the result."""
+    sys.path.insert(0, str(home / "spark_jobs"))
+    try:
+        with redirect_stdout(sys.stderr):
+            yield
+    finally:
+        sys.path.remove(str(home / "spark_jobs"))
+
+
+@contextmanager
+def _faults_of(pipeline: PipelineSpec, home: Path) -> Iterator[None]:
+    """Turn what a transform raises, now or in an executor, into one sentence that names the line."""
+    try:
+        yield
+    except SluiceError:
+        raise
+    except Exception as error:
+        raise SpecError(
+            f"the transform {pipeline.transform!r} of {pipeline.name} failed: {blame(error, home)}",
+            fix="mend the transform.",
+        ) from error

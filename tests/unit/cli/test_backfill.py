@@ -1,0 +1,173 @@
+"""`sluice backfill` without a batch: plans, refusals and what is on record."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import Result
+from typer.testing import CliRunner
+
+from sluice.cli import backfill
+from sluice.errors import RefusedError, SpecError
+from sluice.intervals.alignment import Interval
+from sluice.intervals.backfills import BackfillState
+from sluice.intervals.entries import DirtyEntry
+from sluice.intervals.request import Mode, Request
+from sluice.settings import settings
+from tests.twins.departures_project import DeparturesProject, hour
+
+DAY = ("departures", "--from", "2013-01-01", "--to", "2013-01-02")
+
+
+@pytest.fixture
+def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[DeparturesProject]:
+    """Four closed hours; the third is dirty."""
+    place = DeparturesProject.create(tmp_path, monkeypatch)
+    place.stream(4, {0: 2, 1: 3, 3: 5})
+    place.commit(DirtyEntry("departures", 1, 4, {"flights/0": 4}, (hour(2),), "dropped"))
+    yield place
+    settings.cache_clear()
+
+
+def sluice_backfill(*arguments: str) -> Result:
+    return CliRunner().invoke(backfill.app, list(arguments), catch_exceptions=False)
+
+
+def as_json(*arguments: str) -> dict[str, Any]:
+    answer = sluice_backfill(*arguments, "-o", "json")
+    assert answer.exit_code == 0
+    found: dict[str, Any] = json.loads(answer.stdout)
+    return found
+
+
+def first_hours(place: DeparturesProject, *, hold: bool) -> str:
+    """Put a backfill of the first two hours on record and return its id."""
+    request = Request("departures", Interval(hour(0), hour(2)), Mode.VERIFY, by="ada")
+    take = (lambda name: place.project.backfill_lock(name).take()) if hold else (lambda _: None)
+    return place.project.backfills().claim(request, "run-1", alive=lambda _: False, hold=take).id
+
+
+@pytest.mark.usefixtures("place")
+@pytest.mark.parametrize("command", [("plan",), ("run", "--dry-run")], ids=["plan", "dry-run"])
+def test_a_plan_says_what_is_taken_in_which_chunks_and_why_the_rest_is_left(command: tuple[str, ...]) -> None:
+    found = as_json(*command, *DAY)
+    assert (found["mode"], found["intervals"], found["in_the_way"]) == ("verify", 3, "")
+    assert [(taken["from"][11:16], taken["to"][11:16]) for taken in found["taken"]] == [
+        ("00:00", "02:00"),
+        ("03:00", "04:00"),
+    ]
+    assert len(found["chunks"]) == 1
+    assert [left["why"].partition(":")[0] for left in found["left"]] == ["dirty", "open"]
+
+
+@pytest.mark.usefixtures("place")
+def test_people_see_ranges_with_reasons() -> None:
+    said = " ".join(sluice_backfill("plan", *DAY).stdout.split())
+    assert "verify departures, 2013-01-01T00:00Z to 2013-01-02T00:00Z: takes 3 intervals in 1 chunk." in said
+    assert "- 2013-01-01T02:00Z to 2013-01-01T03:00Z dirty: dropped; a repair recomputes it" in said
+    assert "- 2013-01-01T04:00Z to 2013-01-02T00:00Z open: the stream may still write it" in said
+
+
+@pytest.mark.usefixtures("place")
+def test_a_plan_can_take_dirty_intervals_alone() -> None:
+    found = as_json("plan", *DAY, "--mode", "recompute", "--only", "dirty")
+    assert [taken["from"][11:16] for taken in found["taken"]] == ["02:00"]
+
+
+@pytest.mark.usefixtures("place")
+@pytest.mark.parametrize(
+    ("arguments", "refusal"),
+    [
+        (("--from", "2013-01-01T00:30", "--to", "2013-01-02"), "lies inside the interval"),
+        (("--from", "2013-01-02", "--to", "2013-01-01"), "is empty"),
+        (("--from", "2013-01-01", "--to", "2013-01-02", "--only", "dirty"), "needs --mode recompute"),
+    ],
+)
+def test_a_range_or_a_choice_that_cannot_be_is_refused(arguments: tuple[str, ...], refusal: str) -> None:
+    with pytest.raises(SpecError, match=refusal):
+        sluice_backfill("plan", "departures", *arguments)
+
+
+@pytest.mark.usefixtures("place")
+def test_a_recompute_of_healthy_intervals_without_a_reason_is_refused() -> None:
+    with pytest.raises(RefusedError, match="give a reason"):
+        sluice_backfill("run", *DAY, "--mode", "recompute")
+
+
+@pytest.mark.usefixtures("place")
+def test_a_run_that_would_take_nothing_starts_nothing() -> None:
+    with pytest.raises(RefusedError, match="no interval to work on"):
+        sluice_backfill("run", "departures", "--from", "2013-06-01", "--to", "2013-06-02")
+
+
+def test_a_range_that_a_living_backfill_works_on_is_said_by_a_plan_and_refused_by_a_run(
+    place: DeparturesProject,
+) -> None:
+    other = first_hours(place, hold=True)
+    assert other in as_json("plan", *DAY)["in_the_way"]
+    with pytest.raises(RefusedError, match=f"{other} works on departures.*ada asked for it.*backfill cancel {other}"):
+        sluice_backfill("run", *DAY)
+
+
+def test_a_dead_backfill_is_in_nobodys_way(place: DeparturesProject) -> None:
+    first_hours(place, hold=False)
+    assert as_json("plan", *DAY)["in_the_way"] == ""
+
+
+def test_status_of_the_newest_shows_progress_and_the_expected_end(place: DeparturesProject) -> None:
+    name = first_hours(place, hold=True)
+    place.project.backfills().advance(name, done=1, total=2)
+    found = as_json("status")
+    assert (found["id"], found["state"], found["alive"], found["done"], found["total"]) == (name, "running", True, 1, 2)
+    assert found["expected_end"] is not None
+    assert "1 of 2 intervals (50 %)" in sluice_backfill("status", name).stdout
+
+
+def test_status_of_one_whose_process_is_gone_says_how_to_go_on(place: DeparturesProject) -> None:
+    name = first_hours(place, hold=False)
+    assert as_json("status", name)["alive"] is False
+    assert "gone; the same run with --key run-1 goes on" in sluice_backfill("status", name).stdout
+
+
+def test_status_of_one_that_ended_shows_its_result_and_its_pages(place: DeparturesProject) -> None:
+    name = first_hours(place, hold=False)
+    folder = place.project.folder.backfill(name)
+    folder.mkdir(parents=True)
+    counts = {"compared": 2, "published": 0, "late_records": 1, "explained": 0, "unexplained": 3}
+    (folder / "result.json").write_text(json.dumps({"id": name, "outcome": "different", **counts}))
+    (folder / "parity.html").touch()
+    place.project.backfills().end(name, BackfillState.DONE, outcome="different", why="2 intervals differ")
+    said = sluice_backfill("status", name).stdout
+    assert f"{name}: done different" in said
+    assert "2 compared, 0 published, 1 late records, 0 explained, 3 unexplained" in said
+    assert str(folder / "parity.html") in said
+    assert as_json("status", name)["result"]["unexplained"] == 3
+
+
+@pytest.mark.usefixtures("place")
+def test_a_status_before_the_first_backfill_says_so() -> None:
+    with pytest.raises(SpecError, match="there was no backfill yet"):
+        sluice_backfill("status")
+
+
+def test_a_living_backfill_is_asked_to_stop_and_goes_on_to_its_chunks_end(place: DeparturesProject) -> None:
+    name = first_hours(place, hold=True)
+    assert "is asked to stop after the chunk" in sluice_backfill("cancel", name).stdout
+    assert "(command line)" in place.project.backfills().get(name).cancel_asked_by
+
+
+def test_cancelling_a_dead_backfill_records_its_end(place: DeparturesProject) -> None:
+    name = first_hours(place, hold=False)
+    assert "is failed: its process ended without a word" in sluice_backfill("cancel", name).stdout
+    assert place.project.backfills().get(name).state is BackfillState.FAILED
+
+
+def test_backfills_are_listed_newest_first(place: DeparturesProject) -> None:
+    name = first_hours(place, hold=False)
+    assert [found["id"] for found in json.loads(sluice_backfill("list", "-o", "json").stdout)] == [name]
+    assert json.loads(sluice_backfill("list", "arrivals", "-o", "json").stdout) == []
+    assert name in sluice_backfill("list").stdout
