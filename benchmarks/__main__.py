@@ -10,20 +10,27 @@ from collections.abc import Callable
 from importlib.metadata import version
 from typing import Any
 
-from benchmarks import drain
+from benchmarks import backfill, drain, publish
 
-BENCHMARKS: dict[str, Callable[[], tuple[dict[str, Any], dict[str, Any]]]] = {"drain": drain.run}
-"""Name → function that returns figures (numbers and booleans) and notes about the run."""
+BENCHMARKS: dict[str, Callable[..., tuple[dict[str, Any], dict[str, Any]]]] = {
+    "drain": drain.run,
+    "backfill": backfill.run,
+    "publish": publish.run,
+}
+"""Name → function that returns figures (numbers and booleans) and notes about the run.
+
+`backfill` and `publish` take a size, `full` or `small`; it is in the notes. Only `full` is measured for the record.
+"""
 
 
 def main(arguments: list[str]) -> int:
     """Run the benchmark that is named, and print its result as the last line."""
-    if len(arguments) != 1 or arguments[0] not in BENCHMARKS:
+    if not arguments or arguments[0] not in BENCHMARKS:
         for name, function in BENCHMARKS.items():
             print(f"{name:12} {(sys.modules[function.__module__].__doc__ or '').splitlines()[0]}", file=sys.stderr)
         return 0 if not arguments else 2
-    name = arguments[0]
-    figures, notes = BENCHMARKS[name]()
+    name, *size = arguments
+    figures, notes = BENCHMARKS[name](*size)
     print(json.dumps({"bench": name, "figures": figures, "environment": {**_environment(), **notes}}))
     return 0
 

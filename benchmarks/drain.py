@@ -23,6 +23,7 @@ from typing import Any
 
 from deltalake import DeltaTable
 
+from sluice.delta.reading import read_rows
 from sluice.feeds.pace import Pace
 from sluice.kafka.administration import KafkaPythonAdministration
 from sluice.kafka.feed import open_feed
@@ -66,7 +67,7 @@ def _trial(variant: str, bootstrap: str, topic_id: str, folder: Path) -> dict[st
     done = subprocess.run(command, env=environment, stdout=subprocess.PIPE, text=True, check=True)
     cost: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
     table = DeltaTable(str(place / "table"))
-    found = differences(table.to_pandas(), departures("2013-01-01", "2013-12-31"))
+    found = differences(read_rows(place / "table").to_pandas(), departures("2013-01-01", "2013-12-31"))
     cost |= {"files": len(table.file_uris()), "differences": found}
     shutil.rmtree(place)
     print(f"{variant}: {cost}", file=sys.stderr, flush=True)

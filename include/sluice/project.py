@@ -7,7 +7,7 @@ reads specs must not pay for Kafka's client or SQLAlchemy.
 from __future__ import annotations
 
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from functools import cached_property
 from pathlib import Path
@@ -15,8 +15,12 @@ from typing import TYPE_CHECKING
 
 from sluice.clock import Clock, SystemClock
 from sluice.errors import SpecError, UnreachableError
+from sluice.intervals.entries import StreamEntry
+from sluice.intervals.ledger import Ledger, fold
 from sluice.settings import Settings, StateFolder
 from sluice.specs.catalog import Catalog, Unit
+from sluice.specs.code import build_archive
+from sluice.specs.identity import pipeline_hash
 from sluice.specs.load import load_catalog, scan
 from sluice.specs.model import DeploymentSpec
 from sluice.specs.units import declared_units
@@ -28,7 +32,12 @@ from sluice.streams.registry import Attempt, Registry
 from sluice.streams.verdict import Evidence, Verdict, judge
 
 if TYPE_CHECKING:
+    from sqlalchemy import Engine
+
+    from sluice.control.index import LedgerIndex, LedgerSource
+    from sluice.intervals.backfills import Backfills
     from sluice.kafka.administration import KafkaPythonAdministration
+    from sluice.local.backfill_lock import BackfillLock
 
 
 class Project:
@@ -144,12 +153,60 @@ class Project:
 
     @cached_property
     def _registry(self) -> Registry:
-        from sluice.control.database import migrate, open_database, sqlite_url  # noqa: PLC0415 - see the module's docstring
         from sluice.control.registry import SqlRegistry  # noqa: PLC0415 - see the module's docstring
+
+        return SqlRegistry(self._control, self.settings.deployment, self._clock)
+
+    @cached_property
+    def _control(self) -> Engine:
+        from sluice.control.database import migrate, open_database, sqlite_url  # noqa: PLC0415 - see the module's docstring
 
         engine = open_database(self.settings.control_url or sqlite_url(self.folder.control))
         migrate(engine)
-        return SqlRegistry(engine, self.settings.deployment, self._clock)
+        return engine
+
+    def backfills(self) -> Backfills:
+        """Return the record of backfills.
+
+        Raises:
+            UnreachableError: the control database could not be asked.
+            RefusedError: its schema is newer than this code.
+        """
+        from sluice.control.backfills import SqlBackfills  # noqa: PLC0415 - see the module's docstring
+
+        return SqlBackfills(self._control, self.settings.deployment, self._clock)
+
+    def backfill_lock(self, backfill_id: str) -> BackfillLock:
+        """Return the lock that a backfill's process holds for its life."""
+        from sluice.local.backfill_lock import BackfillLock  # noqa: PLC0415 - see the module's docstring
+
+        return BackfillLock(self.folder.backfill(backfill_id))
+
+    def index(self) -> LedgerIndex:
+        """Return the index of the interval ledger, over all pipelines of the catalog.
+
+        Raises:
+            UnreachableError: the control database could not be asked.
+            RefusedError: its schema is newer than this code.
+        """
+        from sluice.control.index import LedgerIndex  # noqa: PLC0415 - see the module's docstring
+
+        sources = {name: self._ledger_source(name) for name in self.catalog.pipelines}
+        return LedgerIndex(self._control, self.settings.deployment, sources)
+
+    def _ledger_source(self, pipeline: str) -> LedgerSource:
+        from sluice.control.index import LedgerSource, RawPosition  # noqa: PLC0415 - see the module's docstring
+        from sluice.delta.log import newest_first, read_log  # noqa: PLC0415 - see the module's docstring
+
+        spec = self.catalog.pipelines[pipeline]
+        table, raw = (self.folder.table(t) for t in (spec.output.table, self.catalog.topics[spec.source].raw.table))
+
+        def position() -> RawPosition:
+            entries = ((commit.version, commit.entry) for commit in newest_first(raw))
+            positions = (RawPosition(version, e.end) for version, e in entries if isinstance(e, StreamEntry))
+            return next(positions, RawPosition(-1, {}))
+
+        return LedgerSource(spec.output.interval_length, lambda after: read_log(table, after=after), position)
 
     def launcher(self) -> Launcher:
         """Return what starts drivers."""
@@ -167,18 +224,55 @@ class Project:
 
     def job(self, attempt: Attempt) -> Job:
         """Return the process of an attempt: the streaming main, in this project and state folder."""
-        settings = self.settings
-        main = settings.home / "spark_jobs" / "stream.py"
+        main = self.settings.home / "spark_jobs" / "stream.py"
         argv = (sys.executable, str(main), "--unit", attempt.unit, "--generation", str(attempt.generation))
         # The control database is not in it: a driver needs none, and the URL may hold a password.
-        environment = {
+        return Job(argv, self._environment(), self.settings.home)
+
+    def batch_job(self, arguments: Sequence[str]) -> Job:
+        """Return a process of the batch main; it records what it does in the control database."""
+        main = self.settings.home / "spark_jobs" / "batch.py"
+        environment = {**self._environment(), "SLUICE_CONTROL_URL": self.settings.control_url}
+        return Job((sys.executable, str(main), *arguments), environment, self.settings.home)
+
+    def _environment(self) -> dict[str, str]:
+        settings = self.settings
+        return {
             "SLUICE_HOME": str(settings.home),
             "SLUICE_STATE": str(settings.state),
             "SLUICE_DEPLOYMENT": settings.deployment,
             "SLUICE_JARS": str(settings.jars),
             "SLUICE_FAILPOINT": settings.failpoint,
         }
-        return Job(argv, environment, settings.home)
+
+    def code_of(self, pipeline: str) -> str:
+        """Return the hash of a pipeline's code, spec and static inputs as they are today."""
+        spec = self.catalog.pipelines[pipeline]
+        return pipeline_hash(self.settings.home, spec, self.catalog.topics[spec.source])
+
+    def archive(self) -> Path:
+        """Zip the package and the transforms for executors, so that workers need no repository, and return the file."""
+        home = self.settings.home
+        files = {
+            str(path.relative_to(root)): path.read_bytes()
+            for root, below in ((home / "include", "sluice"), (home / "spark_jobs", "transforms"))
+            for path in sorted((root / below).rglob("*.py"))
+        }
+        return build_archive(files.items(), self.folder.code)
+
+    def ledger(self, pipeline: str) -> Ledger:
+        """Return the interval ledger of a pipeline's output, as its log and the raw table are now.
+
+        Raises:
+            CorruptionError: the log cannot be read.
+        """
+        from sluice.delta.log import newest_stream_entry, read_log  # noqa: PLC0415 - see the module's docstring
+
+        spec = self.catalog.pipelines[pipeline]
+        # The entries first: the raw table only grows, so it is never seen further back than they are.
+        entries = read_log(self.folder.table(spec.output.table))
+        raw = newest_stream_entry(self.folder.table(self.catalog.topics[spec.source].raw.table))
+        return fold(entries, spec.output.interval_length, raw.end if raw else {})
 
     def checkpoint(self, stream: str) -> Checkpoint:
         """Return the reader of a stream's checkpoint."""

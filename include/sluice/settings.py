@@ -68,9 +68,13 @@ class StateFolder:
         self.drivers = root / "drivers"
         self.code = root / "code"
         self.feeds = root / "feeds"
+        self.known_suites = root / "known_suites"
         self.tables = storage / "tables"
         self.checkpoints = storage / "checkpoints"
+        self.staging = storage / "staging"
         self.progress = root / "progress"
+        self.backfills = root / "backfills"
+        self.alerts = root / "alerts"
 
     def table(self, name: str) -> Path:
         """Return the folder of a Delta table."""
@@ -79,6 +83,14 @@ class StateFolder:
     def checkpoint(self, stream: str) -> Path:
         """Return the checkpoint folder of a stream."""
         return self.checkpoints / stream
+
+    def backfill(self, backfill_id: str) -> Path:
+        """Return the folder with a backfill's reports and the lock that its process holds."""
+        return self.backfills / backfill_id
+
+    def quality(self, pipeline: str) -> Path:
+        """Return the newest result of a pipeline's expectations on its published table."""
+        return self.root / "quality" / pipeline / "latest.json"
 
     def progress_file(self, stream: str) -> Path:
         """Return the file that a driver rewrites after every micro-batch of a stream."""
@@ -100,3 +112,8 @@ def inherited_environment() -> dict[str, str]:
     Airflow's part (its keys and connections) stays here, and so do the marks that say whose process this one is.
     """
     return {name: value for name, value in os.environ.items() if not name.startswith(_PRIVATE)}  # noqa: TID251 - here
+
+
+def environment() -> dict[str, str]:
+    """Return all variables of this process, to find out what must not be told; see `sluice.alerts.redaction`."""
+    return dict(os.environ)  # noqa: TID251 - here

@@ -13,9 +13,9 @@ from typing import Any
 
 import pandas as pd
 import psutil
-from deltalake import DeltaTable
 
 from sluice.clock import SystemClock
+from sluice.delta.reading import read_rows
 from sluice.local.processes import wait_until
 
 SLUICE = Path(sys.executable).with_name("sluice")
@@ -44,7 +44,7 @@ class Machine:
         return report
 
     def table(self, report: dict[str, Any], name: str) -> pd.DataFrame:
-        return DeltaTable(report["tables"][name]).to_pandas()
+        return read_rows(Path(report["tables"][name])).to_pandas()
 
     def processes(self) -> list[str]:
         """Return what still runs for this state folder."""

@@ -23,8 +23,9 @@ def machine(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Machine]:
 
 @pytest.mark.timeout(900)
 def test_the_demo_tells_the_truth_survives_a_restart_and_leaves_nothing_behind(machine: Machine) -> None:
-    expected, sent = departures(*DAYS), flights(*DAYS)
-    late = int((sent["dep_delay"] > 180).sum())
+    expected, sent = departures(*DAYS, with_late=True), flights(*DAYS)
+    too_late = sent[sent["dep_delay"] > 180]
+    late = len(too_late)
 
     report = machine.demo(DAYS)
     assert report["ok"] is True
@@ -34,7 +35,10 @@ def test_the_demo_tells_the_truth_survives_a_restart_and_leaves_nothing_behind(m
     assert report["stream"]["verdict"] in {"OK", "IDLE"}
     assert report["stream"]["generation"] == 1
     hours = (expected["hour"].max() - expected["hour"].min()) // pd.Timedelta(hours=1) + 1
-    assert report["intervals"] == {"closed": hours}
+    assert report["intervals"] == {"closed": hours, "published": too_late["hour_utc"].nunique(), "dirty": 0}
+    assert report["parity"] == {"verify": "identical", "correct": "explained", "late_records": late, "unexplained": 0}
+    assert report["quality"]["passed"] >= 5
+    assert report["quality"]["failed"] == 0
     assert differences(machine.table(report, "departures"), expected) == []
     assert len(machine.table(report, "flights_raw")) == len(sent) + 1
 
@@ -49,9 +53,10 @@ def test_the_demo_tells_the_truth_survives_a_restart_and_leaves_nothing_behind(m
     streams = machine.ask("status")["streams"]
     assert {stream["verdict"] for stream in streams.values()} == {"STOPPED"}
     again = machine.demo(DAYS, "--exit")
-    same = ("ok", "produced", "raw", "validation", "intervals", "tables")
+    same = ("ok", "produced", "raw", "validation", "intervals", "quality", "tables")
     assert {key: again[key] for key in same} == {key: report[key] for key in same}
     assert again["stream"]["generation"] == 2
+    assert again["parity"]["correct"] == "identical"  # what came too late is in already
     assert differences(machine.table(again, "departures"), expected) == []
     assert len(machine.table(again, "flights_raw")) == len(sent) + 1
     assert machine.processes() == []

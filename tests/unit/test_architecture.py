@@ -14,10 +14,13 @@ import pytest
 HOME = Path(__file__).parents[2]
 PACKAGE = HOME / "include" / "sluice"
 
-CORE = {"specs", "topics", "streams", "intervals", "quality", "feeds"}
-ADAPTERS = {"kafka", "control", "local", "spark"}
+CORE = {"specs", "topics", "streams", "intervals", "quality", "feeds", "alerts", "reports"}
+ADAPTERS = {"kafka", "control", "local", "spark", "gx"}
 FACES = {"airflow", "console", "cli"}
-FOREIGN = {"airflow", "pyspark", "py4j", "delta", "deltalake", "kafka", "sqlalchemy", "alembic", "fastapi", "typer"}
+FOREIGN = {
+    *("airflow", "pyspark", "py4j", "delta", "deltalake", "kafka", "sqlalchemy", "alembic", "fastapi", "typer"),
+    "great_expectations",
+}
 
 MODULE_LINES, FUNCTION_LINES, DAG_LINES = 400, 60, 120
 NAMELESS = {"utils", "util", "helpers", "helper", "common", "misc", "shared", "base"}

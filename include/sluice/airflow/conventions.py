@@ -7,7 +7,12 @@ from datetime import timedelta
 from enum import StrEnum
 from typing import Any
 
-from airflow.sdk import DAG, CronTriggerTimetable
+from airflow.sdk import DAG
+from airflow.sdk.bases.timetable import BaseTimetable
+
+from sluice.airflow.alerting import FailureNotifier
+from sluice.airflow.failure import Subject
+from sluice.alerts.alert import Level
 
 DEFAULT_OWNER = "data-platform"
 """Who owns a DAG when no spec says otherwise."""
@@ -19,6 +24,8 @@ class Tag(StrEnum):
     SLUICE = "sluice"
     TOPICS = "topics"
     STREAM = "stream"
+    BACKFILL = "backfill"
+    QUALITY = "quality"
     UPKEEP = "upkeep"
     BROKEN_SPEC = "broken-spec"
 
@@ -28,6 +35,26 @@ def stream_dag_id(unit: str) -> str:
     return f"stream_{unit}"
 
 
+def backfill_dag_id(pipeline: str) -> str:
+    """Return the id of a pipeline's backfill DAG."""
+    return f"backfill_{pipeline}"
+
+
+def quality_dag_id(pipeline: str) -> str:
+    """Return the id of the DAG that checks a pipeline's published table."""
+    return f"quality_{pipeline}"
+
+
+_SUBJECTS: Mapping[str, str] = {"stream": "unit", "backfill": "pipeline", "quality": "pipeline"}
+"""What a DAG named `<kind>_<name>` is about."""
+
+
+def subject_of(dag_id: str) -> Subject | None:
+    """Return what a DAG is about, by its id; None if it is about no one thing."""
+    kind, _, name = dag_id.partition("_")
+    return Subject(_SUBJECTS[kind], name) if kind in _SUBJECTS and name else None
+
+
 def house_dag(
     dag_id: str,
     *,
@@ -35,11 +62,13 @@ def house_dag(
     description: str,
     tags: tuple[Tag, ...],
     owner: str = DEFAULT_OWNER,
-    schedule: CronTriggerTimetable | None = None,
+    schedule: BaseTimetable | None = None,
     max_active_runs: int = 1,
     **arguments: Any,  # noqa: ANN401 - whatever else airflow.sdk.DAG takes
 ) -> DAG:
     """Return a DAG with the house's defaults; it registers itself with the file that is being parsed.
+
+    Its failures reach a person: each task's and the run's own, see `sluice.airflow.alerting`.
 
     Args:
         dag_id: its name.
@@ -51,10 +80,13 @@ def house_dag(
         max_active_runs: how many runs may be active at once.
         **arguments: further arguments of `airflow.sdk.DAG`; they win.
     """
+    subject = subject_of(dag_id)
     defaults: Mapping[str, Any] = {
         "catchup": False,
         "is_paused_upon_creation": False,  # a unit that should run must not wait for somebody to find a switch
+        "on_failure_callback": FailureNotifier(Level.DAG, subject),
         "default_args": {
+            "on_failure_callback": FailureNotifier(Level.TASK, subject),
             "owner": owner,
             "retries": 3,
             "retry_delay": timedelta(seconds=10),

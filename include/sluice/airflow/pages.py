@@ -1,4 +1,4 @@
-"""Two read-only pages about a unit's driver, inside Airflow's web server and behind its login."""
+"""Read-only pages inside Airflow's web server and behind its login: a unit's driver, and the reports of batches."""
 
 from __future__ import annotations
 
@@ -12,16 +12,28 @@ from airflow.api_fastapi.auth.managers.models.resource_details import AccessView
 from airflow.api_fastapi.core_api.security import requires_access_view
 from fastapi import Depends, FastAPI, HTTPException, Request, Response
 from fastapi import Path as PathParameter
-from fastapi.responses import JSONResponse, PlainTextResponse, RedirectResponse
+from fastapi.responses import HTMLResponse, JSONResponse, PlainTextResponse, RedirectResponse
 
 from sluice.airflow.runtime import open_project
 from sluice.errors import SluiceError
 from sluice.project import Project
+from sluice.specs.model import NAME_PATTERN
 from sluice.streams.registry import Attempt
 
 LOG_BYTES = 64 * 1024
 
-UnitName = Annotated[str, PathParameter(pattern=r"^[a-z][a-z0-9_]{0,62}$")]
+UnitName = Annotated[str, PathParameter(pattern=NAME_PATTERN)]
+PipelineName = Annotated[str, PathParameter(pattern=NAME_PATTERN)]
+# Neither dot nor slash: no id leads out of the folder of backfills.
+BackfillId = Annotated[str, PathParameter(pattern=r"^[a-z][A-Za-z0-9_-]{0,199}$")]
+
+REPORT_HEADERS = {
+    # A report holds what was found in data: whatever that is, it runs nothing and loads nothing.
+    "Content-Security-Policy": "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'; "
+    "frame-ancestors 'self'; sandbox",
+    "X-Content-Type-Options": "nosniff",
+    "Cache-Control": "no-store",
+}
 
 app = FastAPI(
     title="Sluice",
@@ -64,6 +76,32 @@ def log(unit: UnitName) -> PlainTextResponse:
     if not file.is_file():
         raise HTTPException(404, f"The driver of {unit} has written no log yet.")
     return PlainTextResponse(last_lines(file))
+
+
+@app.get("/backfills/{backfill_id}/parity")
+def parity(backfill_id: BackfillId) -> HTMLResponse:
+    """Show the comparison that a backfill made."""
+    return _report(open_project().folder.backfill(backfill_id) / "parity.html")
+
+
+@app.get("/backfills/{backfill_id}/quality")
+def quality(backfill_id: BackfillId) -> HTMLResponse:
+    """Show the result of a backfill's quality gate."""
+    return _report(open_project().folder.backfill(backfill_id) / "quality.html")
+
+
+@app.get("/quality/{pipeline}")
+def table_quality(pipeline: PipelineName) -> HTMLResponse:
+    """Show the newest result of the suite on a pipeline's published table."""
+    return _report(open_project().folder.quality(pipeline).with_suffix(".html"))
+
+
+def _report(file: Path) -> HTMLResponse:
+    try:
+        text = file.read_text(encoding="utf-8")
+    except FileNotFoundError as error:
+        raise HTTPException(404, "There is no such report: it was not made, or has been removed.") from error
+    return HTMLResponse(text, headers=REPORT_HEADERS)
 
 
 def spark_ui_address(progress: Path, unit: str, generation: int) -> str | None:

@@ -14,6 +14,7 @@ from sluice.airflow.runtime import open_project
 from sluice.airflow.trigger import StreamTrigger
 from sluice.airflow.watcher import Hint
 from sluice.clock import Clock, SystemClock
+from sluice.errors import SluiceError
 from sluice.project import Project
 from sluice.streams.watch import SETTLE, WatchFinding, WatchState, examine
 
@@ -72,7 +73,8 @@ class WatchOperator(BaseOperator):
         finding = self._look(generation)
         self.log.info("%s", finding.why)
         if finding.state is WatchState.DIED:
-            raise AirflowFailException(f"{finding.why} {finding.what_to_do}")
+            death = SluiceError(finding.why, fix=finding.what_to_do)  # the alert says both, each in its place
+            raise AirflowFailException(f"{finding.why} {finding.what_to_do}") from death
         if finding.over:
             return finding.why
         if event["hint"] == Hint.HANDED_OVER:

@@ -11,7 +11,7 @@ from rich.table import Table
 from sluice.cli.console import err, out
 from sluice.cli.feed import open_project_feed, reporting
 from sluice.clock import SystemClock
-from sluice.delta.reading import open_table
+from sluice.delta.reading import read_rows
 from sluice.errors import NotReadyError, SluiceError
 from sluice.feeds.pace import Pace
 from sluice.feeds.publish import Sending
@@ -32,7 +32,7 @@ def demo(
     last: Annotated[datetime, typer.Option("--to", formats=_DAY, help="Last local day, inclusive.")] = _LAST,
     leave: Annotated[bool, typer.Option("--exit", help="Take the stack down at the end.")] = False,
 ) -> None:
-    """Run the main job on real flights: stack, topics, stream, feed, result."""
+    """Run the main job on real flights: stack, topics, stream, feed, backfill, quality gate, result."""
     project = Project.open(settings())
     if project.deployment.kafka.kind != "embedded":
         raise NotReadyError(
@@ -94,7 +94,7 @@ class _Teller:
 
 
 def _show(project: Project, report: dict[str, Any], endpoints: Endpoints) -> None:
-    frame = open_table(project.folder.table("departures")).to_pandas()
+    frame = read_rows(project.folder.table("departures")).to_pandas()
     by_airport = frame.groupby("origin")[["departed", "cancelled", "delayed_15"]].sum()
     table = Table(title="Departures, from the interval table")
     for column in ("airport", "departed", "cancelled", "delayed 15 min or more"):
@@ -105,7 +105,16 @@ def _show(project: Project, report: dict[str, Any], endpoints: Endpoints) -> Non
     stream, validation = report["stream"], report["validation"]
     out.print(f"stream      {stream['verdict']}, generation {stream['generation']}, {stream['batches']} batches")
     out.print("validation  " + ", ".join(f"{count:,} {name}" for name, count in validation.items()))
-    out.print(f"intervals   {report['intervals']['closed']} closed")
+    intervals, parity, quality = report["intervals"], report["parity"], report["quality"]
+    out.print(
+        f"intervals   {intervals['closed']} closed, {intervals['published']} of them published by a backfill, "
+        f"{intervals['dirty']} dirty"
+    )
+    out.print(
+        f"parity      verify: {parity['verify']}; correct: {parity['correct']}, {parity['late_records']} late records, "
+        f"{parity['unexplained']} differences unexplained"
+    )
+    out.print(f"quality     {quality['passed']} expectations passed, {quality['failed']} failed")
     out.print("seconds     " + ", ".join(f"{name} {value}" for name, value in report["seconds"].items()))
     out.print(f"Airflow     {endpoints.airflow_url}")
     for name, path in report["tables"].items():

@@ -19,10 +19,15 @@ COMMANDS = {
     "status": "sluice.cli.status:status",
     "doctor": "sluice.cli.doctor:doctor",
     "check": "sluice.cli.check:check",
+    "run": "sluice.cli.run:run",
     "logs": "sluice.cli.logs:logs",
     "topics": "sluice.cli.topics:app",
     "streams": "sluice.cli.streams:app",
+    "intervals": "sluice.cli.intervals:app",
+    "backfill": "sluice.cli.backfill:app",
+    "control": "sluice.cli.control:app",
     "feed": "sluice.cli.feed:app",
+    "alerts": "sluice.cli.alerts:app",
 }
 """Name → where its function or group is, in the order of the help."""
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import getpass
-import os
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict
 from pathlib import Path
@@ -13,6 +11,7 @@ import typer
 from rich.markup import escape
 from rich.table import Table
 
+from sluice.cli.asker import asker
 from sluice.cli.console import Output, OutputOption, err, out, print_json
 from sluice.clock import Clock, SystemClock
 from sluice.errors import NotReadyError, SluiceError, UnreachableError
@@ -92,7 +91,7 @@ def start(unit: UnitArgument, why: WhyOption = _ASKED, output: OutputOption = Ou
     """
     project = Project.open(settings())
     project.unit(unit)
-    _tell_claim(unit, project.life(unit).start(_who(), why), output)
+    _tell_claim(unit, project.life(unit).start(asker(), why), output)
 
 
 @app.command()
@@ -107,7 +106,7 @@ def stop(
     Exit codes: 0 no driver of it lives; 4 it is not known (the wish is on record, so repeat it).
     """
     project = Project.open_sound(settings())
-    report = project.life(unit).stop(_who(), why, deadline)
+    report = project.life(unit).stop(asker(), why, deadline)
     if output is Output.JSON:
         print_json(asdict(report))
         return
@@ -127,7 +126,7 @@ def restart(
     """
     project = Project.open(settings())
     project.unit(unit)
-    _tell_claim(unit, project.life(unit).restart(_who(), why, deadline), output)
+    _tell_claim(unit, project.life(unit).restart(asker(), why, deadline), output)
 
 
 @app.command("declare-dead")
@@ -141,7 +140,7 @@ def declare_dead(
 
     Exit codes: 0 it is on record; 5 the driver is seen alive, or nobody's word is needed.
     """
-    attempt = Project.open_sound(settings()).life(unit).declare_dead(_who(), why)
+    attempt = Project.open_sound(settings()).life(unit).declare_dead(asker(), why)
     out.print(f"Generation {attempt.generation} of {unit} is on record as ended: {attempt.reason}.", markup=False)
 
 
@@ -180,13 +179,6 @@ def tail(path: Path, more_to_come: Callable[[], bool], clock: Clock) -> Iterator
             if last_round:
                 return
             clock.sleep(_FOLLOW_SECONDS)
-
-
-def _who() -> str:
-    try:
-        return f"{getpass.getuser()} (command line)"
-    except (KeyError, OSError):  # a container may run under a number that has no name
-        return f"user {os.getuid()} (command line)"
 
 
 def _tell_claim(unit: str, claim: Claim, output: Output) -> None:

@@ -19,12 +19,12 @@ from sqlalchemy.exc import TimeoutError as PoolTimeoutError
 
 from sluice.errors import CorruptionError, RefusedError, SpecError, UnreachableError
 
-SCHEMA = "0001"
+SCHEMA = "0002"
 """The newest revision in `migrations/versions`; a test holds the two together."""
 
 _BUSY_SECONDS = 15
-_MIGRATION_LOCK = 0x511CE
-"""Key of PostgreSQL's advisory lock: any number that nobody else in that database uses."""
+_TURNS = 0x511CE
+"""Class of our advisory locks in PostgreSQL: any number that nobody else in that database uses."""
 
 
 def sqlite_url(path: Path) -> str:
@@ -78,6 +78,17 @@ def transaction(engine: Engine, *, write: bool = False) -> Iterator[Connection]:
         ) from error
 
 
+def take_turns(connection: Connection, about: str) -> None:
+    """Wait until no other transaction takes turns about the same thing; until this one ends, none does.
+
+    SQLite lets one writing transaction in at a time anyway.
+    """
+    if connection.dialect.name == "postgresql":
+        connection.execute(
+            text("SELECT pg_advisory_xact_lock(:ours, hashtext(:about))"), {"ours": _TURNS, "about": about}
+        )
+
+
 def migrate(engine: Engine) -> None:
     """Bring the schema up to date. Costs one query if it is; processes that start at once take turns.
 
@@ -89,8 +100,7 @@ def migrate(engine: Engine) -> None:
         if _revision(connection) == SCHEMA:
             return
     with transaction(engine, write=True) as connection:
-        if connection.dialect.name == "postgresql":
-            connection.execute(text("SELECT pg_advisory_xact_lock(:key)"), {"key": _MIGRATION_LOCK})
+        take_turns(connection, "schema")
         if _revision(connection) != SCHEMA:
             _upgrade(connection)
 

@@ -7,6 +7,7 @@ from typing import Any
 
 from sqlalchemy import (
     BigInteger,
+    Boolean,
     Column,
     DateTime,
     Dialect,
@@ -99,3 +100,81 @@ verdict = Table(
     Column("at", UtcDateTime, nullable=False),
 )
 """The changes of each stream's verdict, numbered from 1: two watchers that see the same change write it once."""
+
+backfill = Table(
+    "backfill",
+    metadata,
+    Column("deployment", String(64), primary_key=True),
+    Column("id", String(160), primary_key=True),
+    Column("key", String(512), nullable=False),
+    Column("pipeline", String(64), nullable=False),
+    Column("range_start", UtcDateTime, nullable=False),
+    Column("range_end", UtcDateTime, nullable=False),
+    Column("mode", String(16), nullable=False),
+    Column("only", String(16), nullable=False),
+    Column("asked_by", String(256), nullable=False),
+    Column("asked_why", Text, nullable=False),
+    Column("state", String(16), nullable=False),
+    Column("claimed_at", UtcDateTime, nullable=False),
+    Column("ended_at", UtcDateTime),
+    Column("done", Integer, nullable=False),
+    Column("total", Integer, nullable=False),
+    Column("advanced_at", UtcDateTime),
+    Column("outcome", String(32), nullable=False),
+    Column("why", Text, nullable=False),
+    Column("cancel_asked_by", String(256), nullable=False),
+    UniqueConstraint("deployment", "key"),
+    Index(None, "deployment", "pipeline", "state"),
+)
+"""One row per asking. Its claims take turns, see `sluice.control.database.take_turns`."""
+
+ledger = Table(
+    "ledger",
+    metadata,
+    Column("deployment", String(64), primary_key=True),
+    Column("pipeline", String(64), primary_key=True),
+    Column("table_version", BigInteger, nullable=False),
+    Column("closed_until", UtcDateTime),
+    Column("raw_version", BigInteger, nullable=False),
+    Column("raw_offsets", Text, nullable=False),
+)
+"""How far each pipeline's logs are indexed: of its output, and of the raw table that says what is closed."""
+
+ledger_entry = Table(
+    "ledger_entry",
+    metadata,
+    Column("deployment", String(64), primary_key=True),
+    Column("pipeline", String(64), primary_key=True),
+    Column("version", BigInteger, primary_key=True, autoincrement=False),
+    Column("at", UtcDateTime, nullable=False),
+    Column("entry", Text, nullable=False),
+)
+"""What the commits of the output tables carry, copied from their logs."""
+
+interval = Table(
+    "interval",
+    metadata,
+    Column("deployment", String(64), primary_key=True),
+    Column("pipeline", String(64), primary_key=True),
+    Column("starts_at", UtcDateTime, primary_key=True),
+    Column("ends_at", UtcDateTime, nullable=False),
+    Column("state", String(16), nullable=False),
+    Column("owner", String(160)),
+    Column("generation", Integer),
+    Column("version", BigInteger),
+    Column("written_at", UtcDateTime),
+    Column("offsets", Text),
+    Column("watermark", UtcDateTime),
+    Column("codes", Text),
+    Column("rows", BigInteger),
+    Column("checksum", String(64)),
+    Column("late", Boolean),
+    Column("dirty", Text, nullable=False),
+    Column("verified_by", String(160)),
+    Column("verified_code", String(128)),
+    Column("verified_at", UtcDateTime),
+    Column("base", Text),
+    Index(None, "deployment", "pipeline", "state"),
+)
+"""The interval ledger, one row per interval: `state` is without staleness, which depends on today's code. `owner` to
+`late` are of the current writing; `base` is the one that parity compares with, in JSON."""

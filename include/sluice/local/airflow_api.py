@@ -68,6 +68,12 @@ class AirflowApi:
                 )
             self._clock.sleep(_POLL_SECONDS)
 
+    def ensure_pool(self, name: str, slots: int, description: str) -> None:
+        """Create a pool; one that exists keeps the size that somebody gave it."""
+        body = {"name": name, "slots": slots, "description": description, "include_deferred": False}
+        if not any(pool["name"] == name for pool in self._call("GET", f"/pools?pool_name_pattern={name}")["pools"]):
+            self._call("POST", "/pools", body)
+
     def _call(self, method: str, path: str, body: Mapping[str, object] | None = None) -> dict[str, Any]:
         try:
             response = self._client.request(method, path, json=body)

@@ -18,6 +18,7 @@ from sluice.errors import CorruptionError
 from sluice.local.ports import HOST
 from sluice.local.processes import STACK_MARK, carrying
 from sluice.settings import Settings, inherited_environment
+from sluice.specs.load import scan
 
 COMPONENTS: Mapping[str, tuple[str, ...]] = {
     "api-server": ("api-server",),
@@ -30,6 +31,11 @@ COMPONENTS: Mapping[str, tuple[str, ...]] = {
 
 _PARALLELISM = 4
 """Processes that run tasks, forked at once: 32 by default, on a machine that has cores for two."""
+
+BATCH_POOL = "spark_batch"
+"""Airflow's pool of the tasks that start Spark."""
+BATCH_SLOTS = 1
+"""Less than the parallelism, so that a stream's watch finds a worker; and each is a JVM that wants all cores."""
 
 
 def airflow_command(*arguments: str) -> tuple[str, ...]:
@@ -53,7 +59,7 @@ def stack_environment(settings: Settings) -> dict[str, str]:
         "PATH": os.pathsep.join([*bin_folders, inherited.get("PATH", os.defpath)]),
         "AIRFLOW_HOME": str(settings.folder.airflow),
         "AIRFLOW_CONN_SPARK_DEFAULT": json.dumps(
-            {"conn_type": "spark", "host": f"local[{os.cpu_count() or 1}]", "extra": {"deploy-mode": "client"}}
+            {"conn_type": "spark", "host": _spark_master(settings), "extra": {"deploy-mode": "client"}}
         ),
         "SLUICE_HOME": str(settings.home),
         "SLUICE_STATE": str(settings.state),
@@ -61,6 +67,13 @@ def stack_environment(settings: Settings) -> dict[str, str]:
         "SLUICE_JARS": str(settings.jars),
         **carrying(STACK_MARK, str(settings.state)),
     }
+
+
+def _spark_master(settings: Settings) -> str:
+    """Return the deployment's master, as spark-submit wants it."""
+    deployment = scan(settings.home / "include").catalog.deployments.get(settings.deployment)
+    master = "local" if deployment is None else deployment.spark.master
+    return f"local[{os.cpu_count() or 1}]" if master == "local" else master
 
 
 def write_configuration(settings: Settings, port: int) -> None:

@@ -15,20 +15,22 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from sluice.clock import Clock
-from sluice.delta.reading import first_partition, open_table
 from sluice.errors import SluiceError
 from sluice.feeds.pace import Pace
 from sluice.feeds.publish import Sending
-from sluice.intervals.alignment import Interval
-from sluice.intervals.closing import closed_intervals, settled_watermark
+from sluice.intervals.ledger import Ledger, State
+from sluice.intervals.request import Mode
 from sluice.local.airflow_api import AirflowApi, succeeded, watching
 from sluice.local.endpoints import Endpoints
 from sluice.project import Project
 from sluice.quality.census import Census
+from sluice.quality.gate import GateResult
 from sluice.quality.reasons import Outcome
 from sluice.streams.verdict import Health, Verdict
 
 PIPELINE, FEED, UNIT = "departures", "flights", "flights"
+BACKFILL, QUALITY = f"backfill_{PIPELINE}", f"quality_{PIPELINE}"
+_QUALITY_SECONDS = 240
 _WORKING = {Health.OK, Health.IDLE}
 _POLL_SECONDS = 0.5
 
@@ -53,8 +55,10 @@ class Story:
     sending: Sending | None = None
     verdict: Verdict | None = None
     generation: int = 0
-    closed: list[Interval] = field(default_factory=list)
+    ledger: Ledger = field(default_factory=Ledger)
     census: Census | None = None
+    parity: dict[Mode, dict[str, Any]] = field(default_factory=dict)
+    quality: GateResult | None = None
 
 
 class Demo:
@@ -111,9 +115,16 @@ class Demo:
         with self._step("feed", f"Publish the flights of {first} to {last}"):
             story.sending = self._feed(first, last, seconds_to_feed)
         with self._step("settle", "Wait until the stream has closed every interval"):
-            story.closed = self._settle()
+            story.ledger = self._settle()
         with self._step("validation", "Recompute validation over the raw table"):
             story.census = self._take_census()
+        with self._step("verify", f"Compute the same intervals by batch (DAG `{BACKFILL}`, mode verify)"):
+            story.parity[Mode.VERIFY] = self._backfill(airflow, Mode.VERIFY)
+        with self._step("correct", "Bring in what came too late (mode correct: stage, quality gate, publish)"):
+            story.parity[Mode.CORRECT] = self._backfill(airflow, Mode.CORRECT)
+        with self._step("quality", f"Check the published table (DAG `{QUALITY}`, which the publish has triggered)"):
+            story.quality = self._check(airflow)
+        story.ledger = self._project.ledger(PIPELINE)
         story.verdict = self._project.verdicts(UNIT)[PIPELINE]
         story.seconds["total"] = round(self._clock.monotonic() - began, 1)
         report = self._report()
@@ -149,14 +160,14 @@ class Demo:
         days = (last - first).days + 1
         return self._send(first, last, Pace(speed=days * 86_400 / seconds) if seconds else Pace())
 
-    def _settle(self, deadline_seconds: float = 180) -> list[Interval]:
+    def _settle(self, deadline_seconds: float = 180) -> Ledger:
         """Wait until every record is in a committed batch and the watermark has passed the feed's last interval."""
         deadline = self._clock.monotonic() + deadline_seconds
         while True:
             verdicts = self._project.verdicts(UNIT)
-            closed = self._closed()
-            if all(v.health in _WORKING and v.lag_records == 0 for v in verdicts.values()) and self._all_closed(closed):
-                return closed
+            ledger = self._project.ledger(PIPELINE)
+            if all(v.health in _WORKING and v.lag_records == 0 for v in verdicts.values()) and self._all_closed(ledger):
+                return ledger
             if self._clock.monotonic() > deadline:
                 states = "; ".join(f"{name}: {verdict.health}, {verdict.why}" for name, verdict in verdicts.items())
                 raise SluiceError(
@@ -165,32 +176,62 @@ class Demo:
                 )
             self._clock.sleep(_POLL_SECONDS)
 
-    def _closed(self) -> list[Interval]:
-        output = self._project.catalog.pipelines[PIPELINE].output
-        raw = self._project.checkpoint(f"raw_{FEED}").newest_committed()
-        watermark = settled_watermark(self._project.checkpoint(PIPELINE).committed(), raw.offsets if raw else {})
-        if watermark is None:
-            return []
-        first = first_partition(open_table(self._project.folder.table(output.table)), output.time_column)
-        return closed_intervals(first, watermark, output.interval_length, output.settle)
-
-    def _all_closed(self, closed: list[Interval]) -> bool:
+    def _all_closed(self, ledger: Ledger) -> bool:
         """Whether the last interval that was fed is closed: the heartbeat is the smallest instant that closes it."""
         sending = self.story.sending
         latest = sending.manifest.latest_event if sending else None
         delay = self._project.catalog.pipelines[PIPELINE].time.delay
-        return bool(closed) and (latest is None or closed[-1].end >= latest - delay)
+        return ledger.closed_until is not None and (latest is None or ledger.closed_until >= latest - delay)
+
+    def _backfill(self, airflow: AirflowApi, mode: Mode) -> dict[str, Any]:
+        """Run the backfill over all closed intervals and return what it wrote down."""
+        ledger = self.story.ledger
+        conf = {
+            "from": min(ledger.rows).isoformat(),
+            "to": (ledger.closed_until or min(ledger.rows)).isoformat(),
+            "mode": mode.value,
+            "reason": "make demo",
+        }
+        run_id = airflow.trigger(BACKFILL, conf)
+        airflow.wait(BACKFILL, run_id, succeeded, 240)
+        newest = self._project.backfills().recent(PIPELINE, limit=1)[0]
+        self._teller.note(f"backfill {newest.id}: {newest.outcome}. {newest.why}")
+        result = self._project.folder.backfill(newest.id) / "result.json"
+        found: dict[str, Any] = json.loads(result.read_text(encoding="utf-8"))
+        return found
+
+    def _check(self, airflow: AirflowApi) -> GateResult:
+        """Wait for the run of the quality DAG that the publish triggers, and return what it found.
+
+        Nothing was published if a second demo had nothing to correct: then the DAG is asked.
+        """
+        if not self.story.parity[Mode.CORRECT]["published"]:
+            airflow.trigger(QUALITY)
+        deadline = self._clock.monotonic() + _QUALITY_SECONDS
+        while not (runs := airflow.runs(QUALITY)):
+            if self._clock.monotonic() > deadline:
+                raise SluiceError(f"no run of {QUALITY} followed the publish within {_QUALITY_SECONDS} s.")
+            self._clock.sleep(_POLL_SECONDS)
+        airflow.wait(QUALITY, runs[-1], succeeded, _QUALITY_SECONDS)
+        return GateResult.from_json(self._project.folder.quality(PIPELINE).read_bytes())
 
     def _report(self) -> dict[str, Any]:
         story, project = self.story, self._project
-        if story.sending is None or story.census is None or story.verdict is None:
+        if story.sending is None or story.census is None or story.verdict is None or story.quality is None:
             raise SluiceError("the demo has no report before it ran.")
         census, verdict = story.census, story.verdict
         produced = story.sending.manifest.records
         accounted = census.records == sum(census.outcomes.values())
         heartbeats = census.outcomes[Outcome.CONTROL]
+        states = story.ledger.count(project.code_of(PIPELINE))
+        verify, correct = story.parity[Mode.VERIFY], story.parity[Mode.CORRECT]
         return {
-            "ok": verdict.health in _WORKING and accounted and census.records == produced + heartbeats,
+            "ok": (
+                verdict.health in _WORKING
+                and accounted
+                and census.records == produced + heartbeats
+                and states[State.DIRTY] == correct["unexplained"] == story.quality.expectations_failed == 0
+            ),
             "seconds": story.seconds,
             "produced": produced,
             "raw": {"records": census.records, "undecodable": census.undecodable},
@@ -201,7 +242,22 @@ class Demo:
                 "generation": story.generation,
                 "batches": verdict.batches,
             },
-            "intervals": {"closed": len(story.closed)},
+            # Published intervals are closed ones that a backfill wrote.
+            "intervals": {
+                "closed": len(story.ledger.rows),
+                "published": states[State.PUBLISHED],
+                "dirty": states[State.DIRTY],
+            },
+            "parity": {
+                "verify": verify["outcome"],
+                "correct": correct["outcome"],
+                "late_records": correct["late_records"],
+                "unexplained": correct["unexplained"],
+            },
+            "quality": {
+                "passed": story.quality.expectations_passed,
+                "failed": story.quality.expectations_failed,
+            },
             "tables": {
                 PIPELINE: str(_table(project, project.catalog.pipelines[PIPELINE].output.table)),
                 "flights_raw": str(_table(project, project.catalog.topics[FEED].raw.table)),

@@ -19,6 +19,8 @@ STACK_MARK = "SLUICE_STACK"
 DRIVER_MARK = "SLUICE_DRIVER"
 """Set to the driver's folder in keeper, driver and what they start."""
 
+_PR_SET_PDEATHSIG = 1
+
 
 def carrying(mark: str, value: str) -> dict[str, str]:
     """Return the variables that mark a process and what it starts."""
@@ -32,6 +34,20 @@ def marked(mark: str, value: str) -> list[int]:
     spared = _ancestry()
     pids = sorted(int(entry.name) for entry in Path("/proc").iterdir() if entry.name.isdigit())
     return [pid for pid in pids if pid not in spared and wanted in _environment(pid)]
+
+
+def descendants(pid: int) -> list[int]:
+    """Return the processes that a process started, and those that they started, as long as their parents live."""
+    parents = {int(entry.name): _parent(int(entry.name)) for entry in Path("/proc").iterdir() if entry.name.isdigit()}
+    found = [pid]
+    for one in found:  # grows while it is walked
+        found.extend(child for child, parent in parents.items() if parent == one)
+    return found[1:]
+
+
+def lives(pid: int, *, ticks: int | None) -> bool:
+    """Whether a process is still the one that started at `ticks`, and no zombie."""
+    return start_ticks(pid) == ticks is not None and _stat(pid)[:1] not in ([], ["Z"], ["X"])
 
 
 def send_signal(pid: int, number: signal.Signals, *, ticks: int | None) -> bool:
@@ -50,6 +66,25 @@ def send_signal(pid: int, number: signal.Signals, *, ticks: int | None) -> bool:
         return True
     finally:
         os.close(handle)
+
+
+def die_with_parent() -> Callable[[], None] | None:
+    """Return what a child runs before its program (`preexec_fn`) so that it is killed when this thread's process ends.
+
+    None where Python cannot ask the kernel for it. The promise outlives `exec`; grandchildren have no part in it.
+    """
+    try:
+        import ctypes  # noqa: PLC0415 - some builds of Python lack it
+    except ImportError:
+        return None
+    libc, parent = ctypes.CDLL(None), os.getpid()
+
+    def ask() -> None:
+        libc.prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
+        if os.getppid() != parent:  # it ended before the kernel was asked
+            os._exit(1)
+
+    return ask
 
 
 def kill(pids: Iterable[int]) -> None:
@@ -95,8 +130,19 @@ def _ancestry() -> set[int]:
     pids, pid = set(), os.getpid()
     while pid > 0:
         pids.add(pid)
-        try:
-            pid = int(Path(f"/proc/{pid}/stat").read_text(encoding="utf-8").rpartition(")")[2].split()[1])
-        except OSError:
-            break
+        pid = _parent(pid)
     return pids
+
+
+def _parent(pid: int) -> int:
+    """Return the parent's pid; 0 for the first process, and for one that ended."""
+    fields = _stat(pid)
+    return int(fields[1]) if fields else 0
+
+
+def _stat(pid: int) -> list[str]:
+    """Return the fields of /proc/<pid>/stat from `state` on; empty if the process is gone."""
+    try:
+        return Path(f"/proc/{pid}/stat").read_text(encoding="utf-8", errors="replace").rpartition(")")[2].split()
+    except OSError:
+        return []

@@ -21,7 +21,10 @@ from pathlib import Path
 from sluice import __version__
 from sluice.clock import Clock, SystemClock
 from sluice.errors import NotReadyError, SpecError, UnreachableError
+from sluice.local.airflow_api import AirflowApi
 from sluice.local.airflow_environment import (
+    BATCH_POOL,
+    BATCH_SLOTS,
     COMPONENTS,
     airflow_command,
     airflow_url,
@@ -235,6 +238,7 @@ class Stack:
         with self._step("Airflow"):
             self._supervisor.start_programs(COMPONENTS)
             self._wait_for_airflow(url)
+            AirflowApi(url, self._clock).ensure_pool(BATCH_POOL, BATCH_SLOTS, "Tasks that start Spark.")
         if any((self._settings.home / "dags").glob("*.py")):
             with self._step("DAGs"):  # a folder whose files make no DAG is waited for in vain, and is no fault
                 wait_until(lambda: has_parsed(url), self._clock, deadline_seconds=_PARSE_SECONDS)

@@ -1,4 +1,4 @@
-"""The Spark session of every driver: one preset of measured settings, which a spec may override key by key."""
+"""The Spark session of every driver."""
 
 from __future__ import annotations
 
@@ -8,45 +8,8 @@ from pathlib import Path
 
 from pyspark.sql import SparkSession
 
-from sluice.errors import NotReadyError
+from sluice.spark.preset import effective_settings
 from sluice.specs.model import Resources
-
-_LOGGING = Path(__file__).with_name("log4j2.properties")
-_LOOPBACK = {"spark.driver.host": "127.0.0.1", "spark.driver.bindAddress": "127.0.0.1"}
-
-
-def preset(resources: Resources) -> dict[str, str]:
-    """Return the settings that every Sluice session starts from, by Spark's names."""
-    cores = str(resources.cores)
-    return {
-        "spark.driver.memory": resources.driver_memory,
-        # Stopping a foreachBatch query overflows the default stack in a regular expression of Spark's.
-        "spark.driver.extraJavaOptions": f'-Xss16m -XX:+UseSerialGC -Dlog4j2.configurationFile="{_LOGGING}"',
-        "spark.sql.session.timeZone": "UTC",
-        "spark.sql.extensions": "io.delta.sql.DeltaSparkSessionExtension",
-        "spark.sql.catalog.spark_catalog": "org.apache.spark.sql.delta.catalog.DeltaCatalog",
-        # Frozen into a stateful checkpoint at its first start. The default of 200 costs seconds a batch.
-        "spark.sql.shuffle.partitions": cores,
-        "spark.default.parallelism": cores,
-        "spark.sql.streaming.stateStore.providerClass": (
-            "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider"
-        ),
-        "spark.sql.streaming.stateStore.rocksdb.changelogCheckpointing.enabled": "true",
-        "spark.sql.streaming.stateStore.rocksdb.boundedMemoryUsage": "true",
-        "spark.sql.streaming.stateStore.rocksdb.maxMemoryUsageMB": "128",
-        "spark.sql.streaming.stopTimeout": "60s",
-        "spark.databricks.delta.snapshotPartitions": "2",
-        "spark.sql.sources.parallelPartitionDiscovery.parallelism": "4",
-        "spark.ui.port": "0",
-        "spark.ui.showConsoleProgress": "false",
-        # A driver runs for months: what the UI keeps is bounded.
-        "spark.ui.retainedJobs": "100",
-        "spark.ui.retainedStages": "100",
-        "spark.ui.retainedTasks": "1000",
-        "spark.sql.ui.retainedExecutions": "50",
-        "spark.sql.streaming.ui.retainedQueries": "10",
-        "spark.log.structuredLogging.enabled": "false",
-    }
 
 
 def session(
@@ -59,37 +22,32 @@ def session(
     overrides: Mapping[str, str] | None = None,
     archive: Path | None = None,
 ) -> SparkSession:
-    """Start (or return) the session.
-
-    Args:
-        name: shown in Spark's UI.
-        resources: cores and memory of the driver.
-        jars: the folder with the connector and Delta jars.
-        warehouse: where Spark may put what nobody names; nothing should land there.
-        master: `local` for as many local cores as `resources` say, or a master URL.
-        overrides: settings that win over the preset.
-        archive: the code that executors import.
+    """Start (or return) the session; the arguments are those of `effective_settings`.
 
     Raises:
         NotReadyError: the jars are missing.
     """
-    found = sorted(jars.glob("*.jar"))
-    if not found:
-        raise NotReadyError(
-            f"{jars} holds no jar: Spark has no Kafka and no Delta without them.", fix="run `make setup`."
-        )
-    effective = {
-        **preset(resources),
-        # Without a bound, a driver takes every core of a standalone cluster, and the next one waits for ever.
-        **(_LOOPBACK if master == "local" else {"spark.cores.max": str(resources.cores)}),
-        "spark.jars": ",".join(str(jar) for jar in found),
-        "spark.sql.warehouse.dir": str(warehouse),
-        "spark.pyspark.python": sys.executable,
-        "spark.pyspark.driver.python": sys.executable,
-        **({"spark.submit.pyFiles": str(archive)} if archive else {}),
-        **(overrides or {}),
-    }
-    builder = SparkSession.builder.appName(name).master(f"local[{resources.cores}]" if master == "local" else master)
-    for key, value in effective.items():
+    return session_with(
+        name,
+        effective_settings(
+            resources, jars=jars, warehouse=warehouse, master=master, overrides=overrides, archive=archive
+        ),
+    )
+
+
+def session_with(name: str, settings: Mapping[str, str]) -> SparkSession:
+    """Start (or return) the session that has these settings.
+
+    Under spark-submit the JVM runs already: what only its start can set (memory, jars) it must have been given there.
+
+    Args:
+        name: shown in Spark's UI.
+        settings: by Spark's names.
+    """
+    builder = SparkSession.builder.appName(name)
+    for key, value in settings.items():
         builder = builder.config(key, value)
-    return builder.getOrCreate()
+    spark = builder.getOrCreate()
+    # Only spark-submit reads `spark.pyspark.python`: a plain Python process starts its workers by PATH's `python3`.
+    spark.sparkContext.pythonExec = sys.executable
+    return spark

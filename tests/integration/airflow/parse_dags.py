@@ -20,7 +20,16 @@ from airflow.serialization.serialized_objects import DagSerialization
 from sqlalchemy import event
 from sqlalchemy.engine import Engine
 
-FORBIDDEN_MODULES = ("pyspark", "delta", "deltalake", "kafka", "confluent_kafka", "alembic", "sluice.control")
+FORBIDDEN_MODULES = (
+    "pyspark",
+    "delta",
+    "deltalake",
+    "kafka",
+    "confluent_kafka",
+    "alembic",
+    "apprise",
+    "sluice.control",
+)
 
 
 def forbid(what: str) -> NoReturn:
@@ -50,14 +59,17 @@ def description(dag: DAG) -> dict[str, Any]:
         "schedule": None if dag.schedule is None else str(dag.schedule),
         "max_active_runs": dag.max_active_runs,
         "paused": dag.is_paused_upon_creation,
+        "alerts": dag.has_on_failure_callback,
         "file": Path(dag.fileloc).name,
         "params": {name: dag.params.get_param(name).schema for name in dag.params},
         "tasks": {
             task.task_id: {
                 "retries": task.retries,
+                "pool": task.pool,
                 "timeout": None if task.execution_timeout is None else task.execution_timeout.total_seconds(),
                 "downstream": sorted(task.downstream_task_ids),
                 "doc": task.doc_md,
+                "alerts": task.has_on_failure_callback,
             }
             for task in dag.tasks
         },

@@ -19,6 +19,7 @@ from sluice.project import Project
 from sluice.streams.registry import Desired
 
 KEY = "local.flights.g1"
+BACKFILL = "departures-20261121T120000-a1b2"
 
 
 @pytest.fixture(scope="module")
@@ -99,3 +100,60 @@ def test_a_watch_links_to_the_pages() -> None:
     assert [type(link) for link in watch.operator_extra_links] == [SparkUiLink, DriverLogLink]
     assert SparkUiLink().get_link(watch, ti_key=key) == "/sluice/units/flights/spark-ui"
     assert DriverLogLink().get_link(watch, ti_key=key) == "/sluice/units/flights/log"
+
+
+@pytest.fixture
+def reports(project: Project) -> Project:
+    """A project with the reports of a backfill and of a table, and a file that is none of anybody's business."""
+    folder = project.folder.backfill(BACKFILL)
+    table = project.folder.quality("departures").with_suffix(".html")
+    for file in (folder / "parity.html", folder / "quality.html", table, project.folder.backfills / "parity.html"):
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(f"<h1>{file.parent.name}/{file.name}</h1>", encoding="utf-8")
+    return project
+
+
+@pytest.mark.usefixtures("reports")
+@pytest.mark.parametrize(
+    ("page", "found"),
+    [
+        (f"backfills/{BACKFILL}/parity", f"{BACKFILL}/parity.html"),
+        (f"backfills/{BACKFILL}/quality", f"{BACKFILL}/quality.html"),
+        ("quality/departures", "departures/latest.html"),
+    ],
+)
+def test_a_report_is_shown_to_who_may_look_and_runs_no_script(
+    visitor: TestClient, viewer: TestClient, page: str, found: str
+) -> None:
+    answer = viewer.get(f"/sluice/{page}")
+
+    assert answer.text == f"<h1>{found}</h1>"
+    assert answer.headers["content-type"] == "text/html; charset=utf-8"
+    policy = answer.headers["content-security-policy"]
+    assert "default-src 'none'" in policy
+    assert "script-src" not in policy
+    assert visitor.get(f"/sluice/{page}").status_code == 401
+
+
+@pytest.mark.usefixtures("reports")
+@pytest.mark.parametrize(
+    "page",
+    [
+        "backfills/../parity",
+        "backfills/%2e%2e/parity",
+        "backfills/..%2f..%2fcontrol.db/parity",
+        "backfills/.%00/parity",
+        f"backfills/{BACKFILL}%2f..%2f/parity",
+        f"backfills/{BACKFILL}/result",
+        "backfills/departures-20261121T120000-ffff/parity",
+        "quality/..",
+        "quality/%2e%2e",
+        "quality/arrivals",
+        "quality/Departures",
+    ],
+)
+def test_no_name_leads_out_of_the_folder_of_reports(viewer: TestClient, page: str) -> None:
+    answer = viewer.get(f"/sluice/{page}")
+
+    # What the client itself resolves to another path gets Airflow's own page for unknown addresses.
+    assert answer.status_code in {404, 422} or "<h1>" not in answer.text

@@ -74,7 +74,15 @@ def with_a_broken_pipeline(tmp_path_factory: pytest.TempPathFactory) -> Parsed:
 
 
 def test_the_shipped_project_has_these_dags_and_no_import_error(shipped: Parsed) -> None:
-    assert sorted(shipped.dags) == ["reconcile_streams", "stream_flights", "topics"]
+    assert sorted(shipped.dags) == [
+        "backfill_departures",
+        "keep_ledger",
+        "quality_departures",
+        "reconcile_streams",
+        "repair_intervals",
+        "stream_flights",
+        "topics",
+    ]
     assert shipped.errors == {}
 
 
@@ -85,7 +93,15 @@ def test_parsing_imports_neither_spark_nor_kafka_nor_the_control_database(shippe
 def test_each_dag_belongs_to_its_file(shipped: Parsed) -> None:
     files = {dag_id: dag["file"] for dag_id, dag in shipped.dags.items()}
 
-    assert files == {"reconcile_streams": "upkeep.py", "stream_flights": "streams.py", "topics": "topics.py"}
+    assert files == {
+        "backfill_departures": "backfills.py",
+        "keep_ledger": "upkeep.py",
+        "quality_departures": "quality.py",
+        "reconcile_streams": "upkeep.py",
+        "repair_intervals": "upkeep.py",
+        "stream_flights": "streams.py",
+        "topics": "topics.py",
+    }
 
 
 def test_a_streams_dag_claims_submits_and_watches(shipped: Parsed) -> None:
@@ -121,6 +137,18 @@ def test_every_task_that_may_defer_is_retried(shipped: Parsed) -> None:
     assert shipped.dags["stream_flights"]["tasks"]["watch"]["retries"] >= 1
 
 
+def test_every_dag_and_every_task_alerts_when_it_fails(shipped: Parsed) -> None:
+    silent = [dag_id for dag_id, dag in shipped.dags.items() if not dag["alerts"]]
+    silent += [
+        f"{dag_id}.{t}"
+        for dag_id, dag in shipped.dags.items()
+        for t, task in dag["tasks"].items()
+        if not task["alerts"]
+    ]
+
+    assert silent == []
+
+
 def test_every_param_has_a_title_and_a_description(shipped: Parsed) -> None:
     for dag_id, dag in shipped.dags.items():
         for name, schema in dag["params"].items():
@@ -152,9 +180,54 @@ def test_a_broken_spec_keeps_its_units_dag_with_the_same_tasks_and_shows_the_fau
     assert "fligths" in stub["doc"]
 
 
-def test_a_broken_spec_disturbs_no_other_dag(with_a_broken_pipeline: Parsed) -> None:
-    assert sorted(with_a_broken_pipeline.dags) == ["reconcile_streams", "stream_arrivals", "stream_flights", "topics"]
+def test_a_broken_spec_disturbs_no_other_dag(shipped: Parsed, with_a_broken_pipeline: Parsed) -> None:
+    its_own = {"backfill_departures", "quality_departures"}
+    arrivals = {"backfill_arrivals", "stream_arrivals"}
+
+    assert set(with_a_broken_pipeline.dags) == set(shipped.dags) - its_own | arrivals
     assert "broken-spec" not in with_a_broken_pipeline.dags["stream_arrivals"]["tags"]
+
+
+def test_a_broken_pipeline_has_no_backfill_that_could_be_scheduled(with_a_broken_pipeline: Parsed) -> None:
+    assert "backfill_departures" not in with_a_broken_pipeline.dags
+    assert "backfill_arrivals" in with_a_broken_pipeline.dags
+
+
+def test_a_pipeline_without_a_suite_has_no_quality_dag(with_a_broken_pipeline: Parsed) -> None:
+    assert "quality_arrivals" not in with_a_broken_pipeline.dags
+
+
+def test_a_backfill_plans_runs_and_reports(shipped: Parsed) -> None:
+    tasks = {name: task["downstream"] for name, task in shipped.dags["backfill_departures"]["tasks"].items()}
+
+    assert tasks == {"plan": ["run"], "run": ["report"], "report": []}
+
+
+def test_whatever_starts_spark_waits_in_the_pool_of_batches(shipped: Parsed) -> None:
+    pools = {(dag_id, t): task["pool"] for dag_id, dag in shipped.dags.items() for t, task in dag["tasks"].items()}
+
+    assert {where for where, pool in pools.items() if pool != "default_pool"} == {
+        ("backfill_departures", "run"),
+        ("quality_departures", "check"),
+    }
+    assert pools["backfill_departures", "run"] == pools["quality_departures", "check"] == "spark_batch"
+
+
+def test_the_schedule_backfills_the_day_before(shipped: Parsed) -> None:
+    schedule = shipped.dags["backfill_departures"]["schedule"]
+
+    assert schedule.startswith("CronPartitionTimetable(expression='0 6 * * *', timezone='UTC'")
+    assert "run_offset=-1" in schedule
+    assert "key_format='%Y-%m-%d'" in schedule
+
+
+def test_a_pipeline_without_a_schedule_is_backfilled_only_when_asked(tmp_path: Path) -> None:
+    home = copy_of_the_project(tmp_path)
+    edit(home / "include" / "pipelines" / "departures.yaml", "trigger: 2 seconds", "backfill: {schedule: null}")
+
+    parsed = parse(tmp_path, home=home, dags=PROJECT / "dags" / "backfills.py")
+
+    assert "CronPartition" not in str(parsed.dags["backfill_departures"]["schedule"])
 
 
 def test_all_faults_are_one_import_error_of_the_file_that_builds_nothing(tmp_path: Path) -> None:

@@ -9,19 +9,27 @@ import subprocess
 import uuid
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from threading import Barrier
+from threading import Barrier, Lock
 
 import pytest
 from alembic.autogenerate import compare_metadata
 from alembic.migration import MigrationContext
 from sqlalchemy import text
 
+from sluice.control.backfills import SqlBackfills
 from sluice.control.database import migrate, open_database, transaction
+from sluice.control.index import LedgerIndex, LedgerSource, RawPosition
 from sluice.control.registry import SqlRegistry
 from sluice.control.tables import metadata
+from sluice.intervals.backfills import Backfills
+from sluice.intervals.entries import Content, Logged, StreamEntry
+from sluice.intervals.ledger import fold
 from sluice.streams.registry import Registry
+from tests.twins.backfills_suite import BackfillsSuite
 from tests.twins.clock import ManualClock
 from tests.twins.registry_suite import RegistrySuite
 
@@ -57,7 +65,7 @@ def server() -> Iterator[str]:
         try:
             yield f"postgresql+psycopg://sluice@/{{}}?host={folder}"
         finally:
-            _as_ordinary_user([pg_ctl, "-D", data, "-m", "fast", "-w", "stop"])
+            _as_ordinary_user([pg_ctl, "-D", data, "-m", "immediate", "-w", "stop"])
 
 
 @pytest.fixture
@@ -78,6 +86,43 @@ class TestPostgresqlRegistry(RegistrySuite):
         migrate(engine)
         yield SqlRegistry(engine, "local", clock)
         engine.dispose()
+
+
+class TestPostgresqlBackfills(BackfillsSuite):
+    @pytest.fixture
+    def backfills(self, url: str, clock: ManualClock) -> Iterator[Backfills]:
+        engine = open_database(url)
+        migrate(engine)
+        yield SqlBackfills(engine, "local", clock)
+        engine.dispose()
+
+
+def test_several_that_refresh_the_index_of_a_growing_log_arrive_at_the_ledger(url: str) -> None:
+    hour, start, racers = timedelta(hours=1), datetime(2013, 1, 1, tzinfo=UTC), 6
+    together, log = Barrier(racers), list[Logged]()
+
+    def source() -> LedgerSource:
+        return LedgerSource(
+            hour, lambda after: [c for c in [*log] if c.version > after], lambda: RawPosition(len(log), {"t/0": 99})
+        )
+
+    def race(_: int) -> None:
+        engine = open_database(url)
+        migrate(engine)
+        together.wait()
+        for n in range(20):
+            entry = StreamEntry("s", 1, "l", n, {}, {"t/0": n}, closed_until=start + n * hour, code="c")
+            with growing:
+                log.append(Logged(len(log), start, replace(entry, content={start + n * hour: Content(n, "7")})))
+            LedgerIndex(engine, "local", {"p": source()}).refresh("p")
+        engine.dispose()
+
+    growing = Lock()
+    with ThreadPoolExecutor(racers) as pool:
+        list(pool.map(race, range(racers)))
+    engine = open_database(url)
+    assert LedgerIndex(engine, "local", {}).ledger("p") == fold(log, hour, {"t/0": 99})
+    engine.dispose()
 
 
 def test_several_that_migrate_at_once_build_the_declared_tables(url: str) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import configparser
+import json
 import re
 import tomllib
 from typing import Any
@@ -202,6 +203,7 @@ def test_the_deployment_spec_names_the_master_that_drivers_and_workers_use() -> 
     address = f"spark://{master[master.index('--host') + 1]}:{master[master.index('--port') + 1]}"
 
     assert DEPLOYMENT.spark.master == address
+    assert json.loads(_environment("runner")["AIRFLOW_CONN_SPARK_DEFAULT"])["host"] == address
     assert {SERVICES[f"spark-worker-{n}"]["command"][-1] for n in (1, 2)} == {address}
     assert address.startswith("spark://spark-master:")
 

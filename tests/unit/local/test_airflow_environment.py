@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import configparser
 import json
+import re
 import stat
 from pathlib import Path
 
@@ -84,3 +85,17 @@ def test_damaged_secrets_are_not_replaced_silently(place: Settings) -> None:
     (place.folder.airflow / "secrets.json").write_text("{")
     with pytest.raises(CorruptionError, match=r"secrets\.json"):
         write_configuration(place, 8080)
+
+
+@pytest.mark.parametrize(
+    ("master", "found"), [("local", r"local\[\d+\]"), ("spark://master:7077", "spark://master:7077")]
+)
+def test_the_spark_connection_leads_to_the_deployments_cores(tmp_path: Path, master: str, found: str) -> None:
+    deployments = tmp_path / "include" / "deployments"
+    deployments.mkdir(parents=True)
+    text = f'name: local\nkafka: {{kind: embedded}}\nspark: {{master: "{master}"}}\n'
+    (deployments / "local.yaml").write_text(text, encoding="utf-8")
+
+    connection = json.loads(stack_environment(Settings(home=tmp_path))["AIRFLOW_CONN_SPARK_DEFAULT"])
+
+    assert re.fullmatch(found, connection["host"])

@@ -1,0 +1,34 @@
+"""Copies of this project in which some specs say something else."""
+
+from __future__ import annotations
+
+import re
+import shutil
+from collections.abc import Mapping
+from pathlib import Path
+
+from benchmarks.recompute import PIPELINE
+from sluice.settings import settings
+
+
+def dense_project(folder: Path, copies: int, changes: Mapping[str, str] | None = None) -> Path:
+    """Copy specs and jobs for traffic that is denser than New York's: its quality gate expects `copies` times as much.
+
+    Args:
+        folder: where to.
+        copies: how often every flight occurs.
+        changes: other values of keys of the pipeline's spec, as YAML.
+    """
+    for name in ("include", "spark_jobs"):
+        shutil.copytree(settings().home / name, folder / name, ignore=shutil.ignore_patterns("__pycache__"))
+    for key, value in (changes or {}).items():
+        _replace(folder / "include" / "pipelines" / f"{PIPELINE}.yaml", rf"^{key}:.*$", f"{key}: {value}")
+    suite = folder / "include" / "expectations" / f"{PIPELINE}.yaml"
+    _replace(suite, r"max_value: 100\b", f"max_value: {100 * copies}")
+    return folder
+
+
+def _replace(file: Path, pattern: str, value: str) -> None:
+    text, found = re.subn(pattern, value, file.read_text(encoding="utf-8"), flags=re.MULTILINE)
+    assert found, f"{file.name} has no {pattern}"
+    file.write_text(text, encoding="utf-8")

@@ -1,0 +1,162 @@
+"""The Spark provider's operator around `spark_jobs/batch.py`: what it is started with, and what its end means.
+
+The process is a child of the task: Spark has no cluster mode for Python on a standalone cluster. It dies with the task,
+however that dies, and a retry resumes it, because the main knows by its key what is done already.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from airflow.providers.apache.spark.hooks.spark_submit import SparkSubmitHook
+from airflow.providers.apache.spark.operators.spark_submit import SparkSubmitOperator
+from airflow.sdk import Context
+from airflow.sdk.exceptions import AirflowException, AirflowFailException
+
+from sluice.airflow.failures import retried_only_if_unknown
+from sluice.airflow.runtime import open_project
+from sluice.errors import CorruptionError, RefusedError, SluiceError, SpecError
+from sluice.local.airflow_environment import BATCH_POOL
+from sluice.local.processes import STACK_MARK, die_with_parent
+from sluice.project import Project
+from sluice.settings import environment, inherited_environment
+from sluice.spark.preset import batch_settings
+
+CONNECTION = "spark_default"
+"""Says where Spark's cores are; `sluice up` and the containers set it from the deployment."""
+
+JUDGED = {SluiceError.exit_code, SpecError.exit_code, RefusedError.exit_code, CorruptionError.exit_code}
+"""Exit codes of the main after which a second try finds the same, if it said why."""
+
+_WHY = re.compile(r"""\bwhy=(?P<text>'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*"|[^ ]+)""")
+
+
+class BatchOperator(SparkSubmitOperator):  # type: ignore[misc]  # the provider is not typed
+    """Runs the batch main for a pipeline through `spark-submit`.
+
+    A subclass says with which arguments. What the main judged (a failed gate, a difference, a refusal) fails the task
+    at once, in the main's own sentence; anything else is retried.
+
+    Args:
+        pipeline: its name.
+        open_project: gives the project at run time.
+        **arguments: those of `SparkSubmitOperator`.
+    """
+
+    def __init__(
+        self,
+        *,
+        pipeline: str,
+        open_project: Callable[[], Project] = open_project,
+        **arguments: Any,  # noqa: ANN401 - SparkSubmitOperator's
+    ) -> None:
+        super().__init__(**{"conn_id": CONNECTION, "pool": BATCH_POOL, "name": f"sluice-{pipeline}", **arguments})
+        self.pipeline = pipeline
+        self._open_project = open_project
+
+    def batch_arguments(self, context: Context) -> Sequence[str]:
+        """Return the main's arguments: a command and its options."""
+        raise NotImplementedError
+
+    def execute(self, context: Context) -> None:
+        """Submit the main and wait for it.
+
+        Raises:
+            AirflowFailException: the main judged; a second try would find the same.
+            AirflowException: it could not say, or could not look; it is tried again.
+        """
+        with retried_only_if_unknown():
+            project = self._open_project()
+            self.conf = submit_settings(project, self.pipeline)
+        self.application = str(project.settings.home / "spark_jobs" / "batch.py")
+        self.application_args = list(self.batch_arguments(context))
+        hook = self._hook = self._submission(project)
+        try:
+            super().execute(context)
+        except AirflowException as error:
+            said = last_words(str(error))
+            raise failure(hook.exit_code, said) from (said or error)
+
+    def _submission(self, project: Project) -> Submission:
+        return Submission(
+            conf=self.conf,
+            conn_id=self._conn_id,
+            name=self.name,
+            application_args=self.application_args,
+            environment=batch_environment(project),
+        )
+
+
+class Submission(SparkSubmitHook):  # type: ignore[misc]  # the same
+    """A submission without Airflow's part of the environment, whose process ends with the task's."""
+
+    def __init__(self, *, environment: Mapping[str, str], **arguments: Any) -> None:  # noqa: ANN401 - SparkSubmitHook's
+        super().__init__(**arguments)
+        self._environment = dict(environment)
+
+    def submit(self, application: str = "", **kwargs: Any) -> str | None:  # noqa: ANN401 - Popen's
+        """Start `spark-submit`, log what it says, and wait for it."""
+        kwargs = {"env": self._environment, "preexec_fn": die_with_parent(), **kwargs}
+        found: str | None = super().submit(application, **kwargs)
+        return found
+
+    @property
+    def exit_code(self) -> int | None:
+        """What the process ended with; None if there is none."""
+        return None if self._submit_sp is None else self._submit_sp.poll()
+
+
+def submit_settings(project: Project, pipeline: str) -> dict[str, str]:
+    """Return what spark-submit must be given before Python gets to speak, such as memory and jars.
+
+    Not the master, which the connection says. Nor the archive for executors, which the main's session adds: given to
+    spark-submit it would stand before the installed package in the driver too, without its templates and migrations.
+    """
+    ours = {"spark.master", "spark.submit.pyFiles"}
+    return {name: value for name, value in batch_settings(project, pipeline).items() if name not in ours}
+
+
+def batch_environment(project: Project) -> dict[str, str]:
+    """Return the variables of the main: it needs the control database, and none of Airflow's secrets."""
+    settings = project.settings
+    stack = environment().get(STACK_MARK)
+    return {
+        **inherited_environment(),
+        **({} if stack is None else {STACK_MARK: stack}),  # `sluice down` ends what carries it
+        "SLUICE_HOME": str(settings.home),
+        "SLUICE_STATE": str(settings.state),
+        "SLUICE_DEPLOYMENT": settings.deployment,
+        "SLUICE_JARS": str(settings.jars),
+        "SLUICE_CONTROL_URL": settings.control_url,
+    }
+
+
+def failure(exit_code: int | None, said: SluiceError | None) -> AirflowException:
+    """Return what the task fails with: final if the main judged and said why.
+
+    Args:
+        exit_code: the main's.
+        said: what it said.
+    """
+    if said is None:
+        return AirflowException(
+            f"spark-submit ended with exit code {exit_code} and did not say why: read the log above."
+        )
+    return AirflowFailException(str(said)) if exit_code in JUDGED else AirflowException(str(said))
+
+
+def last_words(output: str) -> SluiceError | None:
+    """Return the reason in the last error that the main logged; None if it logged none.
+
+    Args:
+        output: the provider's error, which ends with the last lines of the process.
+    """
+    for line in reversed(output.splitlines()):
+        if "[error" in line and (found := _WHY.search(line)):
+            text = found["text"]
+            message, _, fix = (str(ast.literal_eval(text)) if text[0] in "'\"" else text).partition(" Fix: ")
+            return SluiceError(message, fix=fix)
+    return None

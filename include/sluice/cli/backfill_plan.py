@@ -1,0 +1,84 @@
+"""What a backfill would take, chunk by chunk, and why it leaves the rest: for people and for programs."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import Any
+
+from rich.console import Console
+
+from sluice.intervals.alignment import Interval, contiguous
+from sluice.intervals.selection import Selection
+
+
+@dataclass(frozen=True)
+class BackfillPlan:
+    """A selection, cut into what one commit each would publish.
+
+    Attributes:
+        selection: what was asked, what is taken, what is left.
+        chunks: what is worked on at a time.
+        in_the_way: the refusal that a run would meet now; empty if it would not.
+    """
+
+    selection: Selection
+    chunks: tuple[Interval, ...]
+    in_the_way: str = ""
+
+    @classmethod
+    def of(cls, selection: Selection, longest: timedelta, in_the_way: str = "") -> BackfillPlan:
+        """Cut a selection into chunks that span no more than `longest`."""
+        chunks = (Interval(rows[0].interval.start, rows[-1].interval.end) for rows in selection.chunks(longest))
+        return cls(selection, tuple(chunks), in_the_way)
+
+    @property
+    def left(self) -> dict[str, list[Interval]]:
+        """What is left, as ranges by reason."""
+        by_reason: dict[str, list[Interval]] = {}
+        for interval, why in self.selection.left.items():
+            by_reason.setdefault(why, []).append(interval)
+        return {why: contiguous(intervals) for why, intervals in by_reason.items()}
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return it as JSON values."""
+        asked = self.selection.request
+        return {
+            "pipeline": asked.pipeline,
+            "mode": asked.mode,
+            "only": asked.only,
+            **_bounds(asked.range),
+            "intervals": len(self.selection.taken),
+            "taken": [_bounds(found) for found in self.selection.ranges],
+            "chunks": [_bounds(found) for found in self.chunks],
+            "left": [{**_bounds(found), "why": why} for why, ranges in self.left.items() for found in ranges],
+            "in_the_way": self.in_the_way,
+        }
+
+    def tell(self, console: Console) -> None:
+        """Print it for people."""
+        asked, taken = self.selection.request, len(self.selection.taken)
+        only = "" if asked.only == "all" else f", only {asked.only}"
+        what = f"{asked.mode} {asked.pipeline}{only}, {_words(asked.range)}"
+        console.print(
+            f"{what}: takes {_count(taken, 'interval')} in {_count(len(self.chunks), 'chunk')}.", markup=False
+        )
+        for chunk in self.chunks:
+            console.print(f"  + {_words(chunk)}", style="green", markup=False)
+        for why, ranges in self.left.items():
+            for found in ranges:
+                console.print(f"  - {_words(found)}  {why}", style="dim", markup=False, soft_wrap=True)
+        if self.in_the_way:
+            console.print(f"A run would be refused now: {self.in_the_way}", style="red", markup=False, soft_wrap=True)
+
+
+def _bounds(found: Interval) -> dict[str, str]:
+    return {"from": found.start.isoformat(), "to": found.end.isoformat()}
+
+
+def _words(found: Interval) -> str:
+    return f"{found.start:%FT%RZ} to {found.end:%FT%RZ}"
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"

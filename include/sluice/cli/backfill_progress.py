@@ -1,0 +1,70 @@
+"""Shows how far a backfill is while it runs, and hands on Ctrl-C."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from types import TracebackType
+from typing import Self
+
+from rich.status import Status
+
+from sluice.cli.asker import asker
+from sluice.cli.console import err
+from sluice.clock import Clock
+from sluice.errors import SluiceError
+from sluice.intervals.backfills import Backfill, Backfills
+from sluice.intervals.progress import progress_in_words
+from sluice.local.backfill_lock import BackfillLock
+from sluice.local.batch_process import BatchProcess, end_now
+
+
+class ProgressLine:
+    """One line on stderr: rewritten on a terminal, printed once per change elsewhere.
+
+    The first Ctrl-C asks the backfill to stop after its chunk, the second kills it.
+    """
+
+    def __init__(
+        self, process: BatchProcess, backfills: Backfills, lock: Callable[[str], BackfillLock], clock: Clock
+    ) -> None:
+        self._process = process
+        self._backfills = backfills
+        self._lock = lock
+        self._clock = clock
+        self._said = ""
+        self._asked = False
+        self._status = Status("starting Spark", console=err)
+
+    def __enter__(self) -> Self:
+        """Begin."""
+        if err.is_terminal:
+            self._status.start()
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+        """Leave the line as it is."""
+        self._status.stop()
+
+    def progressed(self, backfill: Backfill) -> None:
+        """Show the progress."""
+        stopping = ", stopping after this chunk" if backfill.cancel_asked_by else ""
+        words = f"{backfill.id}: {progress_in_words(backfill, self._clock.now())}{stopping}"
+        self._status.update(words)
+        state = f"{backfill.id} {backfill.done} {backfill.total}{stopping}"
+        if state != self._said and not err.is_terminal:
+            err.print(words, markup=False, soft_wrap=True)
+        self._said = state
+
+    def interrupted(self, backfill: Backfill | None) -> None:
+        """Ask it to stop; the second time, kill it."""
+        try:
+            if backfill is None:
+                self._process.end()
+            elif self._asked:
+                end_now(self._backfills, self._lock(backfill.id), backfill.id, asker())
+            else:
+                self._backfills.ask_cancel(backfill.id, asker())
+                err.print("It stops after the chunk that it is at; Ctrl-C again kills it.", markup=False)
+        except SluiceError as error:  # it goes on, and is still followed
+            err.print(f"sluice: {error}", style="red", markup=False, soft_wrap=True)
+        self._asked = True

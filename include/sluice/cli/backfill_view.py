@@ -1,0 +1,99 @@
+"""A backfill as it is on record, with what its process left behind: for people and for programs."""
+
+from __future__ import annotations
+
+import json
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+from rich.markup import escape
+
+from sluice.cli.console import out
+from sluice.intervals.backfills import Backfill, BackfillState
+from sluice.intervals.progress import expected_end, progress_in_words
+from sluice.local.batch_process import LOG
+from sluice.project import Project
+
+STYLES = {
+    BackfillState.RUNNING: "cyan",
+    BackfillState.DONE: "green",
+    BackfillState.FAILED: "red",
+    BackfillState.CANCELLED: "yellow",
+}
+
+
+def backfill_as_dict(project: Project, found: Backfill) -> dict[str, Any]:
+    """Return all that is known of a backfill as JSON values."""
+    asked, end = found.request, expected_end(found)
+    return {
+        "id": found.id,
+        "key": found.key,
+        "pipeline": asked.pipeline,
+        "from": asked.range.start.isoformat(),
+        "to": asked.range.end.isoformat(),
+        "mode": asked.mode,
+        "only": asked.only,
+        "by": asked.by,
+        "reason": asked.why,
+        "state": found.state,
+        "alive": project.backfill_lock(found.id).held() if found.state is BackfillState.RUNNING else False,
+        "claimed_at": found.claimed_at.isoformat(),
+        "ended_at": found.ended_at and found.ended_at.isoformat(),
+        "done": found.done,
+        "total": found.total,
+        "expected_end": end and end.isoformat(),
+        "outcome": found.outcome,
+        "why": found.why,
+        "cancel_asked_by": found.cancel_asked_by,
+        "result": _result(project, found),
+        "pages": [str(page) for page in _pages(project, found)],
+    }
+
+
+def tell_backfill(project: Project, found: Backfill, now: datetime) -> None:
+    """Print a backfill for people."""
+    asked, style = found.request, STYLES[found.state]
+    out.print(f"{escape(found.id)}: [{style}]{found.state}[/{style}] {found.outcome}".rstrip(), soft_wrap=True)
+    lines = {
+        "asked": f"{asked.mode} of {asked.range.start:%FT%RZ} to {asked.range.end:%FT%RZ}, by {asked.by}"
+        + (f" ({asked.why})" if asked.why else ""),
+        "progress": progress_in_words(found, now),
+        "why": found.why,
+        "cancel": f"asked by {found.cancel_asked_by}" if found.cancel_asked_by else "",
+        "result": _result_in_words(_result(project, found)),
+    }
+    if found.state is BackfillState.RUNNING and not project.backfill_lock(found.id).held():
+        lines["process"] = f"gone; the same run with --key {found.key} goes on where it broke off"
+    for name, text in lines.items():
+        if text:
+            out.print(f"  {name:<9} {text}", markup=False, soft_wrap=True)
+    for page in _pages(project, found):
+        out.print(f"  report    {page}", markup=False, soft_wrap=True)
+
+
+def _result(project: Project, found: Backfill) -> dict[str, Any]:
+    """Return what the batch left for programs; empty while it runs, or if it left nothing."""
+    if found.state is BackfillState.RUNNING:
+        return {}
+    try:
+        result: dict[str, Any] = json.loads((project.folder.backfill(found.id) / "result.json").read_bytes())
+    except (OSError, ValueError):
+        return {}
+    return result
+
+
+def _result_in_words(result: dict[str, Any]) -> str:
+    if not result:
+        return ""
+    parts = [f"{result['compared']:,} compared", f"{result['published']:,} published"]
+    parts += [f"{result[name]:,} {name.replace('_', ' ')}" for name in ("late_records", "explained", "unexplained")]
+    if gate := result.get("gate"):
+        parts.append(f"gate {'passed' if gate['passed'] else 'failed'}")
+    return ", ".join(parts)
+
+
+def _pages(project: Project, found: Backfill) -> list[Path]:
+    folder = project.folder.backfill(found.id)
+    files = (folder / name for name in ("parity.html", "quality.html", LOG))
+    return [file for file in files if file.is_file()]

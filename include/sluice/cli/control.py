@@ -1,0 +1,48 @@
+"""`sluice control`: looks after the control database."""
+
+from __future__ import annotations
+
+import typer
+
+from sluice.cli.console import Output, OutputOption, out, print_json
+from sluice.project import Project
+from sluice.settings import settings
+
+app = typer.Typer(help="Look after the control database.", no_args_is_help=True)
+
+
+@app.callback()
+def _group() -> None:
+    """Exist, so that typer builds a group around one command."""
+
+
+@app.command()
+def rebuild(output: OutputOption = Output.TABLE) -> None:
+    """Drop the index of the interval ledger and make it anew from the logs of the tables.
+
+    Exit codes: 0 it is rebuilt; 2 a spec is wrong; 4 the control database could not be asked; 6 a log cannot be read
+    whole, and nothing was dropped.
+    """
+    # Every spec must stand: what no spec names is dropped and does not come back.
+    done = Project.open(settings()).index().rebuild()
+    if output is Output.JSON:
+        print_json(
+            {
+                found.pipeline: {
+                    "entries": found.entries,
+                    "intervals": len(found.ledger.rows),
+                    "closed_until": found.ledger.closed_until and found.ledger.closed_until.isoformat(),
+                    "version": found.ledger.version,
+                }
+                for found in done
+            }
+        )
+        return
+    for found in done:
+        out.print(
+            f"{found.pipeline}: {len(found.ledger.rows):,} intervals from {found.entries:,} ledger entries, up to "
+            f"table version {found.ledger.version}.",
+            markup=False,
+        )
+    if not done:
+        out.print("No spec names a pipeline: the index is empty.")

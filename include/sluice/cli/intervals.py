@@ -1,0 +1,245 @@
+"""`sluice intervals`: who wrote each interval, in which state it is, and what to do about it."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from datetime import datetime
+from typing import Annotated, Any
+
+import typer
+from rich.markup import escape
+from rich.table import Table
+
+from sluice.cli.console import Output, OutputOption, err, out, print_json
+from sluice.cli.instants import FORMATS, METAVAR, SinceOption, UntilOption, in_utc
+from sluice.cli.ledger_look import LedgerLook, look
+from sluice.cli.pipelines import open_pipeline
+from sluice.errors import SpecError
+from sluice.intervals.advice import Advice, advise
+from sluice.intervals.alignment import Interval, interval_of
+from sluice.intervals.ledger import Ledger, LedgerRow, State, Written
+from sluice.project import Project
+from sluice.settings import settings
+
+app = typer.Typer(help="Show the interval ledger.", no_args_is_help=True)
+
+_STYLES = {
+    State.OPEN: "dim",
+    State.CLOSED: "green",
+    State.PUBLISHED: "green",
+    State.DIRTY: "red",
+    State.STALE: "yellow",
+}
+
+
+@app.command("list")
+def list_(
+    pipeline: Annotated[str, typer.Argument(help="A file in include/pipelines; omitted: all that are sound.")] = "",
+    state: Annotated[str, typer.Option(metavar="STATE,…", help="Only intervals in these states.")] = "",
+    since: SinceOption = None,
+    until: UntilOption = None,
+    output: OutputOption = Output.TABLE,
+) -> None:
+    """Show closed and dirty intervals as today's code sees them, and how many are in each state.
+
+    Exit codes: 0; 2 there is no such pipeline or state; 4, 6 a log could not be read (what the index last knew is
+    shown).
+    """
+    states = states_of(state)
+    project = open_pipeline(pipeline)[0] if pipeline else Project.open_sound(settings())
+    names = [pipeline] if pipeline else list(project.catalog.pipelines)
+    looks = {name: look(project, name) for name in names}
+    codes = {name: project.code_of(name) for name in names}
+    rows = {name: rows_between(looks[name].ledger, since, until) for name in names}
+    shown = {name: [row for row in rows[name] if row.state(codes[name]) in states] for name in names}
+    if output is Output.JSON:
+        print_json({name: _listing(looks[name], rows[name], shown[name], codes[name]) for name in names})
+    else:
+        for name in names:
+            _print_listing(name, looks[name], rows[name], shown[name], codes[name])
+    _tell_notes(looks.values())
+
+
+@app.command()
+def show(
+    pipeline: Annotated[str, typer.Argument(help="A file in include/pipelines, without its ending.")],
+    start: Annotated[
+        datetime, typer.Argument(formats=FORMATS, metavar=METAVAR, help="Any instant of the interval; UTC.")
+    ],
+    output: OutputOption = Output.TABLE,
+) -> None:
+    """Show all that is known of one interval, and what to do about it.
+
+    Exit codes: 0; 2 there is no such pipeline; 4, 6 the log could not be read (what the index last knew is shown).
+    """
+    project, spec = open_pipeline(pipeline)
+    found, code = look(project, pipeline), project.code_of(pipeline)
+    wanted = interval_of(in_utc(start), spec.output.interval_length)
+    row = found.ledger.rows.get(wanted.start) or LedgerRow(wanted)
+    advice = advise(row, found.ledger.closed_until, code, repair=spec.backfill.repair)
+    if output is Output.JSON:
+        command = command_for(pipeline, wanted, advice)
+        due = {"why": advice.why, "command": command, "by_itself": advice.by_itself}
+        print_json({"pipeline": pipeline, **row_as_dict(row, code), "code": code, "what_to_do": due})
+    else:
+        _print_row(pipeline, row, code, advice)
+    _tell_notes([found])
+
+
+def states_of(text: str) -> set[State]:
+    """Return the states that are named, separated by commas; all for an empty text.
+
+    Raises:
+        SpecError: one is none.
+    """
+    names = {name.strip() for name in text.split(",") if name.strip()}
+    unknown = sorted(names - set(State))
+    if unknown:
+        raise SpecError(f"{', '.join(unknown)} is no state of an interval.", fix=f"use some of {', '.join(State)}.")
+    return {State(name) for name in names} or set(State)
+
+
+def rows_between(ledger: Ledger, since: datetime | None, until: datetime | None) -> list[LedgerRow]:
+    """Return the rows of intervals that lie in `[since, until)`, in order."""
+    return [
+        row
+        for _, row in sorted(ledger.rows.items())
+        if (since is None or row.interval.start >= in_utc(since))
+        and (until is None or row.interval.end <= in_utc(until))
+    ]
+
+
+def row_as_dict(row: LedgerRow, code: str) -> dict[str, Any]:
+    """Return all that is known of an interval as JSON values."""
+    return {
+        "from": row.interval.start.isoformat(),
+        "to": row.interval.end.isoformat(),
+        "state": row.state(code),
+        "dirty": list(row.dirty),
+        "current": row.current and _written_as_dict(row.current),
+        "base": row.base and _written_as_dict(row.base),
+        "verified": row.verified
+        and {"backfill": row.verified.backfill, "code": row.verified.code, "at": row.verified.at.isoformat()},
+    }
+
+
+def command_for(pipeline: str, interval: Interval, advice: Advice) -> str:
+    """Return the command that does what is advised; empty if there is nothing to do."""
+    if advice.mode is None:
+        return ""
+    only = "" if advice.only == "all" else f" --only {advice.only}"
+    why = " --why '…'" if advice.mode == "recompute" and advice.only == "all" else ""
+    bounds = f"--from {interval.start:%FT%RZ} --to {interval.end:%FT%RZ}"
+    return f"sluice backfill run {pipeline} {bounds} --mode {advice.mode}{only}{why}"
+
+
+def _written_as_dict(written: Written) -> dict[str, Any]:
+    return {
+        "owner": written.owner,
+        "generation": written.generation,
+        "version": written.version,
+        "at": written.at.isoformat(),
+        "offsets": dict(written.offsets),
+        "watermark": written.watermark and written.watermark.isoformat(),
+        "codes": list(written.codes),
+        "rows": written.content.rows,
+        "checksum": written.content.checksum,
+        "late": written.late,
+    }
+
+
+def _listing(found: LedgerLook, rows: Sequence[LedgerRow], shown: Sequence[LedgerRow], code: str) -> dict[str, Any]:
+    closed_until = found.ledger.closed_until
+    return {
+        "closed_until": closed_until and closed_until.isoformat(),
+        "version": found.ledger.version,
+        "code": code,
+        "note": found.note,
+        "counts": _counts(rows, code),
+        "intervals": [row_as_dict(row, code) for row in shown],
+    }
+
+
+def _counts(rows: Iterable[LedgerRow], code: str) -> dict[str, int]:
+    counts = Counter(row.state(code) for row in rows)
+    return {state.value: counts[state] for state in State if state is not State.OPEN}
+
+
+def _print_listing(
+    name: str, found: LedgerLook, rows: Sequence[LedgerRow], shown: Sequence[LedgerRow], code: str
+) -> None:
+    table = Table("interval (UTC)", "state", box=None)
+    for heading in ("rows", "late", "version"):
+        table.add_column(heading, justify="right")
+    table.add_column("written by")
+    for row in shown:
+        table.add_row(*_row_cells(row, code))
+    if shown:
+        out.print(table)
+    counts = ", ".join(f"{count:,} {state}" for state, count in _counts(rows, code).items())
+    until = found.ledger.closed_until
+    closed = "nothing is closed yet" if until is None else f"closed until {until:%F %R} UTC"
+    out.print(f"{name}: {counts}; {closed}.", markup=False, soft_wrap=True)
+
+
+def _row_cells(row: LedgerRow, code: str) -> tuple[str, ...]:
+    state, written = row.state(code), row.current
+    styled = f"[{_STYLES[state]}]{state}[/{_STYLES[state]}]"
+    if written is None:
+        return f"{row.interval.start:%F %R}", styled, "", "", "", ""
+    late = "in" if written.late else ""
+    owner = escape(written.owner) if written.generation is None else f"generation {written.generation}"
+    return f"{row.interval.start:%F %R}", styled, f"{written.content.rows:,}", late, f"{written.version}", owner
+
+
+def _print_row(pipeline: str, row: LedgerRow, code: str, advice: Advice) -> None:
+    state = row.state(code)
+    bounds = f"{row.interval.start:%F %R} to {row.interval.end:%F %R} UTC"
+    out.print(f"{pipeline}, {bounds}: [{_STYLES[state]}]{state}[/{_STYLES[state]}]")
+    for reason in row.dirty:
+        out.print(f"  dirty: {reason}", markup=False, soft_wrap=True)
+    if row.current is not None:
+        _print_written("readers see", row.current, code)
+    if row.base is not None and row.base != row.current:
+        _print_written("parity compares with", row.base, code)
+    if row.verified is not None:
+        whose = "today's code" if row.verified.code == code else f"other code ({row.verified.code})"
+        at = f"{row.verified.at:%F %T} UTC"
+        out.print(f"verified by {row.verified.backfill} with {whose} at {at}", markup=False, soft_wrap=True)
+    out.print(advice.why, markup=False, soft_wrap=True)
+    if advice.by_itself:
+        out.print("A repair starts by itself; to start it now:")
+    if command := command_for(pipeline, row.interval, advice):
+        out.print(f"  {command}", markup=False, soft_wrap=True)
+
+
+def _print_written(title: str, written: Written, code: str) -> None:
+    generation = "" if written.generation is None else f", generation {written.generation}"
+    codes = ", ".join(f"{one} (today's)" if one == code else one for one in written.codes)
+    offsets = ", ".join(f"{partition} < {offset}" for partition, offset in sorted(written.offsets.items()))
+    watermark = "" if written.watermark is None else f"{written.watermark:%F %T} UTC"
+    lines = {
+        "written by": f"{written.owner}{generation}",
+        "at": f"{written.at:%F %T} UTC, table version {written.version}",
+        "rows": f"{written.content.rows:,}, checksum {written.content.checksum}",
+        "raw offsets": offsets or "none",
+        "late records": "in it" if written.late else "not in it",
+        "watermark": watermark,
+        "code": codes,
+    }
+    out.print(f"{title}:")
+    for name, text in lines.items():
+        if text:
+            out.print(f"  {name:<14}{text}", markup=False, soft_wrap=True)
+
+
+def _tell_notes(looks: Iterable[LedgerLook]) -> None:
+    """Say on stderr what does not come from log and index alike, and end like the first log that cannot be read."""
+    looks = list(looks)
+    for found in looks:
+        if found.note:
+            err.print(f"sluice: {found.note}", style="yellow", markup=False, soft_wrap=True)
+    error = next((found.error for found in looks if found.error is not None), None)
+    if error is not None:
+        raise typer.Exit(error.exit_code)

@@ -1,0 +1,21 @@
+"""A pipeline that was named on the command line."""
+
+from __future__ import annotations
+
+from sluice.cli.run import sound_pipeline
+from sluice.project import Project
+from sluice.settings import settings
+from sluice.specs.load import scan
+from sluice.specs.model import PipelineSpec
+
+
+def open_pipeline(name: str) -> tuple[Project, PipelineSpec]:
+    """Return the project and the pipeline's spec; other specs may be broken.
+
+    Raises:
+        SpecError: there is no such pipeline, or it is broken (with all its faults), or the deployment is wrong.
+    """
+    place = settings()
+    found = scan(place.home / "include")
+    spec, _ = sound_pipeline(found, name)
+    return Project(place, found.catalog), spec

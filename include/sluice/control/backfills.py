@@ -1,0 +1,184 @@
+"""The record of backfills in SQL."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from sqlalchemy import ColumnElement, Connection, Engine, Row, and_, insert, select, update
+
+from sluice.clock import Clock, SystemClock
+from sluice.control.database import take_turns, transaction
+from sluice.control.tables import backfill
+from sluice.errors import CorruptionError
+from sluice.intervals.alignment import Interval
+from sluice.intervals.backfills import Backfill, BackfillState
+from sluice.intervals.claiming import DIED, backfill_id, dead_in_the_way, no_such_backfill, not_running
+from sluice.intervals.request import Mode, Only, Request
+
+
+class SqlBackfills:
+    """Implements `sluice.intervals.backfills.Backfills` for one deployment. Safe from several processes at once."""
+
+    def __init__(self, engine: Engine, deployment: str, clock: Clock | None = None) -> None:
+        self._engine = engine
+        self._deployment = deployment
+        self._clock = clock or SystemClock()
+
+    def claim(
+        self,
+        request: Request,
+        key: str,
+        *,
+        alive: Callable[[str], bool],
+        hold: Callable[[str], object] = lambda _: None,
+    ) -> Backfill:
+        """Put a backfill on record as RUNNING, or take up the one that has this key."""
+        with transaction(self._engine, write=True) as connection:
+            take_turns(connection, f"backfills of {self._deployment}")
+            own = self._one(connection, backfill.c.key == key)
+            running = and_(backfill.c.pipeline == request.pipeline, backfill.c.state == BackfillState.RUNNING)
+            for dead in dead_in_the_way(request, own, self._all(connection, running), alive):
+                self._end(connection, dead.id, BackfillState.FAILED, outcome="", why=DIED)
+            claimed = self._put(connection, request, key, own)
+            hold(claimed.id)
+        return claimed
+
+    def advance(self, backfill_id: str, *, done: int, total: int) -> None:
+        """Record progress."""
+        running = and_(self._of(backfill_id), backfill.c.state == BackfillState.RUNNING)
+        progress = {"done": done, "total": total, "advanced_at": self._clock.now()}
+        with transaction(self._engine, write=True) as connection:
+            changed = connection.execute(update(backfill).where(running).values(**progress)).rowcount
+            found = self._existing(connection, backfill_id)
+        if not changed:
+            raise not_running(found)
+
+    def end(self, backfill_id: str, state: BackfillState, *, outcome: str, why: str) -> Backfill:
+        """Record the end; repeating it keeps the first record."""
+        with transaction(self._engine, write=True) as connection:
+            self._end(connection, backfill_id, state, outcome=outcome, why=why)
+            return self._existing(connection, backfill_id)
+
+    def ask_cancel(self, backfill_id: str, by: str) -> Backfill:
+        """Record that somebody wants it to stop; the first who asked stays on record."""
+        asked = and_(self._of(backfill_id), backfill.c.cancel_asked_by == "")
+        running = and_(asked, backfill.c.state == BackfillState.RUNNING)
+        with transaction(self._engine, write=True) as connection:
+            connection.execute(update(backfill).where(running).values(cancel_asked_by=by))
+            found = self._one(connection, backfill.c.id == backfill_id)
+        if found is None:
+            raise no_such_backfill(backfill_id, self.recent(limit=5))
+        if found.state is not BackfillState.RUNNING:
+            raise not_running(found)
+        return found
+
+    def get(self, backfill_id: str) -> Backfill:
+        """Return one."""
+        with transaction(self._engine) as connection:
+            found = self._one(connection, backfill.c.id == backfill_id)
+        if found is None:
+            raise no_such_backfill(backfill_id, self.recent(limit=5))
+        return found
+
+    def find(self, key: str) -> Backfill | None:
+        """Return the one that was claimed under a key, or None if none was."""
+        with transaction(self._engine) as connection:
+            return self._one(connection, backfill.c.key == key)
+
+    def recent(self, pipeline: str | None = None, *, limit: int = 50) -> Sequence[Backfill]:
+        """Return backfills, newest first."""
+        wanted = backfill.c.deployment == self._deployment
+        if pipeline is not None:
+            wanted = and_(wanted, backfill.c.pipeline == pipeline)
+        newest_first = (backfill.c.claimed_at.desc(), backfill.c.id.desc())
+        with transaction(self._engine) as connection:
+            rows = connection.execute(select(backfill).where(wanted).order_by(*newest_first).limit(limit)).all()
+        return tuple(map(_backfill, rows))
+
+    def _put(self, connection: Connection, request: Request, key: str, own: Backfill | None) -> Backfill:
+        now = self._clock.now()
+        if own is None:
+            name = backfill_id(request.pipeline, now, key, lambda taken: self._taken(connection, taken))
+            claimed = Backfill(name, key, request, BackfillState.RUNNING, now)
+            connection.execute(insert(backfill).values(deployment=self._deployment, **_columns(claimed)))
+        else:
+            claimed = Backfill(own.id, key, request, BackfillState.RUNNING, now)
+            connection.execute(update(backfill).where(self._of(own.id)).values(**_columns(claimed)))
+        return claimed
+
+    def _end(self, connection: Connection, name: str, state: BackfillState, *, outcome: str, why: str) -> None:
+        running = and_(self._of(name), backfill.c.state == BackfillState.RUNNING)
+        ended = {"state": state.value, "ended_at": self._clock.now(), "outcome": outcome, "why": why}
+        connection.execute(update(backfill).where(running).values(**ended))
+
+    def _of(self, name: str) -> ColumnElement[bool]:
+        return and_(backfill.c.deployment == self._deployment, backfill.c.id == name)
+
+    def _taken(self, connection: Connection, name: str) -> bool:
+        return self._one(connection, backfill.c.id == name) is not None
+
+    def _all(self, connection: Connection, wanted: ColumnElement[bool]) -> list[Backfill]:
+        query = select(backfill).where(backfill.c.deployment == self._deployment, wanted)
+        return [_backfill(row) for row in connection.execute(query)]
+
+    def _one(self, connection: Connection, wanted: ColumnElement[bool]) -> Backfill | None:
+        return next(iter(self._all(connection, wanted)), None)
+
+    def _existing(self, connection: Connection, name: str) -> Backfill:
+        found = self._one(connection, backfill.c.id == name)
+        if found is None:
+            raise CorruptionError(
+                f"the control database has no backfill {name}, which was just acted on.",
+                fix="see whether it was replaced by an older copy.",
+            )
+        return found
+
+
+def _columns(found: Backfill) -> dict[str, Any]:
+    asked = found.request
+    return {
+        "id": found.id,
+        "key": found.key,
+        "pipeline": asked.pipeline,
+        "range_start": asked.range.start,
+        "range_end": asked.range.end,
+        "mode": asked.mode.value,
+        "only": asked.only.value,
+        "asked_by": asked.by,
+        "asked_why": asked.why,
+        "state": found.state.value,
+        "claimed_at": found.claimed_at,
+        "ended_at": found.ended_at,
+        "done": found.done,
+        "total": found.total,
+        "advanced_at": found.advanced_at,
+        "outcome": found.outcome,
+        "why": found.why,
+        "cancel_asked_by": found.cancel_asked_by,
+    }
+
+
+def _backfill(row: Row[Any]) -> Backfill:
+    asked = Request(
+        pipeline=row.pipeline,
+        range=Interval(row.range_start, row.range_end),
+        mode=Mode(row.mode),
+        by=row.asked_by,
+        why=row.asked_why,
+        only=Only(row.only),
+    )
+    return Backfill(
+        id=row.id,
+        key=row.key,
+        request=asked,
+        state=BackfillState(row.state),
+        claimed_at=row.claimed_at,
+        ended_at=row.ended_at,
+        done=row.done,
+        total=row.total,
+        outcome=row.outcome,
+        why=row.why,
+        cancel_asked_by=row.cancel_asked_by,
+        advanced_at=row.advanced_at,
+    )

@@ -1,0 +1,209 @@
+"""The index of the interval ledger: what the tables' logs say, where it can be asked quickly and by others.
+
+The logs are the truth. The index copies their entries once and folds them into rows; whatever is in it can be dropped
+and comes back the same. An index that does not follow from the logs is never shown as if it did: it says so, loudly.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import Any
+
+from sqlalchemy import ColumnElement, Connection, Engine, Row, Table, and_, bindparam, delete, insert, select
+
+from sluice.control.database import take_turns, transaction
+from sluice.control.interval_rows import columns_of, ledger_row
+from sluice.control.tables import interval, ledger, ledger_entry
+from sluice.errors import CorruptionError
+from sluice.intervals.entries import Logged, from_json, to_json
+from sluice.intervals.ledger import Ledger, LedgerRow, fold
+
+
+@dataclass(frozen=True)
+class RawPosition:
+    """How far a raw table goes.
+
+    Attributes:
+        version: of the table; -1 if there is none.
+        offsets: next offset per `topic/partition`.
+    """
+
+    version: int
+    offsets: Mapping[str, int]
+
+
+@dataclass(frozen=True)
+class LedgerSource:
+    """Where the truth about one pipeline's intervals is read.
+
+    Attributes:
+        length: of an interval.
+        entries: returns the entries of the output table's commits of greater versions than the given one, oldest first.
+        raw: returns how far the raw table goes.
+    """
+
+    length: timedelta
+    entries: Callable[[int], Sequence[Logged]]
+    raw: Callable[[], RawPosition]
+
+
+@dataclass(frozen=True)
+class Refreshed:
+    """What a refresh did.
+
+    Attributes:
+        pipeline: its name.
+        entries: how many were copied.
+        changed: how many intervals' rows were written or removed.
+        ledger: as it is now.
+    """
+
+    pipeline: str
+    entries: int
+    changed: int
+    ledger: Ledger
+
+
+class LedgerIndex:
+    """The index of one deployment. Safe from several processes at once.
+
+    Args:
+        engine: of the control database.
+        deployment: its name.
+        sources: by pipeline.
+    """
+
+    def __init__(self, engine: Engine, deployment: str, sources: Mapping[str, LedgerSource]) -> None:
+        self._engine = engine
+        self._deployment = deployment
+        self._sources = sources
+
+    def ledger(self, pipeline: str) -> Ledger:
+        """Return a pipeline's ledger as it was at the last refresh; an empty one before the first."""
+        in_order = select(interval).where(self._of(interval, pipeline)).order_by(interval.c.starts_at)
+        with self._taking_turns(write=False) as connection:
+            head = connection.execute(select(ledger).where(self._of(ledger, pipeline))).one_or_none()
+            rows = [ledger_row(row) for row in connection.execute(in_order)]
+        if head is None:
+            return Ledger()
+        return Ledger({row.interval.start: row for row in rows}, head.closed_until, head.table_version)
+
+    def refresh(self, pipeline: str) -> Refreshed:
+        """Copy the entries that it lacks from the log, and rewrite the rows that change, in one transaction.
+
+        Raises:
+            CorruptionError: the log cannot be read whole, or is not the one that was indexed; nothing was changed.
+            UnreachableError: the control database could not be asked.
+        """
+        source = self._sources[pipeline]
+        with transaction(self._engine) as connection:
+            known = self._newest_entry(connection, pipeline)
+        found = source.entries(-1 if known is None else known.version - 1)
+        if known is not None and (not found or found[0] != known):
+            raise CorruptionError(
+                f"the index of {pipeline} holds a ledger entry of table version {known.version}, and the table's log "
+                f"has {'none' if not found else 'another'} there: it is not the table that was indexed.",
+                fix="if it was replaced on purpose, run `sluice control rebuild`.",
+            )
+        raw = source.raw()
+        with self._taking_turns() as connection:
+            return self._write(connection, pipeline, found, raw)
+
+    def rebuild(self) -> list[Refreshed]:
+        """Drop what is indexed of this deployment and index all pipelines' logs from their beginning.
+
+        Raises:
+            CorruptionError: a log cannot be read whole; nothing was dropped.
+            UnreachableError: the control database could not be asked.
+        """
+        found = {name: (source.entries(-1), source.raw()) for name, source in self._sources.items()}
+        with self._taking_turns() as connection:
+            for table in (ledger, ledger_entry, interval):
+                connection.execute(delete(table).where(table.c.deployment == self._deployment))
+            return [self._write(connection, name, entries, raw) for name, (entries, raw) in found.items()]
+
+    def _write(self, connection: Connection, pipeline: str, found: Sequence[Logged], raw: RawPosition) -> Refreshed:
+        known = self._entries(connection, pipeline)
+        versions = {logged.version for logged in known}
+        new = [logged for logged in found if logged.version not in versions]
+        if new:
+            connection.execute(insert(ledger_entry), [self._entry_row(pipeline, logged) for logged in new])
+        head = connection.execute(select(ledger).where(self._of(ledger, pipeline))).one_or_none()
+        if head is not None and head.raw_version > raw.version:  # somebody else has seen more of it meanwhile
+            raw = RawPosition(head.raw_version, json.loads(head.raw_offsets))
+        folded = fold(
+            sorted([*known, *new], key=lambda logged: logged.version), self._sources[pipeline].length, raw.offsets
+        )
+        changed = self._write_rows(connection, pipeline, folded.rows.values())
+        self._write_head(connection, pipeline, folded, raw)
+        return Refreshed(pipeline, len(new), changed, folded)
+
+    def _write_rows(self, connection: Connection, pipeline: str, rows: Iterable[LedgerRow]) -> int:
+        """Make the rows of a pipeline these, and return how many were written or removed."""
+        these = {"deployment": self._deployment, "pipeline": pipeline}
+        wanted = {row.interval.start: {**these, **columns_of(row)} for row in rows}
+        query = select(interval).where(self._of(interval, pipeline))
+        held = {row.starts_at: dict(row._mapping) for row in connection.execute(query)}  # noqa: SLF001 - the public name of it
+        changed = [start for start, values in wanted.items() if held.get(start) != values]
+        outdated = [start for start, values in held.items() if wanted.get(start) != values]
+        if outdated:
+            this = and_(self._of(interval, pipeline), interval.c.starts_at == bindparam("start"))
+            connection.execute(delete(interval).where(this), [{"start": start} for start in outdated])
+        if changed:
+            connection.execute(insert(interval), [wanted[start] for start in changed])
+        return len({*changed, *outdated})
+
+    def _write_head(self, connection: Connection, pipeline: str, folded: Ledger, raw: RawPosition) -> None:
+        connection.execute(delete(ledger).where(self._of(ledger, pipeline)))
+        connection.execute(
+            insert(ledger).values(
+                deployment=self._deployment,
+                pipeline=pipeline,
+                table_version=folded.version,
+                closed_until=folded.closed_until,
+                raw_version=raw.version,
+                raw_offsets=json.dumps(dict(raw.offsets), sort_keys=True),
+            )
+        )
+
+    def _entries(self, connection: Connection, pipeline: str) -> list[Logged]:
+        query = select(ledger_entry).where(self._of(ledger_entry, pipeline))
+        return [_logged(row) for row in connection.execute(query)]
+
+    def _newest_entry(self, connection: Connection, pipeline: str) -> Logged | None:
+        newest_first = (
+            select(ledger_entry).where(self._of(ledger_entry, pipeline)).order_by(ledger_entry.c.version.desc())
+        )
+        return next(map(_logged, connection.execute(newest_first.limit(1)).all()), None)
+
+    def _entry_row(self, pipeline: str, logged: Logged) -> dict[str, Any]:
+        return {
+            "deployment": self._deployment,
+            "pipeline": pipeline,
+            "version": logged.version,
+            "at": logged.at,
+            "entry": to_json(logged.entry),
+        }
+
+    def _of(self, table: Table, pipeline: str) -> ColumnElement[bool]:
+        return and_(table.c.deployment == self._deployment, table.c.pipeline == pipeline)
+
+    @contextmanager
+    def _taking_turns(self, *, write: bool = True) -> Iterator[Connection]:
+        with transaction(self._engine, write=write) as connection:
+            take_turns(connection, f"ledger index of {self._deployment}")
+            yield connection
+
+
+def _logged(row: Row[Any]) -> Logged:
+    entry = from_json(row.entry)
+    if entry is None:
+        raise CorruptionError(
+            f"the control database holds {row.entry!r:.100} as the ledger entry of version {row.version}.",
+            fix="run `sluice control rebuild`.",
+        )
+    return Logged(row.version, row.at, entry)

@@ -1,0 +1,39 @@
+"""Claiming a backfill: on record and under lock in one step, so that nobody takes it for dead in between."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+
+from sluice.clock import Clock
+from sluice.intervals.backfills import Backfill, Backfills
+from sluice.intervals.request import Request
+from sluice.local.backfill_lock import BackfillLock
+
+
+@contextmanager
+def claimed(
+    backfills: Backfills, folder: Path, request: Request, key: str, clock: Clock | None = None
+) -> Iterator[Backfill]:
+    """Claim a backfill and hold its lock inside this block.
+
+    Args:
+        backfills: the record.
+        folder: where the folders of all backfills are.
+        request: what is asked.
+        key: names the asking.
+        clock: injected by tests.
+
+    Raises:
+        OverlapError: another backfill works on a part of the range.
+        RefusedError: the key is another request's, or its process is alive.
+    """
+    with ExitStack() as locks:
+
+        def hold(backfill_id: str) -> None:
+            lock = BackfillLock(folder / backfill_id, clock)
+            lock.take()
+            locks.callback(lock.release)
+
+        yield backfills.claim(request, key, alive=lambda other: BackfillLock(folder / other).held(), hold=hold)

@@ -1,0 +1,118 @@
+"""A batch process on this machine, from its start to its end, as whoever started it follows it."""
+
+from __future__ import annotations
+
+import subprocess
+import uuid
+from collections.abc import Callable
+from pathlib import Path
+from typing import Protocol
+
+from sluice.clock import Clock
+from sluice.errors import NotReadyError, UnreachableError
+from sluice.intervals.backfills import Backfill, Backfills, BackfillState
+from sluice.intervals.claiming import DIED
+from sluice.local.backfill_lock import BackfillLock
+from sluice.settings import inherited_environment
+from sluice.streams.launcher import Job
+
+LOG = "batch.log"
+"""The process's output, in the backfill's folder."""
+
+_POLL_SECONDS = 0.5
+
+
+class Follower(Protocol):
+    """Who follows a backfill."""
+
+    def progressed(self, backfill: Backfill) -> None:
+        """It was looked at; called about twice a second."""
+        ...
+
+    def interrupted(self, backfill: Backfill | None) -> None:
+        """Ctrl-C was pressed; None if the process has not claimed its range yet."""
+        ...
+
+
+class BatchProcess:
+    """A child process of the batch main, in a session of its own: Ctrl-C in the terminal does not reach it.
+
+    Its output goes into the folder of its backfill, which is only known once it has claimed one.
+
+    Args:
+        job: what runs.
+        folder: where the folders of all backfills are.
+
+    Raises:
+        NotReadyError: it cannot be started.
+    """
+
+    def __init__(self, job: Job, folder: Path) -> None:
+        folder.mkdir(parents=True, exist_ok=True)
+        self._folder = folder
+        self.log = folder / f"{uuid.uuid4().hex}.log"
+        try:
+            with self.log.open("wb") as log:
+                self._process = subprocess.Popen(
+                    job.argv,
+                    stdin=subprocess.DEVNULL,
+                    stdout=log,
+                    stderr=subprocess.STDOUT,
+                    env={**inherited_environment(), **job.environment},
+                    cwd=job.folder,
+                    start_new_session=True,
+                )
+        except OSError as error:
+            raise NotReadyError(f"the batch was not started: {error}.", fix="repeat it when that is mended.") from error
+
+    def follow(self, look: Callable[[], Backfill | None], follower: Follower, clock: Clock) -> int:
+        """Wait for the end and return the exit code, negative after a signal.
+
+        Args:
+            look: returns the backfill as it is on record; None before it is claimed.
+            follower: is told.
+            clock: waits between two looks.
+        """
+        found: Backfill | None = None
+        while self._process.poll() is None:
+            try:
+                found = _seen(look) or found
+                if found is not None:
+                    self._move_log(found)
+                    follower.progressed(found)
+                clock.sleep(_POLL_SECONDS)
+            except KeyboardInterrupt:
+                follower.interrupted(found)
+        if (found := _seen(look) or found) is not None:
+            self._move_log(found)
+        return self._process.wait()
+
+    def end(self) -> None:
+        """Ask it to end, before it has claimed anything."""
+        self._process.terminate()
+
+    def _move_log(self, backfill: Backfill) -> None:
+        wanted = self._folder / backfill.id / LOG
+        if self.log != wanted and wanted.parent.is_dir():
+            self.log = self.log.replace(wanted)
+
+
+def _seen(look: Callable[[], Backfill | None]) -> Backfill | None:
+    try:
+        return look()
+    except UnreachableError:  # the batch knows best whether it can go on; its exit code says so
+        return None
+
+
+def end_now(backfills: Backfills, lock: BackfillLock, backfill_id: str, by: str) -> Backfill:
+    """Kill a backfill's process, if it lives, and record the end. Nothing is half published: a commit is whole or not.
+
+    Raises:
+        RefusedError: it cannot be proven which process that is, or it runs on another machine.
+        UnreachableError: it lives all the same, or the control database could not be asked.
+    """
+    holder = lock.kill()
+    if holder is None:
+        return backfills.end(backfill_id, BackfillState.FAILED, outcome="", why=DIED)
+    why = f"killed by {by} (pid {holder.pid})"
+    return backfills.end(backfill_id, BackfillState.CANCELLED, outcome="", why=why)

@@ -1,0 +1,161 @@
+"""What the table holds against what was computed: one aggregation over both, row by row within each interval."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+from pyspark.sql import Column, DataFrame, Row
+from pyspark.sql import functions as F  # noqa: N812  the ecosystem's name for it
+
+from sluice.intervals.entries import NO_ROWS, Content
+from sluice.intervals.parity import Counts
+from sluice.spark.content import row_hash
+from sluice.specs.model import IntervalsOutput
+
+_EPOCH, _MICROSECOND = datetime(1970, 1, 1, tzinfo=UTC), timedelta(microseconds=1)
+_SIDES = ("table", "computed")
+_SAMPLES = 20
+_SAMPLE_COLUMNS = 4
+
+
+@dataclass(frozen=True)
+class Compared:
+    """Both sides of one interval.
+
+    Attributes:
+        table: what the table holds.
+        computed: what was computed.
+        counts: how their rows relate; late records are not counted here.
+    """
+
+    table: Content = NO_ROWS
+    computed: Content = NO_ROWS
+    counts: Counts = field(default_factory=Counts)
+
+
+def compare(table: DataFrame, computed: DataFrame, output: IntervalsOutput, column: str) -> dict[datetime, Compared]:
+    """Compare rows as multisets, per interval; intervals without rows on both sides are not in the result.
+
+    Rows are matched by the declared keys within a window; without keys, by all their columns: then a row is identical,
+    missing or extra, never different.
+
+    Args:
+        table: what the table holds.
+        computed: what was computed, with the same columns.
+        output: its declaration.
+        column: the partition column.
+
+    Returns:
+        By the interval's start (UTC).
+    """
+    keys = [output.time_column, *output.keys] if output.keys else sorted(table.columns)
+    values = [name for name in sorted(table.columns) if name not in {*keys, column}]
+    groups = _groups(table, computed, column, keys, values)
+    found = {_start(row): _compared(row) for row in _per_interval(groups, keyed=bool(output.keys)).collect()}
+    if any(compared.counts.differences for compared in found.values()):
+        for row in _examples(groups, keys, values).collect():
+            compared = found[_start(row)]
+            samples = (*compared.counts.samples, in_words(row, keys, values))
+            found[_start(row)] = replace(compared, counts=replace(compared.counts, samples=samples))
+    return found
+
+
+def in_words(row: Row, keys: Sequence[str], values: Sequence[str]) -> str:
+    """Return one difference as text.
+
+    Args:
+        row: `key_*`, `table_rows`, `computed_rows`, and `table_*` and `computed_*` per value, all text but the counts.
+        keys: names of the key columns.
+        values: names of the others.
+    """
+    which = " ".join(f"{name}={_text(row[f'key_{name}'])}" for name in keys)
+    held, computed = row["table_rows"], row["computed_rows"]
+    if not held or not computed:
+        word = "extra" if held else "missing"
+        return f"{which}: {word}" + (f", {held or computed} times" if held + computed > 1 else "")
+    if held != computed:
+        return f"{which}: {held} rows, computed {computed}"
+    pairs = [(name, row[f"table_{name}"], row[f"computed_{name}"]) for name in values]
+    unlike = [f"{name} {_text(a)}, computed {_text(b)}" for name, a, b in pairs if a != b]
+    return f"{which}: {'; '.join(unlike[:_SAMPLE_COLUMNS]) or 'other values'}"
+
+
+def _groups(
+    table: DataFrame, computed: DataFrame, column: str, keys: Sequence[str], values: Sequence[str]
+) -> DataFrame:
+    """Return one row per interval and key: rows, checksum and one example of either side."""
+    columns = sorted(table.columns)
+    hashed = row_hash(columns).cast("decimal(38,0)").alias("_hash")
+    both = [
+        frame.select(*map(_named, columns), hashed, F.lit(side).alias("_side"))
+        for side, frame in zip(_SIDES, (table, computed), strict=True)
+    ]
+    example = F.struct(F.lit(0).alias("_"), *map(_named, values))
+    aggregates = []
+    for side in _SIDES:
+        here = F.col("_side") == side
+        aggregates += [
+            F.count_if(here).alias(f"{side}_rows"),
+            _or_zero(F.sum(F.when(here, F.col("_hash")))).alias(f"{side}_sum"),
+            F.first(F.when(here, example), ignorenulls=True).alias(f"{side}_example"),
+        ]
+    # Microseconds, because PySpark hands out timestamps without a time zone, ambiguous once a year.
+    start = F.unix_micros(_named(column)).alias("_start")
+    return both[0].unionByName(both[1]).groupBy(start, *map(_named, keys)).agg(*aggregates)
+
+
+def _per_interval(groups: DataFrame, *, keyed: bool) -> DataFrame:
+    table, computed = F.col("table_rows"), F.col("computed_rows")
+    counts = {
+        "identical": F.when(_same(), computed) if keyed else F.least(table, computed),
+        "missing": F.when(table == 0, computed) if keyed else F.greatest(computed - table, F.lit(0)),
+        "extra": F.when(computed == 0, table) if keyed else F.greatest(table - computed, F.lit(0)),
+        "different": F.when((table > 0) & (computed > 0) & ~_same(), F.greatest(table, computed))
+        if keyed
+        else F.lit(0),
+    }
+    sums = [_or_zero(F.sum(count)).cast("long").alias(name) for name, count in counts.items()]
+    contents = [F.sum(f"{side}_{part}").alias(f"{side}_{part}") for side in _SIDES for part in ("rows", "sum")]
+    return groups.groupBy("_start").agg(*sums, *contents)
+
+
+def _examples(groups: DataFrame, keys: Sequence[str], values: Sequence[str]) -> DataFrame:
+    """Return the first differences as `in_words` takes them."""
+    texts = [_named(name).cast("string").alias(f"key_{name}") for name in keys]
+    for side in _SIDES:
+        texts += [F.col(f"{side}_example").getField(n).cast("string").alias(f"{side}_{n}") for n in values]
+    unlike = groups.where(~_same()).orderBy("_start", *map(_named, keys)).limit(_SAMPLES)
+    return unlike.select("_start", "table_rows", "computed_rows", *texts)
+
+
+def _compared(row: Row) -> Compared:
+    counts = Counts(row["identical"], row["missing"], row["extra"], row["different"])
+    return Compared(_content(row, "table"), _content(row, "computed"), counts)
+
+
+def _content(row: Row, side: str) -> Content:
+    return Content(row[f"{side}_rows"], f"{row[f'{side}_sum']:f}")
+
+
+def _start(row: Row) -> datetime:
+    microseconds: int = row["_start"]
+    return _EPOCH + microseconds * _MICROSECOND
+
+
+def _same() -> Column:
+    return (F.col("table_rows") == F.col("computed_rows")) & (F.col("table_sum") == F.col("computed_sum"))
+
+
+def _or_zero(column: Column) -> Column:
+    return F.coalesce(column, F.lit(0).cast("decimal(38,0)"))
+
+
+def _named(column: str) -> Column:
+    return F.col(f"`{column.replace('`', '``')}`")
+
+
+def _text(value: Any) -> str:  # noqa: ANN401  whatever a column holds
+    return "null" if value is None else str(value)

@@ -1,0 +1,157 @@
+"""What a backfill leaves behind: per chunk what it found, and at its end the reports for people and programs.
+
+A chunk's evidence is on disk before the chunk is published, so whoever resumes a backfill can still report all of it.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from functools import cache
+from pathlib import Path
+
+from pydantic import TypeAdapter, ValidationError
+
+from sluice.errors import CorruptionError
+from sluice.intervals.parity import PASSES, IntervalParity, ParityReport
+from sluice.quality.gate import GateResult
+from sluice.reports.parity import parity_page
+from sluice.reports.quality import quality_page
+
+GATE_FAILED, FAILED, CANCELLED = "gate_failed", "failed", "cancelled"
+"""Outcomes of a backfill beside those of its parity report."""
+
+
+@dataclass(frozen=True)
+class ChunkEvidence:
+    """What was found of one chunk.
+
+    Attributes:
+        parities: of its intervals, in order.
+        gate: what the quality gate said; None if there was nothing to publish.
+        to_publish: starts of the intervals that were to be published if the gate let them through.
+    """
+
+    parities: tuple[IntervalParity, ...]
+    gate: GateResult | None = None
+    to_publish: tuple[datetime, ...] = ()
+
+    @property
+    def passes(self) -> bool:
+        """Whether every interval is what it should be, and the gate lets through what is to be published."""
+        return all(parity.outcome in PASSES for parity in self.parities) and (self.gate is None or self.gate.passed)
+
+    @property
+    def published(self) -> tuple[datetime, ...]:
+        """The intervals that are published, or about to be."""
+        return self.to_publish if self.passes else ()
+
+
+@dataclass(frozen=True)
+class Result:
+    """How a backfill ended.
+
+    Attributes:
+        backfill: its id.
+        outcome: of its report, or `gate_failed`, `failed`, `cancelled`.
+        why: one sentence; empty if all is as it should be.
+        published: starts of the intervals that were published.
+        report: what was compared; None if it did not come to that.
+        gate: the result of the last quality gate.
+    """
+
+    backfill: str
+    outcome: str
+    why: str = ""
+    published: tuple[datetime, ...] = ()
+    report: ParityReport | None = None
+    gate: GateResult | None = None
+
+    @property
+    def passed(self) -> bool:
+        """Whether all is as it should be."""
+        return self.outcome in PASSES
+
+    def to_json(self) -> str:
+        """Return it for programs."""
+        report, gate = self.report, self.gate
+        data: dict[str, object] = {
+            "id": self.backfill,
+            "outcome": self.outcome,
+            "passed": self.passed,
+            "why": self.why,
+            "published": len(self.published),
+            "from": self.published[0].isoformat() if self.published else None,
+            "to": self.published[-1].isoformat() if self.published else None,
+            "compared": len(report.intervals) if report else 0,
+            "late_records": report.totals.late if report else 0,
+            "explained": report.explained if report else 0,
+            "unexplained": report.unexplained if report else 0,
+            "gate": None
+            if gate is None
+            else {
+                "passed": gate.passed,
+                "expectations": {"passed": gate.expectations_passed, "failed": gate.expectations_failed},
+                "failures": gate.failures,
+            },
+        }
+        return json.dumps(data, indent=1)
+
+
+class EvidenceFolder:
+    """A backfill's folder (`StateFolder.backfill(id)`)."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+
+    def keep(self, chunk: int, evidence: ChunkEvidence) -> None:
+        """Put a chunk's evidence on disk."""
+        self._write(f"chunk-{chunk}.json", _adapter().dump_json(evidence).decode())
+
+    def chunks(self) -> dict[int, ChunkEvidence]:
+        """Return the evidence of all chunks, by number.
+
+        Raises:
+            CorruptionError: a file cannot be read.
+        """
+        found = sorted((int(path.stem.partition("-")[2]), path) for path in self._folder.glob("chunk-*.json"))
+        try:
+            return {number: _adapter().validate_json(path.read_bytes()) for number, path in found}
+        except ValidationError as error:
+            raise CorruptionError(
+                f"{self._folder} holds a chunk's evidence that cannot be read: {error}.",
+                fix="start the backfill anew, under another key.",
+            ) from error
+
+    def report(self, result: Result, facts: Mapping[str, str]) -> None:
+        """Write `parity` and `quality` as JSON and page, as far as there are results, and last `result.json`."""
+        if result.report is not None:
+            self._write("parity.json", result.report.to_json())
+            self._write("parity.html", parity_page(result.report, facts=facts))
+        if result.gate is not None:
+            title = f"Backfill {result.backfill}"
+            self._write("quality.json", result.gate.to_json())
+            self._write("quality.html", quality_page(result.gate, title=title, facts=facts))
+        self._write("result.json", result.to_json())
+
+    def _write(self, name: str, text: str) -> None:
+        write_atomically(self._folder / name, text)
+
+
+def write_atomically(path: Path, text: str) -> None:
+    """Replace a file, durably: a reader sees the old one or the new one."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    new = path.with_name(f"{path.name}.new")
+    with new.open("w", encoding="utf-8") as file:
+        file.write(text)
+        file.flush()
+        os.fsync(file.fileno())
+    new.replace(path)
+
+
+@cache
+def _adapter() -> TypeAdapter[ChunkEvidence]:
+    return TypeAdapter(ChunkEvidence)

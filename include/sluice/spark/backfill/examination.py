@@ -1,0 +1,142 @@
+"""Looking at a chunk: compute it, stage it, compare it with the table, and judge every interval."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+from pathlib import Path
+
+from pyspark.sql import SparkSession
+
+from sluice.intervals.bounds import Bound, bound_of
+from sluice.intervals.entries import NO_ROWS, Content
+from sluice.intervals.ledger import LedgerRow, Written
+from sluice.intervals.parity import Counts, IntervalParity, Outcome, judge_interval
+from sluice.intervals.request import Mode
+from sluice.spark.backfill.comparison import Compared, compare
+from sluice.spark.backfill.output import OutputTable, by_version
+from sluice.spark.backfill.records import RawTable, Records
+from sluice.spark.backfill.staging import Stage
+from sluice.spark.failpoints import failpoint
+from sluice.spark.pipeline import PipelineCode
+
+
+@dataclass(frozen=True)
+class Examined:
+    """A chunk that was looked at.
+
+    Attributes:
+        parities: of its intervals, in order.
+        computed: what was computed for each interval that could be compared, by its start.
+        late: whether late records are in it, likewise.
+        files: what the table's intervals consisted of when they were looked at.
+        stage: the computed rows.
+    """
+
+    parities: tuple[IntervalParity, ...]
+    computed: Mapping[datetime, Content]
+    late: Mapping[datetime, bool]
+    files: Callable[[Sequence[datetime]], frozenset[str]]
+    stage: Stage
+
+
+@dataclass(frozen=True)
+class Workbench:
+    """What chunks are examined with.
+
+    Attributes:
+        spark: the session.
+        code: what makes rows of records.
+        raw: the pinned raw table.
+        table: the published table.
+        staging: the folder for stages.
+    """
+
+    spark: SparkSession
+    code: PipelineCode
+    raw: RawTable
+    table: OutputTable
+    staging: Path
+
+    def records(self, bounds: Mapping[datetime, Bound]) -> Records:
+        """Return the records behind intervals."""
+        return Records(self.spark, self.raw, self.code, bounds)
+
+    def examine(self, mode: Mode, chunk: Sequence[LedgerRow], number: int) -> Examined:
+        """Compute a chunk and compare it.
+
+        Args:
+            mode: `verify` compares with the base that the ledger names, the others with what the table holds now.
+            chunk: intervals in order.
+            number: of the chunk.
+        """
+        version = self.table.version()
+        versions = {row.interval.start: _version_of(mode, row, version) for row in chunk}
+        gone = self.table.unreadable({start: v for start, v in versions.items() if v != version})
+        compared_with = {start: v for start, v in versions.items() if start not in gone}
+        bounds = {r.interval.start: bound_of(mode, r) for r in chunk if r.interval.start in compared_with}
+        records = self.records(bounds)
+        stage, found = self._compare(records, compared_with, number)
+        late = {} if mode is Mode.RECOMPUTE else records.count_late()  # a recompute explains nothing
+        return Examined(
+            parities=tuple(_judge(mode, row, found, late, gone) for row in chunk),
+            computed={start: found[start].computed if start in found else NO_ROWS for start in bounds},
+            late={start: bound.late for start, bound in bounds.items()},
+            files=lambda starts: self.table.files(starts, version),
+            stage=stage,
+        )
+
+    def _compare(
+        self, records: Records, versions: Mapping[datetime, int], number: int
+    ) -> tuple[Stage, dict[datetime, Compared]]:
+        stage = Stage.write(
+            records.results(), self.staging / str(number), self.table.condition(versions), self.table.column
+        )
+        failpoint("after_stage", self.table.folder.name)
+        if any(self.table.files(starts, version) for version, starts in by_version(versions).items()):
+            held = self.table.rows_at(self.spark, versions)
+            found = compare(held, stage.rows(self.spark), self.table.output, self.table.column)
+        else:
+            content = stage.content(self.spark).items()
+            found = {start: Compared(computed=c, counts=Counts(missing=c.rows)) for start, c in content}
+        return stage, found
+
+
+def _version_of(mode: Mode, row: LedgerRow, newest: int) -> int:
+    """Return the table version to compare with: of a base that was corrected since, the one that completed it."""
+    if mode is Mode.VERIFY and row.base is not None and row.base != row.current:
+        return row.base.version
+    return newest
+
+
+def _judge(
+    mode: Mode,
+    row: LedgerRow,
+    found: Mapping[datetime, Compared],
+    late: Mapping[datetime, int],
+    gone: Mapping[datetime, str],
+) -> IntervalParity:
+    start = row.interval.start
+    if start in gone:
+        return IntervalParity(row.interval, Outcome.INCONCLUSIVE, why=gone[start])
+    compared = found.get(start, Compared())
+    counts = replace(compared.counts, late=late.get(start, 0))
+    changed = _changed(row.base if mode is Mode.VERIFY else row.current, compared.table)
+    if mode is Mode.RECOMPUTE:  # it is the repair of whatever happened; a dirty interval may hold anything
+        return replace(judge_interval(mode, row.interval, counts), why="" if row.dirty else changed)
+    return judge_interval(mode, row.interval, counts, changed)
+
+
+def _changed(written: Written | None, held: Content) -> str:
+    """Return how what the table holds differs from what the ledger recorded; empty if it does not."""
+    recorded = written.content if written else NO_ROWS
+    if held == recorded:
+        return ""
+    who = f"{written.owner} wrote in version {written.version}" if written else "anybody wrote"
+    rows = (
+        f"{held.rows} rows, not the {recorded.rows}"
+        if held.rows != recorded.rows
+        else f"other rows than the {held.rows}"
+    )
+    return f"something else changed it: the table holds {rows} that {who}"

@@ -1,0 +1,153 @@
+"""Publishing a chunk: one Delta commit that replaces exactly its intervals, beside whoever writes others.
+
+Delta lets a replacement and a commit to other partitions both pass, and refuses two that touch the same files. What it
+cannot know is whose interval it is, so this is looked at before the commit (nothing was changed: refused) and once more
+in the log after it (something was: corruption).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+import structlog
+from delta.exceptions.captured import (
+    ConcurrentAppendException,
+    ConcurrentDeleteDeleteException,
+    ConcurrentDeleteReadException,
+    ConcurrentTransactionException,
+    ConcurrentWriteException,
+    MetadataChangedException,
+    ProtocolChangedException,
+)
+from deltalake import DeltaTable
+from pyspark.sql import DataFrame
+
+from sluice.delta.log import newest_first
+from sluice.errors import CorruptionError, RefusedError
+from sluice.intervals.entries import BackfillEntry, to_json
+from sluice.spark.backfill.output import OutputTable
+from sluice.spark.failpoints import failpoint, failpoint_when
+
+log = structlog.get_logger()
+
+_CONFLICTS = (
+    ConcurrentAppendException,
+    ConcurrentDeleteDeleteException,
+    ConcurrentDeleteReadException,
+    ConcurrentTransactionException,
+    ConcurrentWriteException,
+    MetadataChangedException,
+    ProtocolChangedException,
+)
+_TRIES = 5
+
+
+@dataclass(frozen=True)
+class Publication:
+    """One commit to be made.
+
+    Attributes:
+        table: where to.
+        entry: what the commit carries; its content names the intervals, those without rows included.
+        chunk: the chunk's number, from 0.
+        files: what the intervals consisted of when they were looked at.
+        still_ours: raises RefusedError if somebody has written one of the intervals since they were chosen.
+    """
+
+    table: OutputTable
+    entry: BackfillEntry
+    chunk: int
+    files: frozenset[str]
+    still_ours: Callable[[], None]
+
+    def publish(self, rows: DataFrame) -> int:
+        """Replace the intervals by `rows`, and return the table version that did it.
+
+        Raises:
+            RefusedError: somebody else wrote one of the intervals meanwhile; nothing was changed.
+            CorruptionError: the log does not say what it should after the commit.
+        """
+        for attempt in range(1, _TRIES + 1):
+            self.still_ours()
+            self._refuse_other_files()
+            try:
+                self._write(rows)
+            except _CONFLICTS as conflict:
+                if attempt == _TRIES:
+                    raise RefusedError(
+                        f"{_TRIES} commits to {self.table.folder} met others each time, the last a "
+                        f"{type(conflict).__name__}; nothing was changed.",
+                        fix="run the backfill again; if it stays so, see who else writes this table.",
+                    ) from conflict
+                log.warning("somebody else committed first", conflict=type(conflict).__name__, attempt=attempt)
+            else:
+                break
+        return self._confirm()
+
+    def _write(self, rows: DataFrame) -> None:
+        name = self.table.folder.name
+        failpoint("after_gate", name)
+        with failpoint_when("mid_publish", name, lambda: _new_data(self.table.folder)):
+            (
+                rows.write.format("delta")
+                .mode("overwrite")
+                .option("replaceWhere", self.table.condition(self.entry.content))
+                .option("txnAppId", app_id(self.entry.backfill))
+                .option("txnVersion", self.chunk + 1)
+                .option("userMetadata", to_json(self.entry))
+                .save(str(self.table.folder))
+            )
+        failpoint("after_publish_before_index", name)
+
+    def _refuse_other_files(self) -> None:
+        if self.table.files(self.entry.content, self.table.version()) != self.files:
+            raise RefusedError(
+                f"the files of {len(self.entry.content)} intervals in {self.table.folder} are not those that were "
+                "compared: somebody wrote them meanwhile. Nothing was changed.",
+                fix="find out who (`sluice intervals show`), then run the backfill again.",
+            )
+
+    def _confirm(self) -> int:
+        """Return the version of our commit, having seen in the log that it replaced what had been looked at."""
+        for logged in newest_first(self.table.folder):
+            match logged.entry:
+                case BackfillEntry(backfill=self.entry.backfill) as found if found == self.entry:
+                    self._check_replaced(logged.version)
+                    return logged.version
+        raise CorruptionError(
+            f"{self.table.folder} does not hold the commit of chunk {self.chunk} of {self.entry.backfill}: Delta took "
+            "it for one that it has seen. The table was not changed.",
+            fix="start the backfill anew, under another key.",
+        )
+
+    def _check_replaced(self, version: int) -> None:
+        if self.table.files(self.entry.content, version - 1) != self.files:
+            raise CorruptionError(
+                f"version {version} of {self.table.folder}, which {self.entry.backfill} published, replaced files that "
+                f"somebody had written in the moment before. They are in version {version - 1}.",
+                fix="find out who wrote them; then verify these intervals.",
+            )
+
+
+def app_id(backfill: str) -> str:
+    """Return the id of a backfill's transactions; their versions are chunk numbers, from 1."""
+    return f"backfill:{backfill}"
+
+
+def chunks_published(table: Path, backfill: str) -> int:
+    """Return the number of the last chunk that a backfill has published, from 1; 0 if it has published none."""
+    return DeltaTable(str(table)).transaction_version(app_id(backfill)) or 0
+
+
+def _new_data(folder: Path) -> Callable[[], bool]:
+    """Return whether data files have appeared since now that no commit names yet."""
+    before = set(folder.rglob("*.parquet"))
+    commits = len(list((folder / "_delta_log").glob("*.json")))
+
+    def appeared() -> bool:
+        new = set(folder.rglob("*.parquet")) - before
+        return bool(new) and len(list((folder / "_delta_log").glob("*.json"))) == commits
+
+    return appeared

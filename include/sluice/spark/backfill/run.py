@@ -1,0 +1,189 @@
+"""A backfill from its claim to its reports."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+import structlog
+from pyspark.sql import SparkSession
+
+from sluice.clock import Clock, SystemClock
+from sluice.errors import SluiceError
+from sluice.intervals.backfills import Backfill, Backfills, BackfillState
+from sluice.intervals.ledger import LedgerRow
+from sluice.intervals.parity import ParityReport
+from sluice.intervals.request import Mode, Request
+from sluice.intervals.selection import Selection, select
+from sluice.local.backfill_claim import claimed
+from sluice.project import Project
+from sluice.spark.backfill.evidence import CANCELLED, FAILED, GATE_FAILED, ChunkEvidence, EvidenceFolder, Result
+from sluice.spark.backfill.examination import Workbench
+from sluice.spark.backfill.output import OutputTable
+from sluice.spark.backfill.publishing import chunks_published
+from sluice.spark.backfill.records import RawTable
+from sluice.spark.backfill.steps import Chunk, Steps
+from sluice.spark.pipeline import PipelineCode
+
+log = structlog.get_logger()
+
+
+def run_backfill(
+    project: Project,
+    spark: SparkSession,
+    code: PipelineCode,
+    request: Request,
+    *,
+    key: str,
+    clock: Clock | None = None,
+) -> Result:
+    """Claim the range, do what is asked, and leave the reports in the backfill's folder.
+
+    Args:
+        project: specs and places.
+        spark: the session.
+        code: today's, of the request's pipeline.
+        request: what is asked.
+        key: names the asking: the same key resumes what a crash left.
+        clock: injected by tests.
+
+    Raises:
+        OverlapError: another backfill works on a part of the range.
+        SluiceError: it could not be done; the message says why, and what was published until then is on record.
+    """
+    clock = clock or SystemClock()
+    backfills = project.backfills()
+    with claimed(backfills, project.folder.backfills, request, key, clock) as backfill:
+        evidence = EvidenceFolder(project.folder.backfill(backfill.id))
+        try:
+            result = _Run(project, spark, code, backfills, backfill, evidence, clock).run()
+            evidence.report(result, _facts(request, result))
+        except BaseException as error:
+            why = str(error) if isinstance(error, SluiceError) else f"{type(error).__name__}: {error}"
+            evidence.report(Result(backfill.id, FAILED, why), {})
+            backfills.end(backfill.id, BackfillState.FAILED, outcome=FAILED, why=why)
+            raise
+        backfills.end(backfill.id, _state(result), outcome=result.outcome, why=result.why)
+    return result
+
+
+@dataclass(frozen=True)
+class _Run:
+    project: Project
+    spark: SparkSession
+    code: PipelineCode
+    backfills: Backfills
+    backfill: Backfill
+    evidence: EvidenceFolder
+    clock: Clock
+
+    def run(self) -> Result:
+        """Do what is not done yet."""
+        pipeline, request = self.code.pipeline, self.backfill.request
+        ledger = self.project.ledger(pipeline.name)
+        selection = select(request, ledger, pipeline.output.interval_length, self.code.code_hash)
+        chunks = [
+            Chunk(selection.chunk_number(rows[0], pipeline.backfill.chunk), rows)
+            for rows in selection.chunks(pipeline.backfill.chunk)
+        ]
+        found = dict(self._done(chunks))
+        todo = [chunk for chunk in chunks if chunk.number not in found]
+        finished = sum(len(evidence.parities) for evidence in found.values())
+        plan = list(self._plan(todo))
+        total = finished + sum(len(chunk.rows) for _, chunk in plan)
+        log.info("backfill starts", backfill=self.backfill.id, intervals=len(selection.taken), chunks=len(chunks))
+        self.backfills.advance(self.backfill.id, done=finished, total=total)
+        if not todo:
+            return self._result(selection, found)
+        suite = None if request.mode is Mode.VERIFY else self.project.catalog.suite_of(pipeline.name)
+        steps = Steps(self.project, self._workbench(), self.backfill, self.evidence, suite, ledger.version)
+        for mode, chunk in plan:
+            if asker := self.backfills.get(self.backfill.id).cancel_asked_by:
+                return self._result(selection, found, cancelled_by=asker)
+            found[chunk.number] = evidence = steps.take(mode, chunk)
+            if request.mode is not Mode.VERIFY and not evidence.passes:
+                break
+            finished += len(chunk.rows)
+            self.backfills.advance(self.backfill.id, done=finished, total=total)
+        return self._result(selection, found)
+
+    def _plan(self, todo: list[Chunk]) -> Iterator[tuple[Mode, Chunk]]:
+        """Yield the steps in order: a correction first has all its chunks verified."""
+        mode = self.backfill.request.mode
+        if mode is Mode.CORRECT:
+            for chunk in todo:
+                if unverified := tuple(row for row in chunk.rows if not row.verified_by(self.code.code_hash)):
+                    yield Mode.VERIFY, Chunk(chunk.number, unverified)
+        yield from ((mode, chunk) for chunk in todo)
+
+    def _done(self, chunks: list[Chunk]) -> Iterator[tuple[int, ChunkEvidence]]:
+        """Yield the chunks that an earlier process of this backfill has finished, with what it found."""
+        evidence = self.evidence.chunks()
+        if self.backfill.request.mode is Mode.VERIFY:
+            rows = {chunk.number: chunk.rows for chunk in chunks}
+            finished = {n for n in evidence if n in rows and all(self._verified_here(row) for row in rows[n])}
+        else:
+            published = chunks_published(self._folder, self.backfill.id) if evidence else 0
+            finished = {number for number in evidence if number < published}
+        yield from ((number, evidence[number]) for number in sorted(finished))
+
+    def _verified_here(self, row: LedgerRow) -> bool:
+        return (
+            row.verified_by(self.code.code_hash)
+            and row.verified is not None
+            and row.verified.backfill == self.backfill.id
+        )
+
+    @property
+    def _folder(self) -> Path:
+        return self.project.folder.table(self.code.pipeline.output.table)
+
+    def _workbench(self) -> Workbench:
+        raw = RawTable.pin(self.project.folder.table(self.code.topic.raw.table))
+        table = OutputTable(self._folder, self.code.pipeline.output)
+        return Workbench(self.spark, self.code, raw, table, self.project.folder.staging / self.backfill.id)
+
+    def _result(self, selection: Selection, found: Mapping[int, ChunkEvidence], *, cancelled_by: str = "") -> Result:
+        evidence = [found[number] for number in sorted(found)]
+        report = self._report(selection, evidence)
+        gates = [e.gate for e in evidence if e.gate is not None]
+        outcome, why = str(report.outcome), report.why
+        if cancelled_by:
+            outcome, why = CANCELLED, f"{cancelled_by} asked for its end; what was published until then stays."
+        elif gates and not gates[-1].passed:
+            outcome, why = GATE_FAILED, f"the quality gate failed: {'; '.join(gates[-1].failures)}"
+        published = tuple(start for e in evidence for start in e.published)
+        return Result(self.backfill.id, outcome, why, published, report, gates[-1] if gates else None)
+
+    def _report(self, selection: Selection, evidence: list[ChunkEvidence]) -> ParityReport:
+        parities = tuple(parity for e in evidence for parity in e.parities)
+        reported = {parity.interval for parity in parities}
+        unfinished = {row.interval: "not looked at: the backfill ended before" for row in selection.taken}
+        left = {i: why for i, why in {**selection.left, **unfinished}.items() if i not in reported}
+        request = self.backfill.request
+        return ParityReport(
+            backfill=self.backfill.id,
+            pipeline=request.pipeline,
+            mode=request.mode,
+            range=request.range,
+            code=self.code.code_hash,
+            at=self.clock.now(),
+            intervals=parities,
+            left=dict(sorted(left.items())),
+        )
+
+
+def _state(result: Result) -> BackfillState:
+    if result.outcome == CANCELLED:
+        return BackfillState.CANCELLED
+    return BackfillState.DONE if result.passed else BackfillState.FAILED
+
+
+def _facts(request: Request, result: Result) -> dict[str, str]:
+    return {
+        "Range": f"{request.range.start:%Y-%m-%d %H:%M} to {request.range.end:%Y-%m-%d %H:%M} UTC",
+        "Asked by": request.by,
+        **({"Reason": request.why} if request.why else {}),
+        "Published intervals": f"{len(result.published):,}",
+    }

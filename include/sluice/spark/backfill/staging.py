@@ -1,0 +1,50 @@
+"""The stage: a chunk's rows, computed once and put on disk, for the comparison, the gate and the publication."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql.types import StructType
+
+from sluice.intervals.entries import Content
+from sluice.spark.content import content_of
+
+
+@dataclass(frozen=True)
+class Stage:
+    """Staged rows.
+
+    Attributes:
+        folder: where they are; nobody but their backfill reads them.
+        schema: their columns.
+        condition: SQL; picks out what belongs to the chunk, since records around it may make further rows.
+        column: the partition column of the output.
+    """
+
+    folder: Path
+    schema: StructType
+    condition: str
+    column: str
+
+    @classmethod
+    def write(cls, rows: DataFrame, folder: Path, condition: str, column: str) -> Stage:
+        """Compute the rows and put them on disk; what a crash left there is replaced."""
+        rows.write.mode("overwrite").parquet(str(folder))
+        return cls(folder, rows.schema, condition, column)
+
+    def rows(self, spark: SparkSession) -> DataFrame:
+        """Return the chunk's rows."""
+        return spark.read.schema(self.schema).parquet(str(self.folder)).where(self.condition)
+
+    def content(self, spark: SparkSession) -> Mapping[datetime, Content]:
+        """Count and checksum them per interval; intervals without rows are not in the result."""
+        return content_of(self.rows(spark), self.column)
+
+    def remove(self) -> None:
+        """Free the disk."""
+        shutil.rmtree(self.folder, ignore_errors=True)

@@ -1,0 +1,153 @@
+"""One step of a backfill: a chunk is verified, or corrected or recomputed and then gated and published."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+
+import structlog
+
+from sluice.delta.log import append_entry
+from sluice.errors import RefusedError, SluiceError
+from sluice.gx.gate import run_gate
+from sluice.intervals.backfills import Backfill
+from sluice.intervals.bounds import bound_of
+from sluice.intervals.entries import BackfillEntry, VerifiedEntry
+from sluice.intervals.ledger import LedgerRow
+from sluice.intervals.parity import Outcome
+from sluice.intervals.request import Mode
+from sluice.project import Project
+from sluice.quality.gate import GateResult
+from sluice.spark.backfill.evidence import ChunkEvidence, EvidenceFolder
+from sluice.spark.backfill.examination import Examined, Workbench
+from sluice.spark.backfill.publishing import Publication
+from sluice.specs.expectations import ExpectationsSpec
+
+log = structlog.get_logger()
+
+
+@dataclass(frozen=True)
+class Chunk:
+    """Intervals that one commit publishes.
+
+    Attributes:
+        number: from 0; the same however often the backfill is resumed.
+        rows: the intervals, in order.
+    """
+
+    number: int
+    rows: tuple[LedgerRow, ...]
+
+
+@dataclass(frozen=True)
+class Steps:
+    """Takes the steps of one backfill.
+
+    Attributes:
+        project: specs and places.
+        bench: what chunks are examined with.
+        backfill: on whose behalf.
+        evidence: where what is found is kept.
+        suite: what must hold of rows that are published; None where nothing is declared.
+        as_of: the table version that the ledger was taken from.
+    """
+
+    project: Project
+    bench: Workbench
+    backfill: Backfill
+    evidence: EvidenceFolder
+    suite: ExpectationsSpec | None
+    as_of: int
+
+    def take(self, mode: Mode, chunk: Chunk) -> ChunkEvidence:
+        """Take a step, and return what was found.
+
+        Raises:
+            RefusedError: somebody else wrote one of the intervals meanwhile; nothing was changed.
+            CorruptionError: the table's log does not say what it should.
+        """
+        examined = self.bench.examine(mode, chunk.rows, chunk.number)
+        evidence = self._verify(chunk, examined) if mode is Mode.VERIFY else self._replace(mode, chunk, examined)
+        if evidence.gate is None or evidence.gate.passed:
+            examined.stage.remove()
+        return evidence
+
+    def _verify(self, chunk: Chunk, examined: Examined) -> ChunkEvidence:
+        evidence = ChunkEvidence(examined.parities)
+        if self.backfill.request.mode is Mode.VERIFY:
+            self.evidence.keep(chunk.number, evidence)
+        if evidence.passes:
+            intervals = tuple(row.interval.start for row in chunk.rows)
+            code = self.bench.code.code_hash
+            append_entry(self.bench.table.folder, VerifiedEntry(self.backfill.id, intervals, code, self.as_of))
+            self._index()
+        return evidence
+
+    def _replace(self, mode: Mode, chunk: Chunk, examined: Examined) -> ChunkEvidence:
+        wanted = {Mode.CORRECT: Outcome.EXPLAINED, Mode.RECOMPUTE: Outcome.RECOMPUTED}[mode]
+        starts = tuple(parity.interval.start for parity in examined.parities if parity.outcome is wanted)
+        evidence = ChunkEvidence(examined.parities)
+        if starts and evidence.passes:
+            evidence = ChunkEvidence(examined.parities, self._gate(mode, chunk, examined, starts), starts)
+        self.evidence.keep(chunk.number, evidence)
+        if evidence.published:
+            self._publish(mode, chunk, examined, evidence)
+        return evidence
+
+    def _gate(self, mode: Mode, chunk: Chunk, examined: Examined, starts: tuple[datetime, ...]) -> GateResult:
+        bench = self.bench
+        records = bench.records({r.interval.start: bound_of(mode, r) for r in chunk.rows if r.interval.start in starts})
+        # Without rows it matters whether there were records that could have made some; else their order of size does.
+        empty = not any(examined.computed[start].rows for start in starts)
+        return run_gate(
+            examined.stage.rows(bench.spark).where(bench.table.condition(starts)),
+            self.suite,
+            input_records=records.count_good() if empty else records.count(),
+        )
+
+    def _publish(self, mode: Mode, chunk: Chunk, examined: Examined, evidence: ChunkEvidence) -> None:
+        bench, request, starts = self.bench, self.backfill.request, evidence.published
+        rows = [row for row in chunk.rows if row.interval.start in starts]
+        entry = BackfillEntry(
+            backfill=self.backfill.id,
+            mode="correct" if mode is Mode.CORRECT else "recompute",
+            by=request.by,
+            why=request.why,
+            raw=bench.raw.ends,
+            late={start: examined.late[start] for start in starts},
+            content={start: examined.computed[start] for start in starts},
+            code=bench.code.code_hash,
+            gate=_in_one_line(evidence.gate) if evidence.gate else "",
+        )
+        publication = Publication(
+            bench.table, entry, chunk.number, examined.files(starts), still_ours=lambda: self._refuse_other_owner(rows)
+        )
+        # One file per interval, not one per interval and task.
+        staged = examined.stage.rows(bench.spark).where(bench.table.condition(starts))
+        version = publication.publish(staged.repartition(bench.code.pipeline.resources.cores, bench.table.column))
+        log.info("published", backfill=self.backfill.id, intervals=len(starts), version=version)
+        self._index()
+
+    def _refuse_other_owner(self, rows: list[LedgerRow]) -> None:
+        now = self.project.ledger(self.bench.code.pipeline.name).rows
+        for row in rows:
+            found = now.get(row.interval.start, LedgerRow(row.interval))
+            if (found.base, found.current, found.dirty) != (row.base, row.current, row.dirty):
+                owner = found.current.owner if found.current else "nobody"
+                raise RefusedError(
+                    f"the interval {row.interval.start:%FT%RZ} is not what it was when it was chosen: it belongs to "
+                    f"{owner} now{', and is dirty' if found.dirty else ''}. Nothing was changed.",
+                    fix="see `sluice intervals show`, then run the backfill again.",
+                )
+
+    def _index(self) -> None:
+        """Tell the control database, which can also learn it later."""
+        try:
+            self.project.index().refresh(self.bench.code.pipeline.name)
+        except SluiceError as error:
+            log.warning("the ledger's index is behind", why=str(error))
+
+
+def _in_one_line(gate: GateResult) -> str:
+    held = f"{gate.expectations_passed} of {len(gate.checked)} expectations hold"
+    return f"{gate.suite or 'no suite'}: {held}, {'passed' if gate.passed else 'failed'}"

@@ -1,0 +1,76 @@
+"""The quality gate on what is published: nobody is about to publish it, so a failure only says so."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from pathlib import Path
+
+from pyspark.sql import SparkSession
+
+from sluice.clock import Clock, SystemClock
+from sluice.errors import NotReadyError
+from sluice.gx.gate import run_gate
+from sluice.intervals.alignment import Interval
+from sluice.intervals.bounds import Bound
+from sluice.intervals.ledger import Ledger
+from sluice.project import Project
+from sluice.quality.gate import GateResult
+from sluice.reports.quality import quality_page
+from sluice.spark.backfill.evidence import write_atomically
+from sluice.spark.backfill.output import OutputTable
+from sluice.spark.backfill.records import RawTable, Records
+from sluice.spark.unit import pipeline_code
+
+_DEFAULT_RANGE = timedelta(days=31)
+_KEPT = 100
+
+
+def check_published(
+    project: Project, spark: SparkSession, pipeline: str, asked: Interval | None, clock: Clock | None = None
+) -> tuple[GateResult, Path]:
+    """Run a pipeline's suite on the closed intervals of its published table, and write the result and its page.
+
+    Args:
+        project: specs and places.
+        spark: the session.
+        pipeline: its name.
+        asked: the range; None: the last 31 days that are closed.
+        clock: injected by tests.
+
+    Returns:
+        The result, and where the page is.
+
+    Raises:
+        NotReadyError: no interval is closed yet.
+    """
+    at = (clock or SystemClock()).now()
+    spec = project.catalog.pipelines[pipeline]
+    table = OutputTable(project.folder.table(spec.output.table), spec.output)
+    ledger = project.ledger(pipeline)
+    checked = asked or _last(ledger, pipeline)
+    starts = [start for start in ledger.rows if checked.start <= start < checked.end]
+    rows = table.rows(spark, starts, table.version())
+    raw = RawTable.pin(project.folder.table(project.catalog.topics[spec.source].raw.table))
+    records = Records(spark, raw, pipeline_code(project, spark, spec), dict.fromkeys(starts, Bound(None, late=True)))
+    result = run_gate(rows, project.catalog.suite_of(pipeline), input_records=records.count())
+    newest = project.folder.quality(pipeline)
+    facts = {"Range": f"{checked.start:%Y-%m-%d %H:%M} to {checked.end:%Y-%m-%d %H:%M} UTC", "At": f"{at:%F %T} UTC"}
+    page = quality_page(result, title=f"{pipeline}, as published", facts=facts)
+    for path in (newest.with_name(f"{at:%Y%m%dT%H%M%SZ}.json"), newest):
+        write_atomically(path.with_suffix(".html"), page)
+        write_atomically(path, result.to_json())
+    _forget(newest)
+    return result, newest.with_suffix(".html")
+
+
+def _last(ledger: Ledger, pipeline: str) -> Interval:
+    if ledger.closed_until is None:
+        raise NotReadyError(f"no interval of {pipeline} is closed yet: there is nothing to check.")
+    return Interval(ledger.closed_until - _DEFAULT_RANGE, ledger.closed_until)
+
+
+def _forget(newest: Path) -> None:
+    """Remove all but some results."""
+    for suffix in (newest.suffix, ".html"):
+        for old in sorted(p for p in newest.parent.glob(f"*{suffix}") if p.stem != newest.stem)[:-_KEPT]:
+            old.unlink(missing_ok=True)

@@ -1,0 +1,119 @@
+"""Main of the batch side: backfills closed intervals, or checks what is published.
+
+    batch.py backfill --pipeline P --from ISO --to ISO --mode verify|correct|recompute --by WHO --key KEY
+    batch.py quality --pipeline P [--from ISO --to ISO]
+
+Runs as a plain Python process and under spark-submit. Exit code 0: all is as it should be; 1: it is not, and the line
+on stderr says why; others: see `sluice.errors`.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from datetime import datetime, timedelta
+from pathlib import Path
+
+import structlog
+
+from sluice.errors import SluiceError, SpecError
+from sluice.intervals.request import Mode, Only, Request, range_of
+from sluice.project import Project
+from sluice.settings import settings
+from sluice.spark.backfill.evidence import GATE_FAILED, Result
+from sluice.spark.backfill.run import run_backfill
+from sluice.spark.preset import batch_settings
+from sluice.spark.published_quality import check_published
+from sluice.spark.session import session_with
+from sluice.spark.unit import pipeline_code
+
+log = structlog.get_logger()
+
+
+def main(arguments: list[str]) -> int:
+    """Do what the arguments ask and return the exit code."""
+    options = _parser().parse_args(arguments)
+    try:
+        return _backfill(options) if options.command == "backfill" else _quality(options)
+    except SluiceError as error:
+        log.error("it cannot be done", command=options.command, why=str(error))  # noqa: TRY400  our own errors need no trace
+        return error.exit_code
+
+
+def _backfill(options: argparse.Namespace) -> int:
+    project, length = _project(options.pipeline)
+    request = Request(
+        pipeline=options.pipeline,
+        range=range_of(options.start, options.end, length),
+        mode=options.mode,
+        by=options.by,
+        why=options.why,
+        only=options.only,
+    )
+    spark = session_with(f"sluice-backfill-{options.pipeline}", batch_settings(project, options.pipeline))
+    try:
+        code = pipeline_code(project, spark, project.catalog.pipelines[options.pipeline])
+        result = run_backfill(project, spark, code, request, key=options.key)
+    finally:
+        spark.stop()
+    return tell_backfill(result, project.folder.backfill(result.backfill))
+
+
+def tell_backfill(result: Result, folder: Path) -> int:
+    """Say how a backfill ended and return the exit code."""
+    if result.passed:
+        log.info("backfill ends", backfill=result.backfill, outcome=result.outcome, published=len(result.published))
+        return 0
+    page = folder / ("quality.html" if result.outcome == GATE_FAILED else "parity.html")
+    log.error("backfill ends", backfill=result.backfill, outcome=result.outcome, why=f"{result.why} Fix: read {page}.")
+    return SluiceError.exit_code
+
+
+def _quality(options: argparse.Namespace) -> int:
+    project, length = _project(options.pipeline)
+    if (options.start is None) != (options.end is None):
+        raise SpecError("a range needs both --from and --to.", fix="give both, or neither for the last 31 days.")
+    asked = range_of(options.start, options.end, length) if options.start else None
+    spark = session_with(f"sluice-quality-{options.pipeline}", batch_settings(project, options.pipeline))
+    try:
+        result, page = check_published(project, spark, options.pipeline, asked)
+    finally:
+        spark.stop()
+    if result.passed:
+        log.info("quality holds", pipeline=options.pipeline, expectations=result.expectations_passed, rows=result.rows)
+        return 0
+    why = f"the published table fails its quality gate: {'; '.join(result.failures)} Fix: read {page}."
+    log.error("quality does not hold", pipeline=options.pipeline, why=why)
+    return SluiceError.exit_code
+
+
+def _project(pipeline: str) -> tuple[Project, timedelta]:
+    project = Project.open_sound(settings())
+    if pipeline not in project.catalog.pipelines:
+        known = ", ".join(sorted(project.catalog.pipelines)) or "none"
+        raise SpecError(f"there is no sound pipeline {pipeline!r}; there is {known}.", fix="run `sluice check`.")
+    return project, project.catalog.pipelines[pipeline].output.interval_length
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    commands = parser.add_subparsers(dest="command", required=True)
+    backfill = commands.add_parser("backfill", help="compute closed intervals; compare, correct or publish them")
+    backfill.add_argument("--mode", required=True, type=Mode, choices=list(Mode))
+    backfill.add_argument(
+        "--only", type=Only, choices=list(Only), default=Only.ALL, help="which intervals of the range"
+    )
+    backfill.add_argument("--by", required=True, help="who asks; goes on record")
+    backfill.add_argument("--why", default="", help="the reason on record")
+    backfill.add_argument("--key", required=True, help="names the asking: the same key resumes what was interrupted")
+    quality = commands.add_parser("quality", help="run the pipeline's suite on what is published")
+    for command, required in ((backfill, True), (quality, False)):
+        command.add_argument("--pipeline", required=True)
+        command.add_argument("--from", dest="start", type=datetime.fromisoformat, required=required)
+        command.add_argument("--to", dest="end", type=datetime.fromisoformat, required=required, help="exclusive")
+    return parser
+
+
+if __name__ == "__main__":
+    structlog.configure(logger_factory=structlog.PrintLoggerFactory(sys.stderr))
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,64 @@
+"""Stands in for `spark-submit`: notes how it was called, then does what `sluice.spark` would do to the record.
+
+It behaves as the file `behaviour.json` in the state folder says: `exit`, `say` (an error to log), `published`, `hang`.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import sys
+from argparse import ArgumentParser, Namespace
+from datetime import datetime
+
+import structlog
+
+from sluice.intervals.alignment import Interval
+from sluice.intervals.backfills import BackfillState
+from sluice.intervals.request import Mode, Only, Request
+from sluice.project import Project
+from sluice.settings import settings
+from sluice.spark.backfill.evidence import Result
+
+
+def options(arguments: list[str]) -> Namespace:
+    parser = ArgumentParser()
+    for name in ("pipeline", "from", "to", "mode", "only", "by", "why", "key"):
+        parser.add_argument(f"--{name}", dest=name.rstrip("_"))
+    return parser.parse_args(arguments)
+
+
+def backfill(asked: Namespace, behaviour: dict[str, object]) -> None:
+    project = Project.open_sound(settings())
+    bounds = Interval(datetime.fromisoformat(vars(asked)["from"]), datetime.fromisoformat(asked.to))
+    request = Request(asked.pipeline, bounds, Mode(asked.mode), asked.by, asked.why, Only(asked.only))
+    found = project.backfills().claim(request, asked.key, alive=lambda _: False)
+    state = BackfillState.FAILED if behaviour.get("exit") else BackfillState.DONE
+    project.backfills().end(found.id, state, outcome="identical", why="All rows are the same.")
+    folder = project.folder.backfill(found.id)
+    folder.mkdir(parents=True, exist_ok=True)
+    result = Result(found.id, "identical", published=(bounds.start,) * int(str(behaviour.get("published", 0))))
+    (folder / "result.json").write_text(result.to_json(), encoding="utf-8")
+
+
+def main(arguments: list[str]) -> int:
+    state = settings().state
+    behaviour = json.loads((state / "behaviour.json").read_text(encoding="utf-8"))
+    call = {"arguments": arguments, "environment": dict(os.environ), "pid": os.getpid()}
+    draft = state / ".call.json"
+    draft.write_text(json.dumps(call), encoding="utf-8")
+    draft.replace(state / "call.json")
+    if behaviour.get("hang"):
+        signal.pause()
+    main_at = next(place for place, argument in enumerate(arguments) if argument.endswith("batch.py"))
+    command, *rest = arguments[main_at + 1 :]
+    if command == "backfill" and not behaviour.get("claims_nothing"):
+        backfill(options(rest), behaviour)
+    if said := behaviour.get("say"):
+        structlog.get_logger().error("batch cannot run", why=said)
+    return int(behaviour.get("exit", 0))
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,156 @@
+"""`sluice backfill` around a real process, with a batch that computes nothing."""
+
+from __future__ import annotations
+
+import json
+import os
+import pty
+import signal
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from sluice.clock import SystemClock
+from sluice.intervals.backfills import Backfill, BackfillState
+from sluice.settings import settings
+from tests.twins.departures_project import DeparturesProject
+
+BATCH = """
+import json, os, sys, time
+from datetime import datetime
+from sluice.intervals.alignment import Interval
+from sluice.intervals.backfills import BackfillState
+from sluice.intervals.request import Mode, Only, Request
+from sluice.local.backfill_claim import claimed
+from sluice.project import Project
+from sluice.settings import settings
+
+asked = dict(argument[2:].split("=", 1) for argument in sys.argv[2:])
+project = Project.open(settings())
+folder, backfills = project.folder, project.backfills()
+hours = Interval(datetime.fromisoformat(asked["from"]), datetime.fromisoformat(asked["to"]))
+request = Request(asked["pipeline"], hours, Mode(asked["mode"]), asked["by"], asked["why"], Only(asked["only"]))
+with claimed(backfills, folder.backfills, request, asked["key"]) as backfill:
+    backfills.advance(backfill.id, done=2, total=4)
+    print("working", asked["why"], flush=True)
+    if asked["why"] == "die":
+        os.kill(os.getpid(), 9)
+    while asked["why"] == "wait" and not backfills.get(backfill.id).cancel_asked_by:
+        time.sleep(0.02)
+    backfills.advance(backfill.id, done=4, total=4)
+    outcome = "different" if asked["why"] == "differ" else "identical"
+    result = {"compared": 4, "published": 0, "late_records": 0, "explained": 0, "unexplained": 0}
+    (folder.backfill(backfill.id) / "result.json").write_text(json.dumps(result))
+    state = BackfillState.CANCELLED if asked["why"] == "wait" else BackfillState.DONE
+    backfills.end(backfill.id, state, outcome=outcome, why="")
+sys.exit(0 if outcome == "identical" else 1)
+"""
+SLUICE = [sys.executable, "-c", "from sluice.cli.main import main; main()"]
+
+
+@pytest.fixture
+def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[DeparturesProject]:
+    """Four closed hours."""
+    place = DeparturesProject.create(tmp_path, monkeypatch)
+    place.stream(4, {0: 2, 1: 3, 3: 5})
+    (place.home / "spark_jobs" / "batch.py").write_text(BATCH)
+    yield place
+    for found in place.project.backfills().recent():
+        place.project.backfill_lock(found.id).kill()
+    settings.cache_clear()
+
+
+def command(why: str, *more: str) -> list[str]:
+    hours = ["--from", "2013-01-01", "--to", "2013-01-01T04:00"]
+    return [*SLUICE, "backfill", "run", "departures", *hours, "--why", why, *more]
+
+
+def run(why: str, *more: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(command(why, *more), capture_output=True, text=True, timeout=120, check=False)
+
+
+def wait_for(condition: Callable[[], bool]) -> None:
+    clock = SystemClock()
+    deadline = clock.monotonic() + 60
+    while not condition():
+        assert clock.monotonic() < deadline
+        clock.sleep(0.02)
+
+
+def newest(place: DeparturesProject) -> Backfill | None:
+    return next(iter(place.project.backfills().recent()), None)
+
+
+def half_done(place: DeparturesProject) -> bool:
+    found = newest(place)
+    return found is not None and found.done == 2
+
+
+def test_a_run_shows_its_progress_and_ends_with_the_result(place: DeparturesProject) -> None:
+    ended = run("look", "-o", "json")
+    assert ended.returncode == 0, ended.stderr
+    found = json.loads(ended.stdout)
+    assert (found["state"], found["outcome"], found["exit_code"], found["reason"]) == ("done", "identical", 0, "look")
+    assert found["result"]["compared"] == 4
+    log = Path(found["log"])
+    assert log == place.project.folder.backfill(found["id"]) / "batch.log"
+    assert log.read_text() == "working look\n"
+
+
+def test_what_does_not_hold_is_the_exit_code(place: DeparturesProject) -> None:
+    ended = run("differ")
+    assert ended.returncode == 1
+    assert "done different" in ended.stdout
+    assert newest(place) is not None
+
+
+def test_one_that_was_killed_says_so_and_is_resumed_under_its_key(place: DeparturesProject) -> None:
+    ended = run("die", "--key", "nightly")
+    assert ended.returncode == 1
+    assert "gone; the same run with --key nightly goes on" in ended.stdout
+    assert "working die" in ended.stderr
+    assert run("look", "--key", "nightly").returncode == 0
+    assert [found.state for found in place.project.backfills().recent()] == [BackfillState.DONE]
+
+
+def test_the_first_ctrl_c_asks_it_to_stop_and_its_end_is_waited_for(place: DeparturesProject) -> None:
+    following = subprocess.Popen(command("wait"), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    with following:
+        wait_for(lambda: half_done(place))
+        following.send_signal(signal.SIGINT)
+        out, said = following.communicate(timeout=60)
+    assert "stops after the chunk that it is at" in said
+    assert "cancelled identical" in out
+    found = newest(place)
+    assert found is not None
+    assert found.state is BackfillState.CANCELLED
+
+
+def test_cancel_now_kills_the_process_and_records_who_did_it(place: DeparturesProject) -> None:
+    (place.home / "spark_jobs" / "batch.py").write_text(BATCH.replace("cancel_asked_by", "outcome"))
+    following = subprocess.Popen(command("wait"), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    with following:
+        wait_for(lambda: half_done(place))
+        found = newest(place)
+        assert found is not None
+        cancel = [*SLUICE, "backfill", "cancel", found.id, "--now"]
+        cancelled = subprocess.run(cancel, capture_output=True, text=True, timeout=60, check=False)
+        following.communicate(timeout=60)
+    assert cancelled.returncode == 0, cancelled.stderr
+    assert f"{found.id} is cancelled: killed by" in cancelled.stdout
+    assert following.returncode == 1
+    assert not place.project.backfill_lock(found.id).held()
+
+
+def test_on_a_terminal_the_progress_is_one_line_that_moves(place: DeparturesProject) -> None:
+    master, terminal = pty.openpty()
+    ended = subprocess.run(command("look"), stdout=subprocess.PIPE, stderr=terminal, timeout=120, check=False)
+    os.close(terminal)
+    said = os.read(master, 65536).decode()
+    os.close(master)
+    assert ended.returncode == 0
+    assert "starting Spark" in said
+    assert newest(place) is not None

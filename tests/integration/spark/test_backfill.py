@@ -1,0 +1,165 @@
+"""Backfills of what a real stream wrote: verify, correct, recompute; resumed, cancelled, refused."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from datetime import timedelta
+from threading import Thread
+
+import pytest
+from deltalake import DeltaTable
+
+from sluice.delta.log import read_log
+from sluice.errors import RefusedError
+from sluice.intervals.alignment import Interval
+from sluice.intervals.backfills import BackfillState, OverlapError
+from sluice.intervals.bounds import Bound
+from sluice.intervals.entries import BackfillEntry
+from sluice.intervals.ledger import State
+from sluice.intervals.request import Mode, Only, Request
+from sluice.local.backfill_claim import claimed
+from sluice.spark.backfill.records import RawTable, Records
+from sluice.spark.pipeline import PipelineCode
+from sluice.spark.published_quality import check_published
+from tests.integration.spark.backfills import FIRST, LAST, RANGE, Drained
+from tests.oracle import departures, differences, flights
+
+pytestmark = pytest.mark.timeout(600)
+
+HOUR = timedelta(hours=1)
+SHORT = Interval(RANGE.start, RANGE.start + 6 * HOUR)
+
+
+def in_days(code: PipelineCode) -> PipelineCode:
+    """Return code whose backfills publish a day at a time."""
+    rules = code.pipeline.backfill.model_copy(update={"chunk": timedelta(days=1)})
+    return replace(code, pipeline=code.pipeline.model_copy(update={"backfill": rules}))
+
+
+def publications(drained: Drained) -> list[BackfillEntry]:
+    return [logged.entry for logged in read_log(drained.table) if isinstance(logged.entry, BackfillEntry)]
+
+
+def test_verify_then_correct_then_verify_again(drained: Drained) -> None:
+    before = drained.rows()
+    verified = drained.run(Mode.VERIFY)
+    assert (verified.outcome, verified.why, verified.published) == ("identical", "", ())
+    assert drained.rows().equals(before)
+    assert verified.report is not None
+    assert verified.report.totals.identical == len(before)
+    code = drained.code.code_hash
+    assert all(row.verified_by(code) for row in drained.ledger.rows.values())
+
+    corrected = drained.run(Mode.CORRECT)
+    assert (corrected.outcome, corrected.why) == ("explained", "")
+    assert differences(drained.rows(), departures(FIRST, LAST, with_late=True)) == []
+    (entry,) = publications(drained)
+    late = flights(FIRST, LAST).query("dep_delay > 180")["hour_utc"].to_list()
+    assert set(entry.content) == set(late) == set(corrected.published)
+    assert corrected.report is not None
+    assert corrected.report.totals.late == len(late)
+    assert (corrected.report.explained > 0, corrected.report.unexplained) == (True, 0)
+    folder = drained.project.folder.backfill(corrected.backfill)
+    assert json.loads((folder / "result.json").read_text())["published"] == len(entry.content)
+    assert {"parity.json", "parity.html", "quality.json", "quality.html"} <= {p.name for p in folder.iterdir()}
+    assert not list(drained.project.folder.staging.glob("*/*"))
+
+    # The base is still there, in an older version; once its files are vacuumed, nothing can be said any more.
+    assert drained.run(Mode.VERIFY).outcome == "identical"
+    DeltaTable(str(drained.table)).vacuum(retention_hours=0, enforce_retention_duration=False, dry_run=False)
+    blind = drained.run(Mode.VERIFY)
+    assert blind.outcome == "inconclusive"
+    assert "vacuumed" in blind.why
+
+
+def test_a_recompute_publishes_in_chunks_and_its_repetition_changes_nothing(drained: Drained) -> None:
+    with pytest.raises(RefusedError, match="no reason"):
+        drained.run(Mode.RECOMPUTE, why="")
+    code = in_days(drained.code)
+    result = drained.run(Mode.RECOMPUTE, key="once", code=code)
+    assert (result.outcome, result.why) == ("recomputed", "")
+    assert differences(drained.rows(), departures(FIRST, LAST)) == []
+    chunks = publications(drained)
+    assert [len(entry.content) for entry in chunks] == [24, 19]
+    assert {row.state(code.code_hash) for row in drained.ledger.rows.values()} == {State.PUBLISHED}
+    paths = DeltaTable(str(drained.table)).file_uris()
+    assert len(paths) == drained.rows()["hour"].nunique()
+
+    version = drained.versions()
+    again = drained.run(Mode.RECOMPUTE, key="once", code=code)
+    assert drained.versions() == version
+    assert (again.published, again.outcome) == (result.published, result.outcome)
+    assert again.report is not None
+    assert result.report is not None
+    assert again.report.totals == result.report.totals
+
+
+def test_a_cancelled_backfill_ends_between_chunks_and_goes_on_under_its_key(drained: Drained) -> None:
+    record = drained.project.backfills()
+
+    def cancel() -> None:
+        while not (running := [b for b in record.recent("departures") if b.state is BackfillState.RUNNING]):
+            pass
+        record.ask_cancel(running[0].id, "somebody")
+
+    asker = Thread(target=cancel)
+    asker.start()
+    stopped = drained.run(Mode.RECOMPUTE, key="k", code=in_days(drained.code))
+    asker.join()
+    assert (stopped.outcome, stopped.passed) == ("cancelled", False)
+    assert len(stopped.published) < 43
+    assert record.get(stopped.backfill).state is BackfillState.CANCELLED
+    finished = drained.run(Mode.RECOMPUTE, key="k", code=in_days(drained.code))
+    assert finished.backfill == stopped.backfill
+    assert (finished.outcome, len(finished.published)) == ("recomputed", 43)
+    assert record.get(finished.backfill).done == record.get(finished.backfill).total
+
+
+def test_a_range_that_another_backfill_works_on_is_refused_with_its_id(drained: Drained) -> None:
+    other = Request("departures", SHORT, Mode.VERIFY, "somebody")
+    with (
+        claimed(drained.project.backfills(), drained.project.folder.backfills, other, "other") as working,
+        pytest.raises(OverlapError, match=working.id),
+    ):
+        drained.run(Mode.VERIFY)
+    # Its process let go of the lock without a word on record: it is dead, and no longer in the way.
+    assert drained.run(Mode.VERIFY, over=SHORT).outcome == "identical"
+    assert drained.project.backfills().get(working.id).state is BackfillState.FAILED
+
+
+def test_what_is_not_there_to_compare_is_no_pass(drained: Drained) -> None:
+    future = Interval(RANGE.end + 30 * HOUR, RANGE.end + 32 * HOUR)
+    nothing = drained.run(Mode.VERIFY, over=future)
+    assert (nothing.outcome, nothing.passed) == ("inconclusive", False)
+    assert drained.run(Mode.RECOMPUTE, only=Only.DIRTY).outcome == "inconclusive"
+
+
+def test_each_interval_takes_the_records_below_its_own_offsets(drained: Drained) -> None:
+    folder = drained.project.folder.table("flights_raw")
+    raw, rows = RawTable.pin(folder), DeltaTable(str(folder)).to_pandas()
+    half = {partition: end // 2 for partition, end in raw.ends.items()}
+    hours = rows["event_time"].dt.floor("h")
+    below = rows["offset"] < rows["partition"].map({int(p.rpartition("/")[2]): end for p, end in half.items()})
+    first = min(set(hours[below].dropna()) & set(hours[~below].dropna())).to_pydatetime()
+    second = RANGE.end - 6 * HOUR
+    bounds = {first: Bound(half, late=False), second: Bound(raw.ends, late=False)}
+
+    expected = int(((hours == first) & below).sum() + (hours == second).sum())
+    records = Records(drained.spark, raw, drained.code, bounds)
+    assert 0 < expected < int(hours.isin([first, second]).sum())
+    assert records.count() == expected
+    everywhere = Records(drained.spark, raw, drained.code, {first: bounds[first], second: Bound(half, late=False)})
+    assert everywhere.count() == int((hours.isin([first, second]) & below).sum())
+
+
+def test_the_published_table_is_checked_and_the_result_kept(drained: Drained) -> None:
+    result, page = check_published(drained.project, drained.spark, "departures", None)
+    assert result.passed
+    assert result.rows == len(drained.rows())
+    assert "passed" in page.read_text()
+    DeltaTable(str(drained.table)).update({"delayed_15": "departed + 1"}, predicate="origin = 'EWR'")
+    result, page = check_published(drained.project, drained.spark, "departures", RANGE)
+    assert not result.passed
+    assert "failed" in page.read_text()
+    assert len(list(page.parent.glob("2*.json"))) == 2

@@ -1,0 +1,82 @@
+"""The record of backfills in memory: the same behaviour as `sluice.control.backfills.SqlBackfills`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from threading import Lock
+
+from sluice.clock import Clock
+from sluice.errors import CorruptionError
+from sluice.intervals.backfills import Backfill, BackfillState
+from sluice.intervals.claiming import DIED, backfill_id, dead_in_the_way, no_such_backfill, not_running
+from sluice.intervals.request import Request
+
+
+class InMemoryBackfills:
+    """Implements `sluice.intervals.backfills.Backfills` for one process."""
+
+    def __init__(self, clock: Clock) -> None:
+        self._clock = clock
+        self._lock = Lock()
+        self._records: dict[str, Backfill] = {}
+
+    def claim(
+        self,
+        request: Request,
+        key: str,
+        *,
+        alive: Callable[[str], bool],
+        hold: Callable[[str], object] = lambda _: None,
+    ) -> Backfill:
+        with self._lock:
+            records, now = self._records, self._clock.now()
+            own = next((found for found in records.values() if found.key == key), None)
+            running = [found for found in records.values() if found.state is BackfillState.RUNNING]
+            dead = dead_in_the_way(request, own, running, alive)
+            name = own.id if own else backfill_id(request.pipeline, now, key, records.__contains__)
+            hold(name)
+            for found in dead:
+                records[found.id] = replace(found, state=BackfillState.FAILED, ended_at=now, why=DIED)
+            records[name] = Backfill(name, key, request, BackfillState.RUNNING, now)
+            return records[name]
+
+    def advance(self, backfill_id: str, *, done: int, total: int) -> None:
+        with self._lock:
+            found = self._existing(backfill_id)
+            if found.state is not BackfillState.RUNNING:
+                raise not_running(found)
+            self._records[found.id] = replace(found, done=done, total=total, advanced_at=self._clock.now())
+
+    def end(self, backfill_id: str, state: BackfillState, *, outcome: str, why: str) -> Backfill:
+        with self._lock:
+            found = self._existing(backfill_id)
+            if found.state is BackfillState.RUNNING:
+                ended = replace(found, state=state, ended_at=self._clock.now(), outcome=outcome, why=why)
+                self._records[found.id] = ended
+            return self._records[found.id]
+
+    def ask_cancel(self, backfill_id: str, by: str) -> Backfill:
+        with self._lock:
+            found = self.get(backfill_id)
+            if found.state is not BackfillState.RUNNING:
+                raise not_running(found)
+            self._records[found.id] = replace(found, cancel_asked_by=found.cancel_asked_by or by)
+            return self._records[found.id]
+
+    def get(self, backfill_id: str) -> Backfill:
+        if backfill_id not in self._records:
+            raise no_such_backfill(backfill_id, self.recent(limit=5))
+        return self._records[backfill_id]
+
+    def find(self, key: str) -> Backfill | None:
+        return next((found for found in self._records.values() if found.key == key), None)
+
+    def recent(self, pipeline: str | None = None, *, limit: int = 50) -> Sequence[Backfill]:
+        wanted = [found for found in self._records.values() if pipeline in (None, found.request.pipeline)]
+        return tuple(sorted(wanted, key=lambda found: (found.claimed_at, found.id), reverse=True)[:limit])
+
+    def _existing(self, name: str) -> Backfill:
+        if name not in self._records:
+            raise CorruptionError(f"there is no backfill {name}.")
+        return self._records[name]

@@ -1,0 +1,230 @@
+"""The index of the interval ledger over logs in memory."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from sqlalchemy import Engine, select
+
+from sluice.control.database import transaction
+from sluice.control.index import LedgerIndex, LedgerSource, RawPosition
+from sluice.control.tables import interval
+from sluice.errors import CorruptionError
+from sluice.intervals.entries import (
+    AttemptEntry,
+    BackfillEntry,
+    Content,
+    DirtyEntry,
+    Entry,
+    Logged,
+    StreamEntry,
+    VerifiedEntry,
+)
+from sluice.intervals.ledger import State, fold
+
+HOUR = timedelta(hours=1)
+MIDNIGHT = datetime(2013, 1, 1, tzinfo=UTC)
+PIPELINE, CODE = "departures", "c1"
+
+
+def hour(number: int) -> datetime:
+    return MIDNIGHT + number * HOUR
+
+
+def closing(until: int, *, wrote: Mapping[int, int], generation: int = 1) -> StreamEntry:
+    return StreamEntry(
+        writer="departures",
+        generation=generation,
+        lineage="l1",
+        batch_id=until,
+        start={"flights/0": 10 * until - 10},
+        end={"flights/0": 10 * until},
+        watermark=hour(until),
+        closed_until=hour(until),
+        code=CODE,
+        content={hour(number): Content(rows, str(7 * rows)) for number, rows in wrote.items()},
+    )
+
+
+def published(*numbers: int, mode: str = "recompute", backfill: str = "departures-1") -> BackfillEntry:
+    return BackfillEntry(
+        backfill=backfill,
+        mode="correct" if mode == "correct" else "recompute",
+        by="ada",
+        why="late records",
+        raw={"flights/0": 99},
+        late={hour(number): True for number in numbers},
+        content={hour(number): Content(9, "63") for number in numbers},
+        code=CODE,
+        gate="8 of 8 hold",
+    )
+
+
+def dirty(*numbers: int) -> DirtyEntry:
+    return DirtyEntry("departures", 1, 7, {"flights/0": 40}, tuple(map(hour, numbers)), "batch 7 dropped records")
+
+
+def verified(*numbers: int, as_of: int) -> VerifiedEntry:
+    return VerifiedEntry("departures-2", tuple(map(hour, numbers)), CODE, as_of)
+
+
+class Log:
+    """A table's log in memory; versions are positions."""
+
+    def __init__(self, *entries: Entry) -> None:
+        self.commits = [Logged(version, hour(version), entry) for version, entry in enumerate(entries)]
+        self.raw = RawPosition(1, {"flights/0": 1_000})
+        self.read_after: list[int] = []
+
+    def after(self, version: int) -> Sequence[Logged]:
+        self.read_after.append(version)
+        return [commit for commit in self.commits if commit.version > version]
+
+    def add(self, *entries: Entry) -> None:
+        for entry in entries:
+            self.commits.append(Logged(len(self.commits), hour(len(self.commits)), entry))
+
+    def source(self) -> LedgerSource:
+        return LedgerSource(HOUR, self.after, lambda: self.raw)
+
+
+@pytest.fixture
+def log() -> Log:
+    return Log(AttemptEntry("departures", 1, CODE), closing(3, wrote={0: 2, 2: 1}))
+
+
+@pytest.fixture
+def index(engine: Engine, deployment: str, log: Log) -> LedgerIndex:
+    return LedgerIndex(engine, deployment, {PIPELINE: log.source()})
+
+
+numbers = st.integers(0, 5)
+histories = st.lists(
+    st.one_of(
+        st.builds(
+            lambda until, wrote, generation: closing(until, wrote=wrote, generation=generation),
+            st.integers(1, 6),
+            st.dictionaries(numbers, st.integers(1, 3), max_size=3),
+            st.integers(1, 2),
+        ),
+        st.builds(
+            lambda n, mode: published(*n, mode=mode),
+            st.sets(numbers, min_size=1),
+            st.sampled_from(["correct", "recompute"]),
+        ),
+        st.builds(lambda n: dirty(*n), st.sets(numbers, min_size=1)),
+        st.builds(lambda n, as_of: verified(*n, as_of=as_of), st.sets(numbers, min_size=1), st.integers(0, 12)),
+        st.just(AttemptEntry("departures", 2, "c2", "c1", hour(2))),
+    ),
+    max_size=10,
+)
+
+
+@given(histories, st.integers(0, 10), st.integers(0, 70))
+def test_whatever_the_history_and_when_it_was_looked_at_the_index_is_the_fold_of_the_log(
+    engine: Engine, history: list[Entry], cut: int, raw_end: int
+) -> None:
+    log = Log(*history[:cut])
+    index = LedgerIndex(engine, f"d{uuid.uuid4().hex}", {PIPELINE: log.source()})
+    index.refresh(PIPELINE)
+    log.add(*history[cut:])
+    log.raw = RawPosition(2, {"flights/0": raw_end})
+    refreshed = index.refresh(PIPELINE)
+    truth = fold(log.commits, HOUR, log.raw.offsets)
+    assert refreshed.ledger == index.ledger(PIPELINE) == truth
+    assert index.rebuild()[0].ledger == index.ledger(PIPELINE) == truth
+
+
+def test_only_entries_that_are_new_are_read_and_only_rows_that_change_are_written(index: LedgerIndex, log: Log) -> None:
+    first = index.refresh(PIPELINE)
+    log.add(closing(4, wrote={3: 5}))
+    second = index.refresh(PIPELINE)
+    third = index.refresh(PIPELINE)
+    assert [(found.entries, found.changed) for found in (first, second, third)] == [(2, 3), (1, 1), (0, 0)]
+    assert log.read_after == [-1, 0, 1]
+
+
+def test_before_the_first_refresh_and_without_a_table_the_ledger_is_empty(engine: Engine, deployment: str) -> None:
+    index = LedgerIndex(engine, deployment, {PIPELINE: Log().source()})
+    assert index.ledger(PIPELINE).rows == {}
+    assert index.refresh(PIPELINE).entries == 0
+    assert index.ledger(PIPELINE).closed_until is None
+
+
+def test_the_state_in_sql_does_not_depend_on_todays_code(
+    engine: Engine, deployment: str, index: LedgerIndex, log: Log
+) -> None:
+    log.add(published(1), dirty(2), dirty(8))
+    index.refresh(PIPELINE)
+    query = select(interval.c.starts_at, interval.c.state).where(interval.c.deployment == deployment)
+    with transaction(engine) as connection:
+        found = {row.starts_at: row.state for row in connection.execute(query)}
+    assert found == {
+        hour(0): State.CLOSED,
+        hour(1): State.PUBLISHED,
+        hour(2): State.DIRTY,
+        hour(8): State.DIRTY,
+    }
+
+
+def test_a_position_of_the_raw_table_that_is_older_than_the_indexed_one_opens_nothing_again(
+    index: LedgerIndex, log: Log
+) -> None:
+    index.refresh(PIPELINE)
+    log.raw = RawPosition(0, {"flights/0": 0})
+    assert index.refresh(PIPELINE).ledger.closed_until == hour(3)
+
+
+def test_what_the_stream_closed_before_the_raw_table_has_it_is_not_closed_yet(index: LedgerIndex, log: Log) -> None:
+    log.raw = RawPosition(0, {"flights/0": 29})
+    assert index.refresh(PIPELINE).ledger.rows == {}
+    log.raw = RawPosition(1, {"flights/0": 30})
+    assert len(index.refresh(PIPELINE).ledger.rows) == 3
+
+
+@pytest.mark.parametrize("commits", [[], [Logged(1, hour(1), dirty(1))]], ids=["shorter", "another"])
+def test_a_table_that_is_not_the_one_that_was_indexed_is_a_contradiction_until_it_is_rebuilt(
+    index: LedgerIndex, log: Log, commits: list[Logged]
+) -> None:
+    before = index.refresh(PIPELINE).ledger
+    log.commits[:] = commits
+    with pytest.raises(CorruptionError, match=r"not the table that was indexed.*sluice control rebuild"):
+        index.refresh(PIPELINE)
+    assert index.ledger(PIPELINE) == before
+    assert index.rebuild()[0].ledger == index.ledger(PIPELINE) == fold(commits, HOUR, log.raw.offsets)
+
+
+def test_a_log_that_cannot_be_read_leaves_the_index_as_it_was_also_on_rebuild(
+    engine: Engine, deployment: str, log: Log
+) -> None:
+    index = LedgerIndex(engine, deployment, {PIPELINE: log.source()})
+    before = index.refresh(PIPELINE).ledger
+
+    def unreadable(_: int) -> Sequence[Logged]:
+        raise CorruptionError("the log has forgotten its commits 0 to 3.")
+
+    broken = LedgerIndex(
+        engine, deployment, {PIPELINE: log.source(), "arrivals": replace(log.source(), entries=unreadable)}
+    )
+    with pytest.raises(CorruptionError, match="forgotten"):
+        broken.rebuild()
+    assert index.ledger(PIPELINE) == before
+
+
+def test_a_rebuild_drops_what_no_spec_names_and_leaves_other_deployments_alone(
+    engine: Engine, deployment: str, log: Log
+) -> None:
+    ours = LedgerIndex(engine, deployment, {PIPELINE: log.source(), "arrivals": log.source()})
+    theirs = LedgerIndex(engine, f"{deployment}-prod", {PIPELINE: log.source()})
+    for name in (PIPELINE, "arrivals"):
+        ours.refresh(name)
+    theirs.refresh(PIPELINE)
+    LedgerIndex(engine, deployment, {PIPELINE: log.source()}).rebuild()
+    assert ours.ledger("arrivals").rows == {}
+    assert len(ours.ledger(PIPELINE).rows) == len(theirs.ledger(PIPELINE).rows) == 3

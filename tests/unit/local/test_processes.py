@@ -1,0 +1,48 @@
+"""A child may be bound to the life of its parent."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+from sluice.clock import SystemClock
+from sluice.local.processes import wait_until
+
+PARENT = """
+import subprocess, sys
+from sluice.local.processes import die_with_parent
+child = subprocess.Popen(["sleep", "60"], preexec_fn=die_with_parent() if sys.argv[1] == "bound" else None)
+print(child.pid, flush=True)
+child.wait()
+"""
+
+
+def child_of_a_killed_parent(how: str) -> Path:
+    with subprocess.Popen([sys.executable, "-c", PARENT, how], stdout=subprocess.PIPE, text=True) as parent:
+        assert parent.stdout is not None
+        child = int(parent.stdout.readline())
+        parent.kill()
+    return Path(f"/proc/{child}")
+
+
+def gone(process: Path) -> bool:
+    try:
+        return (process / "stat").read_text(encoding="utf-8").rpartition(")")[2].split()[0] == "Z"
+    except OSError:
+        return True
+
+
+def test_a_bound_child_is_killed_with_its_parent() -> None:
+    child = child_of_a_killed_parent("bound")
+
+    assert wait_until(lambda: gone(child), SystemClock(), deadline_seconds=10)
+
+
+def test_another_child_outlives_its_parent() -> None:
+    child = child_of_a_killed_parent("free")
+
+    assert not gone(child)
+    os.kill(int(child.name), signal.SIGKILL)
