@@ -72,6 +72,7 @@ def test_the_dirty_intervals_are_exactly_those_that_differ_from_the_oracle(cappe
     assert "records dropped at the watermark" in done.stdout
 
 
+@pytest.mark.verify
 @pytest.mark.timeout(900)
 def test_a_driver_that_dies_after_a_batch_that_dropped_leaves_no_interval_unmarked(capped: DriverPlace) -> None:
     for failpoint in ("after_write_before_commit@departures:2", "before_mark@departures"):
