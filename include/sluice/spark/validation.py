@@ -65,7 +65,7 @@ def _undecodable(value: TopicValue) -> list[tuple[Column, Reason]]:
     )
     return [
         (raw.isNull(), Reason.TOMBSTONE),
-        (F.length(text) == 0, Reason.EMPTY),
+        (text == "", Reason.EMPTY),  # not by its length: that counts every character of every record
         (no_object, Reason.MALFORMED),
         (F.col(CORRUPT).isNotNull(), Reason.WRONG_TYPE),
     ]
