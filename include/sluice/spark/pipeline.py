@@ -44,8 +44,8 @@ def good_records(records: DataFrame, code: PipelineCode, *, late: Column | None 
     """Return what the transform is given; the arguments are those of `result_rows`."""
     pipeline, value = code.pipeline, code.topic.value
     taken = F.col(OUTCOME).isin(Outcome.GOOD.value, Outcome.CONTROL.value)
-    if late is not None:
-        taken = taken | ((F.col(OUTCOME) == Outcome.LATE.value) & late)
+    if late is not None:  # a choice, not a disjunction: the outcome is worked out once
+        taken = F.when(late, F.col(OUTCOME) != Outcome.QUARANTINED.value).otherwise(taken)
     accepted = validate(records, value, pipeline.time).where(taken)
     marked = accepted.withWatermark(value.event_time, f"{int(pipeline.time.delay.total_seconds())} seconds")
     # A heartbeat moves the watermark and must go no further. Naming the event time keeps Spark from pushing this

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 from typing import Any
 
 from pyspark.sql import Column, DataFrame, Row
@@ -12,10 +12,10 @@ from pyspark.sql import functions as F  # noqa: N812  the ecosystem's name for i
 
 from sluice.intervals.entries import NO_ROWS, Content
 from sluice.intervals.parity import Counts
-from sluice.spark.content import row_hash
+from sluice.spark.content import EPOCH, row_hash
 from sluice.specs.model import IntervalsOutput
 
-_EPOCH, _MICROSECOND = datetime(1970, 1, 1, tzinfo=UTC), timedelta(microseconds=1)
+_MICROSECOND = timedelta(microseconds=1)
 _SIDES = ("table", "computed")
 _SAMPLES = 20
 _SAMPLE_COLUMNS = 4
@@ -53,10 +53,12 @@ def compare(table: DataFrame, computed: DataFrame, output: IntervalsOutput, colu
     """
     keys = [output.time_column, *output.keys] if output.keys else sorted(table.columns)
     values = [name for name in sorted(table.columns) if name not in {*keys, column}]
-    groups = _groups(table, computed, column, keys, values)
+    both = _both(table, computed, column)
+    per_key = both.groupBy("_start", *map(_named, keys))
+    groups = per_key.agg(*_counted())
     found = {_start(row): _compared(row) for row in _per_interval(groups, keyed=bool(output.keys)).collect()}
     if any(compared.counts.differences for compared in found.values()):
-        for row in _examples(groups, keys, values).collect():
+        for row in _examples(per_key.agg(*_counted(), *_one_of_each_side(values)), keys, values).collect():
             compared = found[_start(row)]
             samples = (*compared.counts.samples, in_words(row, keys, values))
             found[_start(row)] = replace(compared, counts=replace(compared.counts, samples=samples))
@@ -83,28 +85,35 @@ def in_words(row: Row, keys: Sequence[str], values: Sequence[str]) -> str:
     return f"{which}: {'; '.join(unlike[:_SAMPLE_COLUMNS]) or 'other values'}"
 
 
-def _groups(
-    table: DataFrame, computed: DataFrame, column: str, keys: Sequence[str], values: Sequence[str]
-) -> DataFrame:
-    """Return one row per interval and key: rows, checksum and one example of either side."""
+def _both(table: DataFrame, computed: DataFrame, column: str) -> DataFrame:
+    """Return the rows of both, each with its side, its hash and its interval's start."""
     columns = sorted(table.columns)
+    # Microseconds, because PySpark hands out timestamps without a time zone, ambiguous once a year.
+    start = F.unix_micros(_named(column)).alias("_start")
     hashed = row_hash(columns).cast("decimal(38,0)").alias("_hash")
-    both = [
-        frame.select(*map(_named, columns), hashed, F.lit(side).alias("_side"))
+    sides = [
+        frame.select(*map(_named, columns), start, hashed, F.lit(side).alias("_side"))
         for side, frame in zip(_SIDES, (table, computed), strict=True)
     ]
-    example = F.struct(F.lit(0).alias("_"), *map(_named, values))
+    return sides[0].unionByName(sides[1])
+
+
+def _counted() -> list[Column]:
+    """Aggregates of one key's rows: how many, and their checksum, on either side."""
     aggregates = []
     for side in _SIDES:
         here = F.col("_side") == side
-        aggregates += [
-            F.count_if(here).alias(f"{side}_rows"),
-            _or_zero(F.sum(F.when(here, F.col("_hash")))).alias(f"{side}_sum"),
-            F.first(F.when(here, example), ignorenulls=True).alias(f"{side}_example"),
-        ]
-    # Microseconds, because PySpark hands out timestamps without a time zone, ambiguous once a year.
-    start = F.unix_micros(_named(column)).alias("_start")
-    return both[0].unionByName(both[1]).groupBy(start, *map(_named, keys)).agg(*aggregates)
+        checksum = _or_zero(F.sum(F.when(here, F.col("_hash"))))
+        aggregates += [F.count_if(here).alias(f"{side}_rows"), checksum.alias(f"{side}_sum")]
+    return aggregates
+
+
+def _one_of_each_side(values: Sequence[str]) -> list[Column]:
+    """Aggregates of one key's rows: the values of one on either side. Dear, so only looked at where there is need."""
+    example = F.struct(F.lit(0).alias("_"), *map(_named, values))
+    return [
+        F.first(F.when(F.col("_side") == side, example), ignorenulls=True).alias(f"{side}_example") for side in _SIDES
+    ]
 
 
 def _per_interval(groups: DataFrame, *, keyed: bool) -> DataFrame:
@@ -142,7 +151,7 @@ def _content(row: Row, side: str) -> Content:
 
 def _start(row: Row) -> datetime:
     microseconds: int = row["_start"]
-    return _EPOCH + microseconds * _MICROSECOND
+    return EPOCH + microseconds * _MICROSECOND
 
 
 def _same() -> Column:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 from functools import reduce
 from operator import or_
 from pathlib import Path
@@ -21,11 +21,12 @@ from sluice.intervals.bounds import Bound, with_margin
 from sluice.intervals.entries import StreamEntry
 from sluice.quality.reasons import Outcome
 from sluice.spark.backfill.ranges import within
+from sluice.spark.content import EPOCH
 from sluice.spark.pipeline import PipelineCode, good_records, result_rows
 from sluice.spark.raw import raw_records
 from sluice.spark.validation import OUTCOME, validate
 
-_EPOCH, _MICROSECOND = datetime(1970, 1, 1, tzinfo=UTC), timedelta(microseconds=1)
+_MICROSECOND = timedelta(microseconds=1)
 _ENDS = pa.schema(
     [("_interval", pa.timestamp("us", tz="UTC")), ("_of_partition", pa.int32()), ("_end", pa.int64())],
 )
@@ -109,7 +110,7 @@ class Records:
         # Microseconds, because PySpark hands out timestamps without a time zone, ambiguous once a year.
         start = F.unix_micros(self._interval(F.col(value.event_time))).alias("start")
         counted = late.groupBy(start).agg(F.count("*").alias("records")).collect()
-        return {_EPOCH + row["start"] * _MICROSECOND: row["records"] for row in counted}
+        return {EPOCH + row["start"] * _MICROSECOND: row["records"] for row in counted}
 
     def _before(
         self, spark: SparkSession, rows: DataFrame, offsets: Mapping[datetime, Mapping[str, int] | None]
