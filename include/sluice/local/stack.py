@@ -238,7 +238,7 @@ class Stack:
         with self._step("Airflow"):
             self._supervisor.start_programs(COMPONENTS)
             self._wait_for_airflow(url)
-            AirflowApi(url, self._clock).ensure_pool(BATCH_POOL, BATCH_SLOTS, "Tasks that start Spark.")
+            self._ensure_pool(AirflowApi(url, self._clock))
         if any((self._settings.home / "dags").glob("*.py")):
             with self._step("DAGs"):  # a folder whose files make no DAG is waited for in vain, and is no fault
                 wait_until(lambda: has_parsed(url), self._clock, deadline_seconds=_PARSE_SECONDS)
@@ -288,6 +288,17 @@ class Stack:
             late = self._clock.monotonic() > end
             self._refuse_dead(unhealthy if late else tuple(COMPONENTS), late=late)
             self._clock.sleep(0.3)
+
+    def _ensure_pool(self, airflow: AirflowApi) -> None:
+        """Create the batches' pool. A server that has just said that it is healthy may need long for its first answer."""
+        end = self._clock.monotonic() + _AIRFLOW_SECONDS
+        while True:
+            try:
+                return airflow.ensure_pool(BATCH_POOL, BATCH_SLOTS, "Tasks that start Spark.")
+            except UnreachableError:
+                if self._clock.monotonic() > end:
+                    raise
+                self._clock.sleep(0.3)
 
     def _refuse_dead(self, names: Iterable[str], *, late: bool) -> None:
         """Raise for the first component that died too often or, when it is late, that is not ready."""

@@ -45,7 +45,7 @@ SEARCH = hypothesis_settings(
 
 
 @pytest.mark.timeout(900)
-@hypothesis_settings(SEARCH, max_examples=2)
+@hypothesis_settings(SEARCH, max_examples=1)
 @given(history=histories())
 def test_the_stream_with_its_repair_equals_the_batch(history: History, broker: Broker, spark: SparkSession) -> None:
     check(history, broker, spark)
