@@ -17,8 +17,9 @@ from pyspark.sql import functions as F  # noqa: N812  the ecosystem's name for i
 
 from sluice.settings import settings
 from sluice.spark.driver import Driver, Stream
+from sluice.spark.interval_stream import start_pipeline
 from sluice.spark.kafka_source import KafkaTopic
-from sluice.spark.pipeline import PipelineCode, start_pipeline
+from sluice.spark.pipeline import PipelineCode
 from sluice.spark.session import session
 from sluice.spark.static import read_static
 from sluice.specs.load import load_catalog
@@ -45,10 +46,10 @@ def sluice(bootstrap: str, topic_id: str, folder: Path) -> dict[str, float]:
     before, started = cpu_seconds(), time.monotonic()
     code = PipelineCode(pipeline, topic, static, code_hash="benchmark")
     source = KafkaTopic((bootstrap,), TOPIC, topic_id)
-    rows, sink = start_pipeline(
-        spark, code, source, table=folder / "table", checkpoint=folder / "checkpoint", generation=1
-    )
-    exit_code = Driver([Stream("departures", rows, sink, folder / "checkpoint", 0)], {}).run(available_now=True)
+    places = {"raw": folder / "raw", "table": folder / "table", "checkpoint": folder / "checkpoint"}
+    rows, sink, drops = start_pipeline(spark, code, source, **places, generation=1)
+    stream = Stream("departures", rows, sink, places["checkpoint"], 0, drops)
+    exit_code = Driver([stream], {}).run(available_now=True)
     cost = {"cpu": cpu_seconds() - before, "wall": time.monotonic() - started}
     if exit_code:
         raise SystemExit(int(exit_code))

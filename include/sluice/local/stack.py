@@ -290,7 +290,7 @@ class Stack:
             self._clock.sleep(0.3)
 
     def _ensure_pool(self, airflow: AirflowApi) -> None:
-        """Create the batches' pool. A server that has just said that it is healthy may need long for its first answer."""
+        """Create the batches' pool. A server that has just said it is healthy may need long for its first answer."""
         end = self._clock.monotonic() + _AIRFLOW_SECONDS
         while True:
             try:
