@@ -7,6 +7,8 @@ from collections.abc import Generator
 import pytest
 from hypothesis import settings as hypothesis_settings
 
+import tests.airflow_home  # noqa: F401  before anything imports airflow
+
 # A unit tier in seconds looks at few examples a time and at new ones every time; `make verify` looks at many.
 hypothesis_settings.register_profile("quick", max_examples=15, deadline=None)
 hypothesis_settings.register_profile("thorough", max_examples=1_000, deadline=None, print_blob=True)

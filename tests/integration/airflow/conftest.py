@@ -1,15 +1,8 @@
-"""An Airflow of our own: a private home with SQLite, set before anything imports airflow.
-
-Only AIRFLOW_HOME goes into the environment; the rest is in its airflow.cfg, so that other tests' processes inherit
-nothing else.
-"""
+"""An Airflow of our own, in the home that all tests share, and a project with a driver that does nothing."""
 
 from __future__ import annotations
 
-import atexit
-import os
 import shutil
-import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -18,27 +11,9 @@ import pytest
 from sluice.airflow.runtime import open_project
 from sluice.project import Project
 from sluice.settings import settings
+from tests.airflow_home import HOME
 
-HOME = Path(tempfile.mkdtemp(prefix="sluice-airflow-"))
 PROJECT = Path(__file__).parents[3]
-
-(HOME / "airflow.cfg").write_text(
-    f"""[core]
-load_examples = False
-dags_folder = {PROJECT / "dags"}
-plugins_folder = {PROJECT / "plugins"}
-[database]
-sql_alchemy_conn = sqlite:///{HOME / "airflow.db"}
-[logging]
-base_log_folder = {HOME / "logs"}
-[workers]
-min_heartbeat_interval = 1
-""",
-    encoding="utf-8",
-)
-os.environ["AIRFLOW_HOME"] = str(HOME)
-atexit.register(shutil.rmtree, HOME, ignore_errors=True)
-
 
 DRIVER = """
 import signal
