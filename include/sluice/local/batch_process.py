@@ -82,6 +82,7 @@ class BatchProcess:
                     follower.progressed(found)
                 clock.sleep(_POLL_SECONDS)
             except KeyboardInterrupt:
+                found = _seen(look) or found  # it may have claimed its range since the last look
                 follower.interrupted(found)
         if (found := _seen(look) or found) is not None:
             self._move_log(found)
