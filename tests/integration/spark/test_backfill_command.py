@@ -33,6 +33,8 @@ def sluice(state: Path, *arguments: str) -> dict[str, Any]:
     return found
 
 
+@pytest.mark.verify
+@pytest.mark.timeout(600)
 def test_a_correction_from_the_command_line_is_in_the_ledger_and_a_rebuild_of_the_index_shows_the_same(
     state: Path,
 ) -> None:

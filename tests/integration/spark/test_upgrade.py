@@ -17,6 +17,7 @@ from sluice.streams.exits import ExitCode
 from tests.integration.spark.conftest import DriverPlace
 
 
+@pytest.mark.verify
 @pytest.mark.timeout(600)
 @pytest.mark.usefixtures("two_days")
 def test_intervals_open_across_an_upgrade_carry_both_hashes_and_later_ones_only_the_new(
