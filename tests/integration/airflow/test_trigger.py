@@ -61,7 +61,7 @@ def run(scenario: Coroutine[Any, Any, None]) -> None:
 async def rounds(project: JudgedProject, count: int) -> None:
     seen = project.rounds
     while project.rounds < seen + count:  # noqa: ASYNC110 - it looks at a fake that knows no event
-        await asyncio.sleep(0)
+        await asyncio.sleep(0.001)  # the rounds work in threads: a loop that only spins would starve them
 
 
 def test_a_death_gives_one_event_that_names_what_it_is_about() -> None:
