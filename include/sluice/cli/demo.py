@@ -82,7 +82,7 @@ class _Teller:
     """Tells the story on stderr; stdout is for the result."""
 
     def step(self, title: str) -> None:
-        err.print(f"[bold]==> {title}[/bold]")
+        err.print(f"[bold]==> {title}[/bold]", soft_wrap=True)
 
     def note(self, text: str) -> None:
         err.print(f"    {text}", markup=False)
@@ -108,14 +108,17 @@ def _show(project: Project, report: dict[str, Any], endpoints: Endpoints) -> Non
     intervals, parity, quality = report["intervals"], report["parity"], report["quality"]
     out.print(
         f"intervals   {intervals['closed']} closed, {intervals['published']} of them published by a backfill, "
-        f"{intervals['dirty']} dirty"
+        f"{intervals['dirty']} dirty",
+        soft_wrap=True,
     )
     out.print(
         f"parity      verify: {parity['verify']}; correct: {parity['correct']}, {parity['late_records']} late records, "
-        f"{parity['unexplained']} differences unexplained"
+        f"{parity['unexplained']} differences unexplained",
+        soft_wrap=True,
     )
     out.print(f"quality     {quality['passed']} expectations passed, {quality['failed']} failed")
-    out.print("seconds     " + ", ".join(f"{name} {value}" for name, value in report["seconds"].items()))
+    seconds = ", ".join(f"{name} {value}" for name, value in report["seconds"].items())
+    out.print(f"seconds     {seconds}", soft_wrap=True)
     out.print(f"Airflow     {endpoints.airflow_url}")
     for name, path in report["tables"].items():
         out.print(f"table       {name}: {path}", soft_wrap=True)
