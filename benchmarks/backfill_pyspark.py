@@ -16,6 +16,8 @@ from pathlib import Path
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812  the ecosystem's name for it
 
+from benchmarks.by_hand import departures
+
 FROM, TO = "2013-01-01 00:00:00", "2014-01-02 00:00:00"
 SCHEMA = (
     "flight_id long, carrier string, flight long, origin string, dest string, tailnum string, scheduled_at timestamp, "
@@ -58,38 +60,11 @@ def valid_flights(raw: DataFrame, decoding: str) -> DataFrame:
     )
 
 
-def departures(flights: DataFrame, airlines: DataFrame) -> DataFrame:
-    """Count per hour, airport and carrier."""
-    delay = F.when(F.col("departed_at").isNotNull(), F.col("dep_delay_min"))
-    return (
-        flights.groupBy(F.window("scheduled_at", "1 hour"), "origin", "carrier")
-        .agg(
-            F.count("departed_at").alias("departed"),
-            F.count_if("cancelled").alias("cancelled"),
-            F.count_if(delay >= 15).alias("delayed_15"),  # noqa: PLR2004  the job's own definition
-            F.coalesce(F.sum(delay), F.lit(0)).cast("long").alias("delay_sum_min"),
-            F.max(delay).alias("delay_max_min"),
-        )
-        .join(F.broadcast(airlines), "carrier", "left")
-        .select(
-            "origin",
-            "carrier",
-            F.col("name").alias("airline"),
-            F.col("window.start").alias("hour"),
-            "departed",
-            "cancelled",
-            "delayed_15",
-            "delay_sum_min",
-            "delay_max_min",
-        )
-    )
-
-
 def main(raw_table: str, airlines_file: str, output_table: str, jars: str, decoding: str) -> None:
     """Replace the range of the output table."""
     spark = start_spark(jars)
     airlines = spark.read.csv(airlines_file, header=True)
-    rows = departures(valid_flights(spark.read.format("delta").load(raw_table), decoding), airlines)
+    rows = departures(valid_flights(spark.read.format("delta").load(raw_table), decoding), F.broadcast(airlines))
     (
         rows.repartition("hour")  # one file per hour
         .write.format("delta")

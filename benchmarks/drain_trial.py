@@ -15,6 +15,7 @@ import psutil
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812  the ecosystem's name for it
 
+from benchmarks.by_hand import departures
 from sluice.settings import settings
 from sluice.spark.driver import Driver, Stream
 from sluice.spark.interval_stream import start_pipeline
@@ -103,29 +104,7 @@ def _plain_rows(spark: SparkSession, bootstrap: str, names: DataFrame) -> DataFr
         .withWatermark("scheduled_at", "4 hours")
         .where("heartbeat is null or not heartbeat or scheduled_at is null")
     )
-    delay = F.when(F.col("departed_at").isNotNull(), F.col("dep_delay_min"))
-    return (
-        flights.groupBy(F.window("scheduled_at", "1 hour"), "origin", "carrier")
-        .agg(
-            F.count("departed_at").alias("departed"),
-            F.count_if("cancelled").alias("cancelled"),
-            F.count_if(delay >= 15).alias("delayed_15"),  # noqa: PLR2004  the job's own definition
-            F.coalesce(F.sum(delay), F.lit(0)).cast("long").alias("delay_sum_min"),
-            F.max(delay).alias("delay_max_min"),
-        )
-        .join(names, "carrier", "left")
-        .select(
-            "origin",
-            "carrier",
-            F.col("name").alias("airline"),
-            F.col("window.start").alias("hour"),
-            "departed",
-            "cancelled",
-            "delayed_15",
-            "delay_sum_min",
-            "delay_max_min",
-        )
-    )
+    return departures(flights, names)
 
 
 if __name__ == "__main__":

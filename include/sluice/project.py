@@ -15,8 +15,9 @@ from typing import TYPE_CHECKING
 
 from sluice.clock import Clock, SystemClock
 from sluice.errors import SpecError, UnreachableError
-from sluice.intervals.entries import StreamEntry
+from sluice.intervals.claiming import dead_in_the_way
 from sluice.intervals.ledger import Ledger, fold
+from sluice.intervals.request import Request
 from sluice.settings import Settings, StateFolder
 from sluice.specs.catalog import Catalog, Unit
 from sluice.specs.code import build_archive
@@ -182,6 +183,22 @@ class Project:
 
         return BackfillLock(self.folder.backfill(backfill_id))
 
+    def refuse_overlap(self, request: Request, key: str) -> None:
+        """Make sure, before Spark starts for it, that a backfill could be claimed now; the claim itself decides.
+
+        Args:
+            request: what is asked.
+            key: names the asking.
+
+        Raises:
+            OverlapError: another backfill works on a part of the range.
+            RefusedError: the key was claimed for another request, or its process is alive.
+            UnreachableError: the control database could not be asked.
+        """
+        backfills = self.backfills()
+        own, running = backfills.find(key), backfills.running(request.pipeline)
+        dead_in_the_way(request, own, running, lambda other: self.backfill_lock(other).held())
+
     def index(self) -> LedgerIndex:
         """Return the index of the interval ledger, over all pipelines of the catalog.
 
@@ -196,15 +213,14 @@ class Project:
 
     def _ledger_source(self, pipeline: str) -> LedgerSource:
         from sluice.control.index import LedgerSource, RawPosition  # noqa: PLC0415 - see the module's docstring
-        from sluice.delta.log import newest_first, read_log  # noqa: PLC0415 - see the module's docstring
+        from sluice.delta.log import newest_stream_commit, read_log  # noqa: PLC0415 - see the module's docstring
 
         spec = self.catalog.pipelines[pipeline]
         table, raw = (self.folder.table(t) for t in (spec.output.table, self.catalog.topics[spec.source].raw.table))
 
         def position() -> RawPosition:
-            entries = ((commit.version, commit.entry) for commit in newest_first(raw))
-            positions = (RawPosition(version, e.end) for version, e in entries if isinstance(e, StreamEntry))
-            return next(positions, RawPosition(-1, {}))
+            found = newest_stream_commit(raw)
+            return RawPosition(-1, {}) if found is None else RawPosition(found[0], found[1].end)
 
         return LedgerSource(spec.output.interval_length, lambda after: read_log(table, after=after), position)
 

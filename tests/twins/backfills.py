@@ -72,6 +72,10 @@ class InMemoryBackfills:
     def find(self, key: str) -> Backfill | None:
         return next((found for found in self._records.values() if found.key == key), None)
 
+    def running(self, pipeline: str) -> Sequence[Backfill]:
+        newest_first = self.recent(pipeline, limit=len(self._records))
+        return tuple(found for found in reversed(newest_first) if found.state is BackfillState.RUNNING)
+
     def recent(self, pipeline: str | None = None, *, limit: int = 50) -> Sequence[Backfill]:
         wanted = [found for found in self._records.values() if pipeline in (None, found.request.pipeline)]
         return tuple(sorted(wanted, key=lambda found: (found.claimed_at, found.id), reverse=True)[:limit])

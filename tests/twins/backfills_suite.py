@@ -235,3 +235,15 @@ class BackfillsSuite:
         assert [found.id for found in backfills.recent()] == ids[::-1]
         assert [found.id for found in backfills.recent("departures")] == [ids[2], ids[0]]
         assert [found.id for found in backfills.recent(limit=1)] == [ids[2]]
+
+    def test_a_running_one_is_seen_however_many_came_after_it(self, backfills: Backfills, clock: ManualClock) -> None:
+        first = backfills.claim(asking(), "first", alive=living)
+        for number in range(60):
+            clock.sleep(1)
+            later = backfills.claim(asking(5, 6), f"{number}", alive=living)
+            backfills.end(later.id, BackfillState.DONE, outcome="identical", why="")
+        clock.sleep(1)
+        last = backfills.claim(asking(5, 6), "last", alive=living)
+        backfills.claim(asking(1, 3, pipeline="arrivals"), "another pipeline's", alive=living)
+        assert list(backfills.running("departures")) == [first, last]
+        assert first.id not in [found.id for found in backfills.recent("departures")]

@@ -20,8 +20,7 @@ from sluice.airflow.links import BACKFILL_PAGES, ParityLink, QualityLink, addres
 from sluice.airflow.runtime import open_project
 from sluice.airflow.spark_batch import BatchOperator
 from sluice.errors import SluiceError, SpecError
-from sluice.intervals.backfills import Backfill, BackfillState
-from sluice.intervals.claiming import dead_in_the_way
+from sluice.intervals.backfills import Backfill
 from sluice.intervals.request import Mode, Only
 from sluice.intervals.selection import Selection, select
 from sluice.project import Project
@@ -35,9 +34,6 @@ OpenProject = Callable[[], Project]
 
 LONGEST_BACKFILL = timedelta(hours=24)
 """A run that takes longer is ended; cleared, it resumes."""
-
-_RECENT = 200
-"""How many of a pipeline's backfills are searched for the one of a run."""
 
 
 def build_backfill_dags(only: str | None = None) -> list[DAG]:
@@ -103,7 +99,7 @@ class BackfillOperator(BatchOperator):
 
     def _claimed(self, run: Run) -> str | None:
         try:
-            found = backfill_of(self._open_project(), self.pipeline, run)
+            found = self._open_project().backfills().find(run.key)
         except SluiceError as error:
             self.log.warning("The links of this run stay empty: %s", error)
             return None
@@ -117,12 +113,6 @@ class BackfillOperator(BatchOperator):
 
 
 _OPTIONS = ("from", "to", "mode", "only", "by", "why", "key")
-
-
-def backfill_of(project: Project, pipeline: str, run: Run) -> Backfill | None:
-    """Return the backfill on record that a run has claimed; None if it has claimed none."""
-    recent = project.backfills().recent(pipeline, limit=_RECENT)
-    return next((found for found in recent if found.key == run.key), None)
 
 
 def run_of(dag_run: Any) -> Run:  # noqa: ANN401 - the SDK's run
@@ -148,10 +138,7 @@ def select_for(project: Project, pipeline: str, form: Mapping[str, Any], run: Ru
     if spec is None:
         raise SpecError(f"there is no sound pipeline {pipeline!r}.", fix="run `sluice check` and repair it.")
     request = backfill_request.request_of(spec, form, run)
-    backfills = project.backfills()
-    running = [found for found in backfills.recent(pipeline) if found.state is BackfillState.RUNNING]
-    own = backfill_of(project, pipeline, run)
-    dead_in_the_way(request, own, running, lambda name: project.backfill_lock(name).held())
+    project.refuse_overlap(request, run.key)
     return select(request, project.ledger(pipeline), spec.output.interval_length, project.code_of(pipeline))
 
 
@@ -212,7 +199,7 @@ def _report_task(spec: PipelineSpec, open_project: OpenProject) -> Any:  # noqa:
         run = run_of(context["dag_run"])
         with retried_only_if_unknown():
             project = open_project()
-            found = backfill_of(project, spec.name, run)
+            found = project.backfills().find(run.key)
             if found is None:
                 raise SpecError(f"run {run.run_id} has claimed no backfill.", fix="look at the log of `run`.")
             result = read_result(project, found)

@@ -21,7 +21,7 @@ from sluice.airflow.reconciler import ACTIVE
 from sluice.airflow.runtime import open_project
 from sluice.clock import Clock, SystemClock
 from sluice.errors import SluiceError
-from sluice.intervals.backfills import Backfill, BackfillState
+from sluice.intervals.backfills import Backfill
 from sluice.intervals.repair import Repair, decide, needed_repair, run_id
 from sluice.intervals.request import Mode, Only
 from sluice.project import Project
@@ -109,8 +109,4 @@ def run_to_trigger(pipeline: str, repair: Repair, now: datetime) -> dict[str, An
 
 
 def _at_work(project: Project, pipeline: str) -> list[Backfill]:
-    return [
-        found
-        for found in project.backfills().recent(pipeline)
-        if found.state is BackfillState.RUNNING and project.backfill_lock(found.id).held()
-    ]
+    return [found for found in project.backfills().running(pipeline) if project.backfill_lock(found.id).held()]

@@ -21,7 +21,6 @@ from sluice.cli.pipelines import open_pipeline
 from sluice.clock import SystemClock
 from sluice.errors import RefusedError, SpecError
 from sluice.intervals.backfills import Backfill, BackfillState
-from sluice.intervals.claiming import dead_in_the_way
 from sluice.intervals.request import Mode, Only, Request, range_of
 from sluice.intervals.selection import select
 from sluice.local.batch_process import BatchProcess, end_now
@@ -193,11 +192,8 @@ def _request(spec: PipelineSpec, start: datetime, end: datetime, mode: Mode, *, 
 def _plan(project: Project, spec: PipelineSpec, request: Request, key: str = "") -> BackfillPlan:
     ledger, code = project.ledger(spec.name), project.code_of(spec.name)
     selection = select(request, ledger, spec.output.interval_length, code)
-    backfills = project.backfills()
-    running = [found for found in backfills.recent(spec.name) if found.state is BackfillState.RUNNING]
-    own = backfills.find(key) if key else None
     try:
-        dead_in_the_way(request, own, running, lambda other: project.backfill_lock(other).held())
+        project.refuse_overlap(request, key)
     except RefusedError as refusal:
         return BackfillPlan.of(selection, spec.backfill.chunk, str(refusal))
     return BackfillPlan.of(selection, spec.backfill.chunk)

@@ -37,8 +37,7 @@ class SqlBackfills:
         with transaction(self._engine, write=True) as connection:
             take_turns(connection, f"backfills of {self._deployment}")
             own = self._one(connection, backfill.c.key == key)
-            running = and_(backfill.c.pipeline == request.pipeline, backfill.c.state == BackfillState.RUNNING)
-            for dead in dead_in_the_way(request, own, self._all(connection, running), alive):
+            for dead in dead_in_the_way(request, own, self._all(connection, _running(request.pipeline)), alive):
                 self._end(connection, dead.id, BackfillState.FAILED, outcome="", why=DIED)
             claimed = self._put(connection, request, key, own)
             hold(claimed.id)
@@ -85,6 +84,12 @@ class SqlBackfills:
         """Return the one that was claimed under a key, or None if none was."""
         with transaction(self._engine) as connection:
             return self._one(connection, backfill.c.key == key)
+
+    def running(self, pipeline: str) -> Sequence[Backfill]:
+        """Return all of a pipeline's that are on record as RUNNING, oldest first."""
+        with transaction(self._engine) as connection:
+            found = self._all(connection, _running(pipeline))
+        return tuple(sorted(found, key=lambda one: (one.claimed_at, one.id)))
 
     def recent(self, pipeline: str | None = None, *, limit: int = 50) -> Sequence[Backfill]:
         """Return backfills, newest first."""
@@ -133,6 +138,10 @@ class SqlBackfills:
                 fix="see whether it was replaced by an older copy.",
             )
         return found
+
+
+def _running(pipeline: str) -> ColumnElement[bool]:
+    return and_(backfill.c.pipeline == pipeline, backfill.c.state == BackfillState.RUNNING)
 
 
 def _columns(found: Backfill) -> dict[str, Any]:

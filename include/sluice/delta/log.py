@@ -64,15 +64,21 @@ def newest_first(table: Path) -> Iterator[Logged]:
             yield Logged(version, at, entry)
 
 
-def newest_stream_entry(table: Path, writer: str | None = None) -> StreamEntry | None:
-    """Return the newest entry of a stream (of `writer`, if it is named): how far it got; None before the first.
+def newest_stream_commit(table: Path, writer: str | None = None) -> tuple[int, StreamEntry] | None:
+    """Return version and entry of the newest commit of a stream (of `writer`, if it is named); None before the first.
 
     A raw table's says how far the table goes.
     """
     for logged in newest_first(table):
         if isinstance(logged.entry, StreamEntry) and writer in (None, logged.entry.writer):
-            return logged.entry
+            return logged.version, logged.entry
     return None
+
+
+def newest_stream_entry(table: Path, writer: str | None = None) -> StreamEntry | None:
+    """Return the entry of `newest_stream_commit`."""
+    found = newest_stream_commit(table, writer)
+    return None if found is None else found[1]
 
 
 def append_entry(table: Path, entry: Entry) -> int:

@@ -125,6 +125,10 @@ class Backfills(Protocol):
         """Return the one that was claimed under a key, or None if none was."""
         ...
 
+    def running(self, pipeline: str) -> Sequence[Backfill]:
+        """Return all of a pipeline's that are on record as RUNNING, however many came after them, oldest first."""
+        ...
+
     def recent(self, pipeline: str | None = None, *, limit: int = 50) -> Sequence[Backfill]:
         """Return backfills, newest first."""
         ...

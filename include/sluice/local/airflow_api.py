@@ -12,6 +12,8 @@ from sluice.clock import Clock, SystemClock
 from sluice.errors import SluiceError, UnreachableError
 
 _POLL_SECONDS = 0.5
+_PARSE_SECONDS = 90.0
+"""Two looks of the DAG processor into its folder, and the parsing of all its files on a busy machine."""
 
 
 @dataclass(frozen=True)
@@ -33,7 +35,12 @@ class AirflowApi:
         self._client = httpx.Client(base_url=f"{url}/api/v2", timeout=20, transport=transport, trust_env=False)
 
     def trigger(self, dag_id: str, conf: Mapping[str, object] | None = None) -> str:
-        """Start a run and return its id."""
+        """Start a run and return its id. A DAG whose file Airflow has yet to parse is waited for.
+
+        Raises:
+            SluiceError: Airflow does not know the DAG, or refused the run.
+        """
+        self._wait_until_known(dag_id)
         answer = self._call("POST", f"/dags/{dag_id}/dagRuns", {"logical_date": None, "conf": dict(conf or {})})
         return str(answer["dag_run_id"])
 
@@ -74,21 +81,37 @@ class AirflowApi:
         if not any(pool["name"] == name for pool in self._call("GET", f"/pools?pool_name_pattern={name}")["pools"]):
             self._call("POST", "/pools", body)
 
+    def _wait_until_known(self, dag_id: str) -> None:
+        deadline = self._clock.monotonic() + _PARSE_SECONDS
+        while (response := self._send("GET", f"/dags/{dag_id}")).status_code == httpx.codes.NOT_FOUND:
+            if self._clock.monotonic() > deadline:
+                raise SluiceError(
+                    f"Airflow at {self._url} has no DAG {dag_id} after {_PARSE_SECONDS:.0f} s: its file is not in "
+                    "dags/, could not be parsed, or its spec is refused.",
+                    fix=f"run `sluice check`, and see the import errors at {self._url}/dags.",
+                )
+            self._clock.sleep(_POLL_SECONDS)
+        self._refuse_error(response)
+
     def _call(self, method: str, path: str, body: Mapping[str, object] | None = None) -> dict[str, Any]:
-        try:
-            response = self._client.request(method, path, json=body)
-            response.raise_for_status()
-        except httpx.HTTPStatusError as error:
-            text = error.response.text[:300]
+        response = self._send(method, path, body)
+        self._refuse_error(response)
+        answer: dict[str, Any] = response.json()
+        return answer
+
+    def _refuse_error(self, response: httpx.Response) -> None:
+        if response.is_error:
             raise SluiceError(
-                f"Airflow at {self._url} answered {error.response.status_code} to {path}: {text}"
-            ) from error
+                f"Airflow at {self._url} answered {response.status_code} to {response.url.path}: {response.text[:300]}"
+            )
+
+    def _send(self, method: str, path: str, body: Mapping[str, object] | None = None) -> httpx.Response:
+        try:
+            return self._client.request(method, path, json=body)
         except httpx.HTTPError as error:
             raise UnreachableError(
                 f"Airflow at {self._url} does not answer: {error}.", fix="run `sluice up`."
             ) from error
-        answer: dict[str, Any] = response.json()
-        return answer
 
 
 def succeeded(run: DagRun) -> bool:

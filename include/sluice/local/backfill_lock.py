@@ -19,6 +19,7 @@ from pathlib import Path
 
 from sluice.clock import Clock, SystemClock
 from sluice.errors import RefusedError, UnreachableError
+from sluice.local.flock import try_lock
 from sluice.local.keeper import start_ticks
 from sluice.local.processes import descendants, lives, send_signal, wait_until
 
@@ -70,7 +71,7 @@ class BackfillLock:
             lock = os.open(self._path, os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, 0o600)
         except OSError as error:
             raise self._unusable(error) from error
-        if not wait_until(lambda: _taken(lock, fcntl.LOCK_EX), self._clock, deadline_seconds=_TESTER_SECONDS):
+        if not wait_until(lambda: try_lock(lock, fcntl.LOCK_EX), self._clock, deadline_seconds=_TESTER_SECONDS):
             os.close(lock)
             raise RefusedError(f"the backfill {self._path.parent.name} is being worked on by {self.holder()}.")
         me = Holder(os.getpid(), start_ticks(os.getpid()), socket.gethostname(), datetime.now(UTC).isoformat())
@@ -92,7 +93,7 @@ class BackfillLock:
         """
         with self._opened() as lock:
             # Shared: who only looks must not be in the way of who takes it.
-            return lock is not None and not _taken(lock, fcntl.LOCK_SH)
+            return lock is not None and not try_lock(lock, fcntl.LOCK_SH)
 
     def holder(self) -> Holder | None:
         """Return the process that holds the lock now; None if nobody does, or it has not said yet who it is."""
@@ -149,11 +150,3 @@ class BackfillLock:
 
     def _unusable(self, error: OSError) -> UnreachableError:
         return UnreachableError(f"{self._path} cannot be used: {error.strerror}.", fix="check its owner and disk.")
-
-
-def _taken(lock: int, kind: int) -> bool:
-    try:
-        fcntl.flock(lock, kind | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return False
-    return True

@@ -22,6 +22,7 @@ from typing import Any
 
 from sluice.clock import Clock, SystemClock
 from sluice.errors import CorruptionError, NotReadyError, UnreachableError
+from sluice.local.flock import try_lock
 from sluice.local.keeper import EXIT, LOCK, LOG, PID, START
 from sluice.local.processes import DRIVER_MARK, carrying, kill, marked, send_signal, wait_until
 from sluice.settings import inherited_environment
@@ -212,17 +213,9 @@ def _lock(folder: Path, kind: int, *, create: bool = False) -> Iterator[int | No
             f"{folder} cannot be used: {error.strerror}.", fix="check its owner and disk."
         ) from error
     try:
-        yield lock if _taken(lock, kind) else None
+        yield lock if try_lock(lock, kind) else None
     finally:
         os.close(lock)
-
-
-def _taken(lock: int, kind: int) -> bool:
-    try:
-        fcntl.flock(lock, kind | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return False
-    return True
 
 
 def _read_to_end(process: subprocess.Popen[bytes], deadline_seconds: float) -> str | None:

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from datetime import UTC, datetime, timedelta
+from datetime import datetime
 
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F  # noqa: N812  the ecosystem's name for it
 
 from sluice.errors import RefusedError
 from sluice.intervals.entries import Content
-
-EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+from sluice.spark.instants import instant
 
 
 def content_of(rows: DataFrame, column: str) -> Mapping[datetime, Content]:
@@ -27,7 +26,6 @@ def content_of(rows: DataFrame, column: str) -> Mapping[datetime, Content]:
     Raises:
         RefusedError: a row belongs to no interval.
     """
-    # Microseconds, because PySpark hands out timestamps without a time zone, ambiguous once a year.
     start = F.unix_micros(column).alias("start")
     hashed = rows.select(start, row_hash(rows.columns).cast("decimal(38,0)").alias("hash"))
     groups = hashed.groupBy("start").agg(F.count("*").alias("rows"), F.sum("hash").alias("checksum")).collect()
@@ -38,7 +36,7 @@ def content_of(rows: DataFrame, column: str) -> Mapping[datetime, Content]:
                 fix="let the transform give every row its time, or leave such rows out.",
             )
     return {
-        EPOCH + timedelta(microseconds=g["start"]): Content(g["rows"], f"{g['checksum']:f}")
+        instant(g["start"]): Content(g["rows"], f"{g['checksum']:f}")
         for g in sorted(groups, key=lambda group: group["start"])
     }
 
@@ -48,8 +46,9 @@ def row_hash(columns: list[str]) -> Column:
 
     Spark's hash passes over nulls, so each column's absence is hashed too: (1, null) is not (null, 1).
     """
-    return F.xxhash64(*(part for name in sorted(columns) for part in (_named(name), _named(name).isNull())))
+    return F.xxhash64(*(part for name in sorted(columns) for part in (named(name), named(name).isNull())))
 
 
-def _named(column: str) -> Column:
+def named(column: str) -> Column:
+    """Return a column by its name, whatever characters are in it."""
     return F.col(f"`{column.replace('`', '``')}`")

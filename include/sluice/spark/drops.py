@@ -9,7 +9,7 @@ again, from exactly its offsets.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 from threading import Lock
 
 import structlog
@@ -23,6 +23,7 @@ from sluice.intervals.alignment import interval_of
 from sluice.intervals.entries import DirtyEntry, StreamEntry
 from sluice.intervals.ledger import covers
 from sluice.spark.failpoints import failpoint
+from sluice.spark.instants import instant
 from sluice.spark.sink import Batch, planned_batch
 from sluice.specs.model import IntervalsOutput
 from sluice.streams.checkpoint import Checkpoint
@@ -30,7 +31,6 @@ from sluice.streams.checkpoint import Checkpoint
 log = structlog.get_logger()
 
 _SEEN, _WINDOWS = "seen", "windows"
-_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 def observed(good: DataFrame, event_time: str, window: timedelta) -> DataFrame:
@@ -163,10 +163,10 @@ class Drops:
 
 
 def _window_start(event_time: str, window: timedelta) -> Column:
-    """In microseconds, because PySpark hands out timestamps without a time zone."""
-    instant, length = F.unix_micros(event_time), F.lit(window // timedelta(microseconds=1))
-    return instant - F.pmod(instant, length)
+    """In microseconds; see `sluice.spark.instants`."""
+    time, length = F.unix_micros(event_time), F.lit(window // timedelta(microseconds=1))
+    return time - F.pmod(time, length)
 
 
 def _instants(microseconds: Iterable[int]) -> set[datetime]:
-    return {_EPOCH + timedelta(microseconds=value) for value in microseconds}
+    return set(map(instant, microseconds))

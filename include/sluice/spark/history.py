@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from datetime import UTC, datetime, timedelta
+from datetime import datetime
 from functools import reduce
 from operator import or_
 from pathlib import Path
@@ -14,12 +14,11 @@ from pyspark.sql import functions as F  # noqa: N812  the ecosystem's name for i
 from sluice.delta.log import newest_stream_entry
 from sluice.intervals.ledger import covers
 from sluice.spark.drops import windows_of
+from sluice.spark.instants import instant
 from sluice.spark.kafka_source import KafkaTopic, read_between
 from sluice.spark.pipeline import PipelineCode, good_records
 from sluice.spark.raw import raw_records, raw_writer
 from sluice.spark.sink import Batch
-
-_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 class History:
@@ -52,7 +51,7 @@ class History:
             return None
         good = good_records(self._in_raw_table({}, origin), self._code)
         newest = good.agg(F.max(F.unix_micros(self._code.topic.value.event_time))).collect()[0][0]
-        return None if newest is None else _EPOCH + timedelta(microseconds=newest)
+        return None if newest is None else instant(newest)
 
     def _between(self, start: Mapping[str, int], end: Mapping[str, int]) -> DataFrame:
         if covers(self._raw_ends(), end):  # the topic may be trimmed meanwhile

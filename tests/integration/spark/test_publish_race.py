@@ -16,6 +16,7 @@ from pyspark.sql import functions as F  # noqa: N812  the ecosystem's name for i
 
 from sluice.clock import SystemClock
 from sluice.delta.log import newest_stream_entry
+from sluice.delta.reading import read_rows
 from sluice.errors import RefusedError
 from sluice.intervals.entries import BackfillEntry, to_json
 from sluice.intervals.ledger import State
@@ -163,7 +164,7 @@ def test_a_reader_sees_the_old_or_the_new_beside_a_running_stream(drained: Drain
 
 def readable(table: Path) -> pd.DataFrame:
     """Return what a reader finds in the range, in a fixed order."""
-    frame = DeltaTable(str(table)).to_pandas()
+    frame = read_rows(table).to_pandas()
     within = frame[frame["hour"] < RANGE.end]
     return within.sort_values(["hour", "origin", "carrier"]).reset_index(drop=True)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from datetime import datetime, timedelta
+from datetime import datetime
 from typing import Any
 
 from pyspark.sql import Column, DataFrame, Row
@@ -12,10 +12,10 @@ from pyspark.sql import functions as F  # noqa: N812  the ecosystem's name for i
 
 from sluice.intervals.entries import NO_ROWS, Content
 from sluice.intervals.parity import Counts
-from sluice.spark.content import EPOCH, row_hash
+from sluice.spark.content import named, row_hash
+from sluice.spark.instants import instant
 from sluice.specs.model import IntervalsOutput
 
-_MICROSECOND = timedelta(microseconds=1)
 _SIDES = ("table", "computed")
 _SAMPLES = 20
 _SAMPLE_COLUMNS = 4
@@ -54,7 +54,7 @@ def compare(table: DataFrame, computed: DataFrame, output: IntervalsOutput, colu
     keys = [output.time_column, *output.keys] if output.keys else sorted(table.columns)
     values = [name for name in sorted(table.columns) if name not in {*keys, column}]
     both = _both(table, computed, column)
-    per_key = both.groupBy("_start", *map(_named, keys))
+    per_key = both.groupBy("_start", *map(named, keys))
     groups = per_key.agg(*_counted())
     found = {_start(row): _compared(row) for row in _per_interval(groups, keyed=bool(output.keys)).collect()}
     if any(compared.counts.differences for compared in found.values()):
@@ -88,11 +88,10 @@ def in_words(row: Row, keys: Sequence[str], values: Sequence[str]) -> str:
 def _both(table: DataFrame, computed: DataFrame, column: str) -> DataFrame:
     """Return the rows of both, each with its side, its hash and its interval's start."""
     columns = sorted(table.columns)
-    # Microseconds, because PySpark hands out timestamps without a time zone, ambiguous once a year.
-    start = F.unix_micros(_named(column)).alias("_start")
+    start = F.unix_micros(named(column)).alias("_start")
     hashed = row_hash(columns).cast("decimal(38,0)").alias("_hash")
     sides = [
-        frame.select(*map(_named, columns), start, hashed, F.lit(side).alias("_side"))
+        frame.select(*map(named, columns), start, hashed, F.lit(side).alias("_side"))
         for side, frame in zip(_SIDES, (table, computed), strict=True)
     ]
     return sides[0].unionByName(sides[1])
@@ -110,7 +109,7 @@ def _counted() -> list[Column]:
 
 def _one_of_each_side(values: Sequence[str]) -> list[Column]:
     """Aggregates of one key's rows: the values of one on either side. Dear, so only looked at where there is need."""
-    example = F.struct(F.lit(0).alias("_"), *map(_named, values))
+    example = F.struct(F.lit(0).alias("_"), *map(named, values))
     return [
         F.first(F.when(F.col("_side") == side, example), ignorenulls=True).alias(f"{side}_example") for side in _SIDES
     ]
@@ -133,10 +132,10 @@ def _per_interval(groups: DataFrame, *, keyed: bool) -> DataFrame:
 
 def _examples(groups: DataFrame, keys: Sequence[str], values: Sequence[str]) -> DataFrame:
     """Return the first differences as `in_words` takes them."""
-    texts = [_named(name).cast("string").alias(f"key_{name}") for name in keys]
+    texts = [named(name).cast("string").alias(f"key_{name}") for name in keys]
     for side in _SIDES:
         texts += [F.col(f"{side}_example").getField(n).cast("string").alias(f"{side}_{n}") for n in values]
-    unlike = groups.where(~_same()).orderBy("_start", *map(_named, keys)).limit(_SAMPLES)
+    unlike = groups.where(~_same()).orderBy("_start", *map(named, keys)).limit(_SAMPLES)
     return unlike.select("_start", "table_rows", "computed_rows", *texts)
 
 
@@ -150,8 +149,7 @@ def _content(row: Row, side: str) -> Content:
 
 
 def _start(row: Row) -> datetime:
-    microseconds: int = row["_start"]
-    return EPOCH + microseconds * _MICROSECOND
+    return instant(row["_start"])
 
 
 def _same() -> Column:
@@ -160,10 +158,6 @@ def _same() -> Column:
 
 def _or_zero(column: Column) -> Column:
     return F.coalesce(column, F.lit(0).cast("decimal(38,0)"))
-
-
-def _named(column: str) -> Column:
-    return F.col(f"`{column.replace('`', '``')}`")
 
 
 def _text(value: Any) -> str:  # noqa: ANN401  whatever a column holds

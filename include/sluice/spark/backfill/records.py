@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import datetime
 from functools import reduce
 from operator import or_
 from pathlib import Path
@@ -13,20 +13,18 @@ import pyarrow as pa
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812  the ecosystem's name for it
 
-from sluice.delta.log import newest_first
+from sluice.delta.log import newest_stream_commit
 from sluice.delta.reading import open_table
 from sluice.errors import NotReadyError
 from sluice.intervals.alignment import Interval, contiguous
 from sluice.intervals.bounds import Bound, with_margin
-from sluice.intervals.entries import StreamEntry
 from sluice.quality.reasons import Outcome
 from sluice.spark.backfill.ranges import within
-from sluice.spark.content import EPOCH
+from sluice.spark.instants import instant
 from sluice.spark.pipeline import PipelineCode, good_records, result_rows
 from sluice.spark.raw import raw_records
 from sluice.spark.validation import OUTCOME, validate
 
-_MICROSECOND = timedelta(microseconds=1)
 _ENDS = pa.schema(
     [("_interval", pa.timestamp("us", tz="UTC")), ("_of_partition", pa.int32()), ("_end", pa.int64())],
 )
@@ -54,10 +52,11 @@ class RawTable:
             NotReadyError: there is none, or no stream has written it.
         """
         open_table(folder)
-        for logged in newest_first(folder):
-            if isinstance(logged.entry, StreamEntry):
-                return cls(folder, logged.version, logged.entry.end)
-        raise NotReadyError(f"no stream has filled {folder} yet.", fix="start the stream that writes it.")
+        found = newest_stream_commit(folder)
+        if found is None:
+            raise NotReadyError(f"no stream has filled {folder} yet.", fix="start the stream that writes it.")
+        version, entry = found
+        return cls(folder, version, entry.end)
 
     def rows(self, spark: SparkSession) -> DataFrame:
         """Return all of it."""
@@ -107,10 +106,9 @@ class Records:
         # The raw table knows both times, so only what can be late is parsed.
         suspects = raw_records(self._rows.where(f"arrival_time - event_time > interval {seconds} seconds"))
         late = validate(suspects, value, rules).where(F.col(OUTCOME) == Outcome.LATE.value)
-        # Microseconds, because PySpark hands out timestamps without a time zone, ambiguous once a year.
         start = F.unix_micros(self._interval(F.col(value.event_time))).alias("start")
         counted = late.groupBy(start).agg(F.count("*").alias("records")).collect()
-        return {EPOCH + row["start"] * _MICROSECOND: row["records"] for row in counted}
+        return {instant(row["start"]): row["records"] for row in counted}
 
     def _before(
         self, spark: SparkSession, rows: DataFrame, offsets: Mapping[datetime, Mapping[str, int] | None]
