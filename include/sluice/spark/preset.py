@@ -5,6 +5,7 @@ Without PySpark, so that a DAG can hand them to spark-submit: memory and jars ar
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Mapping
 from pathlib import Path
@@ -15,6 +16,7 @@ from sluice.specs.model import Resources
 
 _LOGGING = Path(__file__).with_name("log4j2.properties")
 _LOOPBACK = {"spark.driver.host": "127.0.0.1", "spark.driver.bindAddress": "127.0.0.1"}
+_BARE_FILE_SYSTEM = "hadoop-bare-naked-local-fs-*.jar"
 
 
 def preset(resources: Resources) -> dict[str, str]:
@@ -82,13 +84,29 @@ def effective_settings(
         **preset(resources),
         "spark.master": f"local[{resources.cores}]" if master == "local" else master,
         # Without a bound, a driver takes every core of a standalone cluster, and the next one waits for ever.
-        **(_LOOPBACK if master == "local" else {"spark.cores.max": str(resources.cores)}),
+        **(_local(found) if master == "local" else {"spark.cores.max": str(resources.cores)}),
         "spark.jars": ",".join(str(jar) for jar in found),
         "spark.sql.warehouse.dir": str(warehouse),
         "spark.pyspark.python": sys.executable,
         "spark.pyspark.driver.python": sys.executable,
         **({"spark.submit.pyFiles": str(archive)} if archive else {}),
         **(overrides or {}),
+    }
+
+
+def _local(jars: list[Path]) -> dict[str, str]:
+    """Return what a session on this machine alone has besides.
+
+    Hadoop's own local file system starts two processes per data file, for want of a native library; this one asks the
+    JVM. It serves data files. Commits and checkpoints go another way (`FileContext`), and stay as Hadoop has them.
+    """
+    bare = [jar for jar in jars if jar.match(_BARE_FILE_SYSTEM)]
+    if not bare:
+        return _LOOPBACK
+    return {
+        **_LOOPBACK,
+        "spark.driver.extraClassPath": os.pathsep.join(map(str, bare)),  # Spark looks at files before it loads its jars
+        "spark.hadoop.fs.file.impl": "com.globalmentor.apache.hadoop.fs.BareLocalFileSystem",
     }
 
 

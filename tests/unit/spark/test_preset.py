@@ -36,3 +36,14 @@ def test_a_driver_takes_no_more_of_a_cluster_than_its_spec_says(tmp_path: Path) 
 def test_without_jars_there_is_no_session(tmp_path: Path) -> None:
     with pytest.raises(NotReadyError, match="holds no jar"):
         effective_settings(Resources(), jars=tmp_path, warehouse=tmp_path)
+
+
+def test_on_one_machine_data_files_need_no_process_each(tmp_path: Path) -> None:
+    (tmp_path / "delta.jar").touch()
+    bare = tmp_path / "hadoop-bare-naked-local-fs-0.1.0.jar"
+    bare.touch()
+    alone = effective_settings(Resources(), jars=tmp_path, warehouse=tmp_path)
+    beside_others = effective_settings(Resources(), jars=tmp_path, warehouse=tmp_path, master="spark://master:7077")
+    assert alone["spark.driver.extraClassPath"] == str(bare)
+    assert alone["spark.hadoop.fs.file.impl"].endswith("BareLocalFileSystem")
+    assert not {"spark.driver.extraClassPath", "spark.hadoop.fs.file.impl"} & set(beside_others)
