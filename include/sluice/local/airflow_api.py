@@ -14,6 +14,8 @@ from sluice.errors import SluiceError, UnreachableError
 _POLL_SECONDS = 0.5
 _PARSE_SECONDS = 90.0
 """Two looks of the DAG processor into its folder, and the parsing of all its files on a busy machine."""
+_DATABASE_SECONDS = 30.0
+"""On SQLite the server is in its own way for 5 s when a request that changes something meets the start of a task."""
 
 
 @dataclass(frozen=True)
@@ -94,7 +96,9 @@ class AirflowApi:
         self._refuse_error(response)
 
     def _call(self, method: str, path: str, body: Mapping[str, object] | None = None) -> dict[str, Any]:
-        response = self._send(method, path, body)
+        deadline = self._clock.monotonic() + _DATABASE_SECONDS
+        while _rolled_back(response := self._send(method, path, body)) and self._clock.monotonic() < deadline:
+            self._clock.sleep(_POLL_SECONDS)
         self._refuse_error(response)
         answer: dict[str, Any] = response.json()
         return answer
@@ -112,6 +116,11 @@ class AirflowApi:
             raise UnreachableError(
                 f"Airflow at {self._url} does not answer: {error}.", fix="run `sluice up`."
             ) from error
+
+
+def _rolled_back(response: httpx.Response) -> bool:
+    """Whether the server could not write to its database: then nothing was done, and it may be asked again."""
+    return response.status_code == httpx.codes.INTERNAL_SERVER_ERROR and "Database error" in response.text
 
 
 def succeeded(run: DagRun) -> bool:

@@ -89,20 +89,20 @@ class DriverPlace:
 @pytest.fixture(scope="session")
 def two_days(broker: Broker) -> int:
     """Publish two days of flights, one record of each bad kind, and the heartbeat; return the number of records."""
-    return publish_two_days(broker)
+    return publish_two_days(broker.bootstrap)
 
 
-def publish_two_days(broker: Broker, partition_of: Callable[[Mapping[str, object]], int | None] | None = None) -> int:
+def publish_two_days(bootstrap: str, partition_of: Callable[[Mapping[str, object]], int | None] | None = None) -> int:
     """Create the topic and fill it; return the number of records.
 
     Args:
-        broker: has no topic `flights` yet.
+        bootstrap: host:port of a broker that has no topic `flights` yet.
         partition_of: says where a flight goes; without it, its carrier does.
     """
-    with KafkaPythonAdministration((broker.bootstrap,), {}) as administration:
+    with KafkaPythonAdministration((bootstrap,), {}) as administration:
         administration.create([TopicCreation("flights", 4, 1, {"retention.ms": "-1"})])
     table = flights("2013-01-01", "2013-01-02")
-    producer = KafkaProducer(bootstrap_servers=broker.bootstrap)
+    producer = KafkaProducer(bootstrap_servers=bootstrap)
     for value in _values(table):
         key, partition = str(value["carrier"]).encode(), partition_of(value) if partition_of else None
         producer.send("flights", key=key, value=json.dumps(value).encode(), partition=partition)
@@ -114,6 +114,13 @@ def publish_two_days(broker: Broker, partition_of: Callable[[Mapping[str, object
     producer.send("flights", value=json.dumps(heartbeat).encode(), partition=0)
     producer.close()
     return len(table) + len(BAD_VALUES) + 1
+
+
+def by_airport_and_day(flight: Mapping[str, object]) -> int:
+    """Give one carrier's second day its own partition: a capped stream reads it together with the first day."""
+    if flight["carrier"] == "UA" and str(flight["scheduled_at"]) >= "2013-01-02":
+        return 3
+    return {"EWR": 0, "JFK": 1, "LGA": 2}[str(flight["origin"])]
 
 
 def _values(table: pd.DataFrame) -> list[dict[str, object]]:

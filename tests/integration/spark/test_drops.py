@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from pathlib import Path
 
 import pandas as pd
@@ -15,18 +15,11 @@ from sluice.local.endpoints import Endpoints, write_endpoints
 from sluice.settings import Settings, settings
 from sluice.streams.exits import ExitCode
 from tests.integration.brokers import free_ports, running
-from tests.integration.spark.conftest import DriverPlace, publish_two_days
+from tests.integration.spark.conftest import DriverPlace, by_airport_and_day, publish_two_days
 from tests.oracle import departures, differing_hours
 
 DAYS = ("2013-01-01", "2013-01-02")
 CAP = 500
-
-
-def by_airport_and_day(flight: Mapping[str, object]) -> int:
-    """Give one carrier's second day its own partition: a capped stream reads it together with the first day."""
-    if flight["carrier"] == "UA" and str(flight["scheduled_at"]) >= "2013-01-02":
-        return 3
-    return {"EWR": 0, "JFK": 1, "LGA": 2}[str(flight["origin"])]
 
 
 @pytest.fixture(scope="module")
@@ -35,7 +28,7 @@ def uneven(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Broker]:
     broker = Broker(tmp_path_factory.mktemp("uneven"), *free_ports(), settings().jars)
     broker.prepare()
     with running(broker):
-        publish_two_days(broker, by_airport_and_day)
+        publish_two_days(broker.bootstrap, by_airport_and_day)
         yield broker
 
 

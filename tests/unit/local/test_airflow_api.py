@@ -78,3 +78,36 @@ def test_a_dag_that_never_comes_is_refused_with_what_to_look_at() -> None:
         trigger(Parsing(looks_until_known=10_000))
 
     assert "sluice check" in refused.value.fix
+
+
+class Locked:
+    """A web server whose database is locked for so many requests that change something; each takes it five seconds."""
+
+    def __init__(self, clock: ManualClock, refusals: int) -> None:
+        self.clock, self.refusals, self.runs = clock, refusals, 0
+
+    def __call__(self, request: httpx.Request) -> httpx.Response:
+        if request.method == "POST" and self.refusals > 0:
+            self.refusals -= 1
+            self.clock.sleep(5)
+            return httpx.Response(500, json={"detail": {"reason": "Database error", "orig_error": "hidden"}})
+        self.runs += request.method == "POST"
+        return httpx.Response(200, json={"dag_run_id": "manual__1"})
+
+    def trigger(self) -> str:
+        return AirflowApi("http://airflow", self.clock, httpx.MockTransport(self)).trigger("topics")
+
+
+def test_a_server_whose_database_is_locked_for_a_moment_is_asked_again() -> None:
+    server = Locked(ManualClock(), refusals=2)
+
+    assert server.trigger() == "manual__1"
+    assert server.runs == 1
+
+
+def test_a_server_whose_database_stays_locked_is_given_up() -> None:
+    server = Locked(ManualClock(), refusals=10_000)
+
+    with pytest.raises(SluiceError, match="answered 500 to /api/v2/dags/topics/dagRuns"):
+        server.trigger()
+    assert 30 <= server.clock.monotonic() < 40

@@ -1,0 +1,143 @@
+"""A repair that nobody asked for: Airflow finds by its own schedule what a stream has dropped, and makes it good."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import datetime
+from typing import Any
+
+import pandas as pd
+import pytest
+
+from sluice.delta.log import read_log
+from sluice.delta.reading import read_rows
+from sluice.intervals.backfills import BackfillState
+from sluice.intervals.entries import BackfillEntry
+from sluice.intervals.ledger import State
+from sluice.intervals.request import Mode, Only
+from sluice.local.airflow_api import AirflowApi, succeeded, watching
+from sluice.project import Project
+from sluice.settings import Settings
+from tests.e2e.machine import Machine
+from tests.integration.spark.conftest import by_airport_and_day, publish_two_days
+from tests.oracle import departures, differences, differing_hours
+from tests.walkthrough import Reader
+
+pytestmark = [pytest.mark.verify, pytest.mark.timeout(1200)]
+
+DAYS = ("2013-01-01", "2013-01-02")
+CAP = 500
+"""Records a batch: so few that the partitions drift apart in time by more than the watermark's delay."""
+REPAIR, BACKFILL = "repair_intervals", "backfill_departures"
+SCHEDULE_SECONDS = 330
+"""The DAG looks every five minutes."""
+
+
+@pytest.fixture
+def machine(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> Iterator[Machine]:
+    """A stack in a copy of the project whose stream is capped; no repair starts yet."""
+    copy = Reader.in_copy(tmp_path_factory.mktemp("repair") / "project")
+    spec = copy.home / "include" / "pipelines" / "departures.yaml"
+    spec.write_text(f"{spec.read_text()}max_records_per_batch: {CAP}\n")
+    monkeypatch.setenv("SLUICE_HOME", str(copy.home))
+    machine = Machine(copy.state)
+    try:
+        done = machine.sluice("up", deadline=400)
+        assert done.returncode == 0, done.stderr[-4000:]
+        yield machine
+    finally:
+        machine.sluice("down")
+
+
+@pytest.fixture
+def project(machine: Machine) -> Project:
+    return Project.open(Settings(home=machine.state.parent, state=machine.state))
+
+
+@pytest.fixture
+def airflow(machine: Machine) -> AirflowApi:
+    return AirflowApi(machine.ask("status")["stack"]["airflow"])
+
+
+def test_what_a_capped_stream_drops_is_repaired_without_being_asked(
+    machine: Machine, project: Project, airflow: AirflowApi
+) -> None:
+    pause(airflow, paused=True)
+    stream_all(machine, project, airflow)
+    expected = departures(*DAYS)
+    wrong = {start.to_pydatetime() for start in differing_hours(table(project), expected)}
+    assert wrong, "the cap provoked no drop, so nothing was tested"
+    assert dirty(machine) == wrong
+    assert repairs(airflow) == []
+
+    pause(airflow, paused=False)
+    machine.eventually(lambda: bool(repairs(airflow)), SCHEDULE_SECONDS)
+    (run_id,) = repairs(airflow)
+    airflow.wait(BACKFILL, run_id, succeeded, 240)
+
+    assert dirty(machine) == set()
+    assert_only_repaired(project, run_id, wrong)
+    assert differences(table(project), expected) == []
+    assert {run["run_type"] for run in runs(airflow, REPAIR)} == {"scheduled"}
+
+    # There is nothing left to repair.
+    version = project.ledger("departures").version
+    again = airflow.wait(REPAIR, airflow.trigger(REPAIR), succeeded, 120)
+    assert dict(again.tasks) == {"decide": "success", "trigger": "skipped"}
+    assert repairs(airflow) == [run_id]
+    assert project.ledger("departures").version == version
+
+
+def stream_all(machine: Machine, project: Project, airflow: AirflowApi) -> None:
+    """Fill the topic, start the stream, and wait until it has read everything and closed every interval."""
+    publish_two_days(project.bootstrap()[0], by_airport_and_day)
+    conf = {"action": "start", "reason": "a test"}
+    airflow.wait("stream_flights", airflow.trigger("stream_flights", conf), watching, 120)
+    last = departures(*DAYS)["hour"].max() + pd.Timedelta(hours=1)
+
+    def settled() -> bool:
+        closed = project.ledger("departures").closed_until
+        lags = {verdict.lag_records for verdict in project.verdicts("flights").values()}
+        return lags == {0} and closed is not None and closed >= last
+
+    machine.eventually(settled, 180)
+
+
+def assert_only_repaired(project: Project, run_id: str, wrong: set[datetime]) -> None:
+    """One backfill, on record as the run's, has recomputed the dirty intervals and no other."""
+    (backfill,) = project.backfills().recent("departures")
+    asked = backfill.request
+    assert (asked.mode, asked.only, backfill.state) == (Mode.RECOMPUTE, Only.DIRTY, BackfillState.DONE)
+    assert run_id in backfill.key
+    assert asked.why.startswith("repair of ")
+    entries = [logged.entry for logged in read_log(project.folder.table("departures"))]
+    (published,) = [entry for entry in entries if isinstance(entry, BackfillEntry)]
+    assert (published.backfill, set(published.content)) == (backfill.id, wrong)
+    code, rows = project.code_of("departures"), project.ledger("departures").rows
+    assert {start for start, row in rows.items() if row.state(code) is State.PUBLISHED} == wrong
+    assert {row.state(code) for start, row in rows.items() if start not in wrong} == {State.CLOSED}
+
+
+def pause(airflow: AirflowApi, *, paused: bool) -> None:
+    airflow._wait_until_known(REPAIR)
+    airflow._call("PATCH", f"/dags/{REPAIR}", {"is_paused": paused})
+
+
+def runs(airflow: AirflowApi, dag_id: str) -> list[dict[str, Any]]:
+    found: list[dict[str, Any]] = airflow._call("GET", f"/dags/{dag_id}/dagRuns?limit=100")["dag_runs"]
+    return found
+
+
+def repairs(airflow: AirflowApi) -> list[str]:
+    """Return the runs of the backfill's DAG that a repair has made."""
+    return [run_id for run_id in airflow.runs(BACKFILL) if run_id.startswith("repair__")]
+
+
+def dirty(machine: Machine) -> set[datetime]:
+    """Return the intervals that the command line says are dirty."""
+    listing = machine.ask("intervals", "list", "departures", "--state", "dirty")["departures"]
+    return {datetime.fromisoformat(row["from"]) for row in listing["intervals"]}
+
+
+def table(project: Project) -> pd.DataFrame:
+    return read_rows(project.folder.table("departures")).to_pandas()
