@@ -59,7 +59,7 @@ class Size:
 
 
 SIZES = {
-    "full": Size(30, "2013-01-01", "2013-12-31", files=24, pairs=5, others=2, budget_minutes=40),
+    "full": Size(30, "2013-01-01", "2013-12-31", files=24, pairs=5, others=1, budget_minutes=40),
     "small": Size(2, "2013-01-01", "2013-01-31", files=4, pairs=1, others=1, budget_minutes=10),
 }
 

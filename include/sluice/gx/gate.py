@@ -62,14 +62,19 @@ def _evaluate(rows: DataFrame, suite: ExpectationsSpec) -> dict[int, Checked]:
             built.append(implementation(declared.expect)(**declared.kwargs, meta={_POSITION: position}))
         except Exception as error:  # noqa: BLE001 - its validators raise what they like; the others are still evaluated
             outcomes[position] = Checked.failed(declared, _words(error))
-    for result in _validate(rows, suite.name, built):
-        position = result.expectation_config.meta[_POSITION]
-        outcomes[position] = _checked(suite.expectations[position], result)
-    return outcomes
+    found = _validate(rows, suite.name, built, samples=0)
+    # A sample is a query of its own for each expectation: it is asked for only where there is something to show.
+    unexpected = {position for position, result in found.items() if _has_unexpected(result)}
+    if again := [expectation for expectation in built if _position(expectation) in unexpected]:
+        found |= _validate(rows, suite.name, again, samples=_SAMPLES)
+    checked = {position: _checked(suite.expectations[position], result) for position, result in found.items()}
+    return outcomes | checked
 
 
-def _validate(rows: DataFrame, name: str, expectations: list[Any]) -> Iterable[ExpectationValidationResult]:
-    """Evaluate expectations in a context that leaves nothing on disk and calls nobody."""
+def _validate(
+    rows: DataFrame, name: str, expectations: list[Any], *, samples: int
+) -> dict[int, ExpectationValidationResult]:
+    """Evaluate expectations in a context that leaves nothing on disk and calls nobody; the results by position."""
     import great_expectations as gx  # noqa: PLC0415 - see the module's docstring
     from great_expectations.data_context.types import base  # noqa: PLC0415 - the same
 
@@ -83,8 +88,18 @@ def _validate(rows: DataFrame, name: str, expectations: list[Any]) -> Iterable[E
     asset = context.data_sources.add_spark("rows", persist=False).add_dataframe_asset("rows")
     batch = asset.add_batch_definition_whole_dataframe("rows").get_batch({"dataframe": rows})
     suite = gx.ExpectationSuite(name=name, expectations=expectations)
-    result_format = {"result_format": "BASIC", "partial_unexpected_count": _SAMPLES}
-    return list(batch.validate(suite, result_format=result_format).results)
+    result_format = {"result_format": "BASIC", "partial_unexpected_count": samples}
+    results = batch.validate(suite, result_format=result_format).results
+    return {_position(result.expectation_config): result for result in results}
+
+
+def _position(declared: Any) -> int:  # noqa: ANN401  an expectation, or its configuration in a result
+    position: int = declared.meta[_POSITION]
+    return position
+
+
+def _has_unexpected(result: ExpectationValidationResult) -> bool:
+    return not _errors(result.exception_info or {}) and bool((result.result or {}).get("unexpected_count"))
 
 
 def _checked(declared: Expectation, result: ExpectationValidationResult) -> Checked:

@@ -19,7 +19,7 @@ from sluice.intervals.coverage import Fit, fit
 from sluice.spark.decoding import decode
 from sluice.spark.kafka_source import KafkaTopic, read_stream
 from sluice.spark.sink import Batch, commit, entry_for, planned_batch
-from sluice.spark.validation import arrival_time, decodes
+from sluice.spark.validation import DECODED_BEFORE, arrival_time, decodes
 from sluice.specs.model import TopicSpec
 from sluice.streams.checkpoint import Checkpoint
 
@@ -43,7 +43,7 @@ def raw_rows(records: DataFrame, topic: TopicSpec) -> DataFrame:
 
 
 def raw_records(raw_table: DataFrame) -> DataFrame:
-    """Return the raw table's rows under the names of a Kafka read: what validation takes."""
+    """Return the raw table's rows under the names of a Kafka read: what validation takes, and what it found before."""
     return raw_table.select(
         F.col("topic_id").alias("_topic_id"),
         F.col("partition").alias("_partition"),
@@ -52,6 +52,7 @@ def raw_records(raw_table: DataFrame) -> DataFrame:
         F.col("key").alias("_key"),
         F.col("value").alias("_value"),
         F.col("headers").alias("_headers"),
+        F.col("decodes").alias(DECODED_BEFORE),
     )
 
 

@@ -17,21 +17,24 @@ from sluice.spark.decoding import CORRUPT, decode
 from sluice.specs.model import FieldType, TimeRules, TopicValue, ValueField
 
 OUTCOME, REASON = "_outcome", "_reason"
+DECODED_BEFORE = "_decoded_before"
+"""Whether a record is known to have been an object in valid UTF-8, whatever its types: this is not looked at again."""
 
 
 def validate(records: DataFrame, value: TopicValue, rules: TimeRules) -> DataFrame:
     """Decode records and append `_outcome` and `_reason` (null unless quarantined).
 
     Args:
-        records: columns `_value` (binary) and `_timestamp` (the broker's); others are kept.
+        records: columns `_value` (binary) and `_timestamp` (the broker's), maybe `_decoded_before`; others are kept.
         value: what the bytes mean.
         rules: how late and how early a record may be.
     """
     decoded = decode(records, value)
+    known = F.col(DECODED_BEFORE) if DECODED_BEFORE in records.columns else F.lit(False)
     event, arrival = F.col(value.event_time), arrival_time(value)
     future = event - arrival > F.expr(f"interval {int(rules.future_skew.total_seconds())} seconds")
     late = arrival - event > F.expr(f"interval {int(rules.allowed_lateness.total_seconds())} seconds")
-    reason = _first([*_undecodable(value), *_incomplete(value), (future, Reason.FUTURE)])
+    reason = _first([*_undecodable(value, known), *_incomplete(value), (future, Reason.FUTURE)])
     outcome = (
         F.when(F.col(REASON).isNotNull(), F.lit(Outcome.QUARANTINED.value))
         .when(is_heartbeat(value), F.lit(Outcome.CONTROL.value))
@@ -43,7 +46,7 @@ def validate(records: DataFrame, value: TopicValue, rules: TimeRules) -> DataFra
 
 def decodes(value: TopicValue) -> Column:
     """Whether a decoded record is an object of the declared types."""
-    return _first(_undecodable(value)).isNull()
+    return _first(_undecodable(value, F.lit(False))).isNull()
 
 
 def arrival_time(value: TopicValue) -> Column:
@@ -56,16 +59,15 @@ def is_heartbeat(value: TopicValue) -> Column:
     return F.coalesce(F.col(value.heartbeat), F.lit(False)) if value.heartbeat else F.lit(False)
 
 
-def _undecodable(value: TopicValue) -> list[tuple[Column, Reason]]:
+def _undecodable(value: TopicValue, known: Column) -> list[tuple[Column, Reason]]:
     raw = F.col("_value")
     nothing_kept = F.coalesce(*(F.col(name).cast("string") for name in value.fields)).isNull()
     text = F.expr("trim(leading ' \\t\\r\\n' from cast(_value as string))")
-    no_object = (
-        ~F.is_valid_utf8(raw.cast("string")) | ~text.startswith("{") | (F.col(CORRUPT).isNotNull() & nothing_kept)
-    )
+    no_text = ~known & (~F.is_valid_utf8(raw.cast("string")) | ~text.startswith("{"))
+    no_object = no_text | (F.col(CORRUPT).isNotNull() & nothing_kept)
     return [
         (raw.isNull(), Reason.TOMBSTONE),
-        (text == "", Reason.EMPTY),  # not by its length: that counts every character of every record
+        (~known & (text == ""), Reason.EMPTY),  # not by its length: that counts every character of every record
         (no_object, Reason.MALFORMED),
         (F.col(CORRUPT).isNotNull(), Reason.WRONG_TYPE),
     ]

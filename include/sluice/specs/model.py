@@ -219,7 +219,7 @@ class BackfillRules(Spec):
     """When yesterday's partition is backfilled (cron, UTC); null: only when asked."""
     mode: Literal["verify", "correct"] = "correct"
     """What the schedule does."""
-    chunk: Duration = timedelta(days=31)
+    chunk: Duration = timedelta(days=92)
     """The longest range that one commit publishes; a longer backfill shows progress and is resumed between chunks."""
     repair: bool = True
     """Whether dirty intervals are recomputed without being asked."""

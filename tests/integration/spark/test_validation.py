@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 from pyspark.sql import Row, SparkSession
 
 from sluice.quality.reasons import EXPLANATIONS, Reason
-from sluice.spark.validation import OUTCOME, REASON, decodes, validate
+from sluice.spark.raw import raw_records, raw_rows
+from sluice.spark.validation import DECODED_BEFORE, OUTCOME, REASON, decodes, validate
 from sluice.specs.catalog import Catalog
 
 GOOD = {
@@ -90,6 +91,20 @@ def test_only_what_reads_as_the_declared_object_decodes(spark: SparkSession, cat
     undecodable = {Reason.TOMBSTONE, Reason.EMPTY, Reason.MALFORMED, Reason.WRONG_TYPE}
     for (name, _, expected), row in zip(CORPUS, rows, strict=True):
         assert row["decodes"] is (expected not in undecodable), name
+
+
+def test_what_the_raw_table_knows_of_a_record_changes_no_outcome(spark: SparkSession, catalog: Catalog) -> None:
+    topic, pipeline = catalog.topics["flights"], catalog.pipelines["departures"]
+    rows = [("id", 0, n, bytearray(v) if v is not None else None) for n, (_, v, _) in enumerate(CORPUS)]
+    kafka = spark.createDataFrame(rows, "_topic_id string, _partition int, _offset long, _value binary").selectExpr(
+        "*", "timestamp'2013-01-01' as _timestamp", "binary(null) as _key", "null as _headers"
+    )
+    stored = raw_records(raw_rows(kafka, topic))
+    found = [
+        sorted(validate(records, topic.value, pipeline.time).select("_offset", OUTCOME, REASON).collect())
+        for records in (stored, stored.drop(DECODED_BEFORE))
+    ]
+    assert found[0] == found[1]
 
 
 @given(
