@@ -33,7 +33,8 @@ from sluice.settings import StateFolder
 from tests.oracle import COUNTS, departures, differences
 
 _TRIAL_SECONDS = 600
-_WARM_BATCHES = 4
+_WARM_BATCHES = 15
+"""Java goes on compiling what a driver runs for about a minute."""
 _START, _HOUR = datetime(2013, 1, 1, tzinfo=UTC), timedelta(hours=1)
 _THOUSAND_DAYS = 54  # have about a thousand hours with departures
 

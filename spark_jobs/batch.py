@@ -18,6 +18,7 @@ import structlog
 
 from sluice.errors import SluiceError, SpecError
 from sluice.intervals.request import Mode, Only, Request, range_of
+from sluice.local.processes import give_way
 from sluice.project import Project
 from sluice.settings import settings
 from sluice.spark.backfill.evidence import GATE_FAILED, Result
@@ -33,6 +34,7 @@ log = structlog.get_logger()
 def main(arguments: list[str]) -> int:
     """Do what the arguments ask and return the exit code."""
     options = _parser().parse_args(arguments)
+    give_way()
     try:
         return _backfill(options) if options.command == "backfill" else _quality(options)
     except SluiceError as error:

@@ -20,7 +20,7 @@ from sluice.airflow.failures import retried_only_if_unknown
 from sluice.airflow.runtime import open_project
 from sluice.errors import CorruptionError, RefusedError, SluiceError, SpecError
 from sluice.local.airflow_environment import BATCH_POOL
-from sluice.local.processes import STACK_MARK, die_with_parent
+from sluice.local.processes import STACK_MARK, die_with_parent, give_way
 from sluice.project import Project
 from sluice.settings import environment, inherited_environment
 from sluice.spark.preset import batch_settings
@@ -99,7 +99,7 @@ class Submission(SparkSubmitHook):  # type: ignore[misc]  # the same
 
     def submit(self, application: str = "", **kwargs: Any) -> str | None:  # noqa: ANN401 - Popen's
         """Start `spark-submit`, log what it says, and wait for it."""
-        kwargs = {"env": self._environment, "preexec_fn": die_with_parent(), **kwargs}
+        kwargs = {"env": self._environment, "preexec_fn": _before_the_program(), **kwargs}
         found: str | None = super().submit(application, **kwargs)
         return found
 
@@ -107,6 +107,18 @@ class Submission(SparkSubmitHook):  # type: ignore[misc]  # the same
     def exit_code(self) -> int | None:
         """What the process ended with; None if there is none."""
         return None if self._submit_sp is None else self._submit_sp.poll()
+
+
+def _before_the_program() -> Callable[[], None]:
+    """Return what the child runs first: under spark-submit the JVM is there before the main is asked."""
+    bind_to_task = die_with_parent()
+
+    def prepare() -> None:
+        give_way()
+        if bind_to_task is not None:
+            bind_to_task()
+
+    return prepare
 
 
 def submit_settings(project: Project, pipeline: str) -> dict[str, str]:

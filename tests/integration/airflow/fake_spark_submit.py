@@ -45,7 +45,8 @@ def backfill(asked: Namespace, behaviour: dict[str, object]) -> None:
 def main(arguments: list[str]) -> int:
     state = settings().state
     behaviour = json.loads((state / "behaviour.json").read_text(encoding="utf-8"))
-    call = {"arguments": arguments, "environment": dict(os.environ), "pid": os.getpid()}
+    niceness = os.getpriority(os.PRIO_PROCESS, 0)
+    call = {"arguments": arguments, "environment": dict(os.environ), "pid": os.getpid(), "niceness": niceness}
     draft = state / ".call.json"
     draft.write_text(json.dumps(call), encoding="utf-8")
     draft.replace(state / "call.json")

@@ -96,6 +96,7 @@ def test_what_spark_is_started_with(project: Project, spark: Spark, monkeypatch:
     assert not any(name.startswith("AIRFLOW") for name in environment)
     assert environment["SLUICE_STATE"] == str(project.settings.state)
     assert environment["SLUICE_STACK"] == "the stack's mark"
+    assert spark.call["niceness"] > os.getpriority(os.PRIO_PROCESS, 0), "streams on this machine go first"
 
 
 def test_a_publish_is_told_to_other_dags_with_its_range(project: Project, spark: Spark) -> None:

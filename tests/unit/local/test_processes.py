@@ -28,6 +28,17 @@ def child_of_a_killed_parent(how: str) -> Path:
     return Path(f"/proc/{child}")
 
 
+GIVES_WAY = """
+import os
+from sluice.local.processes import give_way
+before = os.getpriority(os.PRIO_PROCESS, 0)
+give_way()
+once = os.getpriority(os.PRIO_PROCESS, 0)
+give_way()
+print(before, once, os.getpriority(os.PRIO_PROCESS, 0))
+"""
+
+
 def gone(process: Path) -> bool:
     try:
         return (process / "stat").read_text(encoding="utf-8").rpartition(")")[2].split()[0] == "Z"
@@ -46,3 +57,9 @@ def test_another_child_outlives_its_parent() -> None:
 
     assert not gone(child)
     os.kill(int(child.name), signal.SIGKILL)
+
+
+def test_a_process_that_gives_way_is_nicer_than_before_and_asking_twice_changes_nothing() -> None:
+    said = subprocess.run([sys.executable, "-c", GIVES_WAY], capture_output=True, text=True, check=True).stdout
+    before, once, twice = map(int, said.split())
+    assert before < once == twice
