@@ -34,7 +34,7 @@ log = structlog.get_logger()
 def main(arguments: list[str]) -> int:
     """Do what the arguments ask and return the exit code."""
     options = _parser().parse_args(arguments)
-    give_way()
+    give_way(settings().batch_niceness)
     try:
         return _backfill(options) if options.command == "backfill" else _quality(options)
     except SluiceError as error:

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Generator
 
 import pytest
 from hypothesis import settings as hypothesis_settings
 
 import tests.airflow_home  # noqa: F401  before anything imports airflow
+
+# Two runs on one machine must not starve each other's batches.
+os.environ.setdefault("SLUICE_BATCH_NICENESS", "0")
 
 # A unit tier in seconds looks at few examples a time and at new ones every time; `make verify` looks at many.
 hypothesis_settings.register_profile("quick", max_examples=15, deadline=None)

@@ -26,6 +26,7 @@ class Settings(BaseSettings):
         jars: folder with `spark/` and `kafka/`, filled by `make setup`; part of the installation, not of the state.
         failpoint: see `sluice.spark.failpoints`; empty outside tests.
         control_url: SQLAlchemy URL of the control database; empty means SQLite in the state folder.
+        batch_niceness: how far a batch gives way to what else runs on its machine, streams above all; 0: not at all.
     """
 
     model_config = SettingsConfigDict(env_prefix="SLUICE_", frozen=True, extra="ignore")
@@ -36,6 +37,7 @@ class Settings(BaseSettings):
     jars: Path = Field(default_factory=lambda: Path(sys.prefix) / "share" / "sluice" / "jars")
     failpoint: str = ""
     control_url: str = ""
+    batch_niceness: int = Field(default=19, ge=0, le=19)
 
     def model_post_init(self, _context: object, /) -> None:
         """Resolve paths against the project, not against the caller's folder."""

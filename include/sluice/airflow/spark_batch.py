@@ -22,7 +22,7 @@ from sluice.errors import CorruptionError, RefusedError, SluiceError, SpecError
 from sluice.local.airflow_environment import BATCH_POOL
 from sluice.local.processes import STACK_MARK, die_with_parent, give_way
 from sluice.project import Project
-from sluice.settings import environment, inherited_environment
+from sluice.settings import environment, inherited_environment, settings
 from sluice.spark.preset import batch_settings
 
 CONNECTION = "spark_default"
@@ -113,8 +113,10 @@ def _before_the_program() -> Callable[[], None]:
     """Return what the child runs first: under spark-submit the JVM is there before the main is asked."""
     bind_to_task = die_with_parent()
 
+    niceness = settings().batch_niceness
+
     def prepare() -> None:
-        give_way()
+        give_way(niceness)
         if bind_to_task is not None:
             bind_to_task()
 
@@ -133,16 +135,16 @@ def submit_settings(project: Project, pipeline: str) -> dict[str, str]:
 
 def batch_environment(project: Project) -> dict[str, str]:
     """Return the variables of the main: it needs the control database, and none of Airflow's secrets."""
-    settings = project.settings
+    where = project.settings
     stack = environment().get(STACK_MARK)
     return {
         **inherited_environment(),
         **({} if stack is None else {STACK_MARK: stack}),  # `sluice down` ends what carries it
-        "SLUICE_HOME": str(settings.home),
-        "SLUICE_STATE": str(settings.state),
-        "SLUICE_DEPLOYMENT": settings.deployment,
-        "SLUICE_JARS": str(settings.jars),
-        "SLUICE_CONTROL_URL": settings.control_url,
+        "SLUICE_HOME": str(where.home),
+        "SLUICE_STATE": str(where.state),
+        "SLUICE_DEPLOYMENT": where.deployment,
+        "SLUICE_JARS": str(where.jars),
+        "SLUICE_CONTROL_URL": where.control_url,
     }
 
 

@@ -20,7 +20,6 @@ DRIVER_MARK = "SLUICE_DRIVER"
 """Set to the driver's folder in keeper, driver and what they start."""
 
 _PR_SET_PDEATHSIG = 1
-_BATCH_NICENESS = 10
 
 
 def carrying(mark: str, value: str) -> dict[str, str]:
@@ -88,12 +87,15 @@ def die_with_parent() -> Callable[[], None] | None:
     return ask
 
 
-def give_way() -> None:
-    """Let streams go first where a batch shares a machine with them: it takes the time that they leave.
+def give_way(niceness: int) -> None:
+    """Let others go first on this machine: a batch takes the time that streams leave.
 
     Holds for this thread and all that it starts, a JVM above all. It is still as fast where nothing else runs.
+
+    Args:
+        niceness: 0 to 19; one that is nicer already stays so.
     """
-    os.setpriority(os.PRIO_PROCESS, 0, max(_BATCH_NICENESS, os.getpriority(os.PRIO_PROCESS, 0)))
+    os.setpriority(os.PRIO_PROCESS, 0, max(niceness, os.getpriority(os.PRIO_PROCESS, 0)))
 
 
 def kill(pids: Iterable[int]) -> None:
