@@ -22,7 +22,7 @@ from sluice.errors import CorruptionError, RefusedError, SluiceError, SpecError
 from sluice.local.airflow_environment import BATCH_POOL
 from sluice.local.processes import STACK_MARK, die_with_parent, give_way
 from sluice.project import Project
-from sluice.settings import environment, inherited_environment, settings
+from sluice.settings import environment, inherited_environment
 from sluice.spark.preset import batch_settings
 
 CONNECTION = "spark_default"
@@ -87,19 +87,21 @@ class BatchOperator(SparkSubmitOperator):  # type: ignore[misc]  # the provider 
             name=self.name,
             application_args=self.application_args,
             environment=batch_environment(project),
+            niceness=project.settings.batch_niceness,
         )
 
 
 class Submission(SparkSubmitHook):  # type: ignore[misc]  # the same
     """A submission without Airflow's part of the environment, whose process ends with the task's."""
 
-    def __init__(self, *, environment: Mapping[str, str], **arguments: Any) -> None:  # noqa: ANN401 - SparkSubmitHook's
+    def __init__(self, *, environment: Mapping[str, str], niceness: int, **arguments: Any) -> None:  # noqa: ANN401 - SparkSubmitHook's
         super().__init__(**arguments)
         self._environment = dict(environment)
+        self._niceness = niceness
 
     def submit(self, application: str = "", **kwargs: Any) -> str | None:  # noqa: ANN401 - Popen's
         """Start `spark-submit`, log what it says, and wait for it."""
-        kwargs = {"env": self._environment, "preexec_fn": _before_the_program(), **kwargs}
+        kwargs = {"env": self._environment, "preexec_fn": _before_the_program(self._niceness), **kwargs}
         found: str | None = super().submit(application, **kwargs)
         return found
 
@@ -109,11 +111,9 @@ class Submission(SparkSubmitHook):  # type: ignore[misc]  # the same
         return None if self._submit_sp is None else self._submit_sp.poll()
 
 
-def _before_the_program() -> Callable[[], None]:
+def _before_the_program(niceness: int) -> Callable[[], None]:
     """Return what the child runs first: under spark-submit the JVM is there before the main is asked."""
     bind_to_task = die_with_parent()
-
-    niceness = settings().batch_niceness
 
     def prepare() -> None:
         give_way(niceness)
@@ -135,16 +135,16 @@ def submit_settings(project: Project, pipeline: str) -> dict[str, str]:
 
 def batch_environment(project: Project) -> dict[str, str]:
     """Return the variables of the main: it needs the control database, and none of Airflow's secrets."""
-    where = project.settings
+    settings = project.settings
     stack = environment().get(STACK_MARK)
     return {
         **inherited_environment(),
         **({} if stack is None else {STACK_MARK: stack}),  # `sluice down` ends what carries it
-        "SLUICE_HOME": str(where.home),
-        "SLUICE_STATE": str(where.state),
-        "SLUICE_DEPLOYMENT": where.deployment,
-        "SLUICE_JARS": str(where.jars),
-        "SLUICE_CONTROL_URL": where.control_url,
+        "SLUICE_HOME": str(settings.home),
+        "SLUICE_STATE": str(settings.state),
+        "SLUICE_DEPLOYMENT": settings.deployment,
+        "SLUICE_JARS": str(settings.jars),
+        "SLUICE_CONTROL_URL": settings.control_url,
     }
 
 
