@@ -10,16 +10,18 @@ from collections.abc import Callable
 from importlib.metadata import version
 from typing import Any
 
-from benchmarks import backfill, drain, publish
+from benchmarks import backfill, drain, publish, verdicts
 
 BENCHMARKS: dict[str, Callable[..., tuple[dict[str, Any], dict[str, Any]]]] = {
     "drain": drain.run,
     "backfill": backfill.run,
     "publish": publish.run,
+    "verdicts": verdicts.run,
 }
 """Name → function that returns figures (numbers and booleans) and notes about the run.
 
-`backfill` and `publish` take a size, `full` or `small`; it is in the notes. Only `full` is measured for the record.
+`backfill`, `publish` and `verdicts` take a size, `full` or `small`; it is in the notes. Only `full` is measured for the
+record.
 """
 
 

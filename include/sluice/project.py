@@ -9,7 +9,8 @@ from __future__ import annotations
 import sys
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
-from functools import cached_property
+from datetime import datetime
+from functools import cache, cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -24,13 +25,19 @@ from sluice.specs.code import build_archive
 from sluice.specs.identity import pipeline_hash
 from sluice.specs.load import load_catalog, scan
 from sluice.specs.model import DeploymentSpec
+from sluice.specs.rhythm import rhythm_of, topic_of
 from sluice.specs.units import declared_units
 from sluice.streams.checkpoint import Checkpoint
-from sluice.streams.evidence import Source, gather
+from sluice.streams.evidence import Source, Stamps, gather
+from sluice.streams.last_report import last_report
 from sluice.streams.launcher import Job, Launcher
 from sluice.streams.life import Sighting, UnitLife
+from sluice.streams.observation import Evidence
+from sluice.streams.recording import lagging_since
 from sluice.streams.registry import Attempt, Registry
-from sluice.streams.verdict import Evidence, Verdict, judge
+from sluice.streams.spark_ui import spark_ui_address
+from sluice.streams.timeline import Timeline, timeline
+from sluice.streams.verdict import Verdict, judge
 
 if TYPE_CHECKING:
     from sqlalchemy import Engine
@@ -236,7 +243,31 @@ class Project:
         Raises:
             UnreachableError: the control database could not be asked.
         """
-        return UnitLife(self.registry(), self.launcher(), deployment=self.settings.deployment, unit=unit, job=self.job)
+        return UnitLife(
+            self.registry(),
+            self.launcher(),
+            deployment=self.settings.deployment,
+            unit=unit,
+            job=self.job,
+            clock=self._clock,
+        )
+
+    def timeline(self, unit: str) -> Timeline:
+        """Return what was tried for a unit, newest first, and what comes next.
+
+        Raises:
+            UnreachableError: the control database could not be asked.
+        """
+        sighting, launcher = self.life(unit).look(), self.launcher()
+        living = sighting.attempt if sighting.alive else None
+        address = None if living is None else spark_ui_address(self.folder.progress, unit, living.generation)
+        return timeline(
+            sighting,
+            self.registry().attempts(unit),
+            now=self._clock.now(),
+            log=launcher.log,
+            spark_ui=address,
+        )
 
     def job(self, attempt: Attempt) -> Job:
         """Return the process of an attempt: the streaming main, in this project and state folder."""
@@ -294,39 +325,62 @@ class Project:
         """Return the reader of a stream's checkpoint."""
         return Checkpoint(self.folder.checkpoint(stream))
 
-    def evidence(self, unit: str) -> Mapping[str, Evidence]:
+    def evidence(
+        self, unit: str, *, known: Mapping[str, int] | None = None, stamps: Stamps = Stamps.IF_OLD
+    ) -> Mapping[str, Evidence]:
         """Gather what can be seen of every stream of a unit. What cannot be seen is None in it, with a note.
+
+        Args:
+            unit: the driver's name in the specs.
+            known: the newest batch per stream whose file need not be read again.
+            stamps: when to ask for the timestamps of unread records.
 
         Raises:
             SpecError: no spec names such a driver.
         """
-        sources = {
-            stream: Source(self._topic_of(stream), self.checkpoint(stream).newest_committed)
-            for stream in self.unit(unit).streams
-        }
+        sources = {name: self._source(name, (known or {}).get(name, -1)) for name in self.unit(unit).streams}
         sighting, notes = self._sighting(unit)
         with ExitStack() as connections:
 
-            def ends(topic: str) -> Mapping[int, int]:
-                return connections.enter_context(self.administration(patience_seconds=5)).ends(topic)
+            @cache
+            def cluster() -> KafkaPythonAdministration:
+                return connections.enter_context(self.administration(patience_seconds=5))
 
-            return gather(unit, sighting, sources, ends, at=self._clock.now(), notes=notes)
+            return gather(unit, sighting, sources, cluster, at=self._clock.now(), notes=notes, stamps=stamps)
 
-    def verdicts(self, unit: str) -> Mapping[str, Verdict]:
-        """Judge every stream of a unit.
+    def _source(self, stream: str, after: int) -> Source:
+        checkpoint, file = self.checkpoint(stream), self.folder.progress_file(stream)
+        return Source(
+            topic_of(self.catalog, stream),
+            lambda: checkpoint.look(after),
+            rhythm_of(self.catalog, stream),
+            lambda: last_report(file),
+        )
+
+    def verdicts(self, unit: str, *, closely: bool = False) -> Mapping[str, Verdict]:
+        """Judge every stream of a unit by one look, and by what a watcher has found out over a longer time.
+
+        Args:
+            unit: the driver's name in the specs.
+            closely: whether to ask, for a third of a second per topic, how long each partition's first record waits.
 
         Raises:
             SpecError: no spec names such a driver.
         """
-        return {stream: judge(evidence) for stream, evidence in self.evidence(unit).items()}
+        found = self.evidence(unit, stamps=Stamps.ALWAYS if closely else Stamps.IF_OLD)
+        since = self._lagging_since(unit)
+        return {stream: judge(seen, lagging_since=since.get(stream)) for stream, seen in found.items()}
+
+    def _lagging_since(self, unit: str) -> Mapping[str, datetime | None]:
+        try:
+            attempt, records = self.registry().latest_attempt(unit), self.registry().verdicts(unit)
+        except UnreachableError:
+            return {}
+        generation = None if attempt is None else attempt.generation
+        return {record.stream: lagging_since(record, generation) for record in records}
 
     def _sighting(self, unit: str) -> tuple[Sighting | None, tuple[str, ...]]:
         try:
             return self.life(unit).look(), ()
         except UnreachableError as error:
             return None, (str(error),)
-
-    def _topic_of(self, stream: str) -> str:
-        """Return the topic that a stream reads."""
-        pipeline = self.catalog.pipelines.get(stream)
-        return stream.removeprefix("raw_") if pipeline is None else pipeline.source

@@ -27,6 +27,7 @@ class Settings(BaseSettings):
         failpoint: see `sluice.spark.failpoints`; empty outside tests.
         control_url: SQLAlchemy URL of the control database; empty means SQLite in the state folder.
         batch_niceness: how far a batch gives way to what else runs on its machine, streams above all; 0: not at all.
+        driver: what the launcher keeps of this driver is in this folder; None in every other process.
     """
 
     model_config = SettingsConfigDict(env_prefix="SLUICE_", frozen=True, extra="ignore")
@@ -38,6 +39,7 @@ class Settings(BaseSettings):
     failpoint: str = ""
     control_url: str = ""
     batch_niceness: int = Field(default=19, ge=0, le=19)
+    driver: Path | None = None
 
     def model_post_init(self, _context: object, /) -> None:
         """Resolve paths against the project, not against the caller's folder."""

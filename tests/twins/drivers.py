@@ -7,6 +7,7 @@ from pathlib import Path
 
 from sluice.clock import Clock
 from sluice.errors import UnreachableError
+from sluice.streams.failure import Failure
 from sluice.streams.launcher import DriverReport, DriverState, Job
 
 
@@ -49,12 +50,12 @@ class DictionaryLauncher:
     def log(self, key: str) -> Path:
         return Path(f"{key}.log")
 
-    def die(self, key: str, exit_code: int | None) -> DriverReport:
+    def die(self, key: str, exit_code: int | None, failure: Failure | None = None) -> DriverReport:
         """End a driver; without an exit code it is lost."""
         report = self._reports.get(key, DriverReport(key, DriverState.ABSENT))
         if report.state is DriverState.RUNNING:
             state = DriverState.LOST if exit_code is None else DriverState.ENDED
-            report = replace(report, state=state, exit_code=exit_code, ended_at=self._clock.now())
+            report = replace(report, state=state, exit_code=exit_code, ended_at=self._clock.now(), failure=failure)
             self._reports[key] = report
         return report
 

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Iterable, Mapping, Sequence
+from datetime import UTC, datetime
 
 from sluice.errors import RefusedError, UnreachableError
-from sluice.topics.administration import TopicCreation, TopicState
+from sluice.topics.administration import RecordStamp, TopicCreation, TopicExtent, TopicState
 
-_CONFIGS = frozenset({"retention.ms", "cleanup.policy", "segment.bytes", "max.message.bytes"})
+_CONFIGS = frozenset({"retention.ms", "cleanup.policy", "segment.bytes", "max.message.bytes", "message.timestamp.type"})
 
 
 class InMemoryKafkaAdministration:
@@ -19,6 +20,7 @@ class InMemoryKafkaAdministration:
         self.reachable = True
         self.topics: dict[str, TopicState] = {}
         self.offsets: dict[str, dict[int, int]] = {}
+        self.records: dict[str, dict[tuple[int, int], RecordStamp]] = {}
 
     def describe(self, names: Iterable[str]) -> Mapping[str, TopicState]:
         self._look()
@@ -49,6 +51,25 @@ class InMemoryKafkaAdministration:
         if topic not in self.topics:
             raise RefusedError(f"The topic {topic!r} does not exist.", fix="run `sluice topics apply`.")
         return dict(self.offsets[topic])
+
+    def append(self, topic: str, partition: int, stamps: Sequence[datetime]) -> None:
+        """Append records with these timestamps, which the broker replaces where the topic says so."""
+        appended = self.topics[topic].configs.get("message.timestamp.type") == "LogAppendTime"
+        for stamp in stamps:
+            offset = self.offsets[topic][partition]
+            at = datetime.now(UTC) if appended else stamp
+            self.records.setdefault(topic, {})[partition, offset] = RecordStamp(at, appended)
+            self.offsets[topic][partition] = offset + 1
+
+    def extent(self, topic: str) -> TopicExtent:
+        ends = self.ends(topic)
+        return TopicExtent(self.topics[topic].topic_id, self.beginnings(topic), ends)
+
+    def stamps(self, topic: str, offsets: Mapping[int, int]) -> Mapping[int, RecordStamp]:
+        ends = self.ends(topic)
+        known = self.records.get(topic, {})
+        firsts = {p: next((o for o in range(at, ends[p]) if (p, o) in known), None) for p, at in offsets.items()}
+        return {p: known[p, at] for p, at in firsts.items() if at is not None}
 
     def _look(self) -> None:
         if not self.reachable:

@@ -1,13 +1,19 @@
-"""What every KafkaAdministration does. Subclasses give `administration`, and `elsewhere`, which reaches no broker."""
+"""What every KafkaAdministration does. Subclasses give it, one that reaches no broker (`elsewhere`), and `send`."""
 
 from __future__ import annotations
 
 import uuid
+from collections.abc import Callable, Sequence
+from datetime import UTC, datetime, timedelta
+from typing import TypeAlias
 
 import pytest
 
 from sluice.errors import RefusedError, UnreachableError
 from sluice.topics.administration import KafkaAdministration, TopicCreation
+
+Send: TypeAlias = Callable[[str, int, Sequence[datetime]], None]
+"""Appends records with these timestamps to a partition of a topic."""
 
 
 class KafkaAdministrationSuite:
@@ -64,6 +70,42 @@ class KafkaAdministrationSuite:
     def test_an_empty_topic_begins_and_ends_at_zero(self, administration: KafkaAdministration, name: str) -> None:
         administration.create([TopicCreation(name, 3, 1)])
         assert administration.beginnings(name) == administration.ends(name) == {0: 0, 1: 0, 2: 0}
+
+    def test_an_extent_is_id_beginnings_and_ends_at_once(self, administration: KafkaAdministration, name: str) -> None:
+        administration.create([TopicCreation(name, 2, 1)])
+        extent = administration.extent(name)
+        assert extent.topic_id == administration.describe([name])[name].topic_id
+        assert (extent.beginnings, extent.ends) == ({0: 0, 1: 0}, {0: 0, 1: 0})
+
+    def test_an_empty_partition_has_no_timestamp(self, administration: KafkaAdministration, name: str) -> None:
+        administration.create([TopicCreation(name, 2, 1)])
+        assert administration.stamps(name, {0: 0, 1: 0}) == {}
+        assert administration.stamps(name, {}) == {}
+
+    def test_extent_and_timestamps_of_a_missing_topic_are_refused(
+        self, administration: KafkaAdministration, name: str
+    ) -> None:
+        with pytest.raises(RefusedError, match=name):
+            administration.extent(name)
+        with pytest.raises(RefusedError, match=name):
+            administration.stamps(name, {0: 0})
+
+    @pytest.mark.parametrize("appended", [True, False])
+    def test_the_timestamp_is_that_of_the_first_record_at_or_after_an_offset(
+        self, administration: KafkaAdministration, name: str, send: Send, appended: bool
+    ) -> None:
+        kind = "LogAppendTime" if appended else "CreateTime"
+        administration.create([TopicCreation(name, 2, 1, {"message.timestamp.type": kind, "retention.ms": "-1"})])
+        sent = [datetime(2013, 1, 7, 12, 0, second, tzinfo=UTC) for second in (1, 2, 3)]
+        before = datetime.now(UTC)
+        send(name, 1, sent)
+        found = administration.stamps(name, {0: 0, 1: 1})
+        assert list(found) == [1]
+        assert found[1].appended is appended
+        if appended:
+            assert timedelta(seconds=-1) < found[1].at - before < timedelta(minutes=1)
+        else:
+            assert found[1].at == sent[1]
 
     def test_offsets_of_a_missing_topic_are_refused(self, administration: KafkaAdministration, name: str) -> None:
         with pytest.raises(RefusedError, match=name):

@@ -9,6 +9,7 @@ from sluice.specs.catalog import Catalog
 from sluice.streams.launcher import Job
 from sluice.streams.life import UnitLife
 from sluice.streams.registry import Attempt
+from sluice.streams.timeline import Timeline, timeline
 from sluice.topics.administration import KafkaAdministration
 from tests.twins.clock import ManualClock
 from tests.twins.drivers import DictionaryLauncher
@@ -42,5 +43,9 @@ class InMemoryProject:
     def job(self, attempt: Attempt) -> Job:
         return Job(("driver", attempt.unit, str(attempt.generation)))
 
+    def timeline(self, unit: str) -> Timeline:
+        attempts, now = self.control.attempts(unit), self.clock.now()
+        return timeline(self.life(unit).look(), attempts, now=now, log=self.drivers.log)
+
     def life(self, unit: str) -> UnitLife:
-        return UnitLife(self.control, self.drivers, deployment="local", unit=unit, job=self.job)
+        return UnitLife(self.control, self.drivers, deployment="local", unit=unit, job=self.job, clock=self.clock)

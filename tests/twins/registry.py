@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from datetime import datetime
 from threading import Lock
 
 from sluice.clock import Clock
 from sluice.errors import CorruptionError
+from sluice.streams.failure import FailureClass
 from sluice.streams.registry import (
     Attempt,
     AttemptState,
@@ -23,7 +25,7 @@ class InMemoryRegistry:
     """Implements `sluice.streams.registry.Registry` for one process."""
 
     def __init__(self, clock: Clock) -> None:
-        self._clock = clock
+        self.clock = clock
         self._lock = Lock()
         self._wishes: dict[str, list[DesiredState]] = {}
         self._attempts: dict[str, list[Attempt]] = {}
@@ -33,22 +35,22 @@ class InMemoryRegistry:
         return next(reversed(self._wishes.get(unit, [])), None)
 
     def desire(self, unit: str, state: Desired, *, by: str, why: str) -> DesiredState:
-        wish = DesiredState(unit, state, by, why, self._clock.now())
+        wish = DesiredState(unit, state, by, why, self.clock.now())
         self._wishes.setdefault(unit, []).append(wish)
         return wish
 
     def latest_attempt(self, unit: str) -> Attempt | None:
         return next(iter(self.attempts(unit)), None)
 
-    def attempts(self, unit: str) -> Sequence[Attempt]:
-        return tuple(reversed(self._attempts.get(unit, [])))
+    def attempts(self, unit: str, *, newest: int | None = None) -> Sequence[Attempt]:
+        return tuple(reversed(self._attempts.get(unit, [])))[:newest]
 
     def intend(self, unit: str, *, after_generation: int, key: str) -> Attempt:
         with self._lock:
             attempts = self._attempts.setdefault(unit, [])
             if len(attempts) != after_generation:
                 raise LostRaceError(f"{unit} is at generation {len(attempts)}, not {after_generation}.")
-            made = Attempt(unit, after_generation + 1, key, AttemptState.INTENT, self._clock.now())
+            made = Attempt(unit, after_generation + 1, key, AttemptState.INTENT, self.clock.now())
             attempts.append(made)
             return made
 
@@ -57,16 +59,25 @@ class InMemoryRegistry:
             found = self._find(unit, generation)
             if found.state is not AttemptState.INTENT:
                 return found
-            return self._store(replace(found, state=AttemptState.BOUND, bound_at=self._clock.now()))
+            return self._store(replace(found, state=AttemptState.BOUND, bound_at=self.clock.now()))
 
-    def end(self, unit: str, generation: int, *, exit_code: int | None, reason: str) -> Attempt:
+    def end(
+        self,
+        unit: str,
+        generation: int,
+        *,
+        exit_code: int | None,
+        reason: str,
+        failure: FailureClass | None = None,
+        at: datetime | None = None,
+    ) -> Attempt:
         with self._lock:
             found = self._find(unit, generation)
             if found.state is AttemptState.ENDED:
                 return found
-            now = self._clock.now()
-            ended = replace(found, state=AttemptState.ENDED, ended_at=now, exit_code=exit_code, reason=reason)
-            return self._store(ended)
+            ended_at = min(at or self.clock.now(), self.clock.now())
+            ended = replace(found, state=AttemptState.ENDED, ended_at=ended_at, exit_code=exit_code, reason=reason)
+            return self._store(replace(ended, failure=failure))
 
     def record_verdict(self, unit: str, stream: str, generation: int, verdict: Verdict) -> bool:
         with self._lock:
@@ -74,7 +85,8 @@ class InMemoryRegistry:
             newest = history[-1] if history else None
             if newest is not None and (newest.verdict.health, newest.generation) == (verdict.health, generation):
                 return False
-            history.append(RecordedVerdict(unit, stream, generation, verdict, self._clock.now()))
+            kept = replace(verdict, partitions=())
+            history.append(RecordedVerdict(unit, stream, generation, kept, self.clock.now()))
             return True
 
     def verdicts(self, unit: str) -> Sequence[RecordedVerdict]:

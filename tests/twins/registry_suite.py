@@ -10,11 +10,23 @@ from threading import Barrier
 import pytest
 
 from sluice.errors import CorruptionError
+from sluice.streams.failure import FailureClass
 from sluice.streams.registry import AttemptState, Desired, LostRaceError, Registry
-from sluice.streams.verdict import Health, Verdict
+from sluice.streams.verdict import Health, PartitionLag, Verdict
 from tests.twins.clock import START, ManualClock
 
-OK = Verdict(Health.OK, "Nothing is unread.", lag_records=0, batches=3, committed_at=START, completeness=1.0)
+OK = Verdict(
+    Health.OK,
+    "Nothing is unread.",
+    lag_records=0,
+    batches=3,
+    committed_at=START,
+    completeness=1.0,
+    lag_seconds=0.0,
+    watermark_lag_seconds=14_400.5,
+    catch_up_seconds=60.0,
+    loss_seconds=7_200.0,
+)
 UNKNOWN = Verdict(Health.UNKNOWN, "Could not look.", "sluice doctor", completeness=0.33)
 
 
@@ -46,6 +58,7 @@ class RegistrySuite:
         assert (first.generation, first.state, first.key) == (1, AttemptState.INTENT, "local.flights.g1")
         assert registry.latest_attempt("flights") == second
         assert list(registry.attempts("flights")) == [second, first]
+        assert list(registry.attempts("flights", newest=1)) == [second]
 
     @pytest.mark.parametrize("after", [0, 2])
     def test_an_intent_after_another_generation_than_the_highest_loses(self, registry: Registry, after: int) -> None:
@@ -90,6 +103,19 @@ class RegistrySuite:
         assert registry.latest_attempt("flights") == ended
         assert (ended.exit_code, ended.reason, ended.ended_at) == (0, "stopped as asked", START)
 
+    def test_an_end_keeps_its_class_and_the_time_of_death(self, registry: Registry, clock: ManualClock) -> None:
+        registry.intend("flights", after_generation=0, key="local.flights.g1")
+        clock.sleep(60)
+        died_at = START + timedelta(seconds=20)
+        ended = registry.end("flights", 1, exit_code=15, reason="failed", failure=FailureClass.CODE, at=died_at)
+        assert (ended.failure, ended.ended_at) == (FailureClass.CODE, died_at)
+        assert registry.latest_attempt("flights") == ended
+
+    def test_nobody_dies_in_the_future(self, registry: Registry) -> None:
+        registry.intend("flights", after_generation=0, key="local.flights.g1")
+        ended = registry.end("flights", 1, exit_code=None, reason="", at=START + timedelta(hours=1))
+        assert ended.ended_at == START
+
     def test_a_generation_that_is_not_there_is_a_contradiction(self, registry: Registry) -> None:
         with pytest.raises(CorruptionError):
             registry.bind("flights", 1)
@@ -115,6 +141,12 @@ class RegistrySuite:
             START + timedelta(seconds=60),
         )
         assert (raw.stream, raw.verdict, raw.at) == ("raw_flights", UNKNOWN, START)
+
+    def test_lags_of_partitions_are_of_the_moment_and_not_kept(self, registry: Registry) -> None:
+        seen = replace(OK, partitions=(PartitionLag("flights/0", 7, 2.0),))
+        registry.record_verdict("flights", "departures", 1, seen)
+        (found,) = registry.verdicts("flights")
+        assert found.verdict == OK
 
     def test_eight_watchers_that_see_one_change_store_it_once(self, registry: Registry) -> None:
         together = Barrier(8)

@@ -10,7 +10,9 @@ from sluice.airflow.runtime import open_project
 from sluice.clock import Clock, SystemClock
 from sluice.project import Project
 from sluice.settings import settings
+from sluice.streams.evidence import Stamps
 from sluice.streams.life import Sighting
+from sluice.streams.watched import StreamsWatched
 
 SpecVersion = tuple[tuple[str, int], ...]
 """Names and change times of all spec files."""
@@ -27,6 +29,7 @@ class ProjectObserver:
         self._project: Project | None = None
         self._version: SpecVersion = ()
         self._checked_at = 0.0
+        self._watched: dict[str, StreamsWatched] = {}
         self._lock = Lock()  # looks and verdicts are two threads
 
     def look(self, unit: str) -> Sighting:
@@ -39,8 +42,12 @@ class ProjectObserver:
         registry = project.registry()
         attempt = registry.latest_attempt(unit)
         if attempt is None or unit not in project.catalog.units():
+            self._watched.pop(unit, None)
             return
-        for stream, verdict in project.verdicts(unit).items():
+        records = {record.stream: record for record in registry.verdicts(unit)}
+        watched = self._watched.setdefault(unit, StreamsWatched())
+        evidence = project.evidence(unit, known=watched.known, stamps=Stamps.NEVER)
+        for stream, verdict in watched.judge(evidence, records, attempt.generation).items():
             registry.record_verdict(unit, stream, attempt.generation, verdict)
 
     def _current(self) -> Project:

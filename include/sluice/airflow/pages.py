@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 from pathlib import Path
 from typing import Annotated
@@ -19,6 +18,7 @@ from sluice.errors import SluiceError
 from sluice.project import Project
 from sluice.specs.model import NAME_PATTERN
 from sluice.streams.registry import Attempt
+from sluice.streams.spark_ui import spark_ui_address
 
 LOG_BYTES = 64 * 1024
 
@@ -102,15 +102,6 @@ def _report(file: Path) -> HTMLResponse:
     except FileNotFoundError as error:
         raise HTTPException(404, "There is no such report: it was not made, or has been removed.") from error
     return HTMLResponse(text, headers=REPORT_HEADERS)
-
-
-def spark_ui_address(progress: Path, unit: str, generation: int) -> str | None:
-    """Return the address that the driver wrote into a progress file; None if this generation wrote none yet."""
-    for file in sorted(progress.glob("*.json")):
-        found = json.loads(file.read_text(encoding="utf-8"))
-        if (found.get("unit"), found.get("generation")) == (unit, generation) and found.get("spark_ui"):
-            return str(found["spark_ui"])
-    return None
 
 
 def last_lines(file: Path, most_bytes: int = LOG_BYTES) -> str:

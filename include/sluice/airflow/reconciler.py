@@ -18,7 +18,9 @@ from sluice.airflow.failures import retried_only_if_unknown
 from sluice.airflow.reconciliation import decide
 from sluice.airflow.runtime import open_project
 from sluice.airflow.stream_request import Asked
+from sluice.alerts.journal import Journal
 from sluice.clock import Clock, SystemClock
+from sluice.errors import SluiceError
 from sluice.project import Project
 from sluice.settings import settings
 from sluice.specs.load import scan
@@ -58,6 +60,7 @@ def build_reconcile_dag(*, open_project: Callable[[], Project] = open_project, c
                     declared_units(scan(include), include).values(),
                     look=lambda unit: project.life(unit).record_end(),
                     active_runs=lambda unit: runs_of(dag_id=stream_dag_id(unit), states=list(ACTIVE)),
+                    told=told,
                     now=now(),
                 )
             return [run_to_trigger(unit, action, now()) for unit, action in needed]
@@ -66,15 +69,25 @@ def build_reconcile_dag(*, open_project: Callable[[], Project] = open_project, c
             task_id="trigger",
             map_index_template="{{ task.trigger_dag_id }}",
             retries=0,  # the next minute decides anew
+            skip_when_already_exists=True,  # the run that tells of a HALT has an id of its own: there is one at most
             doc_md="Runs the unit's own DAG, which claims, submits and watches.",
         ).expand_kwargs(decide_all())
     return dag
+
+
+def told(unit: str, since: datetime) -> bool:
+    """Whether an alert about a unit's DAG is on record since a time: the watch that saw the driver die made one."""
+    try:
+        alerts = Journal(settings().folder.alerts).read().alerts
+    except SluiceError:
+        return False  # then somebody is called once too often
+    return any(alert.dag_id == stream_dag_id(unit) and alert.at >= since for alert in alerts)
 
 
 def run_to_trigger(unit: str, action: Action, now: datetime) -> dict[str, Any]:
     """Return the arguments of one `TriggerDagRunOperator`."""
     return {
         "trigger_dag_id": stream_dag_id(unit),
-        "trigger_run_id": f"reconcile__{now:%Y-%m-%dT%H:%M:%S}",
+        "trigger_run_id": f"halted__{action.about}" if action.about else f"reconcile__{now:%Y-%m-%dT%H:%M:%S}",
         "conf": {"action": Asked.FOLLOW.value, "reason": f"reconciler: {action.kind}, because {action.why}"[:500]},
     }

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Iterable
-from datetime import datetime, timedelta
+from datetime import datetime
 
 from sluice.airflow.stream_request import LONGEST_STOP
 from sluice.errors import SluiceError
@@ -14,17 +14,14 @@ from sluice.streams.reconcile import Action, ActionKind, reconcile
 
 log = logging.getLogger(__name__)
 
-COOL_DOWN = timedelta(minutes=1)
-"""Least time between a driver's end and the next start."""
-
 
 def decide(
     units: Iterable[DeclaredUnit],
     *,
     look: Callable[[str], Sighting],
     active_runs: Callable[[str], int],
+    told: Callable[[str, datetime], bool],
     now: datetime,
-    cool_down: timedelta = COOL_DOWN,
 ) -> list[tuple[str, Action]]:
     """Decide for every unit, log it, and return what is to be done. A unit that cannot be looked at is left alone.
 
@@ -32,14 +29,17 @@ def decide(
         units: what is declared.
         look: returns what is recorded and seen of a unit.
         active_runs: returns how many runs of a unit's DAG are running or queued.
+        told: returns whether an alert about a unit's DAG is on record since a time (UTC).
         now: the present (UTC).
-        cool_down: see `COOL_DOWN`.
     """
     needed = []
     for declared in units:
         name = declared.name
         try:
-            action = decide_one(declared, look(name), active_runs(name), now=now, cool_down=cool_down)
+            sighting = look(name)
+            action = decide_one(declared, sighting, active_runs(name), now=now)
+            if action.kind is ActionKind.TELL and told(name, _end_of(sighting, now)):
+                action = Action(ActionKind.NOTHING, action.why)
         except SluiceError as error:
             log.error("%s: not looked at, so nothing is done: %s", name, error)  # noqa: TRY400 - the message says it all
             continue
@@ -49,11 +49,9 @@ def decide(
     return needed
 
 
-def decide_one(
-    declared: DeclaredUnit, sighting: Sighting, active_runs: int, *, now: datetime, cool_down: timedelta
-) -> Action:
+def decide_one(declared: DeclaredUnit, sighting: Sighting, active_runs: int, *, now: datetime) -> Action:
     """Decide for one unit: what the core says, unless a run is at work already or its specs are broken."""
-    action = reconcile(sighting, watched=active_runs > 0, now=now, cool_down=cool_down)
+    action = reconcile(sighting, watched=active_runs > 0, now=now)
     match action.kind:
         case ActionKind.NOTHING:
             return action
@@ -73,3 +71,8 @@ def _finish_stop(action: Action, sighting: Sighting, active_runs: int, now: date
     if under_way or active_runs > 1:
         return Action(ActionKind.NOTHING, f"{action.why}; that stop may still be under way")
     return action
+
+
+def _end_of(sighting: Sighting, now: datetime) -> datetime:
+    ended_at = None if sighting.attempt is None else sighting.attempt.ended_at
+    return ended_at or now

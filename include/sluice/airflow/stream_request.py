@@ -1,24 +1,29 @@
 """What a run of a stream's DAG asks for, and how it is carried out: one step per task, none of them knows Airflow.
 
 Every step may be repeated. A request that comes from a person records a wish; `FOLLOW`, which the reconciler uses,
-records none: otherwise a start that it decided on could revoke the stop that somebody asked for meanwhile.
+records none: otherwise a start that it decided on could revoke the stop that somebody asked for meanwhile. Nor does it
+override backoff and HALTED, as a person's request does.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import timedelta
 from enum import StrEnum
 
 from sluice.errors import RefusedError, SpecError, UnreachableError
 from sluice.streams.claim import Refuse, Wait
+from sluice.streams.governor import Halt, Hold
 from sluice.streams.launcher import DriverReport
 from sluice.streams.life import Claim, UnitLife
 from sluice.streams.registry import Attempt, Desired, Registry
 
 LONGEST_STOP = timedelta(minutes=10)
 """The longest deadline that a stop may be given."""
+
+NO_REASON = "asked in Airflow"
+"""What the form says as long as nobody has said anything else."""
 
 
 class Asked(StrEnum):
@@ -27,6 +32,8 @@ class Asked(StrEnum):
     START = "start"
     STOP = "stop"
     RESTART = "restart"
+    RESUME = "resume"
+    FORCE = "force"
     FOLLOW = "follow"
 
 
@@ -64,7 +71,7 @@ def claim(request: Request, life: UnitLife, registry: Registry) -> Claimed:
 
     Raises:
         SpecError: a driver would have to be started, and its specs are broken; nothing was changed.
-        RefusedError: a person must act first.
+        RefusedError: a person must act first, or say more.
         UnreachableError: it cannot be known whether a driver lives; repeat it.
     """
     match request.asked:
@@ -78,6 +85,15 @@ def claim(request: Request, life: UnitLife, registry: Registry) -> Claimed:
                 _refuse_broken(request)
             registry.desire(request.unit, Desired.RUNNING, by=request.by, why=request.why)
             return _outcome(request, life.claim())
+        case Asked.RESUME:
+            _refuse_broken(request)
+            overridden = life.lift(request.by, request.why)
+            outcome = _outcome(request, life.claim())
+            return replace(outcome, why=f"{outcome.why}; this overrides: {overridden}")
+        case Asked.FORCE:
+            _refuse_unfounded(request)
+            dead = life.force(request.by, request.why)
+            return Claimed(None, f"generation {dead.generation} is on record as {dead.reason}; the reconciler goes on")
         case Asked.FOLLOW:
             return _follow(request, life)
 
@@ -106,7 +122,7 @@ def _follow(request: Request, life: UnitLife) -> Claimed:
         return Claimed(None, "nobody wants it to run")
     if request.faults and not sighting.alive:
         _refuse_broken(request)
-    return _outcome(request, life.claim())
+    return _outcome(request, life.claim(governed=True))
 
 
 def _stopped(request: Request, report: DriverReport) -> Claimed:
@@ -121,10 +137,21 @@ def _outcome(request: Request, claim: Claim) -> Claimed:
             raise UnreachableError(f"{request.unit}: {why}. Unknown is not dead, so nothing was started.")
         case Refuse(why):
             raise RefusedError(f"{request.unit} was not started: {why}.")
+        case Hold(why=why):
+            return Claimed(None, why)
+        case Halt(why=why, fix=fix):
+            raise RefusedError(f"{request.unit} is HALTED: {why}.", fix=f"{fix}.")
         case _ if claim.attempt is not None:
             return Claimed(claim.attempt.generation, claim.why)
         case _:
             return Claimed(None, claim.why)
+
+
+def _refuse_unfounded(request: Request) -> None:
+    if request.why.strip() in {"", NO_REASON}:
+        raise RefusedError(
+            f"nothing says how you know that no driver of {request.unit} lives.", fix="say it in the form's reason."
+        )
 
 
 def _refuse_broken(request: Request) -> None:

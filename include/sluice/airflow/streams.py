@@ -14,7 +14,7 @@ from sluice.airflow import stream_request
 from sluice.airflow.conventions import DEFAULT_OWNER, Tag, house_dag, stream_dag_id
 from sluice.airflow.failures import retried_only_if_unknown
 from sluice.airflow.runtime import open_project
-from sluice.airflow.stream_request import LONGEST_STOP, Asked, Request
+from sluice.airflow.stream_request import LONGEST_STOP, NO_REASON, Asked, Request
 from sluice.airflow.watch import DAY, WatchOperator
 from sluice.errors import RefusedError
 from sluice.project import Project
@@ -139,13 +139,16 @@ def _form() -> dict[str, Param]:
                 Asked.START.value: "Start it, or adopt the driver that runs",
                 Asked.STOP.value: "Stop it, and keep it stopped",
                 Asked.RESTART.value: "Restart it from its checkpoint",
+                Asked.RESUME.value: "Resume it although it is HALTED: what made it fail is repaired",
+                Asked.FORCE.value: "Force: I know that its driver is dead, though no launcher can prove it",
                 Asked.FOLLOW.value: "Follow the wish on record (what the reconciler does)",
             },
             title="Action",
-            description_md="A stop is graceful: the running batch is finished and committed.",
+            description_md="A stop is graceful: the running batch is finished and committed. Force says in the reason "
+            "how you know; should the driver live after all, the next generation's fence keeps it from committing.",
         ),
         "reason": Param(
-            "asked in Airflow",
+            NO_REASON,
             type="string",
             minLength=1,
             maxLength=500,
@@ -190,5 +193,7 @@ generation; `submit` starts it under a key that runs at most once; `watch` is de
 generation or a younger run takes over, or a day has passed.
 
 A green run means: the stop is on record, or another run watches on. A red `watch` means: the driver is dead and nobody
-asked for that. Marking, clearing or deleting a run stops nothing; the form's **stop** does.
+asked for that; it says whether the next generation starts by itself or the unit is HALTED, and its log ends with all
+attempts. A red `claim` of a run `halted__...` says the same of what ended while no run watched. Marking,
+clearing or deleting a run stops nothing; the form's **stop** does.
 """

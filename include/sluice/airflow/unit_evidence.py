@@ -10,7 +10,7 @@ from pathlib import Path
 
 from sluice.project import Project
 from sluice.streams.registry import RecordedVerdict
-from sluice.streams.verdict import Health
+from sluice.streams.verdict import FINE
 
 LOG_BYTES = 64 * 1024
 MOST_LINES = 8
@@ -51,12 +51,14 @@ def unit_evidence(project: Project, unit: str) -> Evidence:
 
 
 def _is_bad(recorded: RecordedVerdict) -> bool:
-    return recorded.verdict.health not in {Health.OK, Health.IDLE} and recorded.verdict.what_to_do != ""
+    return recorded.verdict.health not in FINE and recorded.verdict.what_to_do != ""
 
 
 def _sentence(recorded: RecordedVerdict) -> str:
     verdict = recorded.verdict
     lag = "" if verdict.lag_records is None else f" Unread: {verdict.lag_records:,} records."
+    if verdict.lag_seconds:
+        lag = f"{lag.removesuffix('.')}, waiting for {verdict.lag_seconds:,.0f} s or more."
     given = f"{recorded.at:%Y-%m-%d %H:%M:%S} UTC, generation {recorded.generation}"
     return f"last verdict of {recorded.stream} ({given}): {verdict.health}. {verdict.why}{lag}"
 

@@ -72,6 +72,8 @@ class WatchOperator(BaseOperator):
         generation, until = int(event["generation"]), datetime.fromisoformat(event["until"])
         finding = self._look(generation)
         self.log.info("%s", finding.why)
+        if finding.over:
+            self._log_timeline()
         if finding.state is WatchState.DIED:
             death = SluiceError(finding.why, fix=finding.what_to_do)  # the alert says both, each in its place
             raise AirflowFailException(f"{finding.why} {finding.what_to_do}") from death
@@ -90,6 +92,15 @@ class WatchOperator(BaseOperator):
         except Exception as error:  # noqa: BLE001 - whatever kept us from looking, it says nothing about the driver
             return WatchFinding(WatchState.WATCHING, f"Could not look at unit {self.unit}: {error}")
         return examine(sighting, generation, now=self._clock.now(), settle=self._settle)
+
+    def _log_timeline(self) -> None:
+        """End the task's log with what was tried, and what comes next."""
+        try:
+            lines = list(self._open_project().timeline(self.unit).lines())
+        except Exception as error:  # noqa: BLE001 - a watch must not fail for its log
+            lines = [f"The attempts could not be listed: {error}"]
+        for line in lines:
+            self.log.info("%s", line)
 
     def _watch(self, generation: int, until: datetime) -> NoReturn:
         self.defer(

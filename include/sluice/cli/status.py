@@ -4,17 +4,16 @@ from __future__ import annotations
 
 from typing import Any
 
+from rich.markup import escape
 from rich.table import Table
 
 from sluice.cli.console import Output, OutputOption, out, print_json
+from sluice.cli.verdict_view import styled
 from sluice.errors import NotReadyError
 from sluice.local.endpoints import read_endpoints
 from sluice.local.stack import component_states
 from sluice.project import Project
 from sluice.settings import settings
-from sluice.streams.verdict import Health
-
-_STYLES = {Health.OK: "green", Health.IDLE: "green", Health.STOPPED: "yellow", Health.UNKNOWN: "red"}
 
 
 def status(output: OutputOption = Output.TABLE) -> None:
@@ -38,8 +37,7 @@ def status(output: OutputOption = Output.TABLE) -> None:
     table = Table("stream", "unit", "verdict", "why", "what to do")
     for unit, found in verdicts.items():
         for stream, verdict in found.items():
-            word = f"[{_STYLES[verdict.health]}]{verdict.health}[/]"
-            table.add_row(stream, unit, word, verdict.why, verdict.what_to_do)
+            table.add_row(stream, unit, styled(verdict.health), escape(verdict.why), escape(verdict.what_to_do))
     out.print(table)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated
@@ -13,6 +13,7 @@ from rich.table import Table
 
 from sluice.cli.asker import asker
 from sluice.cli.console import Output, OutputOption, err, out, print_json
+from sluice.cli.verdict_view import partition_table, verdict_row, verdict_table
 from sluice.clock import Clock, SystemClock
 from sluice.errors import NotReadyError, SluiceError, UnreachableError
 from sluice.project import Project
@@ -21,8 +22,8 @@ from sluice.streams.claim import Adopt
 from sluice.streams.exits import explain_exit
 from sluice.streams.launcher import DriverReport, DriverState
 from sluice.streams.life import Claim, Sighting
-from sluice.streams.registry import Attempt, AttemptState
-from sluice.streams.verdict import Health, Verdict
+from sluice.streams.registry import AttemptState
+from sluice.streams.timeline import Timeline, in_words
 
 app = typer.Typer(help="Start, stop and judge streams. Streams that share a driver are one unit.", no_args_is_help=True)
 
@@ -31,7 +32,6 @@ WhyOption = Annotated[str, typer.Option("--why", help="The reason, for the recor
 DeadlineOption = Annotated[float, typer.Option("--deadline", min=0, help="Seconds until a stop becomes a kill.")]
 
 _ASKED = "asked on the command line"
-_STYLES = {Health.OK: "green", Health.IDLE: "green", Health.STOPPED: "yellow", Health.UNKNOWN: "red"}
 _FOLLOW_SECONDS = 0.3
 
 
@@ -46,22 +46,22 @@ def list_(output: OutputOption = Output.TABLE) -> None:
     if output is Output.JSON:
         print_json({unit: {name: asdict(v) for name, v in streams.items()} for unit, streams in verdicts.items()})
         return
-    table = _verdict_table("unit")
+    table = verdict_table("unit")
     for unit, streams in verdicts.items():
         for name, verdict in streams.items():
-            table.add_row(unit, *_verdict_row(name, verdict))
+            table.add_row(unit, *verdict_row(name, verdict))
     out.print(table)
 
 
 @app.command()
 def show(unit: UnitArgument, output: OutputOption = Output.TABLE) -> None:
-    """Show a unit: the wish on record, its driver, the verdict of each stream, and all attempts.
+    """Show a unit: the wish on record, its driver, the verdict of each stream, all attempts, and what comes next.
 
     Exit codes: 0 it was shown; 2 there is no such unit; 4 the control database could not be asked.
     """
     project = Project.open_sound(settings())
-    verdicts = project.verdicts(unit)
-    sighting, attempts = project.life(unit).look(), project.registry().attempts(unit)
+    verdicts = project.verdicts(unit, closely=True)
+    sighting, timeline = project.life(unit).look(), project.timeline(unit)
     if output is Output.JSON:
         print_json(
             {
@@ -70,16 +70,22 @@ def show(unit: UnitArgument, output: OutputOption = Output.TABLE) -> None:
                 "driver": sighting.report and asdict(sighting.report),
                 "notes": sighting.notes,
                 "streams": {name: asdict(verdict) for name, verdict in verdicts.items()},
-                "attempts": [asdict(attempt) for attempt in attempts],
+                "attempts": [entry.as_dict() for entry in timeline.entries],
+                "next": timeline.next,
+                "halted": timeline.halted,
             }
         )
         return
     out.print(_headline(sighting), markup=False)
-    table = _verdict_table()
+    table = verdict_table()
     for name, verdict in verdicts.items():
-        table.add_row(*_verdict_row(name, verdict))
+        table.add_row(*verdict_row(name, verdict))
     out.print(table)
-    out.print(_timeline(attempts))
+    for name, verdict in verdicts.items():
+        if verdict.lag_records:
+            out.print(f"Unread by {name}:", markup=False)
+            out.print(partition_table(verdict.partitions))
+    _print_timeline(timeline)
 
 
 @app.command()
@@ -129,8 +135,20 @@ def restart(
     _tell_claim(unit, project.life(unit).restart(asker(), why, deadline), output)
 
 
-@app.command("declare-dead")
-def declare_dead(
+@app.command()
+def resume(unit: UnitArgument, why: WhyOption = _ASKED, output: OutputOption = Output.TABLE) -> None:
+    """Start a HALTED unit: on your word that what made it fail is repaired, or that the loss is accepted.
+
+    Exit codes: as for `start`; 5 also if it is not HALTED.
+    """
+    project = Project.open(settings())
+    project.unit(unit)
+    err.print(f"This overrides: {project.timeline(unit).halted or 'nothing'}", markup=False)
+    _tell_claim(unit, project.life(unit).resume(asker(), why), output)
+
+
+@app.command()
+def force(
     unit: UnitArgument,
     why: Annotated[str, typer.Option("--why", help="How you know that no driver of it lives.", prompt=True)],
 ) -> None:
@@ -140,8 +158,10 @@ def declare_dead(
 
     Exit codes: 0 it is on record; 5 the driver is seen alive, or nobody's word is needed.
     """
-    attempt = Project.open_sound(settings()).life(unit).declare_dead(asker(), why)
-    out.print(f"Generation {attempt.generation} of {unit} is on record as ended: {attempt.reason}.", markup=False)
+    attempt = Project.open_sound(settings()).life(unit).force(asker(), why)
+    on_record = f"Generation {attempt.generation} of {unit} is on record as ended: {attempt.reason}."
+    following = f"The reconciler starts the next one, if it is to run; `sluice streams start {unit}` does so at once."
+    out.print(f"{on_record} {following}", markup=False)
 
 
 @app.command()
@@ -220,31 +240,17 @@ def _headline(sighting: Sighting) -> str:
     return f"{wanted} Its driver {report.key}{pid} is {report.state}."
 
 
-def _verdict_table(*leading: str) -> Table:
-    table = Table(*leading, "stream", "verdict", box=None)
-    table.add_column("batches", justify="right")
-    table.add_column("unread", justify="right")
-    table.add_column("why, and what to do")
-    return table
-
-
-def _verdict_row(stream: str, verdict: Verdict) -> tuple[str, ...]:
-    style = _STYLES[verdict.health]
-    advice = f" [dim]{escape(verdict.what_to_do)}[/dim]" if verdict.what_to_do else ""
-    unread = "?" if verdict.lag_records is None else f"{verdict.lag_records:,}"
-    return (
-        stream,
-        f"[{style}]{verdict.health}[/{style}]",
-        f"{verdict.batches:,}",
-        unread,
-        f"{escape(verdict.why)}{advice}",
-    )
-
-
-def _timeline(attempts: Sequence[Attempt]) -> Table:
-    table = Table("generation", "state", "reserved (UTC)", "started", "ended", "how it ended", box=None)
-    for attempt in attempts:
-        times = (attempt.intended_at, attempt.bound_at, attempt.ended_at)
-        stamps = ["" if time is None else f"{time:%Y-%m-%d %H:%M:%S}" for time in times]
-        table.add_row(str(attempt.generation), attempt.state.value, *stamps, escape(attempt.reason))
-    return table
+def _print_timeline(timeline: Timeline) -> None:
+    table = Table("generation", "started (UTC)", "lived", "ended", "class", "how it ended", box=None)
+    for entry in timeline.entries:
+        attempt = entry.attempt
+        started, ended = ("" if t is None else f"{t:%Y-%m-%d %H:%M:%S}" for t in (entry.started_at, attempt.ended_at))
+        row = (started, in_words(entry.lived), ended or f"({attempt.state})", entry.failure, escape(attempt.reason))
+        table.add_row(str(attempt.generation), *row)
+    out.print(table)
+    for newest in timeline.entries[:1]:
+        out.print(f"Log: {newest.log}", markup=False, soft_wrap=True)
+        if newest.spark_ui:
+            out.print(f"Spark UI: {newest.spark_ui}", markup=False, soft_wrap=True)
+    if timeline.next:
+        out.print(f"Next: {timeline.next}", markup=False, style="red" if timeline.halted else None, soft_wrap=True)

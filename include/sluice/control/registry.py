@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from datetime import datetime
 from typing import Any
 
 from sqlalchemy import ColumnElement, Connection, Engine, Row, and_, func, insert, literal, select, update
@@ -12,6 +13,7 @@ from sluice.clock import Clock, SystemClock
 from sluice.control.database import transaction
 from sluice.control.tables import attempt, desired_state, verdict
 from sluice.errors import CorruptionError
+from sluice.streams.failure import FailureClass
 from sluice.streams.registry import (
     Attempt,
     AttemptState,
@@ -65,10 +67,10 @@ class SqlRegistry:
             rows = connection.execute(self._newest_first(unit).limit(1)).all()
         return next(map(_attempt, rows), None)
 
-    def attempts(self, unit: str) -> Sequence[Attempt]:
-        """Return all attempts, newest first."""
+    def attempts(self, unit: str, *, newest: int | None = None) -> Sequence[Attempt]:
+        """Return all attempts, or so many of the newest, newest first."""
         with transaction(self._engine) as connection:
-            rows = connection.execute(self._newest_first(unit)).all()
+            rows = connection.execute(self._newest_first(unit).limit(newest)).all()
         return tuple(map(_attempt, rows))
 
     def intend(self, unit: str, *, after_generation: int, key: str) -> Attempt:
@@ -106,15 +108,22 @@ class SqlRegistry:
         change = update(attempt).where(attempt.c.state == AttemptState.INTENT)
         return self._change(unit, generation, change.values(state=AttemptState.BOUND, bound_at=self._clock.now()))
 
-    def end(self, unit: str, generation: int, *, exit_code: int | None, reason: str) -> Attempt:
-        """Record proven death. Repeating it keeps the first record."""
+    def end(
+        self,
+        unit: str,
+        generation: int,
+        *,
+        exit_code: int | None,
+        reason: str,
+        failure: FailureClass | None = None,
+        at: datetime | None = None,
+    ) -> Attempt:
+        """Record proven death, `at` if that is given and not in the future. Repeating it keeps the first record."""
         change = update(attempt).where(attempt.c.state != AttemptState.ENDED)
         now = self._clock.now()
-        return self._change(
-            unit,
-            generation,
-            change.values(state=AttemptState.ENDED, ended_at=now, exit_code=exit_code, reason=reason),
-        )
+        ended_at = min(at or now, now)
+        values = {"ended_at": ended_at, "exit_code": exit_code, "reason": reason, "failure": failure}
+        return self._change(unit, generation, change.values(state=AttemptState.ENDED, **values))
 
     def record_verdict(self, unit: str, stream: str, generation: int, verdict: Verdict) -> bool:
         """Store the verdict if its health or generation differs from the newest stored one; return whether it did."""
@@ -146,7 +155,7 @@ class SqlRegistry:
     def _of(self, unit: str) -> ColumnElement[bool]:
         return and_(attempt.c.deployment == self._deployment, attempt.c.unit == unit)
 
-    def _newest_first(self, unit: str) -> Any:  # noqa: ANN401 - a Select of the table's eleven columns
+    def _newest_first(self, unit: str) -> Any:  # noqa: ANN401 - a Select of all columns of the table
         return select(attempt).where(self._of(unit)).order_by(attempt.c.generation.desc())
 
     def _change(self, unit: str, generation: int, change: Any) -> Attempt:  # noqa: ANN401 - an Update, whose type is private
@@ -186,6 +195,10 @@ class SqlRegistry:
                 batches=given.batches,
                 committed_at=given.committed_at,
                 completeness=given.completeness,
+                lag_seconds=given.lag_seconds,
+                watermark_lag_seconds=given.watermark_lag_seconds,
+                catch_up_seconds=given.catch_up_seconds,
+                loss_seconds=given.loss_seconds,
             )
         )
         return True
@@ -202,6 +215,7 @@ def _attempt(row: Row[Any]) -> Attempt:
         ended_at=row.ended_at,
         exit_code=row.exit_code,
         reason=row.reason,
+        failure=None if row.failure is None else FailureClass(row.failure),
     )
 
 
@@ -214,5 +228,9 @@ def _verdict(row: Row[Any]) -> RecordedVerdict:
         batches=row.batches,
         committed_at=row.committed_at,
         completeness=row.completeness,
+        lag_seconds=row.lag_seconds,
+        watermark_lag_seconds=row.watermark_lag_seconds,
+        catch_up_seconds=row.catch_up_seconds,
+        loss_seconds=row.loss_seconds,
     )
     return RecordedVerdict(row.unit, row.stream, row.generation, given, row.at)

@@ -78,6 +78,7 @@ attempt = Table(
     Column("ended_at", UtcDateTime),
     Column("exit_code", Integer),
     Column("reason", Text, nullable=False),
+    Column("failure", String(32)),
     UniqueConstraint("key"),
 )
 """One row per driver process. The primary key is what a race between claims is decided by."""
@@ -97,6 +98,10 @@ verdict = Table(
     Column("batches", BigInteger, nullable=False),
     Column("committed_at", UtcDateTime),
     Column("completeness", Float, nullable=False),
+    Column("lag_seconds", Float),
+    Column("watermark_lag_seconds", Float),
+    Column("catch_up_seconds", Float),
+    Column("loss_seconds", Float),
     Column("at", UtcDateTime, nullable=False),
 )
 """The changes of each stream's verdict, numbered from 1: two watchers that see the same change write it once."""

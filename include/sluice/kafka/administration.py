@@ -13,7 +13,8 @@ from kafka.errors import KafkaError, KafkaTimeoutError, TopicAlreadyExistsError,
 
 from sluice.errors import RefusedError, UnreachableError
 from sluice.kafka.connection import client_arguments, reachable
-from sluice.topics.administration import TopicCreation, TopicState
+from sluice.kafka.stamps import read_stamps
+from sluice.topics.administration import RecordStamp, TopicCreation, TopicExtent, TopicState
 
 _Answer = TypeVar("_Answer")
 _NO_ERROR, _UNKNOWN_TOPIC = 0, 3
@@ -104,11 +105,29 @@ class KafkaPythonAdministration:
         """Return the offset after the last record of each partition."""
         return self._offsets(topic, OffsetSpec.LATEST)
 
+    def extent(self, topic: str) -> TopicExtent:
+        """Return what a topic holds."""
+        found = self._ask(f"describe {topic}", lambda client: _topics(client, [topic])).get(topic)
+        if found is None:
+            raise _missing(topic)
+        partitions = range(len(found["partitions"]))
+        beginnings, ends = (self._list(topic, partitions, s) for s in (OffsetSpec.EARLIEST, OffsetSpec.LATEST))
+        return TopicExtent(str(found["topic_id"]), beginnings, ends)
+
+    def stamps(self, topic: str, offsets: Mapping[int, int]) -> Mapping[int, RecordStamp]:
+        """Return the timestamp of the first record at or after an offset, per partition."""
+        ends = self.ends(topic)
+        within = {p: offset for p, offset in offsets.items() if offset < ends.get(p, 0)}
+        return read_stamps(self.bootstrap, self.client, topic, within, deadline_seconds=self.patience_seconds)
+
     def _offsets(self, topic: str, spec: OffsetSpec) -> Mapping[int, int]:
         state = self.describe([topic]).get(topic)
         if state is None:
-            raise RefusedError(f"The topic {topic!r} does not exist.", fix="run `sluice topics apply`.")
-        wanted = {TopicPartition(topic, partition): spec for partition in range(state.partitions)}
+            raise _missing(topic)
+        return self._list(topic, range(state.partitions), spec)
+
+    def _list(self, topic: str, partitions: Iterable[int], spec: OffsetSpec) -> Mapping[int, int]:
+        wanted = {TopicPartition(topic, partition): spec for partition in partitions}
         found = self._ask(f"read the offsets of {topic}", lambda client: client.list_partition_offsets(wanted))
         return {partition.partition: int(at.offset) for partition, at in sorted(found.items())}
 
@@ -151,13 +170,21 @@ class KafkaPythonAdministration:
 
 
 def _states(client: Any, names: list[str]) -> Mapping[str, TopicState]:  # noqa: ANN401  untyped client
-    found = [_checked(topic) for topic in client.describe_topics(names)]
-    existing = {topic["name"]: topic for topic in found if topic["error_code"] == _NO_ERROR}
+    existing = _topics(client, names)
     configs = _configs(client, existing)
     return {
         name: TopicState(name, str(topic["topic_id"]), _replicas(topic), configs.get(name, {}))
         for name, topic in existing.items()
     }
+
+
+def _topics(client: Any, names: list[str]) -> Mapping[str, dict[str, Any]]:  # noqa: ANN401  untyped client
+    found = [_checked(topic) for topic in client.describe_topics(names)]
+    return {topic["name"]: topic for topic in found if topic["error_code"] == _NO_ERROR}
+
+
+def _missing(topic: str) -> RefusedError:
+    return RefusedError(f"The topic {topic!r} does not exist.", fix="run `sluice topics apply`.")
 
 
 def _configs(client: Any, names: Iterable[str]) -> Mapping[str, Mapping[str, str]]:  # noqa: ANN401  untyped client

@@ -26,6 +26,7 @@ from sluice.local.flock import try_lock
 from sluice.local.keeper import EXIT, LOCK, LOG, PID, START
 from sluice.local.processes import DRIVER_MARK, carrying, kill, marked, send_signal, wait_until
 from sluice.settings import inherited_environment
+from sluice.streams import failure
 from sluice.streams.launcher import DriverReport, DriverState, Job
 
 _KEY = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,199}")
@@ -98,6 +99,7 @@ class LocalLauncher:
             started_at=_time((process or started)["at"]),
             ended_at=_time(ended["at"]) if ended else None,
             exit_code=ended["exit_code"] if ended else None,
+            failure=None if lives else _last_words(folder / failure.FILE),
         )
 
     def stop(self, key: str, deadline_seconds: float) -> DriverReport:
@@ -244,6 +246,14 @@ def _read(path: Path) -> dict[str, Any] | None:
     except ValueError as error:
         raise CorruptionError(f"{path} is no record of a keeper: {error}.", fix="see who wrote it.") from error
     return record
+
+
+def _last_words(path: Path) -> failure.Failure | None:
+    """Return what the driver said before it ended. Whatever is wrong with it, the death stands."""
+    try:
+        return failure.from_record(json.loads(path.read_bytes()))
+    except (OSError, ValueError):
+        return None
 
 
 def _time(text: str) -> datetime:

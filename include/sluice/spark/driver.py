@@ -1,26 +1,25 @@
 """The life of a driver: start the unit's streams, keep them going, stop them between batches when asked.
 
-One driver couples its streams: when one fails, all end, and the exit code says why.
+One driver couples its streams: when one fails, all end, and the exit code and the driver's last words say why.
 """
 
 from __future__ import annotations
 
-import signal
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from types import FrameType
 
 import structlog
 from pyspark.sql import DataFrame
 from pyspark.sql.streaming.query import StreamingQuery
 
 from sluice.clock import Clock, SystemClock
-from sluice.delta.writer_log import DataLossError, FencedError
-from sluice.errors import CorruptionError, SluiceError, SpecError
+from sluice.errors import SluiceError
 from sluice.spark.drops import Drops
+from sluice.spark.last_words import LastWords
 from sluice.spark.progress import ProgressFile
+from sluice.spark.stopping import StopRequest
 from sluice.streams.exits import ExitCode
 
 log = structlog.get_logger()
@@ -36,7 +35,7 @@ class Stream:
     Attributes:
         name: the stream's name; also the query's name.
         rows: what to write.
-        sink: the foreachBatch function; it raises SluiceError to end the driver.
+        sink: the foreachBatch function; whatever it raises ends the driver.
         checkpoint: the checkpoint folder.
         trigger_seconds: least time between two micro-batches.
         drops: the account of what the stream drops; None for one without state.
@@ -53,15 +52,20 @@ class Stream:
 class Driver:
     """Runs the streams of one unit in this process: started in their order, ended together."""
 
-    def __init__(self, streams: Sequence[Stream], progress: Mapping[str, ProgressFile]) -> None:
+    def __init__(
+        self,
+        streams: Sequence[Stream],
+        progress: Mapping[str, ProgressFile],
+        *,
+        stop: StopRequest | None = None,
+        last_words: LastWords | None = None,
+    ) -> None:
         self._streams = streams
         self._progress = progress
-        self._stop_asked = False
-        self._failure: SluiceError | None = None
-
-    def ask_to_stop(self, _signal: int = 0, _frame: FrameType | None = None) -> None:
-        """Signal handler: only sets a flag, because calling Spark from a handler breaks its gateway."""
-        self._stop_asked = True
+        self._last_words = last_words or LastWords()
+        self._stop = stop or StopRequest()
+        self._interrupting = False
+        self._failure: tuple[Exception, str] | None = None
 
     def run(self, *, available_now: bool = False, clock: Clock | None = None) -> ExitCode:
         """Start all streams and return when they have ended.
@@ -71,10 +75,8 @@ class Driver:
             clock: injected by tests.
         """
         clock = clock or SystemClock()
-        for number in (signal.SIGTERM, signal.SIGINT):
-            signal.signal(number, self.ask_to_stop)
         queries = [self._start(stream, available_now=available_now) for stream in self._streams]
-        while not self._stop_asked and self._failure is None and _alive(queries, available_now=available_now):
+        while not self._stop.asked and self._failure is None and _alive(queries, available_now=available_now):
             clock.sleep(_POLL_SECONDS)
             self._report(queries)
         self._drain(queries, clock)
@@ -89,14 +91,14 @@ class Driver:
             if stream.name in self._progress:
                 self._progress[stream.name].update(progress)
             if stream.drops is not None:
-                self._guarded(partial(stream.drops.settle_reported, progress))
+                self._guarded(partial(stream.drops.settle_reported, progress), stream.name)
 
-    def _guarded(self, action: Callable[[], None]) -> None:
-        """Keep the first of our own errors: it ends the driver, and the exit code says which."""
+    def _guarded(self, action: Callable[[], None], stream: str) -> None:
+        """Keep the first error: it ends the driver, and its last words say which."""
         try:
             action()
         except SluiceError as error:
-            self._failure = self._failure or error
+            self._failure = self._failure or (error, stream)
 
     def _start(self, stream: Stream, *, available_now: bool) -> StreamingQuery:
         writer = (
@@ -120,9 +122,10 @@ class Driver:
         def run_batch(rows: DataFrame, batch_id: int) -> None:
             try:
                 stream.sink(rows, batch_id)
-            except SluiceError as error:
-                # Spark wraps what a sink raises in its own words; ours are kept for the exit code.
-                self._failure = self._failure or error
+            except Exception as error:
+                # Spark wraps what a sink raises in its own words. What a stop interrupts is no failure.
+                if not self._interrupting:
+                    self._failure = self._failure or (error, stream.name)
                 raise
 
         return run_batch
@@ -132,48 +135,18 @@ class Driver:
         deadline = clock.monotonic() + _DRAIN_SECONDS
         while any(q.isActive and q.status["isTriggerActive"] for q in queries) and clock.monotonic() < deadline:
             clock.sleep(0.05)
+        self._interrupting = True
         for query in queries:
             query.stop()
 
     def _outcome(self, queries: list[StreamingQuery]) -> ExitCode:
         if self._failure is not None:
-            log.error("driver ends", why=str(self._failure))
-            return exit_code(self._failure)
+            return self._last_words.leave(*self._failure)
         for query in queries:
             if (exception := query.exception()) is not None:
-                log.error("driver ends", stream=query.name, why=str(exception))
-                return _spark_exit_code(str(exception))
-        log.info("driver ends", why="stopped as asked" if self._stop_asked else "read all there was")
+                return self._last_words.leave(exception, query.name)
+        log.info("driver ends", why="stopped as asked" if self._stop.asked else "read all there was")
         return ExitCode.STOPPED
-
-
-def exit_code(error: SluiceError) -> ExitCode:
-    """Return the exit code that keeps an error's class."""
-    match error:
-        case FencedError():
-            return ExitCode.FENCED
-        case DataLossError():
-            return ExitCode.DATA_LOSS
-        case CorruptionError():
-            return ExitCode.CORRUPT
-        case SpecError():
-            return ExitCode.WRONG_SPEC
-        case _:
-            return ExitCode.FAILED
-
-
-_SPARK_CLASSES = {
-    "CONCURRENT_STREAM_LOG_UPDATE": ExitCode.FENCED,
-    "ConcurrentTransactionException": ExitCode.FENCED,
-    "Some data may have been lost": ExitCode.DATA_LOSS,
-    "offset was changed from": ExitCode.DATA_LOSS,
-    "MISSING_METADATA_FILE": ExitCode.CORRUPT,
-    "Incomplete log file": ExitCode.CORRUPT,
-}
-
-
-def _spark_exit_code(message: str) -> ExitCode:
-    return next((code for text, code in _SPARK_CLASSES.items() if text in message), ExitCode.FAILED)
 
 
 def _alive(queries: list[StreamingQuery], *, available_now: bool) -> bool:

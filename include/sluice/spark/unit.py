@@ -9,11 +9,13 @@ from sluice.project import Project
 from sluice.spark.driver import Driver, Stream
 from sluice.spark.interval_stream import start_pipeline
 from sluice.spark.kafka_source import KafkaTopic
+from sluice.spark.last_words import LastWords
 from sluice.spark.pipeline import PipelineCode
 from sluice.spark.progress import ProgressFile
 from sluice.spark.raw import start_raw
 from sluice.spark.session import session
 from sluice.spark.static import read_static
+from sluice.spark.stopping import StopRequest
 from sluice.specs.catalog import Unit
 from sluice.specs.identity import pipeline_hash
 from sluice.specs.model import PipelineSpec, Resources, TopicSpec
@@ -21,21 +23,41 @@ from sluice.specs.static import locate
 from sluice.streams.exits import ExitCode
 
 
-def run_unit(project: Project, name: str, generation: int, *, available_now: bool = False) -> ExitCode:
+def run_unit(
+    project: Project,
+    name: str,
+    generation: int,
+    *,
+    stop: StopRequest,
+    last_words: LastWords,
+    available_now: bool = False,
+) -> ExitCode:
     """Run the streams of a unit until they are asked to stop, or, if `available_now`, until they have read everything.
 
     Raises:
-        SluiceError: the unit could not be started.
+        SluiceError: Spark could not be started. Any later failure is the exit code.
     """
     spark = unit_session(project, project.catalog.units()[name])
+    stop.listen()
     try:
-        return run_streams(project, spark, name, generation, available_now=available_now)
+        return run_streams(
+            project, spark, name, generation, available_now=available_now, stop=stop, last_words=last_words
+        )
+    except Exception as error:  # noqa: BLE001 - whatever it is, it must be told before the JVM that knows it is gone
+        return last_words.leave(error)
     finally:
         spark.stop()
 
 
 def run_streams(
-    project: Project, spark: SparkSession, name: str, generation: int, *, available_now: bool = False
+    project: Project,
+    spark: SparkSession,
+    name: str,
+    generation: int,
+    *,
+    available_now: bool = False,
+    stop: StopRequest | None = None,
+    last_words: LastWords | None = None,
 ) -> ExitCode:
     """Run the streams of a unit in a session that somebody else ends; otherwise like `run_unit`."""
     unit = project.catalog.units()[name]
@@ -49,7 +71,7 @@ def run_streams(
     files = {
         s.name: ProgressFile(project.folder.progress_file(s.name), {**identity, "stream": s.name}) for s in streams
     }
-    return Driver(streams, files).run(available_now=available_now)
+    return Driver(streams, files, stop=stop, last_words=last_words).run(available_now=available_now)
 
 
 def unit_session(project: Project, unit: Unit) -> SparkSession:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -27,11 +27,13 @@ class PlannedBatch:
         batch_id: N.
         offsets: next offset to read per `topic/partition` once this batch is committed.
         watermark: the watermark that this batch evicts by; None before the first event.
+        planned_at: when the file appeared (UTC), which is when the offsets were fixed; None if nobody looked.
     """
 
     batch_id: int
     offsets: Mapping[str, int]
     watermark: datetime | None
+    planned_at: datetime | None = field(default=None, kw_only=True)
 
 
 @dataclass(frozen=True)
@@ -39,6 +41,21 @@ class CommittedBatch(PlannedBatch):
     """A planned batch that has `commits/N`; `committed_at` is when that file appeared (UTC)."""
 
     committed_at: datetime
+
+
+@dataclass(frozen=True)
+class CheckpointLook:
+    """What a checkpoint says at one moment.
+
+    Attributes:
+        batches: those with a commit that are newer than what was known, newest first; always the newest one.
+        running: the batch that is planned and has no commit.
+        watermark: what the newest committed batch leaves to the next one; None before the first event.
+    """
+
+    batches: tuple[CommittedBatch, ...] = ()
+    running: PlannedBatch | None = None
+    watermark: datetime | None = None
 
 
 class Checkpoint:
@@ -76,16 +93,31 @@ class Checkpoint:
         except (TypeError, ValueError) as error:
             raise _unreadable(path, error) from error
         watermark = _watermark(_parse(lines[0], path).get("batchWatermarkMs", 0), path)
-        return PlannedBatch(batch_id, {p: o for source in sources for p, o in source.items()}, watermark)
+        offsets = {p: o for source in sources for p, o in source.items()}
+        return PlannedBatch(batch_id, offsets, watermark, planned_at=self._changed_at(f"offsets/{batch_id}"))
+
+    def look(self, after: int = -1) -> CheckpointLook:
+        """Return what is new. Cheap for who looks often: files of batches that are known are not read again.
+
+        Args:
+            after: the newest batch that is known already.
+        """
+        batches = tuple(self.committed(after))
+        running = self.planned(batches[0].batch_id + 1 if batches else 0)
+        return CheckpointLook(batches, running, self.next_watermark())
 
     def newest_committed(self) -> CommittedBatch | None:
         """Return the stream's position, or None if no batch was ever committed."""
         return next(self.committed(), None)
 
-    def committed(self) -> Iterator[CommittedBatch]:
-        """Yield the committed batches that the checkpoint still keeps (about 100), newest first."""
+    def committed(self, after: int = -1) -> Iterator[CommittedBatch]:
+        """Yield the committed batches that the checkpoint still keeps (about 100), newest first.
+
+        Args:
+            after: only those with a higher number; the newest one always.
+        """
         batch_ids = sorted(self._batch_ids("commits"), reverse=True)
-        for batch_id in batch_ids:
+        for batch_id in (number for number in batch_ids if number > after or number == batch_ids[0]):
             planned = self.planned(batch_id)
             if planned is None and batch_id != batch_ids[0]:
                 return  # Spark has just purged it
@@ -94,8 +126,12 @@ class Checkpoint:
                     f"{self.folder} has commits/{batch_id} but no offsets/{batch_id}.",
                     fix="keep a copy of the checkpoint; see the runbook for a damaged checkpoint.",
                 )
-            committed_at = datetime.fromtimestamp((self.folder / "commits" / str(batch_id)).stat().st_mtime, UTC)
-            yield CommittedBatch(batch_id, planned.offsets, planned.watermark, committed_at)
+            committed_at = self._changed_at(f"commits/{batch_id}")
+            if committed_at is None:
+                return  # the same
+            yield CommittedBatch(
+                batch_id, planned.offsets, planned.watermark, committed_at, planned_at=planned.planned_at
+            )
 
     def next_watermark(self) -> datetime | None:
         """Return the watermark that the newest committed batch leaves to the next one: its state knows nothing newer.
@@ -119,6 +155,14 @@ class Checkpoint:
             return []
         except OSError as error:
             raise UnreachableError(f"cannot list {self.folder / log}: {error}.") from error
+
+    def _changed_at(self, name: str) -> datetime | None:
+        try:
+            return datetime.fromtimestamp((self.folder / name).stat().st_mtime, UTC)
+        except FileNotFoundError:
+            return None
+        except OSError as error:
+            raise UnreachableError(f"cannot read {self.folder / name}: {error}.") from error
 
     def _read(self, name: str) -> str | None:
         try:

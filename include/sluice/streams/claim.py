@@ -107,5 +107,5 @@ def _decide_absent(attempt: Attempt) -> Decision:
             return Refuse(
                 f"generation {attempt.generation} was started, yet the launcher has no trace of {attempt.key}: its "
                 "state folder was lost or is another one, so the driver may live; make sure that it does not, then "
-                "run `sluice streams declare-dead`"
+                "run `sluice streams force`"
             )

@@ -4,18 +4,24 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from datetime import datetime
+from datetime import datetime, timedelta
+from enum import Enum, auto
 from functools import cache
-from typing import Generic, TypeVar
+from typing import Generic, Protocol, TypeVar
 
 from sluice.errors import SluiceError
-from sluice.streams.checkpoint import CommittedBatch
+from sluice.specs.rhythm import UNDECLARED, Rhythm
+from sluice.streams.checkpoint import CheckpointLook
 from sluice.streams.launcher import DriverReport, DriverState
 from sluice.streams.life import Sighting
+from sluice.streams.observation import Evidence
 from sluice.streams.registry import Attempt, AttemptState, Desired
-from sluice.streams.verdict import Evidence
+from sluice.topics.administration import RecordStamp, TopicExtent
 
 T = TypeVar("T")
+
+
+STAMPS_AFTER = timedelta(minutes=2)
 
 
 @dataclass(frozen=True)
@@ -24,21 +30,46 @@ class Source:
 
     Attributes:
         topic: the topic that it reads.
-        position: returns the newest committed batch of its checkpoint; None before the first.
+        checkpoint: what its checkpoint says.
+        rhythm: what the specs say about how it reads.
+        reported_at: when its driver last wrote its progress file; None if there is none.
     """
 
     topic: str
-    position: Callable[[], CommittedBatch | None]
+    checkpoint: Callable[[], CheckpointLook]
+    rhythm: Rhythm = UNDECLARED
+    reported_at: Callable[[], datetime | None] = lambda: None
+
+
+class Cluster(Protocol):
+    """What is asked of Kafka: a part of `sluice.topics.administration.KafkaAdministration`."""
+
+    def extent(self, topic: str) -> TopicExtent:
+        """Return what a topic holds."""
+        ...
+
+    def stamps(self, topic: str, offsets: Mapping[int, int]) -> Mapping[int, RecordStamp]:
+        """Return the timestamp of the first record at or after an offset, per partition."""
+        ...
+
+
+class Stamps(Enum):
+    """When the first unread records are asked for their timestamps, which takes a third of a second per stream."""
+
+    NEVER = auto()  # a watcher has seen them come
+    IF_OLD = auto()  # if nothing was committed for a while, so that it must be known whether they are new
+    ALWAYS = auto()
 
 
 def gather(
     unit: str,
     sighting: Sighting | None,
     sources: Mapping[str, Source],
-    ends: Callable[[str], Mapping[int, int]],
+    cluster: Callable[[], Cluster],
     *,
     at: datetime,
     notes: tuple[str, ...] = (),
+    stamps: Stamps = Stamps.IF_OLD,
 ) -> Mapping[str, Evidence]:
     """Ask every source once, and each topic once.
 
@@ -46,32 +77,33 @@ def gather(
         unit: the unit's name.
         sighting: what is recorded and seen of its driver; None if the control database could not be asked.
         sources: by stream name.
-        ends: returns the end offset per partition of a topic.
+        cluster: returns the connection to Kafka; may raise.
         at: the present (UTC).
         notes: why `sighting` is None.
+        stamps: when to ask for the timestamps of unread records.
 
     Returns:
         the evidence by stream name.
     """
     driver, driver_notes = (None, notes) if sighting is None else _driver(sighting)
+    base = Evidence(
+        at=at,
+        unit=unit,
+        driver=driver,
+        committed=None,
+        stop_wanted=sighting is not None and _stop_wanted(sighting),
+        halted="" if sighting is None else sighting.halted(at),
+        notes=driver_notes,
+    )
     # All positions before any end: the other way round, a batch in between would look like a commit beyond the end.
-    positions = {stream: _ask("checkpoint", source.position) for stream, source in sources.items()}
-    ends_of = cache(lambda topic: _ask("broker", lambda: ends(topic)))
+    looks = {stream: _ask("checkpoint", source.checkpoint) for stream, source in sources.items()}
+    extent_of = cache(lambda topic: _ask("broker", lambda: cluster().extent(topic)))
+    found = {
+        stream: _evidence(base, source, looks[stream], extent_of(source.topic)) for stream, source in sources.items()
+    }
     return {
-        stream: _evidence(
-            Evidence(
-                at=at,
-                unit=unit,
-                driver=driver,
-                committed=None,
-                stop_wanted=sighting is not None and _stop_wanted(sighting),
-                notes=driver_notes,
-            ),
-            source.topic,
-            positions[stream],
-            ends_of(source.topic),
-        )
-        for stream, source in sources.items()
+        stream: _stamped(seen, sources[stream].topic, cluster) if _wants_stamps(seen, stamps) else seen
+        for stream, seen in found.items()
     }
 
 
@@ -92,18 +124,40 @@ def _ask(source: str, question: Callable[[], T]) -> _Answer[T]:
         return _Answer(notes=(f"{source}: {type(error).__name__}: {error}",))
 
 
-def _evidence(
-    base: Evidence, topic: str, position: _Answer[CommittedBatch | None], ends: _Answer[Mapping[int, int]]
-) -> Evidence:
-    batch = position.value
+def _evidence(base: Evidence, source: Source, look: _Answer[CheckpointLook], extent: _Answer[TopicExtent]) -> Evidence:
+    checkpoint = look.value or CheckpointLook()
+    newest = next(iter(checkpoint.batches), None)
+    topic, held = source.topic, extent.value
     return replace(
         base,
-        committed=None if position.notes else {} if batch is None else batch.offsets,
-        batches=0 if batch is None else batch.batch_id + 1,
-        committed_at=None if batch is None else batch.committed_at,
-        ends=None if ends.value is None else {f"{topic}/{p}": end for p, end in ends.value.items()},
-        notes=(*base.notes, *position.notes, *ends.notes),
+        committed=None if look.notes else {} if newest is None else newest.offsets,
+        batches=0 if newest is None else newest.batch_id + 1,
+        committed_at=None if newest is None else newest.committed_at,
+        ends=None if held is None else {f"{topic}/{p}": end for p, end in held.ends.items()},
+        starts=None if held is None else {f"{topic}/{p}": start for p, start in held.beginnings.items()},
+        topic_id="" if held is None else held.topic_id,
+        history=checkpoint.batches,
+        running=checkpoint.running,
+        watermark=checkpoint.watermark,
+        reported_at=_ask("progress file", source.reported_at).value,
+        rhythm=source.rhythm,
+        notes=(*base.notes, *look.notes, *extent.notes),
     )
+
+
+def _wants_stamps(seen: Evidence, stamps: Stamps) -> bool:
+    if not seen.lag_records or stamps is Stamps.NEVER:
+        return False
+    old = seen.committed_at is None or seen.at - seen.committed_at > STAMPS_AFTER
+    return old or stamps is Stamps.ALWAYS
+
+
+def _stamped(seen: Evidence, topic: str, cluster: Callable[[], Cluster]) -> Evidence:
+    """Add the timestamps of the first unread records; a verdict can be given without them."""
+    unread = [partition for partition, records in (seen.unread or {}).items() if records]
+    offsets = {int(partition.rpartition("/")[2]): seen.position(partition) for partition in unread}
+    answer = _ask("broker", lambda: cluster().stamps(topic, offsets))
+    return replace(seen, stamps={f"{topic}/{p}": stamp for p, stamp in (answer.value or {}).items()})
 
 
 def _stop_wanted(sighting: Sighting) -> bool:

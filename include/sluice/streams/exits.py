@@ -6,7 +6,7 @@ from enum import IntEnum
 
 
 class ExitCode(IntEnum):
-    """Why a driver exited by itself. Anything else is a crash."""
+    """Why a driver exited by itself. Anything else is a crash. The numbers are on record: none is ever reused."""
 
     STOPPED = 0  # asked to stop; the running batch was finished and committed
     FAILED = 1  # an exception that is in no other class
@@ -14,15 +14,27 @@ class ExitCode(IntEnum):
     FENCED = 10  # a newer generation owns the tables
     DATA_LOSS = 11  # records are gone that were never read
     CORRUPT = 12  # a checkpoint or ledger contradicts itself
+    TRANSIENT = 13  # broker or storage did not answer, or something was not ready
+    OUT_OF_MEMORY = 14
+    CODE = 15  # the transform, or Spark's analysis of it
+    INCOMPATIBLE_STATE = 16  # the checkpoint's state does not fit the code
+    AUTHORISATION = 17
+    JVM_LOST = 18  # Spark's JVM died beneath the driver
 
 
 EXPLANATIONS: dict[int, str] = {
     ExitCode.STOPPED: "stopped as asked",
     ExitCode.FAILED: "failed; the exception is at the end of the driver's log",
-    ExitCode.WRONG_SPEC: "the specs do not stand; run `sluice check`",
-    ExitCode.FENCED: "a newer generation took over; this one published nothing more",
-    ExitCode.DATA_LOSS: "records that were never read are gone from the topic",
-    ExitCode.CORRUPT: "the checkpoint or the ledger contradicts itself; see the runbook",
+    ExitCode.WRONG_SPEC: "could not run: its specs do not stand",
+    ExitCode.FENCED: "ended because another driver took over; it published nothing more",
+    ExitCode.DATA_LOSS: "failed: records that were never read are gone from the topic",
+    ExitCode.CORRUPT: "failed: the checkpoint or the ledger contradicts itself",
+    ExitCode.TRANSIENT: "failed: something that it needs was not there or did not answer",
+    ExitCode.OUT_OF_MEMORY: "ran out of memory",
+    ExitCode.CODE: "failed in the transform or in Spark's analysis of it",
+    ExitCode.INCOMPATIBLE_STATE: "failed: the state in its checkpoint does not fit the code",
+    ExitCode.AUTHORISATION: "was refused by Kafka or the storage: it is not authorised",
+    ExitCode.JVM_LOST: "ended because Spark's JVM died beneath it (often the kernel, for lack of memory)",
 }
 
 

@@ -15,6 +15,8 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Protocol
 
+from sluice.streams.failure import Failure
+
 
 class DriverState(StrEnum):
     """What the launcher knows about a key."""
@@ -40,7 +42,10 @@ class Job:
 
 @dataclass(frozen=True)
 class DriverReport:
-    """What `find` saw. Times are UTC; `exit_code` is negative for a signal, as in `subprocess`."""
+    """What `find` saw. Times are UTC; `exit_code` is negative for a signal, as in `subprocess`.
+
+    `failure` is what the driver said before it ended, of which it may have had no time to say anything.
+    """
 
     key: str
     state: DriverState
@@ -48,6 +53,7 @@ class DriverReport:
     started_at: datetime | None = None
     ended_at: datetime | None = None
     exit_code: int | None = None
+    failure: Failure | None = None
 
     @property
     def dead(self) -> bool:

@@ -7,16 +7,22 @@ before the next generation. A launcher runs a key at most once, so two claims th
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass, replace
+from datetime import datetime
 
+from sluice.clock import Clock, SystemClock
 from sluice.errors import RefusedError, UnreachableError
 from sluice.streams.claim import Adopt, Decision, Refuse, Resume, Start, Wait, decide
-from sluice.streams.exits import explain_exit
+from sluice.streams.ending import as_ended, ending
+from sluice.streams.failure import FailureClass
+from sluice.streams.governor import HISTORY, Go, Halt, Hold, Outlook, govern
 from sluice.streams.identity import submission_key
 from sluice.streams.launcher import DriverReport, DriverState, Job, Launcher
 from sluice.streams.registry import Attempt, AttemptState, Desired, DesiredState, LostRaceError, Registry
 
 _LATE_STOP_SECONDS = 60.0
+_OVERRIDES = " (overrides: "
 _MAX_STEPS = 1_000
 """A claim takes two steps. It takes one more per generation that the launcher knows and a lost control database does
 not, and one more per race that it loses."""
@@ -32,6 +38,8 @@ class Sighting:
         attempt: the highest generation; None before the first.
         report: None if the launcher could not be asked, or there is no attempt to ask for.
         notes: why something could not be seen.
+        earlier: the attempts before the latest, newest first, as far as the governor looks back; they are only read
+            once the latest has ended.
     """
 
     unit: str
@@ -39,11 +47,29 @@ class Sighting:
     attempt: Attempt | None
     report: DriverReport | None
     notes: tuple[str, ...] = ()
+    earlier: tuple[Attempt, ...] = ()
 
     @property
     def alive(self) -> bool:
         """Whether the launcher sees a driver."""
         return self.report is not None and self.report.state is DriverState.RUNNING
+
+    def outlook(self, now: datetime) -> Outlook:
+        """Return what the governor says about the next attempt, should the latest be dead.
+
+        Args:
+            now: the present (UTC).
+        """
+        if self.attempt is None or self.desired is None or self.desired.state is Desired.STOPPED:
+            return Go("nothing holds it back")
+        return govern((as_ended(self.attempt, self.report, now), *self.earlier), self.desired, now=now)
+
+    def halted(self, now: datetime) -> str:
+        """Return why no attempt starts until a person asks for it, and what to do; empty if that is not so."""
+        if self.alive:
+            return ""
+        outlook = self.outlook(now)
+        return outlook.reason if isinstance(outlook, Halt) else ""
 
 
 @dataclass(frozen=True)
@@ -51,11 +77,11 @@ class Claim:
     """The outcome of a claim: an attempt to submit or to watch, or the reason why there is none.
 
     Attributes:
-        decision: Adopt or Resume (with an attempt), Wait or Refuse (without).
+        decision: Adopt or Resume (with an attempt); Wait, Refuse, or what the governor says (without).
         attempt: hand it to `UnitLife.submit`, which changes nothing if its driver lives.
     """
 
-    decision: Decision
+    decision: Decision | Hold | Halt
     attempt: Attempt | None = None
 
     @property
@@ -75,12 +101,14 @@ class UnitLife:
         deployment: str,
         unit: str,
         job: Callable[[Attempt], Job],
+        clock: Clock | None = None,
     ) -> None:
         self._registry = registry
         self._launcher = launcher
         self._deployment = deployment
         self._unit = unit
         self._job = job
+        self._clock = clock or SystemClock()
 
     def look(self) -> Sighting:
         """Read the records, then ask the launcher.
@@ -91,13 +119,21 @@ class UnitLife:
         desired, attempt = self._registry.desired(self._unit), self._registry.latest_attempt(self._unit)
         if attempt is None:
             return Sighting(self._unit, desired, None, None)
+        report: DriverReport | None = None
+        notes: tuple[str, ...] = ()
         try:
-            return Sighting(self._unit, desired, attempt, self._launcher.find(attempt.key))
+            report = self._launcher.find(attempt.key)
         except UnreachableError as error:
-            return Sighting(self._unit, desired, attempt, None, (str(error),))
+            notes = (str(error),)
+        dead = attempt.state is AttemptState.ENDED or (report is not None and report.dead)
+        return Sighting(self._unit, desired, attempt, report, notes, self._earlier(attempt) if dead else ())
 
-    def claim(self) -> Claim:
+    def claim(self, *, governed: bool = False) -> Claim:
         """Adopt the driver that lives, or reserve a key for the next one. Starts no process.
+
+        Args:
+            governed: obey backoff and budget. A person's claim does not, because a person has seen what there is to
+                see; nobody's claim does without the proof of death.
 
         Raises:
             UnreachableError: the control database could not be asked.
@@ -111,6 +147,8 @@ class UnitLife:
                 case Wait() | Refuse():
                     return Claim(decision)
                 case Start():
+                    if governed and (held := self._held(sighting)) is not None:
+                        return Claim(held)
                     self._reserve(decision, sighting)
         raise RefusedError(
             f"{self._unit}: {_MAX_STEPS} generations after another are dead or taken; the last is {sighting}."
@@ -145,6 +183,34 @@ class UnitLife:
         self._registry.desire(self._unit, Desired.RUNNING, by=by, why=why)
         return self._claim_and_submit()
 
+    def resume(self, by: str, why: str) -> Claim:
+        """Start what is HALTED, on a person's word. Otherwise like `start`.
+
+        Raises:
+            RefusedError: it is not HALTED; or as for `start`.
+            UnreachableError: as for `start`.
+        """
+        self.lift(by, why)
+        return self._claim_and_submit()
+
+    def lift(self, by: str, why: str) -> str:
+        """Record the wish that ends a halt, and return what it overrides. Claims nothing. It may be repeated.
+
+        Raises:
+            RefusedError: it is not HALTED.
+        """
+        sighting = self.record_end()
+        halted = sighting.halted(self._clock.now())
+        if not halted:
+            if (wish := sighting.desired) and wish.by == by and wish.why.startswith(f"{why}{_OVERRIDES}"):
+                return wish.why.removeprefix(f"{why}{_OVERRIDES}").removesuffix(")")
+            raise RefusedError(
+                f"{self._unit} is not HALTED, so there is nothing to resume.",
+                fix=f"run `sluice streams show {self._unit}` to see what it is, `sluice streams start` to start it.",
+            )
+        self._registry.desire(self._unit, Desired.RUNNING, by=by, why=f"{why}{_OVERRIDES}{halted})")
+        return halted
+
     def stop(self, by: str, why: str, deadline_seconds: float) -> DriverReport:
         """Record the wish to stop, let the driver finish its batch, and record its end.
 
@@ -175,8 +241,10 @@ class UnitLife:
         self._end_driver(deadline_seconds)
         return self._claim_and_submit()
 
-    def declare_dead(self, by: str, why: str) -> Attempt:
+    def force(self, by: str, why: str) -> Attempt:
         """Record, on a person's word, that the latest attempt is dead although no launcher can prove it.
+
+        The reconciler then starts the next generation, if the unit is to run.
 
         Raises:
             RefusedError: there is no such attempt, its driver is seen alive, or nobody's word is needed.
@@ -195,25 +263,64 @@ class UnitLife:
                 fix=f"run `sluice streams start {self._unit}`.",
             )
         return self._registry.end(
-            self._unit, attempt.generation, exit_code=None, reason=f"declared dead by {by}: {why}"
+            self._unit,
+            attempt.generation,
+            exit_code=None,
+            reason=f"declared dead by {by}: {why}",
+            failure=FailureClass.FORCED,
         )
 
     def record_end(self) -> Sighting:
-        """Look, and if the launcher proves that the latest attempt is dead, put that on record."""
-        sighting = self.look()
-        if sighting.attempt is None or sighting.report is None:
-            return sighting
-        return replace(sighting, attempt=self._record_death(sighting.attempt, sighting.report))
+        """Look, and put on record what the launcher proves: a death, and generations that the record has forgotten.
+
+        A control database that was restored from an older copy knows neither the newest deaths nor the driver that may
+        live; the governor would judge, and hold back, what is long past.
+        """
+        for _ in range(_MAX_STEPS):
+            sighting = self.look()
+            if sighting.attempt is None or sighting.report is None:
+                break
+            sighting = replace(sighting, attempt=self._record_death(sighting.attempt, sighting.report))
+            if not self._record_forgotten(sighting):
+                break
+        return sighting
+
+    def _held(self, sighting: Sighting) -> Hold | Halt | None:
+        """Return what the governor holds a start back for; None if it lets it go, or if the record is behind."""
+        if self._submitted(sighting.attempt):
+            return None
+        outlook = sighting.outlook(self._clock.now())
+        return None if isinstance(outlook, Go) else outlook
+
+    def _record_forgotten(self, sighting: Sighting) -> bool:
+        """Take the next generation into the record if the launcher knows it; return whether it did."""
+        attempt = sighting.attempt
+        if attempt is None or attempt.state is not AttemptState.ENDED or not self._submitted(attempt):
+            return False
+        key = submission_key(self._deployment, self._unit, attempt.generation + 1)
+        with suppress(LostRaceError):
+            self._registry.intend(self._unit, after_generation=attempt.generation, key=key)
+        return True
+
+    def _submitted(self, before: Attempt | None) -> bool:
+        """Whether the launcher knows the generation after an attempt."""
+        key = submission_key(self._deployment, self._unit, (before.generation if before else 0) + 1)
+        try:
+            return self._launcher.find(key).state is not DriverState.ABSENT
+        except UnreachableError:
+            return False
+
+    def _earlier(self, attempt: Attempt) -> tuple[Attempt, ...]:
+        history = self._registry.attempts(self._unit, newest=HISTORY)
+        return tuple(other for other in history if other.generation < attempt.generation)
 
     def _reserve(self, start: Start, sighting: Sighting) -> None:
         """Record the death that permits it, then take the next generation. Who loses the race reads again."""
         if start.proven_dead is not None and sighting.report is not None:
             self._record_death(start.proven_dead, sighting.report)
         key = submission_key(self._deployment, self._unit, start.after_generation + 1)
-        try:
+        with suppress(LostRaceError):
             self._registry.intend(self._unit, after_generation=start.after_generation, key=key)
-        except LostRaceError:
-            return
 
     def _claim_and_submit(self) -> Claim:
         claim = self.claim()
@@ -235,8 +342,15 @@ class UnitLife:
         """Record the end if the report proves it; the first record stays."""
         if not report.dead or attempt.state is AttemptState.ENDED:
             return attempt
-        reason = explain_exit(report.exit_code)
-        return self._registry.end(self._unit, attempt.generation, exit_code=report.exit_code, reason=reason)
+        end = ending(report)
+        return self._registry.end(
+            self._unit,
+            attempt.generation,
+            exit_code=end.exit_code,
+            reason=end.reason,
+            failure=end.failure,
+            at=end.at,
+        )
 
     def _stop_wanted(self) -> bool:
         desired = self._registry.desired(self._unit)

@@ -12,6 +12,7 @@ from enum import StrEnum
 from typing import Protocol
 
 from sluice.errors import RefusedError
+from sluice.streams.failure import FailureClass
 from sluice.streams.verdict import Verdict
 
 
@@ -43,7 +44,13 @@ class AttemptState(StrEnum):
 
 @dataclass(frozen=True)
 class Attempt:
-    """One driver process of a unit."""
+    """One driver process of a unit.
+
+    Attributes:
+        ended_at: when the driver died, as its launcher says, or else when that was proven (UTC).
+        reason: how it ended, as a phrase.
+        failure: the class of that; None before the end, and in records older than classes are.
+    """
 
     unit: str
     generation: int
@@ -54,6 +61,7 @@ class Attempt:
     ended_at: datetime | None = None
     exit_code: int | None = None
     reason: str = ""
+    failure: FailureClass | None = None
 
 
 class LostRaceError(RefusedError):
@@ -86,8 +94,8 @@ class Registry(Protocol):
         """Return the attempt with the highest generation."""
         ...
 
-    def attempts(self, unit: str) -> Sequence[Attempt]:
-        """Return all attempts, newest first."""
+    def attempts(self, unit: str, *, newest: int | None = None) -> Sequence[Attempt]:
+        """Return all attempts, or so many of the newest, newest first."""
         ...
 
     def intend(self, unit: str, *, after_generation: int, key: str) -> Attempt:
@@ -102,12 +110,33 @@ class Registry(Protocol):
         """Record that the launcher confirmed the driver. Repeating it changes nothing."""
         ...
 
-    def end(self, unit: str, generation: int, *, exit_code: int | None, reason: str) -> Attempt:
-        """Record proven death. Repeating it keeps the first record."""
+    def end(
+        self,
+        unit: str,
+        generation: int,
+        *,
+        exit_code: int | None,
+        reason: str,
+        failure: FailureClass | None = None,
+        at: datetime | None = None,
+    ) -> Attempt:
+        """Record proven death. Repeating it keeps the first record.
+
+        Args:
+            unit: the driver's name in the specs.
+            generation: the attempt's.
+            exit_code: negative for a signal; None if it left none.
+            reason: how it ended, as a phrase.
+            failure: the class of that.
+            at: when it died (UTC); omitted, or in the future: now.
+        """
         ...
 
     def record_verdict(self, unit: str, stream: str, generation: int, verdict: Verdict) -> bool:
-        """Store the verdict if its health or generation differs from the newest stored one; return whether it did."""
+        """Store the verdict if its health or generation differs from the newest stored one; return whether it did.
+
+        The lags of single partitions are not kept.
+        """
         ...
 
     def verdicts(self, unit: str) -> Sequence[RecordedVerdict]:

@@ -1,67 +1,70 @@
 """Verdicts: the health of a stream as a pure function of evidence. Missing evidence is UNKNOWN, never OK.
 
 Order of judgement: a recorded stop and proven death come first, because nothing else can be true beside them; then
-what could not be looked at; then lag; then age. A batch of long ago with nothing unread is IDLE, not dead.
+what could not be looked at; then what is lost or repeated; then what does not move; then what moves too slowly. A batch
+of long ago with nothing unread is IDLE, not dead.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 from enum import StrEnum
 from typing import TypeAlias
 
+from sluice.streams.cadence import LEAST_SECONDS
 from sluice.streams.exits import explain_exit
-from sluice.streams.launcher import DriverReport, DriverState
+from sluice.streams.lag import LEAST_SPAN_SECONDS
+from sluice.streams.launcher import DriverState
+from sluice.streams.observation import Evidence
+from sluice.streams.retention import horizon_seconds, lost
+from sluice.streams.situation import SILENT_CADENCES, Situation, within
+from sluice.streams.window import Window
+
+PATIENCE = timedelta(minutes=2)
+IDLE_AFTER = timedelta(minutes=10)
+SOON_SECONDS = 3600.0
 
 
 class Health(StrEnum):
     """The verdict's word."""
 
     OK = "OK"
-    IDLE = "IDLE"
-    STOPPED = "STOPPED"
+    IDLE = "IDLE"  # nothing is unread, and nothing was for a while
+    LAGGING = "LAGGING"  # it works, but more arrives than it reads; or catching up takes long
+    STALLED = "STALLED"  # records wait, the driver lives, and nothing is committed
+    STOPPED = "STOPPED"  # there is no driver
+    REWOUND = "REWOUND"  # its position is not where it was, or is none of this topic's
+    LOSS_RISK = "LOSS_RISK"  # the topic's retention is about to delete what is unread, or has done so
     UNKNOWN = "UNKNOWN"
 
 
+FINE = frozenset({Health.OK, Health.IDLE})
+"""Verdicts that nobody needs to act upon."""
+
+
 @dataclass(frozen=True)
-class Evidence:
-    """What was seen of a stream at one moment. None means "could not look", never "nothing there".
+class PartitionLag:
+    """What is unread of one `topic/partition`; `seconds`: how long its first record waits, if the broker says so."""
 
-    Attributes:
-        at: when it was gathered (UTC).
-        driver: the launcher's report.
-        committed: next offset to read per `topic/partition`, from the newest committed batch; {} before the first.
-        batches: number of committed batches.
-        committed_at: when the newest batch was committed.
-        ends: end offset per `topic/partition` at the broker.
-        stop_wanted: somebody asked for the stop, and it is on record.
-    """
-
-    at: datetime
-    driver: DriverReport | None
-    committed: Mapping[str, int] | None
-    batches: int = 0
-    committed_at: datetime | None = None
-    ends: Mapping[str, int] | None = None
-    stop_wanted: bool = False
-    notes: tuple[str, ...] = field(default=())
-    """Why something could not be looked at."""
-    unit: str = ""
-    """The unit's name, for commands in advice."""
-
-    @property
-    def lag_records(self) -> int | None:
-        """Records not yet in a committed batch, or None if one side is unknown."""
-        if self.committed is None or self.ends is None:
-            return None
-        return sum(max(0, end - self.committed.get(partition, 0)) for partition, end in self.ends.items())
+    partition: str
+    records: int
+    seconds: float | None = None
 
 
 @dataclass(frozen=True)
 class Verdict:
-    """Health, the reason in one sentence, and what to do about it (empty if nothing)."""
+    """Health, the reason in one sentence, and what to do about it (empty if nothing).
+
+    Attributes:
+        lag_records: records not yet in a committed batch.
+        lag_seconds: how long the first of them waits, at least; 0 if there is none, None if nobody knows.
+        watermark_lag_seconds: how far the stream's watermark is behind the clock.
+        catch_up_seconds: when the backlog will be gone, if it shrinks.
+        loss_seconds: when retention will delete what is unread, if that is in sight.
+        completeness: share of the evidence that could be gathered, 0-1; a part of it is a past that is long enough.
+    """
 
     health: Health
     why: str
@@ -70,100 +73,253 @@ class Verdict:
     batches: int = 0
     committed_at: datetime | None = None
     completeness: float = 1.0
-    """Share of the evidence that could be gathered, 0-1."""
+    lag_seconds: float | None = None
+    watermark_lag_seconds: float | None = None
+    catch_up_seconds: float | None = None
+    loss_seconds: float | None = None
+    partitions: tuple[PartitionLag, ...] = ()
 
 
-def judge(evidence: Evidence, *, patience: timedelta = timedelta(minutes=2)) -> Verdict:
+def judge(
+    seen: Evidence,
+    window: Window | None = None,
+    *,
+    lagging_since: datetime | None = None,
+    patience: timedelta = PATIENCE,
+) -> Verdict:
     """Give the verdict for one moment.
 
     Args:
-        evidence: what was seen.
-        patience: how long records may wait without a commit before "it works" can no longer be claimed.
+        seen: what was seen.
+        window: the past, this look included; omitted: what this look alone tells of it.
+        lagging_since: when it was found to fall behind, if LAGGING is the verdict on record for this generation.
+        patience: how long records may wait without a commit while the stream's cadence is not known.
     """
-    health, why, what_to_do = _judge_life(evidence) or _judge_sight(evidence) or _judge_work(evidence, patience)
+    case = Situation(seen, Window().add(seen) if window is None else window, lagging_since, patience)
+    ask: tuple[Callable[[Situation], _Judgement | None], ...]
+    ask = (_judge_life, _judge_sight, _judge_position, _judge_loss, _judge_silence, _judge_pace)
+    found = next((judgement for question in ask if (judgement := question(case)) is not None), None)
+    health, why, what_to_do = found or _judge_rest(case)
+    watermark = seen.watermark
     return Verdict(
         health,
         why,
         what_to_do,
-        lag_records=evidence.lag_records,
-        batches=evidence.batches,
-        committed_at=evidence.committed_at,
-        completeness=_completeness(evidence),
+        lag_records=seen.lag_records,
+        batches=seen.batches,
+        committed_at=seen.committed_at,
+        completeness=case.completeness,
+        lag_seconds=case.age,
+        watermark_lag_seconds=None if watermark is None else max(0.0, (seen.at - watermark).total_seconds()),
+        catch_up_seconds=case.catch_up_seconds,
+        loss_seconds=case.loss_seconds,
+        partitions=_partitions(seen),
     )
 
 
 _Judgement: TypeAlias = tuple[Health, str, str]
 
 
-def _judge_life(evidence: Evidence) -> _Judgement | None:
+def _judge_life(case: Situation) -> _Judgement | None:
     """A stop and a proven death."""
-    driver = evidence.driver
+    seen = case.seen
+    driver = seen.driver
     if driver is None or driver.state is DriverState.RUNNING:
         return None
     end = f"{driver.key} {explain_exit(driver.exit_code)}"
     if driver.state is DriverState.ABSENT:
         end = "no driver was submitted"
     elif driver.ended_at is not None:
-        end = f"{end} {_ago(evidence.at, driver.ended_at)}"
-    if evidence.stop_wanted:
-        return Health.STOPPED, f"It is stopped as asked; {end}.", f"sluice streams start {evidence.unit}"
+        end = f"{end} {_ago(seen.at, driver.ended_at)}"
+    if seen.stop_wanted:
+        return Health.STOPPED, f"It is stopped as asked; {end}.", f"sluice streams start {seen.unit}"
+    if seen.halted:
+        why = f"It does not run: {end}. It is HALTED: {seen.halted.rstrip('.')}."
+        return Health.STOPPED, why, f"sluice streams resume {seen.unit}"
     verb = "start" if driver.state is DriverState.ABSENT else "logs"
-    return Health.STOPPED, f"It does not run: {end}.", f"sluice streams {verb} {evidence.unit}"
+    return Health.STOPPED, f"It does not run: {end}.", f"sluice streams {verb} {seen.unit}"
 
 
-def _judge_sight(evidence: Evidence) -> _Judgement | None:
-    """What could not be looked at, and what contradicts itself."""
-    sources = {"driver": evidence.driver, "checkpoint": evidence.committed, "broker": evidence.ends or None}
-    if blind := [name for name, seen in sources.items() if seen is None]:
-        why = "; ".join([f"Could not look at the {' and the '.join(blind)}", *evidence.notes])
+def _judge_sight(case: Situation) -> _Judgement | None:
+    """What could not be looked at, and a stop that is not done."""
+    seen = case.seen
+    sources = {"driver": seen.driver, "checkpoint": seen.committed, "broker": seen.ends or None}
+    if blind := [name for name, found in sources.items() if found is None]:
+        why = "; ".join([f"Could not look at the {' and the '.join(blind)}", *seen.notes])
         return Health.UNKNOWN, f"{why.rstrip('.')}.", "sluice doctor"
-    if evidence.stop_wanted:
-        why = f"A stop was asked for, and {_driver(evidence)} still lives."
-        return Health.UNKNOWN, why, f"sluice streams stop {evidence.unit}"
-    ends = evidence.ends or {}
-    for partition, offset in sorted((evidence.committed or {}).items()):
-        if offset > ends.get(partition, 0):
-            end = f"ends at {ends[partition]}" if partition in ends else "is not there"
-            why = f"The stream has read {partition} to offset {offset}, but at the broker it {end}."
-            return Health.UNKNOWN, why, "see whether the topic was created again: sluice topics describe"
+    if seen.stop_wanted:
+        why = f"A stop was asked for, and {_driver(seen)} still lives."
+        return Health.UNKNOWN, why, f"sluice streams stop {seen.unit}"
     return None
 
 
-def _judge_work(evidence: Evidence, patience: timedelta) -> _Judgement:
-    """Lag before age: a batch of long ago with nothing unread is no fault."""
-    lag = evidence.lag_records or 0
-    last = "no batch was ever committed"
-    if evidence.committed_at is not None:
-        last = f"batch {evidence.batches - 1} was committed {_ago(evidence.at, evidence.committed_at)}"
-    recent = _within(evidence.at, evidence.committed_at, patience)
-    if lag == 0:
-        read = sum((evidence.committed or {}).values())
-        return Health.OK if recent else Health.IDLE, f"Nothing is unread after offset sum {read}; {last}.", ""
-    # A driver that has just started had no chance to commit yet, however old the last batch is.
-    if recent or _within(evidence.at, evidence.driver.started_at if evidence.driver else None, patience):
-        return Health.OK, f"{lag} records are unread; {last}.", ""
-    why = (
-        f"{lag} records are unread and {last}, longer than {patience.total_seconds():.0f} s: "
-        f"{_driver(evidence)} lives, but whether it works cannot be told."
+def _judge_position(case: Situation) -> _Judgement | None:
+    """A position that is none of this topic's, or lower than it was."""
+    seen, window = case.seen, case.window
+    ends, committed = seen.ends or {}, seen.committed or {}
+    advice = f"sluice streams stop {seen.unit}; see whether the topic was created again: sluice topics describe"
+    for partition, offset in sorted(committed.items()):
+        if offset > ends.get(partition, 0):
+            end = f"ends at {ends[partition]}" if partition in ends else "is not there"
+            why = f"The stream has read {partition} to offset {offset}, but at the broker it {end}."
+            return Health.REWOUND, why, advice
+    if window.topic_id and seen.topic_id and window.topic_id != seen.topic_id:
+        ids = f"{window.topic_id} is now {seen.topic_id}"
+        why = f"The topic was created again ({ids}); the stream's offsets are the old one's."
+        return Health.REWOUND, why, advice
+    back = {p: high - committed[p] for p, high in sorted(window.high.items()) if committed.get(p, high) < high}
+    if back:
+        which, records = max(back.items(), key=lambda item: item[1])
+        why = f"It reads again what it had read: its position in {which} went back by {records}, to {committed[which]}."
+        return Health.REWOUND, why, f"see who restored or reset its checkpoint: sluice streams show {seen.unit}"
+    return None
+
+
+def _judge_loss(case: Situation) -> _Judgement | None:
+    """What retention has deleted unread, or is about to."""
+    seen = case.seen
+    if gone := lost(seen):
+        which, records = max(gone.items(), key=lambda item: item[1])
+        why = (
+            f"{sum(gone.values())} records are gone that were never read: {which} begins {records} records after the "
+            "stream's position."
+        )
+        return Health.LOSS_RISK, why, f"sluice streams logs {seen.unit}; if they can be had again, send them again"
+    if case.loss_seconds is None or case.loss_seconds > horizon_seconds(seen):
+        return None
+    if case.cadence is not None and (case.age or 0.0) < SILENT_CADENCES * case.cadence.seconds:
+        return None  # what has just arrived is not what retention deletes next
+    why = f"{_records(case)} unread, and in {_span(case.loss_seconds)} the topic's retention deletes the first of them."
+    return (
+        Health.LOSS_RISK,
+        why,
+        f"raise the topic's `retention` at the broker now; then sluice streams logs {seen.unit}",
     )
-    return Health.UNKNOWN, why, f"sluice streams logs {evidence.unit}"
 
 
-def _driver(evidence: Evidence) -> str:
-    driver = evidence.driver
+def _judge_silence(case: Situation) -> _Judgement | None:
+    """Records wait and nothing is committed."""
+    seen = case.seen
+    if not seen.lag_records:
+        return None
+    if case.silent and case.allowed is not None:
+        running = seen.running
+        doing = "no batch was planned" if running is None else f"batch {running.batch_id} is not committed"
+        why = (
+            f"{_records(case)} unread, and for {_span(case.quiet_seconds)} {doing}, where "
+            f"{_span(case.allowed / SILENT_CADENCES)} are usual; {_driver(seen)} lives{_last_word(seen)}."
+        )
+        return Health.STALLED, why, f"sluice streams logs {seen.unit}; then sluice streams restart {seen.unit}"
+    started = None if seen.driver is None else seen.driver.started_at
+    if within(seen.at, seen.committed_at, case.patience) or within(seen.at, started, case.patience):
+        return None
+    return _judge_patience(case)
+
+
+def _judge_patience(case: Situation) -> _Judgement | None:
+    """Without a cadence, or without having seen the records come, only patience can be had."""
+    seen = case.seen
+    if case.quiet_since is not None and case.cadence is not None:
+        return None
+    patience = case.patience if case.cadence is None else max(case.patience, timedelta(seconds=case.cadence.seconds))
+    if within(seen.at, seen.committed_at, patience):
+        return None
+    if case.window.saw_arrival(case.position) and (case.age or 0.0) <= patience.total_seconds():
+        return None
+    why = (
+        f"{_records(case)} unread and {_last(seen)}, longer than {_span(patience.total_seconds())}: "
+        f"{_driver(seen)} lives, but whether it works cannot be told."
+    )
+    return Health.UNKNOWN, why, f"sluice streams logs {seen.unit}"
+
+
+def _judge_pace(case: Situation) -> _Judgement | None:
+    """It works, but too slowly."""
+    seen = case.seen
+    if not seen.lag_records:
+        return None
+    faster = f"give it more cores (`resources` in its spec), or see what slows it: sluice streams logs {seen.unit}"
+    if (falls := case.falls) is not None:
+        why = (
+            f"For {_span(case.now - falls.since)} more has arrived than it read: it is {_span(falls.seconds)} further "
+            f"behind and did not rest in between; {_records(case)} unread."
+        )
+        return Health.LAGGING, why, faster
+    if case.still_lags:
+        why = f"{_records(case)} unread. It was found to fall behind, and was not seen to rest or to come nearer since."
+        return Health.LAGGING, why, faster
+    course = case.window.course
+    lasts = bool(course) and case.now - course[0].at > LEAST_SPAN_SECONDS
+    if case.catch_up_seconds is not None and lasts and case.catch_up_seconds > SOON_SECONDS:
+        why = f"{_records(case)} unread; it catches up, but needs about {_span(case.catch_up_seconds)} at this pace."
+        return Health.LAGGING, why, faster
+    return None
+
+
+def _judge_rest(case: Situation) -> _Judgement:
+    """It works. A batch of long ago with nothing unread is no fault."""
+    seen = case.seen
+    if seen.lag_records:
+        return Health.OK, f"{_records(case)} unread; {_last(seen)}{_prospect(case)}.", ""
+    recent = within(seen.at, seen.committed_at, max(IDLE_AFTER, case.patience))
+    read = sum((seen.committed or {}).values())
+    return Health.OK if recent else Health.IDLE, f"Nothing is unread after offset sum {read}; {_last(seen)}.", ""
+
+
+def _prospect(case: Situation) -> str:
+    if case.catch_up_seconds is not None:
+        return f"; it catches up in about {_span(case.catch_up_seconds)}"
+    if not case.busy_records or case.quiet_seconds < LEAST_SECONDS or case.cadence is None:
+        return ""
+    left = case.cadence.expected(case.busy_records) - case.quiet_seconds
+    if case.busy_records <= case.cadence.batch_records or left < case.cadence.seconds:
+        return ""
+    return f"; a batch of {case.busy_records} of them is at work, for about {_span(left)} more"
+
+
+def _partitions(seen: Evidence) -> tuple[PartitionLag, ...]:
+    return tuple(
+        PartitionLag(partition, records, _waits(seen, partition) if records else 0.0)
+        for partition, records in (seen.unread or {}).items()
+    )
+
+
+def _waits(seen: Evidence, partition: str) -> float | None:
+    stamp = seen.stamps.get(partition)
+    return None if stamp is None else max(0.0, (seen.at - stamp.at).total_seconds())
+
+
+def _records(case: Situation) -> str:
+    lag = case.seen.lag_records or 0
+    return "1 record is" if lag == 1 else f"{lag} records are"
+
+
+def _last(seen: Evidence) -> str:
+    if seen.committed_at is None:
+        return "no batch was ever committed"
+    return f"batch {seen.batches - 1} was committed {_ago(seen.at, seen.committed_at)}"
+
+
+def _last_word(seen: Evidence) -> str:
+    return "" if seen.reported_at is None else f", and last said something {_ago(seen.at, seen.reported_at)}"
+
+
+def _driver(seen: Evidence) -> str:
+    driver = seen.driver
     return "the driver" if driver is None else f"{driver.key} (pid {driver.pid})"
-
-
-def _within(at: datetime, moment: datetime | None, patience: timedelta) -> bool:
-    """Whether a moment is near. One that lies far ahead is no sign of life: clocks disagree."""
-    return moment is not None and abs(at - moment) <= patience
 
 
 def _ago(at: datetime, moment: datetime) -> str:
     seconds = (at - moment).total_seconds()
-    return f"{seconds:.0f} s ago" if seconds >= 0 else f"{-seconds:.0f} s ahead of this clock"
+    return f"{_span(seconds)} ago" if seconds >= 0 else f"{_span(-seconds)} ahead of this clock"
 
 
-def _completeness(evidence: Evidence) -> float:
-    seen = [evidence.driver is not None, evidence.committed is not None, bool(evidence.ends)]
-    return round(sum(seen) / len(seen), 2)
+_UNITS = ((2 * 86_400, 86_400, "days"), (2 * 3_600, 3_600, "h"), (120, 60, "min"))
+
+
+def _span(seconds: float) -> str:
+    """Return a duration as a person says it."""
+    for least, size, unit in _UNITS:
+        if seconds >= least:
+            return f"{seconds / size:.0f} {unit}"
+    return f"{seconds:.0f} s"

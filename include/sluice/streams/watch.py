@@ -9,10 +9,10 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from enum import StrEnum
 
-from sluice.streams.exits import explain_exit
+from sluice.streams.ending import as_ended
+from sluice.streams.governor import Go, Halt, Hold
 from sluice.streams.launcher import DriverState
 from sluice.streams.life import Sighting
-from sluice.streams.reconcile import NEVER_RETRIED
 from sluice.streams.registry import Attempt, AttemptState, Desired
 
 SETTLE = timedelta(seconds=10)
@@ -76,23 +76,32 @@ def _examine_unseen(sighting: Sighting, attempt: Attempt) -> WatchFinding:
 
 
 def _examine_end(sighting: Sighting, attempt: Attempt, now: datetime, settle: timedelta) -> WatchFinding:
-    report, recorded = sighting.report, attempt.state is AttemptState.ENDED
-    exit_code = attempt.exit_code if recorded or report is None else report.exit_code
-    ended_at = attempt.ended_at if recorded or report is None else report.ended_at
-    ended = f"Generation {attempt.generation} {attempt.reason if recorded else explain_exit(exit_code)}"
+    known = attempt.ended_at is not None or (sighting.report is not None and sighting.report.ended_at is not None)
+    end = as_ended(attempt, sighting.report, now)
+    ended = f"Generation {end.generation} {end.reason}"
     if _stop_wanted(sighting):
         return WatchFinding(WatchState.STOPPED, f"{ended}: {_who_stopped(sighting)}.")
-    if ended_at is not None and now - ended_at < settle:
-        return _watching(f"Generation {attempt.generation} ended a moment ago; a restart may be under way.")
-    when = "" if ended_at is None else f" at {ended_at:%Y-%m-%d %H:%M:%S} UTC"
+    if known and end.ended_at is not None and now - end.ended_at < settle:
+        return _watching(f"Generation {end.generation} ended a moment ago; a restart may be under way.")
+    when = f" at {end.ended_at:%Y-%m-%d %H:%M:%S} UTC" if known and end.ended_at is not None else ""
     unit = sighting.unit
-    again = (
-        f"repair that, then run `sluice streams start {unit}`"
-        if exit_code in NEVER_RETRIED
-        else f"the reconciler starts the next generation by itself; `sluice streams stop {unit}` prevents that"
-    )
     why = f"The driver of unit {unit} is dead and nobody asked for that. {ended}{when}."
-    return WatchFinding(WatchState.DIED, why, f"Read its log (`sluice streams logs {unit}`); {again}.")
+    halted, following = _what_follows(sighting, now)
+    return WatchFinding(WatchState.DIED, f"{why}{halted}", f"Read its log (`sluice streams logs {unit}`); {following}.")
+
+
+def _what_follows(sighting: Sighting, now: datetime) -> tuple[str, str]:
+    """Return a sentence if it is HALTED, and what happens next as a clause."""
+    outlook = sighting.outlook(now)
+    match outlook:
+        case Halt():
+            return f" It is HALTED: {outlook.why}.", outlook.fix
+        case Hold():
+            when = f"not before {outlook.until:%H:%M:%S} UTC"
+        case Go():
+            when = "at its next look"
+    prevented = f"`sluice streams stop {sighting.unit}` prevents that"
+    return "", f"the reconciler starts the next generation by itself, {when}; {prevented}"
 
 
 def _watching(why: str) -> WatchFinding:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from datetime import datetime
 from typing import Protocol
 
 
@@ -38,6 +39,23 @@ class TopicCreation:
     configs: Mapping[str, str] = field(default_factory=dict)
 
 
+@dataclass(frozen=True)
+class TopicExtent:
+    """What a topic holds, per partition: the first offset that there still is, and the one after the last."""
+
+    topic_id: str
+    beginnings: Mapping[int, int]
+    ends: Mapping[int, int]
+
+
+@dataclass(frozen=True)
+class RecordStamp:
+    """A record's timestamp (UTC); `appended`: the broker set it, so it is no producer's opinion."""
+
+    at: datetime
+    appended: bool
+
+
 class KafkaAdministration(Protocol):
     """Every method may raise UnreachableError."""
 
@@ -59,4 +77,15 @@ class KafkaAdministration(Protocol):
 
     def ends(self, topic: str) -> Mapping[int, int]:
         """Return the offset after the last record of each partition."""
+        ...
+
+    def extent(self, topic: str) -> TopicExtent:
+        """Return what a topic holds, asked at one time."""
+        ...
+
+    def stamps(self, topic: str, offsets: Mapping[int, int]) -> Mapping[int, RecordStamp]:
+        """Return the timestamp of the first record at or after an offset, per partition.
+
+        A partition without such a record, or that did not answer in time, is left out.
+        """
         ...

@@ -12,6 +12,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 from airflow.models.dagrun import DagRun
 from airflow.sdk import DagRunState
+from airflow.utils.session import create_session
 
 from sluice.airflow.reconciler import build_reconcile_dag
 from sluice.airflow.streams import build_stream_dag
@@ -124,13 +125,43 @@ def test_the_reconciler_starts_what_died_by_one_run_and_never_piles_up(project: 
     attempt = look(project).attempt
     assert attempt is not None
     project.launcher().kill(attempt.key)
-    later = ManualClock(datetime.now(UTC) + timedelta(hours=1))  # every cool-down is over
+    later = ManualClock(datetime.now(UTC) + timedelta(hours=1))  # every backoff is over
 
     first = build_reconcile_dag(clock=later).test()
     second = build_reconcile_dag(clock=later).test()
 
     assert triggered(first) == ["success"]
     assert triggered(second) == ["skipped"]
+
+
+def test_the_reconciler_tells_once_of_what_became_halted_while_no_run_watched(
+    project: Project, unit: DeclaredUnit
+) -> None:
+    forget_queued_runs()
+    (project.settings.home / "spark_jobs" / "stream.py").write_text("raise SystemExit(12)", encoding="utf-8")
+    project.life("flights").start("ada", "launch")
+    eventually(lambda: project.life("flights").record_end().halted(datetime.now(UTC)) != "")
+
+    first = build_reconcile_dag().test()
+    assert triggered(first) == ["success"]
+    assert [run.run_id for run in queued_runs()] == ["halted__local.flights.g1"]
+    forget_queued_runs()
+
+    state, tasks = run(unit, action="follow", reason="what the reconciler triggers")
+    assert (state, tasks["claim"]) == (DagRunState.FAILED, "failed")
+    assert triggered(build_reconcile_dag().test()) == ["skipped"]  # the alert about that run is on record
+    assert not look(project).alive
+
+
+def queued_runs() -> list[DagRun]:
+    return list(DagRun.find(dag_id="stream_flights", state=DagRunState.QUEUED))
+
+
+def forget_queued_runs() -> None:
+    """Leave no run of an earlier test that would be waited for."""
+    with create_session() as session:
+        for queued in queued_runs():
+            session.delete(session.merge(queued))
 
 
 def test_the_reconciler_leaves_alone_what_nobody_asked_for(project: Project) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Coroutine
+from collections.abc import Coroutine, Mapping
 from datetime import timedelta
 from typing import Any
 
@@ -14,7 +14,10 @@ from sluice.airflow.trigger import StreamTrigger
 from sluice.airflow.watcher import Watcher
 from sluice.settings import settings
 from sluice.specs.load import load_catalog
-from sluice.streams.verdict import Health, Verdict
+from sluice.streams.evidence import Stamps
+from sluice.streams.observation import Evidence
+from sluice.streams.verdict import Health
+from tests.twins.looks import look, steadily
 from tests.twins.project import InMemoryProject
 
 DEADLINE_SECONDS = 60.0
@@ -24,10 +27,13 @@ class JudgedProject(InMemoryProject):
     """Gives one verdict, and counts the rounds by it."""
 
     rounds = 0
+    known: Mapping[str, int] = {}
 
-    def verdicts(self, unit: str) -> dict[str, Verdict]:
+    def evidence(self, unit: str, *, known: Mapping[str, int], stamps: Stamps) -> dict[str, Evidence]:
+        assert stamps is Stamps.NEVER
         self.rounds += 1
-        return {f"raw_{unit}": Verdict(Health.OK, "all is read")}
+        self.known = known
+        return {f"raw_{unit}": look(200, steadily(3))}
 
 
 def started() -> JudgedProject:

@@ -109,6 +109,22 @@ def test_a_death_that_nobody_asked_for_fails_for_good_and_says_what_to_do(
         resume(watch, Hint.LOOK, deferred)
 
 
+def test_a_halt_is_red_with_its_reason_and_the_log_ends_with_the_attempts(
+    project: InMemoryProject, watch: WatchOperator, caplog: pytest.LogCaptureFixture, capsys: pytest.CaptureFixture[str]
+) -> None:
+    deferred = deferral(watch)
+    pass_time(project.clock, timedelta(minutes=2))
+    project.drivers.die("local.flights.g1", 12)
+    pass_time(project.clock, timedelta(minutes=1))
+
+    with pytest.raises(AirflowFailException, match=r"It is HALTED: generation 1.*resume flights"):
+        resume(watch, Hint.LOOK, deferred)
+
+    said = caplog.text + capsys.readouterr().out
+    assert "Generation 1: started 2013-01-07 12:00:00 UTC, lived 2 min 00 s, ended" in said
+    assert "Next: HALTED: generation 1 failed" in said
+
+
 def test_a_restart_under_way_is_no_death(project: InMemoryProject, watch: WatchOperator) -> None:
     deferred = deferral(watch)
     project.drivers.die("local.flights.g1", 0)

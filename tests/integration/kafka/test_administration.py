@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from datetime import datetime
 
 import pytest
+from kafka import KafkaProducer
 
 from sluice.errors import UnreachableError
 from sluice.kafka.administration import KafkaPythonAdministration
 from sluice.local.broker import Broker
 from sluice.topics.administration import TopicCreation
-from tests.twins.kafka_administration_suite import KafkaAdministrationSuite
+from tests.twins.kafka_administration_suite import KafkaAdministrationSuite, Send
 
 NOBODY = "127.0.0.1:1"
 
@@ -20,6 +22,16 @@ class TestKafkaPythonAdministration(KafkaAdministrationSuite):
     def administration(self, broker: Broker) -> Iterator[KafkaPythonAdministration]:
         with KafkaPythonAdministration([broker.bootstrap]) as administration:
             yield administration
+
+    @pytest.fixture
+    def send(self, broker: Broker) -> Send:
+        def append(topic: str, partition: int, stamps: Sequence[datetime]) -> None:
+            with KafkaProducer(bootstrap_servers=broker.bootstrap) as producer:
+                for stamp in stamps:
+                    milliseconds = int(stamp.timestamp() * 1000)
+                    producer.send(topic, b"{}", partition=partition, timestamp_ms=milliseconds).get(30)
+
+        return append
 
     @pytest.fixture
     def elsewhere(self) -> KafkaPythonAdministration:

@@ -65,6 +65,16 @@ sys.exit(3)
 """
 
 
+FAILING = """
+said = {"class": "code", "error": "KeyError", "message": "'x'", "stream": "departures"}
+said["at"] = "2013-01-07T12:00:00+00:00"
+pathlib.Path(os.environ["SLUICE_DRIVER"], "failure.json").write_text(os.environ.get("SAID", json.dumps(said)))
+ready()
+signal.signal(signal.SIGTERM, lambda *_: sys.exit(15))
+while True: signal.pause()
+"""
+
+
 def exiting(code: int) -> str:
     return f"ready()\nsys.exit({code})\n"
 

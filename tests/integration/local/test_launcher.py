@@ -9,6 +9,7 @@ import subprocess
 import sys
 import threading
 from collections.abc import Iterator
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
@@ -18,9 +19,11 @@ import sluice.local.keeper as keeper_module
 from sluice.errors import CorruptionError, NotReadyError, UnreachableError
 from sluice.local.launcher import LocalLauncher
 from sluice.local.processes import DRIVER_MARK, marked
+from sluice.streams.failure import Failure, FailureClass
 from sluice.streams.launcher import DriverReport, DriverState, Job
 from tests.integration.local.drivers import (
     CARELESS,
+    FAILING,
     OBEDIENT,
     PLAIN,
     RENAMED,
@@ -374,3 +377,21 @@ def test_a_disk_without_space_refuses_the_start_with_its_reason(
     with pytest.raises(NotReadyError, match="No space left on device"):
         LocalLauncher(launcher._root, keeper=full).submit(KEY, drivers.job(OBEDIENT))
     assert state(launcher) is DriverState.ABSENT
+
+
+def test_a_dead_driver_is_reported_with_its_last_words(launcher: LocalLauncher, drivers: Drivers) -> None:
+    launcher.submit(KEY, drivers.job(FAILING))
+    drivers.one_ready()
+    assert launcher.find(KEY).failure is None  # it lives: they may not be its last
+    report = launcher.stop(KEY, 20)
+    said = Failure(FailureClass.CODE, "KeyError", "'x'", datetime(2013, 1, 7, 12, tzinfo=UTC), "departures")
+    assert (report.exit_code, report.failure) == (15, said)
+    assert launcher.find(KEY) == report
+
+
+@pytest.mark.parametrize("said", ["", "{", "[]", '{"class": "code"}'])
+def test_last_words_that_cannot_be_read_hide_no_death(launcher: LocalLauncher, drivers: Drivers, said: str) -> None:
+    launcher.submit(KEY, drivers.job(FAILING, SAID=said))
+    drivers.one_ready()
+    report = launcher.stop(KEY, 20)
+    assert (report.state, report.exit_code, report.failure) == (DriverState.ENDED, 15, None)

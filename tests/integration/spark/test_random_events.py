@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 import json
-import signal
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
@@ -64,11 +61,10 @@ def test_the_stream_with_its_repair_equals_the_batch_for_many(
 def check(history: History, broker: Broker, spark: SparkSession) -> None:
     with TemporaryDirectory() as folder:
         project = prepared(Path(folder), broker, history.cap)
-        with unchanged_signals():
-            send(project, broker, history, 0, history.cut)
-            assert run_streams(project, spark, "flights", 1, available_now=True) == ExitCode.STOPPED
-            send(project, broker, history, history.cut, len(history.events), heartbeat=True)
-            assert run_streams(project, spark, "flights", 2, available_now=True) == ExitCode.STOPPED
+        send(project, broker, history, 0, history.cut)
+        assert run_streams(project, spark, "flights", 1, available_now=True) == ExitCode.STOPPED
+        send(project, broker, history, history.cut, len(history.events), heartbeat=True)
+        assert run_streams(project, spark, "flights", 2, available_now=True) == ExitCode.STOPPED
         drained = Drained(project.settings.state, spark, project)
         on_time, everything = expected(history.events, with_late=False), expected(history.events, with_late=True)
 
@@ -122,12 +118,3 @@ def send(project: Project, broker: Broker, history: History, first: int, last: i
         value = {"heartbeat": True, "scheduled_at": at, "observed_at": at}
         producer.send(topic, value=json.dumps(value).encode(), partition=0)
     producer.close()
-
-
-@contextmanager
-def unchanged_signals() -> Iterator[None]:
-    """A driver takes the signals of its process; here the process is pytest's."""
-    before = {number: signal.getsignal(number) for number in (signal.SIGTERM, signal.SIGINT)}
-    yield
-    for number, handler in before.items():
-        signal.signal(number, handler)

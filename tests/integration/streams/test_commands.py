@@ -13,7 +13,7 @@ from typer.testing import CliRunner, Result
 
 from sluice.cli.streams import app
 from sluice.clock import SystemClock
-from sluice.errors import NotReadyError, SpecError
+from sluice.errors import NotReadyError, RefusedError, SpecError
 from sluice.project import Project
 from sluice.settings import Settings, settings
 from sluice.streams.registry import Desired
@@ -140,4 +140,55 @@ def test_a_driver_that_died_is_shown_with_its_exit_code_and_where_to_read_why(ho
     verdict = shown()["streams"]["departures"]
     assert verdict["health"] == "STOPPED"
     assert "the checkpoint or the ledger contradicts itself" in verdict["why"]
-    assert verdict["what_to_do"] == "sluice streams logs flights"
+    assert verdict["what_to_do"] == "sluice streams resume flights"
+
+
+FAILING = """
+import json, os, pathlib
+said = {"class": "corrupt", "error": "MALFORMED_LOG_FILE", "message": "offsets/7", "at": "2013-01-07T12:00:00+00:00"}
+pathlib.Path(os.environ["SLUICE_DRIVER"], "failure.json").write_text(json.dumps(said))
+raise SystemExit(12)
+"""
+
+
+def test_what_is_halted_says_why_in_every_face_and_is_resumed(home: Path) -> None:
+    (home / "spark_jobs" / "stream.py").write_text(FAILING)
+    project = Project.open(settings())
+    project.registry().desire("flights", Desired.RUNNING, by="test", why="a damaged checkpoint")
+    attempt = project.life("flights").claim().attempt
+    assert attempt is not None
+    project.launcher().submit(attempt.key, project.job(attempt))
+    wait_for(lambda: project.launcher().find(attempt.key).dead)
+
+    found = shown()
+
+    (entry,) = found["attempts"]
+    assert (entry["failure"], entry["exit_code"]) == ("corrupt", 12)
+    assert entry["reason"].endswith("(MALFORMED_LOG_FILE: offsets/7)")
+    assert entry["log"].endswith("local.flights.g1/driver.log")
+    assert found["next"] == f"HALTED: {found['halted']}"
+    assert found["halted"].startswith("generation 1 failed: the checkpoint")
+    assert "generation 1 failed" in found["streams"]["departures"]["why"]
+    text = " ".join(sluice_streams("show", "flights").stdout.split())
+    assert "Next: HALTED: generation 1" in text
+    assert "then run `sluice streams resume flights`" in text
+    (home / "spark_jobs" / "stream.py").write_text(DRIVER)
+    assert "generation 2 is started" in sluice_streams("resume", "flights", "--why", "repaired").stdout
+    assert shown()["desired"]["why"].startswith("repaired (overrides: generation 1 ")
+    assert shown()["halted"] == ""
+    with pytest.raises(RefusedError, match="not HALTED"):
+        sluice_streams("resume", "flights", "--why", "again")
+
+
+@pytest.mark.usefixtures("home")
+def test_a_driver_without_a_trace_is_forced_with_a_reason() -> None:
+    project = Project.open(settings())
+    project.registry().desire("flights", Desired.RUNNING, by="test", why="launch")
+    project.registry().intend("flights", after_generation=0, key="local.flights.g1")
+    project.registry().bind("flights", 1)
+    with pytest.raises(RefusedError, match="sluice streams force"):
+        sluice_streams("start", "flights")
+    said = CliRunner().invoke(app, ["force", "flights"], input="the machine was replaced\n", catch_exceptions=False)
+    assert "Generation 1 of flights is on record as ended: declared dead by" in said.stdout
+    assert "generation 2 is started" in sluice_streams("start", "flights").stdout
+    assert shown()["attempts"][1]["failure"] == "forced"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from datetime import timedelta
+from datetime import datetime, timedelta
 
 import pytest
 
@@ -19,7 +19,6 @@ from sluice.streams.registry import Attempt, AttemptState, Desired, DesiredState
 from tests.twins.clock import START
 
 NOW = START + timedelta(days=1)
-COOL_DOWN = timedelta(minutes=1)
 SOUND = DeclaredUnit(Unit("flights", ("flights",), ("departures",)))
 BROKEN = replace(SOUND, faults=("include/pipelines/departures.yaml:1: ...",))
 ALIVE = Sighting(
@@ -29,6 +28,12 @@ ALIVE = Sighting(
     DriverReport("local.flights.g1", DriverState.RUNNING, pid=7, started_at=START),
 )
 DEAD = replace(ALIVE, report=DriverReport("local.flights.g1", DriverState.ENDED, exit_code=-9, ended_at=START))
+HALTED = replace(
+    DEAD,
+    attempt=Attempt(
+        "flights", 1, "local.flights.g1", AttemptState.ENDED, START, ended_at=START, exit_code=12, reason="failed"
+    ),
+)
 UNSEEN = replace(ALIVE, report=None)
 
 
@@ -40,6 +45,8 @@ def stop_asked(ago: timedelta) -> Sighting:
     ("declared", "sighting", "active_runs", "kind"),
     [
         pytest.param(SOUND, DEAD, 0, ActionKind.START, id="starts-what-died"),
+        pytest.param(SOUND, HALTED, 0, ActionKind.TELL, id="tells-of-what-is-halted"),
+        pytest.param(SOUND, HALTED, 1, ActionKind.NOTHING, id="leaves-the-telling-to-the-watch"),
         pytest.param(SOUND, ALIVE, 0, ActionKind.WATCH, id="watches-what-runs-unwatched"),
         pytest.param(SOUND, ALIVE, 1, ActionKind.NOTHING, id="leaves-what-is-watched"),
         pytest.param(SOUND, DEAD, 1, ActionKind.NOTHING, id="does-not-pile-up-runs"),
@@ -52,7 +59,7 @@ def stop_asked(ago: timedelta) -> Sighting:
     ],
 )
 def test_the_reconciler(declared: DeclaredUnit, sighting: Sighting, active_runs: int, kind: ActionKind) -> None:
-    assert decide_one(declared, sighting, active_runs, now=NOW, cool_down=COOL_DOWN).kind is kind
+    assert decide_one(declared, sighting, active_runs, now=NOW).kind is kind
 
 
 def test_a_unit_that_cannot_be_looked_at_does_not_keep_others_from_being_started() -> None:
@@ -63,6 +70,17 @@ def test_a_unit_that_cannot_be_looked_at_does_not_keep_others_from_being_started
             raise UnreachableError("the launcher does not answer.")
         return replace(DEAD, unit=unit)
 
-    needed = decide([SOUND, weather], look=look, active_runs=lambda _: 0, now=NOW)
+    needed = decide([SOUND, weather], look=look, active_runs=lambda _: 0, told=lambda *_: False, now=NOW)
 
     assert [(unit, action.kind) for unit, action in needed] == [("weather", ActionKind.START)]
+
+
+@pytest.mark.parametrize(("told_at", "needed"), [(None, True), (START - timedelta(seconds=1), True), (START, False)])
+def test_a_halt_is_told_of_unless_somebody_was_told_since_it_ended(told_at: datetime | None, needed: bool) -> None:
+    def told(unit: str, since: datetime) -> bool:
+        assert unit == "flights"
+        return told_at is not None and told_at >= since
+
+    found = decide([SOUND], look=lambda _: HALTED, active_runs=lambda _: 0, told=told, now=NOW)
+
+    assert [(action.kind, action.about) for _, action in found] == needed * [(ActionKind.TELL, "local.flights.g1")]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from sluice.airflow.stream_request import Asked, Claimed, Request, claim, submit
+from sluice.airflow.stream_request import NO_REASON, Asked, Claimed, Request, claim, submit
 from sluice.errors import RefusedError, SpecError, UnreachableError
 from sluice.streams.registry import Desired
 from tests.twins.project import InMemoryProject
@@ -15,8 +15,8 @@ FAULTS = ("include/pipelines/departures.yaml:4: surce: unknown key.",)
 class World(InMemoryProject):
     """A project in which one unit is asked for things."""
 
-    def ask(self, asked: Asked, faults: tuple[str, ...] = ()) -> Claimed:
-        request = Request("flights", asked, "ada (Airflow run r1)", "launch", faults=faults)
+    def ask(self, asked: Asked, faults: tuple[str, ...] = (), why: str = "launch") -> Claimed:
+        request = Request("flights", asked, "ada (Airflow run r1)", why, faults=faults)
         return claim(request, self.life("flights"), self.control)
 
     def run(self, asked: Asked, faults: tuple[str, ...] = ()) -> int | None:
@@ -165,3 +165,82 @@ def test_a_claim_that_another_one_overtook_submits_nothing(world: World) -> None
 
     with pytest.raises(RefusedError, match="generation 1 was claimed and the newest is 2"):
         submit("flights", 1, world.life("flights"))
+
+
+def test_follow_waits_for_the_backoff(world: World) -> None:
+    world.run(Asked.START)
+    world.clock.sleep(5)
+    world.drivers.die("local.flights.g1", 1)
+
+    held = world.ask(Asked.FOLLOW)
+
+    assert held.generation is None
+    assert "the next starts at" in held.why
+    world.clock.sleep(60)
+    assert world.run(Asked.FOLLOW) == 2
+
+
+def test_follow_of_what_is_halted_fails_with_the_reason_and_the_command(world: World) -> None:
+    world.run(Asked.START)
+    world.clock.sleep(5)
+    world.drivers.die("local.flights.g1", 12)
+
+    with pytest.raises(RefusedError, match=r"flights is HALTED: generation 1 failed.*sluice streams resume"):
+        world.ask(Asked.FOLLOW)
+
+    assert world.drivers.alive == []
+
+
+def test_resume_starts_what_is_halted_and_says_what_it_overrides(world: World) -> None:
+    world.run(Asked.START)
+    world.clock.sleep(5)
+    world.drivers.die("local.flights.g1", 12)
+    world.clock.sleep(5)
+
+    claimed = world.ask(Asked.RESUME)
+
+    assert claimed.generation == 2
+    assert "this overrides: generation 1 failed" in claimed.why
+
+
+def test_resume_of_what_runs_is_refused(world: World) -> None:
+    world.run(Asked.START)
+
+    with pytest.raises(RefusedError, match="not HALTED"):
+        world.ask(Asked.RESUME)
+
+
+def test_a_broken_unit_is_not_resumed(world: World) -> None:
+    with pytest.raises(SpecError):
+        world.ask(Asked.RESUME, FAULTS)
+
+
+def test_force_puts_a_death_on_record_and_the_next_follow_starts(world: World) -> None:
+    world.run(Asked.START)
+    world.drivers.forget("local.flights.g1")
+
+    forced = world.ask(Asked.FORCE)
+
+    assert forced.generation is None
+    assert "declared dead by ada (Airflow run r1): launch" in forced.why
+    assert world.run(Asked.FOLLOW) == 2
+
+
+def test_force_of_a_driver_that_lives_is_refused(world: World) -> None:
+    world.run(Asked.START)
+
+    with pytest.raises(RefusedError, match="lives"):
+        world.ask(Asked.FORCE)
+
+    assert world.drivers.alive == ["local.flights.g1"]
+
+
+@pytest.mark.parametrize("why", ["", " ", NO_REASON])
+def test_force_without_a_word_of_how_it_is_known_is_refused(world: World, why: str) -> None:
+    world.run(Asked.START)
+    world.drivers.forget("local.flights.g1")
+
+    with pytest.raises(RefusedError, match="how you know"):
+        world.ask(Asked.FORCE, why=why)
+
+    assert not any(attempt.ended_at for attempt in world.control.attempts("flights"))

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import os
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -11,7 +12,7 @@ from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 
 from sluice.errors import CorruptionError
-from sluice.streams.checkpoint import Checkpoint
+from sluice.streams.checkpoint import Checkpoint, CheckpointLook
 
 
 def write_offsets(folder: Path, batch: int, offsets: dict[str, dict[str, int]], watermark_ms: int = 0) -> None:
@@ -123,3 +124,48 @@ def test_a_commit_that_cannot_be_read_is_corruption(tmp_path: Path, text: str) -
     commit_with(tmp_path, 0, text)
     with pytest.raises(CorruptionError, match="commits/0"):
         Checkpoint(tmp_path).next_watermark()
+
+
+def test_a_look_brings_batches_plan_and_watermark(tmp_path: Path) -> None:
+    for batch in range(3):
+        write_offsets(tmp_path, batch, {"t": {"0": batch}})
+    for batch in range(2):
+        commit_with(tmp_path, batch, 'v1\n{"nextBatchWatermarkMs":1357003600000}')
+    found = Checkpoint(tmp_path).look()
+    assert [(batch.batch_id, dict(batch.offsets)) for batch in found.batches] == [(1, {"t/0": 1}), (0, {"t/0": 0})]
+    assert found.running is not None
+    assert (found.running.batch_id, dict(found.running.offsets)) == (2, {"t/0": 2})
+    assert found.watermark == datetime(2013, 1, 1, 1, 26, 40, tzinfo=UTC)
+
+
+def test_a_look_reads_no_batch_again_but_the_newest(tmp_path: Path) -> None:
+    for batch in range(5):
+        write_offsets(tmp_path, batch, {"t": {"0": batch}})
+        commit(tmp_path, batch)
+    checkpoint = Checkpoint(tmp_path)
+    assert [batch.batch_id for batch in checkpoint.look(after=2).batches] == [4, 3]
+    assert [batch.batch_id for batch in checkpoint.look(after=4).batches] == [4]
+    assert [batch.batch_id for batch in checkpoint.look(after=99).batches] == [4]
+    (tmp_path / "offsets" / "2").write_text("damaged")
+    assert [batch.batch_id for batch in checkpoint.look(after=2).batches] == [4, 3]
+
+
+def test_a_look_at_a_checkpoint_that_was_never_started_is_empty(tmp_path: Path) -> None:
+    assert Checkpoint(tmp_path / "nowhere").look() == CheckpointLook()
+
+
+def test_a_plan_without_any_commit_is_seen(tmp_path: Path) -> None:
+    write_offsets(tmp_path, 0, {"t": {"0": 5}})
+    found = Checkpoint(tmp_path).look()
+    assert found.batches == ()
+    assert found.running is not None
+
+
+def test_when_a_batch_was_planned_and_committed_is_when_its_files_appeared(tmp_path: Path) -> None:
+    write_offsets(tmp_path, 0, {"t": {"0": 5}})
+    commit(tmp_path, 0)
+    os.utime(tmp_path / "offsets" / "0", (1_357_000_000, 1_357_000_000))
+    os.utime(tmp_path / "commits" / "0", (1_357_000_060, 1_357_000_060))
+    (batch,) = Checkpoint(tmp_path).look().batches
+    assert batch.planned_at == datetime.fromtimestamp(1_357_000_000, UTC)
+    assert batch.committed_at == datetime.fromtimestamp(1_357_000_060, UTC)

@@ -67,7 +67,7 @@ def test_a_death_on_record_is_not_recorded_twice() -> None:
 def test_a_started_driver_without_a_trace_is_refused_with_what_to_do() -> None:
     decision = decide(WANTED, attempt(AttemptState.BOUND), report(DriverState.ABSENT))
     assert isinstance(decision, Refuse)
-    assert "declare-dead" in decision.why
+    assert "sluice streams force" in decision.why
 
 
 def test_a_driver_that_lives_though_its_end_is_on_record_is_refused() -> None:

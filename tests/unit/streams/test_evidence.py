@@ -5,13 +5,16 @@ from datetime import timedelta
 from typing import NoReturn
 
 from sluice.errors import CorruptionError, UnreachableError
-from sluice.streams.checkpoint import CommittedBatch
-from sluice.streams.evidence import Source, gather
+from sluice.specs.rhythm import Rhythm
+from sluice.streams.checkpoint import CheckpointLook, CommittedBatch, PlannedBatch
+from sluice.streams.evidence import Source, Stamps, gather
 from sluice.streams.launcher import DriverReport, DriverState
 from sluice.streams.life import Sighting
+from sluice.streams.observation import Evidence
 from sluice.streams.registry import Attempt, AttemptState, Desired, DesiredState
-from sluice.streams.verdict import Evidence
+from sluice.topics.administration import RecordStamp, TopicCreation, TopicExtent
 from tests.twins.clock import START
+from tests.twins.kafka_administration import InMemoryKafkaAdministration
 
 WANTED = DesiredState("flights", Desired.RUNNING, "ada", "demo", START)
 BOUND = Attempt("flights", 1, "local.flights.g1", AttemptState.BOUND, START)
@@ -19,14 +22,41 @@ RUNNING = DriverReport("local.flights.g1", DriverState.RUNNING, 7, START)
 BATCH = CommittedBatch(11, {"flights/0": 60}, None, START - timedelta(seconds=5))
 
 
+RUNS = PlannedBatch(12, {"flights/0": 61}, None)
+LOOK = CheckpointLook((BATCH,), RUNS, START - timedelta(hours=4))
+
+
+class Cluster:
+    """One topic with one partition; counts what it is asked."""
+
+    def __init__(self, error: Exception | None = None, end: int = 61) -> None:
+        self.asked: list[str] = []
+        self.stamped: list[Mapping[int, int]] = []
+        self._error = error
+        self._end = end
+
+    def extent(self, topic: str) -> TopicExtent:
+        self.asked.append(topic)
+        if self._error is not None:
+            raise self._error
+        return TopicExtent("an id", {0: 7}, {0: self._end})
+
+    def stamps(self, topic: str, offsets: Mapping[int, int]) -> Mapping[int, RecordStamp]:
+        assert topic in self.asked
+        self.stamped.append(offsets)
+        return {0: RecordStamp(START - timedelta(seconds=9), appended=True)}
+
+
 def seen(
     sighting: Sighting | None,
-    position: Callable[[], CommittedBatch | None] = lambda: BATCH,
-    ends: Callable[[str], Mapping[int, int]] = lambda _topic: {0: 61},
+    look: Callable[[], CheckpointLook] = lambda: LOOK,
+    cluster: Cluster | None = None,
     notes: tuple[str, ...] = (),
+    stamps: Stamps = Stamps.NEVER,
 ) -> Evidence:
-    sources = {"departures": Source("flights", position)}
-    return gather("flights", sighting, sources, ends, at=START, notes=notes)["departures"]
+    sources = {"departures": Source("flights", look, Rhythm(cap=9), lambda: START - timedelta(seconds=2))}
+    kafka = cluster or Cluster()
+    return gather("flights", sighting, sources, lambda: kafka, at=START, notes=notes, stamps=stamps)["departures"]
 
 
 def failing(error: Exception) -> Callable[..., NoReturn]:
@@ -45,19 +75,26 @@ def test_what_every_source_says_is_put_together() -> None:
         batches=12,
         committed_at=START - timedelta(seconds=5),
         ends={"flights/0": 61},
+        starts={"flights/0": 7},
+        history=(BATCH,),
+        running=RUNS,
+        topic_id="an id",
+        watermark=START - timedelta(hours=4),
+        reported_at=START - timedelta(seconds=2),
+        rhythm=Rhythm(cap=9),
     )
 
 
 def test_before_the_first_batch_the_position_is_empty_and_not_missing() -> None:
-    evidence = seen(Sighting("flights", WANTED, BOUND, RUNNING), position=lambda: None)
+    evidence = seen(Sighting("flights", WANTED, BOUND, RUNNING), CheckpointLook)
     assert (evidence.committed, evidence.batches, evidence.committed_at) == ({}, 0, None)
 
 
 def test_sources_that_fail_are_missing_with_a_note_and_the_others_are_heard() -> None:
     evidence = seen(
         Sighting("flights", WANTED, BOUND, RUNNING),
-        position=failing(CorruptionError("offsets/3 is empty.")),
-        ends=failing(RuntimeError("no route")),
+        failing(CorruptionError("offsets/3 is empty.")),
+        Cluster(RuntimeError("no route")),
     )
     assert (evidence.committed, evidence.ends, evidence.driver) == (None, None, RUNNING)
     assert evidence.notes == ("offsets/3 is empty.", "broker: RuntimeError: no route")
@@ -107,30 +144,65 @@ def test_a_stop_on_record_is_in_the_evidence() -> None:
 
 
 def test_all_positions_are_read_before_any_end_so_that_a_batch_in_between_is_no_rewind() -> None:
-    order: list[str] = []
+    cluster = Cluster()
 
-    def position() -> CommittedBatch:
-        order.append("position")
-        return BATCH
+    def look() -> CheckpointLook:
+        cluster.asked.append("position")
+        return LOOK
 
-    def ends(topic: str) -> Mapping[int, int]:
-        order.append(topic)
-        return {0: 61}
-
-    sources = {"raw_flights": Source("flights", position), "departures": Source("flights", position)}
-    evidence = gather("flights", Sighting("flights", WANTED, BOUND, RUNNING), sources, ends, at=START)
-    assert order == ["position", "position", "flights"]
+    sources = {"raw_flights": Source("flights", look), "departures": Source("flights", look)}
+    sighting = Sighting("flights", WANTED, BOUND, RUNNING)
+    evidence = gather("flights", sighting, sources, lambda: cluster, at=START, stamps=Stamps.NEVER)
+    assert cluster.asked == ["position", "position", "flights"]
     assert list(evidence) == ["raw_flights", "departures"]
 
 
 def test_a_broker_that_does_not_answer_is_asked_once_per_topic() -> None:
-    asked: list[str] = []
-
-    def ends(topic: str) -> Mapping[int, int]:
-        asked.append(topic)
-        raise UnreachableError("no answer.")
-
-    sources = {name: Source("flights", lambda: BATCH) for name in ("raw_flights", "departures")}
-    evidence = gather("flights", Sighting("flights", WANTED, BOUND, RUNNING), sources, ends, at=START)
-    assert asked == ["flights"]
+    cluster = Cluster(UnreachableError("no answer."))
+    sources = {name: Source("flights", lambda: LOOK) for name in ("raw_flights", "departures")}
+    evidence = gather("flights", Sighting("flights", WANTED, BOUND, RUNNING), sources, lambda: cluster, at=START)
+    assert cluster.asked == ["flights"]
     assert [each.notes for each in evidence.values()] == [("no answer.",)] * 2
+
+
+def test_a_stack_that_is_not_up_is_a_note() -> None:
+    def no_cluster() -> Cluster:
+        raise UnreachableError("the stack is not up.")
+
+    evidence = gather("flights", None, {"departures": Source("flights", lambda: LOOK)}, no_cluster, at=START)
+    assert evidence["departures"].notes == ("the stack is not up.",)
+
+
+def test_timestamps_are_asked_for_only_where_a_record_may_wait_for_long() -> None:
+    sighting = Sighting("flights", WANTED, BOUND, RUNNING)
+    old = CheckpointLook((CommittedBatch(11, {"flights/0": 60}, None, START - timedelta(hours=1)),))
+
+    def asked(look: CheckpointLook, stamps: Stamps, end: int = 61) -> bool:
+        cluster = Cluster(end=end)
+        seen(sighting, lambda: look, cluster, stamps=stamps)
+        return bool(cluster.stamped)
+
+    assert not asked(LOOK, Stamps.IF_OLD)
+    assert asked(LOOK, Stamps.ALWAYS)
+    assert asked(old, Stamps.IF_OLD)
+    assert not asked(old, Stamps.NEVER)
+    assert not asked(old, Stamps.ALWAYS, end=60)
+
+
+def test_the_timestamp_is_that_of_the_first_unread_record() -> None:
+    administration = InMemoryKafkaAdministration()
+    administration.create([TopicCreation("flights", 2, 1)])
+    administration.offsets["flights"] = {0: 62, 1: 0}
+    stamps = {(0, offset): RecordStamp(START - timedelta(seconds=62 - offset), appended=True) for offset in range(62)}
+    administration.records["flights"] = stamps
+    sources = {"departures": Source("flights", lambda: LOOK)}
+    sighting = Sighting("flights", WANTED, BOUND, RUNNING)
+    found = gather("flights", sighting, sources, lambda: administration, at=START, stamps=Stamps.ALWAYS)
+    assert found["departures"].stamps == {"flights/0": RecordStamp(START - timedelta(seconds=2), appended=True)}
+
+
+def test_why_it_is_halted_is_in_the_evidence() -> None:
+    ended = Attempt("flights", 1, "local.flights.g1", AttemptState.ENDED, START, START, START, 12, "was corrupt")
+    sighting = Sighting("flights", WANTED, ended, None)
+    assert seen(sighting).halted == sighting.halted(START)
+    assert seen(sighting).halted

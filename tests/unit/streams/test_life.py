@@ -6,50 +6,11 @@ from sluice.errors import RefusedError, UnreachableError
 from sluice.streams.claim import Adopt, Refuse, Resume, Wait
 from sluice.streams.launcher import DriverState, Job
 from sluice.streams.life import UnitLife
-from sluice.streams.registry import Attempt, AttemptState, Desired, DesiredState
+from sluice.streams.registry import AttemptState, Desired
 from tests.twins.clock import ManualClock
 from tests.twins.drivers import DictionaryLauncher
+from tests.twins.lives import job, latest, life_of, wish
 from tests.twins.registry import InMemoryRegistry
-
-
-def job(attempt: Attempt) -> Job:
-    return Job(("driver", "--generation", str(attempt.generation)))
-
-
-def life_of(registry: InMemoryRegistry, launcher: DictionaryLauncher) -> UnitLife:
-    return UnitLife(registry, launcher, deployment="local", unit="flights", job=job)
-
-
-@pytest.fixture
-def clock() -> ManualClock:
-    return ManualClock()
-
-
-@pytest.fixture
-def registry(clock: ManualClock) -> InMemoryRegistry:
-    return InMemoryRegistry(clock)
-
-
-@pytest.fixture
-def launcher(clock: ManualClock) -> DictionaryLauncher:
-    return DictionaryLauncher(clock)
-
-
-@pytest.fixture
-def life(registry: InMemoryRegistry, launcher: DictionaryLauncher) -> UnitLife:
-    return life_of(registry, launcher)
-
-
-def latest(registry: InMemoryRegistry) -> Attempt:
-    found = registry.latest_attempt("flights")
-    assert found is not None
-    return found
-
-
-def wish(registry: InMemoryRegistry) -> DesiredState:
-    found = registry.desired("flights")
-    assert found is not None
-    return found
 
 
 def test_a_start_submits_generation_one_under_its_key_with_its_job(
@@ -243,26 +204,26 @@ def test_a_lost_state_folder_needs_a_persons_word(
 ) -> None:
     life.start("ada", "demo")
     launcher.forget("local.flights.g1")
-    with pytest.raises(RefusedError, match="declare-dead"):
+    with pytest.raises(RefusedError, match="sluice streams force"):
         life.start("ada", "again")
-    ended = life.declare_dead("ada", "the machine was replaced")
+    ended = life.force("ada", "the machine was replaced")
     assert ended.reason == "declared dead by ada: the machine was replaced"
     life.start("ada", "again")
     assert launcher.alive == ["local.flights.g2"]
     assert len(registry.attempts("flights")) == 2
 
 
-def test_a_driver_that_is_seen_alive_cannot_be_declared_dead(life: UnitLife) -> None:
+def test_a_driver_that_is_seen_alive_cannot_be_forced(life: UnitLife) -> None:
     life.start("ada", "demo")
     with pytest.raises(RefusedError, match="lives"):
-        life.declare_dead("ada", "I want it gone")
+        life.force("ada", "I want it gone")
 
 
-def test_a_reserved_key_cannot_be_declared_dead(life: UnitLife, registry: InMemoryRegistry) -> None:
+def test_a_reserved_key_cannot_be_forced(life: UnitLife, registry: InMemoryRegistry) -> None:
     registry.desire("flights", Desired.RUNNING, by="ada", why="demo")
     life.claim()
     with pytest.raises(RefusedError, match="absent"):
-        life.declare_dead("ada", "I want it gone")
+        life.force("ada", "I want it gone")
 
 
 def test_a_death_that_is_seen_is_put_on_record(

@@ -7,7 +7,7 @@ history is a list of numbers, and Hypothesis shrinks it.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from datetime import timedelta
+from contextlib import suppress
 from threading import Semaphore, Thread
 from typing import Any
 
@@ -17,6 +17,8 @@ from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 
 from sluice.errors import RefusedError, UnreachableError
+from sluice.streams.exits import ExitCode
+from sluice.streams.governor import JITTER, POLICIES
 from sluice.streams.launcher import Job
 from sluice.streams.life import UnitLife
 from sluice.streams.reconcile import ActionKind, reconcile
@@ -26,7 +28,7 @@ from tests.twins.drivers import DictionaryLauncher
 from tests.twins.registry import InMemoryRegistry
 
 UNIT = "flights"
-COOL_DOWN = timedelta(seconds=30)
+LONGEST_WAIT = max(policy.longest for policy in POLICIES.values()) * (1 + JITTER)
 
 
 class CrashError(Exception):
@@ -48,6 +50,7 @@ class World:
             deployment="local",
             unit=UNIT,
             job=lambda attempt: Job(("driver", str(attempt.generation))),
+            clock=self.clock,
         )
 
     def check(self) -> None:
@@ -59,9 +62,9 @@ class World:
 
     def reconcile(self) -> ActionKind:
         life = self.life()
-        action = reconcile(life.look(), watched=False, now=self.clock.now(), cool_down=COOL_DOWN)
+        action = reconcile(life.record_end(), watched=False, now=self.clock.now())
         if action.kind in (ActionKind.START, ActionKind.WATCH):  # a watch begins with a claim, too
-            claim = life.claim()
+            claim = life.claim(governed=True)
             if claim.attempt is not None:
                 life.submit(claim.attempt)
         if action.kind is ActionKind.STOP:
@@ -86,12 +89,18 @@ class Gate:
         return call
 
 
+def resume(life: UnitLife) -> None:
+    with suppress(RefusedError):  # most of the time there is nothing to resume
+        life.resume("ada", "repaired")
+
+
 OPERATIONS: dict[str, Callable[[UnitLife], object]] = {
     "start": lambda life: life.start("ada", "demo"),
     "stop": lambda life: life.stop("bob", "upgrade", 60),
     "restart": lambda life: life.restart("ada", "upgrade", 60),
     "record end": lambda life: life.record_end(),
-    "claim and submit": lambda life: (claim := life.claim()).attempt and life.submit(claim.attempt),
+    "resume": resume,
+    "claim and submit": lambda life: (claim := life.claim(governed=True)).attempt and life.submit(claim.attempt),
 }
 
 
@@ -141,6 +150,9 @@ class Actor:
             self.go_on()
 
 
+DEATHS = {"driver dies": -9, "driver fails for good": ExitCode.DATA_LOSS, "driver is lost": None}
+
+
 def play(
     operations: Sequence[str], crashes: Sequence[int | None], history: Sequence[str], world: World | None = None
 ) -> World:
@@ -149,12 +161,9 @@ def play(
     actors = [Actor(world, operation, crash) for operation, crash in zip(operations, crashes, strict=True)]
     for event in history:
         match event:
-            case "driver dies":
+            case "driver dies" | "driver fails for good" | "driver is lost":
                 for key in world.launcher.alive:
-                    world.launcher.die(key, -9)
-            case "driver is lost":
-                for key in world.launcher.alive:
-                    world.launcher.die(key, None)
+                    world.launcher.die(key, DEATHS[event])
             case "cannot look":
                 world.launcher.reachable = False
             case "can look":
@@ -173,14 +182,24 @@ def play(
 def heal(world: World) -> None:
     """Run the reconciler until nothing changes, as its schedule would."""
     for _ in range(8):
-        world.clock.sleep(COOL_DOWN.total_seconds())
+        world.clock.sleep(LONGEST_WAIT.total_seconds())
         world.reconcile()
         world.check()
 
 
 def assert_the_wish_came_true(world: World) -> None:
     desired, attempt = world.registry.desired(UNIT), world.registry.latest_attempt(UNIT)
-    if desired is not None and desired.state is Desired.RUNNING:
+    if attempt is not None and world.life().look().halted(world.clock.now()):
+        # What must not be repeated waits for a person, and nobody else has ended the wait.
+        assert attempt.exit_code == ExitCode.DATA_LOSS
+        assert desired is not None
+        assert attempt.ended_at is not None
+        assert desired.at <= attempt.ended_at
+        assert world.launcher.alive == []
+        OPERATIONS["resume"](world.life())
+        heal(world)
+        assert world.launcher.alive == [f"local.flights.g{attempt.generation + 1}"]
+    elif desired is not None and desired.state is Desired.RUNNING:
         assert attempt is not None
         assert world.launcher.alive == [attempt.key]
         assert attempt.state is AttemptState.BOUND
@@ -188,7 +207,9 @@ def assert_the_wish_came_true(world: World) -> None:
         assert world.launcher.alive == []
 
 
-events = st.sampled_from(["0", "1", "0", "1", "0", "1", "driver dies", "driver is lost", "cannot look", "can look"])
+events = st.sampled_from(
+    ["0", "1", "0", "1", "0", "1", "driver dies", "driver is lost", "driver fails for good", "cannot look", "can look"]
+)
 crashes = st.none() | st.integers(0, 14)
 operations = st.sampled_from(sorted(OPERATIONS))
 thorough = hypothesis_settings(max_examples=100, deadline=None, suppress_health_check=[HealthCheck.too_slow])
@@ -227,13 +248,17 @@ def test_two_starts_that_race_start_one_driver_of_one_generation(
 
 
 @pytest.mark.parametrize("operation", sorted(OPERATIONS))
-@pytest.mark.parametrize("before", [None, "start"])
+@pytest.mark.parametrize("before", [None, "start", "halt"])
 def test_an_operation_that_crashed_before_any_of_its_steps_may_be_repeated(operation: str, before: str | None) -> None:
     steps = 0
     while True:
         world = World()
         if before is not None:
-            OPERATIONS[before](world.life())
+            OPERATIONS["start"](world.life())
+        if before == "halt":
+            world.clock.sleep(1)
+            world.launcher.die("local.flights.g1", ExitCode.DATA_LOSS)
+            world.clock.sleep(1)
         actor = Actor(world, operation, crash_before=steps)
         actor.finish()
         world.check()

@@ -7,13 +7,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sluice.streams.exits import ExitCode
+from sluice.streams.failure import EXIT_CODES, FailureClass
+from sluice.streams.governor import JITTER, POLICIES
 from sluice.streams.launcher import DriverReport, DriverState
 from sluice.streams.life import Sighting
-from sluice.streams.reconcile import NEVER_RETRIED, Action, ActionKind, reconcile
+from sluice.streams.reconcile import STOP_PATIENCE, Action, ActionKind, reconcile
 from sluice.streams.registry import Attempt, AttemptState, Desired, DesiredState
 from tests.twins.clock import START
 
-COOL_DOWN = timedelta(seconds=60)
+WAIT = POLICIES[FailureClass.UNKNOWN].first.total_seconds()
+REPEATING = sorted(kind for kind, policy in POLICIES.items() if policy.budget == 1)
 
 
 def after(seconds: float) -> datetime:
@@ -40,7 +43,7 @@ def act(
     watched: bool = False,
     now: datetime = START,
 ) -> Action:
-    return reconcile(Sighting("flights", desired, of, seen), watched, now=now, cool_down=COOL_DOWN)
+    return reconcile(Sighting("flights", desired, of, seen), watched, now=now)
 
 
 def test_what_should_run_and_never_ran_is_started() -> None:
@@ -66,23 +69,27 @@ def test_a_reserved_key_is_submitted() -> None:
     assert act(wish(Desired.RUNNING), of, report(DriverState.ABSENT)).kind is ActionKind.START
 
 
-@pytest.mark.parametrize(("seconds", "kind"), [(59, ActionKind.NOTHING), (60, ActionKind.START)])
-def test_the_next_start_waits_until_the_cool_down_is_over(seconds: int, kind: ActionKind) -> None:
-    dead = report(DriverState.ENDED, after(100), -9)
+BACKOFF = [(WAIT - 1, ActionKind.NOTHING), (WAIT * (1 + JITTER), ActionKind.START)]
+
+
+@pytest.mark.parametrize(("seconds", "kind"), BACKOFF)
+def test_the_next_start_waits_until_the_backoff_is_over(seconds: float, kind: ActionKind) -> None:
+    dead = report(DriverState.ENDED, after(100), ExitCode.FAILED)
     assert act(wish(Desired.RUNNING), attempt(AttemptState.BOUND), dead, now=after(100 + seconds)).kind is kind
 
 
-@pytest.mark.parametrize(("seconds", "kind"), [(59, ActionKind.NOTHING), (60, ActionKind.START)])
-def test_an_end_on_record_cools_down_as_well(seconds: int, kind: ActionKind) -> None:
-    of = attempt(AttemptState.ENDED, after(100), -9)
-    seen = report(DriverState.ENDED, after(100), -9)
+@pytest.mark.parametrize(("seconds", "kind"), BACKOFF)
+def test_an_end_on_record_is_waited_for_as_well(seconds: float, kind: ActionKind) -> None:
+    of = attempt(AttemptState.ENDED, after(100), ExitCode.FAILED)
+    seen = report(DriverState.ENDED, after(100), ExitCode.FAILED)
     assert act(wish(Desired.RUNNING), of, seen, now=after(100 + seconds)).kind is kind
 
 
-@pytest.mark.parametrize(("seconds", "kind"), [(59, ActionKind.NOTHING), (60, ActionKind.START)])
-def test_a_lost_driver_cools_down_from_its_start(seconds: int, kind: ActionKind) -> None:
+def test_a_driver_that_was_lost_or_killed_is_followed_at_once() -> None:
     of = attempt(AttemptState.BOUND)
-    assert act(wish(Desired.RUNNING), of, report(DriverState.LOST), now=after(seconds)).kind is kind
+    assert act(wish(Desired.RUNNING), of, report(DriverState.LOST), now=after(1)).kind is ActionKind.START
+    killed = report(DriverState.ENDED, after(1), -9)
+    assert act(wish(Desired.RUNNING), of, killed, now=after(1)).kind is ActionKind.START
 
 
 def test_a_wish_after_the_end_does_not_wait() -> None:
@@ -91,23 +98,31 @@ def test_a_wish_after_the_end_does_not_wait() -> None:
     assert action.kind is ActionKind.START
 
 
-@pytest.mark.parametrize("code", sorted(NEVER_RETRIED))
-def test_an_end_that_repeats_itself_is_not_retried_by_time_alone(code: ExitCode) -> None:
-    dead = report(DriverState.ENDED, after(100), int(code))
-    action = act(wish(Desired.RUNNING), attempt(AttemptState.BOUND), dead, now=after(10**6))
-    assert action.kind is ActionKind.NOTHING
-    assert "sluice streams start" in action.why
+@pytest.mark.parametrize("failure", REPEATING)
+@pytest.mark.parametrize("watched", [True, False])
+def test_an_end_that_repeats_itself_is_told_and_never_retried_by_time_alone(
+    failure: FailureClass, watched: bool
+) -> None:
+    dead = report(DriverState.ENDED, after(100), EXIT_CODES[failure])
+    action = act(wish(Desired.RUNNING), attempt(AttemptState.BOUND), dead, watched=watched, now=after(10**6))
+    assert action.kind is (ActionKind.NOTHING if watched else ActionKind.TELL)
+    assert action.why.startswith("HALTED: generation 2 ")
+    assert action.why.endswith("then run `sluice streams resume flights`")
+    assert action.about == "local.flights.g2"
 
 
-@pytest.mark.parametrize(("seconds", "kind"), [(59, ActionKind.NOTHING), (60, ActionKind.STOP)])
-def test_a_stop_that_nobody_finished_is_finished(seconds: int, kind: ActionKind) -> None:
+PATIENCE = STOP_PATIENCE.total_seconds()
+
+
+@pytest.mark.parametrize(("seconds", "kind"), [(PATIENCE - 1, ActionKind.NOTHING), (PATIENCE, ActionKind.STOP)])
+def test_a_stop_that_nobody_finished_is_finished(seconds: float, kind: ActionKind) -> None:
     running = (attempt(AttemptState.BOUND), report(DriverState.RUNNING))
     assert act(wish(Desired.STOPPED), *running, now=after(seconds)).kind is kind
 
 
 wishes = st.none() | st.builds(wish, st.sampled_from(Desired), st.integers(0, 500).map(after))
 ends = st.none() | st.integers(0, 500).map(after)
-codes = st.none() | st.integers(-15, 12)
+codes = st.none() | st.integers(-15, 20)
 attempts = st.none() | st.builds(attempt, st.sampled_from(AttemptState), ends, codes)
 reports = st.none() | st.builds(report, st.sampled_from(DriverState), ends, codes)
 

@@ -83,7 +83,8 @@ def test_a_death_says_what_to_do() -> None:
 
     assert "sluice streams logs flights" in crashed.what_to_do
     assert "reconciler starts the next generation" in crashed.what_to_do
-    assert "repair that, then run `sluice streams start flights`" in damaged.what_to_do
+    assert "then run `sluice streams resume flights`" in damaged.what_to_do
+    assert "It is HALTED: " in damaged.why
 
 
 @given(

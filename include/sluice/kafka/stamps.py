@@ -1,0 +1,71 @@
+"""Timestamps of single records, read without a consumer group."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime
+from typing import Any
+
+from kafka import KafkaConsumer, TopicPartition
+from kafka.errors import KafkaError
+
+from sluice.errors import UnreachableError
+from sluice.kafka.connection import client_arguments, reachable
+from sluice.topics.administration import RecordStamp
+
+_POLL_MS = 200
+_LOG_APPEND_TIME = 1
+
+
+def read_stamps(
+    bootstrap: Sequence[str],
+    client: Mapping[str, str],
+    topic: str,
+    offsets: Mapping[int, int],
+    *,
+    deadline_seconds: float,
+) -> Mapping[int, RecordStamp]:
+    """Return the timestamp of the first record at or after an offset, per partition.
+
+    A partition that sends no record before the deadline is left out, and so is one that has deleted that record.
+
+    Raises:
+        UnreachableError: no broker answered.
+    """
+    if not offsets:
+        return {}
+    try:
+        consumer = KafkaConsumer(
+            bootstrap_servers=reachable(bootstrap),
+            enable_auto_commit=False,
+            auto_offset_reset="earliest",
+            max_partition_fetch_bytes=1,  # Kafka sends at least one batch of records, whatever its size
+            metrics_enabled=False,
+            **client_arguments(client),
+        )
+        try:
+            return _first_stamps(consumer, topic, offsets, time.monotonic() + deadline_seconds)
+        finally:
+            consumer.close()
+    except KafkaError as error:
+        raise UnreachableError(f"{topic} could not be read ({error}).", fix="see whether the brokers run.") from error
+
+
+def _first_stamps(consumer: Any, topic: str, offsets: Mapping[int, int], deadline: float) -> Mapping[int, RecordStamp]:  # noqa: ANN401  untyped client
+    partitions = {partition: TopicPartition(topic, partition) for partition in offsets}
+    consumer.assign(list(partitions.values()))
+    for partition, at in partitions.items():
+        consumer.seek(at, offsets[partition])
+    found: dict[int, RecordStamp] = {}
+    while len(found) < len(partitions) and time.monotonic() < deadline:
+        for at, records in consumer.poll(timeout_ms=_POLL_MS, max_records=len(partitions)).items():
+            if records and at.partition not in found:
+                found[at.partition] = _stamp(records[0])
+                consumer.pause(at)
+    return found
+
+
+def _stamp(record: Any) -> RecordStamp:  # noqa: ANN401  untyped client
+    at = datetime.fromtimestamp(record.timestamp / 1000, UTC)
+    return RecordStamp(at, appended=record.timestamp_type == _LOG_APPEND_TIME)

@@ -1,0 +1,45 @@
+"""What the specs say about how a stream reads its topic."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import timedelta
+
+from sluice.specs.catalog import Catalog
+
+DEFAULT_TRIGGER = timedelta(seconds=5)
+_RAW = "raw_"
+
+
+@dataclass(frozen=True)
+class Rhythm:
+    """How a stream reads.
+
+    Attributes:
+        trigger: least time between two micro-batches.
+        cap: most records per batch; None: a batch takes all there is.
+        retention: how long the topic keeps a record; None: for ever, or it is not known.
+    """
+
+    trigger: timedelta = timedelta(0)
+    cap: int | None = None
+    retention: timedelta | None = None
+
+
+UNDECLARED = Rhythm()
+
+
+def topic_of(catalog: Catalog, stream: str) -> str:
+    """Return the topic that a stream reads."""
+    pipeline = catalog.pipelines.get(stream)
+    return stream.removeprefix(_RAW) if pipeline is None else pipeline.source
+
+
+def rhythm_of(catalog: Catalog, stream: str) -> Rhythm:
+    """Return how a stream reads. A raw stream keeps up with the fastest pipeline of its topic."""
+    topic, pipeline = catalog.topics.get(topic_of(catalog, stream)), catalog.pipelines.get(stream)
+    retention = None if topic is None or topic.retention == "forever" else topic.retention
+    if pipeline is not None:
+        return Rhythm(pipeline.trigger, pipeline.max_records_per_batch, retention)
+    readers = [reader.trigger for reader in catalog.pipelines.values() if topic and reader.source == topic.name]
+    return Rhythm(min(readers, default=DEFAULT_TRIGGER), None, retention)

@@ -1,0 +1,75 @@
+"""What one look at a stream can show. None means "could not look", never "nothing there"."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+
+from sluice.specs.rhythm import UNDECLARED, Rhythm
+from sluice.streams.checkpoint import CommittedBatch, PlannedBatch
+from sluice.streams.launcher import DriverReport
+from sluice.topics.administration import RecordStamp
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """What was seen of a stream at one moment.
+
+    Attributes:
+        at: when it was gathered (UTC).
+        driver: the launcher's report.
+        committed: next offset to read per `topic/partition`, from the newest committed batch; {} before the first.
+        batches: number of committed batches.
+        committed_at: when the newest batch was committed.
+        ends: end offset per `topic/partition` at the broker.
+        starts: first offset that the broker still has, per `topic/partition`.
+        stop_wanted: somebody asked for the stop, and it is on record.
+        halted: why nothing starts the stream any more although it shall run; empty if that is not so.
+        notes: why something could not be looked at.
+        unit: the unit's name, for commands in advice.
+        history: committed batches that are news, newest first: all that the checkpoint keeps, or those since the last
+            look.
+        running: the batch that is planned and not committed.
+        topic_id: the cluster's UUID of the topic.
+        stamps: timestamp of the first unread record per `topic/partition`; {} where nobody asked.
+        watermark: the newest event time that the stream's state has, less the watermark's delay.
+        reported_at: the driver's last word in its progress file; one that is busy with a batch says nothing.
+        rhythm: what the specs say.
+    """
+
+    at: datetime
+    driver: DriverReport | None
+    committed: Mapping[str, int] | None
+    batches: int = 0
+    committed_at: datetime | None = None
+    ends: Mapping[str, int] | None = None
+    starts: Mapping[str, int] | None = None
+    stop_wanted: bool = False
+    halted: str = ""
+    notes: tuple[str, ...] = ()
+    unit: str = ""
+    history: tuple[CommittedBatch, ...] = ()
+    running: PlannedBatch | None = None
+    topic_id: str = ""
+    stamps: Mapping[str, RecordStamp] = field(default_factory=dict)
+    watermark: datetime | None = None
+    reported_at: datetime | None = None
+    rhythm: Rhythm = UNDECLARED
+
+    @property
+    def unread(self) -> Mapping[str, int] | None:
+        """Records not yet in a committed batch per `topic/partition`, or None if one side is unknown."""
+        if self.committed is None or self.ends is None:
+            return None
+        return {partition: max(0, end - self.position(partition)) for partition, end in sorted(self.ends.items())}
+
+    @property
+    def lag_records(self) -> int | None:
+        """Records not yet in a committed batch, or None if one side is unknown."""
+        unread = self.unread
+        return None if unread is None else sum(unread.values())
+
+    def position(self, partition: str) -> int:
+        """Return the next offset to read: one that was never read starts at the log's first record."""
+        return (self.committed or {}).get(partition, (self.starts or {}).get(partition, 0))

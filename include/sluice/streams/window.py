@@ -1,0 +1,222 @@
+"""The recent past of a stream: what a series of looks adds up to, bounded, as a value.
+
+One look already brings a past with it: a checkpoint keeps the plan and the commit of about a hundred batches. A watcher
+that looks again and again adds what the broker said meanwhile. Moments are seconds since the epoch.
+
+Invariants:
+* folding the same looks gives the same window, whatever order their partitions come in;
+* it never grows beyond a few hundred numbers: what is long ago is kept in less detail.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import TypeVar
+
+from sluice.specs.rhythm import Rhythm
+from sluice.streams.checkpoint import CommittedBatch
+from sluice.streams.observation import Evidence
+
+T = TypeVar("T")
+
+MOST_BATCHES = 100
+MOST_POINTS = 240
+MOST_EDGES = 20
+_SAMPLE_SECONDS = 10.0
+_LEAST_REST_SECONDS = 0.5
+_REST_SHARE = 0.1
+_FULL_SHARE = 0.9
+
+
+@dataclass(frozen=True)
+class Batch:
+    """One committed batch.
+
+    Attributes:
+        planned: when its end offsets were fixed.
+        committed: when it was on record as done.
+        end: sum of its end offsets.
+        records: how many it read; None if the batch before it is not known.
+    """
+
+    number: int
+    planned: float
+    committed: float
+    end: int
+    records: int | None
+
+
+@dataclass(frozen=True)
+class Sample:
+    """The sum of the broker's end offsets at a moment."""
+
+    at: float
+    end: int
+
+
+@dataclass(frozen=True)
+class Point:
+    """How old the first unread record was at a commit, in seconds: how far the stream was behind."""
+
+    at: float
+    behind: float
+
+
+@dataclass(frozen=True)
+class Edge:
+    """The first offset that the broker still had, and the next to read, per `topic/partition`, at a moment."""
+
+    at: float
+    starts: Mapping[str, int]
+    positions: Mapping[str, int]
+
+
+@dataclass(frozen=True)
+class Window:
+    """A stream's recent past, oldest first.
+
+    Attributes:
+        batches: the newest ones.
+        samples: what the broker said at each look.
+        course: how far behind the stream was, since it last rested between two batches with nothing left to read.
+        rested_at: the end of that rest; None if none was seen.
+        edges: the first offsets that the broker had, and the stream's position, whenever the former had changed.
+        since: when its story begins.
+        looked: how many looks it is made of.
+        high: the highest committed offset per `topic/partition`.
+        topic_id: of the topic that those offsets count in.
+        waiting_since: the first look that saw a record beyond the present position; None if the newest saw none.
+    """
+
+    batches: tuple[Batch, ...] = ()
+    samples: tuple[Sample, ...] = ()
+    course: tuple[Point, ...] = ()
+    rested_at: float | None = None
+    edges: tuple[Edge, ...] = ()
+    since: float | None = None
+    looked: int = 0
+    high: Mapping[str, int] = field(default_factory=dict)
+    topic_id: str = ""
+    waiting_since: float | None = None
+
+    def add(self, seen: Evidence) -> Window:
+        """Return the window with one more look. What could not be looked at leaves no trace."""
+        window = _begun_again(self, seen)
+        window = replace(window, looked=window.looked + 1, topic_id=window.topic_id or seen.topic_id)
+        if seen.ends is not None:
+            window = _heard(window, seen)
+        for batch in _news(seen, window.newest):
+            window = _committed(window, batch, seen.rhythm)
+        window = replace(window, high=_highest(window.high, seen.committed or {}))
+        return _waited(window, seen)
+
+    @property
+    def newest(self) -> int:
+        """The newest known batch's number; -1 if there is none."""
+        return self.batches[-1].number if self.batches else -1
+
+    def span(self, at: float) -> float:
+        """Return how many seconds of the past it tells about."""
+        return 0.0 if self.since is None else max(0.0, at - self.since)
+
+    def saw_arrival(self, end: int) -> bool:
+        """Whether a look saw nothing beyond an offset sum, so that it is known since when there is something."""
+        return bool(self.samples) and self.samples[0].end <= end
+
+    def arrival(self, end: int) -> float | None:
+        """Return when the first record after an offset sum arrived, or None if nobody saw that.
+
+        Records arrive evenly between two looks, as far as anybody knows. A record that the first look found there
+        already has arrived by then, at the latest.
+        """
+        after = bisect_right(self.samples, end, key=lambda sample: sample.end)
+        if after == len(self.samples):
+            return None
+        later = self.samples[after]
+        if after == 0:
+            return later.at
+        earlier = self.samples[after - 1]
+        return earlier.at + (later.at - earlier.at) * (end - earlier.end) / (later.end - earlier.end)
+
+
+def _begun_again(window: Window, seen: Evidence) -> Window:
+    """Forget what a look shows to be over: the offsets of another topic, the batches of another checkpoint."""
+    if seen.committed is None:
+        return window
+    another_topic = bool(window.topic_id and seen.topic_id and seen.topic_id != window.topic_id)
+    if another_topic and any(offset < window.high.get(p, 0) for p, offset in seen.committed.items()):
+        return Window()
+    if seen.batches - 1 < window.newest:
+        return replace(window, batches=(), course=())
+    return window
+
+
+def _heard(window: Window, seen: Evidence) -> Window:
+    at, end = seen.at.timestamp(), sum((seen.ends or {}).values())
+    samples = window.samples
+    if len(samples) > 1 and samples[-1].at - samples[-2].at < _SAMPLE_SECONDS:
+        samples = samples[:-1]  # the newest always stays, the ones before it a while apart
+    if samples and end < samples[-1].end:
+        samples = ()  # another topic of the same name
+    edges = window.edges
+    if seen.starts is not None and seen.committed is not None and (not edges or edges[-1].starts != seen.starts):
+        edges = (*edges, Edge(at, dict(seen.starts), dict(seen.committed)))[-MOST_EDGES:]
+    since = at if window.since is None else window.since
+    return replace(window, samples=_thinned((*samples, Sample(at, end))), edges=edges, since=since)
+
+
+def _committed(window: Window, news: CommittedBatch, rhythm: Rhythm) -> Window:
+    committed, end = news.committed_at.timestamp(), sum(news.offsets.values())
+    planned = min(committed, committed if news.planned_at is None else news.planned_at.timestamp())
+    last = window.batches[-1] if window.batches else None
+    records = None if last is None or last.number != news.batch_id - 1 else max(0, end - last.end)
+    batch = Batch(news.batch_id, planned, committed, end, records)
+    arrived = window.arrival(end)
+    behind = committed - (planned if arrived is None else min(planned, arrived))
+    rested = last is not None and _rested(last, batch, rhythm)
+    course = () if rested else window.course
+    if records != 0:  # a batch without records only closes what earlier ones have read
+        course = _thinned((*course, Point(committed, behind)))
+    since = planned if window.since is None else min(window.since, planned)
+    rested_at = planned if rested else window.rested_at
+    batches = (*window.batches, batch)[-MOST_BATCHES:]
+    return replace(window, batches=batches, course=course, rested_at=rested_at, since=since)
+
+
+def _waited(window: Window, seen: Evidence) -> Window:
+    """Note since when a record is known to wait that is still unread."""
+    if seen.ends is None or seen.committed is None:
+        return window
+    if not seen.lag_records:
+        return replace(window, waiting_since=None)
+    position = sum(seen.position(partition) for partition in seen.ends)
+    return replace(window, waiting_since=next((s.at for s in window.samples if s.end > position), seen.at.timestamp()))
+
+
+def _rested(last: Batch, batch: Batch, rhythm: Rhythm) -> bool:
+    """Whether the stream waited for its trigger or for records, having read all there was."""
+    if rhythm.cap is not None and last.records is not None and last.records >= _FULL_SHARE * rhythm.cap:
+        return False  # it waited for its trigger although more was there
+    wait = batch.planned - last.committed
+    return wait >= max(_LEAST_REST_SECONDS, _REST_SHARE * rhythm.trigger.total_seconds())
+
+
+def _news(seen: Evidence, newest: int) -> Sequence[CommittedBatch]:
+    """Return the batches that are new, oldest first."""
+    return sorted((batch for batch in seen.history if batch.batch_id > newest), key=lambda batch: batch.batch_id)
+
+
+def _highest(known: Mapping[str, int], seen: Mapping[str, int]) -> Mapping[str, int]:
+    if all(known.get(partition, -1) >= offset for partition, offset in seen.items()):
+        return known
+    return {partition: max(known.get(partition, 0), seen.get(partition, 0)) for partition in {*known, *seen}}
+
+
+def _thinned(values: tuple[T, ...]) -> tuple[T, ...]:
+    """Return the values, or, if they are too many, every second one of the older half and all of the newer."""
+    if len(values) <= MOST_POINTS:
+        return values
+    half = len(values) // 2
+    return (*values[:half:2], *values[half:])

@@ -1,0 +1,52 @@
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import timedelta
+
+from sluice.specs.rhythm import Rhythm
+from sluice.streams.registry import RecordedVerdict
+from sluice.streams.verdict import Health, Verdict
+from sluice.streams.watched import StreamsWatched
+from tests.twins.clock import START
+from tests.twins.looks import look, steadily
+
+MINUTE = Rhythm(trigger=timedelta(minutes=1))
+OK = RecordedVerdict("flights", "departures", 1, Verdict(Health.OK, "It works."), START - timedelta(days=1))
+
+
+def test_a_watcher_says_which_batches_it_knows() -> None:
+    watched = StreamsWatched()
+    assert watched.known == {}
+    watched.judge({"departures": look(580, steadily(10)), "raw": look(580)}, {}, 1)
+    assert watched.known == {"departures": 9, "raw": -1}
+
+
+def test_the_first_verdict_is_worth_a_record_and_the_same_again_is_not() -> None:
+    watched, seen = StreamsWatched(), {"departures": look(580, steadily(10))}
+    assert [v.health for v in watched.judge(seen, {}, 1).values()] == [Health.OK]
+    assert watched.judge(seen, {"departures": OK}, 1) == {}
+
+
+def test_a_stall_is_recorded_by_the_second_look_that_sees_it() -> None:
+    watched, found = StreamsWatched(), []
+    for at in range(580, 800, 10):
+        seen = {"departures": look(at, steadily(10), 6100, rhythm=MINUTE)}
+        if watched.judge(seen, {"departures": OK}, 1):
+            found.append(at)
+    assert found[0] == 580 + 130 + 10
+
+
+def test_a_leak_on_record_counts_after_the_watcher_was_restarted() -> None:
+    lagging = replace(OK, verdict=Verdict(Health.LAGGING, "It falls behind."))
+    done = steadily(6, every=60.1, lasting=60)
+    seen = {"departures": look(done[-1].committed, done, done[-1].end + 900, rhythm=MINUTE)}
+    watched = StreamsWatched()
+    assert [watched.judge(seen, {"departures": lagging}, 1) for _ in range(3)] == [{}] * 3
+    assert watched.judge(seen, {"departures": lagging}, 2)["departures"].health is Health.OK
+
+
+def test_a_stream_that_is_no_longer_looked_at_is_forgotten() -> None:
+    watched = StreamsWatched()
+    watched.judge({"departures": look(580, steadily(10))}, {}, 1)
+    watched.judge({"raw": look(590, steadily(2))}, {}, 1)
+    assert watched.known == {"raw": 1}
