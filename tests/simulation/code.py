@@ -1,0 +1,109 @@
+"""The code under test: the real modules, or copies of them in which one place was changed on purpose.
+
+A copy is compiled from the real source under another name, with the other copies in place of what it imports, so that a
+mutant touches nothing but its own world. What only carries values (records, reports, errors) is shared with the real
+code.
+"""
+
+from __future__ import annotations
+
+import importlib
+import sys
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from itertools import count
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+MODULES = (
+    "sluice.streams.claim",
+    "sluice.streams.governor",
+    "sluice.streams.ending",
+    "sluice.streams.sighting",
+    "sluice.streams.life",
+    "sluice.streams.reconcile",
+    "sluice.streams.watch",
+    "sluice.airflow.watcher",
+    "sluice.airflow.stream_request",
+    "sluice.airflow.reconciliation",
+    "tests.simulation.table",
+)
+"""What is simulated, in the order of import."""
+
+_numbers = count(1)
+
+
+@dataclass(frozen=True)
+class Mutant:
+    """One deliberate fault.
+
+    Attributes:
+        name: what is wrong, as a clause.
+        module: in which module.
+        old: the text that is replaced; it occurs once.
+        new: what stands there instead.
+        seed: of a history that caught it when this was written; tried first, because finding one takes its time.
+    """
+
+    name: str
+    module: str
+    old: str
+    new: str
+    seed: int = 0
+
+
+class Code:
+    """The modules of one simulation, by their last names."""
+
+    def __init__(self, modules: Mapping[str, ModuleType]) -> None:
+        self.life: Any = modules["life"]
+        self.watch: Any = modules["watch"]
+        self.watcher: Any = modules["watcher"]
+        self.stream_request: Any = modules["stream_request"]
+        self.reconciliation: Any = modules["reconciliation"]
+        self.table: Any = modules["table"]
+
+
+def real() -> Code:
+    """Return the real code."""
+    return Code({_last(name): importlib.import_module(name) for name in MODULES})
+
+
+@contextmanager
+def mutated(mutant: Mutant) -> Iterator[Code]:
+    """Give a copy of the code with a mutant in it.
+
+    Raises:
+        ValueError: the mutant's text is not there, or more than once: the code has changed, and so must the mutant.
+    """
+    names = {name: f"mutant_{next(_numbers)}_{_last(name)}" for name in MODULES}
+    modules: dict[str, ModuleType] = {}
+    try:
+        for name, alias in names.items():
+            source = _source(name)
+            if name == mutant.module:
+                if source.count(mutant.old) != 1:
+                    raise ValueError(f"{mutant.name}: {name} has {source.count(mutant.old)} places like {mutant.old!r}")
+                source = source.replace(mutant.old, mutant.new)
+            for imported, other in names.items():
+                source = source.replace(f"from {imported} import", f"from {other} import")
+            module = ModuleType(alias)
+            sys.modules[alias] = module  # dataclasses look their module up
+            exec(compile(source, alias, "exec"), module.__dict__)  # noqa: S102 - our own source
+            modules[_last(name)] = module
+        yield Code(modules)
+    finally:
+        for alias in names.values():
+            sys.modules.pop(alias, None)
+
+
+def _source(name: str) -> str:
+    file = importlib.import_module(name).__file__
+    assert file is not None
+    return Path(file).read_text(encoding="utf-8")
+
+
+def _last(name: str) -> str:
+    return name.rpartition(".")[2]

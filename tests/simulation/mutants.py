@@ -1,0 +1,243 @@
+"""Deliberate faults, one at a time: a simulation that lets one of them pass proves nothing about the code without them.
+
+Each is one edit of one module's source, and each is a mistake that somebody could make.
+"""
+
+from __future__ import annotations
+
+from tests.simulation.code import Mutant
+
+CLAIM, LIFE, GOVERNOR = "sluice.streams.claim", "sluice.streams.life", "sluice.streams.governor"
+RECONCILE, WATCH, ENDING = "sluice.streams.reconcile", "sluice.streams.watch", "sluice.streams.ending"
+REQUEST, RECONCILIATION = "sluice.airflow.stream_request", "sluice.airflow.reconciliation"
+WATCHER, TABLE = "sluice.airflow.watcher", "tests.simulation.table"
+
+MUTANTS: tuple[Mutant, ...] = (
+    Mutant(
+        "a claim takes unknown for dead",
+        CLAIM,
+        'return Wait(f"the launcher cannot say whether generation {attempt.generation} lives")',
+        'return Start(attempt.generation, None, "silence")',
+    ),
+    Mutant(
+        "a claim takes a lost folder for a death",
+        CLAIM,
+        "        case AttemptState.ENDED:\n            return Start(",
+        "        case AttemptState.ENDED | AttemptState.BOUND:\n            return Start(",
+    ),
+    Mutant(
+        "a driver that lives is followed by the next generation",
+        CLAIM,
+        'return Adopt(attempt, f"generation {attempt.generation} lives (pid {report.pid})")',
+        'return Start(attempt.generation, None, "newer is better")',
+    ),
+    Mutant(
+        "a key that was reserved and never submitted is skipped",
+        CLAIM,
+        'return Resume(attempt, f"generation {attempt.generation} was reserved and never submitted")',
+        'return Start(attempt.generation, None, "it was never submitted")',
+    ),
+    Mutant(
+        "a stopped unit is claimed",
+        CLAIM,
+        "if desired is None or desired.state is Desired.STOPPED:\n        return _decide_unwanted(desired)",
+        "if desired is None:\n        return _decide_unwanted(desired)",
+    ),
+    Mutant(
+        "the next generation is reserved after whatever is the newest by now",
+        LIFE,
+        "            self._registry.intend(self._unit, after_generation=generation, key=key)",
+        "            newest = self._registry.latest_attempt(self._unit)\n"
+        "            after = newest.generation if newest else 0\n"
+        "            key = submission_key(self._deployment, self._unit, after + 1)\n"
+        "            self._registry.intend(self._unit, after_generation=after, key=key)",
+    ),
+    Mutant(
+        "the next generation is reserved before the death is on record",
+        LIFE,
+        "            self._record_death(start.proven_dead, sighting.report)\n",
+        "            pass\n",
+    ),
+    Mutant(
+        "a submit does not look whether it is outdated",
+        LIFE,
+        "        attempt = self._refuse_outdated(attempt)\n",
+        "",
+        seed=224,
+    ),
+    Mutant(
+        "a submit starts once more what was confirmed and cannot be found",
+        LIFE,
+        "        if attempt.state is AttemptState.INTENT:\n            return self._launcher.submit(",
+        "        if True:\n            return self._launcher.submit(",
+        seed=1526,
+    ),
+    Mutant(
+        "a submit does not look for a stop once more",
+        LIFE,
+        "            if self._stop_wanted():\n                report = self._launcher.stop(",
+        "            if False:\n                report = self._launcher.stop(",
+        seed=338,
+    ),
+    Mutant(
+        "a stop looks for the driver before it is on record",
+        LIFE,
+        "        self._registry.desire(self._unit, Desired.STOPPED, by=by, why=why)\n"
+        "        return self._end_driver(deadline_seconds)",
+        "        report = self._end_driver(deadline_seconds)\n"
+        "        self._registry.desire(self._unit, Desired.STOPPED, by=by, why=why)\n"
+        "        return report",
+    ),
+    Mutant(
+        "a restart starts beside the driver that it did not end",
+        LIFE,
+        "        self._end_driver(deadline_seconds)\n        return self._claim_and_submit()",
+        "        attempt = self._registry.latest_attempt(self._unit)\n"
+        "        if attempt is not None:\n"
+        "            self._registry.end(self._unit, attempt.generation, exit_code=0, reason='restarted')\n"
+        "        return self._claim_and_submit()",
+    ),
+    Mutant(
+        "silence is recorded as death",
+        LIFE,
+        "            notes = (str(error),)\n",
+        "            notes = (str(error),)\n            report = DriverReport(attempt.key, DriverState.LOST)\n",
+    ),
+    Mutant(
+        "a driver that lives can be declared dead",
+        LIFE,
+        "        if sighting.alive:\n            raise RefusedError(\n",
+        "        if False:\n            raise RefusedError(\n",
+    ),
+    Mutant(
+        "a record that was restored is not caught up with",
+        LIFE,
+        "            if not self._record_forgotten(sighting):\n                break\n",
+        "            break\n",
+        seed=394,
+    ),
+    Mutant(
+        "a record that was lost is not caught up with",
+        LIFE,
+        "if (attempt is not None and attempt.state is not AttemptState.ENDED) or",
+        "if attempt is None or attempt.state is not AttemptState.ENDED or",
+        seed=797,
+    ),
+    Mutant(
+        "a resume records no wish",
+        LIFE,
+        '        self._registry.desire(self._unit, Desired.RUNNING, by=by, why=f"{why}{_OVERRIDES}{halted})")\n',
+        "",
+    ),
+    Mutant(
+        "nobody obeys the governor",
+        LIFE,
+        "if governed and (held := self._held(sighting)) is not None:",
+        "if False and (held := self._held(sighting)) is not None:",
+        seed=165,
+    ),
+    Mutant(
+        "the reconciler's runs do not obey the governor",
+        REQUEST,
+        "return _outcome(request, life.claim(governed=True))",
+        "return _outcome(request, life.claim())",
+        seed=165,
+    ),
+    Mutant(
+        "the reconciler's runs finish a stop by another wish to stop",
+        REQUEST,
+        "life.finish_stop(request.deadline_seconds)",
+        "life.stop(desired.by, desired.why, request.deadline_seconds)",
+    ),
+    Mutant(
+        "the governor knows no wish",
+        GOVERNOR,
+        "if attempt.ended_at is not None and attempt.ended_at >= wish.at]",
+        "if attempt.ended_at is not None]",
+    ),
+    Mutant(
+        "the passing of time ends HALTED",
+        GOVERNOR,
+        "if policy.budget is not None and len(within(row, policy.span)) >= policy.budget:",
+        "if policy.budget is not None and policy.budget <= sum(now - _ended_at(e) < policy.span for e in row):",
+        seed=797,
+    ),
+    Mutant(
+        "a wait begins when it is looked at",
+        GOVERNOR,
+        "    until = _ended_at(newest) + ",
+        "    until = now + ",
+    ),
+    Mutant(
+        "a wait does not grow",
+        GOVERNOR,
+        "policy.wait(len(row))",
+        "policy.wait(1)",
+    ),
+    Mutant(
+        "the reconciler finishes no stop",
+        RECONCILE,
+        "    if now - desired.at < STOP_PATIENCE:",
+        "    if now - desired.at < 10_000 * STOP_PATIENCE:",
+        seed=335,
+    ),
+    Mutant(
+        "the reconciler tells nobody of what is HALTED",
+        RECONCILE,
+        "ActionKind.NOTHING if watched else ActionKind.TELL",
+        "ActionKind.NOTHING",
+    ),
+    Mutant(
+        "the reconciler starts what is HALTED again and again",
+        RECONCILE,
+        "            return Action(kind, str(outlook), about)",
+        "            return Action(ActionKind.START, str(outlook))",
+    ),
+    Mutant(
+        "the reconciler forgets whom it has told",
+        RECONCILIATION,
+        "action.kind is ActionKind.TELL and told(name, _end_of(sighting, now))",
+        "False",
+    ),
+    Mutant(
+        "a watch takes unknown for dead",
+        WATCH,
+        "    if sighting.report is None:\n        why = ",
+        "    if sighting.report is None:\n"
+        '        return WatchFinding(WatchState.DIED, "It does not answer.")\n'
+        "        why = ",
+    ),
+    Mutant(
+        "a watch is red for a stop",
+        WATCH,
+        '    if _stop_wanted(sighting):\n        return WatchFinding(WatchState.STOPPED, f"{ended}',
+        '    if False:\n        return WatchFinding(WatchState.STOPPED, f"{ended}',
+    ),
+    Mutant(
+        "a watch sleeps through a death",
+        WATCHER,
+        "            found[watch] = Hint.LOOK\n",
+        "            pass\n",
+    ),
+    Mutant(
+        "a driver does not look at the mark before it commits",
+        TABLE,
+        "    def _check_fence(self) -> ExitCode | None:\n        if self._table.marked > self.generation:\n"
+        "            return ExitCode.FENCED\n",
+        "    def _check_fence(self) -> ExitCode | None:\n",
+        seed=934,
+    ),
+    Mutant(
+        "a driver does not read what the table holds",
+        TABLE,
+        "        self._held = position(self._table.end)\n        self._next = self._plan\n",
+        "        self._held = self._held\n        self._next = self._plan\n",
+    ),
+    Mutant(
+        "a batch that is in the table is written again",
+        TABLE,
+        "        known = self._table.end >= self._range[1]  # Delta skips a transaction that it has seen\n",
+        "        known = False\n",
+        seed=556,
+    ),
+)
