@@ -1,7 +1,7 @@
 """The JVM artefacts: fetched once by the Ivy that ships inside pyspark, and verified against `jars/jars.sha256`.
 
 `jars/ivy.xml` names every artefact by exact version and resolves nothing transitively; where they come from is Ivy's
-own configuration. They belong to the installation (`Settings.jars`), not to a state folder.
+own configuration. They belong to the installation (`Settings.jars`), not to a state folder. One is compiled.
 """
 
 from __future__ import annotations
@@ -17,7 +17,8 @@ from pathlib import Path
 
 from sluice.errors import NotReadyError, RefusedError, SluiceError
 from sluice.local.java import FIX, find_java, java_fault
-from sluice.settings import inherited_environment, settings
+from sluice.local.own_jar import OwnJar
+from sluice.settings import Settings, inherited_environment, settings
 
 _TRIES = 2
 
@@ -143,6 +144,11 @@ def _stamp(path: Path) -> list[int] | None:
     return [status.st_size, status.st_mtime_ns]
 
 
+def own_jar(place: Settings) -> OwnJar:
+    """Return the jar that is not fetched but compiled."""
+    return OwnJar(place.home / "jars" / "java", place.jars / "spark")
+
+
 def _ivy() -> Path:
     spec = importlib.util.find_spec("pyspark")
     for place in (spec.submodule_search_locations or []) if spec else []:
@@ -156,6 +162,8 @@ def main() -> None:
     place = settings()
     try:
         fetched = Jars(place.jars, place.home / "jars").ensure()
+        own = own_jar(place)
+        own.ensure((_ivy().parent, own.folder), inherited_environment().get("JAVA_HOME", ""))
     except SluiceError as error:
         sys.stderr.write(f"{error}\n")
         sys.exit(error.exit_code)

@@ -48,6 +48,13 @@ def java_fault(java: Java | None, home: str = "") -> str:
     return ""
 
 
+def find_compiler(home: str = "") -> Path | None:
+    """Return the compiler of the Java that will run; None if it is a JRE."""
+    java = shutil.which(java_command(home))
+    compiler = Path(java).resolve().with_name("javac") if java else None
+    return compiler if compiler is not None and os.access(compiler, os.X_OK) else None
+
+
 def _said(java: str, argument: str) -> str:
     try:
         done = subprocess.run(

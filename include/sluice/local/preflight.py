@@ -28,10 +28,12 @@ def find_fault() -> str:
         return fault
     if importlib.util.find_spec("ensurepip") is None:
         return "this python3 cannot make a venv (no ensurepip). Fix: on Debian and Ubuntu, `apt install python3-venv`."
-    from sluice.local.java import FIX, find_java, java_fault  # noqa: PLC0415 - an old Python could not read it
+    from sluice.local.java import FIX, find_compiler, find_java, java_fault  # noqa: PLC0415 - an old Python could not read it
 
     home = os.environ.get("JAVA_HOME", "")  # noqa: TID251 - the settings need what is not yet installed
     fault = java_fault(find_java(home), home)
+    if not fault and find_compiler(home) is None:
+        fault = "there is a java and no javac: a JRE, not a JDK"
     return f"{fault}. Fix: {FIX}" if fault else ""
 
 

@@ -1,0 +1,35 @@
+"""Rows in the driver's memory, where they are few: as a micro-batch's mostly are.
+
+A Delta commit by Spark plans, schedules and lists files for a second before it has written a kilobyte. What fits here
+is written from here instead, in milliseconds. Spark itself says what does not fit: it stops a result that outgrows
+`spark.driver.maxResultSize` before it is sent.
+"""
+
+from __future__ import annotations
+
+import pyarrow as pa
+from py4j.protocol import Py4JJavaError
+from pyspark.errors import PySparkException
+from pyspark.sql import DataFrame
+
+MOST_RECORDS = "spark.sluice.collect.records"
+"""The setting that bounds how many records of a batch are brought here; 0: none, Spark writes everything."""
+_DEFAULT = "50000"
+_OVERFLOW = "spark.driver.maxResultSize"
+
+
+def collected(rows: DataFrame, *, records: int = 1) -> pa.Table | None:
+    """Return the rows, or None if they are too many: then they may have been computed once in vain.
+
+    Args:
+        rows: what to bring.
+        records: how many there are, if that is known.
+    """
+    if records > int(rows.sparkSession.conf.get(MOST_RECORDS, _DEFAULT) or 0):
+        return None
+    try:
+        return rows.toArrow()
+    except (PySparkException, Py4JJavaError) as error:
+        if _OVERFLOW not in str(error):
+            raise
+        return None
