@@ -10,18 +10,19 @@ from collections.abc import Callable
 from importlib.metadata import version
 from typing import Any
 
-from benchmarks import backfill, drain, publish, verdicts
+from benchmarks import backfill, drain, floor, parse, publish, verdicts
 
 BENCHMARKS: dict[str, Callable[..., tuple[dict[str, Any], dict[str, Any]]]] = {
     "drain": drain.run,
     "backfill": backfill.run,
     "publish": publish.run,
+    "floor": floor.run,
+    "parse": parse.run,
     "verdicts": verdicts.run,
 }
 """Name → function that returns figures (numbers and booleans) and notes about the run.
 
-`backfill`, `publish` and `verdicts` take a size, `full` or `small`; it is in the notes. Only `full` is measured for the
-record.
+All but `drain` take a size, `full` or `small`; it is in the notes. Only `full` is measured for the record.
 """
 
 

@@ -86,7 +86,7 @@ def write_waiting(
     table: Path, pipeline: PipelineSpec, ends: dict[str, int], *, first: datetime, closing: datetime
 ) -> None:
     """Say in the log of an empty output table that the stream has closed every interval and written none."""
-    output, watermark = pipeline.output, closing - pipeline.time.delay
+    output, watermark = pipeline.intervals, closing - pipeline.time.delay
     entry = StreamEntry(
         writer=f"{pipeline.name}:{TOPIC_ID}:0",
         generation=1,
@@ -124,11 +124,11 @@ def main(state: Path, copies: int, first: date, last: date, files: int) -> None:
     )
     raw = project.folder.table(topic.raw.table)
     write_raw(raw_rows(records(spark, folder, copies, sum(source.days().values())), topic), raw, topic, ends)
-    table = project.folder.table(pipeline.output.table)
+    table = project.folder.table(pipeline.intervals.table)
     results = result_rows(
         raw_records(spark.read.format("delta").load(str(raw))), pipeline_code(project, spark, pipeline)
     )
-    ensure_table(table, results.schema.json(), partition_by=[partition_column(pipeline.output)])
+    ensure_table(table, results.schema.json(), partition_by=[partition_column(pipeline.intervals)])
     write_waiting(table, pipeline, ends, first=datetime.combine(first, datetime.min.time(), UTC), closing=closing)
     spark.stop()
     size = sum(file.stat().st_size for file in raw.glob("*.parquet"))

@@ -15,6 +15,7 @@ from datetime import datetime, timedelta
 from pathlib import Path
 
 import structlog
+from pyspark.sql import SparkSession
 
 from sluice.errors import SluiceError, SpecError
 from sluice.intervals.request import Mode, Only, Request, range_of
@@ -26,7 +27,9 @@ from sluice.spark.backfill.run import run_backfill
 from sluice.spark.preset import batch_settings
 from sluice.spark.published_quality import check_published
 from sluice.spark.session import session_with
+from sluice.spark.standalone import refuse_crowded
 from sluice.spark.unit import pipeline_code
+from sluice.streams.needs import need_of_batch
 
 log = structlog.get_logger()
 
@@ -52,7 +55,7 @@ def _backfill(options: argparse.Namespace) -> int:
         why=options.why,
         only=options.only,
     )
-    spark = session_with(f"sluice-backfill-{options.pipeline}", batch_settings(project, options.pipeline))
+    spark = _session(project, "backfill", options.pipeline)
     try:
         code = pipeline_code(project, spark, project.catalog.pipelines[options.pipeline])
         result = run_backfill(project, spark, code, request, key=options.key)
@@ -76,7 +79,7 @@ def _quality(options: argparse.Namespace) -> int:
     if (options.start is None) != (options.end is None):
         raise SpecError("a range needs both --from and --to.", fix="give both, or neither for the last 31 days.")
     asked = range_of(options.start, options.end, length) if options.start else None
-    spark = session_with(f"sluice-quality-{options.pipeline}", batch_settings(project, options.pipeline))
+    spark = _session(project, "quality", options.pipeline)
     try:
         result, page = check_published(project, spark, options.pipeline, asked)
     finally:
@@ -89,12 +92,18 @@ def _quality(options: argparse.Namespace) -> int:
     return SluiceError.exit_code
 
 
+def _session(project: Project, kind: str, pipeline: str) -> SparkSession:
+    name = f"sluice-{kind}-{pipeline}"
+    refuse_crowded(project.spark_place(), need_of_batch(project.catalog.pipelines[pipeline], name))
+    return session_with(name, batch_settings(project, pipeline))
+
+
 def _project(pipeline: str) -> tuple[Project, timedelta]:
     project = Project.open_sound(settings())
     if pipeline not in project.catalog.pipelines:
         known = ", ".join(sorted(project.catalog.pipelines)) or "none"
         raise SpecError(f"there is no sound pipeline {pipeline!r}; there is {known}.", fix="run `sluice check`.")
-    return project, project.catalog.pipelines[pipeline].output.interval_length
+    return project, project.catalog.pipelines[pipeline].intervals.interval_length
 
 
 def _parser() -> argparse.ArgumentParser:

@@ -10,7 +10,7 @@ import sys
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from datetime import datetime
-from functools import cache, cached_property
+from functools import cache, cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -29,12 +29,15 @@ from sluice.specs.rhythm import rhythm_of, topic_of
 from sluice.specs.units import declared_units
 from sluice.streams.checkpoint import Checkpoint
 from sluice.streams.evidence import Source, Stamps, gather
+from sluice.streams.executors import executors_of
 from sluice.streams.last_report import last_report
 from sluice.streams.launcher import Job, Launcher
-from sluice.streams.life import Sighting, UnitLife
+from sluice.streams.life import UnitLife
+from sluice.streams.needs import need_of
 from sluice.streams.observation import Evidence
 from sluice.streams.recording import lagging_since
 from sluice.streams.registry import Attempt, Registry
+from sluice.streams.sighting import Sighting
 from sluice.streams.spark_ui import spark_ui_address
 from sluice.streams.timeline import Timeline, timeline
 from sluice.streams.verdict import Verdict, judge
@@ -46,6 +49,7 @@ if TYPE_CHECKING:
     from sluice.intervals.backfills import Backfills
     from sluice.kafka.administration import KafkaPythonAdministration
     from sluice.local.backfill_lock import BackfillLock
+    from sluice.spark.place import Place
 
 
 class Project:
@@ -207,7 +211,7 @@ class Project:
         dead_in_the_way(request, own, running, lambda other: self.backfill_lock(other).held())
 
     def index(self) -> LedgerIndex:
-        """Return the index of the interval ledger, over all pipelines of the catalog.
+        """Return the index of the interval ledger, over all pipelines that have intervals.
 
         Raises:
             UnreachableError: the control database could not be asked.
@@ -215,7 +219,7 @@ class Project:
         """
         from sluice.control.index import LedgerIndex  # noqa: PLC0415 - see the module's docstring
 
-        sources = {name: self._ledger_source(name) for name in self.catalog.pipelines}
+        sources = {name: self._ledger_source(name) for name in self.catalog.interval_pipelines}
         return LedgerIndex(self._control, self.settings.deployment, sources)
 
     def _ledger_source(self, pipeline: str) -> LedgerSource:
@@ -223,19 +227,25 @@ class Project:
         from sluice.delta.log import newest_stream_commit, read_log  # noqa: PLC0415 - see the module's docstring
 
         spec = self.catalog.pipelines[pipeline]
-        table, raw = (self.folder.table(t) for t in (spec.output.table, self.catalog.topics[spec.source].raw.table))
+        table, raw = (self.folder.table(t) for t in (spec.intervals.table, self.catalog.topics[spec.source].raw.table))
 
         def position() -> RawPosition:
             found = newest_stream_commit(raw)
             return RawPosition(-1, {}) if found is None else RawPosition(found[0], found[1].end)
 
-        return LedgerSource(spec.output.interval_length, lambda after: read_log(table, after=after), position)
+        return LedgerSource(spec.intervals.interval_length, lambda after: read_log(table, after=after), position)
 
     def launcher(self) -> Launcher:
         """Return what starts drivers."""
-        from sluice.local.launcher import LocalLauncher  # noqa: PLC0415 - see the module's docstring
+        from sluice.spark.standalone import launcher_at  # noqa: PLC0415 - see the module's docstring
 
-        return LocalLauncher(self.folder.drivers)
+        return launcher_at(self.spark_place(), self.folder.drivers)
+
+    def spark_place(self) -> Place:
+        """Return where drivers and batches find their cores."""
+        from sluice.spark.place import spark_place  # noqa: PLC0415 - see the module's docstring
+
+        return spark_place(self.settings.spark_master, self.deployment.spark, self.folder)
 
     def life(self, unit: str) -> UnitLife:
         """Return the life of a unit, whether or not a spec names it now: a driver outlives its spec.
@@ -274,7 +284,8 @@ class Project:
         main = self.settings.home / "spark_jobs" / "stream.py"
         argv = (sys.executable, str(main), "--unit", attempt.unit, "--generation", str(attempt.generation))
         # The control database is not in it: a driver needs none, and the URL may hold a password.
-        return Job(argv, self._environment(), self.settings.home)
+        need = need_of(self.catalog, self.settings.deployment, attempt.unit)
+        return Job(argv, self._environment(), self.settings.home, need)
 
     def batch_job(self, arguments: Sequence[str]) -> Job:
         """Return a process of the batch main; it records what it does in the control database."""
@@ -290,6 +301,7 @@ class Project:
             "SLUICE_DEPLOYMENT": settings.deployment,
             "SLUICE_JARS": str(settings.jars),
             "SLUICE_FAILPOINT": settings.failpoint,
+            "SLUICE_SPARK_MASTER": self.spark_place().master,  # where room was looked for
         }
 
     def code_of(self, pipeline: str) -> str:
@@ -317,9 +329,9 @@ class Project:
 
         spec = self.catalog.pipelines[pipeline]
         # The entries first: the raw table only grows, so it is never seen further back than they are.
-        entries = read_log(self.folder.table(spec.output.table))
+        entries = read_log(self.folder.table(spec.intervals.table))
         raw = newest_stream_entry(self.folder.table(self.catalog.topics[spec.source].raw.table))
-        return fold(entries, spec.output.interval_length, raw.end if raw else {})
+        return fold(entries, spec.intervals.interval_length, raw.end if raw else {})
 
     def checkpoint(self, stream: str) -> Checkpoint:
         """Return the reader of a stream's checkpoint."""
@@ -346,7 +358,9 @@ class Project:
             def cluster() -> KafkaPythonAdministration:
                 return connections.enter_context(self.administration(patience_seconds=5))
 
-            return gather(unit, sighting, sources, cluster, at=self._clock.now(), notes=notes, stamps=stamps)
+            executors = partial(executors_of, self.folder.unit_file(unit), unit)
+            at = self._clock.now()
+            return gather(unit, sighting, sources, cluster, at=at, notes=notes, stamps=stamps, executors=executors)
 
     def _source(self, stream: str, after: int) -> Source:
         checkpoint, file = self.checkpoint(stream), self.folder.progress_file(stream)

@@ -13,6 +13,8 @@ from pathlib import Path
 from pydantic import Field
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
+from sluice.errors import NotReadyError
+
 _REPOSITORY = Path(__file__).resolve().parents[2]
 
 
@@ -26,6 +28,7 @@ class Settings(BaseSettings):
         jars: folder with `spark/` and `kafka/`, filled by `make setup`; part of the installation, not of the state.
         failpoint: see `sluice.spark.failpoints`; empty outside tests.
         control_url: SQLAlchemy URL of the control database; empty means SQLite in the state folder.
+        spark_master: where drivers and batches find their cores; empty: where the deployment says.
         batch_niceness: how far a batch gives way to what else runs on its machine, streams above all; 0: not at all.
         driver: what the launcher keeps of this driver is in this folder; None in every other process.
     """
@@ -38,6 +41,7 @@ class Settings(BaseSettings):
     jars: Path = Field(default_factory=lambda: Path(sys.prefix) / "share" / "sluice" / "jars")
     failpoint: str = ""
     control_url: str = ""
+    spark_master: str = ""
     batch_niceness: int = Field(default=19, ge=0, le=19)
     driver: Path | None = None
 
@@ -79,6 +83,7 @@ class StateFolder:
         self.progress = root / "progress"
         self.backfills = root / "backfills"
         self.alerts = root / "alerts"
+        self.spark = root / "spark"
 
     def table(self, name: str) -> Path:
         """Return the folder of a Delta table."""
@@ -95,6 +100,10 @@ class StateFolder:
     def quality(self, pipeline: str) -> Path:
         """Return the newest result of a pipeline's expectations on its published table."""
         return self.root / "quality" / pipeline / "latest.json"
+
+    def unit_file(self, unit: str) -> Path:
+        """Return the file in which a driver says which executors it has."""
+        return self.progress / f"{unit}.unit.json"
 
     def progress_file(self, stream: str) -> Path:
         """Return the file that a driver rewrites after every micro-batch of a stream."""
@@ -116,6 +125,21 @@ def inherited_environment() -> dict[str, str]:
     Airflow's part (its keys and connections) stays here, and so do the marks that say whose process this one is.
     """
     return {name: value for name, value in os.environ.items() if not name.startswith(_PRIVATE)}  # noqa: TID251 - here
+
+
+def connection_url(name: str) -> str:
+    """Return the URL of a connection that a spec names: it holds a password, so it is in no spec.
+
+    Raises:
+        NotReadyError: this process has no such variable.
+    """
+    variable = f"SLUICE_CONNECTION_{name.upper()}"
+    if not (url := os.environ.get(variable, "")):  # noqa: TID251 - here
+        raise NotReadyError(
+            f"an output asks for the connection {name!r}, and {variable} is not set where its driver was started.",
+            fix="set it to postgresql+psycopg://user:password@host/database.",
+        )
+    return url
 
 
 def environment() -> dict[str, str]:

@@ -41,6 +41,7 @@ def test_the_demo_tells_the_truth_and_leaves_nothing_behind(machine: Machine) ->
     assert report["quality"]["failed"] == 0
     assert differences(machine.table(report, "departures"), expected) == []
     assert len(machine.table(report, "flights_raw")) == len(sent) + 1
+    assert machine.table(report, "departures_live").empty, "every hour is closed"
 
     # A second run of the stream's DAG adopts the driver.
     api = AirflowApi(machine.ask("status")["stack"]["airflow"])

@@ -1,4 +1,4 @@
-"""A launcher whose drivers are entries in a dictionary: it counts what was started and can refuse to look."""
+"""A launcher whose drivers are entries in a dictionary: counts what was started, may not look, may have no room."""
 
 from __future__ import annotations
 
@@ -9,16 +9,21 @@ from sluice.clock import Clock
 from sluice.errors import UnreachableError
 from sluice.streams.failure import Failure
 from sluice.streams.launcher import DriverReport, DriverState, Job
+from sluice.streams.room import NoRoomError
 
 
 class DictionaryLauncher:
-    """Implements `sluice.streams.launcher.Launcher`. A key that ever ran never runs again."""
+    """Implements `sluice.streams.launcher.Launcher`. A key that ever ran never runs again.
+
+    While `lacking` says something, there is no room.
+    """
 
     def __init__(self, clock: Clock) -> None:
         self._clock = clock
         self._reports: dict[str, DriverReport] = {}
         self.jobs: dict[str, Job] = {}
         self.reachable = True
+        self.lacking = ""
 
     @property
     def alive(self) -> list[str]:
@@ -30,10 +35,16 @@ class DictionaryLauncher:
 
     def submit(self, key: str, job: Job) -> DriverReport:
         if self.find(key).state is DriverState.ABSENT:
+            if self.lacking:
+                raise NoRoomError(self.lacking)
             self.jobs[key] = job
             pid = 100 + len(self.jobs)
             self._reports[key] = DriverReport(key, DriverState.RUNNING, pid=pid, started_at=self._clock.now())
         return self._reports[key]
+
+    def lack(self, job: Job) -> str:
+        assert job
+        return self.lacking
 
     def find(self, key: str) -> DriverReport:
         if not self.reachable:

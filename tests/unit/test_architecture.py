@@ -15,7 +15,7 @@ HOME = Path(__file__).parents[2]
 PACKAGE = HOME / "include" / "sluice"
 
 CORE = {"specs", "topics", "streams", "intervals", "quality", "feeds", "alerts", "reports"}
-ADAPTERS = {"kafka", "control", "local", "spark", "gx"}
+ADAPTERS = {"kafka", "control", "local", "postgres", "spark", "gx"}
 FACES = {"airflow", "console", "cli"}
 FOREIGN = {
     *("airflow", "pyspark", "py4j", "delta", "deltalake", "kafka", "sqlalchemy", "alembic", "fastapi", "typer"),

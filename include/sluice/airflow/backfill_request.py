@@ -17,7 +17,8 @@ from sluice.errors import SluiceError, SpecError
 from sluice.intervals.alignment import Interval
 from sluice.intervals.request import Mode, Only, Request, range_of
 from sluice.intervals.selection import Selection
-from sluice.specs.model import DAY, PipelineSpec
+from sluice.specs.model import PipelineSpec
+from sluice.specs.outputs import DAY
 
 PARTITION_FORMAT = "%Y-%m-%d"
 """How a run's partition is written: the day, in UTC."""
@@ -75,7 +76,7 @@ def request_of(pipeline: PipelineSpec, form: Mapping[str, Any], run: Run) -> Req
     only = _choice(Only, "only", form.get("only") or Only.ALL, faults)
     if mode not in (None, Mode.RECOMPUTE) and only not in (None, Only.ALL):
         faults.append(f"`only: {only}` needs `mode: recompute`; the mode is {mode}")
-    asked = _range(form, run.partition, pipeline.output.interval_length, faults)
+    asked = _range(form, run.partition, pipeline.intervals.interval_length, faults)
     if faults or asked is None or mode is None or only is None:
         raise SpecError(
             f"what run {run.run_id} of {run.dag_id} asks for does not stand:\n- " + "\n- ".join(faults),

@@ -37,13 +37,13 @@ LONGEST_BACKFILL = timedelta(hours=24)
 
 
 def build_backfill_dags(only: str | None = None) -> list[DAG]:
-    """Build the DAG of every sound pipeline. A broken one has none, so that nothing is scheduled on it.
+    """Build the DAG of every sound pipeline with intervals. A broken one has none, so nothing is scheduled on it.
 
     Args:
         only: build just the DAG with this id. Omitted: the one whose task is about to run, or all.
     """
     only = only or get_parsing_context().dag_id
-    pipelines = scan(settings().home / "include").catalog.pipelines.values()
+    pipelines = scan(settings().home / "include").catalog.interval_pipelines.values()
     return [build_backfill_dag(spec) for spec in pipelines if only in (None, backfill_dag_id(spec.name))]
 
 
@@ -139,7 +139,7 @@ def select_for(project: Project, pipeline: str, form: Mapping[str, Any], run: Ru
         raise SpecError(f"there is no sound pipeline {pipeline!r}.", fix="run `sluice check` and repair it.")
     request = backfill_request.request_of(spec, form, run)
     project.refuse_overlap(request, run.key)
-    return select(request, project.ledger(pipeline), spec.output.interval_length, project.code_of(pipeline))
+    return select(request, project.ledger(pipeline), spec.intervals.interval_length, project.code_of(pipeline))
 
 
 def _plan_task(pipeline: str, open_project: OpenProject) -> Any:  # noqa: ANN401 - Airflow's decorators hide the type
@@ -187,7 +187,7 @@ def described(planned: Mapping[str, Any]) -> str:
 
 
 def _report_task(spec: PipelineSpec, open_project: OpenProject) -> Any:  # noqa: ANN401 - Airflow's decorators hide the type
-    alias, table = published(spec.output.table), output_table(spec.output.table)
+    alias, table = published(spec.intervals.table), output_table(spec.intervals.table)
 
     @task(
         task_id="report",
@@ -271,10 +271,10 @@ def _documentation(spec: PipelineSpec) -> str:
     when = f"`{cron}` (UTC), in mode `{spec.backfill.mode}`, for the day before" if cron else "only when asked"
     return f"""# Backfill of `{spec.name}`
 
-A batch over closed intervals of `{spec.output.table}`: raw table → validation → transform → stage → quality gate →
+A batch over closed intervals of `{spec.intervals.table}`: raw table → validation → transform → stage → quality gate →
 publish, with the stream's own functions.
 
-By the clock: {when}. By hand: **Trigger** with `from` and `to` (whole {spec.output.interval}s). Many days:
+By the clock: {when}. By hand: **Trigger** with `from` and `to` (whole {spec.intervals.interval}s). Many days:
 Airflow's own **Backfill**, one run per day.
 
 `plan` says what is taken and why the rest is not; `run` is one Spark application in the pool `spark_batch`; `report`

@@ -13,6 +13,7 @@ from sluice.airflow.failures import retried_only_if_unknown
 from sluice.airflow.runtime import open_project
 from sluice.errors import CorruptionError, SluiceError
 from sluice.project import Project
+from sluice.specs.outputs import RowsOutput
 
 log = logging.getLogger(__name__)
 
@@ -64,7 +65,8 @@ def keep_entries(project: Project) -> dict[str, int]:
 
     catalog = project.catalog
     tables = [topic.raw.table for topic in catalog.topics.values()]
-    tables += [pipeline.output.table for pipeline in catalog.pipelines.values()]
+    tables += [pipeline.intervals.table for pipeline in catalog.interval_pipelines.values()]
+    tables += [o.table for p in catalog.pipelines.values() for o in p.beside if isinstance(o, RowsOutput)]
     return _each(sorted(set(tables)), lambda table: keep_log(project.folder.table(table)))
 
 
@@ -75,7 +77,7 @@ def refresh_index(project: Project) -> dict[str, int]:
         CorruptionError: of some pipeline the log cannot be read; the others were refreshed.
     """
     index = project.index()
-    return _each(sorted(project.catalog.pipelines), lambda pipeline: index.refresh(pipeline).changed)
+    return _each(sorted(project.catalog.interval_pipelines), lambda pipeline: index.refresh(pipeline).changed)
 
 
 def _each(names: Iterable[str], act: Callable[[str], int]) -> dict[str, int]:

@@ -11,7 +11,7 @@ from sluice.clock import Clock, SystemClock
 from sluice.project import Project
 from sluice.settings import settings
 from sluice.streams.evidence import Stamps
-from sluice.streams.life import Sighting
+from sluice.streams.sighting import Sighting
 from sluice.streams.watched import StreamsWatched
 
 SpecVersion = tuple[tuple[str, int], ...]

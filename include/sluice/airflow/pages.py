@@ -16,7 +16,7 @@ from fastapi.responses import HTMLResponse, JSONResponse, PlainTextResponse, Red
 from sluice.airflow.runtime import open_project
 from sluice.errors import SluiceError
 from sluice.project import Project
-from sluice.specs.model import NAME_PATTERN
+from sluice.specs.spec import NAME_PATTERN
 from sluice.streams.registry import Attempt
 from sluice.streams.spark_ui import spark_ui_address
 

@@ -35,7 +35,7 @@ def build_quality_dags(only: str | None = None) -> list[DAG]:
     only = only or get_parsing_context().dag_id
     catalog = scan(settings().home / "include").catalog
     guarded = {suite.pipeline for suite in catalog.expectations.values()}
-    pipelines = [spec for name, spec in catalog.pipelines.items() if name in guarded]
+    pipelines = [spec for name, spec in catalog.interval_pipelines.items() if name in guarded]
     return [build_quality_dag(spec) for spec in pipelines if only in (None, quality_dag_id(spec.name))]
 
 
@@ -53,7 +53,7 @@ def build_quality_dag(spec: PipelineSpec, *, open_project: Callable[[], Project]
         tags=(Tag.QUALITY,),
         owner=spec.owner,
         schedule=AssetOrTimeSchedule(
-            timetable=CronTriggerTimetable(DAILY, timezone="UTC"), assets=output_table(spec.output.table)
+            timetable=CronTriggerTimetable(DAILY, timezone="UTC"), assets=output_table(spec.intervals.table)
         ),
     ) as dag:
         QualityOperator(
@@ -100,7 +100,7 @@ def published_range(extras: Iterable[Mapping[str, Any]]) -> dict[str, str]:
 
 
 def _documentation(spec: PipelineSpec) -> str:
-    return f"""# Quality of `{spec.output.table}`
+    return f"""# Quality of `{spec.intervals.table}`
 
 Runs the suite of `{spec.name}` on the published table: after each publish on the published range, and by the clock
 (`{DAILY}`, UTC) on the recent past.

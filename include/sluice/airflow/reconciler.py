@@ -17,6 +17,7 @@ from sluice.airflow.conventions import Tag, house_dag, stream_dag_id
 from sluice.airflow.failures import retried_only_if_unknown
 from sluice.airflow.reconciliation import decide
 from sluice.airflow.runtime import open_project
+from sluice.airflow.spark_connection import at_connection
 from sluice.airflow.stream_request import Asked
 from sluice.alerts.journal import Journal
 from sluice.clock import Clock, SystemClock
@@ -54,7 +55,7 @@ def build_reconcile_dag(*, open_project: Callable[[], Project] = open_project, c
             """Return one run to trigger per unit that needs it."""
             runs_of = context["ti"].get_dr_count
             with retried_only_if_unknown():
-                project = open_project()
+                project = at_connection(open_project())
                 include = settings().home / "include"
                 needed = decide(
                     declared_units(scan(include), include).values(),

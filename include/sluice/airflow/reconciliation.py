@@ -9,8 +9,8 @@ from datetime import datetime
 from sluice.airflow.stream_request import LONGEST_STOP
 from sluice.errors import SluiceError
 from sluice.specs.units import DeclaredUnit
-from sluice.streams.life import Sighting
 from sluice.streams.reconcile import Action, ActionKind, reconcile
+from sluice.streams.sighting import Sighting
 
 log = logging.getLogger(__name__)
 

@@ -73,7 +73,7 @@ def needed_repairs(project: Project, runs_of: Callable[..., int], now: datetime)
         now: the present (UTC).
     """
     needed = []
-    for pipeline, spec in project.catalog.pipelines.items():
+    for pipeline, spec in project.catalog.interval_pipelines.items():
         dag_id = backfill_dag_id(pipeline)
         try:
             repair = needed_repair(project.ledger(pipeline), project.code_of(pipeline))

@@ -18,15 +18,13 @@ from airflow.sdk.exceptions import AirflowException, AirflowFailException
 
 from sluice.airflow.failures import retried_only_if_unknown
 from sluice.airflow.runtime import open_project
+from sluice.airflow.spark_connection import CONNECTION, at_connection
 from sluice.errors import CorruptionError, RefusedError, SluiceError, SpecError
 from sluice.local.airflow_environment import BATCH_POOL
 from sluice.local.processes import STACK_MARK, die_with_parent, give_way
 from sluice.project import Project
 from sluice.settings import environment, inherited_environment
 from sluice.spark.preset import batch_settings
-
-CONNECTION = "spark_default"
-"""Says where Spark's cores are; `sluice up` and the containers set it from the deployment."""
 
 JUDGED = {SluiceError.exit_code, SpecError.exit_code, RefusedError.exit_code, CorruptionError.exit_code}
 """Exit codes of the main after which a second try finds the same, if it said why."""
@@ -69,7 +67,7 @@ class BatchOperator(SparkSubmitOperator):  # type: ignore[misc]  # the provider 
             AirflowException: it could not say, or could not look; it is tried again.
         """
         with retried_only_if_unknown():
-            project = self._open_project()
+            project = at_connection(self._open_project())
             self.conf = submit_settings(project, self.pipeline)
         self.application = str(project.settings.home / "spark_jobs" / "batch.py")
         self.application_args = list(self.batch_arguments(context))
@@ -145,6 +143,7 @@ def batch_environment(project: Project) -> dict[str, str]:
         "SLUICE_DEPLOYMENT": settings.deployment,
         "SLUICE_JARS": str(settings.jars),
         "SLUICE_CONTROL_URL": settings.control_url,
+        "SLUICE_SPARK_MASTER": project.spark_place().master,
     }
 
 

@@ -18,6 +18,7 @@ from sluice.streams.governor import Halt, Hold
 from sluice.streams.launcher import DriverReport
 from sluice.streams.life import Claim, UnitLife
 from sluice.streams.registry import Attempt, Desired, Registry
+from sluice.streams.room import NoRoom
 
 LONGEST_STOP = timedelta(minutes=10)
 """The longest deadline that a stop may be given."""
@@ -76,7 +77,7 @@ def claim(request: Request, life: UnitLife, registry: Registry) -> Claimed:
     """
     match request.asked:
         case Asked.STOP:
-            return _stopped(request, life.stop(request.by, request.why, request.deadline_seconds))
+            return _stopped(request.by, life.stop(request.by, request.why, request.deadline_seconds))
         case Asked.RESTART:
             _refuse_broken(request)
             return _outcome(request, life.restart(request.by, request.why, request.deadline_seconds))
@@ -88,7 +89,7 @@ def claim(request: Request, life: UnitLife, registry: Registry) -> Claimed:
         case Asked.RESUME:
             _refuse_broken(request)
             overridden = life.lift(request.by, request.why)
-            outcome = _outcome(request, life.claim())
+            outcome = _outcome(request, life.claim(governed=True))
             return replace(outcome, why=f"{outcome.why}; this overrides: {overridden}")
         case Asked.FORCE:
             _refuse_unfounded(request)
@@ -118,16 +119,16 @@ def _follow(request: Request, life: UnitLife) -> Claimed:
     desired = sighting.desired
     if desired is None or desired.state is Desired.STOPPED:
         if desired is not None and sighting.alive:
-            return _stopped(request, life.stop(desired.by, desired.why, request.deadline_seconds))
+            return _stopped(desired.by, life.finish_stop(request.deadline_seconds))
         return Claimed(None, "nobody wants it to run")
     if request.faults and not sighting.alive:
         _refuse_broken(request)
     return _outcome(request, life.claim(governed=True))
 
 
-def _stopped(request: Request, report: DriverReport) -> Claimed:
+def _stopped(by: str, report: DriverReport) -> Claimed:
     if report.dead:
-        return Claimed(None, f"stopped, as {request.by} asked")
+        return Claimed(None, f"stopped, as {by} asked")
     return Claimed(None, f"there was nothing to stop ({report.key} is {report.state})")
 
 
@@ -137,6 +138,8 @@ def _outcome(request: Request, claim: Claim) -> Claimed:
             raise UnreachableError(f"{request.unit}: {why}. Unknown is not dead, so nothing was started.")
         case Refuse(why):
             raise RefusedError(f"{request.unit} was not started: {why}.")
+        case NoRoom(why):
+            return Claimed(None, f"there is no room for it: {why}")
         case Hold(why=why):
             return Claimed(None, why)
         case Halt(why=why, fix=fix):

@@ -14,6 +14,7 @@ from sluice.airflow import stream_request
 from sluice.airflow.conventions import DEFAULT_OWNER, Tag, house_dag, stream_dag_id
 from sluice.airflow.failures import retried_only_if_unknown
 from sluice.airflow.runtime import open_project
+from sluice.airflow.spark_connection import at_connection
 from sluice.airflow.stream_request import LONGEST_STOP, NO_REASON, Asked, Request
 from sluice.airflow.watch import DAY, WatchOperator
 from sluice.errors import RefusedError
@@ -90,7 +91,7 @@ def _claim_task(declared: DeclaredUnit, open_project: OpenProject) -> Any:  # no
         """Return the generation to submit and watch; None (after a stop) skips the rest of the run."""
         request = request_of(name, context["params"], context["dag_run"], faults)
         with retried_only_if_unknown():
-            project = open_project()
+            project = at_connection(open_project())
             claimed = stream_request.claim(request, project.life(name), project.registry())
         log.info("%s %s: %s", request.asked, name, claimed.why)
         return None if claimed.generation is None else {"generation": claimed.generation, "why": claimed.why}
@@ -107,7 +108,8 @@ def _submit_task(name: str, open_project: OpenProject) -> Any:  # noqa: ANN401 -
         """Return the generation and its submission key."""
         with retried_only_if_unknown():
             try:
-                attempt = stream_request.submit(name, claimed["generation"], open_project().life(name))
+                life = at_connection(open_project()).life(name)
+                attempt = stream_request.submit(name, claimed["generation"], life)
             except RefusedError as refusal:  # somebody was quicker: that person's run says how it went on
                 raise AirflowSkipException(str(refusal)) from refusal
         log.info("Generation %s of %s is %s under %s.", attempt.generation, name, attempt.state, attempt.key)

@@ -53,7 +53,7 @@ def build_topics_dag(*, open_project: Callable[[], Project] = open_project) -> D
                 found = _plan(project)
             log.info("%s", table(found))
             return {
-                "declared": len(project.catalog.topics),
+                "declared": len(project.catalog.kafka_topics()),
                 "to_create": len(found.creations),
                 "differences": len(found.differences),
             }
@@ -64,7 +64,7 @@ def build_topics_dag(*, open_project: Callable[[], Project] = open_project) -> D
             with retried_only_if_unknown():
                 project = open_project()
                 done, _ = apply(
-                    project.catalog.topics,
+                    project.catalog.kafka_topics(),
                     project.administration(),
                     default_replication=project.deployment.replication,
                 )
@@ -80,7 +80,7 @@ def build_topics_dag(*, open_project: Callable[[], Project] = open_project) -> D
                 left = _plan(project)
             if left:
                 raise AirflowFailException(f"The cluster is not what the specs declare:\n{table(left)}")
-            return {"as_declared": len(project.catalog.topics)}
+            return {"as_declared": len(project.catalog.kafka_topics())}
 
         plan_topics() >> apply_plan() >> verify_topics()
     return dag
@@ -88,7 +88,7 @@ def build_topics_dag(*, open_project: Callable[[], Project] = open_project) -> D
 
 def _plan(project: Project) -> Plan:
     return current_plan(
-        project.catalog.topics, project.administration(), default_replication=project.deployment.replication
+        project.catalog.kafka_topics(), project.administration(), default_replication=project.deployment.replication
     )
 
 

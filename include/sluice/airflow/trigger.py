@@ -10,6 +10,7 @@ from airflow.triggers.base import BaseTrigger, TriggerEvent
 
 from sluice.airflow.observer import ProjectObserver
 from sluice.airflow.watcher import Watch, Watcher
+from sluice.spark.failpoints import failpoint
 
 
 class StreamTrigger(BaseTrigger):
@@ -35,6 +36,7 @@ class StreamTrigger(BaseTrigger):
         """Yield one hint, with what it is about; the task reads the truth itself."""
         watcher = Watcher.of_running_loop(lambda: Watcher(ProjectObserver()))
         hint = await watcher.wait(Watch(self.unit, self.generation, datetime.fromisoformat(self.until)))
+        failpoint("after_poll_before_event", self.unit)
         yield TriggerEvent({**self._arguments(), "hint": hint.value})  # type: ignore[no-untyped-call]  # the same
 
     def _arguments(self) -> dict[str, Any]:

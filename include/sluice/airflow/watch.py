@@ -16,6 +16,7 @@ from sluice.airflow.watcher import Hint
 from sluice.clock import Clock, SystemClock
 from sluice.errors import SluiceError
 from sluice.project import Project
+from sluice.spark.failpoints import failpoint
 from sluice.streams.watch import SETTLE, WatchFinding, WatchState, examine
 
 DAY = timedelta(days=1)
@@ -60,6 +61,7 @@ class WatchOperator(BaseOperator):
     def execute(self, context: Context) -> None:
         """Defer at once: the first look is the watcher's, so that an unreachable database cannot fail a watch."""
         generation = int(context["ti"].xcom_pull(task_ids="submit")["generation"])
+        failpoint("after_bind_before_defer", self.unit)
         self._watch(generation, self._clock.now() + self._limit)
 
     def resume(self, context: Context, event: dict[str, Any]) -> str:

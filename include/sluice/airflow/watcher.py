@@ -24,7 +24,7 @@ from typing import ClassVar, Protocol
 from weakref import WeakKeyDictionary
 
 from sluice.clock import Clock, SystemClock
-from sluice.streams.life import Sighting
+from sluice.streams.sighting import Sighting
 from sluice.streams.watch import examine
 
 log = logging.getLogger(__name__)

@@ -185,13 +185,13 @@ def list_(
 def _request(spec: PipelineSpec, start: datetime, end: datetime, mode: Mode, *, only: Only, why: str) -> Request:
     if only is not Only.ALL and mode is not Mode.RECOMPUTE:
         raise SpecError(f"--only {only} needs --mode recompute; the mode is {mode}.", fix="leave --only away.")
-    asked = range_of(in_utc(start), in_utc(end), spec.output.interval_length)
+    asked = range_of(in_utc(start), in_utc(end), spec.intervals.interval_length)
     return Request(spec.name, asked, mode, by=asker(), why=why, only=only)
 
 
 def _plan(project: Project, spec: PipelineSpec, request: Request, key: str = "") -> BackfillPlan:
     ledger, code = project.ledger(spec.name), project.code_of(spec.name)
-    selection = select(request, ledger, spec.output.interval_length, code)
+    selection = select(request, ledger, spec.intervals.interval_length, code)
     try:
         project.refuse_overlap(request, key)
     except RefusedError as refusal:

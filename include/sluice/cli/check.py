@@ -47,7 +47,7 @@ def unguarded(found: Scan) -> list[str]:
     """Return the pipelines for which nobody has written a suite: no fault, but worth a word."""
     catalog = found.catalog
     guarded = {suite.pipeline for suite in catalog.expectations.values()} | set(catalog.doubtful_suites.values())
-    return sorted(catalog.pipelines.keys() - guarded)
+    return sorted(catalog.interval_pipelines.keys() - guarded)
 
 
 def summary(found: Scan) -> str:

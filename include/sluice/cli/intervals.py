@@ -48,7 +48,7 @@ def list_(
     """
     states = states_of(state)
     project = open_pipeline(pipeline)[0] if pipeline else Project.open_sound(settings())
-    names = [pipeline] if pipeline else list(project.catalog.pipelines)
+    names = [pipeline] if pipeline else list(project.catalog.interval_pipelines)
     looks = {name: look(project, name) for name in names}
     codes = {name: project.code_of(name) for name in names}
     rows = {name: rows_between(looks[name].ledger, since, until) for name in names}
@@ -75,7 +75,7 @@ def show(
     """
     project, spec = open_pipeline(pipeline)
     found, code = look(project, pipeline), project.code_of(pipeline)
-    wanted = interval_of(in_utc(start), spec.output.interval_length)
+    wanted = interval_of(in_utc(start), spec.intervals.interval_length)
     row = found.ledger.rows.get(wanted.start) or LedgerRow(wanted)
     advice = advise(row, found.ledger.closed_until, code, repair=spec.backfill.repair)
     if output is Output.JSON:

@@ -51,5 +51,6 @@ def _stack(project: Project) -> dict[str, Any]:
     return {
         "airflow": endpoints.airflow_url,
         "kafka": list(endpoints.kafka_bootstrap),
+        "spark": {"master": endpoints.spark_master, "page": endpoints.spark_page} if endpoints.spark_master else None,
         "components": component_states(project.settings),
     }

@@ -21,8 +21,10 @@ from sluice.settings import settings
 from sluice.streams.claim import Adopt
 from sluice.streams.exits import explain_exit
 from sluice.streams.launcher import DriverReport, DriverState
-from sluice.streams.life import Claim, Sighting
+from sluice.streams.life import Claim
 from sluice.streams.registry import AttemptState
+from sluice.streams.room import ADVICE, NoRoom
+from sluice.streams.sighting import Sighting
 from sluice.streams.timeline import Timeline, in_words
 
 app = typer.Typer(help="Start, stop and judge streams. Streams that share a driver are one unit.", no_args_is_help=True)
@@ -92,8 +94,8 @@ def show(unit: UnitArgument, output: OutputOption = Output.TABLE) -> None:
 def start(unit: UnitArgument, why: WhyOption = _ASKED, output: OutputOption = Output.TABLE) -> None:
     """Ask for a unit to run, and start its driver; one that lives is adopted.
 
-    Exit codes: 0 its driver lives; 1 it ended at once; 2 a spec is wrong; 4 it is not known whether a driver lives;
-    5 a person must act first.
+    Exit codes: 0 its driver lives; 1 it ended at once; 2 a spec is wrong; 3 its cluster has no room for it now, and the
+    reconciler starts it when it has; 4 it is not known whether a driver lives; 5 a person must act first.
     """
     project = Project.open(settings())
     project.unit(unit)
@@ -203,6 +205,8 @@ def tail(path: Path, more_to_come: Callable[[], bool], clock: Clock) -> Iterator
 
 def _tell_claim(unit: str, claim: Claim, output: Output) -> None:
     attempt = claim.attempt
+    if isinstance(claim.decision, NoRoom):
+        raise NotReadyError(f"{unit} was not started: {claim.why}. The wish is on record.", fix=f"{ADVICE}.")
     if attempt is None:
         raise UnreachableError(
             f"{unit} was not started: {claim.why}. The wish is on record.",

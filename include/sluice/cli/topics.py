@@ -29,7 +29,7 @@ def plan(output: OutputOption = Output.TABLE) -> None:
     """
     project = Project.open(settings())
     found = current_plan(
-        project.catalog.topics, project.administration(), default_replication=project.deployment.replication
+        project.catalog.kafka_topics(), project.administration(), default_replication=project.deployment.replication
     )
     if output is Output.JSON:
         typer.echo(json.dumps(plan_as_dict(found), indent=2))
@@ -40,7 +40,7 @@ def plan(output: OutputOption = Output.TABLE) -> None:
     for difference in found.differences:
         console.print(f"! {difference} (apply will refuse)", style="red")
     if not found:
-        console.print(f"{_count(len(project.catalog.topics))} as declared; nothing to do.")
+        console.print(f"{_count(len(project.catalog.kafka_topics()))} as declared; nothing to do.")
 
 
 @app.command()
@@ -52,7 +52,7 @@ def apply(output: OutputOption = Output.TABLE) -> None:
     """
     project = Project.open(settings())
     done, topics = apply_specs(
-        project.catalog.topics, project.administration(), default_replication=project.deployment.replication
+        project.catalog.kafka_topics(), project.administration(), default_replication=project.deployment.replication
     )
     if output is Output.JSON:
         typer.echo(json.dumps({"created": [c.topic for c in done.creations], "topics": _as_dict(topics)}, indent=2))
@@ -71,7 +71,7 @@ def describe(output: OutputOption = Output.TABLE) -> None:
     """
     project = Project.open(settings())
     administration = project.administration()
-    topics = administration.describe(project.catalog.topics)
+    topics = administration.describe(project.catalog.kafka_topics())
     ends = {name: administration.ends(name) for name in topics}
     if output is Output.JSON:
         described = {name: {**state, "ends": ends[name]} for name, state in _as_dict(topics).items()}
@@ -86,7 +86,7 @@ def describe(output: OutputOption = Output.TABLE) -> None:
         records = sum(end - first.get(partition, 0) for partition, end in ends[name].items())
         table.add_row(name, str(state.partitions), replicas, f"{records:,}", configs)
     Console().print(table)
-    missing = sorted(set(project.catalog.topics) - set(topics))
+    missing = sorted(set(project.catalog.kafka_topics()) - set(topics))
     if missing:
         typer.echo(f"declared and not there: {', '.join(missing)} (run `sluice topics apply`)", err=True)
 

@@ -2,19 +2,35 @@
 
 from __future__ import annotations
 
+from typing import Annotated
+
+import typer
+
 from sluice.cli.console import err, out
 from sluice.local import stack
 from sluice.settings import settings
 
 
-def up() -> None:
+def up(
+    spark_workers: Annotated[
+        int | None,
+        typer.Option(
+            min=0, max=64, help="Workers of a Spark cluster, one core each; omitted: as last time, first none."
+        ),
+    ] = None,
+) -> None:
     """Start Kafka and Airflow on this machine, or complete what runs. Repeating it changes nothing.
+
+    With a Spark cluster, drivers that start from now on take their cores from it. Another number of workers starts the
+    stack anew; drivers live on.
 
     Exit codes: 0 all components are healthy; 3 one of them is not, and what was started is gone again.
     """
-    endpoints = stack.up(settings(), _tell)
+    endpoints = stack.up(settings(), _tell, spark_workers=spark_workers)
     out.print(f"Airflow  {endpoints.airflow_url} (no login: only this machine reaches it)", soft_wrap=True)
     out.print(f"Kafka    {', '.join(endpoints.kafka_bootstrap)}", soft_wrap=True)
+    if endpoints.spark_master:
+        out.print(f"Spark    {endpoints.spark_master}, {endpoints.spark_page}", soft_wrap=True)
 
 
 def down() -> None:

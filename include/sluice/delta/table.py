@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from deltalake import DeltaTable, Schema
@@ -14,13 +14,16 @@ from sluice.errors import RefusedError
 _PLAIN = {"delta.enableDeletionVectors": "false", "delta.columnMapping.mode": "none"}
 
 
-def ensure_table(folder: Path, schema: str, *, partition_by: Sequence[str] = ()) -> None:
+def ensure_table(
+    folder: Path, schema: str, *, partition_by: Sequence[str] = (), configuration: Mapping[str, str] | None = None
+) -> None:
     """Create the table if it is not there.
 
     Args:
         folder: of the table.
         schema: its columns, as Spark and Delta both write a schema in JSON.
         partition_by: names of partition columns.
+        configuration: further properties of a table that is created, under Delta's names.
 
     Raises:
         RefusedError: it is there with other columns or partitions.
@@ -28,7 +31,11 @@ def ensure_table(folder: Path, schema: str, *, partition_by: Sequence[str] = ())
     if not DeltaTable.is_deltatable(str(folder)):
         folder.mkdir(parents=True, exist_ok=True)
         DeltaTable.create(
-            str(folder), Schema.from_json(schema), mode="ignore", partition_by=list(partition_by), configuration=_PLAIN
+            str(folder),
+            Schema.from_json(schema),
+            mode="ignore",
+            partition_by=list(partition_by),
+            configuration={**_PLAIN, **(configuration or {})},
         )
         return
     found = DeltaTable(str(folder))

@@ -7,21 +7,21 @@ conflict in Delta itself: the mark only makes the older one stop with the right 
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable
 from datetime import datetime
 from pathlib import Path
 from threading import RLock
 
-from deltalake import CommitProperties, DeltaTable, Transaction
+import pyarrow as pa
+import pyarrow.compute as pc
+from deltalake import CommitProperties, DeltaTable, Transaction, write_deltalake
 from deltalake.exceptions import CommitFailedError
 
 from sluice.delta.log import append_entry, newest_first, newest_stream_entry
 from sluice.errors import CorruptionError, SluiceError
 from sluice.intervals.coverage import NOWHERE, Position
 from sluice.intervals.entries import AttemptEntry, DirtyEntry, StreamEntry, to_json
-
-
-class FencedError(SluiceError):
-    """A newer generation of the unit owns this table."""
+from sluice.streams.fencing import FencedError
 
 
 class DataLossError(SluiceError):
@@ -43,6 +43,7 @@ class WriterLog:
         self._table = table
         self.writer = writer
         self.generation = generation
+        self._transaction: int | None = None
         self.latest: StreamEntry | None = None
         """The newest entry of this writer, as of `open` and of every `confirm` since."""
 
@@ -73,6 +74,7 @@ class WriterLog:
                 continue
         if marked > self.generation:
             raise self._fenced(marked)
+        self._transaction = self._delta.transaction_version(self.writer)
         self.latest = self._newest_entry()
 
     def check_fence(self) -> None:
@@ -92,7 +94,76 @@ class WriterLog:
                 "The table was not changed by that write.",
                 fix="stop the stream and compare the checkpoint with the table's history.",
             )
-        self.latest = entry
+        self.latest, self._transaction = entry, version
+
+    def append(self, rows: pa.Table, entry: StreamEntry, version: int) -> None:
+        """Commit a batch's rows as new files.
+
+        Raises:
+            FencedError: a newer generation owns the table.
+            CorruptionError: somebody else writes under this writer's name.
+        """
+        properties = self.properties(entry, version)
+        self._commit(
+            entry, version, lambda: write_deltalake(self._delta, rows, mode="append", commit_properties=properties)
+        )
+
+    def record(self, entry: StreamEntry, version: int) -> None:
+        """Commit a batch without files: what it wrote is elsewhere, or nothing. Raises what `append` does."""
+        properties = self.properties(entry, version)
+        self._commit(
+            entry,
+            version,
+            lambda: self._delta.create_write_transaction(
+                [], "append", self._delta.schema(), commit_properties=properties
+            ),
+        )
+
+    def _commit(self, entry: StreamEntry, version: int, write: Callable[[], None]) -> None:
+        """Write at the version right after the one at which the mark was read, or not at all; then look again.
+
+        So no commit of another generation can lie between the look and the write.
+        """
+        while True:
+            self.check_fence()
+            self._check_alone()
+            with self._lock:
+                before = self._delta.version()
+                try:
+                    write()
+                except CommitFailedError:
+                    self._delta.update_incremental()
+                    if self._delta.version() == before:
+                        raise  # nobody was quicker: it is something else
+                    continue
+            self.confirm(entry, version)
+            return
+
+    def _check_alone(self) -> None:
+        """Raise CorruptionError if somebody else has committed under this writer's name since its last commit."""
+        with self._lock:
+            seen = self._delta.transaction_version(self.writer)
+        if seen != self._transaction:
+            raise CorruptionError(
+                f"{self._table} has transaction {seen} of {self.writer}; the last that this driver knows of is "
+                f"{self._transaction}. Nothing was written.",
+                fix="stop the stream, find who else writes under its name, and compare the checkpoint with the table.",
+            )
+
+    def holds_any(self, column: str, values: Iterable[datetime]) -> bool:
+        """Whether the table has files in one of these partitions."""
+        with self._lock:
+            files = pa.table(self._delta.get_add_actions(flatten=True))
+        present = files.column(f"partition.{column}")
+        return bool(pc.any(pc.is_in(present, pa.array(values, present.type))).as_py())
+
+    def properties(self, entry: StreamEntry, version: int) -> CommitProperties:
+        """Return what delta-rs writes into a commit of this writer; `confirm` it afterwards."""
+        return CommitProperties(
+            custom_metadata={"userMetadata": to_json(entry)},
+            app_transactions=[Transaction(self.writer, version)],
+            max_commit_retries=0,
+        )
 
     def mark_dirty(self, entry: DirtyEntry) -> None:
         """Commit what was dropped, unless the log says so already: a batch may be accounted for again."""
@@ -110,11 +181,7 @@ class WriterLog:
             return self._delta.transaction_version(self._fence) or 0
 
     def _fenced(self, marked: int) -> FencedError:
-        return FencedError(
-            f"{self._table} belongs to generation {marked} of its stream; this driver is generation "
-            f"{self.generation} and publishes nothing more.",
-            fix="nothing: the newer driver goes on. `sluice streams show` names it.",
-        )
+        return FencedError.of(self._table, marked, self.generation)
 
     def _attempt(self, code: str, state_until: datetime | None) -> AttemptEntry:
         """Return this attempt's entry: code that differs from the last attempt's takes over the state that it left."""

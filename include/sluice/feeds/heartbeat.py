@@ -23,11 +23,14 @@ def heartbeat_time(last_event: datetime, interval_length: timedelta, settle: tim
 
 
 def closing_time(last_event: datetime, pipelines: Iterable[PipelineSpec]) -> datetime | None:
-    """Return the heartbeat that closes the interval of `last_event` in every pipeline; None if there is no pipeline."""
+    """Return the heartbeat that closes the interval of `last_event` in every pipeline; None if none has any."""
     return max(
         (
-            heartbeat_time(last_event, pipeline.output.interval_length, pipeline.output.settle, pipeline.time.delay)
+            heartbeat_time(
+                last_event, pipeline.intervals.interval_length, pipeline.intervals.settle, pipeline.time.delay
+            )
             for pipeline in pipelines
+            if pipeline.has_intervals
         ),
         default=None,
     )

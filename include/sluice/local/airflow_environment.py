@@ -48,8 +48,13 @@ def airflow_url(port: int) -> str:
     return f"http://{HOST}:{port}"
 
 
-def stack_environment(settings: Settings) -> dict[str, str]:
-    """Return the environment of the stack's processes: ours, the project's settings and the stack's mark; no secret."""
+def stack_environment(settings: Settings, spark_master: str = "") -> dict[str, str]:
+    """Return the environment of the stack's processes: ours, the project's settings and the stack's mark; no secret.
+
+    Args:
+        settings: where things are.
+        spark_master: of the embedded cluster; empty if there is none.
+    """
     inherited = inherited_environment()
     bin_folders = [str(Path(sys.executable).parent)]  # spark-submit looks for python3 on PATH
     if home := inherited.get("JAVA_HOME"):
@@ -59,7 +64,7 @@ def stack_environment(settings: Settings) -> dict[str, str]:
         "PATH": os.pathsep.join([*bin_folders, inherited.get("PATH", os.defpath)]),
         "AIRFLOW_HOME": str(settings.folder.airflow),
         "AIRFLOW_CONN_SPARK_DEFAULT": json.dumps(
-            {"conn_type": "spark", "host": _spark_master(settings), "extra": {"deploy-mode": "client"}}
+            {"conn_type": "spark", "host": spark_master or _spark_master(settings), "extra": {"deploy-mode": "client"}}
         ),
         "SLUICE_HOME": str(settings.home),
         "SLUICE_STATE": str(settings.state),

@@ -28,7 +28,7 @@ from sluice.quality.gate import GateResult
 from sluice.quality.reasons import Outcome
 from sluice.streams.verdict import Health, Verdict
 
-PIPELINE, FEED, UNIT = "departures", "flights", "flights"
+PIPELINE, LIVE, FEED, UNIT = "departures", "departures_live", "flights", "flights"
 BACKFILL, QUALITY = f"backfill_{PIPELINE}", f"quality_{PIPELINE}"
 _QUALITY_SECONDS = 240
 _WORKING = {Health.OK, Health.IDLE}
@@ -259,7 +259,8 @@ class Demo:
                 "failed": story.quality.expectations_failed,
             },
             "tables": {
-                PIPELINE: str(_table(project, project.catalog.pipelines[PIPELINE].output.table)),
+                PIPELINE: str(_table(project, project.catalog.pipelines[PIPELINE].intervals.table)),
+                LIVE: str(_table(project, LIVE)),
                 "flights_raw": str(_table(project, project.catalog.topics[FEED].raw.table)),
             },
         }

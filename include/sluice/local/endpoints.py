@@ -17,10 +17,14 @@ class Endpoints:
     Attributes:
         kafka_bootstrap: `host:port` of the brokers.
         airflow_url: Airflow's UI and API, without a slash at the end.
+        spark_master: where drivers find the embedded Spark cluster; empty if there is none.
+        spark_page: the address of its master's page.
     """
 
     kafka_bootstrap: tuple[str, ...]
     airflow_url: str
+    spark_master: str = ""
+    spark_page: str = ""
 
 
 def read_endpoints(folder: StateFolder) -> Endpoints:
@@ -32,10 +36,11 @@ def read_endpoints(folder: StateFolder) -> Endpoints:
     """
     try:
         record = json.loads(folder.stack.read_bytes())
-        return Endpoints(tuple(record["kafka_bootstrap"]), record["airflow_url"])
+        spark = {name: str(record.get(name, "")) for name in ("spark_master", "spark_page")}
+        return Endpoints(tuple(record["kafka_bootstrap"]), record["airflow_url"], **spark)
     except FileNotFoundError:
         raise NotReadyError(f"The stack of {folder.root} is not up.", fix="run `sluice up`.") from None
-    except (ValueError, KeyError, TypeError) as error:
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
         raise CorruptionError(
             f"{folder.stack} does not say where the stack is: {error!r}.", fix="run `sluice down`, then `sluice up`."
         ) from error

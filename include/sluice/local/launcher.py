@@ -26,6 +26,7 @@ from sluice.local.flock import try_lock
 from sluice.local.keeper import EXIT, LOCK, LOG, PID, START
 from sluice.local.processes import DRIVER_MARK, carrying, kill, marked, send_signal, wait_until
 from sluice.settings import inherited_environment
+from sluice.spark.failpoints import failpoint
 from sluice.streams import failure
 from sluice.streams.launcher import DriverReport, DriverState, Job
 
@@ -70,10 +71,15 @@ class LocalLauncher:
                     raise
             else:
                 if found.dead or found.pid is not None or (late and found.state is DriverState.RUNNING):
+                    failpoint("after_submit_before_bind", key)
                     return found
                 if late:
                     raise NotReadyError(f"{key} was not started: its keeper dies at once.", fix=f"look into {folder}.")
             self._clock.sleep(0.02)
+
+    def lack(self, job: Job) -> str:  # noqa: ARG002 - the port's
+        """Return nothing: whoever takes cores of this machine shares them, and waits for none."""
+        return ""
 
     def find(self, key: str) -> DriverReport:
         """Look once, without waiting.

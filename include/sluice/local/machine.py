@@ -12,7 +12,7 @@ from pathlib import Path
 
 import psutil
 
-from sluice.local.jars import Jars
+from sluice.local.jars import Jars, own_jar
 from sluice.local.java import Java, find_java
 from sluice.local.ports import WANTED, is_free
 from sluice.settings import Settings, inherited_environment
@@ -70,7 +70,7 @@ def look(settings: Settings) -> Machine:
         state=settings.state,
         stack_is_up=settings.folder.stack.exists(),
         free_ports={f"{purpose} {port}": is_free(port) for purpose, port in WANTED.items()},
-        missing_jars=Jars(settings.jars, settings.home / "jars").missing(),
+        missing_jars=(*Jars(settings.jars, settings.home / "jars").missing(), *own_jar(settings).missing()),
         pyspark=(_version("pyspark"), _version("pyspark-client")),
     )
 

@@ -14,7 +14,7 @@ from sluice.local.keeper import write_durably
 HOST = "127.0.0.1"
 """The embedded stack has no login and no encryption: it answers on this machine alone."""
 
-WANTED: Mapping[str, int] = {"airflow": 8080, "kafka": 9092, "controller": 9093}
+WANTED: Mapping[str, int] = {"airflow": 8080, "kafka": 9092, "controller": 9093, "spark": 7077, "spark_page": 8081}
 """The ports everybody expects."""
 
 _TRIED = 200
@@ -22,11 +22,13 @@ _TRIED = 200
 
 @dataclass(frozen=True)
 class Ports:
-    """Airflow's API, Kafka's clients, and Kafka's own quorum."""
+    """Airflow's API, Kafka's clients, and Kafka's own quorum; Spark's master and its page, where there is a cluster."""
 
     airflow: int
     kafka: int
     controller: int
+    spark: int
+    spark_page: int
 
 
 def is_free(port: int) -> bool:

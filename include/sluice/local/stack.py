@@ -1,8 +1,9 @@
-"""The embedded stack of a state folder: a broker and Airflow under supervisord, up and down as a whole.
+"""The embedded stack of a state folder: a broker, Airflow and, if asked for, a Spark cluster under supervisord.
 
-`up` is idempotent: what runs is adopted, what is half there is completed, what was started for other settings is
-started anew. When it fails, what it started is ended again. `down` ends everything that belongs to the state folder, by
-the mark that its processes carry; streams are stopped gracefully, and what is desired of them stays as it is.
+It is up and down as a whole. `up` is idempotent: what runs is adopted, what is half there is completed, what was
+started for other settings is started anew. When it fails, what it started is ended again. `down` ends everything that
+belongs to the state folder, by the mark that its processes carry; streams are stopped gracefully, and what is desired
+of them stays as it is.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ import hashlib
 import json
 import shutil
 import subprocess
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from importlib.metadata import version
 from pathlib import Path
@@ -36,17 +37,19 @@ from sluice.local.broker import Broker
 from sluice.local.endpoints import Endpoints, write_endpoints
 from sluice.local.java import java_command
 from sluice.local.launcher import LocalLauncher
-from sluice.local.ports import HOST, Ports, choose_ports, read_ports, write_ports
+from sluice.local.ports import HOST, WANTED, Ports, choose_ports, read_ports, write_ports
 from sluice.local.processes import STACK_MARK, end_marked, wait_until
+from sluice.local.spark_cluster import MASTER, SparkCluster, embedded_cluster
 from sluice.local.supervision import ALIVE, Program, ProgramState, Supervisor, last_lines
 from sluice.settings import Settings, inherited_environment
 from sluice.specs.load import scan
-from sluice.specs.model import EmbeddedKafka, ExternalKafka
+from sluice.specs.model import DeploymentSpec, EmbeddedKafka, ExternalKafka
 
 BROKER = "broker"
 """The broker's name among the components."""
 
 _BROKER_SECONDS = 90.0
+_SPARK_SECONDS = 90.0
 _MIGRATION_SECONDS = 300.0
 _AIRFLOW_SECONDS = 240.0
 _PARSE_SECONDS = 60.0
@@ -59,16 +62,28 @@ OnStep = Callable[[str, float | None], None]
 """Told the name of each step twice: with None when it begins, with its seconds when it is done."""
 
 
-def up(settings: Settings, on_step: OnStep = lambda _name, _seconds: None, clock: Clock | None = None) -> Endpoints:
+def up(
+    settings: Settings,
+    on_step: OnStep = lambda _name, _seconds: None,
+    clock: Clock | None = None,
+    *,
+    spark_workers: int | None = None,
+) -> Endpoints:
     """Bring the stack up, or complete it, and return where it answers.
+
+    Args:
+        settings: where things are.
+        on_step: told of each step.
+        clock: gives the time.
+        spark_workers: of the embedded Spark cluster; 0: none; omitted: as last time, at first none.
 
     Raises:
         NotReadyError: a part did not come up; says which and why. What this call started is gone again.
-        SpecError: the deployment's spec does not stand.
+        SpecError: the deployment's spec does not stand, or it has a Spark cluster of its own.
     """
     stack = Stack(settings, on_step, clock or SystemClock())
     with stack.exclusively():
-        return stack.start()
+        return stack.start(spark_workers)
 
 
 def down(settings: Settings, on_step: OnStep = lambda _name, _seconds: None, clock: Clock | None = None) -> None:
@@ -100,6 +115,7 @@ class Stack:
         self._on_step = on_step
         self._clock = clock
         self._supervisor = Supervisor(self._folder.supervisor, self._folder.logs, clock)
+        self._cluster: SparkCluster | None = None
 
     @contextlib.contextmanager
     def exclusively(self) -> Iterator[None]:
@@ -116,26 +132,29 @@ class Stack:
             fcntl.flock(lock, fcntl.LOCK_EX)
             yield
 
-    def start(self) -> Endpoints:
+    def start(self, spark_workers: int | None = None) -> Endpoints:
         """See `up`."""
-        kafka = self._kafka()
+        deployment = self._deployment()
+        kafka = deployment.kafka
         ports = self._ports()
         try:
             write_configuration(self._settings, ports.airflow)
             broker = self._broker(kafka, ports)
+            self._cluster = embedded_cluster(self._settings, deployment.spark, ports, spark_workers)
             fresh = not self._adopt(broker)
         except OSError as error:
             raise _unusable(self._folder.root, error) from error
         try:
             if fresh:
-                self._supervisor.start(self._programs(broker), self._identity(), stack_environment(self._settings))
+                self._supervisor.start(self._programs(broker), self._identity(), self._environment())
             self._start_parts(broker, airflow_url(ports.airflow))
         except BaseException:
             if fresh:
                 self.end()
             raise
         bootstrap = kafka.bootstrap if isinstance(kafka, ExternalKafka) else (f"{HOST}:{ports.kafka}",)
-        endpoints = Endpoints(bootstrap, airflow_url(ports.airflow))
+        spark = (self._cluster.master, self._cluster.page) if self._cluster else ("", "")
+        endpoints = Endpoints(bootstrap, airflow_url(ports.airflow), *spark)
         write_endpoints(self._folder, endpoints)
         return endpoints
 
@@ -172,7 +191,7 @@ class Stack:
             end_marked(STACK_MARK, str(self._settings.state), self._clock, deadline_seconds=_STOP_SECONDS)
             self._folder.stack.unlink(missing_ok=True)
 
-    def _kafka(self) -> EmbeddedKafka | ExternalKafka:
+    def _deployment(self) -> DeploymentSpec:
         found = scan(self._settings.home / "include")
         deployment = found.catalog.deployments.get(self._settings.deployment)
         if deployment is None:
@@ -180,13 +199,13 @@ class Stack:
                 f"There is no sound deployment {self._settings.deployment!r} in include/deployments.",
                 fix="run `sluice check`, or name another one with SLUICE_DEPLOYMENT.",
             )
-        return deployment.kafka
+        return deployment
 
     def _ports(self) -> Ports:
         """Return the ports that the running stack has, or free ones: those of last time where possible."""
         path = self._folder.supervisor / "ports.json"
         kept = read_ports(path)
-        if kept and self._supervisor.is_up():
+        if kept.keys() == WANTED.keys() and self._supervisor.is_up():
             return Ports(**kept)
         # What is left of a stack without its supervisord cannot be adopted, and would hold the ports.
         end_marked(STACK_MARK, str(self._settings.state), self._clock, deadline_seconds=_STOP_SECONDS)
@@ -202,11 +221,16 @@ class Stack:
 
     def _programs(self, broker: Broker | None) -> list[Program]:
         airflow = [Program(name, airflow_command(*arguments), _STOP_SECONDS) for name, arguments in COMPONENTS.items()]
-        return airflow if broker is None else [Program(BROKER, broker.command(), 30), *airflow]
+        spark = self._cluster.commands().items() if self._cluster else ()
+        cluster = [Program(name, command, _STOP_SECONDS) for name, command in spark]
+        return [*([] if broker is None else [Program(BROKER, broker.command(), 30)]), *cluster, *airflow]
+
+    def _environment(self) -> dict[str, str]:
+        return stack_environment(self._settings, self._cluster.master if self._cluster else "")
 
     def _identity(self) -> str:
         """Return a digest of what the processes were started with, beside their commands."""
-        environment = stack_environment(self._settings)
+        environment = self._environment()
         ours = {name: value for name, value in environment.items() if name.startswith(("SLUICE_", "AIRFLOW_"))}
         configuration = (self._folder.airflow / "airflow.cfg").read_text(encoding="utf-8")
         meaning = json.dumps([__version__, _airflow_version(), ours, configuration], sort_keys=True)
@@ -228,6 +252,9 @@ class Stack:
             if broker is not None:
                 with self._step("Kafka broker"):
                     self._start_broker(broker)
+            if self._cluster is not None:
+                with self._step("Spark cluster"):
+                    self._start_cluster(self._cluster)
             if migration is not None:
                 with self._step("Airflow database"):
                     self._finish_migration(migration)
@@ -252,6 +279,21 @@ class Stack:
             self._refuse_dead([BROKER], late=self._clock.monotonic() > end)
         broker.wait_ready(_BROKER_SECONDS, self._clock)
 
+    def _start_cluster(self, cluster: SparkCluster) -> None:
+        """Start what is missing of it. A new master remembers the applications of the last one while a driver lives."""
+        states = self._supervisor.states()
+        if states[MASTER] not in ALIVE:
+            cluster.prepare(forget=not LocalLauncher(self._folder.drivers, self._clock).living())
+        self._supervisor.start_programs([MASTER])
+        self._wait_for(lambda: cluster.registered() >= 0, [MASTER])
+        self._supervisor.start_programs(cluster.worker_names)
+        self._wait_for(lambda: cluster.registered() >= cluster.workers, cluster.worker_names)
+
+    def _wait_for(self, ready: Callable[[], bool], names: Sequence[str]) -> None:
+        end = self._clock.monotonic() + _SPARK_SECONDS
+        while not wait_until(ready, self._clock, deadline_seconds=0.2):
+            self._refuse_dead(names, late=self._clock.monotonic() > end)
+
     @property
     def _migrated(self) -> Path:
         return self._folder.airflow / "migrated"
@@ -268,7 +310,7 @@ class Stack:
                 stdin=subprocess.DEVNULL,
                 stdout=log,
                 stderr=log,
-                env=stack_environment(self._settings),
+                env=self._environment(),
             )
 
     def _finish_migration(self, migration: subprocess.Popen[bytes]) -> None:

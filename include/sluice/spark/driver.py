@@ -20,6 +20,7 @@ from sluice.spark.drops import Drops
 from sluice.spark.last_words import LastWords
 from sluice.spark.progress import ProgressFile
 from sluice.spark.stopping import StopRequest
+from sluice.streams.checkpoint import location
 from sluice.streams.exits import ExitCode
 
 log = structlog.get_logger()
@@ -38,7 +39,8 @@ class Stream:
         sink: the foreachBatch function; whatever it raises ends the driver.
         checkpoint: the checkpoint folder.
         trigger_seconds: least time between two micro-batches.
-        drops: the account of what the stream drops; None for one without state.
+        drops: the account of what the stream drops; None where nobody keeps one.
+        output_mode: `append` or `update`, as Spark calls it.
     """
 
     name: str
@@ -47,6 +49,7 @@ class Stream:
     checkpoint: Path
     trigger_seconds: float
     drops: Drops | None = None
+    output_mode: str = "append"
 
 
 class Driver:
@@ -59,8 +62,10 @@ class Driver:
         *,
         stop: StopRequest | None = None,
         last_words: LastWords | None = None,
+        look: Callable[[], bool] = lambda: True,
     ) -> None:
         self._streams = streams
+        self._look = look
         self._progress = progress
         self._last_words = last_words or LastWords()
         self._stop = stop or StopRequest()
@@ -84,6 +89,7 @@ class Driver:
         return self._outcome(queries)
 
     def _report(self, queries: list[StreamingQuery]) -> None:
+        self._look()
         for stream, query in zip(self._streams, queries, strict=True):
             progress = query.lastProgress
             if progress is None:
@@ -103,8 +109,8 @@ class Driver:
     def _start(self, stream: Stream, *, available_now: bool) -> StreamingQuery:
         writer = (
             stream.rows.writeStream.queryName(stream.name)
-            .outputMode("append")
-            .option("checkpointLocation", str(stream.checkpoint))
+            .outputMode(stream.output_mode)
+            .option("checkpointLocation", location(stream.checkpoint))
             .foreachBatch(self._sink(stream))
         )
         trigger = (
@@ -134,6 +140,8 @@ class Driver:
         """Let running batches finish, then stop. What a stop still interrupts is replayed at the next start."""
         deadline = clock.monotonic() + _DRAIN_SECONDS
         while any(q.isActive and q.status["isTriggerActive"] for q in queries) and clock.monotonic() < deadline:
+            if not self._look():
+                break  # nobody is left who could finish it
             clock.sleep(0.05)
         self._interrupting = True
         for query in queries:

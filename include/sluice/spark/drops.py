@@ -25,7 +25,7 @@ from sluice.intervals.ledger import covers
 from sluice.spark.failpoints import failpoint
 from sluice.spark.instants import instant
 from sluice.spark.sink import Batch, planned_batch
-from sluice.specs.model import IntervalsOutput
+from sluice.specs.outputs import IntervalsOutput
 from sluice.streams.checkpoint import Checkpoint
 
 log = structlog.get_logger()

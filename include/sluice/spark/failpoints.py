@@ -1,8 +1,8 @@
-"""Failpoints: places where a test lets a driver die, with proof that it did.
+"""Failpoints: places where a test lets a driver, or who orchestrates it, die, with proof that it did.
 
-`SLUICE_FAILPOINT=<name>[@<table>][:<nth>]` kills the driver's whole process group (Python and JVM) with SIGKILL the nth
-time the place is passed (for that table only, if one is named). A marker file is made durable first, so a test can tell
-a kill from a crash, and a restarted driver does not die again.
+`SLUICE_FAILPOINT=<name>[@<table>][:<nth>]` kills the process with SIGKILL, and its whole group if it leads one (Python
+and JVM), the nth time the place is passed (for that table or unit only, if one is named). A marker file is made durable
+first, so a test can tell a kill from a crash, and what is restarted does not die again.
 """
 
 from __future__ import annotations
@@ -23,11 +23,17 @@ from sluice.settings import Settings, settings
 Failpoint = Literal[
     "before_write",  # the batch is planned in the offset log; nothing is written
     "after_write_before_commit",  # the table has the batch; Spark's commit log does not
+    "mid_write",  # data files of the batch are written; no commit names them
+    "after_mark",  # a batch that is sent at most once is on record as sent; nothing of it is
+    "between_outputs",  # the first output of a batch has it; the next one does not
     "before_mark",  # a committed batch has dropped records; nothing says so yet
     "after_stage",  # a chunk of a backfill is computed and on disk; nobody has looked at it
     "after_gate",  # it may be published; nothing is
     "mid_publish",  # data files of it are written; no commit names them
     "after_publish_before_index",  # it is published; the control database does not know
+    "after_submit_before_bind",  # a driver lives; its attempt is an intent
+    "after_bind_before_defer",  # it is bound; nobody watches it
+    "after_poll_before_event",  # a watcher has seen something; nobody was told
 ]
 
 _FORM = re.compile(r"(?P<name>[a-z_]+)(@(?P<table>[a-z0-9_]+))?(:(?P<nth>[0-9]+))?")
@@ -40,7 +46,7 @@ def marker(place: Settings) -> Path:
 
 
 def failpoint(name: Failpoint, table: str) -> None:
-    """Die here if the settings say so."""
+    """Die here if the settings say so; `table` may be a unit."""
     proof = _due(name, table)
     if proof is not None:
         _write_durably(proof)
@@ -77,6 +83,18 @@ def failpoint_when(name: Failpoint, table: str, condition: Callable[[], Callable
     finally:
         left.set()
         watcher.join()
+
+
+def uncommitted_data(folder: Path) -> Callable[[], bool]:
+    """Return whether data files have appeared in a table since now that no commit names yet; for `failpoint_when`."""
+    before = set(folder.rglob("*.parquet"))
+    commits = len(list((folder / "_delta_log").glob("*.json")))
+
+    def appeared() -> bool:
+        new = set(folder.rglob("*.parquet")) - before
+        return bool(new) and len(list((folder / "_delta_log").glob("*.json"))) == commits
+
+    return appeared
 
 
 def _due(name: Failpoint, table: str) -> Path | None:

@@ -40,7 +40,7 @@ class History:
     def windows(self, batch: Batch) -> set[datetime]:
         """Return the starts of the windows that the good records of a batch touch."""
         good = good_records(self._between(batch.start, batch.end.offsets), self._code)
-        return windows_of(good, self._code.topic.value.event_time, self._code.pipeline.output.window)
+        return windows_of(good, self._code.topic.value.event_time, self._code.pipeline.intervals.window)
 
     def newest_before(self, origin: Mapping[str, int]) -> datetime | None:
         """Return the newest event time (UTC) of the good records below these offsets; None if there are none.

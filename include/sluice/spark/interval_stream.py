@@ -19,12 +19,21 @@ from sluice.delta.table import ensure_table
 from sluice.delta.writer_log import DataLossError, WriterLog
 from sluice.intervals.alignment import closed_until, interval_of
 from sluice.intervals.coverage import Fit, fit
-from sluice.spark.content import content_of
+from sluice.intervals.entries import StreamEntry
+from sluice.spark.collected import collected
+from sluice.spark.content import content_of, content_of_collected, with_hash
 from sluice.spark.drops import Drops, observed
 from sluice.spark.history import History
 from sluice.spark.kafka_source import KafkaTopic, read_stream
-from sluice.spark.pipeline import PipelineCode, good_records, partition_column, transformed, window_is_interval
-from sluice.spark.sink import Batch, commit, entry_for, planned_batch, run_only
+from sluice.spark.pipeline import (
+    PipelineCode,
+    good_records,
+    partition_column,
+    partitioned,
+    transformed,
+    window_is_interval,
+)
+from sluice.spark.sink import Batch, commit, commit_collected, entry_for, planned_batch, run_only
 from sluice.streams.checkpoint import Checkpoint
 
 
@@ -50,7 +59,7 @@ class IntervalsSink:
         settle: Callable[[int], None],
         newest_before: Callable[[Mapping[str, int]], datetime | None],
     ) -> None:
-        self._output = code.pipeline.output
+        self._output = code.pipeline.intervals
         self._code_hash = code.code_hash
         self._cores = code.pipeline.resources.cores
         self._folder = folder
@@ -83,17 +92,35 @@ class IntervalsSink:
                 self._publish(rows, batch, watermark)
 
     def _publish(self, rows: DataFrame, batch: Batch, watermark: datetime) -> None:
+        """Commit the windows that the batch closes; from the driver if their rows fit there, else by Spark."""
         suspect_until = self._suspect_until(batch)
-        publishable = self._publishable(rows).persist()  # a stateful batch is executed once
+        column = partition_column(self._output)
+        whole = column if self._may_replace(suspect_until) else None
+        publishable = self._publishable(rows)
+        entry = dataclasses.replace(
+            entry_for(batch, self._log),
+            closed_until=closed_until(watermark, self._output.interval_length, self._output.settle),
+            suspect_until=suspect_until,
+            code=self._code_hash,
+        )
+        found = collected(with_hash(publishable))
+        if found is None:
+            self._commit_by_spark(publishable, entry, batch, whole)
+            return
+        table, content = content_of_collected(found, column)
+        entry = dataclasses.replace(entry, content=content)
+        if whole and self._log.holds_any(column, content):
+            commit(rows.sparkSession.createDataFrame(table), self._folder, self._log, entry, batch, replace=whole)
+        else:
+            commit_collected(table, self._folder, self._log, entry, batch)
+
+    def _commit_by_spark(self, rows: DataFrame, entry: StreamEntry, batch: Batch, whole: str | None) -> None:
+        # One file per interval, not one per interval and task; and a stateful batch is executed once more, not twice.
+        column = partition_column(self._output)
+        publishable = rows.repartition(self._cores, column).persist()
         try:
-            entry = dataclasses.replace(
-                entry_for(batch, self._log),
-                closed_until=closed_until(watermark, self._output.interval_length, self._output.settle),
-                suspect_until=suspect_until,
-                code=self._code_hash,
-                content=content_of(publishable, partition_column(self._output)),
-            )
-            commit(publishable, self._folder, self._log, entry, batch, replace=self._may_replace(suspect_until))
+            entry = dataclasses.replace(entry, content=content_of(publishable, column))
+            commit(publishable, self._folder, self._log, entry, batch, replace=whole)
         finally:
             publishable.unpersist()
 
@@ -125,8 +152,7 @@ class IntervalsSink:
             seconds = int(self._output.window.total_seconds())
             end = F.col(self._output.time_column) + F.expr(f"interval {seconds} seconds")
             rows = rows.where(end > F.lit(before))
-        # One file per interval, not one per interval and task.
-        return rows.repartition(self._cores, partition_column(self._output))
+        return rows
 
 
 def start_pipeline(
@@ -146,13 +172,14 @@ def start_pipeline(
     """
     pipeline, reader = code.pipeline, Checkpoint(checkpoint)
     good = good_records(read_stream(spark, source, most=pipeline.max_records_per_batch), code)
-    rows = transformed(observed(good, code.topic.value.event_time, pipeline.output.window), code)
-    ensure_table(table, rows.schema.json(), partition_by=[partition_column(pipeline.output)])
+    windowed = transformed(observed(good, code.topic.value.event_time, pipeline.intervals.window), code)
+    rows = partitioned(windowed, pipeline.intervals)
+    ensure_table(table, rows.schema.json(), partition_by=[partition_column(pipeline.intervals)])
     log = WriterLog(table, f"{pipeline.name}:{source.topic_id}:0", generation)
     watermark = reader.next_watermark()
     log.open(code=code.code_hash, state_until=None if watermark is None else watermark + pipeline.time.delay)
     history = History(spark, code, source, raw)
-    drops = Drops(pipeline.output, reader, log, history.windows)
+    drops = Drops(pipeline.intervals, reader, log, history.windows)
     drops.settle_newest()
     sink = IntervalsSink(code, table, reader, log, settle=drops.settle, newest_before=history.newest_before)
     return rows, sink, drops

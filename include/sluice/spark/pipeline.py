@@ -11,7 +11,8 @@ from pyspark.sql import functions as F  # noqa: N812  the ecosystem's name for i
 from sluice.quality.reasons import Outcome
 from sluice.spark.transforms import load_transform
 from sluice.spark.validation import OUTCOME, is_heartbeat, validate
-from sluice.specs.model import IntervalsOutput, PipelineSpec, TopicSpec
+from sluice.specs.model import PipelineSpec, TopicSpec
+from sluice.specs.outputs import IntervalsOutput
 
 INTERVAL = "interval_start"
 """The partition column of tables whose interval is longer than their window."""
@@ -37,7 +38,7 @@ def result_rows(records: DataFrame, code: PipelineCode, *, late: Column | None =
         code: the pipeline's.
         late: whether a late record counts as good; never in a stream.
     """
-    return transformed(good_records(records, code, late=late), code)
+    return partitioned(transformed(good_records(records, code, late=late), code), code.pipeline.intervals)
 
 
 def good_records(records: DataFrame, code: PipelineCode, *, late: Column | None = None) -> DataFrame:
@@ -54,9 +55,12 @@ def good_records(records: DataFrame, code: PipelineCode, *, late: Column | None 
 
 
 def transformed(good: DataFrame, code: PipelineCode) -> DataFrame:
-    """Return the rows that the transform makes of good records, with their partition column."""
-    output = code.pipeline.output
-    rows = load_transform(code.pipeline.transform)(good.select(*code.topic.value.fields), **code.static)
+    """Return the rows that the transform makes of good records."""
+    return load_transform(code.pipeline.transform)(good.select(*code.topic.value.fields), **code.static)
+
+
+def partitioned(rows: DataFrame, output: IntervalsOutput) -> DataFrame:
+    """Return the rows of an interval table with their partition column."""
     if window_is_interval(output):
         return rows
     return rows.withColumn(INTERVAL, F.date_trunc(output.interval, F.col(output.time_column)))

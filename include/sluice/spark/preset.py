@@ -12,11 +12,15 @@ from pathlib import Path
 
 from sluice.errors import NotReadyError
 from sluice.project import Project
+from sluice.spark.place import LOCAL, on_this_machine
 from sluice.specs.model import Resources
 
 _LOGGING = Path(__file__).with_name("log4j2.properties")
+_LOG_OPTION = f'-Dlog4j2.configurationFile="{_LOGGING}"'
 _LOOPBACK = {"spark.driver.host": "127.0.0.1", "spark.driver.bindAddress": "127.0.0.1"}
-_BARE_FILE_SYSTEM = "hadoop-bare-naked-local-fs-*.jar"
+MOST_COLLECTED = "128m"
+"""What outgrows this is not brought to the driver (`sluice.spark.collected`); what does not is there twice at most."""
+_FILE_SYSTEMS = ("hadoop-bare-naked-local-fs-*.jar", "sluice-fs-*.jar")
 
 
 def preset(resources: Resources) -> dict[str, str]:
@@ -25,7 +29,8 @@ def preset(resources: Resources) -> dict[str, str]:
     return {
         "spark.driver.memory": resources.driver_memory,
         # Stopping a foreachBatch query overflows the default stack in a regular expression of Spark's.
-        "spark.driver.extraJavaOptions": f'-Xss16m -XX:+UseSerialGC -Dlog4j2.configurationFile="{_LOGGING}"',
+        "spark.driver.extraJavaOptions": f"-Xss16m -XX:+UseSerialGC {_LOG_OPTION}",
+        "spark.driver.maxResultSize": MOST_COLLECTED,
         "spark.sql.session.timeZone": "UTC",
         "spark.sql.extensions": "io.delta.sql.DeltaSparkSessionExtension",
         "spark.sql.catalog.spark_catalog": "org.apache.spark.sql.delta.catalog.DeltaCatalog",
@@ -82,9 +87,9 @@ def effective_settings(
         )
     return {
         **preset(resources),
-        "spark.master": f"local[{resources.cores}]" if master == "local" else master,
-        # Without a bound, a driver takes every core of a standalone cluster, and the next one waits for ever.
-        **(_local(found) if master == "local" else {"spark.cores.max": str(resources.cores)}),
+        "spark.master": f"local[{resources.cores}]" if master == LOCAL else master,
+        **(_local(found) if on_this_machine(master) else {}),
+        **({} if master == LOCAL else _cluster(resources, embedded=on_this_machine(master))),
         "spark.jars": ",".join(str(jar) for jar in found),
         "spark.sql.warehouse.dir": str(warehouse),
         "spark.pyspark.python": sys.executable,
@@ -95,19 +100,34 @@ def effective_settings(
 
 
 def _local(jars: list[Path]) -> dict[str, str]:
-    """Return what a session on this machine alone has besides.
+    """Return what a session has besides whose driver and executors are on this machine alone.
 
-    Hadoop's own local file system starts two processes per data file, for want of a native library; this one asks the
-    JVM. It serves data files. Commits and checkpoints go another way (`FileContext`), and stay as Hadoop has them.
+    Hadoop's own local file systems start two processes per file, for want of a native library; these ask the JVM. The
+    first serves data files, the second, ours, what must appear at once and replace nothing: checkpoints, state and the
+    commits of tables. Executors of the embedded cluster have the same ones: Hadoop's leave checksum files, which these
+    would not keep right when they replace a file.
     """
-    bare = [jar for jar in jars if jar.match(_BARE_FILE_SYSTEM)]
-    if not bare:
+    bare = [jar for jar in jars if any(map(jar.match, _FILE_SYSTEMS))]
+    if len(bare) < len(_FILE_SYSTEMS):
         return _LOOPBACK
     return {
         **_LOOPBACK,
-        "spark.driver.extraClassPath": os.pathsep.join(map(str, bare)),  # Spark looks at files before it loads its jars
+        # Spark looks at files before it loads its jars.
+        "spark.driver.extraClassPath": os.pathsep.join(map(str, bare)),
+        "spark.executor.extraClassPath": os.pathsep.join(map(str, bare)),
         "spark.hadoop.fs.file.impl": "com.globalmentor.apache.hadoop.fs.BareLocalFileSystem",
+        "spark.hadoop.fs.AbstractFileSystem.file.impl": "sluice.fs.AtomicLocalFs",
     }
+
+
+def _cluster(resources: Resources, *, embedded: bool) -> dict[str, str]:
+    """Return what a session has besides whose executors are elsewhere."""
+    settings = {
+        # Without a bound, a driver takes every core of a standalone cluster, and the next one waits for ever.
+        "spark.cores.max": str(resources.cores),
+        "spark.executor.memory": resources.executor_memory,
+    }
+    return {**settings, "spark.executor.extraJavaOptions": f"-XX:+UseSerialGC {_LOG_OPTION}"} if embedded else settings
 
 
 def batch_settings(project: Project, pipeline: str) -> dict[str, str]:
@@ -121,7 +141,7 @@ def batch_settings(project: Project, pipeline: str) -> dict[str, str]:
         spec.resources,
         jars=project.settings.jars / "spark",
         warehouse=project.settings.state / "warehouse",
-        master=project.deployment.spark.master,
+        master=project.spark_place().master,
         overrides=spec.spark,
         archive=project.archive(),
     )

@@ -45,7 +45,7 @@ def check_published(
     """
     at = (clock or SystemClock()).now()
     spec = project.catalog.pipelines[pipeline]
-    table = OutputTable(project.folder.table(spec.output.table), spec.output)
+    table = OutputTable(project.folder.table(spec.intervals.table), spec.intervals)
     ledger = project.ledger(pipeline)
     checked = asked or _last(ledger, pipeline)
     starts = [start for start in ledger.rows if checked.start <= start < checked.end]

@@ -6,6 +6,7 @@ writes only what is missing, also after a lost checkpoint. A hole is never skipp
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import reduce
 from operator import or_
 from pathlib import Path
@@ -18,7 +19,7 @@ from sluice.delta.writer_log import DataLossError, WriterLog
 from sluice.intervals.coverage import Fit, fit
 from sluice.spark.decoding import decode
 from sluice.spark.kafka_source import KafkaTopic, read_stream
-from sluice.spark.sink import Batch, commit, entry_for, planned_batch
+from sluice.spark.sink import Batch, append, entry_for, planned_batch
 from sluice.spark.validation import DECODED_BEFORE, arrival_time, decodes
 from sluice.specs.model import TopicSpec
 from sluice.streams.checkpoint import Checkpoint
@@ -79,11 +80,11 @@ class RawSink:
             case Fit.GAP:
                 raise self._hole(batch)
             case Fit.OVERLAP:
-                rows = rows.where(_beyond(dict(held.offsets)))
+                rows = rows.where(beyond(held.offsets, "partition", "offset"))
             case Fit.NEXT:
                 pass
         entry = entry_for(batch, self._log)
-        commit(rows, self._folder, self._log, entry, batch, replace=False)
+        append(rows, self._folder, self._log, entry, batch)
 
     def _hole(self, batch: Batch) -> DataLossError:
         held = self._log.position.offsets
@@ -95,11 +96,17 @@ class RawSink:
         )
 
 
-def _beyond(held: dict[str, int]) -> Column:
-    """Return the condition that a row's offset is not in the table yet."""
-    keys = {int(partition.rpartition("/")[2]): offset for partition, offset in held.items()}
-    known = F.col("partition").isin(*keys) if keys else F.lit(False)
-    newer = [(F.col("partition") == partition) & (F.col("offset") >= offset) for partition, offset in keys.items()]
+def beyond(held: Mapping[str, int], partition: str, offset: str) -> Column:
+    """Return the condition that a record lies beyond what is held.
+
+    Args:
+        held: next offset per `topic/partition`; of a partition that is missing nothing is held.
+        partition: the column with its partition.
+        offset: the column with its offset.
+    """
+    keys = {int(name.rpartition("/")[2]): first for name, first in held.items()}
+    known = F.col(partition).isin(*keys) if keys else F.lit(False)
+    newer = [(F.col(partition) == number) & (F.col(offset) >= first) for number, first in keys.items()]
     return reduce(or_, newer, ~known)
 
 

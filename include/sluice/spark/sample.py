@@ -12,16 +12,18 @@ from pathlib import Path
 import pyarrow as pa
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812  the ecosystem's name for it
-from pyspark.sql.types import AtomicType, StructField, StructType, TimestampType, VariantType
+from pyspark.sql.types import AtomicType, StructType, VariantType
 
 from sluice.errors import SluiceError, SpecError
 from sluice.quality.preview import JudgedLine, Preview
 from sluice.quality.reasons import Outcome, Reason
+from sluice.spark.as_json import as_json
 from sluice.spark.blame import blame
-from sluice.spark.pipeline import PipelineCode, result_rows
+from sluice.spark.columns import refuse_unwritable
+from sluice.spark.pipeline import PipelineCode, good_records, partitioned, transformed
 from sluice.spark.static import read_static
 from sluice.spark.validation import OUTCOME, REASON, validate
-from sluice.specs.model import IntervalsOutput, PipelineSpec, TopicSpec
+from sluice.specs.model import PipelineSpec, TopicSpec
 from sluice.specs.static import locate
 
 
@@ -45,8 +47,8 @@ def preview(
         arrived_at: the broker's append time of every line; needed only where that is the topic's arrival time.
 
     Raises:
-        SpecError: the transform cannot be loaded, raises (with the line of its code), or returns what the output's
-            table cannot take.
+        SpecError: the transform cannot be loaded, raises (with the line of its code), or returns what an output cannot
+            take.
     """
     static = {
         name: read_static(spark, source, locate(source, home / "include")) for name, source in pipeline.static.items()
@@ -56,10 +58,12 @@ def preview(
     records = _kafka_read(spark, lines, arrived_at)
     judged = _judge(records, code, lines)
     with _transforms_of(home), _faults_of(pipeline, home):
-        rows = result_rows(records, code)
-        _refuse_unwritable(rows, pipeline.output)
-        ordered = rows.orderBy(pipeline.output.time_column, *_orderable(rows.schema))
-        values = tuple(json.loads(row[0]) for row in ordered.select(_as_json(rows.schema)).collect())
+        rows = transformed(good_records(records, code), code)
+        refuse_unwritable(rows, pipeline.every_output)
+        rows = partitioned(rows, pipeline.intervals) if pipeline.has_intervals else rows
+        first = [pipeline.intervals.time_column] if pipeline.has_intervals else []
+        ordered = rows.orderBy(*first, *_orderable(rows.schema))
+        values = tuple(json.loads(row[0]) for row in ordered.select(as_json(rows.schema)).collect())
     columns = {field.name: field.dataType.simpleString() for field in rows.schema}
     return Preview(pipeline.name, judged, columns, values)
 
@@ -87,7 +91,7 @@ def _kafka_read(spark: SparkSession, lines: Sequence[bytes], arrived_at: datetim
 def _judge(records: DataFrame, code: PipelineCode, lines: Sequence[bytes]) -> tuple[JudgedLine, ...]:
     value = code.topic.value
     validated = validate(records, value, code.pipeline.time)
-    fields = _as_json(validated.select(*value.fields).schema)
+    fields = as_json(validated.select(*value.fields).schema)
     found = sorted(validated.select("_offset", OUTCOME, REASON, fields.alias("fields")).collect())
     return tuple(
         JudgedLine(
@@ -101,49 +105,9 @@ def _judge(records: DataFrame, code: PipelineCode, lines: Sequence[bytes]) -> tu
     )
 
 
-def _as_json(schema: StructType) -> Column:
-    """Return the column that holds a row as JSON text, its nulls kept and its times exact and in UTC."""
-    columns = [_exact(field).alias(field.name) for field in schema]
-    return F.to_json(F.struct(*columns), {"ignoreNullFields": "false"})
-
-
-def _exact(field: StructField) -> Column:
-    column = F.col(f"`{field.name}`")
-    if not isinstance(field.dataType, TimestampType):
-        return column
-    # A cast drops no microsecond and writes no zeros; the session's time zone is UTC.
-    return F.concat(F.replace(column.cast("string"), F.lit(" "), F.lit("T")), F.lit("Z"))
-
-
 def _orderable(schema: StructType) -> list[Column]:
     simple = [f for f in schema if isinstance(f.dataType, AtomicType) and not isinstance(f.dataType, VariantType)]
     return [F.col(f"`{field.name}`") for field in simple]
-
-
-def _refuse_unwritable(rows: DataFrame, output: IntervalsOutput) -> None:
-    """Make sure that the interval table can take the rows.
-
-    Raises:
-        SpecError: they are no DataFrame, a declared column is not there, the time column is no timestamp, or two
-            columns differ in nothing but case.
-    """
-    if not isinstance(rows, DataFrame):
-        raise SpecError(f"the transform returns a {type(rows).__name__}, not a DataFrame.", fix="return the rows.")
-    types = {field.name: field.dataType for field in rows.schema}
-    found = ", ".join(f"{field.name} {field.dataType.simpleString()}" for field in rows.schema)
-    if not isinstance(types.get(output.time_column), TimestampType):
-        raise SpecError(
-            f"output.time_column is {output.time_column!r}, and the transform returns no timestamp of that name; "
-            f"it returns {found}.",
-            fix='add `F.col("window.start")` under that name, or correct the spec.',
-        )
-    if absent := [key for key in output.keys if key not in types]:
-        raise SpecError(
-            f"output.keys names {', '.join(absent)}; the transform returns {found}.", fix="make the names agree."
-        )
-    names = [name.lower() for name in rows.columns]
-    if twice := sorted({name for name in names if names.count(name) > 1}):
-        raise SpecError(f"the transform returns {', '.join(twice)} more than once: {found}.", fix="rename one.")
 
 
 @contextmanager

@@ -1,4 +1,4 @@
-"""What both sinks share: which batch this is, how it fits what the table holds, and the commit that names its input.
+"""What the sinks share: which batch this is, how it fits what the table holds, and the commit that names its input.
 
 A batch must always be executed, also when nothing of it is written: otherwise a stateful query loses it from its state.
 """
@@ -8,14 +8,17 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
+from typing import Protocol
 
+import pyarrow as pa
 from pyspark.sql import DataFrame
 
 from sluice.delta.writer_log import WriterLog
 from sluice.errors import CorruptionError
 from sluice.intervals.coverage import Position, transaction_version
 from sluice.intervals.entries import StreamEntry, to_json
-from sluice.spark.failpoints import failpoint
+from sluice.spark.collected import collected
+from sluice.spark.failpoints import failpoint, failpoint_when, uncommitted_data
 from sluice.streams.checkpoint import Checkpoint, PlannedBatch
 
 
@@ -66,11 +69,18 @@ def planned_batch(checkpoint: Checkpoint, batch_id: int) -> Batch:
     return Batch(batch_id, lineage, dict(origin), start, end, before.watermark if before else None)
 
 
-def entry_for(batch: Batch, log: WriterLog) -> StreamEntry:
+class Author(Protocol):
+    """Who writes: a stream's app id, and the attempt on whose behalf it does."""
+
+    writer: str
+    generation: int
+
+
+def entry_for(batch: Batch, author: Author) -> StreamEntry:
     """Return the ledger entry of a batch, as far as a stream without state has something to say."""
     return StreamEntry(
-        writer=log.writer,
-        generation=log.generation,
+        writer=author.writer,
+        generation=author.generation,
         lineage=batch.lineage,
         batch_id=batch.batch_id,
         start=batch.start,
@@ -80,10 +90,35 @@ def entry_for(batch: Batch, log: WriterLog) -> StreamEntry:
     )
 
 
-def commit(rows: DataFrame, folder: Path, log: WriterLog, entry: StreamEntry, batch: Batch, *, replace: bool) -> None:
-    """Write `rows` in one Delta commit that carries `entry`.
+def commit_collected(rows: pa.Table, folder: Path, log: WriterLog, entry: StreamEntry, batch: Batch) -> None:
+    """Write rows that lie in the driver's memory, in one commit that carries `entry`; they are appended."""
+    failpoint("before_write", folder.name)
+    log.append(rows, entry, batch.version)
+    failpoint("after_write_before_commit", folder.name)
 
-    With `replace`, the partitions that occur in `rows` are overwritten; else the rows are appended.
+
+def append(rows: DataFrame, folder: Path, log: WriterLog, entry: StreamEntry, batch: Batch) -> None:
+    """Append a batch's rows: from the driver if they are few, else by Spark."""
+    records = sum(batch.end.offsets.values()) - sum(batch.start.values())
+    found = collected(rows, records=records)
+    if found is not None:
+        commit_collected(found, folder, log, entry, batch)
+    else:
+        commit(rows, folder, log, entry, batch, replace=None)
+
+
+def commit(
+    rows: DataFrame, folder: Path, log: WriterLog, entry: StreamEntry, batch: Batch, *, replace: str | None
+) -> None:
+    """Write `rows` by Spark in one Delta commit that carries `entry`.
+
+    Args:
+        rows: what to write.
+        folder: of the table.
+        log: of the table.
+        entry: names the input, and what is written.
+        batch: where it comes from.
+        replace: the partition column, if all from the first to the last interval in `entry` is replaced; None: append.
     """
     log.check_fence()
     failpoint("before_write", folder.name)
@@ -93,10 +128,14 @@ def commit(rows: DataFrame, folder: Path, log: WriterLog, entry: StreamEntry, ba
         .option("txnVersion", batch.version)
         .option("userMetadata", to_json(entry))
     )
-    if replace:
-        writer.mode("overwrite").option("partitionOverwriteMode", "dynamic").save(str(folder))
+    if replace and entry.content:
+        # Not by dynamic overwriting: that compares partitions as text, and Delta's writers spell a time differently.
+        first, last = (f"TIMESTAMP '{pick(entry.content):%Y-%m-%d %H:%M:%S}'" for pick in (min, max))
+        writer = writer.mode("overwrite").option("replaceWhere", f"`{replace}` BETWEEN {first} AND {last}")
     else:
-        writer.mode("append").save(str(folder))
+        writer = writer.mode("append")
+    with failpoint_when("mid_write", folder.name, lambda: uncommitted_data(folder)):
+        writer.save(str(folder))
     log.confirm(entry, batch.version)
     failpoint("after_write_before_commit", folder.name)
 

@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from functools import partial
+
 from pyspark.sql import SparkSession
 
 from sluice.errors import NotReadyError
 from sluice.project import Project
+from sluice.settings import connection_url
 from sluice.spark.driver import Driver, Stream
+from sluice.spark.executors import UnitFile, executors_of
 from sluice.spark.interval_stream import start_pipeline
 from sluice.spark.kafka_source import KafkaTopic
 from sluice.spark.last_words import LastWords
+from sluice.spark.output_stream import Surroundings, start_outputs
 from sluice.spark.pipeline import PipelineCode
 from sluice.spark.progress import ProgressFile
 from sluice.spark.raw import start_raw
@@ -18,9 +24,11 @@ from sluice.spark.static import read_static
 from sluice.spark.stopping import StopRequest
 from sluice.specs.catalog import Unit
 from sluice.specs.identity import pipeline_hash
-from sluice.specs.model import PipelineSpec, Resources, TopicSpec
+from sluice.specs.model import PipelineSpec, TopicSpec
+from sluice.specs.outputs import TopicOutput
 from sluice.specs.static import locate
 from sluice.streams.exits import ExitCode
+from sluice.streams.needs import application_of, resources_of
 
 
 def run_unit(
@@ -65,26 +73,28 @@ def run_streams(
     pipelines = [project.catalog.pipelines[p] for p in unit.pipelines]
     streams = [
         *(_raw(project, spark, project.catalog.topics[t], topics[t], generation) for t in unit.topics),
-        *(_pipeline(project, spark, p, topics[p.source], generation) for p in pipelines),
+        *(_pipeline(project, spark, p, topics[p.source], generation) for p in pipelines if p.has_intervals),
+        *(_beside(project, spark, p, topics, generation) for p in pipelines if p.beside),
     ]
     identity = {"unit": name, "generation": generation, "spark_ui": spark.sparkContext.uiWebUrl}
     files = {
         s.name: ProgressFile(project.folder.progress_file(s.name), {**identity, "stream": s.name}) for s in streams
     }
-    return Driver(streams, files, stop=stop, last_words=last_words).run(available_now=available_now)
+    unit_file = UnitFile(project.folder.unit_file(name), identity, partial(executors_of, spark))
+    driver = Driver(streams, files, stop=stop, last_words=last_words, look=unit_file.update)
+    return driver.run(available_now=available_now)
 
 
 def unit_session(project: Project, unit: Unit) -> SparkSession:
     """Start the session that a unit's streams share: the largest resources that one of them asks for."""
     pipelines = [project.catalog.pipelines[name] for name in unit.pipelines]
-    resources = max((p.resources for p in pipelines), key=lambda r: r.cores, default=Resources())
     overrides = {key: value for pipeline in pipelines for key, value in pipeline.spark.items()}
     return session(
-        f"sluice-{project.settings.deployment}-{unit.name}",
-        resources,
+        application_of(project.settings.deployment, unit.name),
+        resources_of(project.catalog, unit),
         jars=project.settings.jars / "spark",
         warehouse=project.settings.state / "warehouse",
-        master=project.deployment.spark.master,
+        master=project.spark_place().master,
         overrides=overrides,
         archive=project.archive(),
     )
@@ -103,7 +113,9 @@ def pipeline_code(project: Project, spark: SparkSession, pipeline: PipelineSpec)
 
 def _topics(project: Project, unit: Unit) -> dict[str, KafkaTopic]:
     sources = {project.catalog.pipelines[name].source for name in unit.pipelines}
-    names = sorted({*unit.topics, *sources})
+    outputs = [output for name in unit.pipelines for output in project.catalog.pipelines[name].beside]
+    written = {output.topic for output in outputs if isinstance(output, TopicOutput)}
+    names = sorted({*unit.topics, *sources, *written})
     found = project.administration().describe(names)
     if missing := [name for name in names if name not in found]:
         raise NotReadyError(
@@ -128,9 +140,26 @@ def _pipeline(
 ) -> Stream:
     code = pipeline_code(project, spark, pipeline)
     checkpoint = project.folder.checkpoint(pipeline.name)
-    table = project.folder.table(pipeline.output.table)
+    table = project.folder.table(pipeline.intervals.table)
     raw = project.folder.table(code.topic.raw.table)
     rows, sink, drops = start_pipeline(
         spark, code, source, raw=raw, table=table, checkpoint=checkpoint, generation=generation
     )
     return Stream(pipeline.name, rows, sink, checkpoint, pipeline.trigger.total_seconds(), drops)
+
+
+def _beside(
+    project: Project, spark: SparkSession, pipeline: PipelineSpec, topics: Mapping[str, KafkaTopic], generation: int
+) -> Stream:
+    name = pipeline.live_stream or pipeline.name
+    around = Surroundings(topics[pipeline.source], topics, project.folder.table, connection_url)
+    checkpoint = project.folder.checkpoint(name)
+    rows, sink, mode = start_outputs(
+        spark,
+        pipeline_code(project, spark, pipeline),
+        around,
+        stream=name,
+        checkpoint=checkpoint,
+        generation=generation,
+    )
+    return Stream(name, rows, sink, checkpoint, pipeline.trigger.total_seconds(), output_mode=mode)

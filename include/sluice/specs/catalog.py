@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from sluice.errors import SpecError
 from sluice.specs.expectations import ExpectationsSpec
 from sluice.specs.model import DeploymentSpec, FeedSpec, PipelineSpec, TopicSpec
+from sluice.specs.outputs import TopicOutput, TopicShape
 
 
 @dataclass(frozen=True)
@@ -18,16 +19,18 @@ class Unit:
         name: the driver's name in the specs.
         topics: names of the topics whose raw tables it fills.
         pipelines: names of the pipelines that it runs.
+        live: names of the streams beside an interval table.
     """
 
     name: str
     topics: tuple[str, ...]
     pipelines: tuple[str, ...]
+    live: tuple[str, ...] = ()
 
     @property
     def streams(self) -> tuple[str, ...]:
-        """Stream names: `raw_<topic>` and the pipelines' own."""
-        return (*(f"raw_{topic}" for topic in self.topics), *self.pipelines)
+        """Stream names: `raw_<topic>`, the pipelines' own, and `<pipeline>_live`."""
+        return (*(f"raw_{topic}" for topic in self.topics), *self.pipelines, *self.live)
 
 
 @dataclass(frozen=True)
@@ -45,6 +48,21 @@ class Catalog:
     deployments: Mapping[str, DeploymentSpec] = field(default_factory=dict)
     expectations: Mapping[str, ExpectationsSpec] = field(default_factory=dict)
     doubtful_suites: Mapping[str, str | None] = field(default_factory=dict)
+
+    @property
+    def interval_pipelines(self) -> Mapping[str, PipelineSpec]:
+        """The pipelines that close intervals: those that have a ledger, backfills and a gate."""
+        return {name: pipeline for name, pipeline in self.pipelines.items() if pipeline.has_intervals}
+
+    def pipeline_of(self, stream: str) -> PipelineSpec | None:
+        """Return the pipeline that a stream belongs to; None for a raw stream."""
+        return next((pipeline for pipeline in self.pipelines.values() if stream in pipeline.streams), None)
+
+    def kafka_topics(self) -> Mapping[str, TopicShape]:
+        """Return every topic that is declared: those that are read, and those that only an output fills."""
+        outputs = (output for pipeline in self.pipelines.values() for output in pipeline.beside)
+        filled = {o.topic: o.create for o in outputs if isinstance(o, TopicOutput) and o.create is not None}
+        return {**filled, **self.topics}
 
     def suite_of(self, pipeline: str) -> ExpectationsSpec | None:
         """Return the suite that guards a pipeline; None where none is declared.
@@ -72,6 +90,9 @@ class Catalog:
                 name=driver,
                 topics=tuple(sorted(n for n, t in self.topics.items() if t.raw.driver == driver)),
                 pipelines=tuple(sorted(n for n, p in self.pipelines.items() if p.driver == driver)),
+                live=tuple(
+                    sorted(p.live_stream for p in self.pipelines.values() if p.driver == driver and p.live_stream)
+                ),
             )
             for driver in sorted(drivers)
         }

@@ -27,9 +27,15 @@ _WITHOUT_MEANING: dict[str, bool | set[str]] = {
     "backfill": True,
     "max_records_per_batch": True,
     "time": {"watermark_delay"},
-    "output": {"table", "keys"},
+    "output": True,
+    "outputs": True,
 }
-"""Keys of a pipeline that change no result. Whatever is not named here counts, so a new key is never forgotten."""
+"""Keys of a pipeline that change no result. Whatever is not named here counts, so a new key is never forgotten.
+
+Of the outputs only the interval table's windows count: what else is delivered is never compared.
+"""
+
+_NO_WINDOWS = {"table", "keys"}
 
 _EPOCH = (1980, 1, 1, 0, 0, 0)
 """The earliest time that a zip entry can carry."""
@@ -72,8 +78,9 @@ def meaning(pipeline: PipelineSpec, topic: TopicSpec) -> dict[str, object]:
     Spark settings count: some change results, and nobody knows the full list.
     """
     delay = int(pipeline.time.delay.total_seconds())
+    intervals = pipeline.intervals.model_dump(mode="json", exclude=_NO_WINDOWS) if pipeline.has_intervals else None
     return {
-        "pipeline": pipeline.model_dump(mode="json", exclude=_WITHOUT_MEANING),
+        "pipeline": {**pipeline.model_dump(mode="json", exclude=_WITHOUT_MEANING), "output": intervals},
         "watermark_delay_seconds": delay,
         "value": topic.value.model_dump(mode="json"),
     }

@@ -13,8 +13,8 @@ from pydantic_core import ErrorDetails
 
 from sluice.specs.document import Document
 from sluice.specs.faults import Fault, Loc
-from sluice.specs.model import NAME_PATTERN, Spec
 from sluice.specs.secrecy import is_secret
+from sluice.specs.spec import NAME_PATTERN, Spec
 
 S = TypeVar("S", bound=Spec)
 
@@ -86,9 +86,12 @@ def _meant(model: type[Spec], loc: Loc) -> Loc:
 def _written(error: ErrorDetails, data: object) -> Loc:
     """Return an error's place without the parts that pydantic adds: union tags, validators, key marks."""
     loc: Loc = ()
+    entered: object = None
     for part in error["loc"]:
         children = dict(enumerate(data)) if isinstance(data, list) else data
-        if isinstance(children, dict) and part in children:
+        if isinstance(children, dict) and children is not entered and children.get("kind") == part:
+            entered = children  # a union's tag, which may also be a key of the mapping
+        elif isinstance(children, dict) and part in children:
             data, loc = children[part], (*loc, part)
     return (*loc, error["loc"][-1]) if error["type"] == "missing" else loc
 

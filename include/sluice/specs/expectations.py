@@ -11,7 +11,7 @@ from typing import Annotated
 
 from pydantic import Field, JsonValue, StringConstraints, field_validator
 
-from sluice.specs.model import Name, Spec
+from sluice.specs.spec import Name, Spec
 
 _SUBJECT_KEYS = ("column", "column_A", "column_B", "column_list", "column_set")
 

@@ -6,7 +6,8 @@ from collections.abc import Mapping
 from enum import StrEnum
 
 from sluice.specs.expectations import ExpectationsSpec
-from sluice.specs.model import DeploymentSpec, FeedSpec, PipelineSpec, Spec, TopicSpec
+from sluice.specs.model import DeploymentSpec, FeedSpec, PipelineSpec, TopicSpec
+from sluice.specs.spec import Spec
 
 
 class Kind(StrEnum):

@@ -14,9 +14,10 @@ from sluice.specs.document import Document, read_document
 from sluice.specs.expectations import ExpectationsSpec
 from sluice.specs.faults import Fault, Loc, SpecFaults
 from sluice.specs.kinds import Key, Kind
-from sluice.specs.model import DeploymentSpec, FeedSpec, PipelineSpec, Spec, TopicSpec
+from sluice.specs.model import DeploymentSpec, FeedSpec, PipelineSpec, TopicSpec
 from sluice.specs.reading import Reading, Rule
 from sluice.specs.rules import RULES, deployment_exists, topic_references
+from sluice.specs.spec import Spec
 from sluice.specs.suites import doubtful_suites, suite_references
 
 

@@ -6,27 +6,22 @@ Rules inside one spec are checked here; rules between specs in `sluice.specs.rul
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import timedelta
 from enum import StrEnum
 from typing import Annotated, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, StringConstraints, ValidationInfo, field_validator
+from pydantic import Field, StringConstraints, ValidationInfo, field_validator
 
+from sluice.errors import SpecError
 from sluice.specs.duration import Duration, format_duration
+from sluice.specs.outputs import DAY, BesideOutput, IntervalsOutput, LatestOutput, Output, TopicShape
+from sluice.specs.spec import Name, Spec
 
-NAME_PATTERN = "^[a-z][a-z0-9_]{0,62}$"
-Name = Annotated[str, StringConstraints(pattern=NAME_PATTERN)]
-"""Lower case, digits and underscore: safe as a file, table, DAG and metric name."""
+LIVE = "_live"
+"""Ends the name of the stream beside an interval table."""
 
 _CRON_FIELDS = 5
-HOUR, DAY = timedelta(hours=1), timedelta(days=1)
-_LENGTHS = {"hour": HOUR, "day": DAY}
-
-
-class Spec(BaseModel):
-    """Base of all specs: immutable, and no key passes unnoticed."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid", use_attribute_docstrings=True, allow_inf_nan=False)
 
 
 class FieldType(StrEnum):
@@ -110,32 +105,13 @@ class RawTable(Spec):
     """Streams that name the same driver form one unit and share a process."""
 
 
-class TopicSpec(Spec):
+class TopicSpec(TopicShape):
     """`include/topics/<name>.yaml`."""
 
     name: Name
     description: str = ""
-    partitions: int = Field(ge=1, le=10_000)
-    replication: int | None = Field(default=None, ge=1, le=32)
-    """Omitted: what the deployment says."""
-    retention: Duration | Literal["forever"] = "forever"
-    configs: dict[str, str] = Field(default_factory=dict)
-    """Further topic configurations, under Kafka's names."""
     value: TopicValue
     raw: RawTable
-
-    @field_validator("configs")
-    @classmethod
-    def _retention_once(cls, configs: dict[str, str]) -> dict[str, str]:
-        if "retention.ms" in configs:
-            raise ValueError("it sets retention.ms; declare it as `retention` instead")
-        return configs
-
-    def wanted_configs(self) -> dict[str, str]:
-        """Return the configurations to set, retention included, as Kafka spells them."""
-        forever = self.retention == "forever"
-        milliseconds = -1 if forever else int(self.retention.total_seconds() * 1000)  # type: ignore[union-attr]
-        return {**self.configs, "retention.ms": str(milliseconds)}
 
 
 class StaticInput(Spec):
@@ -175,41 +151,36 @@ class TimeRules(Spec):
         return self.watermark_delay or self.allowed_lateness + self.future_skew
 
 
-class IntervalsOutput(Spec):
-    """Windowed results in append mode: the rows of an interval appear when it closes."""
+Memory = Annotated[str, StringConstraints(pattern=r"^[1-9][0-9]*[mg]$")]
+"""A Java heap, such as `700m` or `2g`."""
 
-    kind: Literal["intervals"] = "intervals"
-    table: Name
-    time_column: Name
-    """The column with the start of a row's window (timestamp, UTC)."""
-    window: Duration
-    interval: Literal["hour", "day"]
-    """The physical partition and the unit of ownership, backfill and publish."""
-    settle: Duration = timedelta(0)
-    """How long after its end an interval may still change: 0 for tumbling windows."""
-    keys: tuple[Name, ...] = ()
-    """Columns that tell the rows of one window apart. With them a parity report says `different` where it could
-    otherwise only say `missing` and `extra`."""
-
-    @field_validator("interval")
-    @classmethod
-    def _holds_whole_windows(cls, interval: Literal["hour", "day"], info: ValidationInfo) -> Literal["hour", "day"]:
-        window: timedelta | None = info.data.get("window")
-        if window is not None and (not window or _LENGTHS[interval] % window):
-            raise ValueError(f"no whole number of windows of {format_duration(window)} fits into one {interval}")
-        return interval
-
-    @property
-    def interval_length(self) -> timedelta:
-        """One hour or one day."""
-        return _LENGTHS[self.interval]
+_LEAST_EXECUTOR_MB = 450
 
 
 class Resources(Spec):
-    """What a driver may use on one machine."""
+    """What a driver and its executors may use."""
 
     cores: int = Field(default=2, ge=1, le=256)
-    driver_memory: Annotated[str, StringConstraints(pattern=r"^[1-9][0-9]*[mg]$")] = "700m"
+    """All that its tasks may use at once: of this machine, or of all executors of a cluster together."""
+    driver_memory: Memory = "700m"
+    executor_memory: Memory = "700m"
+    """Of each executor, where the deployment's master is a cluster. A worker gives an application one executor."""
+
+    @field_validator("executor_memory")
+    @classmethod
+    def _spark_takes_it(cls, memory: str) -> str:
+        if _megabytes(memory) < _LEAST_EXECUTOR_MB:
+            raise ValueError(f"Spark refuses executors with less than {_LEAST_EXECUTOR_MB}m")
+        return memory
+
+    @property
+    def executor_mb(self) -> int:
+        """`executor_memory` in MB."""
+        return _megabytes(self.executor_memory)
+
+
+def _megabytes(memory: str) -> int:
+    return int(memory[:-1]) * (1024 if memory.endswith("g") else 1)
 
 
 class BackfillRules(Spec):
@@ -251,7 +222,10 @@ class PipelineSpec(Spec):
     """`module:function` below `spark_jobs/transforms/`: DataFrame -> DataFrame, static inputs by keyword."""
     static: dict[Name, StaticInput] = Field(default_factory=dict)
     time: TimeRules
-    output: IntervalsOutput
+    output: IntervalsOutput | None = None
+    """Short for `outputs` with this one."""
+    outputs: tuple[Output, ...] = Field(default=(), validate_default=True)
+    """What it delivers: at most one `intervals`, at most one `rows`, and any number of `latest` and `topic`."""
     driver: Name
     """Streams that name the same driver form one unit and share a process."""
     trigger: Duration = timedelta(seconds=5)
@@ -263,6 +237,75 @@ class PipelineSpec(Spec):
     backfill: BackfillRules = BackfillRules()
     spark: dict[str, str] = Field(default_factory=dict)
     """Spark settings that win over the preset."""
+
+    @field_validator("outputs")
+    @classmethod
+    def _outputs_fit(cls, outputs: tuple[Output, ...], info: ValidationInfo) -> tuple[Output, ...]:
+        if "output" not in info.data:  # it has a fault of its own
+            return outputs
+        single: IntervalsOutput | None = info.data["output"]
+        if single is not None and outputs:
+            raise ValueError("the key `output` stands beside it; move what it says into this list")
+        if fault := _faulty_outputs((single,) if single else outputs):
+            raise ValueError(fault)
+        return outputs
+
+    @property
+    def intervals(self) -> IntervalsOutput:
+        """The interval table, which only `has_intervals` promises.
+
+        Raises:
+            SpecError: it has none.
+        """
+        for output in self.every_output:
+            if isinstance(output, IntervalsOutput):
+                return output
+        raise SpecError(
+            f"the pipeline {self.name!r} has no `intervals` output: it has no intervals, no backfill and no gate.",
+            fix="name another pipeline, or declare an output of kind `intervals`.",
+        )
+
+    @property
+    def has_intervals(self) -> bool:
+        """Whether it closes intervals, which can be backfilled."""
+        return any(isinstance(output, IntervalsOutput) for output in self.every_output)
+
+    @property
+    def every_output(self) -> tuple[Output, ...]:
+        """All outputs, however they are written down."""
+        return self.outputs if self.output is None else (self.output,)
+
+    @property
+    def beside(self) -> tuple[BesideOutput, ...]:
+        """The outputs that are written batch by batch, in the order in which they are."""
+        return tuple(output for output in self.every_output if not isinstance(output, IntervalsOutput))
+
+    @property
+    def live_stream(self) -> str | None:
+        """The stream of the outputs beside an interval table: they need values that have yet to close."""
+        return f"{self.name}{LIVE}" if self.has_intervals and self.beside else None
+
+    @property
+    def streams(self) -> tuple[str, ...]:
+        """Its streams: its own, and the one beside it if there is one."""
+        return (self.name,) if self.live_stream is None else (self.name, self.live_stream)
+
+
+def _faulty_outputs(outputs: Sequence[Output]) -> str | None:
+    """Return why outputs do not go together, and what to do; None if they do."""
+    kinds = [output.kind for output in outputs]
+    if not outputs:
+        return "it delivers nothing; add an output of the kind intervals, rows, latest or topic"
+    for kind in ("intervals", "rows"):
+        if kinds.count(kind) > 1:
+            return (
+                f"{kinds.count(kind)} outputs are of the kind {kind}; keep one here, and the other in its own pipeline"
+            )
+    if {"intervals", "rows"} <= set(kinds):
+        return "`intervals` needs a windowed transform and `rows` one without state; write a pipeline for each"
+    if "intervals" not in kinds and any(isinstance(o, LatestOutput) and o.keep == "open" for o in outputs):
+        return "`keep: open` needs an `intervals` output, which says when a window closes; add one, or write `all`"
+    return None
 
 
 class FeedSpec(Spec):
@@ -297,7 +340,10 @@ class SparkPlace(Spec):
     """Where drivers find their cores."""
 
     master: str = "local"
-    """`local`: as many local cores as the pipeline's resources say; else a master URL."""
+    """`local`: as many local cores as the pipeline's resources say, or those of the cluster that `sluice up
+    --spark-workers` has started; else a master URL."""
+    page: str | None = None
+    """Address of the master's page, where it says which cores are free; omitted: port 8080 of the master's host."""
 
 
 class DeploymentSpec(Spec):

@@ -31,13 +31,13 @@ UNDECLARED = Rhythm()
 
 def topic_of(catalog: Catalog, stream: str) -> str:
     """Return the topic that a stream reads."""
-    pipeline = catalog.pipelines.get(stream)
+    pipeline = catalog.pipeline_of(stream)
     return stream.removeprefix(_RAW) if pipeline is None else pipeline.source
 
 
 def rhythm_of(catalog: Catalog, stream: str) -> Rhythm:
     """Return how a stream reads. A raw stream keeps up with the fastest pipeline of its topic."""
-    topic, pipeline = catalog.topics.get(topic_of(catalog, stream)), catalog.pipelines.get(stream)
+    topic, pipeline = catalog.topics.get(topic_of(catalog, stream)), catalog.pipeline_of(stream)
     retention = None if topic is None or topic.retention == "forever" else topic.retention
     if pipeline is not None:
         return Rhythm(pipeline.trigger, pipeline.max_records_per_batch, retention)

@@ -9,10 +9,16 @@ from collections.abc import Iterator
 from sluice.specs.diagnosis import nearest
 from sluice.specs.faults import Fault, Loc
 from sluice.specs.kinds import Key, Kind
-from sluice.specs.model import NAME_PATTERN
+from sluice.specs.output_rules import (
+    output_columns_are_free,
+    output_topics_are_declared_once,
+    outputs_of,
+    written_table,
+)
 from sluice.specs.reading import Finding, Reading, Rule
 from sluice.specs.secrecy import is_secret
 from sluice.specs.spark_settings import spark_settings_are_safe
+from sluice.specs.spec import NAME_PATTERN
 from sluice.specs.static import static_inputs_exist
 from sluice.specs.suites import suites_guard_pipelines
 from sluice.specs.transforms import transforms_fit
@@ -53,20 +59,28 @@ def tables_are_unique(reading: Reading) -> Iterator[Finding]:
     for name, topic in reading.catalog.topics.items():
         writers[topic.raw.table].append(((Kind.TOPIC, name), ("raw", "table")))
     for name, pipeline in reading.catalog.pipelines.items():
-        writers[pipeline.output.table].append(((Kind.PIPELINE, name), ("output", "table")))
+        for loc, output in outputs_of(pipeline):
+            table, key = written_table(output)
+            writers[table].append(((Kind.PIPELINE, name), (*loc, key)))
     for table, places in writers.items():
         for (kind, name), loc in places if len(places) > 1 else ():
-            others = ", ".join(f"the {k} {n}" for (k, n), _ in places if (k, n) != (kind, name))
+            others = ", ".join(f"the {k} {n}" for (k, n), where in places if ((k, n), where) != ((kind, name), loc))
             message = f"the table {table!r} is also written by {others}."
             yield reading.finding(kind, name, loc, message, "give every stream a table of its own.")
 
 
 def streams_are_unique(reading: Reading) -> Iterator[Finding]:
-    """A pipeline is not named like the raw stream of a topic: the two would share a checkpoint."""
-    for name in reading.catalog.pipelines:
-        if name.startswith("raw_") and name.removeprefix("raw_") in reading.catalog.topics:
-            message = f"{name!r} is already the name of the raw stream of the topic {name.removeprefix('raw_')}."
-            yield reading.finding(Kind.PIPELINE, name, ("name",), message, "rename the pipeline.")
+    """No two streams have the same name: they would share a checkpoint."""
+    taken = {f"raw_{topic}": f"the raw stream of the topic {topic}" for topic in reading.catalog.topics}
+    for pipeline in reading.catalog.pipelines.values():
+        if pipeline.live_stream is not None and pipeline.live_stream not in taken:
+            taken[pipeline.live_stream] = f"the stream beside the interval table of the pipeline {pipeline.name}"
+        elif pipeline.live_stream is not None:
+            message = f"its stream {pipeline.live_stream!r} would be named like {taken[pipeline.live_stream]}."
+            yield reading.finding(Kind.PIPELINE, pipeline.name, ("name",), message, "rename the pipeline.")
+    for name in filter(taken.__contains__, reading.catalog.pipelines):
+        message = f"{name!r} is already the name of {taken[name]}."
+        yield reading.finding(Kind.PIPELINE, name, ("name",), message, "rename the pipeline.")
 
 
 def units_agree(reading: Reading) -> Iterator[Finding]:
@@ -101,14 +115,6 @@ def records_are_kept(reading: Reading) -> Iterator[Finding]:
             yield reading.finding(Kind.TOPIC, name, ("configs", "cleanup.policy"), message, "set it to delete.")
 
 
-def output_columns_are_free(reading: Reading) -> Iterator[Finding]:
-    """The time column is not the column by which Sluice partitions."""
-    for name, pipeline in reading.catalog.pipelines.items():
-        if pipeline.output.time_column == "interval_start":
-            message = "'interval_start' is the column that Sluice partitions by."
-            yield reading.finding(Kind.PIPELINE, name, ("output", "time_column"), message, "name another column.")
-
-
 def settings_hold_no_secret(reading: Reading) -> Iterator[Finding]:
     """Secrets are mounted as files; a spec is read by everybody."""
     for name, topic in reading.catalog.topics.items():
@@ -131,6 +137,7 @@ RULES: tuple[Rule, ...] = (
     broker_stamps_arrival,
     records_are_kept,
     output_columns_are_free,
+    output_topics_are_declared_once,
     settings_hold_no_secret,
     spark_settings_are_safe,
     static_inputs_exist,

@@ -9,8 +9,8 @@ from collections.abc import Collection, Iterable, Iterator
 from sluice.specs.diagnosis import nearest
 from sluice.specs.faults import Fault, Loc
 from sluice.specs.kinds import Key, Kind
-from sluice.specs.model import NAME_PATTERN
 from sluice.specs.reading import Finding, Reading
+from sluice.specs.spec import NAME_PATTERN
 
 
 def suite_references(reading: Reading) -> dict[Key, tuple[Loc, str]]:
@@ -32,6 +32,10 @@ def suites_guard_pipelines(reading: Reading) -> Iterator[Finding]:
         if pipeline not in pipelines:
             message = f"there is no pipeline {pipeline!r} in include/pipelines."
             yield reading.finding(Kind.SUITE, name, loc, message, nearest(pipeline, pipelines))
+        guarded = reading.catalog.pipelines.get(pipeline)
+        if guarded is not None and not guarded.has_intervals:
+            message = f"the pipeline {pipeline!r} has no `intervals` output, so nothing is published through a gate."
+            yield reading.finding(Kind.SUITE, name, loc, message, "remove the suite, or add such an output.")
     for pipeline, names in suites.items():
         for name in names if len(names) > 1 else ():
             others = ", ".join(other for other in names if other != name)

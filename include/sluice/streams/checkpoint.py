@@ -19,6 +19,14 @@ from sluice.errors import CorruptionError, UnreachableError
 _VERSIONS = ("v1", "v2")
 
 
+def location(folder: Path) -> str:
+    """Return the absolute URI under which any driver finds a checkpoint, wherever its cluster looks by default.
+
+    Hadoop takes such a text as it is, so nothing is quoted: a blank in a path stays one.
+    """
+    return f"file://{folder.absolute()}"
+
+
 @dataclass(frozen=True)
 class PlannedBatch:
     """`offsets/N`.

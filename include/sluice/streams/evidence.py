@@ -12,10 +12,11 @@ from typing import Generic, Protocol, TypeVar
 from sluice.errors import SluiceError
 from sluice.specs.rhythm import UNDECLARED, Rhythm
 from sluice.streams.checkpoint import CheckpointLook
+from sluice.streams.executors import Executors
 from sluice.streams.launcher import DriverReport, DriverState
-from sluice.streams.life import Sighting
 from sluice.streams.observation import Evidence
 from sluice.streams.registry import Attempt, AttemptState, Desired
+from sluice.streams.sighting import Sighting
 from sluice.topics.administration import RecordStamp, TopicExtent
 
 T = TypeVar("T")
@@ -70,6 +71,7 @@ def gather(
     at: datetime,
     notes: tuple[str, ...] = (),
     stamps: Stamps = Stamps.IF_OLD,
+    executors: Callable[[int], Executors | None] = lambda _generation: None,
 ) -> Mapping[str, Evidence]:
     """Ask every source once, and each topic once.
 
@@ -81,11 +83,13 @@ def gather(
         at: the present (UTC).
         notes: why `sighting` is None.
         stamps: when to ask for the timestamps of unread records.
+        executors: returns what a generation's driver says of its executors.
 
     Returns:
         the evidence by stream name.
     """
     driver, driver_notes = (None, notes) if sighting is None else _driver(sighting)
+    attempt = None if sighting is None or not sighting.alive else sighting.attempt
     base = Evidence(
         at=at,
         unit=unit,
@@ -94,6 +98,8 @@ def gather(
         stop_wanted=sighting is not None and _stop_wanted(sighting),
         halted="" if sighting is None else sighting.halted(at),
         notes=driver_notes,
+        lack="" if sighting is None else sighting.lack,
+        executors=None if attempt is None else executors(attempt.generation),
     )
     # All positions before any end: the other way round, a batch in between would look like a commit beyond the end.
     looks = {stream: _ask("checkpoint", source.checkpoint) for stream, source in sources.items()}

@@ -3,7 +3,8 @@
 Invariants:
 * one key runs at most once, ever: a second submit is refused or finds the first;
 * ENDED and LOST are proof of death; ABSENT says that the key was never submitted; nothing else is proof;
-* a launcher that cannot look raises UnreachableError and never guesses.
+* a launcher that cannot look raises UnreachableError and never guesses;
+* what has no room is not submitted, and its key is not spent.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from pathlib import Path
 from typing import Protocol
 
 from sluice.streams.failure import Failure
+from sluice.streams.room import Need
 
 
 class DriverState(StrEnum):
@@ -33,11 +35,15 @@ DEAD = frozenset({DriverState.ENDED, DriverState.LOST})
 
 @dataclass(frozen=True)
 class Job:
-    """A process to start. `argv` and `environment` never hold a secret: both are visible to the machine's users."""
+    """A process to start. `argv` and `environment` never hold a secret: both are visible to the machine's users.
+
+    `need` is what it must get of a cluster; None where nobody looks for room.
+    """
 
     argv: tuple[str, ...]
     environment: Mapping[str, str] = field(default_factory=dict)
     folder: Path | None = None
+    need: Need | None = None
 
 
 @dataclass(frozen=True)
@@ -68,7 +74,14 @@ class Launcher(Protocol):
         """Start `job` under `key` and return its report; if the key exists, start nothing and return what is found.
 
         Returns only when a crash of the caller can no longer lose the process.
+
+        Raises:
+            NoRoomError: it could only wait for room; nothing was started, and the key may be used later.
         """
+        ...
+
+    def lack(self, job: Job) -> str:
+        """Return why `job` would find no room now, as a clause; empty if it would, or if room is no question here."""
         ...
 
     def find(self, key: str) -> DriverReport:

@@ -9,17 +9,18 @@ from __future__ import annotations
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from datetime import datetime
 
 from sluice.clock import Clock, SystemClock
 from sluice.errors import RefusedError, UnreachableError
 from sluice.streams.claim import Adopt, Decision, Refuse, Resume, Start, Wait, decide
-from sluice.streams.ending import as_ended, ending
+from sluice.streams.ending import ending
 from sluice.streams.failure import FailureClass
-from sluice.streams.governor import HISTORY, Go, Halt, Hold, Outlook, govern
+from sluice.streams.governor import HISTORY, Go, Halt, Hold
 from sluice.streams.identity import submission_key
 from sluice.streams.launcher import DriverReport, DriverState, Job, Launcher
 from sluice.streams.registry import Attempt, AttemptState, Desired, DesiredState, LostRaceError, Registry
+from sluice.streams.room import NoRoom
+from sluice.streams.sighting import Sighting
 
 _LATE_STOP_SECONDS = 60.0
 _OVERRIDES = " (overrides: "
@@ -29,59 +30,15 @@ not, and one more per race that it loses."""
 
 
 @dataclass(frozen=True)
-class Sighting:
-    """What is recorded of a unit, and what the launcher sees of its latest attempt.
-
-    Attributes:
-        unit: the driver's name in the specs.
-        desired: the latest wish; None if nobody ever asked.
-        attempt: the highest generation; None before the first.
-        report: None if the launcher could not be asked, or there is no attempt to ask for.
-        notes: why something could not be seen.
-        earlier: the attempts before the latest, newest first, as far as the governor looks back; they are only read
-            once the latest has ended.
-    """
-
-    unit: str
-    desired: DesiredState | None
-    attempt: Attempt | None
-    report: DriverReport | None
-    notes: tuple[str, ...] = ()
-    earlier: tuple[Attempt, ...] = ()
-
-    @property
-    def alive(self) -> bool:
-        """Whether the launcher sees a driver."""
-        return self.report is not None and self.report.state is DriverState.RUNNING
-
-    def outlook(self, now: datetime) -> Outlook:
-        """Return what the governor says about the next attempt, should the latest be dead.
-
-        Args:
-            now: the present (UTC).
-        """
-        if self.attempt is None or self.desired is None or self.desired.state is Desired.STOPPED:
-            return Go("nothing holds it back")
-        return govern((as_ended(self.attempt, self.report, now), *self.earlier), self.desired, now=now)
-
-    def halted(self, now: datetime) -> str:
-        """Return why no attempt starts until a person asks for it, and what to do; empty if that is not so."""
-        if self.alive:
-            return ""
-        outlook = self.outlook(now)
-        return outlook.reason if isinstance(outlook, Halt) else ""
-
-
-@dataclass(frozen=True)
 class Claim:
     """The outcome of a claim: an attempt to submit or to watch, or the reason why there is none.
 
     Attributes:
-        decision: Adopt or Resume (with an attempt); Wait, Refuse, or what the governor says (without).
+        decision: Adopt or Resume (with an attempt); Wait, Refuse, NoRoom, or what the governor says (without).
         attempt: hand it to `UnitLife.submit`, which changes nothing if its driver lives.
     """
 
-    decision: Decision | Hold | Halt
+    decision: Decision | NoRoom | Hold | Halt
     attempt: Attempt | None = None
 
     @property
@@ -126,7 +83,8 @@ class UnitLife:
         except UnreachableError as error:
             notes = (str(error),)
         dead = attempt.state is AttemptState.ENDED or (report is not None and report.dead)
-        return Sighting(self._unit, desired, attempt, report, notes, self._earlier(attempt) if dead else ())
+        earlier, lack = self._earlier(attempt) if dead else (), self._lack(desired, attempt, report)
+        return Sighting(self._unit, desired, attempt, report, notes, earlier, lack)
 
     def claim(self, *, governed: bool = False) -> Claim:
         """Adopt the driver that lives, or reserve a key for the next one. Starts no process.
@@ -142,6 +100,8 @@ class UnitLife:
             sighting = self.look()
             decision = decide(sighting.desired, sighting.attempt, sighting.report)
             match decision:
+                case Resume() if sighting.lack:
+                    return Claim(NoRoom(sighting.lack))
                 case Adopt() | Resume():
                     return Claim(decision, decision.attempt)
                 case Wait() | Refuse():
@@ -160,11 +120,14 @@ class UnitLife:
         Repeating it starts nothing.
 
         Raises:
-            RefusedError: a stop was asked for, or a newer generation exists; nothing was submitted.
+            RefusedError: a stop was asked for, a newer generation exists, or the room is gone (NoRoomError); nothing
+                was submitted.
             UnreachableError: the launcher or the control database could not be asked; repeat it.
         """
-        self._refuse_outdated(attempt)
-        report = self._launcher.submit(attempt.key, self._job(attempt))
+        attempt = self._refuse_outdated(attempt)
+        if attempt.state is AttemptState.ENDED:
+            return attempt
+        report = self._submit_once(attempt)
         if not report.dead:
             attempt = self._registry.bind(self._unit, attempt.generation)
             # A stop that was recorded since the check above may have looked before the driver existed. Either it saw
@@ -191,7 +154,7 @@ class UnitLife:
             UnreachableError: as for `start`.
         """
         self.lift(by, why)
-        return self._claim_and_submit()
+        return self._claim_and_submit(governed=True)  # what fell again since then is HALTED again
 
     def lift(self, by: str, why: str) -> str:
         """Record the wish that ends a halt, and return what it overrides. Claims nothing. It may be repeated.
@@ -226,6 +189,17 @@ class UnitLife:
             UnreachableError: the wish is recorded if the control database answered; repeat it.
         """
         self._registry.desire(self._unit, Desired.STOPPED, by=by, why=why)
+        return self._end_driver(deadline_seconds)
+
+    def finish_stop(self, deadline_seconds: float) -> DriverReport:
+        """Go on with a stop that nobody finished. Records no wish, so it cannot revoke a start that came meanwhile.
+
+        Raises:
+            RefusedError: no stop is on record any more; nothing was stopped.
+            UnreachableError: repeat it.
+        """
+        if not self._stop_wanted():
+            raise RefusedError(f"{self._unit} was not stopped: no stop is on record any more.")
         return self._end_driver(deadline_seconds)
 
     def restart(self, by: str, why: str, deadline_seconds: float) -> Claim:
@@ -271,16 +245,17 @@ class UnitLife:
         )
 
     def record_end(self) -> Sighting:
-        """Look, and put on record what the launcher proves: a death, and generations that the record has forgotten.
+        """Look, and put on record what the launcher proves: a driver, its death, and generations that are forgotten.
 
         A control database that was restored from an older copy knows neither the newest deaths nor the driver that may
-        live; the governor would judge, and hold back, what is long past.
+        live; the governor would judge, and hold back, what is long past. One that was lost knows nothing.
         """
         for _ in range(_MAX_STEPS):
             sighting = self.look()
-            if sighting.attempt is None or sighting.report is None:
-                break
-            sighting = replace(sighting, attempt=self._record_death(sighting.attempt, sighting.report))
+            if sighting.attempt is not None:
+                if sighting.report is None:
+                    break
+                sighting = replace(sighting, attempt=self._record_seen(sighting.attempt, sighting.report))
             if not self._record_forgotten(sighting):
                 break
         return sighting
@@ -292,14 +267,20 @@ class UnitLife:
         outlook = sighting.outlook(self._clock.now())
         return None if isinstance(outlook, Go) else outlook
 
+    def _lack(self, desired: DesiredState | None, attempt: Attempt, report: DriverReport | None) -> str:
+        """Return why there is no room for what would be submitted next; not knowing is a reason too."""
+        decision = decide(desired, attempt, report)
+        try:
+            return self._launcher.lack(self._job(attempt)) if isinstance(decision, Resume) else ""
+        except UnreachableError as error:
+            return f"it is not known whether there is room: {error.message.rstrip('.')}"
+
     def _record_forgotten(self, sighting: Sighting) -> bool:
         """Take the next generation into the record if the launcher knows it; return whether it did."""
         attempt = sighting.attempt
-        if attempt is None or attempt.state is not AttemptState.ENDED or not self._submitted(attempt):
+        if (attempt is not None and attempt.state is not AttemptState.ENDED) or not self._submitted(attempt):
             return False
-        key = submission_key(self._deployment, self._unit, attempt.generation + 1)
-        with suppress(LostRaceError):
-            self._registry.intend(self._unit, after_generation=attempt.generation, key=key)
+        self._intend_after(attempt.generation if attempt else 0)
         return True
 
     def _submitted(self, before: Attempt | None) -> bool:
@@ -318,25 +299,35 @@ class UnitLife:
         """Record the death that permits it, then take the next generation. Who loses the race reads again."""
         if start.proven_dead is not None and sighting.report is not None:
             self._record_death(start.proven_dead, sighting.report)
-        key = submission_key(self._deployment, self._unit, start.after_generation + 1)
-        with suppress(LostRaceError):
-            self._registry.intend(self._unit, after_generation=start.after_generation, key=key)
+        self._intend_after(start.after_generation)
 
-    def _claim_and_submit(self) -> Claim:
-        claim = self.claim()
-        if isinstance(claim.decision, Refuse):
+    def _intend_after(self, generation: int) -> None:
+        key = submission_key(self._deployment, self._unit, generation + 1)
+        with suppress(LostRaceError):
+            self._registry.intend(self._unit, after_generation=generation, key=key)
+
+    def _claim_and_submit(self, *, governed: bool = False) -> Claim:
+        claim = self.claim(governed=governed)
+        if isinstance(claim.decision, Refuse | Halt):
             raise RefusedError(f"{self._unit} was not started: {claim.why}.")
         return claim if claim.attempt is None else replace(claim, attempt=self.submit(claim.attempt))
 
     def _end_driver(self, deadline_seconds: float) -> DriverReport:
-        attempt = self._registry.latest_attempt(self._unit)
-        if attempt is None:
-            return DriverReport(submission_key(self._deployment, self._unit, 1), DriverState.ABSENT)
-        report = self._launcher.find(attempt.key)
+        """End the newest driver, also one that the record has forgotten."""
+        attempt = self.record_end().attempt
+        key = submission_key(self._deployment, self._unit, 1) if attempt is None else attempt.key
+        report = self._launcher.find(key)
         if report.state is DriverState.RUNNING:
-            report = self._launcher.stop(attempt.key, deadline_seconds)
-        self._record_death(attempt, report)
+            report = self._launcher.stop(key, deadline_seconds)
+        if attempt is not None:
+            self._record_death(attempt, report)
         return report
+
+    def _record_seen(self, attempt: Attempt, report: DriverReport) -> Attempt:
+        """Record a driver whose submitter died before it could, and an end."""
+        if attempt.state is AttemptState.INTENT and report.state is DriverState.RUNNING:
+            return self._registry.bind(self._unit, attempt.generation)
+        return self._record_death(attempt, report)
 
     def _record_death(self, attempt: Attempt, report: DriverReport) -> Attempt:
         """Record the end if the report proves it; the first record stays."""
@@ -356,7 +347,8 @@ class UnitLife:
         desired = self._registry.desired(self._unit)
         return desired is not None and desired.state is Desired.STOPPED
 
-    def _refuse_outdated(self, attempt: Attempt) -> None:
+    def _refuse_outdated(self, attempt: Attempt) -> Attempt:
+        """Return the attempt as it is on record now."""
         if self._stop_wanted():
             raise RefusedError(
                 f"{attempt.key} was not submitted: a stop of {self._unit} is on record.",
@@ -369,3 +361,16 @@ class UnitLife:
                 f"{latest.generation if latest else 'none'}.",
                 fix="claim again.",
             )
+        return latest
+
+    def _submit_once(self, attempt: Attempt) -> DriverReport:
+        """Submit what is an intent. What was confirmed before, was submitted: if it cannot be found, it may live."""
+        if attempt.state is AttemptState.INTENT:
+            return self._launcher.submit(attempt.key, self._job(attempt))
+        report = self._launcher.find(attempt.key)
+        if report.state is DriverState.ABSENT:
+            raise RefusedError(
+                f"{attempt.key} was not submitted: it was started before, and the launcher has lost its trace.",
+                fix=f"make sure that its driver is dead, then run `sluice streams force {self._unit}`.",
+            )
+        return report

@@ -8,6 +8,7 @@ from datetime import datetime
 
 from sluice.specs.rhythm import UNDECLARED, Rhythm
 from sluice.streams.checkpoint import CommittedBatch, PlannedBatch
+from sluice.streams.executors import Executors
 from sluice.streams.launcher import DriverReport
 from sluice.topics.administration import RecordStamp
 
@@ -36,6 +37,8 @@ class Evidence:
         watermark: the newest event time that the stream's state has, less the watermark's delay.
         reported_at: the driver's last word in its progress file; one that is busy with a batch says nothing.
         rhythm: what the specs say.
+        lack: why there is no room for the attempt that shall be submitted; empty if that is not so.
+        executors: what the driver says of those that it has; None if it said nothing, or needs none.
     """
 
     at: datetime
@@ -56,6 +59,8 @@ class Evidence:
     watermark: datetime | None = None
     reported_at: datetime | None = None
     rhythm: Rhythm = UNDECLARED
+    lack: str = ""
+    executors: Executors | None = None
 
     @property
     def unread(self) -> Mapping[str, int] | None:

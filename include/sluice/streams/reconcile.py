@@ -8,8 +8,8 @@ from enum import StrEnum
 
 from sluice.streams.claim import Adopt, Refuse, Resume, Start, Wait, decide
 from sluice.streams.governor import Go, Halt, Hold
-from sluice.streams.life import Sighting
 from sluice.streams.registry import Desired, DesiredState
+from sluice.streams.sighting import Sighting
 
 STOP_PATIENCE = timedelta(minutes=1)
 """How long a stop may take before the reconciler finishes it."""
@@ -52,7 +52,8 @@ def reconcile(sighting: Sighting, watched: bool, *, now: datetime) -> Action:
         case Wait() | Refuse():
             return Action(ActionKind.NOTHING, decision.why)
         case Resume():
-            return Action(ActionKind.START, decision.why)
+            # Said and looked at again, once a minute: what has no room is not started in order to wait.
+            return Action(ActionKind.NOTHING if sighting.lack else ActionKind.START, sighting.lack or decision.why)
         case Start():
             return _start(decision, sighting, watched, now)
 

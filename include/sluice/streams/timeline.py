@@ -11,8 +11,8 @@ from typing import Any
 from sluice.streams.claim import Adopt, Refuse, Resume, Start, Wait, decide
 from sluice.streams.ending import as_ended
 from sluice.streams.governor import Go, class_of, lived
-from sluice.streams.life import Sighting
 from sluice.streams.registry import Attempt
+from sluice.streams.sighting import Sighting
 
 SHOWN = 10
 """How many attempts are told of where nobody asked for all of them."""
@@ -119,6 +119,8 @@ def _next(sighting: Sighting, now: datetime) -> str:
             return ""
         case Wait() | Refuse():
             return decision.why
+        case Resume() if sighting.lack:
+            return f"the reconciler submits it as soon as there is room: {sighting.lack}"
         case Resume():
             return f"the reconciler submits it, because {decision.why}"
         case Start():

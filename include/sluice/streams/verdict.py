@@ -19,11 +19,14 @@ from sluice.streams.lag import LEAST_SPAN_SECONDS
 from sluice.streams.launcher import DriverState
 from sluice.streams.observation import Evidence
 from sluice.streams.retention import horizon_seconds, lost
+from sluice.streams.room import ADVICE
 from sluice.streams.situation import SILENT_CADENCES, Situation, within
 from sluice.streams.window import Window
 
 PATIENCE = timedelta(minutes=2)
 IDLE_AFTER = timedelta(minutes=10)
+BARE_AFTER = timedelta(minutes=1)
+"""A cluster replaces an executor within seconds, if it can."""
 SOON_SECONDS = 3600.0
 
 
@@ -97,7 +100,7 @@ def judge(
     """
     case = Situation(seen, Window().add(seen) if window is None else window, lagging_since, patience)
     ask: tuple[Callable[[Situation], _Judgement | None], ...]
-    ask = (_judge_life, _judge_sight, _judge_position, _judge_loss, _judge_silence, _judge_pace)
+    ask = (_judge_life, _judge_sight, _judge_position, _judge_loss, _judge_executors, _judge_silence, _judge_pace)
     found = next((judgement for question in ask if (judgement := question(case)) is not None), None)
     health, why, what_to_do = found or _judge_rest(case)
     watermark = seen.watermark
@@ -136,6 +139,8 @@ def _judge_life(case: Situation) -> _Judgement | None:
     if seen.halted:
         why = f"It does not run: {end}. It is HALTED: {seen.halted.rstrip('.')}."
         return Health.STOPPED, why, f"sluice streams resume {seen.unit}"
+    if seen.lack:
+        return Health.STOPPED, f"It does not run: there is no room for it. {_sentence(seen.lack)}", ADVICE
     verb = "start" if driver.state is DriverState.ABSENT else "logs"
     return Health.STOPPED, f"It does not run: {end}.", f"sluice streams {verb} {seen.unit}"
 
@@ -195,6 +200,15 @@ def _judge_loss(case: Situation) -> _Judgement | None:
         why,
         f"raise the topic's `retention` at the broker now; then sluice streams logs {seen.unit}",
     )
+
+
+def _judge_executors(case: Situation) -> _Judgement | None:
+    """Records wait, and the driver knows of nobody who could read them."""
+    seen = case.seen
+    if not seen.lag_records or not (bare := _bare(seen)):
+        return None
+    why = f"{_records(case)} unread, and {_driver(seen)} {bare}: its cluster has lost its workers, or has no room."
+    return Health.STALLED, why, "see which workers and cores there are (sluice status); it goes on when it gets one"
 
 
 def _judge_silence(case: Situation) -> _Judgement | None:
@@ -263,7 +277,8 @@ def _judge_rest(case: Situation) -> _Judgement:
         return Health.OK, f"{_records(case)} unread; {_last(seen)}{_prospect(case)}.", ""
     recent = within(seen.at, seen.committed_at, max(IDLE_AFTER, case.patience))
     read = sum((seen.committed or {}).values())
-    return Health.OK if recent else Health.IDLE, f"Nothing is unread after offset sum {read}; {_last(seen)}.", ""
+    bare = f"; {_driver(seen)} {bare}, and could read nothing" if (bare := _bare(seen)) else ""
+    return Health.OK if recent else Health.IDLE, f"Nothing is unread after offset sum {read}; {_last(seen)}{bare}.", ""
 
 
 def _prospect(case: Situation) -> str:
@@ -275,6 +290,18 @@ def _prospect(case: Situation) -> str:
     if case.busy_records <= case.cadence.batch_records or left < case.cadence.seconds:
         return ""
     return f"; a batch of {case.busy_records} of them is at work, for about {_span(left)} more"
+
+
+def _bare(seen: Evidence) -> str:
+    """Say that a driver has no executor, and for how long; nothing if it has one, or has just lost it."""
+    executors = seen.executors
+    if executors is None or executors.count or seen.at - executors.since < BARE_AFTER:
+        return ""
+    return f"has had no executor for {_span((seen.at - executors.since).total_seconds())}"
+
+
+def _sentence(clause: str) -> str:
+    return f"{clause[:1].upper()}{clause[1:].rstrip('.')}."
 
 
 def _partitions(seen: Evidence) -> tuple[PartitionLag, ...]:

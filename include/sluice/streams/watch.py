@@ -12,8 +12,8 @@ from enum import StrEnum
 from sluice.streams.ending import as_ended
 from sluice.streams.governor import Go, Halt, Hold
 from sluice.streams.launcher import DriverState
-from sluice.streams.life import Sighting
 from sluice.streams.registry import Attempt, AttemptState, Desired
+from sluice.streams.sighting import Sighting
 
 SETTLE = timedelta(seconds=10)
 """A restart has no driver for a moment: a death becomes a finding only when nobody has followed it up for this long."""

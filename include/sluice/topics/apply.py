@@ -5,20 +5,20 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from sluice.errors import CorruptionError, RefusedError
-from sluice.specs.model import TopicSpec
+from sluice.specs.outputs import TopicShape
 from sluice.topics.administration import KafkaAdministration, TopicState
 from sluice.topics.plan import Plan, plan
 
 
 def current_plan(
-    specs: Mapping[str, TopicSpec], administration: KafkaAdministration, *, default_replication: int
+    specs: Mapping[str, TopicShape], administration: KafkaAdministration, *, default_replication: int
 ) -> Plan:
     """Compare the specs with the cluster as it is now."""
     return plan(specs, administration.describe(specs), default_replication=default_replication)
 
 
 def apply(
-    specs: Mapping[str, TopicSpec], administration: KafkaAdministration, *, default_replication: int
+    specs: Mapping[str, TopicShape], administration: KafkaAdministration, *, default_replication: int
 ) -> tuple[Plan, Mapping[str, TopicState]]:
     """Create the declared topics that do not exist; a second run changes nothing.
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from sluice.specs.model import TopicSpec
+from sluice.specs.outputs import TopicShape
 from sluice.topics.administration import TopicCreation, TopicState
 
 _UNSET = "unset"
@@ -59,7 +59,7 @@ class Plan:
         return bool(self.creations or self.differences)
 
 
-def plan(specs: Mapping[str, TopicSpec], actual: Mapping[str, TopicState], *, default_replication: int) -> Plan:
+def plan(specs: Mapping[str, TopicShape], actual: Mapping[str, TopicState], *, default_replication: int) -> Plan:
     """Compare what is declared with what is there.
 
     Topics without a spec, and configurations that a spec does not name, belong to somebody else: they are no
@@ -70,21 +70,21 @@ def plan(specs: Mapping[str, TopicSpec], actual: Mapping[str, TopicState], *, de
         actual: the state of those that exist.
         default_replication: replicas of a topic that does not say (the deployment's).
     """
-    ordered = [specs[name] for name in sorted(specs)]
+    wanted = [_creation(name, specs[name], default_replication) for name in sorted(specs)]
     return Plan(
-        creations=tuple(Create(_creation(s, default_replication)) for s in ordered if s.name not in actual),
+        creations=tuple(Create(topic) for topic in wanted if topic.name not in actual),
         differences=tuple(
             difference
-            for spec in ordered
-            if spec.name in actual
-            for difference in _differences(_creation(spec, default_replication), actual[spec.name])
+            for topic in wanted
+            if topic.name in actual
+            for difference in _differences(topic, actual[topic.name])
         ),
     )
 
 
-def _creation(spec: TopicSpec, default_replication: int) -> TopicCreation:
+def _creation(name: str, spec: TopicShape, default_replication: int) -> TopicCreation:
     return TopicCreation(
-        spec.name, spec.partitions, spec.replication or default_replication, dict(sorted(spec.wanted_configs().items()))
+        name, spec.partitions, spec.replication or default_replication, dict(sorted(spec.wanted_configs().items()))
     )
 
 

@@ -19,8 +19,8 @@ from sluice.airflow.streams import build_stream_dag
 from sluice.project import Project
 from sluice.specs.load import scan
 from sluice.specs.units import DeclaredUnit, declared_units
-from sluice.streams.life import Sighting
 from sluice.streams.registry import Desired
+from sluice.streams.sighting import Sighting
 from tests.twins.clock import ManualClock
 
 DEADLINE_SECONDS = 30.0

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Coroutine, Mapping
 from datetime import timedelta
+from threading import Barrier, Event, Thread
 from typing import Any
 
 from airflow.triggers.base import TriggerEvent
@@ -133,6 +134,82 @@ def test_killing_the_trigger_stops_nothing() -> None:
         await trigger(project).on_kill()
 
         assert project.drivers.alive == ["local.flights.g1"]
+
+    run(scenario())
+
+
+def test_a_triggerer_that_pauses_and_restarts_stops_and_submits_nothing_and_the_next_one_goes_on() -> None:
+    project = started()
+    wish = project.control.desired("flights")
+
+    async def first_triggerer() -> None:
+        install_watcher(project)
+        event = asyncio.create_task(first_event(trigger(project)))
+        await rounds(project, 2)
+        project.clock.sleep(60)
+        await rounds(project, 2)
+        assert not event.done()
+        event.cancel()  # what Airflow does to a trigger when its triggerer ends
+        await asyncio.gather(event, return_exceptions=True)
+
+    async def next_triggerer() -> None:
+        install_watcher(project)
+        event = asyncio.create_task(first_event(trigger(project)))
+        await rounds(project, 2)
+        assert not event.done()
+        project.drivers.die("local.flights.g1", -9)
+        while not event.done():
+            project.clock.sleep(60)
+            await asyncio.sleep(0.01)
+        assert event.result().payload["hint"] == "look"
+
+    run(first_triggerer())
+    assert project.drivers.alive == ["local.flights.g1"]
+    assert project.control.desired("flights") == wish
+    run(next_triggerer())
+    assert project.drivers.started == ["local.flights.g1"]
+
+
+def test_two_triggerers_with_the_same_watch_say_the_same_and_record_one_end() -> None:
+    project = started()
+    payloads: list[dict[str, Any]] = []
+    watching, dead = Barrier(3), Event()
+
+    async def watch() -> None:
+        install_watcher(project)
+        event = asyncio.create_task(first_event(trigger(project)))
+        await rounds(project, 2)
+        await asyncio.to_thread(watching.wait, DEADLINE_SECONDS)
+        await asyncio.to_thread(dead.wait, DEADLINE_SECONDS)
+        payloads.append((await event).payload)
+
+    triggerers = [Thread(target=run, args=(watch(),)) for _ in range(2)]
+    for triggerer in triggerers:
+        triggerer.start()
+    watching.wait(DEADLINE_SECONDS)
+    project.drivers.die("local.flights.g1", -9)
+    project.life("flights").record_end()
+    project.clock.sleep(60)  # it is settled: nobody has followed it up
+    dead.set()
+    for triggerer in triggerers:
+        triggerer.join(DEADLINE_SECONDS)
+
+    assert len(payloads) == 2
+    assert payloads[0] == payloads[1]
+    assert [attempt.exit_code for attempt in project.control.attempts("flights")] == [-9]
+    assert len(project.control.verdicts("flights")) == 1
+
+
+def test_a_unit_whose_spec_and_dag_are_gone_is_watched_to_its_end_and_can_be_stopped() -> None:
+    async def scenario() -> None:
+        project = JudgedProject()  # its catalog is empty
+        project.life("flights").start("ada", "launch")
+        install_watcher(project)
+        event = asyncio.create_task(first_event(trigger(project)))
+        await asyncio.sleep(0.01)
+        assert not event.done()
+        assert project.life("flights").stop("ada", "it is gone", 10).dead
+        assert (await event).payload["hint"] == "look"
 
     run(scenario())
 

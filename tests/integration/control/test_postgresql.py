@@ -7,7 +7,7 @@ import pwd
 import shutil
 import subprocess
 import uuid
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
@@ -25,12 +25,15 @@ from sluice.control.database import migrate, open_database, transaction
 from sluice.control.index import LedgerIndex, LedgerSource, RawPosition
 from sluice.control.registry import SqlRegistry
 from sluice.control.tables import metadata
+from sluice.errors import SluiceError, SpecError
 from sluice.intervals.backfills import Backfills
 from sluice.intervals.entries import Content, Logged, StreamEntry
 from sluice.intervals.ledger import fold
+from sluice.postgres.latest import PostgresLatest, connect
 from sluice.streams.registry import Registry
 from tests.twins.backfills_suite import BackfillsSuite
 from tests.twins.clock import ManualClock
+from tests.twins.latest_suite import WRITER, LatestSuite, Place, change
 from tests.twins.registry_suite import RegistrySuite
 
 pytestmark = pytest.mark.verify
@@ -95,6 +98,33 @@ class TestPostgresqlBackfills(BackfillsSuite):
         migrate(engine)
         yield SqlBackfills(engine, "local", clock)
         engine.dispose()
+
+
+class TestPostgresLatest(LatestSuite):
+    @pytest.fixture
+    def place(self, url: str) -> Iterator[Place]:
+        engine = connect(url, "serving")
+
+        def read() -> list[Mapping[str, object]]:
+            with engine.connect() as connection:
+                return [dict(row._mapping) for row in connection.execute(text("SELECT * FROM departures_live"))]
+
+        yield Place(lambda table, generation: PostgresLatest(engine, table, WRITER, generation), read)
+        engine.dispose()
+
+    def test_rows_and_position_change_together_or_not_at_all(self, place: Place) -> None:
+        store = place.store()
+        store.apply(change(10, (1, "UA", 3)))
+        with pytest.raises(SluiceError):
+            store.apply(change(20, (1, "UA", 4), (1, None, 5)))  # type: ignore[arg-type]  a key that is null
+        assert place.held() == {(1, "UA"): 3}
+        assert place.store().latest == change(10).entry
+
+
+def test_a_url_that_is_of_no_postgresql_is_refused_and_not_repeated() -> None:
+    with pytest.raises(SpecError, match="of sqlite, not of PostgreSQL") as refused:
+        connect("sqlite:///hunter2.db", "serving")
+    assert "hunter2" not in str(refused.value)
 
 
 def test_several_that_refresh_the_index_of_a_growing_log_arrive_at_the_ledger(url: str) -> None:

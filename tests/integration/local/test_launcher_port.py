@@ -1,4 +1,4 @@
-"""What every launcher does: one suite for the keeper's processes and for the twin in memory."""
+"""The launchers and their twin in memory behave alike."""
 
 from __future__ import annotations
 
@@ -6,42 +6,39 @@ import os
 import signal
 import sys
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
-from typing import Protocol
 
 import pytest
 
 from sluice.clock import SystemClock
+from sluice.errors import UnreachableError
 from sluice.local.launcher import LocalLauncher
+from sluice.spark.master import read_offer
+from sluice.spark.standalone import StandaloneLauncher
 from sluice.streams.launcher import DriverReport, DriverState, Job, Launcher
+from sluice.streams.room import Need
 from tests.integration.local.drivers import OBEDIENT, Drivers, eventually
 from tests.twins.drivers import DictionaryLauncher
-
-
-class Stage(Protocol):
-    """A launcher, and what happens to its drivers."""
-
-    launcher: Launcher
-
-    def submit(self, key: str) -> DriverReport:
-        """Start a driver that ends when asked, and return when it can be asked."""
-        ...
-
-    def crash(self, key: str, exit_code: int) -> None: ...
-
-    def lose(self, key: str) -> None: ...
+from tests.twins.launcher_suite import LauncherSuite, RoomSuite
+from tests.twins.spark_master import MasterPage, serving, worker
 
 
 class Processes:
+    """Drivers that are real processes under a keeper."""
+
     def __init__(self, folder: Path) -> None:
-        self.launcher = LocalLauncher(folder / "drivers")
+        self.launcher: Launcher = LocalLauncher(folder / "drivers")
         self._drivers = Drivers(folder)
         self._keys: list[str] = []
+
+    def job(self) -> Job:
+        return self._drivers.job(OBEDIENT)
 
     def submit(self, key: str) -> DriverReport:
         before = len(self._drivers.runs())
         self._keys.append(key)
-        report = self.launcher.submit(key, self._drivers.job(OBEDIENT))
+        report = self.launcher.submit(key, self.job())
         if report.state is DriverState.RUNNING and key not in self._keys[:-1]:
             eventually(lambda: len(self._drivers.runs()) > before)
         return report
@@ -68,13 +65,34 @@ class Processes:
         os.kill(pid, number)
 
 
+class Cluster(Processes):
+    """The same where a standalone master, of which only the page is real, says what is free."""
+
+    def __init__(self, folder: Path, page: MasterPage) -> None:
+        super().__init__(folder)
+        self.launcher = StandaloneLauncher(self.launcher, lambda: read_offer(page.address))
+        self._page = page
+
+    def job(self) -> Job:
+        return replace(super().job(), need=Need("sluice-local-flights", 2, 700, ("raw_flights", "departures")))
+
+    def crowd(self) -> None:
+        self._page.workers = [worker(), worker(used=1)]
+
+    def make_room(self) -> None:
+        self._page.workers = [worker(), worker()]
+
+
 class Dictionary:
     def __init__(self) -> None:
         self._twin = DictionaryLauncher(SystemClock())
         self.launcher: Launcher = self._twin
 
+    def job(self) -> Job:
+        return Job((sys.executable,))
+
     def submit(self, key: str) -> DriverReport:
-        return self.launcher.submit(key, Job((sys.executable,)))
+        return self.launcher.submit(key, self.job())
 
     def crash(self, key: str, exit_code: int) -> None:
         self._twin.die(key, exit_code)
@@ -82,96 +100,46 @@ class Dictionary:
     def lose(self, key: str) -> None:
         self._twin.die(key, None)
 
+    def crowd(self) -> None:
+        self._twin.lacking = "there is no room"
 
-@pytest.fixture(params=["processes", "twin"])
-def stage(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Stage]:
-    if request.param == "twin":
-        yield Dictionary()
-        return
-    processes = Processes(tmp_path)
-    yield processes
-    processes.end_all()
+    def make_room(self) -> None:
+        self._twin.lacking = ""
 
 
-def test_a_key_that_nobody_submitted_is_absent(stage: Stage) -> None:
-    assert stage.launcher.find("local.flights.g1") == DriverReport("local.flights.g1", DriverState.ABSENT)
+class TestLocalLauncher(LauncherSuite):
+    @pytest.fixture
+    def stage(self, tmp_path: Path) -> Iterator[Processes]:
+        processes = Processes(tmp_path)
+        yield processes
+        processes.end_all()
 
 
-def test_a_submitted_driver_runs_and_is_found_under_its_key(stage: Stage) -> None:
-    submitted = stage.submit("k.g1")
-    assert submitted.state is DriverState.RUNNING
-    assert submitted.pid is not None
-    assert submitted.started_at is not None
-    assert submitted.started_at.utcoffset() is not None
-    assert stage.launcher.find("k.g1") == submitted
+class TestStandaloneLauncher(LauncherSuite, RoomSuite):
+    @pytest.fixture
+    def page(self) -> Iterator[MasterPage]:
+        with serving(MasterPage()) as page:
+            yield page
+
+    @pytest.fixture
+    def stage(self, tmp_path: Path, page: MasterPage) -> Iterator[Cluster]:
+        cluster = Cluster(tmp_path, page)
+        yield cluster
+        cluster.end_all()
+
+    def test_a_master_that_cannot_be_asked_is_no_room_and_no_lack_of_it(self, stage: Cluster, page: MasterPage) -> None:
+        page.status = "RECOVERING"
+        with pytest.raises(UnreachableError, match="says that it is RECOVERING"):
+            stage.submit("k.g1")
+        assert stage.launcher.find("k.g1").state is DriverState.ABSENT
+
+    def test_a_driver_is_stopped_while_its_master_is_silent(self, stage: Cluster, page: MasterPage) -> None:
+        stage.submit("k.g1")
+        page.status = "STANDBY"
+        assert stage.launcher.stop("k.g1", 20).exit_code == 0
 
 
-def test_a_second_submit_of_a_living_key_finds_the_first(stage: Stage) -> None:
-    first = stage.submit("k.g1")
-    assert stage.submit("k.g1") == first
-
-
-@pytest.mark.parametrize("end", ["stop", "kill", "crash", "lose"])
-def test_a_key_that_ever_ran_never_runs_again(stage: Stage, end: str) -> None:
-    stage.submit("k.g1")
-    match end:
-        case "stop":
-            stage.launcher.stop("k.g1", 20)
-        case "kill":
-            stage.launcher.kill("k.g1")
-        case "crash":
-            stage.crash("k.g1", -signal.SIGSEGV)
-        case _:
-            stage.lose("k.g1")
-    ended = stage.launcher.find("k.g1")
-    assert ended.dead
-    assert stage.submit("k.g1") == ended
-    assert stage.launcher.find("k.g1") == ended
-
-
-def test_a_graceful_stop_leaves_exit_code_zero(stage: Stage) -> None:
-    running = stage.submit("k.g1")
-    report = stage.launcher.stop("k.g1", 20)
-    assert (report.state, report.exit_code, report.pid) == (DriverState.ENDED, 0, running.pid)
-    assert report.ended_at is not None
-    assert report.started_at is not None
-    assert report.ended_at >= report.started_at
-
-
-def test_a_killed_driver_leaves_the_signal(stage: Stage) -> None:
-    stage.submit("k.g1")
-    report = stage.launcher.kill("k.g1")
-    assert (report.state, report.exit_code) == (DriverState.ENDED, -signal.SIGKILL)
-
-
-def test_a_crash_leaves_its_signal(stage: Stage) -> None:
-    stage.submit("k.g1")
-    stage.crash("k.g1", -signal.SIGSEGV)
-    report = stage.launcher.find("k.g1")
-    assert (report.state, report.exit_code) == (DriverState.ENDED, -signal.SIGSEGV)
-
-
-def test_a_driver_that_dies_with_its_keeper_is_lost_without_an_exit_code(stage: Stage) -> None:
-    stage.submit("k.g1")
-    stage.lose("k.g1")
-    report = stage.launcher.find("k.g1")
-    assert (report.state, report.exit_code) == (DriverState.LOST, None)
-
-
-@pytest.mark.parametrize("verb", ["stop", "kill"])
-def test_ending_what_is_not_there_or_has_ended_changes_nothing(stage: Stage, verb: str) -> None:
-    def end(key: str) -> DriverReport:
-        return stage.launcher.stop(key, 1) if verb == "stop" else stage.launcher.kill(key)
-
-    assert end("never.g1").state is DriverState.ABSENT
-    assert stage.launcher.find("never.g1").state is DriverState.ABSENT
-    stage.submit("k.g1")
-    ended = stage.launcher.stop("k.g1", 20)
-    assert end("k.g1") == ended
-
-
-def test_two_keys_do_not_touch_each_other(stage: Stage) -> None:
-    stage.submit("k.g1")
-    second = stage.submit("k.g2")
-    stage.launcher.kill("k.g1")
-    assert stage.launcher.find("k.g2") == second
+class TestInMemoryLauncher(LauncherSuite, RoomSuite):
+    @pytest.fixture
+    def stage(self) -> Dictionary:
+        return Dictionary()

@@ -10,7 +10,7 @@ from pathlib import Path
 import psutil
 import pytest
 
-from sluice.errors import NotReadyError
+from sluice.errors import NotReadyError, UnreachableError
 from sluice.local.airflow_api import AirflowApi, succeeded
 from sluice.local.airflow_health import unhealthy_components
 from sluice.local.endpoints import Endpoints, read_endpoints
@@ -18,11 +18,15 @@ from sluice.local.launcher import LocalLauncher
 from sluice.local.processes import STACK_MARK, marked
 from sluice.local.stack import component_states, down, up
 from sluice.local.supervision import ProgramState
+from sluice.project import Project
 from sluice.settings import Settings
+from sluice.spark.master import read_offer
+from sluice.spark.place import Place
 from sluice.streams.launcher import DriverState
-from tests.integration.local.drivers import OBEDIENT, Drivers, eventually
+from tests.integration.local.drivers import OBEDIENT, Drivers, alive, eventually
 
-COMPONENTS = {"broker", "api-server", "scheduler", "dag-processor", "triggerer"}
+WORKERS = {"spark-worker-1", "spark-worker-2"}
+COMPONENTS = {"broker", "spark-master", *WORKERS, "api-server", "scheduler", "dag-processor", "triggerer"}
 
 DAG = """
 from airflow.sdk import dag, task
@@ -67,7 +71,7 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Settings]:
 
 @pytest.fixture(scope="module")
 def endpoints(place: Settings) -> Endpoints:
-    return up(place)
+    return up(place, spark_workers=2)
 
 
 def test_a_stack_that_is_up_is_healthy_and_says_where_it_is(place: Settings, endpoints: Endpoints) -> None:
@@ -75,6 +79,15 @@ def test_a_stack_that_is_up_is_healthy_and_says_where_it_is(place: Settings, end
     assert unhealthy_components(endpoints.airflow_url) == ()
     assert component_states(place) == dict.fromkeys(COMPONENTS, ProgramState.RUNNING)
     assert all(address.startswith("127.0.0.1:") for address in endpoints.kafka_bootstrap)
+
+
+def test_drivers_and_batches_are_told_where_the_cluster_is(place: Settings, endpoints: Endpoints) -> None:
+    project = Project.open(place)
+    assert project.spark_place() == Place(endpoints.spark_master, endpoints.spark_page)
+    offer = read_offer(endpoints.spark_page)
+    assert (offer.address, len(offer.workers)) == (endpoints.spark_master, len(WORKERS))
+    (scheduler,) = (p for p in map(psutil.Process, components_of(place)) if "scheduler" in p.cmdline())
+    assert endpoints.spark_master in scheduler.environ()["AIRFLOW_CONN_SPARK_DEFAULT"]
 
 
 def test_it_listens_on_this_machine_alone(place: Settings, endpoints: Endpoints) -> None:
@@ -108,6 +121,26 @@ def test_a_component_that_was_killed_is_there_again_after_up(place: Settings, en
     assert up(place) == endpoints
     assert component_states(place)["broker"] in {ProgramState.RUNNING, ProgramState.STARTING}
     assert broker not in processes(place)
+
+
+def test_a_worker_and_a_master_that_were_killed_are_there_again_by_themselves(
+    place: Settings, endpoints: Endpoints
+) -> None:
+    def running(main: str) -> list[int]:
+        return [pid for pid in processes(place) if any(part.endswith(main) for part in psutil.Process(pid).cmdline())]
+
+    def whole() -> bool:
+        try:
+            return len(read_offer(endpoints.spark_page).workers) == len(WORKERS)
+        except UnreachableError:
+            return False
+
+    for main in ("deploy.worker.Worker", "deploy.master.Master"):
+        killed = running(main)[0]
+        os.kill(killed, signal.SIGKILL)
+        eventually(lambda killed=killed: not alive(killed))  # type: ignore[misc]
+        eventually(whole, seconds=90)
+        assert killed not in running(main)
 
 
 def test_a_new_dag_file_is_found_and_the_log_of_its_task_can_be_read(place: Settings, endpoints: Endpoints) -> None:

@@ -61,9 +61,15 @@ class DriverPlace:
         """Return the project in this state folder."""
         return Project.open(Settings(home=self.home, state=self.state))
 
-    def run(self, *, generation: int = 1, failpoint: str = "") -> subprocess.CompletedProcess[str]:
-        """Run a driver until it has read everything, or until the failpoint kills it."""
-        places = {"SLUICE_HOME": str(self.home), "SLUICE_STATE": str(self.state)}
+    def run(self, *, generation: int = 1, failpoint: str = "", master: str = "") -> subprocess.CompletedProcess[str]:
+        """Run a driver until it has read everything, or until the failpoint kills it.
+
+        Args:
+            generation: the attempt's.
+            failpoint: where it dies; empty: nowhere.
+            master: where it finds its cores; empty: on this machine, or where the stack of this state folder says.
+        """
+        places = {"SLUICE_HOME": str(self.home), "SLUICE_STATE": str(self.state), "SLUICE_SPARK_MASTER": master}
         environment = {**os.environ, **places, "SLUICE_FAILPOINT": failpoint}
         main = self.home / "spark_jobs" / "stream.py"
         arguments = ["--unit", "flights", "--generation", str(generation), "--available-now"]
@@ -103,7 +109,7 @@ def publish_two_days(bootstrap: str, partition_of: Callable[[Mapping[str, object
         administration.create([TopicCreation("flights", 4, 1, {"retention.ms": "-1"})])
     table = flights("2013-01-01", "2013-01-02")
     producer = KafkaProducer(bootstrap_servers=bootstrap)
-    for value in _values(table):
+    for value in values_of(table):
         key, partition = str(value["carrier"]).encode(), partition_of(value) if partition_of else None
         producer.send("flights", key=key, value=json.dumps(value).encode(), partition=partition)
     for kind, bad in BAD_VALUES.items():
@@ -123,7 +129,7 @@ def by_airport_and_day(flight: Mapping[str, object]) -> int:
     return {"EWR": 0, "JFK": 1, "LGA": 2}[str(flight["origin"])]
 
 
-def _values(table: pd.DataFrame) -> list[dict[str, object]]:
+def values_of(table: pd.DataFrame) -> list[dict[str, object]]:
     observed = table["scheduled"] + pd.to_timedelta(table["dep_delay"].fillna(0), unit="min")
     rows = table.assign(observed=observed).sort_values("observed", kind="stable")
     form = "%Y-%m-%dT%H:%M:%SZ"

@@ -10,7 +10,7 @@ from pyspark.sql import functions as F  # noqa: N812  the ecosystem's name for i
 
 from sluice.errors import RefusedError
 from sluice.intervals.entries import Content
-from sluice.spark.content import content_of
+from sluice.spark.content import content_of, content_of_collected, with_hash
 
 TEN = datetime(2013, 11, 3, 10, tzinfo=UTC)
 Row = tuple[int, str | None, str | None, float | None]
@@ -39,6 +39,13 @@ def test_equal_rows_have_equal_checksums_in_any_order_of_rows_partitions_and_col
     content = content_of(frame(spark, ROWS), "hour")
     turned = frame(spark, ROWS[::-1]).repartition(5).select("delay", "`air.line`", "hour", "carrier")
     assert content_of(turned, "hour") == content
+
+
+def test_rows_that_were_brought_to_the_driver_amount_to_the_same(spark: SparkSession) -> None:
+    rows = frame(spark, ROWS)
+    found, content = content_of_collected(with_hash(rows).toArrow(), "hour")
+    assert (content, list(content)) == (content_of(rows, "hour"), sorted(content))
+    assert (found.schema, found.num_rows) == (rows.toArrow().schema, len(ROWS))
 
 
 @pytest.mark.parametrize(

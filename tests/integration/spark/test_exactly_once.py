@@ -14,8 +14,9 @@ EXPECTED = ("2013-01-01", "2013-01-02")
 
 
 def assert_exact(place: DriverPlace, records: int) -> None:
-    """Nothing lost and nothing twice, in both tables."""
+    """Nothing lost and nothing twice, in both tables; and every hour is closed."""
     assert differences(place.table("departures"), departures(*EXPECTED)) == []
+    assert place.table("departures_live").empty
     raw = place.table("flights_raw")
     assert len(raw) == records
     assert not raw.duplicated(["topic_id", "partition", "offset"]).any()

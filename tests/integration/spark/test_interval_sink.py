@@ -23,7 +23,8 @@ from sluice.spark.content import content_of
 from sluice.spark.interval_stream import IntervalsSink
 from sluice.spark.pipeline import INTERVAL, PipelineCode, partition_column
 from sluice.specs.catalog import Catalog
-from sluice.specs.model import IntervalsOutput, PipelineSpec
+from sluice.specs.model import PipelineSpec
+from sluice.specs.outputs import IntervalsOutput
 from sluice.streams.checkpoint import Checkpoint
 
 DAY = datetime(2013, 1, 1, tzinfo=UTC)
@@ -77,7 +78,7 @@ class Bench:
 
     @property
     def output(self) -> IntervalsOutput:
-        return self.pipeline.output
+        return self.pipeline.intervals
 
     def sink(self, lineage: Lineage, catalog: Catalog, generation: int = 1) -> IntervalsSink:
         """Return a sink as a driver that has just started has it."""

@@ -17,6 +17,7 @@ from sluice.errors import NotReadyError, RefusedError, SpecError
 from sluice.project import Project
 from sluice.settings import Settings, settings
 from sluice.streams.registry import Desired
+from tests.twins.spark_master import MASTER, MasterPage, application, serving, worker
 
 DRIVER = """
 import signal, sys, threading
@@ -192,3 +193,18 @@ def test_a_driver_without_a_trace_is_forced_with_a_reason() -> None:
     assert "Generation 1 of flights is on record as ended: declared dead by" in said.stdout
     assert "generation 2 is started" in sluice_streams("start", "flights").stdout
     assert shown()["attempts"][1]["failure"] == "forced"
+
+
+def test_a_cluster_without_room_is_said_to_have_none_and_the_driver_starts_when_it_has(home: Path) -> None:
+    with serving(MasterPage([worker(used=1), worker()], [application("sluice-local-weather", 1)])) as page:
+        spec = home / "include" / "deployments" / "local.yaml"
+        spec.write_text(f'{spec.read_text()}spark: {{master: "{MASTER}", page: "{page.address}"}}\n')
+        with pytest.raises(NotReadyError, match=r"need at least 2 .*; free: 1, used by sluice-local-weather \(1\)"):
+            sluice_streams("start", "flights")
+        waiting = shown()
+        assert waiting["desired"]["state"] == Desired.RUNNING
+        assert "free: 1" in waiting["streams"]["departures"]["why"]
+        assert waiting["next"].startswith("the reconciler submits it as soon as there is room: ")
+        page.workers, page.applications = [worker(), worker()], []
+        assert sluice_streams("start", "flights").exit_code == 0
+        assert [attempt["generation"] for attempt in shown()["attempts"]] == [1]

@@ -13,9 +13,9 @@ from sluice.errors import UnreachableError
 from sluice.specs.catalog import Unit
 from sluice.specs.units import DeclaredUnit
 from sluice.streams.launcher import DriverReport, DriverState
-from sluice.streams.life import Sighting
 from sluice.streams.reconcile import ActionKind
 from sluice.streams.registry import Attempt, AttemptState, Desired, DesiredState
+from sluice.streams.sighting import Sighting
 from tests.twins.clock import START
 
 NOW = START + timedelta(days=1)

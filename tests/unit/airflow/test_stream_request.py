@@ -92,6 +92,16 @@ def test_follow_finishes_a_stop_that_nobody_finished(world: World) -> None:
     assert world.drivers.alive == []
 
 
+def test_follow_that_finishes_a_stop_records_no_wish_that_could_revoke_a_start(world: World) -> None:
+    world.run(Asked.START)
+    asked = world.control.desire("flights", Desired.STOPPED, by="ada", why="upgrade")
+    world.clock.sleep(60)
+
+    world.ask(Asked.FOLLOW)
+
+    assert world.control.desired("flights") == asked
+
+
 def test_follow_of_what_nobody_asked_for_does_nothing(world: World) -> None:
     assert world.run(Asked.FOLLOW) is None
     assert world.drivers.started == []
@@ -244,3 +254,13 @@ def test_force_without_a_word_of_how_it_is_known_is_refused(world: World, why: s
         world.ask(Asked.FORCE, why=why)
 
     assert not any(attempt.ended_at for attempt in world.control.attempts("flights"))
+
+
+def test_a_run_that_finds_no_room_waits_says_so_and_fails_nobody(world: World) -> None:
+    world.drivers.lacking = "free: 0, used by sluice-local-weather (2)"
+    for asked in (Asked.START, Asked.FOLLOW):
+        claimed = world.ask(asked)
+        assert claimed == Claimed(None, f"there is no room for it: {world.drivers.lacking}")
+
+    world.drivers.lacking = ""
+    assert world.run(Asked.FOLLOW) == 1

@@ -12,8 +12,8 @@ from typing import Any
 from sluice.airflow.watcher import Hint, Watch, Watcher, hints
 from sluice.errors import UnreachableError
 from sluice.streams.launcher import DriverReport, DriverState
-from sluice.streams.life import Sighting
 from sluice.streams.registry import Attempt, AttemptState, Desired, DesiredState
+from sluice.streams.sighting import Sighting
 from tests.twins.clock import START, ManualClock
 
 TOMORROW = START + timedelta(days=1)

@@ -12,6 +12,7 @@ import pytest
 import yaml
 
 from sluice.specs.load import load_catalog
+from sluice.specs.model import Resources
 from tests.unit.containers.compose_file import (
     BROKERS,
     COMPOSE,
@@ -216,6 +217,15 @@ def test_state_is_in_the_deployments_storage_and_drivers_and_executors_share_it(
         assert _mounts(name)["data"] == DEPLOYMENT.storage
 
 
+def test_a_master_that_is_started_again_finds_what_it_knew_in_the_deployments_storage() -> None:
+    options = dict(option[2:].split("=") for option in _environment("spark-master")["SPARK_MASTER_OPTS"].split())
+
+    assert options["spark.deploy.recoveryMode"] == "FILESYSTEM"
+    assert _mounts("spark-master")["data"] == DEPLOYMENT.storage
+    assert options["spark.deploy.recoveryDirectory"].startswith(f"{DEPLOYMENT.storage}/")
+    assert options["spark.master.rest.enabled"] == "false"
+
+
 def test_every_volume_is_declared_and_used() -> None:
     used = {volume for name in SERVICES for volume in _mounts(name)}
 
@@ -252,7 +262,7 @@ def test_an_executor_fits_into_its_worker_and_the_worker_into_its_container() ->
     worker = _megabytes(command[command.index("--memory") + 1])
     daemon = _megabytes(_environment("spark-worker-1")["SPARK_DAEMON_MEMORY"])
 
-    assert worker >= 1024  # Spark's default for an executor's heap
+    assert worker >= Resources().executor_mb
     assert worker + daemon < _megabytes(SERVICES["spark-worker-1"]["mem_limit"])
 
 

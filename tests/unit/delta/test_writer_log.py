@@ -4,11 +4,13 @@ from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
+import pyarrow as pa
 import pytest
 from deltalake import CommitProperties, DeltaTable, Field, Schema, Transaction
 from deltalake.schema import PrimitiveType
 
 from sluice.delta.log import keep_log, read_log
+from sluice.delta.reading import read_rows
 from sluice.delta.table import ensure_table
 from sluice.delta.writer_log import FencedError, WriterLog
 from sluice.errors import CorruptionError
@@ -149,3 +151,54 @@ def test_an_older_generation_marks_nothing(table: Path) -> None:
     opened(table, 2)
     with pytest.raises(FencedError):
         old.mark_dirty(DROPPED)
+
+
+ROWS = pa.table({"n": [1, 2, 3]})
+
+
+def test_rows_are_appended_in_one_commit_that_names_its_input(table: Path) -> None:
+    log = opened(table, 1)
+    log.append(ROWS, stream_entry(10), 20)
+    assert read_rows(table).column("n").to_pylist() == [1, 2, 3]
+    assert log.position.offsets == {"t/0": 10}
+    assert opened(table, 2).latest == stream_entry(10)
+
+
+def test_a_commit_of_somebody_else_in_between_is_no_reason_to_give_up(table: Path) -> None:
+    log = opened(table, 1)
+    write(table, stream_entry(5, writer="another:id:0"), 10)
+    log.append(ROWS, stream_entry(10), 20)
+    assert read_rows(table).num_rows == 3
+
+
+def test_a_newer_generation_that_marks_the_table_during_the_write_keeps_the_older_from_it(table: Path) -> None:
+    class Slow(WriterLog):
+        """Falls asleep between its look at the mark and its write."""
+
+        def _check_alone(self) -> None:
+            super()._check_alone()
+            opened(table, 2)
+
+    log = Slow(table, WRITER, 1)
+    log.open()
+    with pytest.raises(FencedError, match="generation 2"):
+        log.append(ROWS, stream_entry(10), 20)
+    assert read_rows(table).num_rows == 0
+
+
+def test_nothing_is_written_beside_somebody_who_writes_under_the_same_name(table: Path) -> None:
+    log = opened(table, 1)
+    write(table, stream_entry(5), 10)
+    with pytest.raises(CorruptionError, match="has transaction 10"):
+        log.append(ROWS, stream_entry(10), 20)
+    assert read_rows(table).num_rows == 0
+
+
+def test_it_is_known_which_partitions_have_files(tmp_path: Path) -> None:
+    schema = Schema([Field("hour", PrimitiveType("timestamp")), Field("n", PrimitiveType("long"))])
+    ensure_table(tmp_path / "hours", schema.to_json(), partition_by=["hour"])
+    log = opened(tmp_path / "hours", 1)
+    assert not log.holds_any("hour", [NOON])
+    log.append(pa.table({"hour": [NOON], "n": [1]}), stream_entry(10), 20)
+    assert log.holds_any("hour", [NOON, NOON + timedelta(hours=1)])
+    assert not log.holds_any("hour", [NOON + timedelta(hours=1)])

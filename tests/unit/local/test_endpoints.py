@@ -10,7 +10,7 @@ from sluice.settings import StateFolder
 
 
 def test_endpoints_are_read_as_they_were_written(tmp_path: Path) -> None:
-    endpoints = Endpoints(("127.0.0.1:9092",), "http://127.0.0.1:8080")
+    endpoints = Endpoints(("127.0.0.1:9092",), "http://127.0.0.1:8080", "spark://127.0.0.1:7077", "http://127.0.0.1:81")
     folder = StateFolder(tmp_path / "new")
     write_endpoints(folder, endpoints)
     assert read_endpoints(folder) == endpoints
@@ -27,3 +27,9 @@ def test_a_damaged_record_is_no_missing_one(tmp_path: Path, text: str) -> None:
     folder.stack.write_text(text)
     with pytest.raises(CorruptionError, match=r"stack\.json"):
         read_endpoints(folder)
+
+
+def test_a_record_from_before_there_were_clusters_has_none(tmp_path: Path) -> None:
+    folder = StateFolder(tmp_path)
+    folder.stack.write_text('{"kafka_bootstrap": ["127.0.0.1:9092"], "airflow_url": "http://127.0.0.1:8080"}')
+    assert read_endpoints(folder).spark_master == ""

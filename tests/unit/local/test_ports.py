@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import socket
+from dataclasses import asdict
 from pathlib import Path
 
 import pytest
@@ -23,7 +24,7 @@ def test_the_ports_that_everybody_expects_are_taken_if_they_are_free() -> None:
 )
 def test_chosen_ports_are_free_and_differ_and_kept_ones_stay_if_they_can(kept: dict[str, int], taken: set[int]) -> None:
     ports = choose_ports(kept, lambda port: port not in taken)
-    chosen = {"airflow": ports.airflow, "kafka": ports.kafka, "controller": ports.controller}
+    chosen = asdict(ports)
     assert taken.isdisjoint(chosen.values())
     assert len(set(chosen.values())) == len(chosen)
     if "airflow" in kept and kept["airflow"] not in taken:
@@ -45,5 +46,6 @@ def test_a_port_with_a_listener_is_not_free() -> None:
 def test_ports_are_kept_per_state_folder(tmp_path: Path) -> None:
     path = tmp_path / "ports.json"
     assert read_ports(path) == {}
-    write_ports(path, Ports(8081, 9096, 9097))
-    assert Ports(**read_ports(path)) == Ports(8081, 9096, 9097)
+    ports = Ports(8081, 9096, 9097, 7078, 8082)
+    write_ports(path, ports)
+    assert Ports(**read_ports(path)) == ports

@@ -21,7 +21,7 @@ from sluice.intervals.coverage import Position
 from sluice.intervals.entries import DirtyEntry, StreamEntry
 from sluice.spark.drops import Drops, dropped_windows
 from sluice.spark.sink import Batch
-from sluice.specs.model import IntervalsOutput
+from sluice.specs.outputs import IntervalsOutput
 from sluice.streams.checkpoint import Checkpoint
 
 HOUR = timedelta(hours=1)

@@ -38,12 +38,33 @@ def test_without_jars_there_is_no_session(tmp_path: Path) -> None:
         effective_settings(Resources(), jars=tmp_path, warehouse=tmp_path)
 
 
-def test_on_one_machine_data_files_need_no_process_each(tmp_path: Path) -> None:
+def test_on_one_machine_no_file_needs_a_process(tmp_path: Path) -> None:
     (tmp_path / "delta.jar").touch()
-    bare = tmp_path / "hadoop-bare-naked-local-fs-0.1.0.jar"
-    bare.touch()
+    bare, own = tmp_path / "hadoop-bare-naked-local-fs-0.1.0.jar", tmp_path / "sluice-fs-0123456789ab.jar"
+    for jar in (bare, own):
+        jar.touch()
     alone = effective_settings(Resources(), jars=tmp_path, warehouse=tmp_path)
     beside_others = effective_settings(Resources(), jars=tmp_path, warehouse=tmp_path, master="spark://master:7077")
-    assert alone["spark.driver.extraClassPath"] == str(bare)
+    assert alone["spark.driver.extraClassPath"] == f"{bare}:{own}"
     assert alone["spark.hadoop.fs.file.impl"].endswith("BareLocalFileSystem")
+    assert alone["spark.hadoop.fs.AbstractFileSystem.file.impl"] == "sluice.fs.AtomicLocalFs"
     assert not {"spark.driver.extraClassPath", "spark.hadoop.fs.file.impl"} & set(beside_others)
+
+
+def test_executors_have_the_memory_that_the_spec_says(tmp_path: Path) -> None:
+    (tmp_path / "delta.jar").touch()
+    resources = Resources(executor_memory="512m")
+    on_a_cluster = effective_settings(resources, jars=tmp_path, warehouse=tmp_path, master="spark://master:7077")
+    assert on_a_cluster["spark.executor.memory"] == "512m"
+    assert "spark.executor.memory" not in effective_settings(resources, jars=tmp_path, warehouse=tmp_path)
+
+
+def test_the_embedded_cluster_shares_the_machines_file_systems_and_its_loopback(tmp_path: Path) -> None:
+    for jar in ("delta.jar", "hadoop-bare-naked-local-fs-0.1.0.jar", "sluice-fs-0123456789ab.jar"):
+        (tmp_path / jar).touch()
+    alone = effective_settings(Resources(), jars=tmp_path, warehouse=tmp_path)
+    embedded = effective_settings(Resources(), jars=tmp_path, warehouse=tmp_path, master="spark://127.0.0.1:7077")
+    assert embedded["spark.executor.extraClassPath"] == alone["spark.driver.extraClassPath"]
+    shared = {"spark.hadoop.fs.file.impl", "spark.hadoop.fs.AbstractFileSystem.file.impl", "spark.driver.host"}
+    assert {name: embedded[name] for name in shared} == {name: alone[name] for name in shared}
+    assert embedded["spark.cores.max"] == "2"

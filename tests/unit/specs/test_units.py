@@ -24,7 +24,7 @@ def include(tmp_path: Path) -> Path:
 def test_a_sound_unit_names_its_streams_and_owners(include: Path) -> None:
     unit = declared_units(scan(include), include)["flights"]
 
-    assert unit.unit.streams == ("raw_flights", "departures")
+    assert unit.unit.streams == ("raw_flights", "departures", "departures_live")
     assert unit.owners == ("flight-operations",)
     assert unit.faults == ()
 

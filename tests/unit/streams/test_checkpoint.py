@@ -12,7 +12,7 @@ from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 
 from sluice.errors import CorruptionError
-from sluice.streams.checkpoint import Checkpoint, CheckpointLook
+from sluice.streams.checkpoint import Checkpoint, CheckpointLook, location
 
 
 def write_offsets(folder: Path, batch: int, offsets: dict[str, dict[str, int]], watermark_ms: int = 0) -> None:
@@ -169,3 +169,11 @@ def test_when_a_batch_was_planned_and_committed_is_when_its_files_appeared(tmp_p
     (batch,) = Checkpoint(tmp_path).look().batches
     assert batch.planned_at == datetime.fromtimestamp(1_357_000_000, UTC)
     assert batch.committed_at == datetime.fromtimestamp(1_357_000_060, UTC)
+
+
+def test_a_checkpoint_has_one_absolute_address_wherever_it_is_asked_for(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert location(Path("a b") / "departures") == location(tmp_path / "a b" / "departures")
+    assert location(tmp_path / "a b") == f"file://{tmp_path}/a b"

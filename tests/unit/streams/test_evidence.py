@@ -8,10 +8,11 @@ from sluice.errors import CorruptionError, UnreachableError
 from sluice.specs.rhythm import Rhythm
 from sluice.streams.checkpoint import CheckpointLook, CommittedBatch, PlannedBatch
 from sluice.streams.evidence import Source, Stamps, gather
+from sluice.streams.executors import Executors
 from sluice.streams.launcher import DriverReport, DriverState
-from sluice.streams.life import Sighting
 from sluice.streams.observation import Evidence
 from sluice.streams.registry import Attempt, AttemptState, Desired, DesiredState
+from sluice.streams.sighting import Sighting
 from sluice.topics.administration import RecordStamp, TopicCreation, TopicExtent
 from tests.twins.clock import START
 from tests.twins.kafka_administration import InMemoryKafkaAdministration
@@ -206,3 +207,25 @@ def test_why_it_is_halted_is_in_the_evidence() -> None:
     sighting = Sighting("flights", WANTED, ended, None)
     assert seen(sighting).halted == sighting.halted(START)
     assert seen(sighting).halted
+
+
+def test_a_lack_of_room_is_evidence() -> None:
+    reserved = Attempt("flights", 1, "local.flights.g1", AttemptState.INTENT, START)
+    absent = DriverReport("local.flights.g1", DriverState.ABSENT)
+    assert seen(Sighting("flights", WANTED, reserved, absent, lack="no room")).lack == "no room"
+
+
+def test_what_the_living_driver_says_of_its_executors_is_evidence_and_nothing_else_is() -> None:
+    asked: list[int] = []
+
+    def executors(generation: int) -> Executors:
+        asked.append(generation)
+        return Executors(0, 0, START)
+
+    sources = {"departures": Source("flights", lambda: LOOK)}
+    dead = DriverReport("local.flights.g1", DriverState.ENDED, exit_code=1)
+    for report, found in ((RUNNING, Executors(0, 0, START)), (dead, None), (None, None)):
+        sighting = Sighting("flights", WANTED, BOUND, report)
+        gathered = gather("flights", sighting, sources, Cluster, at=START, stamps=Stamps.NEVER, executors=executors)
+        assert gathered["departures"].executors == found
+    assert asked == [1]

@@ -9,7 +9,7 @@ from sluice.streams.claim import Adopt
 from sluice.streams.failure import Failure, FailureClass
 from sluice.streams.governor import Halt, Hold
 from sluice.streams.life import UnitLife
-from sluice.streams.registry import Attempt, Desired
+from sluice.streams.registry import Attempt, Desired, DesiredState
 from tests.twins.clock import ManualClock
 from tests.twins.drivers import DictionaryLauncher
 from tests.twins.lives import latest, life_of, wish
@@ -67,6 +67,36 @@ def test_what_is_halted_is_started_by_a_resume_that_says_what_it_overrides(
     assert launcher.alive == ["local.flights.g2"]
     assert wish(registry).why.startswith("the loss is accepted (overrides: generation 1 failed: records that")
     assert life.look().halted(clock.now()) == ""
+
+
+def test_a_resume_that_is_repeated_does_not_follow_what_fell_in_between(
+    launcher: DictionaryLauncher, clock: ManualClock
+) -> None:
+    class FallsOnceMore(InMemoryRegistry):
+        """The driver that the first resume started dies while the second one is between its look and its claim."""
+
+        def __init__(self) -> None:
+            super().__init__(clock)
+            self.looks_until_death = -1
+
+        def desired(self, unit: str) -> DesiredState | None:
+            self.looks_until_death -= 1
+            if self.looks_until_death == 0:
+                launcher.die("local.flights.g2", 11)
+            return super().desired(unit)
+
+    record = FallsOnceMore()
+    life = life_of(record, launcher)
+    life.start("ada", "demo")
+    clock.sleep(5)
+    launcher.die("local.flights.g1", 11)
+    clock.sleep(5)
+    life.resume("ada", "repaired")
+    clock.sleep(5)
+    record.looks_until_death = 2
+    with pytest.raises(RefusedError, match="was not started: generation 2 failed"):
+        life.resume("ada", "repaired")
+    assert launcher.alive == []
 
 
 @pytest.mark.parametrize("exit_code", [None, 1])

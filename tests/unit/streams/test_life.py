@@ -235,3 +235,61 @@ def test_a_death_that_is_seen_is_put_on_record(
     assert sighting.attempt == latest(registry)
     assert latest(registry).state is AttemptState.ENDED
     assert latest(registry).reason.startswith("left no exit record")
+
+
+def test_a_stop_ends_the_driver_that_a_lost_control_database_has_forgotten(
+    life: UnitLife, launcher: DictionaryLauncher, clock: ManualClock
+) -> None:
+    life.start("ada", "demo")
+    life.restart("ada", "one", 60)
+    empty = InMemoryRegistry(clock)
+    assert life_of(empty, launcher).stop("bob", "upgrade", 60).dead
+    assert launcher.alive == []
+    assert [attempt.state for attempt in empty.attempts("flights")] == [AttemptState.ENDED] * 2
+
+
+def test_a_stop_of_what_nobody_remembers_is_unknown_while_the_launcher_is_silent(
+    life: UnitLife, launcher: DictionaryLauncher
+) -> None:
+    launcher.reachable = False
+    with pytest.raises(UnreachableError):
+        life.stop("bob", "upgrade", 60)
+
+
+def test_finishing_a_stop_records_no_wish_and_is_refused_once_somebody_asked_for_a_start(
+    life: UnitLife, launcher: DictionaryLauncher, registry: InMemoryRegistry
+) -> None:
+    life.start("ada", "demo")
+    asked = registry.desire("flights", Desired.STOPPED, by="bob", why="upgrade")
+    assert life.finish_stop(60).dead
+    assert wish(registry) == asked
+    life.start("ada", "back again")
+    with pytest.raises(RefusedError, match="no stop is on record any more"):
+        life.finish_stop(60)
+    assert launcher.alive == ["local.flights.g2"]
+
+
+def test_what_was_confirmed_is_not_submitted_again_where_its_state_folder_was_lost(
+    life: UnitLife, launcher: DictionaryLauncher, registry: InMemoryRegistry
+) -> None:
+    life.start("ada", "demo")
+    seen_alive = life.claim().attempt
+    assert seen_alive is not None
+    launcher.forget(seen_alive.key)
+    with pytest.raises(RefusedError, match="lost its trace"):
+        life.submit(seen_alive)
+    assert launcher.alive == []
+    life.force("ada", "the machine was replaced")
+    assert life.submit(seen_alive) == latest(registry)
+    assert launcher.alive == []
+
+
+def test_a_driver_whose_submitter_died_is_bound_by_whoever_sees_it(
+    life: UnitLife, launcher: DictionaryLauncher, registry: InMemoryRegistry
+) -> None:
+    registry.desire("flights", Desired.RUNNING, by="ada", why="demo")
+    attempt = life.claim().attempt
+    assert attempt is not None
+    launcher.submit(attempt.key, job(attempt))
+    assert life.record_end().attempt == latest(registry)
+    assert latest(registry).state is AttemptState.BOUND

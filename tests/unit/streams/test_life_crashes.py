@@ -68,7 +68,7 @@ class World:
             if claim.attempt is not None:
                 life.submit(claim.attempt)
         if action.kind is ActionKind.STOP:
-            life.stop("reconciler", "finishes a stop", 60)
+            life.finish_stop(60)
         return action.kind
 
 

@@ -10,9 +10,9 @@ from sluice.streams.exits import ExitCode
 from sluice.streams.failure import EXIT_CODES, FailureClass
 from sluice.streams.governor import JITTER, POLICIES
 from sluice.streams.launcher import DriverReport, DriverState
-from sluice.streams.life import Sighting
 from sluice.streams.reconcile import STOP_PATIENCE, Action, ActionKind, reconcile
 from sluice.streams.registry import Attempt, AttemptState, Desired, DesiredState
+from sluice.streams.sighting import Sighting
 from tests.twins.clock import START
 
 WAIT = POLICIES[FailureClass.UNKNOWN].first.total_seconds()

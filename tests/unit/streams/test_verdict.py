@@ -5,6 +5,7 @@ from datetime import datetime, timedelta
 
 import pytest
 
+from sluice.streams.executors import Executors
 from sluice.streams.launcher import DriverReport, DriverState
 from sluice.streams.observation import Evidence
 from sluice.streams.verdict import Health, judge
@@ -131,3 +132,36 @@ def test_lags_are_told_per_partition_and_for_the_watermark() -> None:
         ("flights/1", 5, None),
     ]
     assert verdict.watermark_lag_seconds == 4 * 3600
+
+
+NO_ROOM = "departures needs at least 1 core, the cluster offers 2 cores; free: 0, used by sluice-local-weather (2)"
+
+
+def test_what_has_no_room_is_stopped_and_says_what_is_needed_and_what_is_free() -> None:
+    absent = DriverReport("local.flights.g1", DriverState.ABSENT)
+    verdict = judge(replace(AT_WORK, driver=absent, lack=NO_ROOM))
+    assert verdict.health is Health.STOPPED
+    assert verdict.why == f"It does not run: there is no room for it. {NO_ROOM[0].upper()}{NO_ROOM[1:]}."
+    assert "add workers" in verdict.what_to_do
+
+
+def test_unread_records_and_a_driver_without_an_executor_are_stalled_before_any_cadence_is_known() -> None:
+    bare = replace(AT_WORK, ends={"flights/0": 70, "flights/1": 40}, executors=Executors(0, 0, ago(minutes=3)))
+    verdict = judge(bare)
+    assert verdict.health is Health.STALLED
+    assert "10 records are unread, and local.flights.g1 (pid 7) has had no executor for 3 min" in verdict.why
+    assert verdict.what_to_do.startswith("see which workers and cores there are")
+
+
+@pytest.mark.parametrize("executors", [None, Executors(1, 1, ago(minutes=3)), Executors(0, 0, ago(seconds=20))])
+def test_a_driver_that_has_an_executor_or_has_just_lost_it_is_judged_like_any_other(
+    executors: Executors | None,
+) -> None:
+    seen = replace(AT_WORK, ends={"flights/0": 70, "flights/1": 40}, executors=executors)
+    assert judge(seen).health is Health.OK
+
+
+def test_without_an_executor_and_without_anything_to_read_nothing_is_wrong_yet_and_it_is_said() -> None:
+    verdict = judge(replace(AT_WORK, executors=Executors(0, 0, ago(minutes=3))))
+    assert verdict.health is Health.OK
+    assert verdict.why.endswith("local.flights.g1 (pid 7) has had no executor for 3 min, and could read nothing.")

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 from sluice.streams.exits import ExitCode
 from sluice.streams.launcher import DriverReport, DriverState
-from sluice.streams.life import Sighting
 from sluice.streams.registry import Attempt, AttemptState, Desired, DesiredState
+from sluice.streams.sighting import Sighting
 from sluice.streams.watch import SETTLE, WatchState, examine
 
 NOW = datetime(2013, 1, 7, 12, tzinfo=UTC)

@@ -19,7 +19,7 @@ from sluice.delta.reading import open_table
 from sluice.intervals.alignment import Interval, contiguous
 from sluice.spark.backfill.ranges import within
 from sluice.spark.pipeline import partition_column
-from sluice.specs.model import IntervalsOutput
+from sluice.specs.outputs import IntervalsOutput
 
 
 @dataclass(frozen=True)

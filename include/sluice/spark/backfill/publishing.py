@@ -28,7 +28,7 @@ from sluice.delta.log import newest_first
 from sluice.errors import CorruptionError, RefusedError
 from sluice.intervals.entries import BackfillEntry, to_json
 from sluice.spark.backfill.output import OutputTable
-from sluice.spark.failpoints import failpoint, failpoint_when
+from sluice.spark.failpoints import failpoint, failpoint_when, uncommitted_data
 
 log = structlog.get_logger()
 
@@ -89,7 +89,7 @@ class Publication:
     def _write(self, rows: DataFrame) -> None:
         name = self.table.folder.name
         failpoint("after_gate", name)
-        with failpoint_when("mid_publish", name, lambda: _new_data(self.table.folder)):
+        with failpoint_when("mid_publish", name, lambda: uncommitted_data(self.table.folder)):
             (
                 rows.write.format("delta")
                 .mode("overwrite")
@@ -139,15 +139,3 @@ def app_id(backfill: str) -> str:
 def chunks_published(table: Path, backfill: str) -> int:
     """Return the number of the last chunk that a backfill has published, from 1; 0 if it has published none."""
     return DeltaTable(str(table)).transaction_version(app_id(backfill)) or 0
-
-
-def _new_data(folder: Path) -> Callable[[], bool]:
-    """Return whether data files have appeared since now that no commit names yet."""
-    before = set(folder.rglob("*.parquet"))
-    commits = len(list((folder / "_delta_log").glob("*.json")))
-
-    def appeared() -> bool:
-        new = set(folder.rglob("*.parquet")) - before
-        return bool(new) and len(list((folder / "_delta_log").glob("*.json"))) == commits
-
-    return appeared

@@ -77,8 +77,8 @@ class Records:
         self, spark: SparkSession, raw: RawTable, code: PipelineCode, bounds: Mapping[datetime, Bound]
     ) -> None:
         self._code = code
-        self._length = code.pipeline.output.interval_length
-        widened = with_margin(bounds, self._length, code.pipeline.output.settle)
+        self._length = code.pipeline.intervals.interval_length
+        widened = with_margin(bounds, self._length, code.pipeline.intervals.settle)
         rows = raw.rows(spark).where(within("event_time", self._ranges(widened)))
         self._rows = self._before(spark, rows, {start: bound.offsets for start, bound in widened.items()})
         late = self._ranges(start for start, bound in widened.items() if bound.late)
@@ -127,7 +127,7 @@ class Records:
         return rows.join(ends, own & (rows["offset"] < ends["_end"])).select(*rows.columns)
 
     def _interval(self, instant: Column) -> Column:
-        return F.date_trunc(self._code.pipeline.output.interval, instant)
+        return F.date_trunc(self._code.pipeline.intervals.interval, instant)
 
     def _ranges(self, starts: Iterable[datetime]) -> list[Interval]:
         return contiguous(Interval(start, start + self._length) for start in starts)

@@ -82,7 +82,7 @@ class _Run:
         """Do what is not done yet."""
         pipeline, request = self.code.pipeline, self.backfill.request
         ledger = self.project.ledger(pipeline.name)
-        selection = select(request, ledger, pipeline.output.interval_length, self.code.code_hash)
+        selection = select(request, ledger, pipeline.intervals.interval_length, self.code.code_hash)
         chunks = [
             Chunk(selection.chunk_number(rows[0], pipeline.backfill.chunk), rows)
             for rows in selection.chunks(pipeline.backfill.chunk)
@@ -137,11 +137,11 @@ class _Run:
 
     @property
     def _folder(self) -> Path:
-        return self.project.folder.table(self.code.pipeline.output.table)
+        return self.project.folder.table(self.code.pipeline.intervals.table)
 
     def _workbench(self) -> Workbench:
         raw = RawTable.pin(self.project.folder.table(self.code.topic.raw.table))
-        table = OutputTable(self._folder, self.code.pipeline.output)
+        table = OutputTable(self._folder, self.code.pipeline.intervals)
         return Workbench(self.spark, self.code, raw, table, self.project.folder.staging / self.backfill.id)
 
     def _result(self, selection: Selection, found: Mapping[int, ChunkEvidence], *, cancelled_by: str = "") -> Result:

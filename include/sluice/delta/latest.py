@@ -1,0 +1,101 @@
+"""A `latest` output as a Delta table: each batch is one merge by delta-rs, which needs no Spark job."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import datetime
+from pathlib import Path
+
+import structlog
+from deltalake import DeltaTable
+from deltalake.exceptions import DeltaError
+
+from sluice.delta.table import ensure_table
+from sluice.delta.writer_log import WriterLog
+from sluice.intervals.entries import StreamEntry
+from sluice.streams.latest import Change, LatestTable
+
+log = structlog.get_logger()
+
+_SHORT_MEMORY: Mapping[str, str] = {
+    "delta.logRetentionDuration": "interval 1 days",
+    "delta.deletedFileRetentionDuration": "interval 1 hours",
+}
+"""A table of newest values changes with every batch, and nobody asks for last month's."""
+
+_CHANGES_BETWEEN_VACUUMS = 200
+_KEPT_HOURS = 1
+
+
+class DeltaLatest:
+    """Implements `sluice.streams.latest.LatestStore`.
+
+    Args:
+        folder: of the table.
+        table: what it holds.
+        schema: its columns, as Spark and Delta write a schema in JSON.
+        writer: the app id of the stream.
+        generation: the attempt on whose behalf this process writes.
+    """
+
+    def __init__(self, folder: Path, table: LatestTable, schema: str, writer: str, generation: int) -> None:
+        self.writer = writer
+        self.generation = generation
+        self._folder = folder
+        self._table = table
+        self._schema = schema
+        self._log: WriterLog | None = None
+        self._changes = 0
+
+    @property
+    def latest(self) -> StreamEntry | None:
+        """The newest batch in the table, as of `open` and of every `apply` since."""
+        return self._log.latest if self._log else None
+
+    def open(self) -> None:
+        """See the port."""
+        ensure_table(self._folder, self._schema, configuration=_SHORT_MEMORY)
+        self._log = WriterLog(self._folder, self.writer, self.generation)
+        self._log.open()
+
+    def apply(self, change: Change) -> None:
+        """See the port."""
+        if self._log is None:
+            raise AssertionError("the store is not open")
+        self._log.check_fence()
+        if change.rows.num_rows or change.expired_until is not None:
+            self._merge(self._log, change)
+            self._log.confirm(change.entry, change.version)
+        else:
+            self._log.record(change.entry, change.version)
+        self._changes += 1
+        if self._changes % _CHANGES_BETWEEN_VACUUMS == 0:
+            self._vacuum()
+
+    def _merge(self, writer: WriterLog, change: Change) -> None:
+        columns = self._table
+        merge = DeltaTable(str(self._folder)).merge(
+            change.rows,
+            " AND ".join(f"old.`{key}` = new.`{key}`" for key in columns.keys),
+            source_alias="new",
+            target_alias="old",
+            commit_properties=writer.properties(change.entry, change.version),
+        )
+        by = columns.newest_by
+        newer = None if by is None else f"old.`{by}` IS NULL OR new.`{by}` >= old.`{by}`"
+        merge = merge.when_matched_update_all(newer).when_not_matched_insert_all()
+        if change.expired_until is not None:
+            expired = f"old.`{columns.time_column}` <= {_literal(change.expired_until)}"
+            merge = merge.when_not_matched_by_source_delete(expired)
+        merge.execute()
+
+    def _vacuum(self) -> None:
+        """Remove the files of old versions, of which every change leaves one; readers have an hour to finish."""
+        try:
+            DeltaTable(str(self._folder)).vacuum(_KEPT_HOURS, dry_run=False, enforce_retention_duration=False)
+        except DeltaError as error:  # the next one does it
+            log.warning("old files are left", table=str(self._folder), why=str(error))
+
+
+def _literal(instant: datetime) -> str:
+    return f"arrow_cast('{instant:%Y-%m-%dT%H:%M:%S.%f}Z', 'Timestamp(Microsecond, Some(\"UTC\"))')"

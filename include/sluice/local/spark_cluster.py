@@ -1,0 +1,223 @@
+"""The embedded Spark cluster: a standalone master and workers from the pyspark wheel, on 127.0.0.1 only.
+
+Like the broker's, its folder is all it has, and whoever runs its commands owns the processes: supervisord in a stack, a
+fixture in tests. A master that is killed and started again reads from the folder which applications and workers it had,
+and they come back to it at the same port; meanwhile executors work on.
+
+A worker offers one core, so an executor has one, and memory for one executor.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import shutil
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from sluice.clock import Clock, SystemClock
+from sluice.errors import NotReadyError, SpecError, UnreachableError
+from sluice.local.java import FIX as JAVA_FIX
+from sluice.local.java import java_command
+from sluice.local.ports import HOST, Ports
+from sluice.local.processes import wait_until
+from sluice.settings import Settings, inherited_environment
+from sluice.spark.master import read_offer
+from sluice.spark.place import LOCAL
+from sluice.specs.model import SparkPlace
+
+MASTER = "spark-master"
+"""The master's name among the components."""
+WORKER_CORES = 1
+WORKER_MEMORY = "1g"
+
+_RECOVERY_SECONDS = 15
+"""How long a restarted master waits for those that it had; whoever has not come back by then is forgotten."""
+_WORKER_TIMEOUT_SECONDS = 20
+_KEPT_SECONDS = 24 * 3600
+"""How long a worker keeps what an ended application has left with it."""
+
+
+def embedded_cluster(settings: Settings, spark: SparkPlace, ports: Ports, asked: int | None) -> SparkCluster | None:
+    """Return the cluster of a state folder's stack; None if it has none. How many workers were asked for is kept.
+
+    Args:
+        settings: where things are.
+        spark: what the deployment says.
+        ports: of the stack.
+        asked: how many workers there shall be; None: as last time, at first none.
+
+    Raises:
+        SpecError: the deployment has a master of its own.
+    """
+    if spark.master != LOCAL:
+        if asked:
+            raise SpecError(
+                f"The deployment {settings.deployment!r} has a Spark master of its own, {spark.master}.",
+                fix="leave out --spark-workers, or choose another deployment with SLUICE_DEPLOYMENT.",
+            )
+        return None
+    kept = settings.folder.supervisor / "spark_workers"
+    if asked is None:
+        asked = int(kept.read_text(encoding="utf-8")) if kept.exists() else 0
+    kept.write_text(str(asked), encoding="utf-8")
+    java = java_command(inherited_environment().get("JAVA_HOME", ""))
+    return SparkCluster(settings.folder.spark, ports.spark, ports.spark_page, asked, java) if asked else None
+
+
+def worker_name(number: int) -> str:
+    """Return a worker's name among the components, counted from 1."""
+    return f"spark-worker-{number}"
+
+
+@dataclass(frozen=True)
+class SparkCluster:
+    """A master and its workers.
+
+    Attributes:
+        folder: what the master remembers and what workers fetch; nothing outside it is written.
+        port: where drivers and workers find the master.
+        page_port: where the master shows its cluster, as a page and as JSON.
+        workers: how many there are.
+        java: the program to run, a name on PATH or a path.
+    """
+
+    folder: Path
+    port: int
+    page_port: int
+    workers: int
+    java: str = "java"
+
+    @property
+    def master(self) -> str:
+        """Return the address for drivers."""
+        return f"spark://{HOST}:{self.port}"
+
+    @property
+    def page(self) -> str:
+        """Return the address of the master's page."""
+        return f"http://{HOST}:{self.page_port}"
+
+    @property
+    def worker_names(self) -> tuple[str, ...]:
+        """Return the workers' names among the components."""
+        return tuple(worker_name(number) for number in range(1, self.workers + 1))
+
+    def prepare(self, *, forget: bool) -> None:
+        """Make the folders.
+
+        Args:
+            forget: what an earlier master remembers is of no use, because no driver lives that it had.
+
+        Raises:
+            NotReadyError: Java is missing, or the folder cannot be written.
+        """
+        if shutil.which(self.java) is None:
+            raise NotReadyError(f"The Spark cluster needs Java, and there is no {self.java}.", fix=JAVA_FIX)
+        try:
+            if forget:
+                shutil.rmtree(self._memory, ignore_errors=True)
+            for folder in (self._memory, *map(self._scratch, self.worker_names)):
+                folder.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise NotReadyError(
+                f"The Spark cluster's folder {self.folder} cannot be written: {error.strerror}.",
+                fix="free some space, or choose another state folder (SLUICE_STATE).",
+            ) from error
+
+    def commands(self) -> Mapping[str, tuple[str, ...]]:
+        """Return the arguments that run each component in the foreground until SIGTERM, the master's first."""
+        return {MASTER: self._master(), **{name: self._worker(name) for name in self.worker_names}}
+
+    def wait_for_master(self, deadline_seconds: float = 60, clock: Clock | None = None) -> None:
+        """Return once the master leads. See `wait_ready`."""
+        self._wait(0, deadline_seconds, clock or SystemClock())
+
+    def wait_ready(self, deadline_seconds: float = 60, clock: Clock | None = None) -> None:
+        """Return once the master leads and all workers are registered.
+
+        Raises:
+            NotReadyError: that was not so in time.
+        """
+        self._wait(self.workers, deadline_seconds, clock or SystemClock())
+
+    def _wait(self, workers: int, deadline_seconds: float, clock: Clock) -> None:
+        if not wait_until(lambda: self.registered() >= workers, clock, deadline_seconds=deadline_seconds):
+            found = self.registered()
+            what = "does not lead" if found < 0 else f"has {found} of {workers} workers"
+            raise NotReadyError(
+                f"The Spark master at {self.page} {what} after {deadline_seconds:.0f} s.",
+                fix="read the logs of its components (`sluice logs`).",
+            )
+
+    def registered(self) -> int:
+        """Return how many workers the master has; -1 if it does not lead, or does not answer."""
+        try:
+            return len(read_offer(self.page).workers)
+        except UnreachableError:
+            return -1
+
+    @property
+    def _memory(self) -> Path:
+        return self.folder / "recovery"
+
+    def _scratch(self, worker: str) -> Path:
+        return self.folder / worker
+
+    def _master(self) -> tuple[str, ...]:
+        options = {
+            "spark.deploy.recoveryMode": "FILESYSTEM",
+            "spark.deploy.recoveryDirectory": self._memory,
+            "spark.deploy.recoveryTimeout": _RECOVERY_SECONDS,
+            "spark.worker.timeout": _WORKER_TIMEOUT_SECONDS,
+            "spark.master.rest.enabled": "false",  # it takes applications from anybody
+            "spark.ui.killEnabled": "false",
+        }
+        place = ("--host", HOST, "--port", str(self.port), "--webui-port", str(self.page_port))
+        return self._java("192m", options, "org.apache.spark.deploy.master.Master", *place)
+
+    def _worker(self, name: str) -> tuple[str, ...]:
+        options = {
+            "spark.worker.timeout": _WORKER_TIMEOUT_SECONDS,  # it says that it lives four times within this
+            "spark.worker.cleanup.enabled": "true",
+            "spark.worker.cleanup.appDataTtl": _KEPT_SECONDS,
+        }
+        size = ("--cores", str(WORKER_CORES), "--memory", WORKER_MEMORY)
+        place = ("--host", HOST, "--webui-port", "0", "--work-dir", str(self._scratch(name)))
+        return self._java("128m", options, "org.apache.spark.deploy.worker.Worker", *size, *place, self.master)
+
+    def _java(self, heap: str, options: Mapping[str, object], main: str, *arguments: str) -> tuple[str, ...]:
+        home = _spark_home()
+        return (
+            "env",
+            f"SPARK_LOCAL_IP={HOST}",
+            # A worker finds an executor's classes by these two, and hands them down to it.
+            f"SPARK_HOME={home}",
+            f"SPARK_SCALA_VERSION={_scala_version(home)}",
+            self.java,
+            f"-Xmx{heap}",
+            "-XX:+UseSerialGC",
+            "-XX:TieredStopAtLevel=1",
+            "-XX:+ExitOnOutOfMemoryError",
+            *(f"-D{name}={value}" for name, value in options.items()),
+            "-cp",
+            f"{home / 'jars'}/*",
+            main,
+            *arguments,
+        )
+
+
+def _scala_version(home: Path) -> str:
+    """Return the version of Scala that Spark's jars carry in their names; a worker would look for a source tree."""
+    core = next((home / "jars").glob("spark-core_*.jar"), None)
+    if core is None:
+        raise NotReadyError(f"There is no spark-core in {home / 'jars'}.", fix="run `make setup` again.")
+    return core.name.removeprefix("spark-core_").partition("-")[0]
+
+
+def _spark_home() -> Path:
+    """Return the folder of the pyspark wheel, without importing it."""
+    spec = importlib.util.find_spec("pyspark")
+    if spec is None or not spec.submodule_search_locations:
+        raise NotReadyError("The Spark cluster runs from pyspark, which is not installed.", fix="run `make setup`.")
+    return Path(spec.submodule_search_locations[0])

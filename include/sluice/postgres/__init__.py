@@ -1,0 +1,1 @@
+"""PostgreSQL as a place where results are served from."""

@@ -1,0 +1,198 @@
+"""A `latest` output as a table of PostgreSQL: rows, position and fence change in one transaction."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any
+
+import pyarrow as pa
+from sqlalchemy import (
+    BigInteger,
+    Boolean,
+    Column,
+    Connection,
+    Date,
+    DateTime,
+    Double,
+    Engine,
+    Integer,
+    LargeBinary,
+    MetaData,
+    Numeric,
+    SmallInteger,
+    Table,
+    Text,
+    create_engine,
+    inspect,
+    select,
+)
+from sqlalchemy.dialects.postgresql import insert
+from sqlalchemy.engine import make_url
+from sqlalchemy.exc import ArgumentError, DBAPIError, ProgrammingError
+from sqlalchemy.exc import TimeoutError as PoolTimeoutError
+from sqlalchemy.types import TypeEngine
+
+from sluice.errors import CorruptionError, RefusedError, SpecError, UnreachableError
+from sluice.intervals.entries import StreamEntry, from_json, to_json
+from sluice.streams.fencing import FencedError
+from sluice.streams.latest import Change, LatestTable
+
+_metadata = MetaData()
+_outputs = Table(
+    "sluice_outputs",
+    _metadata,
+    Column("writer", Text, primary_key=True),
+    Column("table_name", Text, primary_key=True),
+    Column("generation", BigInteger, nullable=False),
+    Column("entry", Text),
+)
+"""Of every table: the generation that owns it, and the batch that it holds."""
+
+_TYPES: Mapping[pa.DataType, TypeEngine[Any]] = {
+    pa.string(): Text(),
+    pa.large_string(): Text(),
+    pa.int64(): BigInteger(),
+    pa.int32(): Integer(),
+    pa.int16(): SmallInteger(),
+    pa.float64(): Double(),
+    pa.float32(): Double(),
+    pa.bool_(): Boolean(),
+    pa.date32(): Date(),
+    pa.binary(): LargeBinary(),
+    pa.timestamp("us", tz="UTC"): DateTime(timezone=True),
+}
+
+
+def connect(url: str, connection: str) -> Engine:
+    """Return an engine. Connects to nothing yet.
+
+    Args:
+        url: of the database, which may hold a password: no error repeats it.
+        connection: its name in the specs.
+
+    Raises:
+        SpecError: the URL is of no PostgreSQL, or its driver is not installed.
+    """
+    try:
+        parsed = make_url(url)
+        if parsed.get_backend_name() != "postgresql":
+            raise SpecError(
+                f"the connection {connection!r} is of {parsed.get_backend_name()}, not of PostgreSQL.",
+                fix="write postgresql+psycopg://user:password@host/database.",
+            )
+        return create_engine(parsed, pool_size=1, pool_pre_ping=True)
+    except (ArgumentError, ImportError) as error:
+        raise SpecError(
+            f"the connection {connection!r} cannot be used: {type(error).__name__}.",
+            fix="write postgresql+psycopg://user:password@host/database, and install requirements/postgres.in.",
+        ) from None
+
+
+class PostgresLatest:
+    """Implements `sluice.streams.latest.LatestStore`.
+
+    Args:
+        engine: of the database.
+        table: what it holds.
+        writer: the app id of the stream.
+        generation: the attempt on whose behalf this process writes.
+    """
+
+    def __init__(self, engine: Engine, table: LatestTable, writer: str, generation: int) -> None:
+        self.writer = writer
+        self.generation = generation
+        self.latest: StreamEntry | None = None
+        self._engine = engine
+        self._described = table
+        self._table = Table(table.name, MetaData(), *_columns(table))
+
+    def open(self) -> None:
+        """See the port."""
+        with self._transaction() as connection:
+            _metadata.create_all(connection)
+            self._table.metadata.create_all(connection)
+            self._refuse_other_columns(connection)
+            mine = {"writer": self.writer, "table_name": self._table.name}
+            connection.execute(insert(_outputs).values(**mine, generation=self.generation).on_conflict_do_nothing())
+            self.latest = self._owned(connection)
+            connection.execute(_outputs.update().where(*self._mine()).values(generation=self.generation))
+
+    def apply(self, change: Change) -> None:
+        """See the port."""
+        with self._transaction() as connection:
+            self._owned(connection)
+            if change.rows.num_rows:
+                connection.execute(self._upsert(), change.rows.to_pylist())
+            if change.expired_until is not None:
+                start = self._table.c[str(self._described.time_column)]
+                connection.execute(self._table.delete().where(start <= change.expired_until))
+            connection.execute(_outputs.update().where(*self._mine()).values(entry=to_json(change.entry)))
+        self.latest = change.entry
+
+    def _owned(self, connection: Connection) -> StreamEntry | None:
+        """Lock our line in the book until the transaction ends, and return the batch that it names."""
+        line = connection.execute(
+            select(_outputs.c.generation, _outputs.c.entry).where(*self._mine()).with_for_update()
+        ).one()
+        if line.generation > self.generation:
+            raise FencedError.of(f"the table {self._table.name}", line.generation, self.generation)
+        entry = from_json(line.entry)
+        if entry is not None and not isinstance(entry, StreamEntry):
+            raise CorruptionError(f"sluice_outputs holds no batch of {self.writer}: {line.entry!r:.200}.")
+        return entry
+
+    def _mine(self) -> tuple[Any, ...]:
+        return (_outputs.c.writer == self.writer, _outputs.c.table_name == self._table.name)
+
+    def _upsert(self) -> Any:  # noqa: ANN401 - SQLAlchemy's own type says no more
+        table, by = self._described, self._described.newest_by
+        new = insert(self._table)
+        others = {name: new.excluded[name] for name in table.schema.names if name not in table.keys}
+        if not others:
+            return new.on_conflict_do_nothing(index_elements=list(table.keys))
+        old = None if by is None else self._table.c[by]
+        newer = None if old is None or by is None else old.is_(None) | (new.excluded[by] >= old)
+        return new.on_conflict_do_update(index_elements=list(table.keys), set_=others, where=newer)
+
+    def _refuse_other_columns(self, connection: Connection) -> None:
+        found = inspect(connection)
+        have = {column["name"] for column in found.get_columns(self._table.name)}
+        keys = set(found.get_pk_constraint(self._table.name)["constrained_columns"])
+        wanted = set(self._described.schema.names)
+        if have != wanted or keys != set(self._described.keys):
+            raise RefusedError(
+                f"the table {self._table.name} has the columns {sorted(have)} and the key {sorted(keys)}; this code "
+                f"writes {sorted(wanted)} by {sorted(self._described.keys)}.",
+                fix="write to a new table, or migrate the old one.",
+            )
+
+    @contextmanager
+    def _transaction(self) -> Iterator[Connection]:
+        try:
+            with self._engine.begin() as connection:
+                yield connection
+        except ProgrammingError as error:  # the statement, or the rights that it needs
+            raise RefusedError(
+                f"{self._where()} refuses: {error.orig}", fix="see the message of the database."
+            ) from error
+        except (DBAPIError, PoolTimeoutError) as error:
+            cause = getattr(error, "orig", None) or error
+            raise UnreachableError(
+                f"{self._where()} could not be asked: {cause}", fix="check that it is up and may be written."
+            ) from error
+
+    def _where(self) -> str:
+        return f"the database {self._engine.url.render_as_string(hide_password=True)}"
+
+
+def _columns(table: LatestTable) -> Iterator[Column[Any]]:
+    for field in table.schema:
+        found = Numeric(field.type.precision, field.type.scale) if pa.types.is_decimal(field.type) else None
+        kind = found or _TYPES.get(field.type)
+        if kind is None:
+            raise RefusedError(
+                f"the column {field.name!r} is a {field.type}, for which PostgreSQL has no column here.",
+                fix="let the transform return plain columns, or keep the output in a Delta table.",
+            )
+        yield Column(field.name, kind, primary_key=field.name in table.keys, autoincrement=False)

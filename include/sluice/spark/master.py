@@ -1,0 +1,74 @@
+"""What a standalone master says of its cluster: workers, cores and who holds them, from its own page.
+
+Standard library alone and without PySpark: a reconciler asks once a minute. Nothing is followed elsewhere: an address
+that redirects is not the master.
+"""
+
+from __future__ import annotations
+
+import http.client
+import json
+from collections.abc import Mapping
+from typing import Any
+from urllib.parse import urlsplit
+
+from sluice.errors import UnreachableError
+from sluice.streams.room import Application, Offer, Worker
+
+SECONDS = 3.0
+_MOST_BYTES = 8 * 1024**2
+
+
+def read_offer(page: str, seconds: float = SECONDS) -> Offer:
+    """Return what the cluster has now.
+
+    Args:
+        page: address of the master's page, such as `http://127.0.0.1:8081`.
+        seconds: how long each step of the answer may take.
+
+    Raises:
+        UnreachableError: nobody answers there, it is no master, or it does not lead (now).
+    """
+    try:
+        found = _get(page, seconds)
+        status = found["status"]
+        offer = Offer(str(found["url"]), _workers(found["workers"]), _applications(found["activeapps"]))
+    except (OSError, http.client.HTTPException) as error:
+        raise _silent(page, f"does not answer: {error}") from error
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
+        raise _silent(page, f"is no page of a Spark master: {error!r}") from error
+    if status != "ALIVE":
+        raise _silent(page, f"says that it is {status}")
+    return offer
+
+
+def _get(page: str, seconds: float) -> Mapping[str, Any]:
+    parts = urlsplit(page)
+    if parts.scheme not in ("http", "https") or not parts.hostname:
+        raise ValueError(f"{page!r} is no address")
+    kind = http.client.HTTPSConnection if parts.scheme == "https" else http.client.HTTPConnection
+    connection = kind(parts.hostname, parts.port, timeout=seconds)
+    try:
+        connection.request("GET", f"{parts.path.rstrip('/')}/json/", headers={"Accept": "application/json"})
+        answer = connection.getresponse()
+        if answer.status != http.client.OK:
+            raise ValueError(f"status {answer.status}")
+        found: Mapping[str, Any] = json.loads(answer.read(_MOST_BYTES))
+        return found
+    finally:
+        connection.close()
+
+
+def _workers(found: list[Mapping[str, Any]]) -> tuple[Worker, ...]:
+    alive = [worker for worker in found if worker["state"] == "ALIVE"]
+    return tuple(Worker(int(w["cores"]), int(w["coresfree"]), int(w["memoryfree"])) for w in alive)
+
+
+def _applications(found: list[Mapping[str, Any]]) -> tuple[Application, ...]:
+    return tuple(Application(str(app["name"]), int(app["cores"])) for app in found)
+
+
+def _silent(page: str, what: str) -> UnreachableError:
+    return UnreachableError(
+        f"the Spark master's page {page} {what}.", fix="see whether the master runs (`sluice status`)."
+    )

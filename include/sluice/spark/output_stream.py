@@ -1,0 +1,161 @@
+"""The stream of a pipeline's outputs of other kinds than `intervals`: what it reads, and where it delivers.
+
+Beside an interval table it is a second query over the same records: a query has one output mode, and open values need
+updates where closed windows need appends.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql.pandas.types import to_arrow_schema
+
+from sluice.delta.latest import DeltaLatest
+from sluice.delta.table import ensure_table
+from sluice.delta.writer_log import WriterLog
+from sluice.errors import SpecError
+from sluice.postgres.latest import PostgresLatest, connect
+from sluice.spark.batch_outputs import BatchOutput, BatchOutputsSink, Inheritance, WholeWindows, all_known
+from sluice.spark.columns import refuse_unwritable
+from sluice.spark.failpoints import uncommitted_data
+from sluice.spark.history import History
+from sluice.spark.kafka_source import KafkaTopic, read_stream
+from sluice.spark.latest_output import Expiry, LatestRows
+from sluice.spark.pipeline import PipelineCode, good_records, transformed
+from sluice.spark.raw import beyond
+from sluice.spark.rows_output import RowsTable
+from sluice.spark.statefulness import state_in
+from sluice.spark.topic_output import TopicRecords
+from sluice.specs.output_rules import deliveries
+from sluice.specs.outputs import BesideOutput, LatestOutput, RowsOutput, TopicOutput
+from sluice.streams.checkpoint import Checkpoint
+from sluice.streams.latest import LatestStore, LatestTable
+
+_DELIVERIES = '{"type":"struct","fields":[{"name":"position","type":"long","nullable":true,"metadata":{}}]}'
+"""The table of deliveries has no rows: what was sent is in its commits."""
+
+
+@dataclass(frozen=True)
+class Surroundings:
+    """Where a stream finds what it reads and writes.
+
+    Attributes:
+        source: the topic that it reads.
+        topics: the topics that it writes, by name.
+        table: returns the folder of a Delta table.
+        connection: returns the URL of a database by the connection's name.
+    """
+
+    source: KafkaTopic
+    topics: Mapping[str, KafkaTopic]
+    table: Callable[[str], Path]
+    connection: Callable[[str], str]
+
+
+def start_outputs(
+    spark: SparkSession, code: PipelineCode, around: Surroundings, *, stream: str, checkpoint: Path, generation: int
+) -> tuple[DataFrame, BatchOutputsSink, str]:
+    """Prepare every output, and mark it for this generation.
+
+    Returns:
+        The rows to stream, the sink for them, and the output mode of the query.
+
+    Raises:
+        SpecError: an output does not fit what the transform returns, or a `rows` output a transform with state.
+        FencedError: a newer generation owns an output.
+    """
+    pipeline = code.pipeline
+    records = read_stream(spark, around.source, most=pipeline.max_records_per_batch)
+    rows = transformed(good_records(records, code), code)
+    refuse_unwritable(rows, pipeline.beside)
+    state = state_in(rows)
+    appended = any(isinstance(output, RowsOutput) for output in pipeline.beside)
+    if appended and state is not None:
+        raise SpecError(
+            f"the `rows` output of {pipeline.name!r} needs a transform that works record by record; this one keeps "
+            f"state ({state}).",
+            fix="declare `intervals` or `latest` instead.",
+        )
+    open_output = _Opening(code, around, rows, f"{stream}:{around.source.topic_id}:0", generation)
+    outputs = [open_output(output) for output in pipeline.beside]
+    floor = None if state is not None else held_by_all(outputs)
+    if floor:
+        records = records.where(beyond(floor, "_partition", "_offset"))
+        rows = transformed(good_records(records, code), code)
+    known: Inheritance = all_known
+    if state is not None:
+        history = History(spark, code, around.source, around.table(code.topic.raw.table))
+        known = WholeWindows(pipeline.intervals.time_column if pipeline.has_intervals else None, history.newest_before)
+    sink = BatchOutputsSink(outputs, Checkpoint(checkpoint), floor=floor, known=known)
+    return rows, sink, "append" if appended else "update"
+
+
+def held_by_all(outputs: Sequence[BatchOutput]) -> Mapping[str, int]:
+    """Return the offsets below which every output holds everything.
+
+    A stream without state need not read them again, whatever its checkpoint says: this is what keeps a batch that a
+    new checkpoint cuts anew from being written in part a second time.
+    """
+    held = [output.latest.end if output.latest else {} for output in outputs]
+    return {p: min(h[p] for h in held) for p in sorted(set.intersection(*(set(h) for h in held)))}
+
+
+@dataclass(frozen=True)
+class _Opening:
+    """Opens outputs: creates what is not there and takes it over from older generations."""
+
+    code: PipelineCode
+    around: Surroundings
+    rows: DataFrame
+    writer: str
+    generation: int
+
+    def __call__(self, output: BesideOutput) -> BatchOutput:
+        match output:
+            case RowsOutput():
+                return self._rows(output)
+            case LatestOutput():
+                return self._latest(output)
+            case TopicOutput():
+                return self._topic(output)
+
+    def _rows(self, output: RowsOutput) -> RowsTable:
+        folder = self.around.table(output.table)
+        return RowsTable(folder, self._log(folder, self.rows.schema.json()), self.code.code_hash)
+
+    def _topic(self, output: TopicOutput) -> TopicRecords:
+        log = self._log(self.around.table(deliveries(output.topic)), _DELIVERIES)
+        return TopicRecords(output, self.around.topics[output.topic], log, self.code.code_hash)
+
+    def _log(self, folder: Path, schema: str) -> WriterLog:
+        ensure_table(folder, schema)
+        log = WriterLog(folder, self.writer, self.generation)
+        log.open(code=self.code.code_hash)
+        return log
+
+    def _latest(self, output: LatestOutput) -> LatestRows:
+        pipeline, expiry = self.code.pipeline, None
+        if output.keep == "open":
+            expiry = Expiry(pipeline.intervals.window, pipeline.time.delay)
+        table = LatestTable(
+            output.table,
+            to_arrow_schema(self.rows.schema, timezone="UTC"),
+            output.keys,
+            output.newest_by,
+            pipeline.intervals.time_column if expiry else None,
+        )
+        store = self._store(output, table)
+        store.open()
+        folder = self.around.table(output.table)
+        appeared = (lambda: uncommitted_data(folder)) if output.store == "delta" else None
+        return LatestRows(table, store, expiry, appeared)
+
+    def _store(self, output: LatestOutput, table: LatestTable) -> LatestStore:
+        if output.connection is None:
+            folder, schema = self.around.table(output.table), self.rows.schema.json()
+            return DeltaLatest(folder, table, schema, self.writer, self.generation)
+        engine = connect(self.around.connection(output.connection), output.connection)
+        return PostgresLatest(engine, table, self.writer, self.generation)

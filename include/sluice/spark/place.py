@@ -1,0 +1,73 @@
+"""Which master gives a driver its cores, and where that master shows what it has.
+
+Asked in this order: the settings (`SLUICE_SPARK_MASTER`, which an Airflow connection may give), the deployment, the
+cluster of the embedded stack, and last this machine's own cores.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from sluice.errors import NotReadyError
+from sluice.local.endpoints import Endpoints, read_endpoints
+from sluice.local.ports import HOST
+from sluice.settings import StateFolder
+from sluice.specs.model import SparkPlace
+
+LOCAL = "local"
+"""The master of a driver that takes its cores from this machine."""
+
+_STANDALONE = "spark://"
+_PAGE_PORT = 8080
+
+
+@dataclass(frozen=True)
+class Place:
+    """A master, and the address of its page; empty where the master is no standalone one."""
+
+    master: str
+    page: str = ""
+
+    @property
+    def standalone(self) -> bool:
+        """Whether a standalone cluster gives the cores."""
+        return self.master.startswith(_STANDALONE)
+
+
+def on_this_machine(master: str) -> bool:
+    """Whether driver and executors share this machine and its disk: no cluster, or the embedded one."""
+    return master.startswith((LOCAL, f"{_STANDALONE}{HOST}:"))
+
+
+def spark_place(setting: str, deployment: SparkPlace, folder: StateFolder) -> Place:
+    """Return where drivers find their cores.
+
+    Args:
+        setting: the master that the settings name; empty if they name none.
+        deployment: what its spec says.
+        folder: the state folder, whose stack may have a cluster.
+    """
+    embedded = _embedded(lambda: read_endpoints(folder))
+    declared = "" if deployment.master == LOCAL else deployment.master
+    master = setting or declared or embedded.master
+    if not master.startswith(_STANDALONE):
+        return Place(master)
+    if master == embedded.master:
+        return embedded
+    if master == declared and deployment.page:
+        return Place(master, deployment.page)
+    return Place(master, f"http://{_host(master)}:{_PAGE_PORT}")
+
+
+def _embedded(endpoints: Callable[[], Endpoints]) -> Place:
+    try:
+        found = endpoints()
+    except NotReadyError:
+        return Place(LOCAL)
+    return Place(found.spark_master, found.spark_page) if found.spark_master else Place(LOCAL)
+
+
+def _host(master: str) -> str:
+    """Return the first host of `spark://host:port,host:port`."""
+    return master.removeprefix(_STANDALONE).partition(",")[0].rpartition(":")[0]

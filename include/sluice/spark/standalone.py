@@ -1,0 +1,87 @@
+"""The launcher where a standalone cluster gives the cores: the driver stays here, under a keeper; executors are there.
+
+What runs, ends and dies is the driver's process, so the keeper's proof of death holds: only the driver commits, to
+tables and checkpoints. An executor notices within moments that its driver is gone, and what it still writes until then
+no commit names; it can repeat a file of state, with what the next attempt of the same planned batch writes into it.
+
+Beside that, this launcher looks for room before it starts anything.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+from sluice.errors import NotReadyError
+from sluice.local.launcher import LocalLauncher
+from sluice.spark.master import read_offer
+from sluice.spark.place import Place
+from sluice.streams.launcher import DriverReport, DriverState, Job, Launcher
+from sluice.streams.room import Need, NoRoomError, Offer, lack
+
+
+def launcher_at(place: Place, drivers: Path) -> Launcher:
+    """Return what starts drivers that take their cores from a place.
+
+    Args:
+        place: this machine or a cluster.
+        drivers: the folder with what keepers know of drivers.
+    """
+    keeper = LocalLauncher(drivers)
+    return StandaloneLauncher(keeper, lambda: read_offer(place.page)) if place.standalone else keeper
+
+
+def refuse_crowded(place: Place, need: Need) -> None:
+    """Make sure that an application would find room: Spark would let it wait without a word.
+
+    Raises:
+        NotReadyError: it would not, now.
+        UnreachableError: it is not known.
+    """
+    if place.standalone and (why := lack(need, read_offer(place.page))):
+        raise NotReadyError(f"{why}.", fix="repeat it when there is room, or add workers to the cluster.")
+
+
+class StandaloneLauncher:
+    """Implements `sluice.streams.launcher.Launcher`.
+
+    Args:
+        keeper: starts, finds and ends the drivers.
+        offer: asks the master; may raise UnreachableError.
+    """
+
+    def __init__(self, keeper: Launcher, offer: Callable[[], Offer]) -> None:
+        self._keeper = keeper
+        self._offer = offer
+
+    def submit(self, key: str, job: Job) -> DriverReport:
+        """Start `job` if there is room for it, or return what is found under its key.
+
+        Raises:
+            NoRoomError: there is none; nothing was started, and the key may be used later.
+            UnreachableError: it is not known whether there is.
+        """
+        found = self._keeper.find(key)
+        if found.state is DriverState.ABSENT and (why := self.lack(job)):
+            raise NoRoomError(why)
+        return self._keeper.submit(key, job)
+
+    def lack(self, job: Job) -> str:
+        """Ask the master and return why there is no room for a job, as a clause; empty if there is."""
+        return "" if job.need is None else lack(job.need, self._offer())
+
+    def find(self, key: str) -> DriverReport:
+        """Look once, without waiting."""
+        return self._keeper.find(key)
+
+    def stop(self, key: str, deadline_seconds: float) -> DriverReport:
+        """Ask the driver to finish its batch and exit; kill it after the deadline."""
+        return self._keeper.stop(key, deadline_seconds)
+
+    def kill(self, key: str) -> DriverReport:
+        """Kill the driver at once. Its executors end when they miss it."""
+        return self._keeper.kill(key)
+
+    def log(self, key: str) -> Path:
+        """Return the file with the driver's output; those of executors are with their workers."""
+        return self._keeper.log(key)

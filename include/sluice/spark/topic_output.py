@@ -1,0 +1,102 @@
+"""A `topic` output: a batch's rows as Kafka records that say which batch they are of.
+
+Kafka has no transaction that spans a Spark job, so a crash may leave a part of a batch. What makes that harmless is in
+the headers; see `sluice.topics.deduplication`. Which batches are sent is kept in a small Delta table beside, so that
+neither a restart nor a lost checkpoint sends them again.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from pyspark.sql import Column, DataFrame, Window
+from pyspark.sql import functions as F  # noqa: N812  the ecosystem's name for it
+from pyspark.sql.types import StructType
+
+from sluice.delta.writer_log import WriterLog
+from sluice.intervals.entries import StreamEntry
+from sluice.spark.as_json import as_json
+from sluice.spark.content import named, row_hash
+from sluice.spark.failpoints import failpoint
+from sluice.spark.kafka_source import KafkaTopic
+from sluice.spark.sink import Batch, entry_for, run_only
+from sluice.specs.outputs import TopicOutput
+from sluice.topics.deduplication import GENERATION, ID, POSITION
+
+
+def messages(rows: DataFrame, output: TopicOutput, *, generation: int, position: int) -> DataFrame:
+    """Return the records of a batch: key, value and headers.
+
+    The id is made of the batch's position, the row's keys and, where several rows have them, its number among these.
+    So a batch that is sent again has the same ids, also where a sum of floats differs in its last bit.
+    """
+    keys = [named(key) for key in output.keys]
+    among = Window.partitionBy(*keys).orderBy(row_hash(rows.columns))
+    number = F.row_number().over(among).cast("string")
+    identity = F.concat_ws("-", F.lit(str(position)), F.hex(row_hash(list(output.keys))), number)
+    return rows.select(
+        as_json(StructType([rows.schema[key] for key in output.keys])).cast("binary").alias("key"),
+        as_json(rows.schema).cast("binary").alias("value"),
+        F.array(
+            _header(ID, identity), _header(GENERATION, F.lit(str(generation))), _header(POSITION, F.lit(str(position)))
+        ).alias("headers"),
+    )
+
+
+class TopicRecords:
+    """Implements `sluice.spark.batch_outputs.BatchOutput`.
+
+    Args:
+        output: what the spec says.
+        topic: where to send.
+        log: of the table of deliveries, opened.
+        code_hash: of the code that makes the rows.
+    """
+
+    def __init__(self, output: TopicOutput, topic: KafkaTopic, log: WriterLog, code_hash: str) -> None:
+        self.name = output.topic
+        self._output = output
+        self._topic = topic
+        self._log = log
+        self._code_hash = code_hash
+
+    @property
+    def latest(self) -> StreamEntry | None:
+        """The newest batch that was sent; at most once: that was going to be."""
+        return self._log.latest
+
+    def write(self, rows: DataFrame, batch: Batch) -> None:
+        """Send a batch and put it on record, in the order that the delivery asks for."""
+        entry = replace(entry_for(batch, self._log), code=self._code_hash)
+        records = messages(rows, self._output, generation=self._log.generation, position=batch.version)
+        if self._output.delivery == "at_most_once":
+            self._mark_and_send(records, entry, batch)
+            return
+        self._log.check_fence()
+        failpoint("before_write", self.name)
+        self._send(records)
+        failpoint("after_write_before_commit", self.name)
+        self._log.record(entry, batch.version)
+
+    def _mark_and_send(self, records: DataFrame, entry: StreamEntry, batch: Batch) -> None:
+        """Only a crash may cost a batch, not a transform that fails: the records are computed before the mark."""
+        computed = records.persist()
+        try:
+            run_only(computed)
+            failpoint("before_write", self.name)
+            self._log.record(entry, batch.version)
+            failpoint("after_mark", self.name)
+            self._send(computed)
+            failpoint("after_write_before_commit", self.name)
+        finally:
+            computed.unpersist()
+
+    def _send(self, records: DataFrame) -> None:
+        client = {f"kafka.{key}": value for key, value in self._topic.options.items()}
+        address = {"kafka.bootstrap.servers": ",".join(self._topic.bootstrap), "topic": self._topic.name}
+        durable = {"kafka.acks": "all", "kafka.enable.idempotence": "true"}
+        records.write.format("kafka").options(**durable, **client, **address).save()
+
+
+def _header(name: str, value: Column) -> Column:
+    return F.struct(F.lit(name).alias("key"), value.cast("binary").alias("value"))

@@ -1,0 +1,85 @@
+"""Rules about what pipelines deliver, and where an output stands in its spec."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator
+
+from sluice.specs.diagnosis import nearest
+from sluice.specs.faults import Loc
+from sluice.specs.kinds import Kind
+from sluice.specs.model import PipelineSpec
+from sluice.specs.outputs import IntervalsOutput, LatestOutput, Output, TopicOutput
+from sluice.specs.reading import Finding, Reading
+from sluice.specs.secrecy import is_secret
+
+
+def outputs_of(pipeline: PipelineSpec) -> Iterator[tuple[Loc, Output]]:
+    """Yield the outputs of a pipeline with their places in its file."""
+    if pipeline.output is not None:
+        yield ("output",), pipeline.output
+    for number, output in enumerate(pipeline.outputs):
+        yield ("outputs", number), output
+
+
+def deliveries(topic: str) -> str:
+    """Return the table that keeps what was sent to a topic by its batches, so that a restart repeats none."""
+    return f"{topic}_deliveries"
+
+
+def written_table(output: Output) -> tuple[str, str]:
+    """Return what tells an output's table from every other one, and the key of the spec that names it."""
+    match output:
+        case TopicOutput():
+            return deliveries(output.topic), "topic"
+        case LatestOutput(store="postgres"):
+            return f"{output.connection}: {output.table}", "table"
+        case _:
+            return output.table, "table"
+
+
+def output_columns_are_free(reading: Reading) -> Iterator[Finding]:
+    """The time column is not the column by which Sluice partitions."""
+    for name, pipeline in reading.catalog.pipelines.items():
+        for loc, output in outputs_of(pipeline):
+            if isinstance(output, IntervalsOutput) and output.time_column == "interval_start":
+                message = "'interval_start' is the column that Sluice partitions by."
+                yield reading.finding(Kind.PIPELINE, name, (*loc, "time_column"), message, "name another column.")
+
+
+def output_topics_are_declared_once(reading: Reading) -> Iterator[Finding]:
+    """A topic that is written is declared in one place, by one pipeline, and is not the one that is read."""
+    writers: dict[str, list[tuple[str, Loc]]] = defaultdict(list)
+    for name, pipeline in reading.catalog.pipelines.items():
+        for loc, output in outputs_of(pipeline):
+            if isinstance(output, TopicOutput):
+                writers[output.topic].append((name, loc))
+                yield from _declared_once(reading, pipeline, loc, output)
+    for topic, places in writers.items():
+        for name, loc in places if len(places) > 1 else ():
+            message = (
+                f"{len(places)} outputs write to the topic {topic!r}; who reads it could not tell replays from news."
+            )
+            yield reading.finding(
+                Kind.PIPELINE, name, (*loc, "topic"), message, "give every output a topic of its own."
+            )
+
+
+def _declared_once(reading: Reading, pipeline: PipelineSpec, loc: Loc, output: TopicOutput) -> Iterator[Finding]:
+    topics = [stem for kind, stem in reading.documents if kind is Kind.TOPIC]
+    if output.topic == pipeline.source:
+        message = f"{output.topic!r} is what this pipeline reads; it would read what it writes, for ever."
+        yield reading.finding(Kind.PIPELINE, pipeline.name, (*loc, "topic"), message, "name another topic.")
+    elif output.create is None and output.topic not in topics:
+        message = f"there is no topic {output.topic!r} in include/topics, and nothing says how to create it."
+        fix = f"add `create: {{partitions: 4}}` to the output. {nearest(output.topic, topics)}".strip()
+        yield reading.finding(Kind.PIPELINE, pipeline.name, (*loc, "topic"), message, fix)
+    elif output.create is not None and output.topic in topics:
+        message = f"include/topics/{output.topic}.yaml declares the topic already."
+        yield reading.finding(Kind.PIPELINE, pipeline.name, (*loc, "create"), message, "remove `create`.")
+    elif output.create is None and output.topic not in reading.catalog.topics:
+        message = f"the spec of the topic {output.topic!r} is broken."
+        yield reading.finding(Kind.PIPELINE, pipeline.name, (*loc, "topic"), message, "repair it.")
+    for key in filter(is_secret, output.create.configs if output.create else ()):
+        where = (*loc, "create", "configs", key)
+        yield reading.finding(Kind.PIPELINE, pipeline.name, where, "this is a secret.", "keep it out of the spec.")

@@ -1,0 +1,125 @@
+"""What a pipeline delivers, and how: one model per kind of output."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import Annotated, Literal
+
+from pydantic import Field, ValidationInfo, field_validator
+
+from sluice.specs.duration import Duration, format_duration
+from sluice.specs.spec import Name, Spec
+
+HOUR, DAY = timedelta(hours=1), timedelta(days=1)
+_LENGTHS = {"hour": HOUR, "day": DAY}
+
+
+class IntervalsOutput(Spec):
+    """Windowed results in append mode: the rows of an interval appear when it closes."""
+
+    kind: Literal["intervals"] = "intervals"
+    table: Name
+    time_column: Name
+    """The column with the start of a row's window (timestamp, UTC)."""
+    window: Duration
+    interval: Literal["hour", "day"]
+    """The physical partition and the unit of ownership, backfill and publish."""
+    settle: Duration = timedelta(0)
+    """How long after its end an interval may still change: 0 for tumbling windows."""
+    keys: tuple[Name, ...] = ()
+    """Columns that tell the rows of one window apart. With them a parity report says `different` where it could
+    otherwise only say `missing` and `extra`."""
+
+    @field_validator("interval")
+    @classmethod
+    def _holds_whole_windows(cls, interval: Literal["hour", "day"], info: ValidationInfo) -> Literal["hour", "day"]:
+        window: timedelta | None = info.data.get("window")
+        if window is not None and (not window or _LENGTHS[interval] % window):
+            raise ValueError(f"no whole number of windows of {format_duration(window)} fits into one {interval}")
+        return interval
+
+    @property
+    def interval_length(self) -> timedelta:
+        """One hour or one day."""
+        return _LENGTHS[self.interval]
+
+
+class RowsOutput(Spec):
+    """Results record by record, appended to a Delta table, each once. The transform keeps no state."""
+
+    kind: Literal["rows"]
+    table: Name
+
+
+class LatestOutput(Spec):
+    """One row per key, the newest: rows are merged into what is there."""
+
+    kind: Literal["latest"]
+    table: Name
+    keys: tuple[Name, ...] = Field(min_length=1)
+    """The columns that name a row; none of them is ever null."""
+    newest_by: Name | None = None
+    """The column that says which of two rows of a key is newer; an older one replaces nothing. Omitted: the row of the
+    later batch is, and a batch brings at most one row per key, as an aggregation over the keys does."""
+    keep: Literal["all", "open"] = "all"
+    """`open`: a row goes when its window closes, because the interval table has it then."""
+    store: Literal["delta", "postgres"] = "delta"
+    connection: Name | None = Field(default=None, validate_default=True)
+    """Of PostgreSQL: the variable `SLUICE_CONNECTION_<NAME>` holds its URL, which no spec does."""
+
+    @field_validator("connection")
+    @classmethod
+    def _fits_the_store(cls, connection: str | None, info: ValidationInfo) -> str | None:
+        store = info.data.get("store")
+        if store == "postgres" and connection is None:
+            raise ValueError(
+                "the store is postgres and no connection is named; add `connection: <name>` and put the URL into the "
+                "variable SLUICE_CONNECTION_<NAME>"
+            )
+        if store == "delta" and connection is not None:
+            raise ValueError("a Delta table needs no connection; remove it, or write `store: postgres`")
+        return connection
+
+
+class TopicShape(Spec):
+    """What a broker is told of a topic."""
+
+    partitions: int = Field(ge=1, le=10_000)
+    replication: int | None = Field(default=None, ge=1, le=32)
+    """Omitted: what the deployment says."""
+    retention: Duration | Literal["forever"] = "forever"
+    configs: dict[str, str] = Field(default_factory=dict)
+    """Further topic configurations, under Kafka's names."""
+
+    @field_validator("configs")
+    @classmethod
+    def _retention_once(cls, configs: dict[str, str]) -> dict[str, str]:
+        if "retention.ms" in configs:
+            raise ValueError("it sets retention.ms; declare it as `retention` instead")
+        return configs
+
+    def wanted_configs(self) -> dict[str, str]:
+        """Return the configurations to set, retention included, as Kafka spells them."""
+        forever = self.retention == "forever"
+        milliseconds = -1 if forever else int(self.retention.total_seconds() * 1000)  # type: ignore[union-attr]
+        return {**self.configs, "retention.ms": str(milliseconds)}
+
+
+class TopicOutput(Spec):
+    """One Kafka record per row: its keys as key, all of it as value, both JSON; headers tell a replay from news."""
+
+    kind: Literal["topic"]
+    topic: Name
+    create: TopicShape | None = None
+    """How the DAG `topics` creates it. Omitted: the topic has a spec of its own, because some pipeline reads it."""
+    keys: tuple[Name, ...] = Field(min_length=1)
+    """The columns in a record's key: rows of one key stay in order."""
+    delivery: Literal["at_least_once", "at_most_once"] = "at_least_once"
+    """`at_least_once`: a crash repeats records, which `sluice.kafka.deduplication` drops exactly. `at_most_once`: a
+    crash loses the rest of one batch and repeats nothing."""
+
+
+BesideOutput = RowsOutput | LatestOutput | TopicOutput
+"""What a batch writes as it goes; an interval table has a query of its own."""
+
+Output = Annotated[IntervalsOutput | BesideOutput, Field(discriminator="kind")]

@@ -1,0 +1,17 @@
+"""What every spec is: an immutable model that lets no key pass unnoticed."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from pydantic import BaseModel, ConfigDict, StringConstraints
+
+NAME_PATTERN = "^[a-z][a-z0-9_]{0,62}$"
+Name = Annotated[str, StringConstraints(pattern=NAME_PATTERN)]
+"""Lower case, digits and underscore: safe as a file, table, DAG and metric name."""
+
+
+class Spec(BaseModel):
+    """Base of all specs: immutable, and no key passes unnoticed."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", use_attribute_docstrings=True, allow_inf_nan=False)

@@ -1,0 +1,123 @@
+"""Whether a cluster has room for a unit's driver: what it needs at least, against what is offered and what is free.
+
+Spark's own answer to too little room is to wait, without a word that anybody sees, and a driver that waits looks like
+one that works. So room is looked for before a driver is submitted, and what has none waits under its reserved key.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from sluice.errors import RefusedError
+
+ADVICE = "stop what uses them, or add workers (here: `sluice up --spark-workers N`); the reconciler starts it by itself"
+"""What makes room, as a clause."""
+
+
+@dataclass(frozen=True)
+class Need:
+    """What an application must get to move.
+
+    Attributes:
+        application: its name at the cluster.
+        cores: so many at least.
+        executor_mb: memory of each executor.
+        whose: the streams that the cores are for, or another subject of "need".
+    """
+
+    application: str
+    cores: int
+    executor_mb: int
+    whose: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Worker:
+    """A living worker's cores, and what is free of them and of its memory."""
+
+    cores: int
+    free_cores: int
+    free_mb: int
+
+
+@dataclass(frozen=True)
+class Application:
+    """What the cluster runs: by name, since several attempts of one unit have the same; and the cores that it holds."""
+
+    name: str
+    cores: int
+
+
+@dataclass(frozen=True)
+class Offer:
+    """What a cluster has at one moment."""
+
+    address: str
+    workers: tuple[Worker, ...]
+    applications: tuple[Application, ...] = ()
+
+
+@dataclass(frozen=True)
+class NoRoom:
+    """A claim that found no room: nothing is submitted, the key stays reserved, and whoever comes next looks again."""
+
+    why: str
+
+
+class NoRoomError(RefusedError):
+    """The cluster has no room for it now; nothing was submitted."""
+
+    def __init__(self, why: str) -> None:
+        super().__init__(f"{why}.", fix=f"{ADVICE}.")
+
+
+def least_cores(streams: int, most: int) -> int:
+    """Return the cores without which a unit's streams wait for each other: one each, as far as it may have more.
+
+    Args:
+        streams: how many share the driver.
+        most: what `resources.cores` allows.
+    """
+    return max(1, min(streams, most))
+
+
+def lack(need: Need, offer: Offer) -> str:
+    """Return why there is no room, as a clause; empty if there is.
+
+    What an application of the same name still holds counts as free: the attempt is dead, and the cluster is about to
+    notice.
+    """
+    left = sum(application.cores for application in offer.applications if application.name == need.application)
+    free = left + sum(worker.free_cores for worker in offer.workers if worker.free_mb >= need.executor_mb)
+    if free >= need.cores:
+        return ""
+    others = [application for application in offer.applications if application.name != need.application]
+    least = f"{_listed(need.whose)} need at least {_cores(need.cores)} in executors of {need.executor_mb} MB"
+    if len(need.whose) == 1:
+        least = least.replace(" need ", " needs ", 1)
+    offered = f"{_cores(sum(worker.cores for worker in offer.workers))} in {_workers(len(offer.workers))}"
+    return f"{least}, the cluster {offer.address} offers {offered}; free: {free}{_unfit(need, offer)}, {_used(others)}"
+
+
+def _unfit(need: Need, offer: Offer) -> str:
+    """Say how many cores are free that have too little memory beside them."""
+    cores = sum(worker.free_cores for worker in offer.workers if worker.free_mb < need.executor_mb)
+    return f" ({cores} more without enough memory beside them)" if cores else ""
+
+
+def _used(applications: Iterable[Application]) -> str:
+    users = ", ".join(f"{application.name} ({application.cores})" for application in applications if application.cores)
+    return f"used by {users}" if users else "used by nobody"
+
+
+def _cores(count: int) -> str:
+    return f"{count} core" if count == 1 else f"{count} cores"
+
+
+def _workers(count: int) -> str:
+    return f"{count} worker" if count == 1 else f"{count} workers"
+
+
+def _listed(names: tuple[str, ...]) -> str:
+    return " and ".join(filter(None, [", ".join(names[:-1]), *names[-1:]]))

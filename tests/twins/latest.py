@@ -1,0 +1,61 @@
+"""A store of newest rows in memory: what several opened stores of one table share is the table itself."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from sluice.errors import RefusedError
+from sluice.intervals.entries import StreamEntry
+from sluice.streams.fencing import FencedError
+from sluice.streams.latest import Change, LatestTable
+
+
+@dataclass
+class SharedRows:
+    """One table."""
+
+    rows: dict[tuple[Any, ...], Mapping[str, Any]] = field(default_factory=dict)
+    columns: list[str] = field(default_factory=list)
+    generation: int = 0
+    entry: StreamEntry | None = None
+
+
+@dataclass
+class InMemoryLatest:
+    """Implements `sluice.streams.latest.LatestStore`."""
+
+    shared: SharedRows
+    table: LatestTable
+    writer: str
+    generation: int
+    latest: StreamEntry | None = None
+
+    def open(self) -> None:
+        self._check_fence()
+        columns = self.table.schema.names
+        if self.shared.columns not in ([], columns):
+            raise RefusedError(f"the table has the columns {self.shared.columns}; this code writes {columns}.")
+        self.shared.columns, self.shared.generation = columns, self.generation
+        self.latest = self.shared.entry
+
+    def apply(self, change: Change) -> None:
+        self._check_fence()
+        for row in change.rows.to_pylist():
+            key = tuple(row[name] for name in self.table.keys)
+            if not self._is_older(row, self.shared.rows.get(key)):
+                self.shared.rows[key] = row
+        if change.expired_until is not None:
+            start = str(self.table.time_column)
+            kept = {key: row for key, row in self.shared.rows.items() if row[start] > change.expired_until}
+            self.shared.rows = kept
+        self.latest = self.shared.entry = change.entry
+
+    def _is_older(self, row: Mapping[str, Any], than: Mapping[str, Any] | None) -> bool:
+        by = self.table.newest_by
+        return bool(by and than is not None and than[by] is not None and (row[by] is None or row[by] < than[by]))
+
+    def _check_fence(self) -> None:
+        if self.shared.generation > self.generation:
+            raise FencedError.of(self.table.name, self.shared.generation, self.generation)

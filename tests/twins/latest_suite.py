@@ -1,0 +1,148 @@
+"""What every store of newest rows does. Subclasses give `open_store`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+
+import pyarrow as pa
+import pytest
+
+from sluice.errors import RefusedError
+from sluice.intervals.entries import StreamEntry
+from sluice.streams.fencing import FencedError
+from sluice.streams.latest import Change, LatestStore, LatestTable
+from tests.twins.clock import START
+
+SCHEMA = pa.schema(
+    [
+        ("hour", pa.timestamp("us", tz="UTC")),
+        ("carrier", pa.string()),
+        ("departed", pa.int64()),
+        ("delay", pa.float64()),
+        ("holiday", pa.bool_()),
+    ]
+)
+TABLE = LatestTable("departures_live", SCHEMA, ("hour", "carrier"), time_column="hour")
+WRITER = "departures_live:topic:0"
+
+Row = tuple[datetime, str, int]
+OpenStore = Callable[..., LatestStore]
+"""Opens the one table of a test: `open_store(table, generation)`; what it holds is read by `held`."""
+
+
+def at(hour: int) -> datetime:
+    return START + timedelta(hours=hour)
+
+
+def rows(*given: tuple[int, str, int | None]) -> pa.Table:
+    """Return rows of (hour, carrier, departed)."""
+    data = {
+        "hour": [at(hour) for hour, _, _ in given],
+        "carrier": [carrier for _, carrier, _ in given],
+        "departed": [departed for _, _, departed in given],
+        "delay": [None if departed is None else departed / 2 for _, _, departed in given],
+        "holiday": [None for _ in given],
+    }
+    return pa.table(data, schema=SCHEMA)
+
+
+def change(end: int, *given: tuple[int, str, int | None], generation: int = 1, expired: int | None = None) -> Change:
+    """Return the change of a batch that ends at offset `end`."""
+    entry = StreamEntry(WRITER, generation, "a", end, {}, {"t/0": end}, watermark=START)
+    return Change(rows(*given), entry, 2 * end, None if expired is None else at(expired))
+
+
+@dataclass
+class Place:
+    """One table, and how to read it as anybody else would."""
+
+    open: Callable[[LatestTable, int], LatestStore]
+    read: Callable[[], list[Mapping[str, object]]]
+    opened: list[LatestStore] = field(default_factory=list)
+
+    def store(self, generation: int = 1, table: LatestTable = TABLE) -> LatestStore:
+        store = self.open(table, generation)
+        store.open()
+        return store
+
+    def held(self) -> dict[tuple[int, str], object]:
+        """Return `departed` by hour and carrier."""
+        found = {(self._hour(row["hour"]), str(row["carrier"])): row["departed"] for row in self.read()}
+        assert len(found) == len(self.read()), "a key has two rows"
+        return found
+
+    def _hour(self, start: object) -> int:
+        assert isinstance(start, datetime)
+        return int((start - START).total_seconds() // 3600)
+
+
+class LatestSuite:
+    @pytest.fixture
+    def place(self) -> Place:
+        raise NotImplementedError
+
+    def test_a_new_row_is_added_and_a_known_key_is_replaced(self, place: Place) -> None:
+        store = place.store()
+        store.apply(change(10, (1, "UA", 3), (1, "DL", 5)))
+        store.apply(change(20, (1, "UA", 4), (2, "UA", 1)))
+        assert place.held() == {(1, "UA"): 4, (1, "DL"): 5, (2, "UA"): 1}
+
+    def test_a_value_may_become_null_and_times_come_back_exactly(self, place: Place) -> None:
+        store = place.store()
+        store.apply(change(10, (1, "UA", 3)))
+        store.apply(change(20, (1, "UA", None)))
+        assert place.held() == {(1, "UA"): None}
+        assert [row["hour"] for row in place.read()] == [at(1)]
+
+    def test_the_rows_of_closed_windows_go_with_the_change_that_closes_them(self, place: Place) -> None:
+        store = place.store()
+        store.apply(change(10, (1, "UA", 3), (2, "UA", 5), (3, "UA", 7)))
+        store.apply(change(20, (3, "DL", 1), expired=2))
+        assert place.held() == {(3, "UA"): 7, (3, "DL"): 1}
+        store.apply(change(30, expired=3))
+        assert place.held() == {}
+
+    def test_a_change_without_rows_still_moves_the_position(self, place: Place) -> None:
+        place.store().apply(change(10))
+        assert place.held() == {}
+        latest = place.store().latest
+        assert latest is not None
+        assert latest.end == {"t/0": 10}
+
+    def test_a_store_that_is_opened_again_knows_the_newest_batch(self, place: Place) -> None:
+        assert place.store().latest is None
+        first = change(10, (1, "UA", 3))
+        place.store().apply(first)
+        again = place.store()
+        assert again.latest == first.entry
+        again.apply(change(20, (1, "UA", 4)))
+        assert again.latest == place.store(generation=2).latest == change(20).entry
+
+    def test_of_two_rows_of_a_key_the_newer_stays_whichever_comes_last(self, place: Place) -> None:
+        table = LatestTable(TABLE.name, SCHEMA, ("carrier",), newest_by="hour")
+        store = place.store(table=table)
+        store.apply(change(10, (5, "UA", 3), (5, "DL", 8)))
+        store.apply(change(20, (4, "UA", 1), (6, "DL", 9)))
+        store.apply(change(30, (5, "UA", 2)))
+        assert place.held() == {(5, "UA"): 2, (6, "DL"): 9}
+
+    def test_an_older_generation_neither_opens_nor_changes_anything(self, place: Place) -> None:
+        old = place.store(generation=1)
+        old.apply(change(10, (1, "UA", 3)))
+        new = place.store(generation=2)
+        with pytest.raises(FencedError, match="generation 2"):
+            old.apply(change(20, (1, "UA", 99), expired=1))
+        with pytest.raises(FencedError, match="generation 2"):
+            place.store(generation=1)
+        assert place.held() == {(1, "UA"): 3}
+        new.apply(change(20, (1, "UA", 4), generation=2))
+        assert place.held() == {(1, "UA"): 4}
+
+    def test_a_table_with_other_columns_is_refused_and_stays_as_it_is(self, place: Place) -> None:
+        place.store().apply(change(10, (1, "UA", 3)))
+        other = LatestTable(TABLE.name, SCHEMA.append(pa.field("more", pa.int64())), TABLE.keys, time_column="hour")
+        with pytest.raises(RefusedError, match="more"):
+            place.store(table=other)
+        assert place.held() == {(1, "UA"): 3}

@@ -1,0 +1,39 @@
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from sluice.airflow.spark_connection import at_connection, connection_master
+from sluice.project import Project
+from sluice.settings import Settings
+from sluice.specs.load import load_catalog
+
+REMOTE = "spark://spark-master:7077"
+
+
+def connect(monkeypatch: pytest.MonkeyPatch, **connection: object) -> None:
+    monkeypatch.setenv("AIRFLOW_CONN_SPARK_DEFAULT", json.dumps({"conn_type": "spark", **connection}))
+
+
+@pytest.mark.parametrize("connection", [{"host": REMOTE}, {"host": "spark://spark-master", "port": 7077}])
+def test_a_standalone_master_is_read_as_spark_submit_reads_it(
+    monkeypatch: pytest.MonkeyPatch, connection: dict[str, object]
+) -> None:
+    connect(monkeypatch, **connection)
+    assert connection_master() == REMOTE
+
+
+@pytest.mark.parametrize("host", ["local[2]", "yarn", "k8s://https://host:6443", ""])
+def test_what_is_no_standalone_master_is_nothing_to_a_driver(monkeypatch: pytest.MonkeyPatch, host: str) -> None:
+    connect(monkeypatch, host=host)
+    assert connection_master() == ""
+
+
+def test_the_connection_goes_before_the_deployment_and_the_settings_before_both(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    connect(monkeypatch, host=REMOTE)
+    catalog = load_catalog(Settings().home / "include")
+    assert at_connection(Project(Settings(), catalog)).spark_place().master == REMOTE
+    assert at_connection(Project(Settings(spark_master="local"), catalog)).spark_place().master == "local"

@@ -1,0 +1,90 @@
+"""What a batch changes in a table of newest rows: which rows go in, and which go with their windows."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+import pyarrow as pa
+import pytest
+
+from sluice.errors import RefusedError
+from sluice.intervals.coverage import Position
+from sluice.spark.latest_output import Expiry, LatestRows
+from sluice.spark.sink import Batch
+from tests.twins.latest import InMemoryLatest, SharedRows
+from tests.twins.latest_suite import TABLE, WRITER, at, rows
+
+HOUR = timedelta(hours=1)
+EXPIRY = Expiry(window=HOUR, delay=4 * HOUR)
+
+
+@dataclass(frozen=True)
+class Collected:
+    """As much of a DataFrame as is needed."""
+
+    table: pa.Table
+
+    def toArrow(self) -> pa.Table:  # noqa: N802 - PySpark's name
+        return self.table
+
+
+def batch(end: int, watermark: datetime | None, *, start: int | None = None) -> Batch:
+    began = end - 10 if start is None else start
+    return Batch(end, "a", {"t/0": 0}, {"t/0": began}, Position({"t/0": end}, watermark), None)
+
+
+@pytest.fixture
+def shared() -> SharedRows:
+    return SharedRows()
+
+
+@pytest.fixture
+def output(shared: SharedRows) -> LatestRows:
+    store = InMemoryLatest(shared, TABLE, WRITER, 1)
+    store.open()
+    return LatestRows(TABLE, store, EXPIRY)
+
+
+def write(output: LatestRows, of: Batch, *given: tuple[int, str, int]) -> None:
+    output.write(Collected(rows(*given)), of)  # type: ignore[arg-type]
+
+
+def held(shared: SharedRows) -> set[tuple[int, str]]:
+    return {(int((row["hour"] - at(0)) / HOUR), row["carrier"]) for row in shared.rows.values()}
+
+
+def test_a_window_is_open_until_the_watermark_passes_its_end() -> None:
+    assert EXPIRY.expired_until(None, None) is None
+    assert EXPIRY.expired_until(None, at(5)) == at(4)
+    assert EXPIRY.expired_until(at(20), at(5)) == at(15)
+    assert EXPIRY.expired_until(at(6), at(5)) == at(4)
+
+
+def test_the_past_of_a_long_topic_never_comes_to_the_table(output: LatestRows, shared: SharedRows) -> None:
+    write(output, batch(10, None), (1, "UA", 1), (15, "UA", 1), (16, "UA", 1), (20, "UA", 1))
+    assert held(shared) == {(16, "UA"), (20, "UA")}
+
+
+def test_rows_go_with_their_windows_also_when_a_batch_only_moves_the_watermark(
+    output: LatestRows, shared: SharedRows
+) -> None:
+    write(output, batch(10, at(0)), (1, "UA", 1), (3, "UA", 1))
+    write(output, batch(10, at(2), start=10))
+    assert held(shared) == {(3, "UA")}
+    write(output, batch(10, at(4), start=10))
+    assert held(shared) == set()
+
+
+def test_a_batch_that_reads_and_changes_nothing_leaves_no_trace(output: LatestRows) -> None:
+    write(output, batch(10, at(3)), (4, "UA", 1))
+    before = output.latest
+    write(output, batch(10, at(3), start=10))
+    assert output.latest is before
+    write(output, batch(20, at(3)))
+    assert output.latest is not before
+
+
+def test_two_rows_of_a_key_in_one_batch_are_refused(output: LatestRows) -> None:
+    with pytest.raises(RefusedError, match="nothing says which is newer"):
+        write(output, batch(10, None), (1, "UA", 1), (1, "UA", 2))

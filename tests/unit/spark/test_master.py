@@ -1,0 +1,66 @@
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+from sluice.errors import UnreachableError
+from sluice.spark.master import read_offer
+from sluice.streams.room import Application, Offer, Worker
+from tests.twins.spark_master import MASTER, MasterPage, application, serving, worker
+
+
+@pytest.fixture
+def page() -> Iterator[MasterPage]:
+    with serving(MasterPage()) as page:
+        yield page
+
+
+def test_workers_cores_and_who_holds_them_are_read(page: MasterPage) -> None:
+    page.workers = [worker(used=1), worker()]
+    page.applications = [application("sluice-local-flights", 1), application("sluice-local-weather", 0, "WAITING")]
+    assert read_offer(page.address) == Offer(
+        MASTER,
+        (Worker(1, 0, 324), Worker(1, 1, 1024)),
+        (Application("sluice-local-flights", 1), Application("sluice-local-weather", 0)),
+    )
+
+
+def test_a_worker_that_is_dead_offers_nothing(page: MasterPage) -> None:
+    page.workers = [{**worker(), "state": "DEAD"}, worker()]
+    assert read_offer(page.address + "/").workers == (Worker(1, 1, 1024),)
+
+
+@pytest.mark.parametrize("status", ["STANDBY", "RECOVERING", "COMPLETING_RECOVERY"])
+def test_a_master_that_does_not_lead_offers_nothing_and_is_not_empty(page: MasterPage, status: str) -> None:
+    page.status = status
+    with pytest.raises(UnreachableError, match=f"says that it is {status}"):
+        read_offer(page.address)
+
+
+@pytest.mark.parametrize("raw", [b"", b"<html></html>", b"[]", b"null", b"{}", b'{"status": "ALIVE", "workers": 7}'])
+def test_what_is_no_page_of_a_master_is_not_taken_for_one(page: MasterPage, raw: bytes) -> None:
+    page.raw = raw
+    with pytest.raises(UnreachableError, match="is no page of a Spark master"):
+        read_offer(page.address)
+
+
+def test_a_redirect_is_not_followed(page: MasterPage) -> None:
+    with serving(MasterPage()) as elsewhere:
+        page.moved = f"{elsewhere.address}/json/"
+        with pytest.raises(UnreachableError, match="status 302"):
+            read_offer(page.address)
+        assert (page.asked, elsewhere.asked) == (1, 0)
+
+
+@pytest.mark.parametrize("address", ["", "file:///etc/hostname", "127.0.0.1:8080", "http://127.0.0.1:99999"])
+def test_an_address_that_is_none_asks_nobody(address: str) -> None:
+    with pytest.raises(UnreachableError):
+        read_offer(address)
+
+
+def test_nobody_there_is_unknown() -> None:
+    with serving(MasterPage()) as gone:
+        address = gone.address
+    with pytest.raises(UnreachableError, match="does not answer"):
+        read_offer(address, 0.5)

@@ -1,0 +1,211 @@
+"""What a pipeline may deliver: each mistake is refused at its line, with what to do."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+import pytest
+
+from sluice.errors import SpecError
+from sluice.specs.code import meaning
+from sluice.specs.model import PipelineSpec
+from sluice.specs.rhythm import rhythm_of, topic_of
+from tests.unit.specs.bench import PIPELINE_FILE, TOPIC, Bench
+from tests.unit.specs.case import Case, assert_one_fault, words
+
+SINGLE = """\
+output:
+  table: sales
+  time_column: hour
+  window: 1 hour
+  interval: hour
+"""
+SEVERAL = """\
+outputs:
+  - kind: intervals
+    table: sales
+    time_column: hour
+    window: 1 hour
+    interval: hour
+  - kind: latest
+    table: sales_live
+    keys: [hour, shop]
+    keep: open
+  - kind: topic
+    topic: sales_news
+    keys: [shop]
+    create: {partitions: 3, retention: 1 day}
+"""
+FIRST_LINE = 11
+
+
+@pytest.fixture
+def several(bench: Bench) -> Bench:
+    """A project whose pipeline has three outputs."""
+    bench.edit(PIPELINE_FILE, SINGLE, SEVERAL)
+    return bench
+
+
+def pipeline(bench: Bench) -> PipelineSpec:
+    found = bench.scan()
+    assert found.faults == ()
+    return found.catalog.pipelines["sales"]
+
+
+def test_a_single_interval_table_needs_no_list_and_no_kind(bench: Bench) -> None:
+    single = pipeline(bench)
+    bench.edit(PIPELINE_FILE, SINGLE, SEVERAL.partition("  - kind: latest")[0])
+    listed = pipeline(bench)
+    assert single.intervals == listed.intervals
+    assert (single.streams, listed.streams) == (("sales",), ("sales",))
+
+
+def test_outputs_beside_an_interval_table_are_a_stream_of_the_same_unit(several: Bench) -> None:
+    catalog = several.scan().catalog
+    spec = catalog.pipelines["sales"]
+    assert [output.kind for output in spec.beside] == ["latest", "topic"]
+    assert catalog.units()["shop"].streams == ("raw_orders", "sales", "sales_live")
+    assert catalog.pipeline_of("sales_live") is catalog.pipeline_of("sales") is spec
+    assert topic_of(catalog, "sales_live") == "orders"
+    assert rhythm_of(catalog, "sales_live") == rhythm_of(catalog, "sales")
+    assert rhythm_of(catalog, "sales_live").retention == timedelta(days=7)
+
+
+def test_without_an_interval_table_there_is_one_stream_and_nothing_to_backfill(several: Bench) -> None:
+    several.edit(PIPELINE_FILE, SEVERAL.partition("  - kind: topic")[0], "outputs:\n")
+    catalog = several.scan().catalog
+    assert catalog.units()["shop"].streams == ("raw_orders", "sales")
+    assert catalog.interval_pipelines == {}
+    with pytest.raises(SpecError, match="no `intervals` output"):
+        _ = catalog.pipelines["sales"].intervals
+
+
+def test_a_topic_that_only_an_output_fills_is_created_as_it_says(several: Bench) -> None:
+    topics = several.scan().catalog.kafka_topics()
+    assert sorted(topics) == ["orders", "sales_news"]
+    assert topics["sales_news"].partitions == 3
+    assert topics["sales_news"].wanted_configs() == {"retention.ms": "86400000"}
+
+
+def test_a_topic_that_another_pipeline_reads_keeps_its_own_spec(several: Bench) -> None:
+    several.write("include/topics/sales_news.yaml", TOPIC.replace("orders", "sales_news"))
+    several.edit(PIPELINE_FILE, "    create: {partitions: 3, retention: 1 day}\n", "")
+    topics = several.scan().catalog.kafka_topics()
+    assert topics["sales_news"].partitions == 2
+
+
+def test_what_is_delivered_beside_the_interval_table_is_not_part_of_the_same_code(bench: Bench) -> None:
+    single = pipeline(bench)
+    topic = bench.scan().catalog.topics["orders"]
+    bench.edit(PIPELINE_FILE, SINGLE, SEVERAL)
+    assert meaning(pipeline(bench), topic) == meaning(single, topic)
+    bench.edit(PIPELINE_FILE, "interval: hour", "interval: day")
+    assert meaning(pipeline(bench), topic) != meaning(single, topic)
+
+
+@pytest.mark.parametrize(
+    "case",
+    [
+        ("kind: latest", "kind: newest", 17, "outputs[1]", "'kind' is 'newest'; it must be one of"),
+        ("  - kind: latest", "  - kynd: latest", 17, "outputs[1]", "the key 'kind' is missing."),
+        ("    keys: [hour, shop]\n", "", 17, "outputs[1].keys", "the key is missing."),
+        ("keys: [hour, shop]", "keys: []", 19, "outputs[1].keys", "at least one entry"),
+        ("keep: open", "keap: open", 20, "outputs[1].keap", "did you mean 'keep'?"),
+        ("keep: open", "store: postgres", 17, "outputs[1]", "add `connection: <name>`"),
+        ("keep: open", "connection: serving", 20, "outputs[1].connection", "a Delta table needs no connection"),
+        ("interval: hour", "interval: week", 16, "outputs[0].interval", "it must be 'hour' or 'day'"),
+        ("kind: topic\n    topic: sales_news", "kind: rows\n    table: each", 11, "outputs", "a pipeline for each"),
+        ("partitions: 3", "partitions: 0", 24, "outputs[2].create.partitions", "it must be at least 1"),
+        (
+            "partitions: 3",
+            'configs: {retention.ms: "1"}, partitions: 3',
+            24,
+            "outputs[2].create.configs",
+            "as `retention`",
+        ),
+    ],
+    ids=words,
+)
+def test_a_wrong_output_is_refused_at_its_line(several: Bench, case: Case) -> None:
+    bench = several
+    if "kind: rows" in case[1]:
+        bench.edit(PIPELINE_FILE, "    keys: [shop]\n    create: {partitions: 3, retention: 1 day}\n", "")
+    assert_one_fault(bench, PIPELINE_FILE, case)
+
+
+@pytest.mark.parametrize(
+    "case",
+    [
+        ("table: sales_live", "table: sales", 18, "outputs[1].table", ""),
+        ("topic: sales_news", "topic: orders", 22, "outputs[2].topic", "it would read what it writes"),
+        (
+            "    create: {partitions: 3, retention: 1 day}\n",
+            "",
+            22,
+            "outputs[2].topic",
+            "add `create: {partitions: 4}`",
+        ),
+        ("partitions: 3", 'configs: {sasl.jaas.config: "x"}, partitions: 3', 24, "", "this is a secret."),
+    ],
+    ids=words,
+)
+def test_an_output_that_breaks_a_rule_is_refused(several: Bench, case: Case) -> None:
+    old, new, line, where, said = case
+    several.edit(PIPELINE_FILE, old, new)
+    fault = several.scan().faults[-1]
+    assert (fault.file, fault.line) == (PIPELINE_FILE, line)
+    assert where in fault.where
+    assert said in str(fault)
+
+
+def test_a_topic_that_has_a_spec_is_not_declared_a_second_time(several: Bench) -> None:
+    several.write("include/topics/sales_news.yaml", TOPIC.replace("orders", "sales_news"))
+    (fault,) = several.scan().faults
+    assert (fault.line, fault.where) == (24, "outputs[2].create")
+    assert "include/topics/sales_news.yaml declares the topic already. Fix: remove `create`." in str(fault)
+
+
+def test_both_ways_to_write_outputs_at_once_are_refused(several: Bench) -> None:
+    several.edit(PIPELINE_FILE, SEVERAL, SINGLE + SEVERAL)
+    (fault,) = several.scan().faults
+    assert "the key `output` stands beside it; move what it says into this list" in str(fault)
+
+
+def test_a_pipeline_that_delivers_nothing_is_refused(bench: Bench) -> None:
+    bench.edit(PIPELINE_FILE, SINGLE, "")
+    (fault,) = bench.scan().faults
+    assert "it delivers nothing; add an output of the kind intervals, rows, latest or topic" in str(fault)
+
+
+def test_open_values_need_an_interval_table_beside_them(several: Bench) -> None:
+    several.edit(PIPELINE_FILE, SEVERAL.partition("  - kind: latest")[0], "outputs:\n")
+    (fault,) = several.scan().faults
+    assert "`keep: open` needs an `intervals` output" in str(fault)
+
+
+def test_two_outputs_never_write_to_one_topic(several: Bench) -> None:
+    text = (several.home / PIPELINE_FILE).read_text()
+    second = (
+        text.replace("name: sales", "name: again").replace("table: sales", "table: again").replace("orders", "orders")
+    )
+    several.write("include/pipelines/again.yaml", second)
+    found = {(fault.file, fault.where) for fault in several.scan().faults}
+    assert (PIPELINE_FILE, "outputs[2].topic") in found
+    assert ("include/pipelines/again.yaml", "outputs[2].topic") in found
+
+
+def test_a_pipeline_must_not_take_the_name_of_anothers_live_stream(several: Bench) -> None:
+    other = (several.home / PIPELINE_FILE).read_text().replace(SEVERAL, SINGLE.replace("table: sales", "table: other"))
+    several.write("include/pipelines/sales_live.yaml", other.replace("name: sales", "name: sales_live"))
+    (fault,) = several.scan().faults
+    assert "'sales_live' is already the name of the stream beside the interval table of the pipeline sales" in str(
+        fault
+    )
+
+
+def test_a_suite_needs_something_that_is_published_through_it(several: Bench) -> None:
+    several.edit(PIPELINE_FILE, SEVERAL.partition("  - kind: topic")[0], "outputs:\n")
+    suite = "name: sales\npipeline: sales\nexpectations:\n  - expect: expect_table_row_count_to_be_between\n"
+    several.write("include/expectations/sales.yaml", suite)
+    (fault,) = several.scan().faults
+    assert "nothing is published through a gate" in str(fault)

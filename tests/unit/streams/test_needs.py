@@ -1,0 +1,34 @@
+from __future__ import annotations
+
+import pytest
+
+from sluice.settings import settings
+from sluice.specs.catalog import Catalog
+from sluice.specs.load import load_catalog
+from sluice.streams.needs import application_of, need_of, need_of_batch, resources_of
+
+
+@pytest.fixture(scope="module")
+def catalog() -> Catalog:
+    return load_catalog(settings().home / "include")
+
+
+def test_a_unit_needs_a_core_for_each_of_its_streams_within_what_its_spec_allows(catalog: Catalog) -> None:
+    need, unit = need_of(catalog, "local", "flights"), catalog.units()["flights"]
+    assert need is not None
+    most = catalog.pipelines["departures"].resources
+    assert (need.cores, need.executor_mb) == (min(len(unit.streams), most.cores), most.executor_mb)
+    assert need.whose == unit.streams
+    assert need.application == application_of("local", "flights") == "sluice-local-flights"
+
+
+def test_a_unit_that_no_spec_names_needs_nothing_that_is_known(catalog: Catalog) -> None:
+    assert need_of(catalog, "local", "nobody") is None
+
+
+def test_a_unit_has_the_largest_resources_of_its_pipelines(catalog: Catalog) -> None:
+    assert resources_of(catalog, catalog.units()["flights"]) == catalog.pipelines["departures"].resources
+
+
+def test_a_batch_needs_one_core(catalog: Catalog) -> None:
+    assert need_of_batch(catalog.pipelines["departures"], "sluice-backfill-departures").cores == 1
