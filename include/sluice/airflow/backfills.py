@@ -14,18 +14,17 @@ from airflow.sdk.exceptions import AirflowFailException, AirflowSkipException
 from sluice.airflow import backfill_request
 from sluice.airflow.assets import output_table, published
 from sluice.airflow.backfill_request import PARTITION_FORMAT, Run
-from sluice.airflow.conventions import Tag, backfill_dag_id, house_dag
+from sluice.airflow.conventions import Tag, backfill_dag_id, give_form, house_dag
 from sluice.airflow.failures import retried_only_if_unknown
 from sluice.airflow.links import BACKFILL_PAGES, ParityLink, QualityLink, address_of, backfill_page
 from sluice.airflow.runtime import open_project
 from sluice.airflow.spark_batch import BatchOperator
+from sluice.airflow.specs import scan_specs
 from sluice.errors import SluiceError, SpecError
 from sluice.intervals.backfills import Backfill
 from sluice.intervals.request import Mode, Only
 from sluice.intervals.selection import Selection, select
 from sluice.project import Project
-from sluice.settings import settings
-from sluice.specs.load import scan
 from sluice.specs.model import PipelineSpec
 
 log = logging.getLogger(__name__)
@@ -43,7 +42,7 @@ def build_backfill_dags(only: str | None = None) -> list[DAG]:
         only: build just the DAG with this id. Omitted: the one whose task is about to run, or all.
     """
     only = only or get_parsing_context().dag_id
-    pipelines = scan(settings().home / "include").catalog.interval_pipelines.values()
+    pipelines = scan_specs().catalog.interval_pipelines.values()
     return [build_backfill_dag(spec) for spec in pipelines if only in (None, backfill_dag_id(spec.name))]
 
 
@@ -61,7 +60,6 @@ def build_backfill_dag(spec: PipelineSpec, *, open_project: OpenProject = open_p
         tags=(Tag.BACKFILL,),
         owner=spec.owner,
         schedule=_schedule(spec),
-        params=_form(spec),
     ) as dag:
         plan = _plan_task(spec.name, open_project)
         run = BackfillOperator(
@@ -73,6 +71,7 @@ def build_backfill_dag(spec: PipelineSpec, *, open_project: OpenProject = open_p
         )
         report = _report_task(spec, open_project)
         plan() >> run >> report()
+    give_form(dag, _form(spec))
     return dag
 
 

@@ -7,7 +7,7 @@ from datetime import timedelta
 from enum import StrEnum
 from typing import Any
 
-from airflow.sdk import DAG
+from airflow.sdk import DAG, Param
 from airflow.sdk.bases.timetable import BaseTimetable
 
 from sluice.airflow.alerting import FailureNotifier
@@ -43,6 +43,19 @@ def backfill_dag_id(pipeline: str) -> str:
 def quality_dag_id(pipeline: str) -> str:
     """Return the id of the DAG that checks a pipeline's published table."""
     return f"quality_{pipeline}"
+
+
+def give_form(dag: DAG, form: Mapping[str, Param]) -> None:
+    """Give a DAG its params, after its tasks were made.
+
+    A task copies what its DAG has when it is made, and Airflow validates every copy by JSON schema while it serialises
+    the DAG: most of what parsing would cost. At run time a task has its DAG's params all the same.
+
+    Args:
+        dag: the DAG.
+        form: the params, by name; not shared with another DAG, because a run writes into them.
+    """
+    dag.params.update(form)
 
 
 _SUBJECTS: Mapping[str, str] = {"stream": "unit", "backfill": "pipeline", "quality": "pipeline"}

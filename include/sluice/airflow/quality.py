@@ -15,9 +15,8 @@ from sluice.airflow.failures import retried_only_if_unknown
 from sluice.airflow.links import TableQualityLink
 from sluice.airflow.runtime import open_project
 from sluice.airflow.spark_batch import BatchOperator
+from sluice.airflow.specs import scan_specs
 from sluice.project import Project
-from sluice.settings import settings
-from sluice.specs.load import scan
 from sluice.specs.model import PipelineSpec
 
 DAILY = "30 6 * * *"
@@ -33,7 +32,7 @@ def build_quality_dags(only: str | None = None) -> list[DAG]:
         only: build just the DAG with this id. Omitted: the one whose task is about to run, or all.
     """
     only = only or get_parsing_context().dag_id
-    catalog = scan(settings().home / "include").catalog
+    catalog = scan_specs().catalog
     guarded = {suite.pipeline for suite in catalog.expectations.values()}
     pipelines = [spec for name, spec in catalog.interval_pipelines.items() if name in guarded]
     return [build_quality_dag(spec) for spec in pipelines if only in (None, quality_dag_id(spec.name))]

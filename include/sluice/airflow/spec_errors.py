@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from sluice.settings import settings
+from sluice.airflow.specs import scan_specs
 from sluice.specs.faults import SpecFaults
-from sluice.specs.load import scan
 
 
 def raise_spec_errors() -> None:
@@ -13,6 +12,6 @@ def raise_spec_errors() -> None:
     Raises:
         SpecFaults: with every fault of every file, `file:line` first.
     """
-    faults = scan(settings().home / "include").faults
+    faults = scan_specs().faults
     if faults:
         raise SpecFaults(faults)

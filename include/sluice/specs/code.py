@@ -24,6 +24,7 @@ _WITHOUT_MEANING: dict[str, bool | set[str]] = {
     "driver": True,
     "trigger": True,
     "resources": True,
+    "deadlines": True,
     "backfill": True,
     "max_records_per_batch": True,
     "time": {"watermark_delay"},

@@ -11,7 +11,7 @@ ends the process with a segmentation fault.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -60,12 +60,17 @@ class Document:
         return Fault(self.file, self.line_of(loc), dotted(loc), message, fix)
 
 
-def read_document(path: Path, file: str = "") -> Document:
+Parse = Callable[[bytes, str], Document]
+"""Reads the bytes of a file, named for people."""
+
+
+def read_document(path: Path, file: str = "", parse: Parse | None = None) -> Document:
     """Read a file. Whatever is wrong with it becomes a fault of the document.
 
     Args:
         path: the file.
         file: the name to show; omitted: the path as given.
+        parse: reads its bytes; omitted: `parse_document`.
     """
     name = file or path.as_posix()
     try:
@@ -73,7 +78,7 @@ def read_document(path: Path, file: str = "") -> Document:
             content = stream.read(MAX_BYTES + 1)
     except OSError as error:
         return _unreadable(name, 1, f"cannot be read: {error.strerror or error}.")
-    return parse_document(content, name)
+    return (parse or parse_document)(content, name)
 
 
 def parse_document(content: bytes, file: str) -> Document:

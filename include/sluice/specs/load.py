@@ -10,7 +10,7 @@ from types import MappingProxyType
 
 from sluice.specs.catalog import Catalog
 from sluice.specs.diagnosis import read_spec
-from sluice.specs.document import Document, read_document
+from sluice.specs.document import Document, Parse, parse_document, read_document
 from sluice.specs.expectations import ExpectationsSpec
 from sluice.specs.faults import Fault, Loc, SpecFaults
 from sluice.specs.kinds import Key, Kind
@@ -53,16 +53,19 @@ def load_catalog(include: Path, *, deployment: str | None = None) -> Catalog:
     return found.catalog
 
 
-def scan(include: Path, *, deployment: str | None = None, rules: Iterable[Rule] = RULES) -> Scan:
+def scan(
+    include: Path, *, deployment: str | None = None, rules: Iterable[Rule] = RULES, parse: Parse = parse_document
+) -> Scan:
     """Read all specs below `include` and keep the sound ones, so that one broken spec stops no other.
 
     Args:
         include: see `load_catalog`.
         deployment: see `load_catalog`.
         rules: what must hold between specs; whoever has time for it adds rules of adapters.
+        parse: reads the bytes of a file; see `sluice.specs.memo`.
     """
     include = include.resolve()
-    documents, strays = _read(include)
+    documents, strays = _read(include, parse)
     specs: dict[Key, Spec] = {}
     broken: dict[Key, set[Fault]] = defaultdict(set)
     for key, document in documents.items():
@@ -87,7 +90,7 @@ def scan(include: Path, *, deployment: str | None = None, rules: Iterable[Rule] 
     return Scan(catalog, tuple(sorted(faults)), MappingProxyType(unusable))
 
 
-def _read(include: Path) -> tuple[dict[Key, Document], list[Fault]]:
+def _read(include: Path, parse: Parse) -> tuple[dict[Key, Document], list[Fault]]:
     """Return every spec file as a document, and a fault for every file that would silently be no spec."""
     documents: dict[Key, Document] = {}
     strays: list[Fault] = []
@@ -95,9 +98,9 @@ def _read(include: Path) -> tuple[dict[Key, Document], list[Fault]]:
         strays.append(Fault(include.name, 1, "", "there is no such folder.", "run this inside the project."))
     for kind in Kind:
         for path in _entries(include / kind.folder):
-            file = path.relative_to(include.parent).as_posix()
+            file = f"{include.name}/{kind.folder}/{path.name}"
             if path.suffix == ".yaml" and path.is_file():
-                documents[kind, path.stem] = read_document(path, file)
+                documents[kind, path.stem] = read_document(path, file, parse)
             else:
                 strays.append(Fault(file, 1, "", f"is no {kind} spec.", "name it <name>.yaml, or move it away."))
     return documents, strays

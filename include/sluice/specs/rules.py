@@ -35,7 +35,7 @@ def names_are_stems(reading: Reading) -> Iterator[Finding]:
 
 def topics_exist(reading: Reading) -> Iterator[Finding]:
     """Pipelines and feeds name topics that have a spec. A spec that is broken exists."""
-    topics = [name for kind, name in reading.documents if kind is Kind.TOPIC]
+    topics = dict.fromkeys(name for kind, name in reading.documents if kind is Kind.TOPIC)
     for (kind, name), (loc, topic) in topic_references(reading).items():
         if topic not in topics:
             message = f"there is no topic {topic!r} in include/topics."

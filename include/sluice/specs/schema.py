@@ -2,23 +2,54 @@
 
 from __future__ import annotations
 
+import ast
+import inspect
 import json
 import sys
+import textwrap
 from datetime import timedelta
+from itertools import pairwise
 from pathlib import Path
 
-from pydantic.json_schema import GenerateJsonSchema
+from pydantic import BaseModel
+from pydantic.json_schema import GenerateJsonSchema, JsonSchemaValue
+from pydantic_core import core_schema
 
 from sluice.specs.duration import format_duration
 from sluice.specs.kinds import Kind
 
 
 class _SpecSchema(GenerateJsonSchema):
-    """Writes defaults as people do: an editor inserts them."""
+    """Writes defaults as people do, because an editor inserts them, and says of each key what its docstring says."""
+
+    def model_schema(self, schema: core_schema.ModelSchema) -> JsonSchemaValue:
+        """Return the schema of a model.
+
+        Pydantic would read the docstrings too, from the source while the module is imported: every parsing of a DAG
+        file would pay for that.
+        """
+        found = super().model_schema(schema)
+        for name, text in _docstrings(schema["cls"]).items():
+            if name in found.get("properties", {}):
+                found["properties"][name].setdefault("description", text)
+        return found
 
     def encode_default(self, dft: object) -> object:
         """Return a default as YAML holds it."""
         return format_duration(dft) if isinstance(dft, timedelta) else super().encode_default(dft)
+
+
+def _docstrings(model: type[BaseModel]) -> dict[str, str]:
+    """Return what stands below the fields of a model and of its bases."""
+    found: dict[str, str] = {}
+    for owner in reversed(model.__mro__[: model.__mro__.index(BaseModel)]):
+        (definition,) = ast.parse(textwrap.dedent(inspect.getsource(owner))).body
+        body = definition.body if isinstance(definition, ast.ClassDef) else []
+        for field, below in pairwise(body):
+            match field, below:
+                case ast.AnnAssign(target=ast.Name(name)), ast.Expr(ast.Constant(str(text))):
+                    found[name] = inspect.cleandoc(text)
+    return found
 
 
 _DIALECT = "https://json-schema.org/draft/2020-12/schema"

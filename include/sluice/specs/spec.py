@@ -14,4 +14,4 @@ Name = Annotated[str, StringConstraints(pattern=NAME_PATTERN)]
 class Spec(BaseModel):
     """Base of all specs: immutable, and no key passes unnoticed."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid", use_attribute_docstrings=True, allow_inf_nan=False)
+    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)

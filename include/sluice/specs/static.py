@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 from collections.abc import Iterator
+from functools import cache
 from importlib.util import find_spec
 from pathlib import Path, PurePosixPath
 
@@ -19,31 +20,37 @@ def locate(static: StaticInput, include: Path) -> Path:
     Raises:
         SpecError: there is no such file, or the path leaves its folder.
     """
-    path = PurePosixPath(static.path)
+    return _located(static.package, static.path, include)
+
+
+def _located(package: str | None, name: str, include: Path) -> Path:
+    path = PurePosixPath(name)
     if path.is_absolute() or ".." in path.parts:
-        raise SpecError(f"the path {static.path!r} leaves its folder.", fix="name a file below it.")
-    if static.package is None:
+        raise SpecError(f"the path {name!r} leaves its folder.", fix="name a file below it.")
+    if package is None:
         folders, place, fix = [include], "include/", "a path without `package` is below `include/`."
     else:
-        folders = _folders(static.package)
-        place, fix = f"the package {static.package}", "look at the files that the package installs."
+        folders = _folders(package)
+        place, fix = f"the package {package}", "look at the files that the package installs."
     for folder in folders:
         if (folder / path).is_file():
             return folder / path
-    raise SpecError(f"there is no file {static.path!r} in {place}.", fix=fix)
+    raise SpecError(f"there is no file {name!r} in {place}.", fix=fix)
 
 
 def static_inputs_exist(reading: Reading) -> Iterator[Finding]:
     """Every static input is a file, and a CSV file has the declared columns."""
+    located, header_of = cache(_located), cache(_header)  # pipelines share inputs: each is looked at once
     for name, pipeline in reading.catalog.pipelines.items():
         for key, static in pipeline.static.items():
             try:
-                path = locate(static, reading.include)
+                path = located(static.package, static.path, reading.include)
             except SpecError as error:
                 at = "package" if static.package and not _installed(static.package) else "path"
                 yield reading.finding(Kind.PIPELINE, name, ("static", key, at), error.message, error.fix)
             else:
-                for column in _absent_columns(static, path):
+                header = header_of(path)
+                for column in (c for c in static.columns if header is not None and c not in header):
                     message = f"{static.path} has no column {column!r}."
                     yield reading.finding(Kind.PIPELINE, name, ("static", key, "columns", column), message)
 
@@ -64,12 +71,12 @@ def _folders(package: str) -> list[Path]:
     return [Path(folder, *below) for folder in spec.submodule_search_locations]
 
 
-def _absent_columns(static: StaticInput, path: Path) -> list[str]:
+def _header(path: Path) -> list[str] | None:
+    """Return the columns of a CSV file, none if it cannot be read; None for a file of another kind."""
     if path.suffix != ".csv":
-        return []
+        return None
     try:
         with path.open(newline="", encoding="utf-8-sig") as lines:
-            header = next(csv.reader(lines), [])
+            return next(csv.reader(lines), [])
     except (OSError, UnicodeDecodeError, csv.Error):
-        return list(static.columns)
-    return [column for column in static.columns if column not in header]
+        return []

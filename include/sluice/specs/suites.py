@@ -55,5 +55,5 @@ def doubtful_suites(reading: Reading, broken: Collection[Key], strays: Iterable[
     return doubtful
 
 
-def _pipelines(reading: Reading) -> list[str]:
-    return [name for kind, name in reading.documents if kind is Kind.PIPELINE]
+def _pipelines(reading: Reading) -> Collection[str]:
+    return dict.fromkeys(name for kind, name in reading.documents if kind is Kind.PIPELINE)

@@ -7,6 +7,7 @@ but started by nobody, because a driver without one of its streams is not the un
 from __future__ import annotations
 
 import re
+from collections import defaultdict
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -45,19 +46,22 @@ def declared_units(scan: Scan, include: Path) -> dict[str, DeclaredUnit]:
         scan: the specs.
         include: the folder that was scanned.
     """
-    sound, faults = scan.catalog.units(), _faults_by_unit(scan, include)
+    sound, faults, owners = scan.catalog.units(), _faults_by_unit(scan, include), _owners(scan.catalog)
     return {
         name: DeclaredUnit(
             sound.get(name, Unit(name, (), ())),
-            _owners(scan.catalog, name),
+            tuple(sorted(owners.get(name, ()))),
             faults.get(name, ()),
         )
         for name in sorted(sound.keys() | faults.keys())
     }
 
 
-def _owners(catalog: Catalog, unit: str) -> tuple[str, ...]:
-    return tuple(sorted({pipeline.owner for pipeline in catalog.pipelines.values() if pipeline.driver == unit}))
+def _owners(catalog: Catalog) -> Mapping[str, set[str]]:
+    owners: dict[str, set[str]] = defaultdict(set)
+    for pipeline in catalog.pipelines.values():
+        owners[pipeline.driver].add(pipeline.owner)
+    return owners
 
 
 def _faults_by_unit(scan: Scan, include: Path) -> Mapping[str, tuple[str, ...]]:

@@ -107,7 +107,7 @@ def test_each_dag_belongs_to_its_file(shipped: Parsed) -> None:
 def test_a_streams_dag_claims_submits_and_watches(shipped: Parsed) -> None:
     tasks = {name: task["downstream"] for name, task in shipped.dags["stream_flights"]["tasks"].items()}
 
-    assert tasks == {"claim": ["submit"], "submit": ["watch"], "watch": []}
+    assert tasks == {"claim": ["submit"], "submit": ["watch"], "watch": ["follow"], "follow": []}
 
 
 def test_every_dag_is_governed(shipped: Parsed) -> None:
@@ -154,6 +154,18 @@ def test_every_param_has_a_title_and_a_description(shipped: Parsed) -> None:
         for name, schema in dag["params"].items():
             assert schema.get("title"), (dag_id, name)
             assert schema.get("description_md"), (dag_id, name)
+
+
+def test_no_task_carries_a_copy_of_its_dags_form(shipped: Parsed) -> None:
+    carried = {
+        (dag_id, t): task["params"]
+        for dag_id, dag in shipped.dags.items()
+        for t, task in dag["tasks"].items()
+        if task["params"]
+    }
+
+    assert shipped.dags["backfill_departures"]["params"]
+    assert carried == {}
 
 
 def test_every_task_says_what_it_does(shipped: Parsed) -> None:
