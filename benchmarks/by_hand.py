@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pyspark.sql import DataFrame
+from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812  the ecosystem's name for it
 
 
@@ -30,4 +30,32 @@ def departures(flights: DataFrame, airlines: DataFrame) -> DataFrame:
             "delay_sum_min",
             "delay_max_min",
         )
+    )
+
+
+def on_time_flights(spark: SparkSession, bootstrap: str, topic: str) -> DataFrame:
+    """Read the topic as a stream, and leave out what is late, early or a heartbeat."""
+    schema = (
+        "flight_id long, carrier string, flight long, origin string, dest string, tailnum string, "
+        "scheduled_at timestamp, observed_at timestamp, departed_at timestamp, "
+        "dep_delay_min long, cancelled boolean, heartbeat boolean"
+    )
+    return (
+        records(spark, bootstrap, topic)
+        .select(F.from_json(F.col("value").cast("string"), schema).alias("v"))
+        .select("v.*")
+        .where("observed_at - scheduled_at <= interval 3 hours and scheduled_at - observed_at <= interval 1 hour")
+        .withWatermark("scheduled_at", "4 hours")
+        .where("heartbeat is null or not heartbeat or scheduled_at is null")
+    )
+
+
+def records(spark: SparkSession, bootstrap: str, topic: str) -> DataFrame:
+    """Read the topic as a stream."""
+    return (
+        spark.readStream.format("kafka")
+        .option("kafka.bootstrap.servers", bootstrap)
+        .option("subscribe", topic)
+        .option("startingOffsets", "earliest")
+        .load()
     )

@@ -12,10 +12,9 @@ import time
 from pathlib import Path
 
 import psutil
-from pyspark.sql import DataFrame, SparkSession
-from pyspark.sql import functions as F  # noqa: N812  the ecosystem's name for it
+from pyspark.sql import SparkSession
 
-from benchmarks.by_hand import departures
+from benchmarks.by_hand import departures, on_time_flights
 from sluice.settings import settings
 from sluice.spark.driver import Driver, Stream
 from sluice.spark.interval_stream import start_pipeline
@@ -74,7 +73,7 @@ def plain(bootstrap: str, folder: Path) -> dict[str, float]:
     spark.range(1).collect()
     before, started = cpu_seconds(), time.monotonic()
     query = (
-        _plain_rows(spark, bootstrap, names)
+        departures(on_time_flights(spark, bootstrap, TOPIC), names)
         .writeStream.format("delta")
         .outputMode("append")
         .partitionBy("hour")
@@ -84,27 +83,6 @@ def plain(bootstrap: str, folder: Path) -> dict[str, float]:
     )
     query.awaitTermination()
     return {"cpu": cpu_seconds() - before, "wall": time.monotonic() - started}
-
-
-def _plain_rows(spark: SparkSession, bootstrap: str, names: DataFrame) -> DataFrame:
-    schema = (
-        "flight_id long, carrier string, flight long, origin string, dest string, tailnum string, "
-        "scheduled_at timestamp, observed_at timestamp, departed_at timestamp, "
-        "dep_delay_min long, cancelled boolean, heartbeat boolean"
-    )
-    flights = (
-        spark.readStream.format("kafka")
-        .option("kafka.bootstrap.servers", bootstrap)
-        .option("subscribe", TOPIC)
-        .option("startingOffsets", "earliest")
-        .load()
-        .select(F.from_json(F.col("value").cast("string"), schema).alias("v"))
-        .select("v.*")
-        .where("observed_at - scheduled_at <= interval 3 hours and scheduled_at - observed_at <= interval 1 hour")
-        .withWatermark("scheduled_at", "4 hours")
-        .where("heartbeat is null or not heartbeat or scheduled_at is null")
-    )
-    return departures(flights, names)
 
 
 if __name__ == "__main__":

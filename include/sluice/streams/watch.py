@@ -10,13 +10,18 @@ from datetime import datetime, timedelta
 from enum import StrEnum
 
 from sluice.streams.ending import as_ended
-from sluice.streams.governor import Go, Halt, Hold
+from sluice.streams.failure import FailureClass
+from sluice.streams.governor import Go, Halt, Hold, class_of
 from sluice.streams.launcher import DriverState
 from sluice.streams.registry import Attempt, AttemptState, Desired
 from sluice.streams.sighting import Sighting
 
 SETTLE = timedelta(seconds=10)
 """A restart has no driver for a moment: a death becomes a finding only when nobody has followed it up for this long."""
+
+SETTLE_FAILED = timedelta(seconds=3)
+"""The same where the driver did not end as one that is asked to: then at most a stop that ran out of patience is behind
+it, and whoever asked for that goes on at once."""
 
 
 class WatchState(StrEnum):
@@ -49,7 +54,7 @@ def examine(sighting: Sighting, generation: int, *, now: datetime, settle: timed
         sighting: what is recorded and seen of its unit.
         generation: the generation that is watched.
         now: the present (UTC).
-        settle: see `SETTLE`.
+        settle: see `SETTLE`; a failure waits no longer than `SETTLE_FAILED`.
     """
     attempt, report = sighting.attempt, sighting.report
     if attempt is None or attempt.generation < generation:
@@ -81,6 +86,7 @@ def _examine_end(sighting: Sighting, attempt: Attempt, now: datetime, settle: ti
     ended = f"Generation {end.generation} {end.reason}"
     if _stop_wanted(sighting):
         return WatchFinding(WatchState.STOPPED, f"{ended}: {_who_stopped(sighting)}.")
+    settle = settle if class_of(end) is FailureClass.STOPPED else min(settle, SETTLE_FAILED)
     if known and end.ended_at is not None and now - end.ended_at < settle:
         return _watching(f"Generation {end.generation} ended a moment ago; a restart may be under way.")
     when = f" at {end.ended_at:%Y-%m-%d %H:%M:%S} UTC" if known and end.ended_at is not None else ""
@@ -99,9 +105,9 @@ def _what_follows(sighting: Sighting, now: datetime) -> tuple[str, str]:
         case Hold():
             when = f"not before {outlook.until:%H:%M:%S} UTC"
         case Go():
-            when = "at its next look"
+            when = "at once"
     prevented = f"`sluice streams stop {sighting.unit}` prevents that"
-    return "", f"the reconciler starts the next generation by itself, {when}; {prevented}"
+    return "", f"the next generation starts by itself, {when}; {prevented}"
 
 
 def _watching(why: str) -> WatchFinding:

@@ -12,7 +12,7 @@ from sluice.streams.exits import ExitCode
 from sluice.streams.launcher import DriverReport, DriverState
 from sluice.streams.registry import Attempt, AttemptState, Desired, DesiredState
 from sluice.streams.sighting import Sighting
-from sluice.streams.watch import SETTLE, WatchState, examine
+from sluice.streams.watch import SETTLE, SETTLE_FAILED, WatchState, examine
 
 NOW = datetime(2013, 1, 7, 12, tzinfo=UTC)
 LONG_AGO = NOW - timedelta(hours=1)
@@ -45,7 +45,9 @@ def sight(desired: DesiredState | None, attempt: Attempt | None, report: DriverR
         pytest.param(sight(RUNNING, BOUND, ended(-9)), WatchState.DIED, id="killed"),
         pytest.param(sight(RUNNING, BOUND, ended(0)), WatchState.DIED, id="stopped-behind-our-back"),
         pytest.param(sight(RUNNING, BOUND, LOST), WatchState.DIED, id="lost"),
-        pytest.param(sight(RUNNING, BOUND, ended(-9, NOW - SETTLE / 2)), WatchState.WATCHING, id="died-a-moment-ago"),
+        pytest.param(sight(RUNNING, BOUND, ended(0, NOW - SETTLE / 2)), WatchState.WATCHING, id="ended-a-moment-ago"),
+        pytest.param(sight(RUNNING, BOUND, ended(-9, NOW - SETTLE_FAILED / 2)), WatchState.WATCHING, id="just-died"),
+        pytest.param(sight(RUNNING, BOUND, ended(-9, NOW - SETTLE / 2)), WatchState.DIED, id="died-a-moment-ago"),
         pytest.param(sight(RUNNING, BOUND, None), WatchState.WATCHING, id="launcher-silent"),
         pytest.param(sight(STOPPED, BOUND, None), WatchState.WATCHING, id="stop-asked-launcher-silent"),
         pytest.param(sight(RUNNING, BOUND, ABSENT), WatchState.WATCHING, id="no-trace"),
@@ -82,7 +84,7 @@ def test_a_death_says_what_to_do() -> None:
     damaged = examine(sight(RUNNING, BOUND, ended(ExitCode.CORRUPT)), 3, now=NOW)
 
     assert "sluice streams logs flights" in crashed.what_to_do
-    assert "reconciler starts the next generation" in crashed.what_to_do
+    assert "the next generation starts by itself" in crashed.what_to_do
     assert "then run `sluice streams resume flights`" in damaged.what_to_do
     assert "It is HALTED: " in damaged.why
 

@@ -1,0 +1,58 @@
+"""The hand-written peer of the benchmark `tax`: the same two streams, with the settings that an expert gives them.
+
+Usage: python -m benchmarks.tax_peer <bootstrap> <folder> <airlines.csv>
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+
+from pyspark.sql import SparkSession
+
+from benchmarks.by_hand import departures, on_time_flights, records
+from sluice.settings import settings
+
+
+def main(bootstrap: str, folder: Path, airlines: str) -> None:
+    """Read all there is, and end."""
+    jars = sorted((settings().jars / "spark").glob("*.jar"))
+    spark = (
+        SparkSession.builder.master("local[2]")
+        .config("spark.driver.memory", "700m")
+        .config("spark.driver.extraJavaOptions", "-Xss16m -XX:+UseSerialGC")
+        .config("spark.jars", ",".join(map(str, jars)))
+        .config("spark.sql.extensions", "io.delta.sql.DeltaSparkSessionExtension")
+        .config("spark.sql.catalog.spark_catalog", "org.apache.spark.sql.delta.catalog.DeltaCatalog")
+        .config("spark.sql.session.timeZone", "UTC")
+        .config("spark.sql.shuffle.partitions", "2")
+        .config("spark.databricks.delta.snapshotPartitions", "2")
+        .config("spark.sql.warehouse.dir", str(folder / "warehouse"))
+        .config("spark.ui.enabled", "false")
+        .getOrCreate()
+    )
+    raw = records(spark, bootstrap, "flights").select("topic", "partition", "offset", "timestamp", "key", "value")
+    counted = departures(on_time_flights(spark, bootstrap, "flights"), spark.read.csv(airlines, header=True))
+    queries = [
+        raw.writeStream.format("delta")
+        .outputMode("append")
+        .option("checkpointLocation", str(folder / "checkpoints" / "raw_flights"))
+        .trigger(availableNow=True)
+        .start(str(folder / "tables" / "flights_raw")),
+        counted.repartition(2, "hour")
+        .writeStream.format("delta")
+        .outputMode("append")
+        .partitionBy("hour")
+        .option("checkpointLocation", str(folder / "checkpoints" / "departures"))
+        .trigger(availableNow=True)
+        .start(str(folder / "tables" / "departures")),
+    ]
+    for query in queries:
+        query.awaitTermination()
+    spark.stop()
+
+
+if __name__ == "__main__":
+    main(sys.argv[1], Path(sys.argv[2]), sys.argv[3])
+    os._exit(0)
