@@ -77,6 +77,7 @@ class StateFolder:
         self.code = root / "code"
         self.feeds = root / "feeds"
         self.known_suites = root / "known_suites"
+        self.spec_memo = root / "spec_memo.json"
         self.tables = storage / "tables"
         self.checkpoints = storage / "checkpoints"
         self.staging = storage / "staging"

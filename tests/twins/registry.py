@@ -9,6 +9,7 @@ from threading import Lock
 
 from sluice.clock import Clock
 from sluice.errors import CorruptionError
+from sluice.streams.deadline_record import DeadlineRecord
 from sluice.streams.failure import FailureClass
 from sluice.streams.registry import (
     Attempt,
@@ -30,6 +31,7 @@ class InMemoryRegistry:
         self._wishes: dict[str, list[DesiredState]] = {}
         self._attempts: dict[str, list[Attempt]] = {}
         self._verdicts: dict[tuple[str, str], list[RecordedVerdict]] = {}
+        self._deadlines: dict[tuple[str, str, str], DeadlineRecord] = {}
 
     def desired(self, unit: str) -> DesiredState | None:
         return next(reversed(self._wishes.get(unit, [])), None)
@@ -92,6 +94,34 @@ class InMemoryRegistry:
     def verdicts(self, unit: str) -> Sequence[RecordedVerdict]:
         return tuple(history[-1] for (of, _), history in sorted(self._verdicts.items()) if of == unit)
 
+    def wishes_since(self, unit: str, since: datetime) -> Sequence[DesiredState]:
+        wishes = self._wishes.get(unit, [])
+        held = max((n for n, wish in enumerate(wishes) if wish.at <= since), default=-1)
+        return tuple(wish for n, wish in enumerate(wishes) if n == held or wish.at > since)
+
+    def verdicts_since(self, unit: str, since: datetime) -> Sequence[RecordedVerdict]:
+        found = [v for (of, _), history in self._verdicts.items() if of == unit for v in _held_since(history, since)]
+        return tuple(sorted(found, key=lambda record: (record.at, record.stream)))
+
+    def forget_verdicts(self, before: datetime) -> int:
+        with self._lock:
+            kept = {key: _held_since(history, before) for key, history in self._verdicts.items()}
+            forgotten = sum(len(self._verdicts[key]) - len(history) for key, history in kept.items())
+            self._verdicts = kept
+            return forgotten
+
+    def deadline_records(self, unit: str) -> Sequence[DeadlineRecord]:
+        return tuple(record for (of, *_), record in sorted(self._deadlines.items()) if of == unit)
+
+    def replace_deadline_record(self, after: DeadlineRecord) -> bool:
+        with self._lock:
+            key = (after.unit, after.stream, after.deadline.value)
+            newest = self._deadlines.get(key)
+            if after.version != (1 if newest is None else newest.version + 1):
+                return False
+            self._deadlines[key] = after
+            return True
+
     def _find(self, unit: str, generation: int) -> Attempt:
         attempts = self._attempts.get(unit, [])
         if not 1 <= generation <= len(attempts):
@@ -101,3 +131,8 @@ class InMemoryRegistry:
     def _store(self, attempt: Attempt) -> Attempt:
         self._attempts[attempt.unit][attempt.generation - 1] = attempt
         return attempt
+
+
+def _held_since(history: list[RecordedVerdict], since: datetime) -> list[RecordedVerdict]:
+    held = max((n for n, record in enumerate(history) if record.at <= since), default=0)
+    return history[held:]

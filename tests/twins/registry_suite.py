@@ -10,6 +10,7 @@ from threading import Barrier
 import pytest
 
 from sluice.errors import CorruptionError
+from sluice.streams.deadline_record import Deadline, DeadlineRecord
 from sluice.streams.failure import FailureClass
 from sluice.streams.registry import AttemptState, Desired, LostRaceError, Registry
 from sluice.streams.verdict import Health, PartitionLag, Verdict
@@ -28,6 +29,8 @@ OK = Verdict(
     loss_seconds=7_200.0,
 )
 UNKNOWN = Verdict(Health.UNKNOWN, "Could not look.", "sluice doctor", completeness=0.33)
+
+MISSED = DeadlineRecord("flights", "departures", Deadline.LAG, 1, missed=True, since=START, claimed_at=START)
 
 
 class RegistrySuite:
@@ -154,6 +157,84 @@ class RegistrySuite:
         def race(_: int) -> bool:
             together.wait()
             return registry.record_verdict("flights", "departures", 1, OK)
+
+        with ThreadPoolExecutor(8) as pool:
+            assert sum(pool.map(race, range(8))) == 1
+
+    def test_of_wishes_the_one_that_held_and_all_after_it_are_returned(
+        self, registry: Registry, clock: ManualClock
+    ) -> None:
+        for state in (Desired.STOPPED, Desired.RUNNING, Desired.STOPPED):
+            registry.desire("flights", state, by="ada", why="so it is")
+            clock.sleep(60)
+        registry.desire("weather", Desired.RUNNING, by="ada", why="another unit")
+        second = START + timedelta(seconds=60)
+        for since, expected in [(second - timedelta(seconds=1), 3), (second, 2), (second + timedelta(days=1), 1)]:
+            found = registry.wishes_since("flights", since)
+            assert [wish.at for wish in found] == [START + timedelta(minutes=n) for n in range(3 - expected, 3)]
+        assert len(registry.wishes_since("flights", START - timedelta(days=1))) == 3
+        assert registry.wishes_since("flights", second)[0].state is Desired.RUNNING
+
+    def test_of_verdicts_those_that_held_and_all_after_them_are_returned(
+        self, registry: Registry, clock: ManualClock
+    ) -> None:
+        registry.record_verdict("flights", "raw_flights", 1, OK)
+        for verdict in (UNKNOWN, OK, UNKNOWN):
+            registry.record_verdict("flights", "departures", 1, verdict)
+            clock.sleep(60)
+        registry.record_verdict("weather", "departures", 1, OK)
+        found = registry.verdicts_since("flights", START + timedelta(seconds=90))
+        assert [(r.stream, r.verdict.health, (r.at - START).total_seconds()) for r in found] == [
+            ("raw_flights", Health.OK, 0),
+            ("departures", Health.OK, 60),
+            ("departures", Health.UNKNOWN, 120),
+        ]
+        assert len(registry.verdicts_since("flights", START - timedelta(days=1))) == 4
+
+    def test_what_no_longer_held_is_forgotten_and_nothing_else(self, registry: Registry, clock: ManualClock) -> None:
+        for unit in ("flights", "weather"):
+            registry.record_verdict(unit, "raw", 1, UNKNOWN)
+        for verdict in (UNKNOWN, OK, UNKNOWN):
+            registry.record_verdict("flights", "departures", 1, verdict)
+            clock.sleep(60)
+        cut = START + timedelta(seconds=90)
+        held = registry.verdicts_since("flights", cut)
+        assert registry.forget_verdicts(cut) == 1
+        assert registry.forget_verdicts(cut) == 0
+        assert registry.verdicts_since("flights", START - timedelta(days=1)) == held
+        assert len(registry.verdicts("weather")) == 1
+        assert registry.record_verdict("flights", "departures", 1, OK)
+        assert registry.verdicts("flights")[0].verdict == OK
+
+    def test_what_was_told_of_a_deadline_is_replaced_version_by_version(self, registry: Registry) -> None:
+        assert list(registry.deadline_records("flights")) == []
+        assert registry.replace_deadline_record(MISSED)
+        told = MISSED.told(START + timedelta(seconds=5))
+        assert registry.replace_deadline_record(told)
+        other = replace(MISSED, deadline=Deadline.AGE)
+        assert registry.replace_deadline_record(other)
+        assert registry.replace_deadline_record(replace(MISSED, unit="weather"))
+        assert list(registry.deadline_records("flights")) == [other, told]
+
+    @pytest.mark.parametrize("version", [1, 2, 4])
+    def test_a_version_that_does_not_follow_the_newest_is_not_stored(self, registry: Registry, version: int) -> None:
+        told = MISSED.told(START)
+        assert registry.replace_deadline_record(MISSED)
+        assert registry.replace_deadline_record(told)
+        assert not registry.replace_deadline_record(replace(MISSED, version=version, missed=False))
+        assert list(registry.deadline_records("flights")) == [told]
+
+    @pytest.mark.parametrize("known", [False, True])
+    def test_of_eight_watchers_one_gets_to_tell(self, registry: Registry, known: bool) -> None:
+        claim = MISSED
+        if known:
+            registry.replace_deadline_record(MISSED)
+            claim = replace(MISSED, version=2)
+        together = Barrier(8)
+
+        def race(n: int) -> bool:
+            together.wait()
+            return registry.replace_deadline_record(replace(claim, since=START + timedelta(seconds=n)))
 
         with ThreadPoolExecutor(8) as pool:
             assert sum(pool.map(race, range(8))) == 1

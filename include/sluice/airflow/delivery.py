@@ -12,10 +12,10 @@ import re
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
-from typing import Any, Protocol
+from typing import Any, Literal, Protocol
 from urllib.parse import unquote
 
 from airflow.sdk import BaseHook
@@ -32,6 +32,10 @@ DEADLINE_SECONDS = 15.0
 
 _TALKATIVE = ("apprise", "urllib3")
 """Loggers that write whole addresses at DEBUG."""
+
+
+_KINDS: Mapping[Level, Literal["info", "success"]] = {Level.TEST: "info", Level.RECOVERY: "success"}
+"""What is no failure, in Apprise's words."""
 
 
 class Service(Protocol):
@@ -143,7 +147,7 @@ class AppriseService:
                         title=alert.what,
                         body=alert.markdown() if self._markdown else alert.text(),
                         body_format="markdown" if self._markdown else "text",
-                        notify_type="info" if alert.level is Level.TEST else "failure",
+                        notify_type=_KINDS.get(alert.level, "failure"),
                     )
                 )
             except Exception as error:  # noqa: BLE001 - a service's own fault is what this method returns

@@ -141,8 +141,13 @@ def printable(text: str) -> str:
 
 def run_url(dag_id: str, run_id: str) -> str:
     """Return the address of a run in Airflow's UI."""
+    return f"{dag_url(dag_id)}/runs/{quote(run_id)}"
+
+
+def dag_url(dag_id: str) -> str:
+    """Return the address of a DAG in Airflow's UI."""
     base = conf.get("api", "base_url", fallback="") or "http://localhost:8080"
-    return f"{base.rstrip('/')}/dags/{dag_id}/runs/{quote(run_id)}"
+    return f"{base.rstrip('/')}/dags/{dag_id}"
 
 
 def clearing(context: Mapping[str, Any]) -> int | None:

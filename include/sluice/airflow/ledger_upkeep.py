@@ -11,9 +11,11 @@ from airflow.sdk import DAG, CronTriggerTimetable, task
 from sluice.airflow.conventions import Tag, house_dag
 from sluice.airflow.failures import retried_only_if_unknown
 from sluice.airflow.runtime import open_project
+from sluice.clock import SystemClock
 from sluice.errors import CorruptionError, SluiceError
 from sluice.project import Project
 from sluice.specs.outputs import RowsOutput
+from sluice.streams.availability import KEPT
 
 log = logging.getLogger(__name__)
 
@@ -22,6 +24,7 @@ DOCUMENTATION = """# Ledger upkeep
 Who wrote each interval is said in the commits of the tables. Delta forgets commits after 30 days. `keep` copies their
 entries into a small table beside each output and raw table; `index` then brings the control database's index up to
 date. Both may be repeated. A month without this DAG loses entries that nobody can restore: its failure is an alert.
+`forget` removes verdicts of streams that ceased to hold more than 35 days ago; availability needs 30.
 """
 
 
@@ -51,7 +54,14 @@ def build_keep_ledger_dag(*, open_project: Callable[[], Project] = open_project)
             with retried_only_if_unknown():
                 return sum(refresh_index(open_project()).values())
 
+        @task(task_id="forget", execution_timeout=timedelta(minutes=5), doc_md="Forgets verdicts of long ago.")
+        def forget() -> int:
+            """Return how many verdicts were forgotten."""
+            with retried_only_if_unknown():
+                return open_project().registry().forget_verdicts(SystemClock().now() - KEPT)
+
         keep() >> index()
+        forget()
     return dag
 
 

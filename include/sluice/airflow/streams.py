@@ -11,16 +11,17 @@ from airflow.sdk import DAG, Param, get_parsing_context, task
 from airflow.sdk.exceptions import AirflowSkipException
 
 from sluice.airflow import stream_request
-from sluice.airflow.conventions import DEFAULT_OWNER, Tag, house_dag, stream_dag_id
+from sluice.airflow.conventions import DEFAULT_OWNER, Tag, give_form, house_dag, stream_dag_id
 from sluice.airflow.failures import retried_only_if_unknown
+from sluice.airflow.following import FollowOperator
 from sluice.airflow.runtime import open_project
 from sluice.airflow.spark_connection import at_connection
+from sluice.airflow.specs import scan_specs
 from sluice.airflow.stream_request import LONGEST_STOP, NO_REASON, Asked, Request
 from sluice.airflow.watch import DAY, WatchOperator
 from sluice.errors import RefusedError
 from sluice.project import Project
 from sluice.settings import settings
-from sluice.specs.load import scan
 from sluice.specs.units import DeclaredUnit, declared_units
 
 log = logging.getLogger(__name__)
@@ -40,7 +41,7 @@ def build_stream_dags(only: str | None = None) -> list[DAG]:
     """
     include = settings().home / "include"
     only = only or get_parsing_context().dag_id
-    units = declared_units(scan(include), include).values()
+    units = declared_units(scan_specs(), include).values()
     return [build_stream_dag(unit) for unit in units if only in (None, stream_dag_id(unit.name))]
 
 
@@ -63,7 +64,6 @@ def build_stream_dag(
         tags=(Tag.STREAM, *broken),
         owner=", ".join(declared.owners) or DEFAULT_OWNER,
         max_active_runs=MAX_ACTIVE_RUNS,
-        params=_form(),
     ) as dag:
         claim = _claim_task(declared, open_project)
         submit = _submit_task(name, open_project)
@@ -75,7 +75,17 @@ def build_stream_dag(
             execution_timeout=None,  # the limit ends a watch; a timeout would fail it
             doc_md="Deferred: it holds no worker. Killing or clearing it stops nothing; `action: stop` does.",
         )
-        submit(claim()) >> watch
+        follow = FollowOperator(
+            task_id="follow",
+            unit=name,
+            broken=bool(declared.faults),
+            open_project=open_project,
+            retries=0,  # the reconciler does the same a minute later
+            doc_md="After a death that nobody asked for: asks for the run that starts the next generation, as soon as "
+            "backoff and budget allow. Skipped otherwise. Whatever comes of it, this run keeps the watch's colour.",
+        ).as_teardown(on_failure_fail_dagrun=False)
+        submit(claim()) >> watch >> follow
+    give_form(dag, _form())
     return dag
 
 
@@ -192,7 +202,7 @@ One driver process outside Airflow runs these streams:
 
 `claim` records the wish and adopts the driver that lives (its generation does not grow) or reserves the next
 generation; `submit` starts it under a key that runs at most once; `watch` is deferred until the driver ends, a newer
-generation or a younger run takes over, or a day has passed.
+generation or a younger run takes over, or a day has passed. `follow` asks for the next run if the driver died.
 
 A green run means: the stop is on record, or another run watches on. A red `watch` means: the driver is dead and nobody
 asked for that; it says whether the next generation starts by itself or the unit is HALTED, and its log ends with all

@@ -11,10 +11,12 @@ from pydantic import AwareDatetime, TypeAdapter, ValidationError
 
 
 class Level(StrEnum):
-    """What failed."""
+    """What failed, or what else it is about."""
 
     TASK = "task"
     DAG = "dag"  # the run as a whole: also one without a failed task, such as a timeout
+    DEADLINE = "deadline"  # nothing has ended: a stream that runs misses what it promises
+    RECOVERY = "recovery"  # nothing: it keeps its promise again
     TEST = "test"  # nothing: somebody tries the delivery
 
 
@@ -29,7 +31,7 @@ class Alert:
         what: one sentence, the title wherever it is shown.
         why: the reason, in the words of the error.
         evidence: facts, one each.
-        where: link to the run in Airflow's UI.
+        where: link to the run, or the DAG, in Airflow's UI.
         what_to_do: the next step.
         dag_id: the DAG.
         run_id: its run.

@@ -12,6 +12,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from sluice.cli.asker import asker
+from sluice.cli.availability_view import in_percent, promises
 from sluice.cli.console import Output, OutputOption, err, out, print_json
 from sluice.cli.verdict_view import partition_table, verdict_row, verdict_table
 from sluice.clock import Clock, SystemClock
@@ -39,31 +40,38 @@ _FOLLOW_SECONDS = 0.3
 
 @app.command("list")
 def list_(output: OutputOption = Output.TABLE) -> None:
-    """Show every stream with its verdict.
+    """Show every stream with its verdict, and how much of the last 30 days it was available while it was wanted.
 
     Exit codes: 0 every stream was judged, whatever the verdict; 2 the deployment is wrong.
     """
     project = Project.open_sound(settings())
     verdicts = {unit: project.verdicts(unit) for unit in project.catalog.units()}
+    kept = {unit: promises(project, unit, SystemClock().now()) for unit in verdicts}
     if output is Output.JSON:
-        print_json({unit: {name: asdict(v) for name, v in streams.items()} for unit, streams in verdicts.items()})
+        print_json(
+            {
+                unit: {name: asdict(v) | kept[unit].as_dict(name) for name, v in streams.items()}
+                for unit, streams in verdicts.items()
+            }
+        )
         return
-    table = verdict_table("unit")
+    table = verdict_table("unit", "available")
     for unit, streams in verdicts.items():
         for name, verdict in streams.items():
-            table.add_row(unit, *verdict_row(name, verdict))
+            table.add_row(unit, in_percent(kept[unit].availability.get(name)), *verdict_row(name, verdict))
     out.print(table)
 
 
 @app.command()
 def show(unit: UnitArgument, output: OutputOption = Output.TABLE) -> None:
-    """Show a unit: the wish on record, its driver, the verdict of each stream, all attempts, and what comes next.
+    """Show a unit: the wish on record, its driver, each stream's verdict and availability, all attempts, what is next.
 
     Exit codes: 0 it was shown; 2 there is no such unit; 4 the control database could not be asked.
     """
     project = Project.open_sound(settings())
     verdicts = project.verdicts(unit, closely=True)
     sighting, timeline = project.life(unit).look(), project.timeline(unit)
+    kept = promises(project, unit, SystemClock().now())
     if output is Output.JSON:
         print_json(
             {
@@ -71,7 +79,7 @@ def show(unit: UnitArgument, output: OutputOption = Output.TABLE) -> None:
                 "desired": sighting.desired and asdict(sighting.desired),
                 "driver": sighting.report and asdict(sighting.report),
                 "notes": sighting.notes,
-                "streams": {name: asdict(verdict) for name, verdict in verdicts.items()},
+                "streams": {name: asdict(verdict) | kept.as_dict(name) for name, verdict in verdicts.items()},
                 "attempts": [entry.as_dict() for entry in timeline.entries],
                 "next": timeline.next,
                 "halted": timeline.halted,
@@ -87,6 +95,8 @@ def show(unit: UnitArgument, output: OutputOption = Output.TABLE) -> None:
         if verdict.lag_records:
             out.print(f"Unread by {name}:", markup=False)
             out.print(partition_table(verdict.partitions))
+    for line in kept.lines():
+        out.print(line, markup=False)
     _print_timeline(timeline)
 
 

@@ -1,4 +1,4 @@
-"""The registry in SQL: desired state, attempts and verdicts of one deployment."""
+"""The registry in SQL: desired state, attempts, verdicts and deadlines of one deployment."""
 
 from __future__ import annotations
 
@@ -6,13 +6,28 @@ from collections.abc import Sequence
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import ColumnElement, Connection, Engine, Row, and_, func, insert, literal, select, update
+from sqlalchemy import (
+    ColumnElement,
+    Connection,
+    Engine,
+    Row,
+    ScalarSelect,
+    and_,
+    delete,
+    func,
+    insert,
+    literal,
+    or_,
+    select,
+    update,
+)
 from sqlalchemy.exc import IntegrityError
 
 from sluice.clock import Clock, SystemClock
 from sluice.control.database import transaction
-from sluice.control.tables import attempt, desired_state, verdict
+from sluice.control.tables import attempt, deadline, desired_state, verdict
 from sluice.errors import CorruptionError
+from sluice.streams.deadline_record import Deadline, DeadlineRecord
 from sluice.streams.failure import FailureClass
 from sluice.streams.registry import (
     Attempt,
@@ -152,6 +167,74 @@ class SqlRegistry:
             rows = connection.execute(query).all()
         return tuple(map(_verdict, rows))
 
+    def wishes_since(self, unit: str, since: datetime) -> Sequence[DesiredState]:
+        """Return the wish that held at a moment, if there was one, and all after it, oldest first."""
+        wishes = desired_state.c
+        ours = and_(wishes.deployment == self._deployment, wishes.unit == unit)
+        held = select(func.max(wishes.id)).where(ours, wishes.at <= since).scalar_subquery()
+        query = select(desired_state).where(ours, or_(wishes.at > since, wishes.id == held)).order_by(wishes.id)
+        with transaction(self._engine) as connection:
+            rows = connection.execute(query).all()
+        return tuple(DesiredState(unit, Desired(row.state), row.asked_by, row.why, row.at) for row in rows)
+
+    def verdicts_since(self, unit: str, since: datetime) -> Sequence[RecordedVerdict]:
+        """Return what held at a moment, and all changes after it, of each stream, oldest first."""
+        columns = verdict.c
+        held = self._held(since, columns.unit, columns.stream)
+        ours = and_(columns.deployment == self._deployment, columns.unit == unit)
+        query = select(verdict).where(ours, or_(columns.at > since, columns.number == held))
+        with transaction(self._engine) as connection:
+            rows = connection.execute(query.order_by(columns.at, columns.stream, columns.number)).all()
+        return tuple(map(_verdict, rows))
+
+    def forget_verdicts(self, before: datetime) -> int:
+        """Forget, of all units, the verdicts that no longer held at a moment (UTC); return how many they were."""
+        columns = verdict.c
+        held = self._held(before, columns.unit, columns.stream)
+        statement = delete(verdict).where(columns.deployment == self._deployment, columns.number < held)
+        with transaction(self._engine, write=True) as connection:
+            return connection.execute(statement).rowcount
+
+    def deadline_records(self, unit: str) -> Sequence[DeadlineRecord]:
+        """Return the newest record of each deadline of the unit's streams that was ever missed."""
+        columns = deadline.c
+        query = select(deadline).where(columns.deployment == self._deployment, columns.unit == unit)
+        with transaction(self._engine) as connection:
+            rows = connection.execute(query.order_by(columns.stream, columns.deadline)).all()
+        return tuple(map(_deadline_record, rows))
+
+    def replace_deadline_record(self, after: DeadlineRecord) -> bool:
+        """Store a version if its predecessor is the newest one on record; return whether that was so."""
+        columns = deadline.c
+        key = {
+            "deployment": self._deployment,
+            "unit": after.unit,
+            "stream": after.stream,
+            "deadline": after.deadline.value,
+        }
+        values = {
+            "version": after.version,
+            "missed": after.missed,
+            "since": after.since,
+            "claimed_at": after.claimed_at,
+            "told_at": after.told_at,
+        }
+        this = and_(*(columns[name] == value for name, value in key.items()), columns.version == after.version - 1)
+        try:
+            with transaction(self._engine, write=True) as connection:
+                if after.version == 1:
+                    connection.execute(insert(deadline).values(**key, **values))
+                    return True
+                return connection.execute(update(deadline).where(this).values(values)).rowcount == 1
+        except IntegrityError:
+            return False  # another watcher wrote the first version
+
+    def _held(self, at: datetime, unit: ColumnElement[str], stream: ColumnElement[str]) -> ScalarSelect[Any]:
+        """Return the number of the verdict of a stream that held at a moment."""
+        older = verdict.alias("older")
+        this = and_(older.c.deployment == self._deployment, older.c.unit == unit, older.c.stream == stream)
+        return select(func.max(older.c.number)).where(this, older.c.at <= at).correlate(verdict).scalar_subquery()
+
     def _of(self, unit: str) -> ColumnElement[bool]:
         return and_(attempt.c.deployment == self._deployment, attempt.c.unit == unit)
 
@@ -234,3 +317,16 @@ def _verdict(row: Row[Any]) -> RecordedVerdict:
         loss_seconds=row.loss_seconds,
     )
     return RecordedVerdict(row.unit, row.stream, row.generation, given, row.at)
+
+
+def _deadline_record(row: Row[Any]) -> DeadlineRecord:
+    return DeadlineRecord(
+        unit=row.unit,
+        stream=row.stream,
+        deadline=Deadline(row.deadline),
+        version=row.version,
+        missed=row.missed,
+        since=row.since,
+        claimed_at=row.claimed_at,
+        told_at=row.told_at,
+    )

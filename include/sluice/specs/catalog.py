@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from sluice.errors import SpecError
+from sluice.specs.deadlines import UNDECLARED, StreamDeadlines
 from sluice.specs.expectations import ExpectationsSpec
 from sluice.specs.model import DeploymentSpec, FeedSpec, PipelineSpec, TopicSpec
 from sluice.specs.outputs import TopicOutput, TopicShape
@@ -58,6 +60,12 @@ class Catalog:
         """Return the pipeline that a stream belongs to; None for a raw stream."""
         return next((pipeline for pipeline in self.pipelines.values() if stream in pipeline.streams), None)
 
+    def deadlines_of(self, stream: str) -> StreamDeadlines:
+        """Return what a stream promises; a raw stream by its topic's spec."""
+        if (pipeline := self.pipeline_of(stream)) is not None:
+            return pipeline.deadlines
+        return next((t.raw.deadlines for n, t in self.topics.items() if stream == f"raw_{n}"), UNDECLARED)
+
     def kafka_topics(self) -> Mapping[str, TopicShape]:
         """Return every topic that is declared: those that are read, and those that only an output fills."""
         outputs = (output for pipeline in self.pipelines.values() for output in pipeline.beside)
@@ -84,15 +92,16 @@ class Catalog:
 
     def units(self) -> dict[str, Unit]:
         """Group streams by the driver that they name, ordered by name."""
-        drivers = {t.raw.driver for t in self.topics.values()} | {p.driver for p in self.pipelines.values()}
+        topics: dict[str, list[str]] = defaultdict(list)
+        pipelines: dict[str, list[str]] = defaultdict(list)
+        live: dict[str, list[str]] = defaultdict(list)
+        for name, topic in self.topics.items():
+            topics[topic.raw.driver].append(name)
+        for name, pipeline in self.pipelines.items():
+            pipelines[pipeline.driver].append(name)
+            if pipeline.live_stream is not None:
+                live[pipeline.driver].append(pipeline.live_stream)
         return {
-            driver: Unit(
-                name=driver,
-                topics=tuple(sorted(n for n, t in self.topics.items() if t.raw.driver == driver)),
-                pipelines=tuple(sorted(n for n, p in self.pipelines.items() if p.driver == driver)),
-                live=tuple(
-                    sorted(p.live_stream for p in self.pipelines.values() if p.driver == driver and p.live_stream)
-                ),
-            )
-            for driver in sorted(drivers)
+            driver: Unit(driver, *(tuple(sorted(named.get(driver, ()))) for named in (topics, pipelines, live)))
+            for driver in sorted(topics.keys() | pipelines.keys())
         }

@@ -14,6 +14,7 @@ from typing import Annotated, Literal
 from pydantic import Field, StringConstraints, ValidationInfo, field_validator
 
 from sluice.errors import SpecError
+from sluice.specs.deadlines import UNDECLARED, StreamDeadlines
 from sluice.specs.duration import Duration, format_duration
 from sluice.specs.outputs import DAY, BesideOutput, IntervalsOutput, LatestOutput, Output, TopicShape
 from sluice.specs.spec import Name, Spec
@@ -103,6 +104,8 @@ class RawTable(Spec):
     table: Name
     driver: Name
     """Streams that name the same driver form one unit and share a process."""
+    deadlines: StreamDeadlines = UNDECLARED
+    """What the raw stream promises while it runs."""
 
 
 class TopicSpec(TopicShape):
@@ -234,6 +237,8 @@ class PipelineSpec(Spec):
     max_records_per_batch: int | None = Field(default=None, ge=1)
     """A cap lets partitions drift apart in time while a backlog is drained: records are dropped, their intervals become
     dirty and are repaired. Omitted, as it should be: no cap."""
+    deadlines: StreamDeadlines = UNDECLARED
+    """What each of its streams promises while it runs."""
     backfill: BackfillRules = BackfillRules()
     spark: dict[str, str] = Field(default_factory=dict)
     """Spark settings that win over the preset."""

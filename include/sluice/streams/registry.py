@@ -1,4 +1,4 @@
-"""The port to the control database, as far as streams need it: desired state, attempts, verdicts.
+"""The port to the control database, as far as streams need it: desired state, attempts, verdicts, deadlines.
 
 Invariant: a generation is created by compare-and-swap, so two claims that race cannot both get one.
 """
@@ -12,6 +12,7 @@ from enum import StrEnum
 from typing import Protocol
 
 from sluice.errors import RefusedError
+from sluice.streams.deadline_record import DeadlineRecord
 from sluice.streams.failure import FailureClass
 from sluice.streams.verdict import Verdict
 
@@ -80,7 +81,7 @@ class RecordedVerdict:
 
 
 class Registry(Protocol):
-    """Desired state, attempts and verdicts. Every method may raise UnreachableError."""
+    """Desired state, attempts, verdicts and what was told of deadlines. Every method may raise UnreachableError."""
 
     def desired(self, unit: str) -> DesiredState | None:
         """Return the latest wish, or None if nobody ever asked."""
@@ -141,4 +142,24 @@ class Registry(Protocol):
 
     def verdicts(self, unit: str) -> Sequence[RecordedVerdict]:
         """Return the newest verdict of each stream of the unit."""
+        ...
+
+    def wishes_since(self, unit: str, since: datetime) -> Sequence[DesiredState]:
+        """Return the wish that held at a moment, if there was one, and all after it, oldest first."""
+        ...
+
+    def verdicts_since(self, unit: str, since: datetime) -> Sequence[RecordedVerdict]:
+        """Return what held at a moment, and all changes after it, of each stream, oldest first."""
+        ...
+
+    def forget_verdicts(self, before: datetime) -> int:
+        """Forget, of all units, the verdicts that no longer held at a moment (UTC); return how many they were."""
+        ...
+
+    def deadline_records(self, unit: str) -> Sequence[DeadlineRecord]:
+        """Return the newest record of each deadline of the unit's streams that was ever missed."""
+        ...
+
+    def replace_deadline_record(self, after: DeadlineRecord) -> bool:
+        """Store a version if its predecessor is the newest one on record; return whether that was so."""
         ...

@@ -17,11 +17,22 @@ class StreamsWatched:
     def __init__(self) -> None:
         self._windows: dict[str, Window] = {}
         self._last: dict[str, Health] = {}
+        self._verdicts: dict[str, Verdict] = {}
 
     @property
     def known(self) -> Mapping[str, int]:
         """The newest batch of each stream that need not be read again."""
         return {stream: window.newest for stream, window in self._windows.items()}
+
+    @property
+    def verdicts(self) -> Mapping[str, Verdict]:
+        """What the newest look gave, by stream, worth recording or not."""
+        return self._verdicts
+
+    @property
+    def windows(self) -> Mapping[str, Window]:
+        """All looks so far, by stream."""
+        return self._windows
 
     def judge(
         self, seen: Mapping[str, Evidence], records: Mapping[str, RecordedVerdict], generation: int
@@ -34,7 +45,7 @@ class StreamsWatched:
             generation: of the unit's latest attempt.
         """
         self._windows = {stream: self._windows.get(stream, Window()).add(look) for stream, look in seen.items()}
-        found = {
+        self._verdicts = found = {
             stream: judge(look, self._windows[stream], lagging_since=lagging_since(records.get(stream), generation))
             for stream, look in seen.items()
         }

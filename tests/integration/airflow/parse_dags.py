@@ -49,8 +49,9 @@ def nothing_opened() -> Iterator[None]:
 
 
 def description(dag: DAG) -> dict[str, Any]:
-    """Return what a person sees of a DAG, and proof that Airflow can store it."""
+    """Return what a person sees of a DAG, and proof that Airflow can store it and that its form takes its defaults."""
     DagSerialization.to_dict(dag)
+    dag.params.validate()
     return {
         "doc": dag.doc_md,
         "description": dag.description,
@@ -70,6 +71,7 @@ def description(dag: DAG) -> dict[str, Any]:
                 "downstream": sorted(task.downstream_task_ids),
                 "doc": task.doc_md,
                 "alerts": task.has_on_failure_callback,
+                "params": sorted(task.params),
             }
             for task in dag.tasks
         },

@@ -6,12 +6,14 @@ import json
 from collections.abc import Callable, Iterator
 from datetime import timedelta
 from pathlib import Path
+from typing import cast
 
 import pytest
 from airflow.sdk import DAG, task
 from airflow.sdk.exceptions import AirflowSkipException
 
 from sluice.airflow.conventions import Tag, house_dag
+from sluice.airflow.deadline_alerts import DeadlineAlerts
 from sluice.airflow.failures import retried_only_if_unknown
 from sluice.airflow.streams import build_stream_dag
 from sluice.alerts.alert import Level
@@ -22,7 +24,12 @@ from sluice.project import Project
 from sluice.settings import settings
 from sluice.specs.load import scan
 from sluice.specs.units import declared_units
+from sluice.streams.deadline_record import Deadline
+from sluice.streams.deadlines import Finding
+from sluice.streams.notices import Notice, Occasion
+from sluice.streams.verdict import Health, Verdict
 from tests.integration.sink import Sink, running_sink
+from tests.twins.project import InMemoryProject
 
 pytestmark = pytest.mark.usefixtures("airflow_database")
 
@@ -94,6 +101,24 @@ def test_a_failed_task_is_told_with_what_why_evidence_where_and_what_to_do(conne
     assert "What to do: declare 2, or grow the topic." in told
     assert f"/dags/topics/runs/{run.run_id.replace('+', '%2B').replace(':', '%3A')}/tasks/refuse" in told
     assert "try 1" in told
+
+
+def test_a_deadline_is_told_as_a_failure_and_its_end_as_a_success(connected: Sink) -> None:
+    twin = InMemoryProject()
+    alerts = DeadlineAlerts(clock=twin.clock)
+    finding = Finding(Deadline.LAG, True, twin.clock.now(), "The first unread record waits for an hour.", "look")
+    judged = Verdict(Health.LAGGING, "It falls behind.", "give it more cores")
+    for occasion in (Occasion.MISSED, Occasion.MET):
+        record = next(iter(twin.control.deadline_records("flights")), None)
+        alerts.tell(cast(Project, twin), Notice(occasion, "flights", "departures", finding, judged, record))
+
+    assert [page["type"] for page in connected.received] == ["failure", "success"]
+    missed, met = (page["message"] for page in connected.received)
+    assert missed.startswith(finding.why)
+    assert "What to do: give it more cores" in missed
+    assert "/dags/stream_flights" in missed
+    assert "What to do: Nothing." in met
+    assert twin.control.deadline_records("flights")[0].settled
 
 
 def test_a_run_calls_once_and_its_own_alert_names_the_failed_tasks(connected: Sink) -> None:

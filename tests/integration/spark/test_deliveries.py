@@ -92,6 +92,7 @@ def test_rows_and_newest_rows_survive_every_other_moment(
     assert_each_flight_once(own, broker, topic_name)
 
 
+@pytest.mark.verify
 @pytest.mark.timeout(900)
 def test_open_values_survive_kills_and_agree_with_the_oracle(
     place: DriverPlace, broker: Broker, two_days: int, topic_name: str
@@ -110,6 +111,7 @@ def test_open_values_survive_kills_and_agree_with_the_oracle(
     assert len(found.records) > len(found.once) > len(expected), "values were told as they grew, and a part twice"
 
 
+@pytest.mark.verify
 @pytest.mark.timeout(600)
 def test_at_most_once_loses_the_batch_of_a_crash_and_repeats_nothing(
     place: DriverPlace, broker: Broker, two_days: int, topic_name: str
@@ -127,6 +129,7 @@ def test_at_most_once_loses_the_batch_of_a_crash_and_repeats_nothing(
     assert len(lost) < len(told), "only one of several batches"
 
 
+@pytest.mark.verify
 @pytest.mark.timeout(300)
 def test_a_rows_output_of_a_transform_with_state_is_refused(place: DriverPlace, two_days: int) -> None:
     assert two_days

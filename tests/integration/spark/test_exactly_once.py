@@ -50,3 +50,42 @@ def test_kills_around_every_commit_lose_nothing_and_repeat_nothing(place: Driver
     assert zombie.returncode == ExitCode.FENCED, zombie.stdout[-2000:]
     assert {name: len(place.table(name)) for name in versions} == versions
     assert_exact(place, two_days)
+
+
+def written_by_spark(place: DriverPlace, table: str) -> bool:
+    """Whether every commit of a table that has rows is Spark's."""
+    commits = [file.read_text() for file in (place.state / "tables" / table / "_delta_log").glob("*.json")]
+    return all("Apache-Spark" in commit for commit in commits if '"add"' in commit)
+
+
+def with_setting(place: DriverPlace, setting: str) -> DriverPlace:
+    own = place.with_own_project()
+    spec = own.home / "include" / "pipelines" / "departures.yaml"
+    spec.write_text(f"{spec.read_text()}spark: {{{setting}}}\n")
+    return own
+
+
+@pytest.mark.verify
+@pytest.mark.timeout(600)
+def test_the_same_kills_where_spark_writes_lose_and_repeat_nothing_either(place: DriverPlace, two_days: int) -> None:
+    own = with_setting(place, 'spark.sluice.collect.records: "0"')
+    for failpoint in ("mid_write@flights_raw", "mid_write@departures", "after_write_before_commit@departures"):
+        killed = own.run(failpoint=failpoint)
+        assert killed.returncode == -9, killed.stdout[-2000:]
+        assert own.fired(failpoint)
+    finished = own.run(generation=2)
+    assert finished.returncode == ExitCode.STOPPED, finished.stdout[-2000:]
+    assert_exact(own, two_days)
+    assert written_by_spark(own, "flights_raw")
+    assert written_by_spark(own, "departures")
+
+
+@pytest.mark.verify
+@pytest.mark.timeout(600)
+def test_rows_that_outgrow_the_driver_are_written_by_spark(place: DriverPlace, two_days: int) -> None:
+    own = with_setting(place, "spark.driver.maxResultSize: 20k")
+    finished = own.run()
+    assert finished.returncode == ExitCode.STOPPED, finished.stdout[-2000:]
+    assert_exact(own, two_days)
+    assert written_by_spark(own, "flights_raw")
+    assert written_by_spark(own, "departures")

@@ -86,7 +86,9 @@ def edit_transform(place: DriverPlace, old: str, new: str) -> None:
     [
         pytest.param(lose_metadata, FailureClass.CORRUPT, "CorruptionError", id="metadata"),
         pytest.param(name_a_column_that_is_not_there, FailureClass.CODE, "UNRESOLVED_COLUMN", id="column"),
-        pytest.param(lose_the_broker, FailureClass.TRANSIENT, "UnreachableError", id="broker"),
+        pytest.param(
+            lose_the_broker, FailureClass.TRANSIENT, "UnreachableError", id="broker", marks=pytest.mark.verify
+        ),
         pytest.param(cut_newest_offsets, FailureClass.CORRUPT, "", id="offsets", marks=pytest.mark.verify),
         pytest.param(fail_on_a_record, FailureClass.CODE, "DIVIDE_BY_ZERO", id="record", marks=pytest.mark.verify),
         pytest.param(

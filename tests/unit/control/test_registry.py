@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 
 import pytest
@@ -14,12 +15,18 @@ from tests.twins.registry import InMemoryRegistry
 from tests.twins.registry_suite import RegistrySuite
 
 
+@pytest.fixture(scope="module")
+def migrated(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("migrated") / "control.db"
+    migrate(open_database(sqlite_url(path)))
+    return path
+
+
 class TestSqliteRegistry(RegistrySuite):
     @pytest.fixture
-    def registry(self, tmp_path: Path, clock: ManualClock) -> Registry:
-        engine = open_database(sqlite_url(tmp_path / "control.db"))
-        migrate(engine)
-        return SqlRegistry(engine, "local", clock)
+    def registry(self, tmp_path: Path, migrated: Path, clock: ManualClock) -> Registry:
+        shutil.copy(migrated, tmp_path)
+        return SqlRegistry(open_database(sqlite_url(tmp_path / migrated.name)), "local", clock)
 
 
 class TestInMemoryRegistry(RegistrySuite):

@@ -1,0 +1,96 @@
+"""The observer's deadlines: what is offered to be told, from verdicts over a project in memory."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import timedelta
+from typing import Any, cast
+
+from sluice.airflow.deadline_alerts import DeadlineAlerts
+from sluice.airflow.observer import ProjectObserver
+from sluice.project import Project
+from sluice.settings import settings
+from sluice.specs.catalog import Catalog
+from sluice.specs.deadlines import StreamDeadlines
+from sluice.specs.load import load_catalog
+from sluice.streams.deadline_record import Deadline
+from sluice.streams.evidence import Stamps
+from sluice.streams.notices import Notice, Occasion
+from sluice.streams.observation import Evidence
+from tests.twins.clock import START
+from tests.twins.looks import look, steadily
+from tests.twins.project import InMemoryProject
+
+
+class LaggingProject(InMemoryProject):
+    """Its departures have unread records."""
+
+    unread = 400
+
+    def evidence(self, unit: str, *, known: Mapping[str, int], stamps: Stamps) -> dict[str, Evidence]:
+        assert stamps is Stamps.NEVER
+        assert set(known) <= {"departures", "raw_flights"}
+        at = (self.clock.now() - START).total_seconds()
+        return {
+            "departures": look(at, steadily(3), 1_800 + self.unread, unit=unit),
+            "raw_flights": look(at, steadily(3), unit=unit),
+        }
+
+
+@dataclass
+class Offered:
+    """Takes what is to be told, and tells it by putting it on record."""
+
+    notices: list[Notice] = field(default_factory=list)
+
+    def offer(self, project: Any, notice: Notice) -> None:  # noqa: ANN401 - a twin
+        claim = notice.claim(project.clock.now())
+        if project.registry().replace_deadline_record(claim):
+            self.notices.append(notice)
+            assert project.registry().replace_deadline_record(claim.told(project.clock.now()))
+
+
+def lagging() -> LaggingProject:
+    catalog = load_catalog(settings().home / "include")
+    promised = StreamDeadlines(lag_records=100)
+    pipeline = catalog.pipelines["departures"].model_copy(update={"deadlines": promised})
+    project = LaggingProject(Catalog(topics=catalog.topics, pipelines={"departures": pipeline}))
+    project.clock.sleep(200)
+    project.life("flights").start("ada", "launch")
+    return project
+
+
+def observer_of(project: LaggingProject, offered: Offered) -> ProjectObserver:
+    return ProjectObserver(lambda: cast(Project, project), project.clock, cast(DeadlineAlerts, offered))
+
+
+def test_a_deadline_that_is_missed_and_met_again_is_told_by_one_of_two_triggerers() -> None:
+    project, offered = lagging(), Offered()
+    observers = [observer_of(project, offered), observer_of(project, offered)]
+    for unread in [400] * 5 + [0] * 40:
+        project.unread = unread
+        for observer in observers:
+            observer.record_verdicts("flights")
+        project.clock.sleep(10)
+
+    told = [(notice.stream, notice.finding.deadline, notice.occasion) for notice in offered.notices]
+    assert told == [
+        ("departures", Deadline.LAG_RECORDS, Occasion.MISSED),
+        ("departures", Deadline.LAG_RECORDS, Occasion.MET),
+    ]
+    assert len(project.control.verdicts("flights")) == 2
+
+
+def test_deadlines_of_a_stopped_stream_are_left_alone() -> None:
+    project, offered = lagging(), Offered()
+    observer = observer_of(project, offered)
+    evidence = project.evidence
+    project.evidence = lambda unit, **asked: {  # type: ignore[method-assign]
+        stream: look((seen.at - START).total_seconds(), steadily(3), 9_000, unit=unit, stop_wanted=True)
+        for stream, seen in evidence(unit, **asked).items()
+    }
+    for _ in range(5):
+        observer.record_verdicts("flights")
+        project.clock.sleep(timedelta(hours=1).total_seconds())
+    assert offered.notices == []
