@@ -7,7 +7,7 @@ from datetime import datetime
 from pathlib import Path
 
 import structlog
-from deltalake import DeltaTable
+from deltalake import CommitProperties, DeltaTable
 from deltalake.exceptions import DeltaError
 
 from sluice.delta.table import ensure_table
@@ -62,24 +62,24 @@ class DeltaLatest:
         """See the port."""
         if self._log is None:
             raise AssertionError("the store is not open")
-        self._log.check_fence()
         if change.rows.num_rows or change.expired_until is not None:
-            self._merge(self._log, change)
-            self._log.confirm(change.entry, change.version)
+            self._log.commit(
+                change.entry, change.version, lambda table, properties: self._merge(table, change, properties)
+            )
         else:
             self._log.record(change.entry, change.version)
         self._changes += 1
         if self._changes % _CHANGES_BETWEEN_VACUUMS == 0:
             self._vacuum()
 
-    def _merge(self, writer: WriterLog, change: Change) -> None:
+    def _merge(self, table: DeltaTable, change: Change, properties: CommitProperties) -> None:
         columns = self._table
-        merge = DeltaTable(str(self._folder)).merge(
+        merge = table.merge(
             change.rows,
             " AND ".join(f"old.`{key}` = new.`{key}`" for key in columns.keys),
             source_alias="new",
             target_alias="old",
-            commit_properties=writer.properties(change.entry, change.version),
+            commit_properties=properties,
         )
         by = columns.newest_by
         newer = None if by is None else f"old.`{by}` IS NULL OR new.`{by}` >= old.`{by}`"

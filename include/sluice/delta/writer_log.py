@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable
 from datetime import datetime
 from pathlib import Path
 from threading import RLock
+from typing import TypeAlias
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -22,6 +23,8 @@ from sluice.errors import CorruptionError, SluiceError
 from sluice.intervals.coverage import NOWHERE, Position
 from sluice.intervals.entries import AttemptEntry, DirtyEntry, StreamEntry, to_json
 from sluice.streams.fencing import FencedError
+
+Write: TypeAlias = Callable[[DeltaTable, CommitProperties], object]
 
 
 class DataLossError(SluiceError):
@@ -97,40 +100,49 @@ class WriterLog:
         self.latest, self._transaction = entry, version
 
     def append(self, rows: pa.Table, entry: StreamEntry, version: int) -> None:
-        """Commit a batch's rows as new files.
+        """Commit a batch's rows as new files. Raises what `commit` does."""
+        self.commit(
+            entry,
+            version,
+            lambda table, properties: write_deltalake(table, rows, mode="append", commit_properties=properties),
+        )
+
+    def record(self, entry: StreamEntry, version: int) -> None:
+        """Commit a batch without files: what it wrote is elsewhere, or nothing. Raises what `commit` does."""
+        self.commit(
+            entry,
+            version,
+            lambda table, properties: table.create_write_transaction(
+                [], "append", table.schema(), commit_properties=properties
+            ),
+        )
+
+    def commit(self, entry: StreamEntry, version: int, write: Write) -> None:
+        """Write at the version right after the one at which the mark was read, or not at all; then look again.
+
+        So no commit of another generation can lie between the look and the write.
+
+        Args:
+            entry: names the batch's input.
+            version: the batch's transaction version.
+            write: makes one commit with the properties that it is given; called again when somebody else was quicker.
 
         Raises:
             FencedError: a newer generation owns the table.
             CorruptionError: somebody else writes under this writer's name.
         """
-        properties = self.properties(entry, version)
-        self._commit(
-            entry, version, lambda: write_deltalake(self._delta, rows, mode="append", commit_properties=properties)
+        properties = CommitProperties(
+            custom_metadata={"userMetadata": to_json(entry)},
+            app_transactions=[Transaction(self.writer, version)],
+            max_commit_retries=0,
         )
-
-    def record(self, entry: StreamEntry, version: int) -> None:
-        """Commit a batch without files: what it wrote is elsewhere, or nothing. Raises what `append` does."""
-        properties = self.properties(entry, version)
-        self._commit(
-            entry,
-            version,
-            lambda: self._delta.create_write_transaction(
-                [], "append", self._delta.schema(), commit_properties=properties
-            ),
-        )
-
-    def _commit(self, entry: StreamEntry, version: int, write: Callable[[], None]) -> None:
-        """Write at the version right after the one at which the mark was read, or not at all; then look again.
-
-        So no commit of another generation can lie between the look and the write.
-        """
         while True:
             self.check_fence()
             self._check_alone()
             with self._lock:
                 before = self._delta.version()
                 try:
-                    write()
+                    write(self._delta, properties)
                 except CommitFailedError:
                     self._delta.update_incremental()
                     if self._delta.version() == before:
@@ -156,14 +168,6 @@ class WriterLog:
             files = pa.table(self._delta.get_add_actions(flatten=True))
         present = files.column(f"partition.{column}")
         return bool(pc.any(pc.is_in(present, pa.array(values, present.type))).as_py())
-
-    def properties(self, entry: StreamEntry, version: int) -> CommitProperties:
-        """Return what delta-rs writes into a commit of this writer; `confirm` it afterwards."""
-        return CommitProperties(
-            custom_metadata={"userMetadata": to_json(entry)},
-            app_transactions=[Transaction(self.writer, version)],
-            max_commit_retries=0,
-        )
 
     def mark_dirty(self, entry: DirtyEntry) -> None:
         """Commit what was dropped, unless the log says so already: a batch may be accounted for again."""
