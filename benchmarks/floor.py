@@ -20,7 +20,9 @@ from benchmarks.trials import abba
 from sluice.settings import settings
 
 _PAIRS = {"full": 5, "small": 1}
-_BATCHES = {"full": 60, "small": 20}
+_BATCHES = (25, 60)
+_LONG_BATCHES = (4, 12)
+"""With 200 partitions of state a batch takes seconds; there a warm JVM makes no difference."""
 _SHAPES = ("stateless", "stateful")
 
 
@@ -30,9 +32,9 @@ def run(size: str = "full") -> tuple[dict[str, Any], dict[str, Any]]:
     for shape in _SHAPES:
         pairs = trials[shape] = []
         for order in abba("default", "sluice", _PAIRS[size]):
-            pairs.append({variant: _trial(variant, shape, _BATCHES[size]) for variant in order})
+            pairs.append({variant: _trial(variant, shape) for variant in order})
             print(f"{shape}: {pairs[-1]}", file=sys.stderr, flush=True)
-    traced = {f"{v} {s}": _trial(v, s, 20, traced=True) for s in _SHAPES for v in ("sluice", "default")}
+    traced = {f"{v} {s}": _trial(v, s, traced=True) for s in _SHAPES for v in ("sluice", "default")}
     ratios = {shape: _ratio(pairs, "milliseconds") for shape, pairs in trials.items()}
     forks = {name: found["forks_per_batch"] for name, found in traced.items()}
     figures = {
@@ -47,9 +49,10 @@ def _ratio(pairs: list[dict[str, Any]], cost: str) -> float:
     return round(median(pair["default"][cost] / pair["sluice"][cost] for pair in pairs), 2)
 
 
-def _trial(variant: str, shape: str, batches: int, *, traced: bool = False) -> dict[str, Any]:
+def _trial(variant: str, shape: str, *, traced: bool = False) -> dict[str, Any]:
+    counts = _LONG_BATCHES if (variant, shape) == ("default", "stateful") else _BATCHES
     with tempfile.TemporaryDirectory(prefix="sluice-floor-") as folder:
-        command = [sys.executable, "-m", "benchmarks.floor_trial", variant, shape, folder, str(batches)]
+        command = [sys.executable, "-m", "benchmarks.floor_trial", variant, shape, folder, *map(str, counts)]
         inherited = os.environ  # noqa: TID251  a child inherits all of it
         environment = {**inherited, "PYTHONPATH": str(settings().home)}
         if traced:

@@ -1,6 +1,6 @@
 """One trial of the benchmark `floor`, in a process of its own: micro-batches without a row, one after the other.
 
-Usage: python -m benchmarks.floor_trial <sluice|default> <stateless|stateful> <folder> <batches> [recording]
+Usage: python -m benchmarks.floor_trial <sluice|default> <stateless|stateful> <folder> <warm> <batches> [recording]
 
 With a recording (a file) the JVM writes down each process that it starts.
 """
@@ -26,12 +26,18 @@ from sluice.spark.session import session
 from sluice.spark.sink import run_only
 from sluice.specs.model import Resources
 
-WARM = 25
-"""Batches that are run and not counted: the JVM compiles, and the first snapshots of the state are written."""
 
+def main(variant: str, shape: str, folder: Path, counts: tuple[int, int], recording: Path | None) -> dict[str, Any]:
+    """Run the batches, and return the median of their times, their CPU, and what was started meanwhile.
 
-def main(variant: str, shape: str, folder: Path, batches: int, recording: Path | None) -> dict[str, Any]:
-    """Run the batches, and return the median of their times, their CPU, and what was started meanwhile."""
+    Args:
+        variant: whose settings.
+        shape: of the query.
+        folder: for the checkpoint.
+        counts: how many batches are run and not counted (the JVM compiles), and how many are.
+        recording: where the JVM writes what it starts.
+    """
+    warm, batches = counts
     spark = _session(variant, folder)
     query = (
         _rows(spark, shape)
@@ -40,7 +46,7 @@ def main(variant: str, shape: str, folder: Path, batches: int, recording: Path |
         .foreachBatch(lambda rows, _: run_only(rows))
         .start()
     )
-    _wait(query, WARM)
+    _wait(query, warm)
     before, cpu, began = query.lastProgress["batchId"], cpu_seconds(), datetime.now().astimezone()
     _wait(query, before + batches)
     after, spent, ended = query.lastProgress["batchId"], cpu_seconds() - cpu, datetime.now().astimezone()
@@ -103,8 +109,8 @@ def _started(recording: Path, began: datetime, ended: datetime) -> int:
 
 
 if __name__ == "__main__":
-    chosen, form, place, count, *record = sys.argv[1:]
-    result = main(chosen, form, Path(place), int(count), Path(record[0]) if record else None)
+    chosen, form, place, first, then, *record = sys.argv[1:]
+    result = main(chosen, form, Path(place), (int(first), int(then)), Path(record[0]) if record else None)
     sys.stdout.write(json.dumps(result) + "\n")
     sys.stdout.flush()
     os._exit(0)  # the figures are taken

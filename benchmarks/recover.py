@@ -82,7 +82,7 @@ def run(size: str = "full") -> tuple[dict[str, Any], dict[str, Any]]:
 def _place(folder: Path) -> Settings:
     home = folder / "project"
     for name in ("dags", "include", "plugins", "spark_jobs"):
-        shutil.copytree(settings().home / name, home / name, ignore=shutil.ignore_patterns("__pycache__", "sluice"))
+        shutil.copytree(settings().home / name, home / name, ignore=shutil.ignore_patterns("__pycache__"))
     (home / "jars").symlink_to(settings().home / "jars")
     return Settings(home=home, state=folder / "state")
 
