@@ -51,6 +51,7 @@ def assert_each_flight_once(place: DriverPlace, broker: Broker, topic: str) -> N
     assert sorted(value["flight_id"] for value in consumed(broker.bootstrap, topic).once) == sorted(expected.index)
 
 
+@pytest.mark.verify
 @pytest.mark.timeout(900)
 def test_rows_newest_rows_and_records_survive_kills_between_and_around_them(
     place: DriverPlace, broker: Broker, two_days: int, topic_name: str
@@ -111,7 +112,6 @@ def test_open_values_survive_kills_and_agree_with_the_oracle(
     assert len(found.records) > len(found.once) > len(expected), "values were told as they grew, and a part twice"
 
 
-@pytest.mark.verify
 @pytest.mark.timeout(600)
 def test_at_most_once_loses_the_batch_of_a_crash_and_repeats_nothing(
     place: DriverPlace, broker: Broker, two_days: int, topic_name: str

@@ -84,7 +84,7 @@ def edit_transform(place: DriverPlace, old: str, new: str) -> None:
 @pytest.mark.parametrize(
     ("damage", "kind", "error"),
     [
-        pytest.param(lose_metadata, FailureClass.CORRUPT, "CorruptionError", id="metadata"),
+        pytest.param(lose_metadata, FailureClass.CORRUPT, "CorruptionError", id="metadata", marks=pytest.mark.verify),
         pytest.param(name_a_column_that_is_not_there, FailureClass.CODE, "UNRESOLVED_COLUMN", id="column"),
         pytest.param(
             lose_the_broker, FailureClass.TRANSIENT, "UnreachableError", id="broker", marks=pytest.mark.verify

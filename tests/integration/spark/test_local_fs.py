@@ -89,5 +89,5 @@ def test_a_race_for_a_name_has_one_winner_and_nothing_is_replaced(jvm: Jvm, tmp_
     for kind in ("checkpoint", "commit"):
         folder = tmp_path / kind
         folder.mkdir()
-        done = jvm.run("race", kind, folder, 300, OURS)
-        assert done.stdout.split() == ["300", "0", "0"], done.stderr
+        done = jvm.run("race", kind, folder, 100, OURS)
+        assert done.stdout.split() == ["100", "0", "0"], done.stderr
