@@ -6,12 +6,12 @@ small Delta table beside the output; whoever reads the ledger reads both.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
 from pathlib import Path
 
 import pyarrow as pa
-from deltalake import CommitProperties, DeltaTable, write_deltalake
+from deltalake import CommitProperties, DeltaTable, Transaction, write_deltalake
 from deltalake.exceptions import CommitFailedError, TableNotFoundError
 
 from sluice.delta.reading import read_rows
@@ -83,16 +83,48 @@ def newest_stream_entry(table: Path, writer: str | None = None) -> StreamEntry |
 
 def append_entry(table: Path, entry: Entry) -> int:
     """Commit an entry without files, and return the version of the commit."""
-    delta = DeltaTable(str(table))
-    properties = CommitProperties(custom_metadata={"userMetadata": to_json(entry)})
-    while True:
-        try:
-            delta.create_write_transaction([], "append", delta.schema(), commit_properties=properties)
-        except CommitFailedError:  # somebody else committed in between: look again
-            delta.update_incremental()
-            continue
-        delta.update_incremental()
-        return delta.version()
+    delta, properties = DeltaTable(str(table)), entry_properties(entry)
+    while not attempted(delta, lambda: write_no_files(delta, properties)):
+        pass
+    delta.update_incremental()
+    return delta.version()
+
+
+def entry_properties(entry: Entry, *transactions: Transaction, most_retries: int | None = None) -> CommitProperties:
+    """Return what delta-rs writes into a commit that carries an entry.
+
+    Args:
+        entry: what the commit says.
+        transactions: application transactions that it records.
+        most_retries: how often delta-rs takes a later version by itself; None: as often as it likes.
+    """
+    return CommitProperties(
+        custom_metadata={"userMetadata": to_json(entry)},
+        app_transactions=list(transactions) or None,
+        max_commit_retries=most_retries,
+    )
+
+
+def write_no_files(table: DeltaTable, properties: CommitProperties) -> None:
+    """Make one commit without files."""
+    table.create_write_transaction([], "append", table.schema(), commit_properties=properties)
+
+
+def attempted(table: DeltaTable, write: Callable[[], object]) -> bool:
+    """Make one commit; return False if somebody else was quicker: `table` is then up to date, and it may be repeated.
+
+    Raises:
+        CommitFailedError: it failed, and nobody was quicker: repeating it would fail for ever.
+    """
+    before = table.version()
+    try:
+        write()
+    except CommitFailedError:
+        table.update_incremental()
+        if table.version() == before:
+            raise
+        return False
+    return True
 
 
 def keep_log(table: Path) -> int:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from datetime import datetime
+from functools import partial
 from pathlib import Path
 from threading import RLock
 from typing import TypeAlias
@@ -16,12 +17,18 @@ from typing import TypeAlias
 import pyarrow as pa
 import pyarrow.compute as pc
 from deltalake import CommitProperties, DeltaTable, Transaction, write_deltalake
-from deltalake.exceptions import CommitFailedError
 
-from sluice.delta.log import append_entry, newest_first, newest_stream_entry
+from sluice.delta.log import (
+    append_entry,
+    attempted,
+    entry_properties,
+    newest_first,
+    newest_stream_entry,
+    write_no_files,
+)
 from sluice.errors import CorruptionError, SluiceError
 from sluice.intervals.coverage import NOWHERE, Position
-from sluice.intervals.entries import AttemptEntry, DirtyEntry, StreamEntry, to_json
+from sluice.intervals.entries import AttemptEntry, DirtyEntry, StreamEntry
 from sluice.streams.fencing import FencedError
 
 Write: TypeAlias = Callable[[DeltaTable, CommitProperties], object]
@@ -67,14 +74,8 @@ class WriterLog:
             CorruptionError: the log knows this writer's transaction but no longer its entry.
         """
         while (marked := self._marked()) < self.generation:
-            properties = CommitProperties(
-                custom_metadata={"userMetadata": to_json(self._attempt(code, state_until))},
-                app_transactions=[Transaction(self._fence, self.generation)],
-            )
-            try:
-                self._delta.create_write_transaction([], "append", self._delta.schema(), commit_properties=properties)
-            except CommitFailedError:  # somebody else committed in between: look again
-                continue
+            properties = entry_properties(self._attempt(code, state_until), Transaction(self._fence, self.generation))
+            attempted(self._delta, partial(write_no_files, self._delta, properties))
         if marked > self.generation:
             raise self._fenced(marked)
         self._transaction = self._delta.transaction_version(self.writer)
@@ -109,13 +110,7 @@ class WriterLog:
 
     def record(self, entry: StreamEntry, version: int) -> None:
         """Commit a batch without files: what it wrote is elsewhere, or nothing. Raises what `commit` does."""
-        self.commit(
-            entry,
-            version,
-            lambda table, properties: table.create_write_transaction(
-                [], "append", table.schema(), commit_properties=properties
-            ),
-        )
+        self.commit(entry, version, write_no_files)
 
     def commit(self, entry: StreamEntry, version: int, write: Write) -> None:
         """Write at the version right after the one at which the mark was read, or not at all; then look again.
@@ -131,25 +126,15 @@ class WriterLog:
             FencedError: a newer generation owns the table.
             CorruptionError: somebody else writes under this writer's name.
         """
-        properties = CommitProperties(
-            custom_metadata={"userMetadata": to_json(entry)},
-            app_transactions=[Transaction(self.writer, version)],
-            max_commit_retries=0,
-        )
+        properties = entry_properties(entry, Transaction(self.writer, version), most_retries=0)
         while True:
             self.check_fence()
             self._check_alone()
             with self._lock:
-                before = self._delta.version()
-                try:
-                    write(self._delta, properties)
-                except CommitFailedError:
-                    self._delta.update_incremental()
-                    if self._delta.version() == before:
-                        raise  # nobody was quicker: it is something else
-                    continue
-            self.confirm(entry, version)
-            return
+                done = attempted(self._delta, lambda: write(self._delta, properties))
+            if done:
+                self.confirm(entry, version)
+                return
 
     def _check_alone(self) -> None:
         """Raise CorruptionError if somebody else has committed under this writer's name since its last commit."""
