@@ -15,23 +15,15 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from statistics import median
 from typing import Any
 
 from deltalake import DeltaTable
 
+from benchmarks.topics import private_topics, publish_flights
 from sluice.delta.reading import read_rows
-from sluice.feeds.pace import Pace
-from sluice.kafka.administration import KafkaPythonAdministration
-from sluice.kafka.feed import open_feed
-from sluice.local.broker import Broker
 from sluice.settings import settings
-from sluice.specs.load import load_catalog
-from sluice.topics.apply import apply
-from tests.integration.brokers import free_ports, running
 from tests.oracle import departures, differences
 
 _BUDGET_SECONDS = 36 * 60
@@ -40,13 +32,15 @@ _BUDGET_SECONDS = 36 * 60
 def run() -> tuple[dict[str, Any], dict[str, Any]]:
     """Return the figures `equal`, `ratio_cpu` and `ratio_wall` (Sluice ÷ plain), and the trials behind them."""
     began = time.monotonic()
-    with tempfile.TemporaryDirectory(prefix="sluice-drain-") as place, _year(Path(place)) as (bootstrap, topic_id):
+    with tempfile.TemporaryDirectory(prefix="sluice-drain-") as place, private_topics(Path(place)) as topics:
+        sent = publish_flights(topics.bootstrap, Path(place) / "feed")
+        print(f"published {sent} records", file=sys.stderr, flush=True)
         folder, trials, equal, pair = Path(place), [], True, 0.0
         for order in (("sluice", "plain"), ("plain", "sluice")):
             if trials and time.monotonic() - began + pair > _BUDGET_SECONDS:
                 break
             start = time.monotonic()
-            found = {variant: _trial(variant, bootstrap, topic_id, folder) for variant in order}
+            found = {variant: _trial(variant, topics.bootstrap, topics.ids["flights"], folder) for variant in order}
             equal = equal and not any(cost.pop("differences") for cost in found.values())
             trials.append(found)
             pair = time.monotonic() - start
@@ -72,20 +66,3 @@ def _trial(variant: str, bootstrap: str, topic_id: str, folder: Path) -> dict[st
     shutil.rmtree(place)
     print(f"{variant}: {cost}", file=sys.stderr, flush=True)
     return cost
-
-
-@contextmanager
-def _year(folder: Path) -> Iterator[tuple[str, str]]:
-    """Start a private broker and publish the whole year; yield its address and the topic's id."""
-    catalog = load_catalog(settings().home / "include")
-    broker = Broker(folder / "kafka", *free_ports(), settings().jars)
-    broker.prepare()
-    with running(broker):
-        bootstrap = (broker.bootstrap,)
-        with KafkaPythonAdministration(bootstrap, {}) as administration:
-            _, state = apply(catalog.topics, administration, default_replication=1)
-        feed, topic, readers = catalog.feeds["flights"], catalog.topics["flights"], catalog.pipelines.values()
-        with open_feed(feed, topic, readers, bootstrap=bootstrap, client={}, folder=folder / "feed") as flights:
-            sending = flights.send(pace=Pace())
-        print(f"published {sending.sent} records", file=sys.stderr, flush=True)
-        yield broker.bootstrap, state["flights"].topic_id

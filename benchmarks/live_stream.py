@@ -20,15 +20,12 @@ from kafka import KafkaProducer
 from benchmarks.dense_flights import lines, value_of
 from benchmarks.project_copy import dense_project
 from benchmarks.recompute import PIPELINE, surroundings
+from benchmarks.topics import private_topics
 from sluice.feeds.nycflights13 import Nycflights13
 from sluice.feeds.pace import Pace
-from sluice.kafka.administration import KafkaPythonAdministration
-from sluice.local.broker import Broker
 from sluice.local.endpoints import Endpoints, write_endpoints
 from sluice.settings import StateFolder, settings
 from sluice.specs.load import load_catalog
-from sluice.topics.apply import apply
-from tests.integration.brokers import free_ports, running
 
 _LAST_DAY = date(2013, 4, 30)  # more than any run can send
 _READY_SECONDS, _STOP_SECONDS = 300.0, 120.0
@@ -181,10 +178,5 @@ class LivePlace:
 @contextmanager
 def live_place(root: Path, copies: int) -> Iterator[LivePlace]:
     """Start a broker with the declared topics, for traffic with `copies` of every flight, and stop it at the end."""
-    port, controller_port = free_ports()
-    broker = Broker(root / "kafka", port, controller_port, settings().jars)
-    broker.prepare()
-    with running(broker):
-        with KafkaPythonAdministration((broker.bootstrap,), {}) as administration:
-            apply(load_catalog(settings().home / "include").topics, administration, default_replication=1)
-        yield LivePlace(root, broker.bootstrap, copies)
+    with private_topics(root) as topics:
+        yield LivePlace(root, topics.bootstrap, copies)

@@ -15,7 +15,6 @@ from __future__ import annotations
 import json
 import os
 import re
-import shutil
 import subprocess
 import sys
 import tempfile
@@ -23,6 +22,7 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
+from benchmarks.project_copy import copied_project
 from benchmarks.trials import abba, median_interval
 from sluice.settings import settings
 
@@ -88,8 +88,7 @@ def run(size: str = "full") -> tuple[dict[str, Any], dict[str, Any]]:
 
 def _project(home: Path, pipelines: int) -> Path:
     """Copy this project and write `departures` and its suite so many times, each with a driver of its own."""
-    for folder in ("dags", "include", "spark_jobs", "plugins"):
-        shutil.copytree(settings().home / folder, home / folder, ignore=shutil.ignore_patterns("__pycache__", "sluice"))
+    copied_project(home, "dags", "include", "spark_jobs", "plugins")
     spec = (home / "include" / "pipelines" / "departures.yaml").read_text(encoding="utf-8")
     suite = (home / "include" / "expectations" / "departures.yaml").read_text(encoding="utf-8")
     for number in range(1, pipelines):

@@ -19,12 +19,18 @@ def dense_project(folder: Path, copies: int, changes: Mapping[str, str] | None =
         copies: how often every flight occurs.
         changes: other values of keys of the pipeline's spec, as YAML.
     """
-    for name in ("include", "spark_jobs"):
-        shutil.copytree(settings().home / name, folder / name, ignore=shutil.ignore_patterns("__pycache__"))
+    copied_project(folder, "include", "spark_jobs")
     for key, value in (changes or {}).items():
         _replace(folder / "include" / "pipelines" / f"{PIPELINE}.yaml", rf"^{key}:.*$", f"{key}: {value}")
     suite = folder / "include" / "expectations" / f"{PIPELINE}.yaml"
     _replace(suite, r"max_value: 100\b", f"max_value: {100 * copies}")
+    return folder
+
+
+def copied_project(folder: Path, *parts: str) -> Path:
+    """Copy some of the project's top folders, and return where to."""
+    for name in parts:
+        shutil.copytree(settings().home / name, folder / name, ignore=shutil.ignore_patterns("__pycache__"))
     return folder
 
 

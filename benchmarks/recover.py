@@ -8,7 +8,6 @@ the driver, sends records, and ends when the raw table holds each of them exactl
 from __future__ import annotations
 
 import os
-import shutil
 import signal
 import sys
 import tempfile
@@ -23,6 +22,7 @@ import httpx
 import psutil
 
 from benchmarks.live_stream import Traffic
+from benchmarks.project_copy import copied_project
 from sluice.delta.reading import read_rows
 from sluice.errors import NotReadyError
 from sluice.local.airflow_api import AirflowApi, succeeded, watching
@@ -80,9 +80,7 @@ def run(size: str = "full") -> tuple[dict[str, Any], dict[str, Any]]:
 
 
 def _place(folder: Path) -> Settings:
-    home = folder / "project"
-    for name in ("dags", "include", "plugins", "spark_jobs"):
-        shutil.copytree(settings().home / name, home / name, ignore=shutil.ignore_patterns("__pycache__"))
+    home = copied_project(folder / "project", "dags", "include", "plugins", "spark_jobs")
     (home / "jars").symlink_to(settings().home / "jars")
     return Settings(home=home, state=folder / "state")
 

@@ -12,8 +12,6 @@ import shutil
 import sys
 import tempfile
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import asdict
 from datetime import date
 from pathlib import Path
@@ -21,18 +19,13 @@ from statistics import median
 from typing import Any
 
 from benchmarks.project_copy import dense_project
+from benchmarks.topics import private_topics, publish_flights
 from benchmarks.trials import Cost, abba, median_interval, run_counted
 from sluice.delta.reading import read_rows
-from sluice.feeds.pace import Pace
-from sluice.kafka.administration import KafkaPythonAdministration
-from sluice.kafka.feed import open_feed
-from sluice.local.broker import Broker
 from sluice.local.endpoints import Endpoints, write_endpoints
 from sluice.settings import StateFolder, settings
 from sluice.specs.load import load_catalog
 from sluice.specs.static import locate
-from sluice.topics.apply import apply
-from tests.integration.brokers import free_ports, running
 from tests.oracle import departures, differences
 
 _PAIRS = {"full": 9, "small": 1}
@@ -42,7 +35,8 @@ _TRIAL_SECONDS = 900
 
 def run(size: str = "full") -> tuple[dict[str, Any], dict[str, Any]]:
     """Return `ratio_throughput` (CPU, by hand ÷ ours), `extra_start_s` (ours - by hand) and `equal` (all tables)."""
-    with tempfile.TemporaryDirectory(prefix="sluice-tax-") as place, _broker(Path(place)) as bench:
+    with tempfile.TemporaryDirectory(prefix="sluice-tax-") as place, private_topics(Path(place)) as topics:
+        bench = Bench(Path(place), topics.bootstrap)
         bench.publish("2013-01-01", "2013-01-01")
         starts = bench.pairs(_PAIRS[size])
         first, last = _DAYS[size]
@@ -60,16 +54,6 @@ def run(size: str = "full") -> tuple[dict[str, Any], dict[str, Any]]:
     return figures, {**notes, "starts": starts, "drains": drains}
 
 
-@contextmanager
-def _broker(folder: Path) -> Iterator[Bench]:
-    broker = Broker(folder / "kafka", *free_ports(), settings().jars)
-    broker.prepare()
-    with running(broker):
-        with KafkaPythonAdministration((broker.bootstrap,), {}) as administration:
-            apply(load_catalog(settings().home / "include").topics, administration, default_replication=1)
-        yield Bench(folder, broker.bootstrap)
-
-
 class Bench:
     """A topic that is read again and again from its beginning."""
 
@@ -82,11 +66,8 @@ class Bench:
 
     def publish(self, first: str, last: str) -> None:
         """Publish the flights of some days."""
-        catalog = load_catalog(settings().home / "include")
-        feed, topic, readers = catalog.feeds["flights"], catalog.topics["flights"], catalog.pipelines.values()
         place = self._folder / f"feed-{first}"
-        with open_feed(feed, topic, readers, bootstrap=(self._bootstrap,), client={}, folder=place) as flights:
-            flights.send(date.fromisoformat(first), date.fromisoformat(last), pace=Pace())
+        publish_flights(self._bootstrap, place, date.fromisoformat(first), date.fromisoformat(last))
 
     def pairs(self, count: int, *, check: tuple[str, str] | None = None) -> list[dict[str, dict[str, Any]]]:
         """Run both so many times; compare their tables with the oracle's if days are given."""
