@@ -33,8 +33,8 @@ from sluice.settings import StateFolder
 from tests.oracle import COUNTS, departures, differences
 
 _TRIAL_SECONDS = 600
-_WARM_BATCHES = 15
-"""Java goes on compiling what a driver runs for about a minute."""
+_WARM_BATCHES = 30
+"""Java goes on compiling what a driver runs for two minutes, and a stream runs for months."""
 _START, _HOUR = datetime(2013, 1, 1, tzinfo=UTC), timedelta(hours=1)
 _THOUSAND_DAYS = 54  # have about a thousand hours with departures
 
@@ -48,7 +48,7 @@ class Size:
         days: from the first of January, that the backfill recomputes.
         rate: live records per second.
         quiet_seconds: how long the stream is watched without a backfill in each repeat.
-        repeats: how often.
+        repeats: how often: an even number, half of them begin with the backfill, when Java is not yet warm.
     """
 
     copies: int
@@ -59,7 +59,7 @@ class Size:
 
 
 SIZES = {
-    "full": Size(copies=30, days=30, rate=500, quiet_seconds=60, repeats=5),
+    "full": Size(copies=30, days=30, rate=500, quiet_seconds=60, repeats=6),
     "small": Size(copies=30, days=4, rate=500, quiet_seconds=20, repeats=1),
 }
 
