@@ -36,7 +36,7 @@ def test_nobody_knows_the_end_before_the_first_chunk_is_done(found: Backfill) ->
     assert expected_end(found) is None
 
 
-@pytest.mark.parametrize("state", set(BackfillState) - {BackfillState.RUNNING})
+@pytest.mark.parametrize("state", sorted(set(BackfillState) - {BackfillState.RUNNING}))
 def test_what_has_ended_has_no_expected_end(state: BackfillState) -> None:
     assert expected_end(replace(running(48, 168, advanced=80), state=state)) is None
 
