@@ -89,6 +89,12 @@ MUTANTS: tuple[Mutant, ...] = (
         "        return report",
     ),
     Mutant(
+        "a stop takes a lost folder for nothing to stop",
+        LIFE,
+        "        if attempt.state is AttemptState.BOUND and report.state is DriverState.ABSENT:\n",
+        "        if False:\n",
+    ),
+    Mutant(
         "a restart starts beside the driver that it did not end",
         LIFE,
         "        self._end_driver(deadline_seconds)\n        return self._claim_and_submit()",

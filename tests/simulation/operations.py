@@ -17,12 +17,12 @@ from sluice.errors import CorruptionError, RefusedError, SluiceError, SpecError
 from sluice.specs.catalog import Unit
 from sluice.specs.units import DeclaredUnit
 from sluice.streams.reconcile import ActionKind
-from sluice.streams.sighting import Sighting
+from sluice.streams.sighting import Records, Sighting
 from sluice.streams.watch import WatchState
 from tests.simulation import rules
 from tests.simulation.crew import Actor
 from tests.simulation.database import UNIT
-from tests.simulation.ports import Caller
+from tests.simulation.ports import Caller, DatabaseGate
 from tests.simulation.world import DAY, Run, World, count_outlook
 
 DECLARED = DeclaredUnit(Unit(UNIT, (UNIT,), ("departures",)))
@@ -150,9 +150,12 @@ def triggerer(world: World, *, stands: bool = True) -> None:
     watches = {make(UNIT, run.generation, run.until): run for run in world.runs if run.task == "watch"}
     if not watches:
         return
+    caller = Caller("triggerer", stands=stands)
+    life, database = world.life(caller), DatabaseGate(world, caller)
     sightings: dict[str, Sighting] = {}
-    try:
-        sightings[UNIT] = world.life(Caller("triggerer", stands=stands)).record_end()
+    try:  # as `sluice.streams.lives` does, which holds back what is raised: here all of it shall be seen
+        records = Records(database.newest_wishes([UNIT]).get(UNIT), database.newest_attempts([UNIT]).get(UNIT))
+        sightings[UNIT] = life.record_end(records)
     except SluiceError as error:
         world.tell(f"triggerer: could not look: {error}")
     for watch, hint in world.code.watcher.hints(watches, sightings, world.clock.now()).items():

@@ -6,7 +6,7 @@ or refused because the other side is silent.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING, TypeVar
@@ -106,6 +106,12 @@ class DatabaseGate(Gate):
 
     def latest_attempt(self, unit: str) -> Attempt | None:
         return self._call("latest_attempt", "database", lambda: self._world.database.latest_attempt(unit))
+
+    def newest_wishes(self, units: Collection[str]) -> Mapping[str, DesiredState]:
+        return self._call("newest_wishes", "database", lambda: self._world.database.newest_wishes(units))
+
+    def newest_attempts(self, units: Collection[str]) -> Mapping[str, Attempt]:
+        return self._call("newest_attempts", "database", lambda: self._world.database.newest_attempts(units))
 
     def attempts(self, unit: str, *, newest: int | None = None) -> Sequence[Attempt]:
         return self._call("attempts", "database", lambda: self._world.database.attempts(unit, newest=newest))

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from sluice.streams.failure import recorded_class
 from sluice.streams.governor import POLICIES, STABLE_LEAST
+from sluice.streams.launcher import DriverReport, DriverState
 from sluice.streams.registry import Attempt, AttemptState, Desired, DesiredState
 from sluice.streams.watch import WatchFinding, WatchState
 from tests.simulation.breach import BreachError
@@ -57,6 +58,25 @@ def force(world: World, caller: Caller, generation: int) -> None:
     if caller.saw_alive:
         raise BreachError(f"{caller.name} declared generation {generation} dead, which it saw alive (7)")
     world.forced_ever, world.pure = True, False
+
+
+def unseen(world: World) -> tuple[Attempt, int] | None:
+    """Return the newest attempt, and the age of its record, if it was started and the launcher has no trace of it."""
+    newest = world.database.recorded[-1] if world.database.recorded else None
+    lost = newest is not None and newest.state is AttemptState.BOUND and not world.machine.knows(newest.key)
+    return (newest, world.database.epoch) if newest is not None and lost else None
+
+
+def said_to_stand_still(world: World, before: tuple[Attempt, int] | None, report: DriverReport) -> None:
+    """Nobody is told that there is nothing to stop while a driver that was started cannot be found (7).
+
+    Args:
+        world: everything.
+        before: what `unseen` returned when the stop began.
+        report: what the stop returns.
+    """
+    if before is not None and before == unseen(world) and report.state is DriverState.ABSENT:
+        raise BreachError(f"a stop said that there is nothing to stop, and {before[0].key} may live (7)")
 
 
 def wish(world: World, caller: Caller) -> None:

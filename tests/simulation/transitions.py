@@ -25,6 +25,7 @@ HALTING = tuple(kind for kind, policy in POLICIES.items() if policy.budget is no
 
 PORT_CALLS = (
     *("desired", "desire", "latest_attempt", "attempts", "intend", "bind", "end"),
+    *("newest_wishes", "newest_attempts"),
     *("find", "lack", "submit", "stop"),
 )
 
@@ -44,6 +45,7 @@ TRANSITIONS: tuple[str, ...] = (
     *(f"submit: {how}" for how in ("bound", "found", "dead already", "late stop")),
     *(f"submit: {how}" for how in ("outdated", "stop on record", "no room")),
     *(f"find: {state}" for state in DriverState),
+    "stop: no trace",
     "find: silent",
     "find: being submitted",
     *(f"driver: exits {code.name}" for code in ExitCode),

@@ -12,7 +12,7 @@ from sluice.errors import RefusedError
 from sluice.streams.claim import Refuse
 from sluice.streams.failure import recorded_class
 from sluice.streams.governor import Halt, Hold
-from sluice.streams.launcher import Job
+from sluice.streams.launcher import DriverReport, Job
 from sluice.streams.registry import Attempt, AttemptState, Desired
 from sluice.streams.room import NoRoomError
 from tests.simulation import rules
@@ -181,6 +181,9 @@ def _observe(life: Any) -> type:  # noqa: ANN401 - the same
             world.tally[f"submit: {how}"] += 1
             return submitted
 
+        def _end_driver(self, deadline_seconds: float) -> DriverReport:
+            return _judged_end(self._world, lambda: super(ObservedLife, self)._end_driver(deadline_seconds))
+
         def lift(self, by: str, why: str) -> str:
             return self._counted("resume", "lifted", lambda: super(ObservedLife, self).lift(by, why))
 
@@ -197,6 +200,17 @@ def _observe(life: Any) -> type:  # noqa: ANN401 - the same
             return result
 
     return ObservedLife
+
+
+def _judged_end(world: World, end: Callable[[], DriverReport]) -> DriverReport:
+    before = rules.unseen(world)
+    try:
+        report = end()
+    except RefusedError:
+        world.tally["stop: no trace"] += 1
+        raise
+    rules.said_to_stand_still(world, before, report)
+    return report
 
 
 def _count_claim(world: World, decision: Any) -> None:  # noqa: ANN401 - a decision of the code under test

@@ -22,11 +22,16 @@ from sluice.spark.progress import ProgressFile
 from sluice.spark.stopping import StopRequest
 from sluice.streams.checkpoint import location
 from sluice.streams.exits import ExitCode
+from sluice.streams.fencing import FencedError
 
 log = structlog.get_logger()
 
 _POLL_SECONDS = 0.25
 _DRAIN_SECONDS = 60.0
+
+
+def _unowned() -> None:
+    """Nobody asks whose this output is but its own commits."""
 
 
 @dataclass(frozen=True)
@@ -41,6 +46,7 @@ class Stream:
         trigger_seconds: least time between two micro-batches.
         drops: the account of what the stream drops; None where nobody keeps one.
         output_mode: `append` or `update`, as Spark calls it.
+        check_fence: raises FencedError if a newer generation owns what it writes.
     """
 
     name: str
@@ -50,6 +56,7 @@ class Stream:
     trigger_seconds: float
     drops: Drops | None = None
     output_mode: str = "append"
+    check_fence: Callable[[], None] = _unowned
 
 
 class Driver:
@@ -127,7 +134,9 @@ class Driver:
     def _sink(self, stream: Stream) -> Callable[[DataFrame, int], None]:
         def run_batch(rows: DataFrame, batch_id: int) -> None:
             try:
+                stream.check_fence()
                 stream.sink(rows, batch_id)
+                stream.check_fence()  # who slept in the middle of a batch must not end it: the newer driver does
             except Exception as error:
                 # Spark wraps what a sink raises in its own words. What a stop interrupts is no failure.
                 if not self._interrupting:
@@ -148,13 +157,26 @@ class Driver:
             query.stop()
 
     def _outcome(self, queries: list[StreamingQuery]) -> ExitCode:
-        if self._failure is not None:
-            return self._last_words.leave(*self._failure)
-        for query in queries:
-            if (exception := query.exception()) is not None:
-                return self._last_words.leave(exception, query.name)
+        ends = ((exception, query.name) for query in queries if (exception := query.exception()) is not None)
+        failure = self._failure or next(ends, None)
+        if failure is not None:
+            return self._last_words.leave(*(self._fenced() or failure))
         log.info("driver ends", why="stopped as asked" if self._stop.asked else "read all there was")
         return ExitCode.STOPPED
+
+    def _fenced(self) -> tuple[Exception, str] | None:
+        """Return that a newer generation is here: whatever a fenced driver stumbles over, this is why it ends.
+
+        Two drivers on one checkpoint race for its plans too, and there the newer one may lose to one that just woke up.
+        """
+        for stream in self._streams:
+            try:
+                stream.check_fence()
+            except FencedError as fenced:
+                return fenced, stream.name
+            except Exception:  # what cannot be looked at explains nothing
+                log.warning("the fence could not be looked at", stream=stream.name, exc_info=True)
+        return None
 
 
 def _alive(queries: list[StreamingQuery], *, available_now: bool) -> bool:

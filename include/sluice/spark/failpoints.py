@@ -1,8 +1,9 @@
-"""Failpoints: places where a test lets a driver, or who orchestrates it, die, with proof that it did.
+"""Failpoints: places where a test lets a driver, or who orchestrates it, die or fall asleep, with proof that it did.
 
 `SLUICE_FAILPOINT=<name>[@<table>][:<nth>]` kills the process with SIGKILL, and its whole group if it leads one (Python
 and JVM), the nth time the place is passed (for that table or unit only, if one is named). A marker file is made durable
-first, so a test can tell a kill from a crash, and what is restarted does not die again.
+first, so a test can tell a kill from a crash, and what is restarted does not die again. With `=pause` at the end it is
+stopped by SIGSTOP instead, as on a machine that sleeps, and goes on from there once it is sent SIGCONT.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from threading import Event, Thread
-from typing import Literal, NoReturn
+from typing import Literal
 
 from sluice.errors import SpecError
 from sluice.settings import Settings, settings
@@ -36,7 +37,8 @@ Failpoint = Literal[
     "after_poll_before_event",  # a watcher has seen something; nobody was told
 ]
 
-_FORM = re.compile(r"(?P<name>[a-z_]+)(@(?P<table>[a-z0-9_]+))?(:(?P<nth>[0-9]+))?")
+_PAUSE = "=pause"
+_FORM = re.compile(rf"(?P<name>[a-z_]+)(@(?P<table>[a-z0-9_]+))?(:(?P<nth>[0-9]+))?({_PAUSE})?")
 _passed: Counter[str] = Counter()
 
 
@@ -46,16 +48,16 @@ def marker(place: Settings) -> Path:
 
 
 def failpoint(name: Failpoint, table: str) -> None:
-    """Die here if the settings say so; `table` may be a unit."""
+    """Die or fall asleep here if the settings say so; `table` may be a unit."""
     proof = _due(name, table)
     if proof is not None:
         _write_durably(proof)
-        _die()
+        _strike()
 
 
 @contextmanager
 def failpoint_when(name: Failpoint, table: str, condition: Callable[[], Callable[[], bool]]) -> Iterator[None]:
-    """Die inside this block as soon as something holds, if the settings say so.
+    """Die or fall asleep inside this block as soon as something holds, if the settings say so.
 
     Args:
         name: of the failpoint.
@@ -74,7 +76,8 @@ def failpoint_when(name: Failpoint, table: str, condition: Callable[[], Callable
         while not left.is_set():
             if holds():
                 ready.rename(proof)  # at once: what is waited for may pass while a disk is waited for
-                _die()
+                _strike()
+                return
 
     watcher = Thread(target=watch, daemon=True)
     watcher.start()
@@ -104,7 +107,7 @@ def _due(name: Failpoint, table: str) -> Path | None:
         return None
     wanted = _FORM.fullmatch(place.failpoint)
     if wanted is None:
-        raise SpecError(f"SLUICE_FAILPOINT={place.failpoint!r} is not name[@table][:nth].")
+        raise SpecError(f"SLUICE_FAILPOINT={place.failpoint!r} is not name[@table][:nth][{_PAUSE}].")
     if wanted["name"] != name or wanted["table"] not in (None, table):
         return None
     _passed[name] += 1
@@ -120,9 +123,10 @@ def _write_durably(path: Path) -> None:
         os.fsync(file.fileno())
 
 
-def _die() -> NoReturn:
-    """Kill the process group if this process leads it (a driver does), else only itself."""
+def _strike() -> None:
+    """Kill or stop the process group if this process leads it (a driver does), else only itself."""
+    number = signal.SIGSTOP if settings().failpoint.endswith(_PAUSE) else signal.SIGKILL
     if os.getpgrp() == os.getpid():
-        os.killpg(os.getpgrp(), signal.SIGKILL)
-    os.kill(os.getpid(), signal.SIGKILL)
-    raise AssertionError("SIGKILL returns to nobody")
+        os.killpg(os.getpgrp(), number)
+    else:
+        os.kill(os.getpid(), number)

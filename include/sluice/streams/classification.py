@@ -95,8 +95,7 @@ RULES: Sequence[Rule] = (
     Rule(
         FailureClass.FENCED,
         names=r"FencedError|ConcurrentTransactionException|ProducerFencedException",
-        conditions=r"CONCURRENT_STREAM_LOG_UPDATE|CONCURRENT_QUERY|DELTA_CONCURRENT_TRANSACTION",
-        messages=r"Multiple streaming queries are concurrently using ",
+        conditions=r"CONCURRENT_QUERY|DELTA_CONCURRENT_TRANSACTION",
     ),
     Rule(
         FailureClass.DATA_LOSS,
@@ -157,8 +156,11 @@ RULES: Sequence[Rule] = (
         r"|FetchFailedException|ExecutorLostFailure|ShuffleBlockFetcherIterator",
         conditions=r"STREAMING_PYTHON_RUNNER_INITIALIZATION_\w+"
         r"|LOST_TOPIC_PARTITIONS_IN_END_OFFSET_WITH_TRIGGER_AVAILABLENOW"
-        r"|END_OFFSET_HAS_GREATER_OFFSET_FOR_TOPIC_PARTITION_THAN_LATEST_WITH_TRIGGER_AVAILABLENOW",
-        messages=r"No space left on device|\[Errno 28\]|Job aborted due to stage failure: .*ExecutorLostFailure"
+        r"|END_OFFSET_HAS_GREATER_OFFSET_FOR_TOPIC_PARTITION_THAN_LATEST_WITH_TRIGGER_AVAILABLENOW"
+        # An older driver woke up and planned or ended a batch first; who is the older one, is fenced: see `Driver`
+        r"|CONCURRENT_STREAM_LOG_UPDATE",
+        messages=r"Multiple streaming queries are concurrently using "
+        r"|No space left on device|\[Errno 28\]|Job aborted due to stage failure: .*ExecutorLostFailure"
         r"|(Application has been killed\. Reason: )?All masters are unresponsive",
     ),
     Rule(

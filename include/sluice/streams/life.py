@@ -20,7 +20,7 @@ from sluice.streams.identity import submission_key
 from sluice.streams.launcher import DriverReport, DriverState, Job, Launcher
 from sluice.streams.registry import Attempt, AttemptState, Desired, DesiredState, LostRaceError, Registry
 from sluice.streams.room import NoRoom
-from sluice.streams.sighting import Sighting
+from sluice.streams.sighting import Records, Sighting
 
 _LATE_STOP_SECONDS = 60.0
 _OVERRIDES = " (overrides: "
@@ -67,13 +67,18 @@ class UnitLife:
         self._job = job
         self._clock = clock or SystemClock()
 
-    def look(self) -> Sighting:
+    def look(self, records: Records | None = None) -> Sighting:
         """Read the records, then ask the launcher.
+
+        Args:
+            records: what was read a moment ago, for many units at once; omitted: read now.
 
         Raises:
             UnreachableError: the control database could not be asked. (A launcher that cannot answer is a note.)
         """
-        desired, attempt = self._registry.desired(self._unit), self._registry.latest_attempt(self._unit)
+        if records is None:
+            records = Records(self._registry.desired(self._unit), self._registry.latest_attempt(self._unit))
+        desired, attempt = records.desired, records.attempt
         if attempt is None:
             return Sighting(self._unit, desired, None, None)
         report: DriverReport | None = None
@@ -186,6 +191,7 @@ class UnitLife:
             the final report; ABSENT if there was nothing to stop.
 
         Raises:
+            RefusedError: the launcher has lost the trace of a driver, which may live; the wish is recorded.
             UnreachableError: the wish is recorded if the control database answered; repeat it.
         """
         self._registry.desire(self._unit, Desired.STOPPED, by=by, why=why)
@@ -195,7 +201,7 @@ class UnitLife:
         """Go on with a stop that nobody finished. Records no wish, so it cannot revoke a start that came meanwhile.
 
         Raises:
-            RefusedError: no stop is on record any more; nothing was stopped.
+            RefusedError: no stop is on record any more, or as for `stop`; nothing was stopped.
             UnreachableError: repeat it.
         """
         if not self._stop_wanted():
@@ -244,18 +250,23 @@ class UnitLife:
             failure=FailureClass.FORCED,
         )
 
-    def record_end(self) -> Sighting:
+    def record_end(self, records: Records | None = None) -> Sighting:
         """Look, and put on record what the launcher proves: a driver, its death, and generations that are forgotten.
 
         A control database that was restored from an older copy knows neither the newest deaths nor the driver that may
         live; the governor would judge, and hold back, what is long past. One that was lost knows nothing.
+
+        Args:
+            records: see `look`. Whatever is recorded by them is recorded once, or loses a race; then all is read again.
         """
         for _ in range(_MAX_STEPS):
-            sighting = self.look()
+            sighting, records = self.look(records), None
             if sighting.attempt is not None:
                 if sighting.report is None:
                     break
-                sighting = replace(sighting, attempt=self._record_seen(sighting.attempt, sighting.report))
+                recorded = self._record_seen(sighting.attempt, sighting.report)
+                if recorded is not sighting.attempt:
+                    sighting = replace(sighting, attempt=recorded)
             if not self._record_forgotten(sighting):
                 break
         return sighting
@@ -320,8 +331,19 @@ class UnitLife:
         if report.state is DriverState.RUNNING:
             report = self._launcher.stop(key, deadline_seconds)
         if attempt is not None:
+            self._refuse_traceless(attempt, report)
             self._record_death(attempt, report)
         return report
+
+    def _refuse_traceless(self, attempt: Attempt, report: DriverReport) -> None:
+        """Never say of a driver that was started and cannot be found that it stands still: unknown is not dead."""
+        if attempt.state is AttemptState.BOUND and report.state is DriverState.ABSENT:
+            raise RefusedError(
+                f"It is not known whether {self._unit} stands still: {attempt.key} was started, and the launcher has "
+                "no trace of it. Its state folder was lost or is another one, so its driver may live.",
+                fix=f"end the process `stream.py --unit {self._unit} --generation {attempt.generation}` if there is "
+                f"one, then put that on record by `sluice streams force {self._unit}`.",
+            )
 
     def _record_seen(self, attempt: Attempt, report: DriverReport) -> Attempt:
         """Record a driver whose submitter died before it could, and an end."""

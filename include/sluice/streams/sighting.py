@@ -8,7 +8,15 @@ from datetime import datetime
 from sluice.streams.ending import as_ended
 from sluice.streams.governor import Go, Halt, Outlook, govern
 from sluice.streams.launcher import DriverReport, DriverState
-from sluice.streams.registry import Attempt, Desired, DesiredState
+from sluice.streams.registry import Attempt, AttemptState, Desired, DesiredState
+
+
+@dataclass(frozen=True)
+class Records:
+    """What the control database says of a unit: the latest wish and the highest generation, None if there is none."""
+
+    desired: DesiredState | None
+    attempt: Attempt | None
 
 
 @dataclass(frozen=True)
@@ -38,6 +46,15 @@ class Sighting:
     def alive(self) -> bool:
         """Whether the launcher sees a driver."""
         return self.report is not None and self.report.state is DriverState.RUNNING
+
+    @property
+    def ended(self) -> bool:
+        """Whether the latest attempt is over: that is on record, or the launcher proves it."""
+        if self.report is not None and self.report.state is DriverState.RUNNING:
+            return False
+        return self.attempt is not None and (
+            self.attempt.state is AttemptState.ENDED or (self.report is not None and self.report.dead)
+        )
 
     def outlook(self, now: datetime) -> Outlook:
         """Return what the governor says about the next attempt, should the latest be dead.

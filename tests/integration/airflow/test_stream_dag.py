@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import os
 import signal
+import sqlite3
 import threading
 import time
 from collections.abc import Callable
+from contextlib import closing
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
 
 import pytest
 from airflow.models.dagrun import DagRun
@@ -19,7 +22,7 @@ from sluice.airflow.streams import build_stream_dag
 from sluice.project import Project
 from sluice.specs.load import scan
 from sluice.specs.units import DeclaredUnit, declared_units
-from sluice.streams.registry import Desired
+from sluice.streams.registry import AttemptState, Desired
 from sluice.streams.sighting import Sighting
 from tests.twins.clock import ManualClock
 
@@ -168,6 +171,41 @@ def forget_runs() -> None:
     with create_session() as session:
         for active in (*queued_runs(), *DagRun.find(dag_id="stream_flights", state=DagRunState.RUNNING)):
             session.delete(session.merge(active))
+
+
+def test_a_control_database_of_yesterday_is_brought_up_to_date_and_nothing_starts_twice(
+    project: Project, unit: DeclaredUnit, tmp_path: Path
+) -> None:
+    forget_runs()
+    run(unit)
+    control, yesterday = project.settings.folder.control, tmp_path / "yesterday.db"
+    copy_database(control, yesterday)
+    for _ in range(2):
+        run(unit, action="restart")
+    newest = look(project)
+    copy_database(yesterday, control)
+    forgetful = look(project)
+    assert forgetful.attempt is not None
+    assert (forgetful.attempt.generation, forgetful.alive) == (1, False)
+
+    assert triggered(build_reconcile_dag().test()) == ["success"]
+    state, _ = run(unit, action="follow", reason="what the reconciler triggers")
+
+    assert state == DagRunState.SUCCESS
+    found = look(project)
+    assert found.report == newest.report
+    ends = [(a.generation, a.state, a.exit_code) for a in project.registry().attempts("flights")]
+    ended = AttemptState.ENDED
+    assert ends == [(3, AttemptState.BOUND, None), (2, ended, 0), (1, ended, 0)]
+    assert sorted(folder.name for folder in project.folder.drivers.iterdir()) == [
+        f"local.flights.g{generation}" for generation in (1, 2, 3)
+    ]
+
+
+def copy_database(source: Path, target: Path) -> None:
+    """Put all of a SQLite database into another one, as a backup and its restoration do."""
+    with closing(sqlite3.connect(source)) as read, closing(sqlite3.connect(target)) as written:
+        read.backup(written)
 
 
 def test_the_reconciler_leaves_alone_what_nobody_asked_for(project: Project) -> None:

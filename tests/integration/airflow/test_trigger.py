@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Coroutine, Mapping
+from collections.abc import Coroutine
 from datetime import timedelta
 from threading import Barrier, Event, Thread
 from typing import Any
@@ -15,25 +15,23 @@ from sluice.airflow.trigger import StreamTrigger
 from sluice.airflow.watcher import Watcher
 from sluice.settings import settings
 from sluice.specs.load import load_catalog
-from sluice.streams.evidence import Stamps
 from sluice.streams.observation import Evidence
+from sluice.streams.pacing import Pace
 from sluice.streams.verdict import Health
 from tests.twins.looks import look, steadily
 from tests.twins.project import InMemoryProject
 
 DEADLINE_SECONDS = 60.0
+EAGER = Pace(0.0, share=1.0, most=0.0)
 
 
 class JudgedProject(InMemoryProject):
     """Gives one verdict, and counts the rounds by it."""
 
     rounds = 0
-    known: Mapping[str, int] = {}
 
-    def evidence(self, unit: str, *, known: Mapping[str, int], stamps: Stamps) -> dict[str, Evidence]:
-        assert stamps is Stamps.NEVER
+    def evidence(self, unit: str) -> dict[str, Evidence]:
         self.rounds += 1
-        self.known = known
         return {f"raw_{unit}": look(200, steadily(3))}
 
 
@@ -46,7 +44,7 @@ def started() -> JudgedProject:
 def install_watcher(project: JudgedProject) -> None:
     """Make the running loop's watcher look at `project`, without pause."""
     observer = ProjectObserver(lambda: project, project.clock)
-    Watcher.of_running_loop(lambda: Watcher(observer, poll_seconds=0, verdict_seconds=0, clock=project.clock))
+    Watcher.of_running_loop(lambda: Watcher(observer, looks=EAGER, verdicts=EAGER, clock=project.clock))
 
 
 def trigger(project: JudgedProject, limit: timedelta = timedelta(days=1)) -> StreamTrigger:
@@ -224,7 +222,7 @@ def test_an_observer_opens_the_project_again_only_when_a_spec_has_changed() -> N
 
     observer = ProjectObserver(open_project, project.clock)
     for _ in range(3):
-        observer.look("flights")
+        observer.look(["flights"])
         project.clock.sleep(CHECK_SECONDS)
 
     assert len(opened) == 1

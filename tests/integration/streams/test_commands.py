@@ -189,6 +189,9 @@ def test_a_driver_without_a_trace_is_forced_with_a_reason() -> None:
     project.registry().bind("flights", 1)
     with pytest.raises(RefusedError, match="sluice streams force"):
         sluice_streams("start", "flights")
+    with pytest.raises(RefusedError, match=r"not known whether flights stands still.*--generation 1`.*streams force"):
+        sluice_streams("stop", "flights")
+    assert shown()["desired"]["state"] == Desired.STOPPED
     said = CliRunner().invoke(app, ["force", "flights"], input="the machine was replaced\n", catch_exceptions=False)
     assert "Generation 1 of flights is on record as ended: declared dead by" in said.stdout
     assert "generation 2 is started" in sluice_streams("start", "flights").stdout

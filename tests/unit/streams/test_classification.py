@@ -26,7 +26,7 @@ ONE_EXCEPTION = [
     # another driver
     (F.FENCED, "sluice.delta.writer_log.FencedError", "generation 4 owns departures; this is generation 3."),
     (
-        F.FENCED,
+        F.TRANSIENT,
         "org.apache.spark.SparkException",
         (
             "[CONCURRENT_STREAM_LOG_UPDATE] Concurrent update to the log. Multiple streaming jobs detected for 12. "
@@ -34,7 +34,7 @@ ONE_EXCEPTION = [
         ),
     ),
     (
-        F.FENCED,
+        F.TRANSIENT,
         "org.apache.spark.sql.errors.SparkConcurrentModificationException",
         "Multiple streaming queries are concurrently using file:/state/checkpoints/departures/offsets.",
     ),

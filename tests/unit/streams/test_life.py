@@ -135,6 +135,23 @@ def test_stopping_what_never_ran_records_the_wish(life: UnitLife, registry: InMe
     assert wish(registry).state is Desired.STOPPED
 
 
+@pytest.mark.parametrize("request_of", ["stop", "restart"])
+def test_what_was_started_and_cannot_be_found_is_never_said_to_stand_still(
+    life: UnitLife, launcher: DictionaryLauncher, registry: InMemoryRegistry, request_of: str
+) -> None:
+    life.start("ada", "demo")
+    launcher.forget("local.flights.g1")
+
+    with pytest.raises(RefusedError, match=r"It is not known whether flights stands still.*streams force flights"):
+        getattr(life, request_of)("bob", "maintenance", 60)
+
+    assert wish(registry).why == "maintenance"
+    assert latest(registry).state is AttemptState.BOUND
+
+    life.force("bob", "the machine is gone")
+    assert life.stop("bob", "maintenance", 60).state is DriverState.ABSENT
+
+
 def test_a_stop_that_cannot_look_is_on_record_and_records_no_death(
     life: UnitLife, launcher: DictionaryLauncher, registry: InMemoryRegistry
 ) -> None:
