@@ -10,7 +10,7 @@ from collections.abc import Callable
 from importlib.metadata import version
 from typing import Any
 
-from benchmarks import backfill, drain, floor, parse, publish, recover, tax, verdicts
+from benchmarks import backfill, drain, floor, parse, publish, recover, tax, verdicts, watch
 
 BENCHMARKS: dict[str, Callable[..., tuple[dict[str, Any], dict[str, Any]]]] = {
     "drain": drain.run,
@@ -21,6 +21,7 @@ BENCHMARKS: dict[str, Callable[..., tuple[dict[str, Any], dict[str, Any]]]] = {
     "recover": recover.run,
     "tax": tax.run,
     "verdicts": verdicts.run,
+    "watch": watch.run,
 }
 """Name → function that returns figures (numbers and booleans) and notes about the run.
 

@@ -24,6 +24,7 @@ from sluice.spark.session import session
 from sluice.spark.static import read_static
 from sluice.specs.load import load_catalog
 from sluice.specs.static import locate
+from sluice.streams.epochs import Epochs
 
 TOPIC = "flights"
 
@@ -46,9 +47,9 @@ def sluice(bootstrap: str, topic_id: str, folder: Path) -> dict[str, float]:
     before, started = cpu_seconds(), time.monotonic()
     code = PipelineCode(pipeline, topic, static, code_hash="benchmark")
     source = KafkaTopic((bootstrap,), TOPIC, topic_id)
-    places = {"raw": folder / "raw", "table": folder / "table", "checkpoint": folder / "checkpoint"}
-    rows, sink, drops = start_pipeline(spark, code, source, **places, generation=1)
-    stream = Stream("departures", rows, sink, places["checkpoint"], 0, drops)
+    raw, table, epoch = folder / "raw", folder / "table", Epochs(folder / "checkpoint").in_force()
+    rows, sink, drops = start_pipeline(spark, code, source, raw=raw, table=table, epoch=epoch, generation=1)
+    stream = Stream("departures", rows, sink, epoch.checkpoint, 0, drops)
     exit_code = Driver([stream], {}).run(available_now=True)
     cost = {"cpu": cpu_seconds() - before, "wall": time.monotonic() - started}
     if exit_code:

@@ -10,7 +10,7 @@ import sys
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from datetime import datetime
-from functools import cache, cached_property, partial
+from functools import cache, cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -25,14 +25,13 @@ from sluice.specs.code import build_archive
 from sluice.specs.identity import pipeline_hash
 from sluice.specs.load import load_catalog, scan
 from sluice.specs.model import DeploymentSpec
-from sluice.specs.rhythm import rhythm_of, topic_of
 from sluice.specs.units import declared_units
 from sluice.streams.checkpoint import Checkpoint
-from sluice.streams.evidence import Source, Stamps, gather
-from sluice.streams.executors import executors_of
-from sluice.streams.last_report import last_report
-from sluice.streams.launcher import Job, Launcher
+from sluice.streams.epochs import Epochs
+from sluice.streams.evidence import Stamps, gather
+from sluice.streams.launcher import DriverReport, Job, Launcher
 from sluice.streams.life import UnitLife
+from sluice.streams.lives import Lives
 from sluice.streams.needs import need_of
 from sluice.streams.observation import Evidence
 from sluice.streams.recording import lagging_since
@@ -41,6 +40,7 @@ from sluice.streams.sighting import Sighting
 from sluice.streams.spark_ui import spark_ui_address
 from sluice.streams.timeline import Timeline, timeline
 from sluice.streams.verdict import Verdict, judge
+from sluice.survey import Looks, Survey, case_of
 
 if TYPE_CHECKING:
     from sqlalchemy import Engine
@@ -72,6 +72,7 @@ class Project:
         self.catalog = catalog
         self.deployment: DeploymentSpec = catalog.deployments[settings.deployment]
         self._clock = clock or SystemClock()
+        self._alive: dict[str, DriverReport] = {}
 
     @classmethod
     def open(cls, settings: Settings) -> Project:
@@ -91,7 +92,7 @@ class Project:
         """
         return cls(settings, scan(settings.home / "include").catalog)
 
-    @property
+    @cached_property
     def folder(self) -> StateFolder:
         """The names of things below the state folder, and where the deployment keeps tables and checkpoints."""
         storage = self.deployment.storage
@@ -239,7 +240,7 @@ class Project:
         """Return what starts drivers."""
         from sluice.spark.standalone import launcher_at  # noqa: PLC0415 - see the module's docstring
 
-        return launcher_at(self.spark_place(), self.folder.drivers)
+        return launcher_at(self.spark_place(), self.folder.drivers, self._alive)
 
     def spark_place(self) -> Place:
         """Return where drivers and batches find their cores."""
@@ -253,14 +254,16 @@ class Project:
         Raises:
             UnreachableError: the control database could not be asked.
         """
-        return UnitLife(
-            self.registry(),
-            self.launcher(),
-            deployment=self.settings.deployment,
-            unit=unit,
-            job=self.job,
-            clock=self._clock,
-        )
+        return self.lives().of(unit)
+
+    def lives(self) -> Lives:
+        """Return the lives of all units.
+
+        Raises:
+            UnreachableError: the control database could not be asked.
+        """
+        deployment = self.settings.deployment
+        return Lives(self.registry(), self.launcher(), deployment=deployment, job=self.job, clock=self._clock)
 
     def timeline(self, unit: str) -> Timeline:
         """Return what was tried for a unit, newest first, and what comes next.
@@ -334,42 +337,36 @@ class Project:
         return fold(entries, spec.intervals.interval_length, raw.end if raw else {})
 
     def checkpoint(self, stream: str) -> Checkpoint:
-        """Return the reader of a stream's checkpoint."""
-        return Checkpoint(self.folder.checkpoint(stream))
+        """Return the reader of a stream's checkpoint, in the newest epoch."""
+        return Epochs(self.folder.checkpoint(stream)).checkpoint()
 
-    def evidence(
-        self, unit: str, *, known: Mapping[str, int] | None = None, stamps: Stamps = Stamps.IF_OLD
-    ) -> Mapping[str, Evidence]:
+    def evidence(self, unit: str, *, stamps: Stamps = Stamps.IF_OLD) -> Mapping[str, Evidence]:
         """Gather what can be seen of every stream of a unit. What cannot be seen is None in it, with a note.
 
         Args:
             unit: the driver's name in the specs.
-            known: the newest batch per stream whose file need not be read again.
             stamps: when to ask for the timestamps of unread records.
 
         Raises:
             SpecError: no spec names such a driver.
         """
-        sources = {name: self._source(name, (known or {}).get(name, -1)) for name in self.unit(unit).streams}
-        sighting, notes = self._sighting(unit)
+        declared = self.unit(unit)
+        case = case_of(self, declared, *self._sighting(unit))
         with ExitStack() as connections:
 
             @cache
             def cluster() -> KafkaPythonAdministration:
                 return connections.enter_context(self.administration(patience_seconds=5))
 
-            executors = partial(executors_of, self.folder.unit_file(unit), unit)
-            at = self._clock.now()
-            return gather(unit, sighting, sources, cluster, at=at, notes=notes, stamps=stamps, executors=executors)
+            return gather([case], cluster, at=self._clock.now(), stamps=stamps)[unit]
 
-    def _source(self, stream: str, after: int) -> Source:
-        checkpoint, file = self.checkpoint(stream), self.folder.progress_file(stream)
-        return Source(
-            topic_of(self.catalog, stream),
-            lambda: checkpoint.look(after),
-            rhythm_of(self.catalog, stream),
-            lambda: last_report(file),
-        )
+    def survey(self, looks: Looks) -> Survey:
+        """Return what gathers the evidence of many units at once, again and again.
+
+        Args:
+            looks: what an earlier survey has seen.
+        """
+        return Survey(self, self._clock, looks)
 
     def verdicts(self, unit: str, *, closely: bool = False) -> Mapping[str, Verdict]:
         """Judge every stream of a unit by one look, and by what a watcher has found out over a longer time.

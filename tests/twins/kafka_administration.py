@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import uuid
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 
-from sluice.errors import RefusedError, UnreachableError
+from sluice.errors import RefusedError, SluiceError, UnreachableError
 from sluice.topics.administration import RecordStamp, TopicCreation, TopicExtent, TopicState
 
 _CONFIGS = frozenset({"retention.ms", "cleanup.policy", "segment.bytes", "max.message.bytes", "message.timestamp.type"})
@@ -21,6 +21,8 @@ class InMemoryKafkaAdministration:
         self.topics: dict[str, TopicState] = {}
         self.offsets: dict[str, dict[int, int]] = {}
         self.records: dict[str, dict[tuple[int, int], RecordStamp]] = {}
+        self.groups: dict[str, dict[str, int]] = {}
+        self.consumed: set[str] = set()
 
     def describe(self, names: Iterable[str]) -> Mapping[str, TopicState]:
         self._look()
@@ -64,6 +66,29 @@ class InMemoryKafkaAdministration:
     def extent(self, topic: str) -> TopicExtent:
         ends = self.ends(topic)
         return TopicExtent(self.topics[topic].topic_id, self.beginnings(topic), ends)
+
+    def extents(self, topics: Collection[str]) -> Mapping[str, TopicExtent | SluiceError]:
+        self._look()
+        found: dict[str, TopicExtent | SluiceError] = {}
+        for topic in topics:
+            try:
+                found[topic] = self.extent(topic)
+            except RefusedError as error:
+                found[topic] = error
+        return found
+
+    def offsets_at(self, topic: str, at: datetime) -> Mapping[int, int]:
+        known = self.records.get(topic, {})
+        return {
+            partition: next((o for o in range(end) if (partition, o) in known and known[partition, o].at >= at), end)
+            for partition, end in self.ends(topic).items()
+        }
+
+    def set_group(self, group: str, offsets: Mapping[str, int]) -> None:
+        self._look()
+        if group in self.consumed:
+            raise RefusedError(f"The cluster refused to set the offsets of the group {group} (UnknownMemberIdError).")
+        self.groups.setdefault(group, {}).update(offsets)
 
     def stamps(self, topic: str, offsets: Mapping[int, int]) -> Mapping[int, RecordStamp]:
         ends = self.ends(topic)

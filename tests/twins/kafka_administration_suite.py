@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import uuid
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager
 from datetime import UTC, datetime, timedelta
 from typing import TypeAlias
 
@@ -14,6 +15,12 @@ from sluice.topics.administration import KafkaAdministration, TopicCreation
 
 Send: TypeAlias = Callable[[str, int, Sequence[datetime]], None]
 """Appends records with these timestamps to a partition of a topic."""
+
+ReadGroup: TypeAlias = Callable[[str], Mapping[str, int]]
+"""Returns the offsets of a consumer group, per `topic/partition`."""
+
+Consuming: TypeAlias = Callable[[str, str], AbstractContextManager[None]]
+"""Consumes a topic with a group while the block lasts."""
 
 
 class KafkaAdministrationSuite:
@@ -77,6 +84,20 @@ class KafkaAdministrationSuite:
         assert extent.topic_id == administration.describe([name])[name].topic_id
         assert (extent.beginnings, extent.ends) == ({0: 0, 1: 0}, {0: 0, 1: 0})
 
+    def test_extents_of_many_topics_are_those_of_each_and_a_missing_one_disturbs_no_other(
+        self, administration: KafkaAdministration, name: str, send: Send
+    ) -> None:
+        names = [f"{name}_{n}" for n in range(4)]
+        administration.create([TopicCreation(each, n + 1, 1) for n, each in enumerate(names)])
+        send(names[3], 2, [datetime(2013, 1, 7, tzinfo=UTC)] * 3)
+        found = administration.extents([*names, name])
+        assert {each: found[each] for each in names} == {each: administration.extent(each) for each in names}
+        assert administration.extent(names[3]).ends == {0: 0, 1: 0, 2: 3, 3: 0}
+        missing = found[name]
+        assert isinstance(missing, RefusedError)
+        assert name in missing.message
+        assert administration.extents([]) == {}
+
     def test_an_empty_partition_has_no_timestamp(self, administration: KafkaAdministration, name: str) -> None:
         administration.create([TopicCreation(name, 2, 1)])
         assert administration.stamps(name, {0: 0, 1: 0}) == {}
@@ -106,6 +127,33 @@ class KafkaAdministrationSuite:
             assert timedelta(seconds=-1) < found[1].at - before < timedelta(minutes=1)
         else:
             assert found[1].at == sent[1]
+
+    def test_a_time_is_the_first_record_that_is_no_older_and_after_the_last_one_the_end(
+        self, administration: KafkaAdministration, name: str, send: Send
+    ) -> None:
+        administration.create([TopicCreation(name, 2, 1, {"retention.ms": "-1"})])
+        noon = datetime(2013, 1, 7, 12, tzinfo=UTC)
+        send(name, 1, [noon + timedelta(seconds=second) for second in (1, 2, 3)])
+        assert administration.offsets_at(name, noon) == {0: 0, 1: 0}
+        assert administration.offsets_at(name, noon + timedelta(seconds=2)) == {0: 0, 1: 1}
+        assert administration.offsets_at(name, noon + timedelta(seconds=2, microseconds=1)) == {0: 0, 1: 2}
+        assert administration.offsets_at(name, noon + timedelta(days=1)) == {0: 0, 1: 3}
+
+    def test_the_offsets_of_a_group_are_set_and_set_back_and_others_stay(
+        self, administration: KafkaAdministration, name: str, send: Send, read_group: ReadGroup
+    ) -> None:
+        administration.create([TopicCreation(name, 2, 1, {"retention.ms": "-1"})])
+        send(name, 1, [datetime(2013, 1, 7, 12, 0, second, tzinfo=UTC) for second in (1, 2, 3)])
+        administration.set_group(f"{name}-mirror", {f"{name}/0": 0, f"{name}/1": 3})
+        administration.set_group(f"{name}-mirror", {f"{name}/1": 1})
+        assert read_group(f"{name}-mirror") == {f"{name}/0": 0, f"{name}/1": 1}
+
+    def test_a_group_that_somebody_consumes_with_is_left_alone(
+        self, administration: KafkaAdministration, name: str, consuming: Consuming
+    ) -> None:
+        administration.create([TopicCreation(name, 1, 1)])
+        with consuming(name, f"{name}-mirror"), pytest.raises(RefusedError, match=r"-mirror \(UnknownMemberIdError"):
+            administration.set_group(f"{name}-mirror", {f"{name}/0": 0})
 
     def test_offsets_of_a_missing_topic_are_refused(self, administration: KafkaAdministration, name: str) -> None:
         with pytest.raises(RefusedError, match=name):

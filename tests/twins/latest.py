@@ -38,7 +38,8 @@ class InMemoryLatest:
         if self.shared.columns not in ([], columns):
             raise RefusedError(f"the table has the columns {self.shared.columns}; this code writes {columns}.")
         self.shared.columns, self.shared.generation = columns, self.generation
-        self.latest = self.shared.entry
+        entry = self.shared.entry
+        self.latest = entry if entry is not None and entry.writer == self.writer else None
 
     def apply(self, change: Change) -> None:
         self._check_fence()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 
 import pyarrow as pa
@@ -12,6 +12,7 @@ import pytest
 from sluice.errors import RefusedError
 from sluice.intervals.entries import StreamEntry
 from sluice.streams.fencing import FencedError
+from sluice.streams.identity import writer_id
 from sluice.streams.latest import Change, LatestStore, LatestTable
 from tests.twins.clock import START
 
@@ -48,9 +49,13 @@ def rows(*given: tuple[int, str, int | None]) -> pa.Table:
     return pa.table(data, schema=SCHEMA)
 
 
-def change(end: int, *given: tuple[int, str, int | None], generation: int = 1, expired: int | None = None) -> Change:
+def change(
+    end: int, *given: tuple[int, str, int | None], generation: int = 1, expired: int | None = None, epoch: int = 0
+) -> Change:
     """Return the change of a batch that ends at offset `end`."""
-    entry = StreamEntry(WRITER, generation, "a", end, {}, {"t/0": end}, watermark=START)
+    entry = StreamEntry(
+        writer_id("departures_live", "topic", epoch), generation, "a", end, {}, {"t/0": end}, watermark=START
+    )
     return Change(rows(*given), entry, 2 * end, None if expired is None else at(expired))
 
 
@@ -58,12 +63,12 @@ def change(end: int, *given: tuple[int, str, int | None], generation: int = 1, e
 class Place:
     """One table, and how to read it as anybody else would."""
 
-    open: Callable[[LatestTable, int], LatestStore]
+    open: Callable[[LatestTable, int, str], LatestStore]
     read: Callable[[], list[Mapping[str, object]]]
     opened: list[LatestStore] = field(default_factory=list)
 
-    def store(self, generation: int = 1, table: LatestTable = TABLE) -> LatestStore:
-        store = self.open(table, generation)
+    def store(self, generation: int = 1, table: LatestTable = TABLE, epoch: int = 0) -> LatestStore:
+        store = self.open(table, generation, writer_id("departures_live", "topic", epoch))
         store.open()
         return store
 
@@ -111,6 +116,17 @@ class LatestSuite:
         assert latest is not None
         assert latest.end == {"t/0": 10}
 
+    def test_a_change_that_changes_no_row_moves_the_position_all_the_same(self, place: Place) -> None:
+        store = place.store(table=replace(TABLE, newest_by="departed"))
+        store.apply(change(10, (5, "UA", 3)))
+        store.apply(change(20, expired=2))
+        store.apply(change(30, (5, "UA", 1)))
+        store.apply(change(40, (5, "UA", 4)))
+        assert place.held() == {(5, "UA"): 4}
+        latest = place.store().latest
+        assert latest is not None
+        assert latest.end == {"t/0": 40}
+
     def test_a_store_that_is_opened_again_knows_the_newest_batch(self, place: Place) -> None:
         assert place.store().latest is None
         first = change(10, (1, "UA", 3))
@@ -139,6 +155,21 @@ class LatestSuite:
         assert place.held() == {(1, "UA"): 3}
         new.apply(change(20, (1, "UA", 4), generation=2))
         assert place.held() == {(1, "UA"): 4}
+
+    def test_an_epoch_holds_nothing_of_the_one_before_and_fences_it(self, place: Place) -> None:
+        before = place.store(generation=1)
+        before.apply(change(50, (1, "UA", 3)))
+        after = place.store(generation=2, epoch=1)
+        assert after.latest is None
+        with pytest.raises(FencedError):
+            before.apply(change(60, (1, "UA", 9)))
+        after.apply(change(10, (2, "DL", 1), generation=2, epoch=1))
+        assert place.held() == {(1, "UA"): 3, (2, "DL"): 1}
+        latest = place.store(generation=3, epoch=1).latest
+        assert latest is not None
+        assert latest.end == {"t/0": 10}
+        with pytest.raises(FencedError):
+            place.store(generation=1)
 
     def test_a_table_with_other_columns_is_refused_and_stays_as_it_is(self, place: Place) -> None:
         place.store().apply(change(10, (1, "UA", 3)))

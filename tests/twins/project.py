@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from types import SimpleNamespace
 
 from sluice.specs.catalog import Catalog
 from sluice.streams.launcher import Job
 from sluice.streams.life import UnitLife
+from sluice.streams.lives import Lives
+from sluice.streams.observation import Evidence
 from sluice.streams.registry import Attempt
+from sluice.streams.sighting import Sighting
 from sluice.streams.timeline import Timeline, timeline
+from sluice.survey import Looks
 from sluice.topics.administration import KafkaAdministration
 from tests.twins.clock import ManualClock
 from tests.twins.drivers import DictionaryLauncher
@@ -48,4 +53,34 @@ class InMemoryProject:
         return timeline(self.life(unit).look(), attempts, now=now, log=self.drivers.log)
 
     def life(self, unit: str) -> UnitLife:
-        return UnitLife(self.control, self.drivers, deployment="local", unit=unit, job=self.job, clock=self.clock)
+        return self.lives().of(unit)
+
+    def lives(self) -> Lives:
+        return Lives(self.control, self.drivers, deployment="local", job=self.job, clock=self.clock)
+
+    def evidence(self, unit: str) -> Mapping[str, Evidence]:
+        """Return what a test lets the unit's streams show."""
+        raise NotImplementedError(unit)
+
+    def survey(self, looks: Looks) -> InMemorySurvey:
+        assert looks is not None
+        return InMemorySurvey(self)
+
+
+@dataclass
+class InMemorySurvey:
+    """The part of `sluice.survey.Survey` that the observer uses."""
+
+    project: InMemoryProject
+
+    def declares(self, unit: str) -> bool:
+        return unit in self.project.catalog.units()
+
+    def evidence(self, sightings: Mapping[str, Sighting]) -> dict[str, Mapping[str, Evidence]]:
+        return {unit: self.project.evidence(unit) for unit in sightings}
+
+    def forget(self, unit: str) -> None:
+        """It remembers nothing."""
+
+    def close(self) -> None:
+        """There is no connection."""

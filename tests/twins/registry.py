@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
 from threading import Lock
@@ -16,6 +16,7 @@ from sluice.streams.registry import (
     AttemptState,
     Desired,
     DesiredState,
+    GivenVerdict,
     LostRaceError,
     RecordedVerdict,
 )
@@ -43,6 +44,16 @@ class InMemoryRegistry:
 
     def latest_attempt(self, unit: str) -> Attempt | None:
         return next(iter(self.attempts(unit)), None)
+
+    def newest_wishes(self, units: Collection[str]) -> Mapping[str, DesiredState]:
+        return {unit: wish for unit in units if (wish := self.desired(unit)) is not None}
+
+    def newest_attempts(self, units: Collection[str]) -> Mapping[str, Attempt]:
+        return {unit: attempt for unit in units if (attempt := self.latest_attempt(unit)) is not None}
+
+    def newest_verdicts(self, units: Collection[str]) -> Mapping[str, Mapping[str, RecordedVerdict]]:
+        found = {unit: {record.stream: record for record in self.verdicts(unit)} for unit in units}
+        return {unit: records for unit, records in found.items() if records}
 
     def attempts(self, unit: str, *, newest: int | None = None) -> Sequence[Attempt]:
         return tuple(reversed(self._attempts.get(unit, [])))[:newest]
@@ -90,6 +101,9 @@ class InMemoryRegistry:
             kept = replace(verdict, partitions=())
             history.append(RecordedVerdict(unit, stream, generation, kept, self.clock.now()))
             return True
+
+    def record_verdicts(self, given: Sequence[GivenVerdict]) -> int:
+        return sum(self.record_verdict(one.unit, one.stream, one.generation, one.verdict) for one in given)
 
     def verdicts(self, unit: str) -> Sequence[RecordedVerdict]:
         return tuple(history[-1] for (of, _), history in sorted(self._verdicts.items()) if of == unit)

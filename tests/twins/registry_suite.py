@@ -12,7 +12,7 @@ import pytest
 from sluice.errors import CorruptionError
 from sluice.streams.deadline_record import Deadline, DeadlineRecord
 from sluice.streams.failure import FailureClass
-from sluice.streams.registry import AttemptState, Desired, LostRaceError, Registry
+from sluice.streams.registry import AttemptState, Desired, GivenVerdict, LostRaceError, Registry
 from sluice.streams.verdict import Health, PartitionLag, Verdict
 from tests.twins.clock import START, ManualClock
 
@@ -145,6 +145,37 @@ class RegistrySuite:
         )
         assert (raw.stream, raw.verdict, raw.at) == ("raw_flights", UNKNOWN, START)
 
+    def test_the_newest_records_of_many_units_are_those_of_each(self, registry: Registry, clock: ManualClock) -> None:
+        units = [f"unit_{n:04}" for n in range(1200)]  # more than are asked for in one query
+        registry.desire(units[0], Desired.RUNNING, by="ada", why="demo")
+        for state in (Desired.STOPPED, Desired.RUNNING):
+            registry.desire(units[-1], state, by="bob", why="in one instant")
+        for unit, generations in ((units[0], 3), (units[-1], 1), ("nobody_asks", 2)):
+            for after in range(generations):
+                registry.intend(unit, after_generation=after, key=f"local.{unit}.g{after + 1}")
+        registry.end(units[0], 3, exit_code=0, reason="stopped as asked")
+        for unit, stream, verdict in [(units[0], "b", OK), (units[0], "a", UNKNOWN), (units[-1], "a", OK)]:
+            registry.record_verdict(unit, stream, 1, UNKNOWN)
+            clock.sleep(1)
+            registry.record_verdict(unit, stream, 2, verdict)
+        known = (units[0], units[-1])
+        assert registry.newest_wishes(units) == {unit: registry.desired(unit) for unit in known}
+        assert registry.newest_attempts(units) == {unit: registry.latest_attempt(unit) for unit in known}
+        verdicts = {unit: {record.stream: record for record in registry.verdicts(unit)} for unit in known}
+        assert registry.newest_verdicts(units) == verdicts
+        assert [len(of) for of in verdicts.values()] == [2, 1]
+        asked = (registry.newest_wishes, registry.newest_attempts, registry.newest_verdicts)
+        assert [dict(ask([])) for ask in asked] == [{}] * 3
+
+    def test_of_many_verdicts_those_that_changed_are_stored(self, registry: Registry) -> None:
+        given = [GivenVerdict(f"unit_{n:04}", "departures", 1, OK) for n in range(450)]
+        assert registry.record_verdicts([]) == 0
+        assert registry.record_verdicts(given[:100]) == 100
+        changed = [replace(given[0], verdict=UNKNOWN), *given[1:]]
+        assert registry.record_verdicts(changed) == 351
+        assert registry.verdicts("unit_0000")[0].verdict == UNKNOWN
+        assert registry.verdicts("unit_0449")[0].verdict == OK
+
     def test_lags_of_partitions_are_of_the_moment_and_not_kept(self, registry: Registry) -> None:
         seen = replace(OK, partitions=(PartitionLag("flights/0", 7, 2.0),))
         registry.record_verdict("flights", "departures", 1, seen)
@@ -160,6 +191,17 @@ class RegistrySuite:
 
         with ThreadPoolExecutor(8) as pool:
             assert sum(pool.map(race, range(8))) == 1
+
+    def test_eight_watchers_that_see_many_changes_store_each_once(self, registry: Registry) -> None:
+        given = [GivenVerdict(f"unit_{n}", "departures", 1, OK) for n in range(40)]
+        together = Barrier(8)
+
+        def race(_: int) -> int:
+            together.wait()
+            return registry.record_verdicts(given)
+
+        with ThreadPoolExecutor(8) as pool:
+            assert sum(pool.map(race, range(8))) == len(given)
 
     def test_of_wishes_the_one_that_held_and_all_after_it_are_returned(
         self, registry: Registry, clock: ManualClock

@@ -2,24 +2,43 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import logging
+import os
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from threading import Lock
 
 from sluice.airflow.deadline_alerts import DeadlineAlerts
+from sluice.airflow.mirroring import Mirrors
 from sluice.airflow.runtime import open_project
 from sluice.clock import Clock, SystemClock
 from sluice.project import Project
 from sluice.settings import settings
-from sluice.streams.evidence import Stamps
 from sluice.streams.notices import DeadlinesWatched
+from sluice.streams.observation import Evidence
+from sluice.streams.pacing import Pace
+from sluice.streams.registry import GivenVerdict, RecordedVerdict
 from sluice.streams.sighting import Sighting
 from sluice.streams.watched import StreamsWatched
+from sluice.survey import Looks, Survey
+
+log = logging.getLogger(__name__)
 
 SpecVersion = tuple[tuple[str, int], ...]
 """Names and change times of all spec files."""
 
 CHECK_SECONDS = 10.0
+_CHECKS = Pace(CHECK_SECONDS, share=0.002)
+
+
+@dataclass
+class _Memory:
+    """What is remembered of one unit between two looks. All of it may be forgotten: less is seen then."""
+
+    streams: StreamsWatched = field(default_factory=StreamsWatched)
+    deadlines: DeadlinesWatched = field(default_factory=DeadlinesWatched)
 
 
 class ProjectObserver:
@@ -34,50 +53,91 @@ class ProjectObserver:
         self._open = open_
         self._clock = clock or SystemClock()
         self._project: Project | None = None
+        self._survey: tuple[Project, Survey] | None = None
         self._version: SpecVersion = ()
-        self._checked_at = 0.0
+        self._check_at = 0.0
         self._alerts = alerts or DeadlineAlerts(clock=self._clock)
-        self._watched: dict[str, StreamsWatched] = {}
-        self._deadlines: dict[str, DeadlinesWatched] = {}
+        self._mirrors = Mirrors(self._clock)
+        self._memories: dict[str, _Memory] = {}
+        self._looks: Looks = {}
         self._lock = Lock()  # looks and verdicts are two threads
 
-    def look(self, unit: str) -> Sighting:
-        """Return what is recorded and seen of a unit; a proven death is put on record."""
-        return self._current().life(unit).record_end()
+    def look(self, units: Sequence[str]) -> Mapping[str, Sighting]:
+        """Return what is recorded and seen of units; proven deaths are put on record."""
+        looks = self._current().lives().record_ends(units)
+        for unit, error in looks.failed.items():
+            log.warning("Could not look at unit %s; that proves nothing, and is tried again.", unit, exc_info=error)
+        return looks.seen
 
-    def record_verdicts(self, unit: str) -> None:
-        """Record the verdicts of the unit's streams, and have somebody told of deadlines that are missed or met again.
+    def record_verdicts(self, units: Sequence[str]) -> None:
+        """Record the verdicts of the units' streams, and have somebody told of deadlines that are missed or met again.
 
-        A unit whose specs are broken has none that could be judged.
+        A unit whose specs are broken has none that could be judged, and neither has one that never had a driver.
         """
         project = self._current()
-        registry = project.registry()
-        attempt = registry.latest_attempt(unit)
-        if attempt is None or unit not in project.catalog.units():
-            self._watched.pop(unit, None)
-            self._deadlines.pop(unit, None)
-            return
-        records = {record.stream: record for record in registry.verdicts(unit)}
-        watched = self._watched.setdefault(unit, StreamsWatched())
-        evidence = project.evidence(unit, known=watched.known, stamps=Stamps.NEVER)
-        for stream, verdict in watched.judge(evidence, records, attempt.generation).items():
-            registry.record_verdict(unit, stream, attempt.generation, verdict)
+        survey = self._survey_of(project)
+        looks = project.lives().look([unit for unit in units if survey.declares(unit)])
+        sightings = {unit: sighting for unit, sighting in looks.seen.items() if sighting.attempt is not None}
+        for unit in set(units) - set(sightings) - set(looks.failed):
+            self._memories.pop(unit, None)
+            survey.forget(unit)
+        evidence = survey.evidence(sightings)
+        records = project.registry().newest_verdicts(list(sightings))
+        given: list[GivenVerdict] = []
+        failed = dict(looks.failed)
+        for unit, sighting in sightings.items():
+            try:
+                memory = self._memories.setdefault(unit, _Memory())
+                given += _judged(memory, sighting, evidence[unit], records.get(unit, {}))
+                self._tell(project, memory, evidence[unit])
+            except Exception as error:  # noqa: BLE001 - whatever happens to one, the others must still be judged
+                failed[unit] = error
+        for unit, fault in failed.items():
+            log.warning("Could not judge unit %s; that is tried again.", unit, exc_info=fault)
+        project.registry().record_verdicts(given)
+        self._mirrors.reflect(project, evidence)
+
+    def _tell(self, project: Project, memory: _Memory, evidence: Mapping[str, Evidence]) -> None:
+        """Offer what is to be told of a unit's deadlines."""
         declared = {stream: project.catalog.deadlines_of(stream) for stream in evidence}
-        deadlines = self._deadlines.setdefault(unit, DeadlinesWatched())
-        for notice in deadlines.notices(declared, evidence, watched.verdicts, watched.windows, registry):
+        verdicts, windows = memory.streams.verdicts, memory.streams.windows
+        for notice in memory.deadlines.notices(declared, evidence, verdicts, windows, project.registry()):
             self._alerts.offer(project, notice)
 
+    def _survey_of(self, project: Project) -> Survey:
+        """Return the survey of a project; that of another one is closed."""
+        if self._survey is None or self._survey[0] is not project:
+            if self._survey is not None:
+                self._survey[1].close()
+            self._survey = project, project.survey(self._looks)
+        return self._survey[1]
+
     def _current(self) -> Project:
-        """Return the project; look for changed specs at most every few seconds, not for each of a hundred units."""
+        """Return the project; look for changed specs now and then, not for each of ten thousand units."""
         with self._lock:
-            if self._project is not None and self._clock.monotonic() - self._checked_at < CHECK_SECONDS:
+            if self._project is not None and self._clock.monotonic() < self._check_at:
                 return self._project
-            self._checked_at = self._clock.monotonic()
+            begun = time.thread_time()
             version = _spec_version(settings().home / "include")
+            self._check_at = self._clock.monotonic() + _CHECKS.period(time.thread_time() - begun)
             if self._project is None or self._version != version:
                 self._project, self._version = self._open(), version
             return self._project
 
 
+def _judged(
+    memory: _Memory, sighting: Sighting, evidence: Mapping[str, Evidence], records: Mapping[str, RecordedVerdict]
+) -> list[GivenVerdict]:
+    """Return those verdicts of a unit that are worth recording."""
+    generation = 0 if sighting.attempt is None else sighting.attempt.generation
+    found = memory.streams.judge(evidence, records, generation)
+    return [GivenVerdict(sighting.unit, stream, generation, verdict) for stream, verdict in found.items()]
+
+
 def _spec_version(include: Path) -> SpecVersion:
-    return tuple(sorted((str(path), path.stat().st_mtime_ns) for path in include.glob("*/*.yaml")))
+    """Return it without a path object for each file: there may be ten thousand."""
+    found: list[tuple[str, int]] = []
+    for folder in sorted(path for path in include.iterdir() if path.is_dir()):
+        with os.scandir(folder) as entries:
+            found += [(each.path, each.stat().st_mtime_ns) for each in entries if each.name.endswith(".yaml")]
+    return tuple(sorted(found))

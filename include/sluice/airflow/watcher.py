@@ -1,36 +1,46 @@
 """One watcher for all deferred watches of a triggerer process.
 
-Each trigger waits for its own future; one task looks at all watched units, in one thread, every few seconds. A hundred
-streams so cost one look each, not a hundred pollers, and the event loop is never blocked. Verdicts are given by another
-task with a thread of its own: they ask Kafka, and a cluster that does not answer must not delay the news of a death.
+Each trigger waits for its own future; one task looks at all watched units, some hundred at a time in one thread, and
+spreads that over a round of a few seconds. So neither a thousand pollers nor a burst are in the way of the event loop,
+and a round costs a few queries. Verdicts are given by another task with a thread of its own: they ask Kafka, and a
+cluster that does not answer must not delay the news of a death.
 
 Invariants:
 * level-triggered: every round reads everything again; nothing is remembered that a restart of the triggerer could lose;
 * a hint wakes a task, which reads the truth itself; a missed, early or repeated hint does no harm;
-* a look that fails disturbs no other unit, and proves nothing.
+* a look that fails disturbs no other unit, and proves nothing;
+* every unit is looked at in every round, and a round that would cost too much gets longer, up to a minute.
 """
 
 from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable, Coroutine, Iterable, Iterator, Mapping
+import time
+from collections.abc import Callable, Coroutine, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
-from typing import ClassVar, Protocol
+from typing import ClassVar, Protocol, TypeVar
 from weakref import WeakKeyDictionary
 
 from sluice.clock import Clock, SystemClock
+from sluice.streams.pacing import Pace
 from sluice.streams.sighting import Sighting
 from sluice.streams.watch import examine
 
 log = logging.getLogger(__name__)
 
-POLL_SECONDS = 5.0
-VERDICT_SECONDS = 10.0
+T = TypeVar("T")
+
+LOOKS = Pace(5.0, share=0.01)
+VERDICTS = Pace(10.0, share=0.03)
+SETTLING = Pace(1.0, share=0.01)
+"""A death that a restart may explain is looked at again before the next round: it is told once it has settled."""
+MOST_TOGETHER = 500
+"""Units that are looked at together. More would hold the interpreter, which the event loop needs, for too long."""
 
 
 class Hint(StrEnum):
@@ -51,14 +61,17 @@ class Watch:
 
 
 class Observer(Protocol):
-    """Looks at units. Both methods block; each is called by one thread, but by another one than the other."""
+    """Looks at units. Both methods block, and are called by several threads; verdicts are asked for by one at a time.
 
-    def look(self, unit: str) -> Sighting:
-        """Return what is recorded and seen; put a proven death on record."""
+    What happens to one unit disturbs no other. An exception concerns all, and proves nothing of any.
+    """
+
+    def look(self, units: Sequence[str]) -> Mapping[str, Sighting]:
+        """Return what is recorded and seen of those that could be looked at; put proven deaths on record."""
         ...
 
-    def record_verdicts(self, unit: str) -> None:
-        """Judge the unit's streams and record what changed."""
+    def record_verdicts(self, units: Sequence[str]) -> None:
+        """Judge the units' streams and record what changed."""
         ...
 
 
@@ -71,15 +84,18 @@ class Watcher:
         self,
         observer: Observer,
         *,
-        poll_seconds: float = POLL_SECONDS,
-        verdict_seconds: float = VERDICT_SECONDS,
+        looks: Pace = LOOKS,
+        verdicts: Pace = VERDICTS,
+        settling: Pace = SETTLING,
         clock: Clock | None = None,
     ) -> None:
         self._observer = observer
-        self._poll_seconds = poll_seconds
-        self._verdict_seconds = verdict_seconds
+        self._looks = looks
+        self._verdicts = verdicts
+        self._settle = settling
         self._clock = clock or SystemClock()
-        self._waiting: dict[Watch, set[asyncio.Future[Hint]]] = {}
+        self._settling: set[str] = set()
+        self._waiting: dict[str, dict[Watch, set[asyncio.Future[Hint]]]] = {}
         self._tasks: dict[str, asyncio.Task[None]] = {}
 
     @classmethod
@@ -93,7 +109,7 @@ class Watcher:
     async def wait(self, watch: Watch) -> Hint:
         """Return when there is something to see. Cancel it freely."""
         future: asyncio.Future[Hint] = asyncio.get_running_loop().create_future()
-        self._waiting.setdefault(watch, set()).add(future)
+        self._waiting.setdefault(watch.unit, {}).setdefault(watch, set()).add(future)
         self._keep_running("sluice-look", self._look_rounds)
         self._keep_running("sluice-verdicts", self._verdict_rounds)
         try:
@@ -102,56 +118,96 @@ class Watcher:
             self._forget(watch, future)
 
     def _forget(self, watch: Watch, future: asyncio.Future[Hint]) -> None:
-        futures = self._waiting[watch]
-        futures.discard(future)
-        if not futures:
-            del self._waiting[watch]
+        watches = self._waiting[watch.unit]
+        watches[watch].discard(future)
+        if not watches[watch]:
+            del watches[watch]
+        if not watches:
+            del self._waiting[watch.unit]
 
     def _keep_running(self, name: str, rounds: Callable[[], Coroutine[None, None, None]]) -> None:
         if name not in self._tasks or self._tasks[name].done():
             self._tasks[name] = asyncio.create_task(rounds(), name=name)
 
     async def _look_rounds(self) -> None:
-        """Look at everything again and again, for as long as anybody waits."""
-        with _one_thread("sluice-look") as thread:
-            while self._waiting:
-                sightings = await asyncio.get_running_loop().run_in_executor(thread, self._look, self._units())
-                self._wake(sightings)
-                await asyncio.sleep(self._poll_seconds)
+        await self._rounds("sluice-look", self._looks, self._look, self._wake)
 
     async def _verdict_rounds(self) -> None:
-        """Judge everything again and again, for as long as anybody waits."""
-        with _one_thread("sluice-verdicts") as thread:
+        await self._rounds("sluice-verdicts", self._verdicts, self._record, lambda _units, _nothing: None)
+
+    async def _settle_rounds(self) -> None:
+        """Look again at units whose driver has just ended, until that is settled or followed up."""
+        cost = 0.0
+        with _one_thread("sluice-settle") as thread:
+            while self._settling:
+                await asyncio.sleep(self._settle.period(cost))
+                units, self._settling = sorted(self._settling & self._waiting.keys()), set()
+                sightings, cost = await asyncio.get_running_loop().run_in_executor(thread, _costed, self._look, units)
+                self._wake(units, sightings)
+
+    async def _rounds(
+        self, name: str, pace: Pace, ask: Callable[[Sequence[str]], T], hear: Callable[[Sequence[str], T], None]
+    ) -> None:
+        """Ask about everything again and again, evenly spread, for as long as anybody waits."""
+        loop = asyncio.get_running_loop()
+        before, cost = 0.0, 0.0
+        with _one_thread(name) as thread:
             while self._waiting:
-                await asyncio.get_running_loop().run_in_executor(thread, self._record, self._units())
-                await asyncio.sleep(self._verdict_seconds)
+                parts = list(_parts(sorted(self._waiting)))
+                # What only one round paid for, such as reading all specs, makes the next one no longer.
+                pause, begun = pace.period(min(before, cost)) / len(parts), loop.time()
+                before, cost = cost, 0.0
+                for number, part in enumerate(parts, 1):
+                    if not (units := [unit for unit in part if unit in self._waiting]):
+                        continue
+                    answer, spent = await loop.run_in_executor(thread, _costed, ask, units)
+                    cost += spent
+                    hear(units, answer)
+                    await asyncio.sleep(max(0.0, begun + number * pause - loop.time()))
 
-    def _units(self) -> list[str]:
-        return sorted({watch.unit for watch in self._waiting})
+    def _look(self, units: Sequence[str]) -> Mapping[str, Sighting]:
+        """Look at units once (in a thread)."""
+        try:
+            return self._observer.look(units)
+        except Exception:
+            log.warning("Could not look at %s; that proves nothing, and is tried again.", _named(units), exc_info=True)
+            return {}
 
-    def _look(self, units: Iterable[str]) -> Mapping[str, Sighting]:
-        """Look at each unit once (in a thread)."""
-        seen = {}
-        for unit in units:
-            try:
-                seen[unit] = self._observer.look(unit)
-            except Exception:
-                log.warning("Could not look at unit %s; that proves nothing, and is tried again.", unit, exc_info=True)
-        return seen
+    def _record(self, units: Sequence[str]) -> None:
+        """Record the verdicts of units (in a thread)."""
+        try:
+            self._observer.record_verdicts(units)
+        except Exception:
+            log.warning("Could not record the verdicts of %s; that is tried again.", _named(units), exc_info=True)
 
-    def _record(self, units: Iterable[str]) -> None:
-        """Record the verdicts of each unit (in a thread)."""
-        for unit in units:
-            try:
-                self._observer.record_verdicts(unit)
-            except Exception:
-                log.warning("Could not record the verdicts of unit %s; that is tried again.", unit, exc_info=True)
-
-    def _wake(self, sightings: Mapping[str, Sighting]) -> None:
-        for watch, hint in hints(self._waiting, sightings, self._clock.now()).items():
-            for future in self._waiting[watch]:
+    def _wake(self, units: Iterable[str], sightings: Mapping[str, Sighting]) -> None:
+        watches = [watch for unit in units for watch in self._waiting.get(unit, ())]
+        found = hints(watches, sightings, self._clock.now())
+        for watch, hint in found.items():
+            for future in self._waiting[watch.unit][watch]:
                 if not future.done():
                     future.set_result(hint)
+        ended = {unit for unit, sighting in sightings.items() if sighting.ended}
+        if settling := {watch.unit for watch in watches if watch.unit in ended and watch not in found}:
+            self._settling |= settling
+            self._keep_running("sluice-settle", self._settle_rounds)
+
+
+def _parts(units: Sequence[str]) -> Iterator[Sequence[str]]:
+    """Divide units into parts that are looked at together."""
+    for begin in range(0, len(units), MOST_TOGETHER):
+        yield units[begin : begin + MOST_TOGETHER]
+
+
+def _costed(ask: Callable[[Sequence[str]], T], units: Sequence[str]) -> tuple[T, float]:
+    """Return an answer, and the CPU seconds of this thread that it took."""
+    begun = time.thread_time()
+    return ask(units), time.thread_time() - begun
+
+
+def _named(units: Sequence[str]) -> str:
+    """Return a unit's name, or the first of many."""
+    return f"unit {units[0]}" if len(units) == 1 else f"{len(units)} units from {units[0]} on" if units else "no unit"
 
 
 @contextmanager
@@ -172,8 +228,12 @@ def hints(watches: Iterable[Watch], sightings: Mapping[str, Sighting], now: date
         sightings: what was seen, by unit.
         now: the present (UTC).
     """
-    waiting = sorted(watches)
-    youngest = {(watch.unit, watch.generation): watch for watch in waiting}
+    waiting = list(watches)
+    youngest: dict[tuple[str, int], Watch] = {}
+    for watch in waiting:
+        other = youngest.setdefault((watch.unit, watch.generation), watch)
+        if other.until < watch.until:
+            youngest[watch.unit, watch.generation] = watch
     found = {}
     for watch in waiting:
         sighting = sightings.get(watch.unit)
@@ -181,6 +241,6 @@ def hints(watches: Iterable[Watch], sightings: Mapping[str, Sighting], now: date
             found[watch] = Hint.LOOK
         elif now >= watch.until:
             found[watch] = Hint.DAY_OVER
-        elif youngest[watch.unit, watch.generation] != watch:
+        elif youngest[watch.unit, watch.generation] is not watch:
             found[watch] = Hint.HANDED_OVER
     return found

@@ -14,6 +14,7 @@ from rich.table import Table
 from sluice.cli.asker import asker
 from sluice.cli.availability_view import in_percent, promises
 from sluice.cli.console import Output, OutputOption, err, out, print_json
+from sluice.cli.reset import epoch_lines, epochs_of, reset
 from sluice.cli.verdict_view import partition_table, verdict_row, verdict_table
 from sluice.clock import Clock, SystemClock
 from sluice.errors import NotReadyError, SluiceError, UnreachableError
@@ -64,14 +65,14 @@ def list_(output: OutputOption = Output.TABLE) -> None:
 
 @app.command()
 def show(unit: UnitArgument, output: OutputOption = Output.TABLE) -> None:
-    """Show a unit: the wish on record, its driver, each stream's verdict and availability, all attempts, what is next.
+    """Show a unit: the wish on record, its driver, each stream's verdict and availability, resets, attempts, what next.
 
     Exit codes: 0 it was shown; 2 there is no such unit; 4 the control database could not be asked.
     """
     project = Project.open_sound(settings())
     verdicts = project.verdicts(unit, closely=True)
     sighting, timeline = project.life(unit).look(), project.timeline(unit)
-    kept = promises(project, unit, SystemClock().now())
+    kept, epochs = promises(project, unit, SystemClock().now()), epochs_of(project, verdicts)
     if output is Output.JSON:
         print_json(
             {
@@ -80,6 +81,7 @@ def show(unit: UnitArgument, output: OutputOption = Output.TABLE) -> None:
                 "driver": sighting.report and asdict(sighting.report),
                 "notes": sighting.notes,
                 "streams": {name: asdict(verdict) | kept.as_dict(name) for name, verdict in verdicts.items()},
+                "epochs": {name: [asdict(epoch) for epoch in records] for name, records in epochs.items()},
                 "attempts": [entry.as_dict() for entry in timeline.entries],
                 "next": timeline.next,
                 "halted": timeline.halted,
@@ -95,7 +97,7 @@ def show(unit: UnitArgument, output: OutputOption = Output.TABLE) -> None:
         if verdict.lag_records:
             out.print(f"Unread by {name}:", markup=False)
             out.print(partition_table(verdict.partitions))
-    for line in kept.lines():
+    for line in (*kept.lines(), *epoch_lines(epochs)):
         out.print(line, markup=False)
     _print_timeline(timeline)
 
@@ -121,7 +123,8 @@ def stop(
 ) -> None:
     """Ask for a unit to stand still: its driver finishes and commits the batch that it is in, then ends.
 
-    Exit codes: 0 no driver of it lives; 4 it is not known (the wish is on record, so repeat it).
+    Exit codes: 0 no driver of it lives; 4 it is not known (the wish is on record, so repeat it); 5 its driver was
+    started and cannot be found any more, so a person must look for it (the wish is on record).
     """
     project = Project.open_sound(settings())
     report = project.life(unit).stop(asker(), why, deadline)
@@ -199,6 +202,9 @@ def logs(
     err.print(f"{path}", markup=False, style="dim", soft_wrap=True)
     for text in tail(path, lambda: follow and not launcher.find(attempt.key).dead, SystemClock()):
         typer.echo(text, nl=False)
+
+
+app.command()(reset)
 
 
 def tail(path: Path, more_to_come: Callable[[], bool], clock: Clock) -> Iterator[str]:

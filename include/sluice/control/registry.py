@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from datetime import datetime
-from typing import Any
+from itertools import islice
+from typing import Any, TypeVar
 
 from sqlalchemy import (
     ColumnElement,
@@ -12,6 +13,7 @@ from sqlalchemy import (
     Engine,
     Row,
     ScalarSelect,
+    Select,
     and_,
     delete,
     func,
@@ -24,20 +26,27 @@ from sqlalchemy import (
 from sqlalchemy.exc import IntegrityError
 
 from sluice.clock import Clock, SystemClock
+from sluice.control import newest
 from sluice.control.database import transaction
+from sluice.control.rows import attempt_of, deadline_record_of, verdict_of, wish_of
 from sluice.control.tables import attempt, deadline, desired_state, verdict
 from sluice.errors import CorruptionError
-from sluice.streams.deadline_record import Deadline, DeadlineRecord
+from sluice.streams.deadline_record import DeadlineRecord
 from sluice.streams.failure import FailureClass
 from sluice.streams.registry import (
     Attempt,
     AttemptState,
     Desired,
     DesiredState,
+    GivenVerdict,
     LostRaceError,
     RecordedVerdict,
 )
-from sluice.streams.verdict import Health, Verdict
+from sluice.streams.verdict import Verdict
+
+_Found = TypeVar("_Found")
+_TOGETHER = 200
+"""Verdicts that are stored in one transaction: others may write too, and wait for its end."""
 
 
 class SqlRegistry:
@@ -51,15 +60,11 @@ class SqlRegistry:
     def desired(self, unit: str) -> DesiredState | None:
         """Return the latest wish, or None if nobody ever asked."""
         wishes = desired_state.c
-        query = (
-            select(wishes.state, wishes.asked_by, wishes.why, wishes.at)
-            .where(wishes.deployment == self._deployment, wishes.unit == unit)
-            .order_by(wishes.id.desc())
-            .limit(1)
-        )
+        ours = and_(wishes.deployment == self._deployment, wishes.unit == unit)
+        query = select(desired_state).where(ours).order_by(wishes.id.desc()).limit(1)
         with transaction(self._engine) as connection:
             row = connection.execute(query).one_or_none()
-        return None if row is None else DesiredState(unit, Desired(row.state), row.asked_by, row.why, row.at)
+        return None if row is None else wish_of(row)
 
     def desire(self, unit: str, state: Desired, *, by: str, why: str) -> DesiredState:
         """Record a wish. History is kept."""
@@ -80,13 +85,28 @@ class SqlRegistry:
         """Return the attempt with the highest generation."""
         with transaction(self._engine) as connection:
             rows = connection.execute(self._newest_first(unit).limit(1)).all()
-        return next(map(_attempt, rows), None)
+        return next(map(attempt_of, rows), None)
+
+    def newest_wishes(self, units: Collection[str]) -> Mapping[str, DesiredState]:
+        """Return what `desired` returns, of those units that have a wish, in a few queries."""
+        return {wish.unit: wish for wish in self._newest(newest.wishes, wish_of, units)}
+
+    def newest_attempts(self, units: Collection[str]) -> Mapping[str, Attempt]:
+        """Return what `latest_attempt` returns, of those units that have an attempt, in a few queries."""
+        return {found.unit: found for found in self._newest(newest.attempts, attempt_of, units)}
+
+    def newest_verdicts(self, units: Collection[str]) -> Mapping[str, Mapping[str, RecordedVerdict]]:
+        """Return what `verdicts` returns, by unit and stream, of those units that have any, in a few queries."""
+        found: dict[str, dict[str, RecordedVerdict]] = {}
+        for record in self._newest(newest.verdicts, verdict_of, units):
+            found.setdefault(record.unit, {})[record.stream] = record
+        return found
 
     def attempts(self, unit: str, *, newest: int | None = None) -> Sequence[Attempt]:
         """Return all attempts, or so many of the newest, newest first."""
         with transaction(self._engine) as connection:
             rows = connection.execute(self._newest_first(unit).limit(newest)).all()
-        return tuple(map(_attempt, rows))
+        return tuple(map(attempt_of, rows))
 
     def intend(self, unit: str, *, after_generation: int, key: str) -> Attempt:
         """Create generation `after_generation + 1` in state INTENT.
@@ -142,30 +162,23 @@ class SqlRegistry:
 
     def record_verdict(self, unit: str, stream: str, generation: int, verdict: Verdict) -> bool:
         """Store the verdict if its health or generation differs from the newest stored one; return whether it did."""
+        return self.record_verdicts([GivenVerdict(unit, stream, generation, verdict)]) == 1
+
+    def record_verdicts(self, given: Sequence[GivenVerdict]) -> int:
+        """Do the same for many in a few transactions; return how many were stored."""
+        return sum(self._append_verdicts(given[n : n + _TOGETHER]) for n in range(0, len(given), _TOGETHER))
+
+    def _append_verdicts(self, given: Sequence[GivenVerdict]) -> int:
         while True:
             try:
                 with transaction(self._engine, write=True) as connection:
-                    return self._append_verdict(connection, unit, stream, generation, verdict)
+                    return sum(self._append_verdict(connection, one) for one in given)
             except IntegrityError:
-                continue  # another watcher wrote this number first: compare with what it wrote
+                continue  # another watcher wrote one of these numbers first: compare with what it wrote
 
     def verdicts(self, unit: str) -> Sequence[RecordedVerdict]:
         """Return the newest verdict of each stream of the unit."""
-        newest = (
-            select(verdict.c.stream, func.max(verdict.c.number).label("number"))
-            .where(verdict.c.deployment == self._deployment, verdict.c.unit == unit)
-            .group_by(verdict.c.stream)
-            .subquery()
-        )
-        query = (
-            select(verdict)
-            .join(newest, and_(verdict.c.stream == newest.c.stream, verdict.c.number == newest.c.number))
-            .where(verdict.c.deployment == self._deployment, verdict.c.unit == unit)
-            .order_by(verdict.c.stream)
-        )
-        with transaction(self._engine) as connection:
-            rows = connection.execute(query).all()
-        return tuple(map(_verdict, rows))
+        return tuple(self.newest_verdicts([unit]).get(unit, {}).values())
 
     def wishes_since(self, unit: str, since: datetime) -> Sequence[DesiredState]:
         """Return the wish that held at a moment, if there was one, and all after it, oldest first."""
@@ -175,7 +188,7 @@ class SqlRegistry:
         query = select(desired_state).where(ours, or_(wishes.at > since, wishes.id == held)).order_by(wishes.id)
         with transaction(self._engine) as connection:
             rows = connection.execute(query).all()
-        return tuple(DesiredState(unit, Desired(row.state), row.asked_by, row.why, row.at) for row in rows)
+        return tuple(map(wish_of, rows))
 
     def verdicts_since(self, unit: str, since: datetime) -> Sequence[RecordedVerdict]:
         """Return what held at a moment, and all changes after it, of each stream, oldest first."""
@@ -185,7 +198,7 @@ class SqlRegistry:
         query = select(verdict).where(ours, or_(columns.at > since, columns.number == held))
         with transaction(self._engine) as connection:
             rows = connection.execute(query.order_by(columns.at, columns.stream, columns.number)).all()
-        return tuple(map(_verdict, rows))
+        return tuple(map(verdict_of, rows))
 
     def forget_verdicts(self, before: datetime) -> int:
         """Forget, of all units, the verdicts that no longer held at a moment (UTC); return how many they were."""
@@ -201,7 +214,7 @@ class SqlRegistry:
         query = select(deadline).where(columns.deployment == self._deployment, columns.unit == unit)
         with transaction(self._engine) as connection:
             rows = connection.execute(query.order_by(columns.stream, columns.deadline)).all()
-        return tuple(map(_deadline_record, rows))
+        return tuple(map(deadline_record_of, rows))
 
     def replace_deadline_record(self, after: DeadlineRecord) -> bool:
         """Store a version if its predecessor is the newest one on record; return whether that was so."""
@@ -235,6 +248,15 @@ class SqlRegistry:
         this = and_(older.c.deployment == self._deployment, older.c.unit == unit, older.c.stream == stream)
         return select(func.max(older.c.number)).where(this, older.c.at <= at).correlate(verdict).scalar_subquery()
 
+    def _newest(
+        self, query: Callable[[str], Select[Any]], make: Callable[[Row[Any]], _Found], units: Collection[str]
+    ) -> Iterator[_Found]:
+        left = iter(units)
+        while some := list(islice(left, newest.MOST_UNITS)):
+            with transaction(self._engine) as connection:
+                rows = connection.execute(query(self._deployment), {"units": some}).all()
+            yield from map(make, rows)
+
     def _of(self, unit: str) -> ColumnElement[bool]:
         return and_(attempt.c.deployment == self._deployment, attempt.c.unit == unit)
 
@@ -251,25 +273,25 @@ class SqlRegistry:
                 f"the control database has no generation {generation} of {unit}, which was just acted on.",
                 fix="see whether it was replaced by an older copy.",
             )
-        return _attempt(row)
+        return attempt_of(row)
 
-    def _append_verdict(self, connection: Connection, unit: str, stream: str, generation: int, given: Verdict) -> bool:
-        columns = verdict.c
-        newest = connection.execute(
+    def _append_verdict(self, connection: Connection, one: GivenVerdict) -> bool:
+        columns, given = verdict.c, one.verdict
+        before = connection.execute(
             select(columns.number, columns.health, columns.generation)
-            .where(columns.deployment == self._deployment, columns.unit == unit, columns.stream == stream)
+            .where(columns.deployment == self._deployment, columns.unit == one.unit, columns.stream == one.stream)
             .order_by(columns.number.desc())
             .limit(1)
         ).one_or_none()
-        if newest is not None and (newest.health, newest.generation) == (given.health, generation):
+        if before is not None and (before.health, before.generation) == (given.health, one.generation):
             return False
         connection.execute(
             insert(verdict).values(
                 deployment=self._deployment,
-                unit=unit,
-                stream=stream,
-                number=1 if newest is None else newest.number + 1,
-                generation=generation,
+                unit=one.unit,
+                stream=one.stream,
+                number=1 if before is None else before.number + 1,
+                generation=one.generation,
                 at=self._clock.now(),
                 health=given.health.value,
                 why=given.why,
@@ -285,48 +307,3 @@ class SqlRegistry:
             )
         )
         return True
-
-
-def _attempt(row: Row[Any]) -> Attempt:
-    return Attempt(
-        unit=row.unit,
-        generation=row.generation,
-        key=row.key,
-        state=AttemptState(row.state),
-        intended_at=row.intended_at,
-        bound_at=row.bound_at,
-        ended_at=row.ended_at,
-        exit_code=row.exit_code,
-        reason=row.reason,
-        failure=None if row.failure is None else FailureClass(row.failure),
-    )
-
-
-def _verdict(row: Row[Any]) -> RecordedVerdict:
-    given = Verdict(
-        health=Health(row.health),
-        why=row.why,
-        what_to_do=row.what_to_do,
-        lag_records=row.lag_records,
-        batches=row.batches,
-        committed_at=row.committed_at,
-        completeness=row.completeness,
-        lag_seconds=row.lag_seconds,
-        watermark_lag_seconds=row.watermark_lag_seconds,
-        catch_up_seconds=row.catch_up_seconds,
-        loss_seconds=row.loss_seconds,
-    )
-    return RecordedVerdict(row.unit, row.stream, row.generation, given, row.at)
-
-
-def _deadline_record(row: Row[Any]) -> DeadlineRecord:
-    return DeadlineRecord(
-        unit=row.unit,
-        stream=row.stream,
-        deadline=Deadline(row.deadline),
-        version=row.version,
-        missed=row.missed,
-        since=row.since,
-        claimed_at=row.claimed_at,
-        told_at=row.told_at,
-    )

@@ -10,6 +10,7 @@ import structlog
 from deltalake import CommitProperties, DeltaTable
 from deltalake.exceptions import DeltaError
 
+from sluice.delta.log import write_no_files
 from sluice.delta.table import ensure_table
 from sluice.delta.writer_log import WriterLog
 from sluice.intervals.entries import StreamEntry
@@ -87,7 +88,10 @@ class DeltaLatest:
         if change.expired_until is not None:
             expired = f"old.`{columns.time_column}` <= {_literal(change.expired_until)}"
             merge = merge.when_not_matched_by_source_delete(expired)
+        before = table.version()
         merge.execute()
+        if table.version() == before:  # delta-rs commits no merge that changes nothing, and the batch must be on record
+            write_no_files(table, properties)
 
     def _vacuum(self) -> None:
         """Remove the files of old versions, of which every change leaves one; readers have an hour to finish."""

@@ -30,6 +30,7 @@ from sluice.errors import CorruptionError, SluiceError
 from sluice.intervals.coverage import NOWHERE, Position
 from sluice.intervals.entries import AttemptEntry, DirtyEntry, StreamEntry
 from sluice.streams.fencing import FencedError
+from sluice.streams.identity import of_all_epochs
 
 Write: TypeAlias = Callable[[DeltaTable, CommitProperties], object]
 
@@ -43,7 +44,7 @@ class WriterLog:
 
     Args:
         table: the table's folder; the table exists.
-        writer: the app id of the stream, stable over checkpoints.
+        writer: the app id of the stream in its present epoch, stable over checkpoints.
         generation: the attempt on whose behalf this process writes.
     """
 
@@ -56,6 +57,22 @@ class WriterLog:
         self._transaction: int | None = None
         self.latest: StreamEntry | None = None
         """The newest entry of this writer, as of `open` and of every `confirm` since."""
+        self._before: StreamEntry | None = None
+
+    @property
+    def newest(self) -> StreamEntry | None:
+        """The newest entry of any writer: until the first commit of an epoch, the last one of the epoch before.
+
+        What it closed stays closed, whatever an epoch reads again.
+        """
+        return self.latest or self._before
+
+    @property
+    def inherited(self) -> StreamEntry | None:
+        """The same, if its offsets count in the topic that this writer reads: one created again counts anew."""
+        newest = self.newest
+        same = newest is not None and of_all_epochs(newest.writer) == of_all_epochs(self.writer)
+        return newest if same else None
 
     @property
     def position(self) -> Position:
@@ -74,12 +91,15 @@ class WriterLog:
             CorruptionError: the log knows this writer's transaction but no longer its entry.
         """
         while (marked := self._marked()) < self.generation:
-            properties = entry_properties(self._attempt(code, state_until), Transaction(self._fence, self.generation))
+            mark = Transaction(self._fence, self.generation)
+            properties = entry_properties(self._attempt(code, state_until), mark, *self._ousted())
             attempted(self._delta, partial(write_no_files, self._delta, properties))
         if marked > self.generation:
             raise self._fenced(marked)
         self._transaction = self._delta.transaction_version(self.writer)
         self.latest = self._newest_entry()
+        if self.latest is None:
+            self._before = newest_stream_entry(self._table)
 
     def check_fence(self) -> None:
         """Raise FencedError if a newer generation has marked the table since."""
@@ -160,9 +180,15 @@ class WriterLog:
         if not self._knows(entry):
             append_entry(self._table, entry)
 
+    def _ousted(self) -> list[Transaction]:
+        """Return the last transaction of an older epoch once more: who still writes under it conflicts in Delta."""
+        last = None if self._delta.transaction_version(self.writer) is not None else newest_stream_entry(self._table)
+        version = None if last is None else self._delta.transaction_version(last.writer)
+        return [] if last is None or version is None else [Transaction(last.writer, version)]
+
     @property
     def _fence(self) -> str:
-        return f"{self.writer}:generation"
+        return f"{of_all_epochs(self.writer)}:generation"
 
     def _marked(self) -> int:
         with self._lock:

@@ -2,22 +2,37 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from datetime import UTC, datetime, timedelta
 from types import TracebackType
 from typing import Any, Self, TypeVar
 
 import tenacity
 from kafka import KafkaAdminClient, TopicPartition
 from kafka.admin import ConfigResource, ConfigResourceType, OffsetSpec
-from kafka.errors import KafkaError, KafkaTimeoutError, TopicAlreadyExistsError, for_code
+from kafka.errors import (
+    CoordinatorLoadInProgressError,
+    CoordinatorNotAvailableError,
+    KafkaError,
+    KafkaTimeoutError,
+    NoError,
+    NotCoordinatorError,
+    TopicAlreadyExistsError,
+    for_code,
+)
+from kafka.structs import OffsetAndMetadata
 
-from sluice.errors import RefusedError, UnreachableError
+from sluice.errors import RefusedError, SluiceError, UnreachableError
 from sluice.kafka.connection import client_arguments, reachable
+from sluice.kafka.extents import missing, read_extents
 from sluice.kafka.stamps import read_stamps
 from sluice.topics.administration import RecordStamp, TopicCreation, TopicExtent, TopicState
 
 _Answer = TypeVar("_Answer")
 _NO_ERROR, _UNKNOWN_TOPIC = 0, 3
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_MOST_NAMED = 3
+_NOT_COORDINATED_YET = (CoordinatorLoadInProgressError, CoordinatorNotAvailableError, NotCoordinatorError)
 
 
 class KafkaPythonAdministration:
@@ -107,12 +122,40 @@ class KafkaPythonAdministration:
 
     def extent(self, topic: str) -> TopicExtent:
         """Return what a topic holds."""
-        found = self._ask(f"describe {topic}", lambda client: _topics(client, [topic])).get(topic)
-        if found is None:
-            raise _missing(topic)
-        partitions = range(len(found["partitions"]))
-        beginnings, ends = (self._list(topic, partitions, s) for s in (OffsetSpec.EARLIEST, OffsetSpec.LATEST))
-        return TopicExtent(str(found["topic_id"]), beginnings, ends)
+        found = self.extents([topic])[topic]
+        if isinstance(found, SluiceError):
+            raise found
+        return found
+
+    def extents(self, topics: Collection[str]) -> Mapping[str, TopicExtent | SluiceError]:
+        """Return what each topic holds, or why that is not known of it."""
+        names = sorted(set(topics))
+        if not names:  # kafka-python takes an empty list for "all topics"
+            return {}
+        return self._ask(f"say what {_listed(names)} hold", lambda client: read_extents(client, names))
+
+    def offsets_at(self, topic: str, at: datetime) -> Mapping[int, int]:
+        """Return the offset of the first record whose timestamp is no older than `at`; without one, the end."""
+        ends = self.ends(topic)
+        milliseconds = -((_EPOCH - at) // timedelta(milliseconds=1))  # rounded up: Kafka's times are whole ones
+        found = self._list(topic, ends, milliseconds)
+        return {partition: end if found[partition] < 0 else found[partition] for partition, end in ends.items()}
+
+    def set_group(self, group: str, offsets: Mapping[str, int]) -> None:
+        """Set the next offsets of a consumer group, per `topic/partition`. Its other offsets stay."""
+        wanted = {
+            TopicPartition(name.rpartition("/")[0], int(name.rpartition("/")[2])): OffsetAndMetadata(offset, "", -1)
+            for name, offset in offsets.items()
+        }
+        refusals = self._ask(
+            f"set the offsets of the group {group}",
+            lambda client: _group_refusals(client, group, wanted, self.patience_seconds),
+        )
+        if refusals:
+            raise RefusedError(
+                f"The cluster refused to set the offsets of the group {group} ({', '.join(refusals)}).",
+                fix="let nobody consume with it: Kafka changes only groups without members.",
+            )
 
     def stamps(self, topic: str, offsets: Mapping[int, int]) -> Mapping[int, RecordStamp]:
         """Return the timestamp of the first record at or after an offset, per partition."""
@@ -123,10 +166,10 @@ class KafkaPythonAdministration:
     def _offsets(self, topic: str, spec: OffsetSpec) -> Mapping[int, int]:
         state = self.describe([topic]).get(topic)
         if state is None:
-            raise _missing(topic)
+            raise missing(topic)
         return self._list(topic, range(state.partitions), spec)
 
-    def _list(self, topic: str, partitions: Iterable[int], spec: OffsetSpec) -> Mapping[int, int]:
+    def _list(self, topic: str, partitions: Iterable[int], spec: OffsetSpec | int) -> Mapping[int, int]:
         wanted = {TopicPartition(topic, partition): spec for partition in partitions}
         found = self._ask(f"read the offsets of {topic}", lambda client: client.list_partition_offsets(wanted))
         return {partition.partition: int(at.offset) for partition, at in sorted(found.items())}
@@ -183,8 +226,36 @@ def _topics(client: Any, names: list[str]) -> Mapping[str, dict[str, Any]]:  # n
     return {topic["name"]: topic for topic in found if topic["error_code"] == _NO_ERROR}
 
 
-def _missing(topic: str) -> RefusedError:
-    return RefusedError(f"The topic {topic!r} does not exist.", fix="run `sluice topics apply`.")
+def _group_refusals(
+    client: Any,  # noqa: ANN401  untyped client
+    group: str,
+    offsets: Mapping[TopicPartition, OffsetAndMetadata],
+    patience_seconds: float,
+) -> Sequence[str]:
+    """Set a group's offsets and return what was refused, by Kafka's names.
+
+    A cluster's first group makes it create a topic of its own; until then nobody coordinates groups.
+    """
+
+    def attempt() -> Sequence[str]:
+        answers = {answer for answer in client.alter_group_offsets(group, offsets).values() if answer is not NoError}
+        for answer in answers & set(_NOT_COORDINATED_YET):
+            raise answer(group)
+        return sorted(answer.__name__ for answer in answers)
+
+    retrying = tenacity.Retrying(
+        retry=tenacity.retry_if_exception_type(_NOT_COORDINATED_YET),
+        stop=tenacity.stop_after_delay(patience_seconds),
+        wait=tenacity.wait_random_exponential(multiplier=0.2, max=1),
+        reraise=True,
+    )
+    return retrying(attempt)
+
+
+def _listed(names: Sequence[str]) -> str:
+    """Return some names for a message, and how many more there are."""
+    more = len(names) - _MOST_NAMED
+    return ", ".join(names[:_MOST_NAMED]) + (f" and {more} more topics" if more > 0 else "")
 
 
 def _configs(client: Any, names: Iterable[str]) -> Mapping[str, Mapping[str, str]]:  # noqa: ANN401  untyped client

@@ -40,13 +40,28 @@ _NOTHING_TO_LOCK = -1
 class LocalLauncher:
     """The `Launcher` of a single machine.
 
+    Args:
+        root: the folder of all drivers' folders.
+        clock: gives the time.
+        keeper: the program of that name.
+        alive: reports of drivers that lived when they were last looked at, for several launchers of one root. What a
+            keeper wrote about a start never changes, so it is read once; that a driver lives is proven anew each time.
+
     Known limitation: a descendant of a driver that clears its environment *and* outlives a killed keeper is not found.
     """
 
-    def __init__(self, root: Path, clock: Clock | None = None, *, keeper: Path | None = None) -> None:
+    def __init__(
+        self,
+        root: Path,
+        clock: Clock | None = None,
+        *,
+        keeper: Path | None = None,
+        alive: dict[str, DriverReport] | None = None,
+    ) -> None:
         self._root = root
         self._clock = clock or SystemClock()
         self._keeper = keeper or Path(__file__).with_name("keeper.py")
+        self._alive = {} if alive is None else alive
 
     def submit(self, key: str, job: Job) -> DriverReport:
         """Start `job` under `key`, or return what is found under it.
@@ -87,6 +102,16 @@ class LocalLauncher:
         Raises:
             UnreachableError: it is being submitted at this moment, or its folder cannot be read.
         """
+        if (known := self._alive.pop(key, None)) is not None and _still_runs(f"{self._root}/{key}"):
+            self._alive[key] = known
+            return known
+        report, held = self._read_records(key)
+        if held and report.state is DriverState.RUNNING and report.pid is not None:
+            self._alive[key] = report
+        return report
+
+    def _read_records(self, key: str) -> tuple[DriverReport, bool]:
+        """Read all that is on record, and return it and whether somebody holds the lock."""
         folder = self._folder(key)
         with _lock(folder, fcntl.LOCK_SH) as lock:
             held = lock is None
@@ -95,10 +120,10 @@ class LocalLauncher:
             if started is None and held:
                 raise _BeingSubmittedError(key)
             if started is None:
-                return DriverReport(key, DriverState.ABSENT)
+                return DriverReport(key, DriverState.ABSENT), held
             # Without a holder and without a record the keeper was killed and the driver is gone; its JVM may not be.
             lives = ended is None and (held or bool(self._processes(key)))
-        return DriverReport(
+        report = DriverReport(
             key,
             DriverState.ENDED if ended else DriverState.RUNNING if lives else DriverState.LOST,
             pid=process["pid"] if process else None,
@@ -107,6 +132,7 @@ class LocalLauncher:
             exit_code=ended["exit_code"] if ended else None,
             failure=None if lives else _last_words(folder / failure.FILE),
         )
+        return report, held
 
     def stop(self, key: str, deadline_seconds: float) -> DriverReport:
         """Send SIGTERM to the driver alone (its JVM must outlive the last batch); after the deadline, kill."""
@@ -222,6 +248,18 @@ def _lock(folder: Path, kind: int, *, create: bool = False) -> Iterator[int | No
         ) from error
     try:
         yield lock if try_lock(lock, kind) else None
+    finally:
+        os.close(lock)
+
+
+def _still_runs(folder: str) -> bool:
+    """Whether a driver that ran holds its lock, and has left no record of an end. False: the records must be read."""
+    try:
+        lock = os.open(f"{folder}/{LOCK}", os.O_RDONLY | os.O_CLOEXEC)
+    except OSError:
+        return False
+    try:
+        return not try_lock(lock, fcntl.LOCK_SH) and not os.path.lexists(f"{folder}/{EXIT}")
     finally:
         os.close(lock)
 

@@ -36,6 +36,7 @@ from sqlalchemy.types import TypeEngine
 from sluice.errors import CorruptionError, RefusedError, SpecError, UnreachableError
 from sluice.intervals.entries import StreamEntry, from_json, to_json
 from sluice.streams.fencing import FencedError
+from sluice.streams.identity import of_all_epochs
 from sluice.streams.latest import Change, LatestTable
 
 _metadata = MetaData()
@@ -47,7 +48,7 @@ _outputs = Table(
     Column("generation", BigInteger, nullable=False),
     Column("entry", Text),
 )
-"""Of every table: the generation that owns it, and the batch that it holds."""
+"""Of every table: the generation that owns it, and the batch that it holds. A stream has one line in all its epochs."""
 
 _TYPES: Mapping[pa.DataType, TypeEngine[Any]] = {
     pa.string(): Text(),
@@ -113,7 +114,7 @@ class PostgresLatest:
             _metadata.create_all(connection)
             self._table.metadata.create_all(connection)
             self._refuse_other_columns(connection)
-            mine = {"writer": self.writer, "table_name": self._table.name}
+            mine = {"writer": of_all_epochs(self.writer), "table_name": self._table.name}
             connection.execute(insert(_outputs).values(**mine, generation=self.generation).on_conflict_do_nothing())
             self.latest = self._owned(connection)
             connection.execute(_outputs.update().where(*self._mine()).values(generation=self.generation))
@@ -140,10 +141,10 @@ class PostgresLatest:
         entry = from_json(line.entry)
         if entry is not None and not isinstance(entry, StreamEntry):
             raise CorruptionError(f"sluice_outputs holds no batch of {self.writer}: {line.entry!r:.200}.")
-        return entry
+        return entry if entry is not None and entry.writer == self.writer else None  # the others are of older epochs
 
     def _mine(self) -> tuple[Any, ...]:
-        return (_outputs.c.writer == self.writer, _outputs.c.table_name == self._table.name)
+        return (_outputs.c.writer == of_all_epochs(self.writer), _outputs.c.table_name == self._table.name)
 
     def _upsert(self) -> Any:  # noqa: ANN401 - SQLAlchemy's own type says no more
         table, by = self._described, self._described.newest_by

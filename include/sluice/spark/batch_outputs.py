@@ -17,6 +17,7 @@ from sluice.delta.writer_log import DataLossError
 from sluice.errors import RefusedError
 from sluice.intervals.coverage import NOWHERE, Fit, Position, fit
 from sluice.intervals.entries import StreamEntry
+from sluice.intervals.ledger import covers
 from sluice.spark.failpoints import failpoint
 from sluice.spark.sink import Batch, planned_batch, run_only
 from sluice.streams.checkpoint import Checkpoint
@@ -139,7 +140,7 @@ class WholeWindows:
         if not any(batch.origin.values()):
             return rows
         if self._time_column is None:
-            if held is not None and held.lineage != batch.lineage:
+            if held is not None and held.lineage != batch.lineage and not covers(held.origin, batch.origin):
                 raise DataLossError(
                     f"the state of lineage {batch.lineage} knows records only from {dict(batch.origin)}; its rows "
                     "would replace those that were computed from all of them.",

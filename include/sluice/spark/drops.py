@@ -59,8 +59,8 @@ def dropped_windows(
         seen: the starts of the windows that it touched.
         batch: which one it is.
         window: length of the windows.
-        inherited: the newest entry of an earlier lineage, if there is one: what is read a second time was taken by
-            that one, and the windows that it closed lack nothing of it.
+        inherited: the newest entry of an earlier lineage, in any epoch, if there is one: what is read a second time was
+            taken by that one, and the windows that it closed lack nothing of it.
     """
     if batch.drops_until is None:
         return []
@@ -93,7 +93,7 @@ class Drops:
         self._checkpoint = checkpoint
         self._writer = writer
         self._read_again = read_again
-        self._inherited = writer.latest
+        self._inherited = writer.inherited
         self._query: StreamingQuery | None = None
         self._settled = -1
         self._lock = Lock()

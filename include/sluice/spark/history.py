@@ -15,10 +15,11 @@ from sluice.delta.log import newest_stream_entry
 from sluice.intervals.ledger import covers
 from sluice.spark.drops import windows_of
 from sluice.spark.instants import instant
-from sluice.spark.kafka_source import KafkaTopic, read_between
+from sluice.spark.kafka_source import EARLIEST, KafkaTopic, read_between
 from sluice.spark.pipeline import PipelineCode, good_records
 from sluice.spark.raw import raw_records, raw_writer
 from sluice.spark.sink import Batch
+from sluice.streams.identity import of_all_epochs
 
 
 class History:
@@ -45,11 +46,20 @@ class History:
     def newest_before(self, origin: Mapping[str, int]) -> datetime | None:
         """Return the newest event time (UTC) of the good records below these offsets; None if there are none.
 
-        They are in the raw table or nowhere: a lineage begins where the topic begins.
+        They are in the raw table, as far as that goes, and beyond it in Kafka: a lineage may begin where somebody
+        wanted it to, and before the raw table has anything. What neither has any more, nobody can wait for.
         """
-        if not any(origin.values()) or not self._raw_ends():
-            return None
-        good = good_records(self._in_raw_table({}, origin), self._code)
+        ends = self._raw_ends()
+        stored = {partition: min(end, ends[partition]) for partition, end in origin.items() if ends.get(partition)}
+        beyond = {partition: end for partition, end in origin.items() if end > ends.get(partition, 0)}
+        sources = [self._in_raw_table({}, stored)] if any(stored.values()) else []
+        if beyond:
+            start = {partition: ends.get(partition, EARLIEST) for partition in beyond}
+            sources.append(read_between(self._spark, self._source, start, beyond, whole=False))
+        found = (self._newest(good_records(records, self._code)) for records in sources)
+        return max((newest for newest in found if newest is not None), default=None)
+
+    def _newest(self, good: DataFrame) -> datetime | None:
         newest = good.agg(F.max(F.unix_micros(self._code.topic.value.event_time))).collect()[0][0]
         return None if newest is None else instant(newest)
 
@@ -59,8 +69,9 @@ class History:
         return read_between(self._spark, self._source, start, end)
 
     def _raw_ends(self) -> Mapping[str, int]:
-        newest = newest_stream_entry(self._raw, raw_writer(self._source))
-        return newest.end if newest else {}
+        newest = newest_stream_entry(self._raw)
+        of_this_topic = newest is not None and of_all_epochs(newest.writer) == raw_writer(self._source)
+        return newest.end if newest and of_this_topic else {}
 
     def _in_raw_table(self, start: Mapping[str, int], end: Mapping[str, int]) -> DataFrame:
         stored = self._spark.read.format("delta").load(str(self._raw))

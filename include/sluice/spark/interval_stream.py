@@ -2,7 +2,8 @@
 
 In append mode a window's rows appear in the batch whose watermark passes its end, all of them at once. Where window
 and interval are the same, that batch replaces the interval's partition, which makes a replay harmless by itself;
-otherwise rows are appended. Either way, rows of windows that this writer has closed before are kept out.
+otherwise rows are appended. Either way, rows of windows that were closed before are kept out: by this writer, or in an
+epoch before a reset.
 """
 
 from __future__ import annotations
@@ -35,6 +36,8 @@ from sluice.spark.pipeline import (
 )
 from sluice.spark.sink import Batch, commit, commit_collected, entry_for, planned_batch, run_only
 from sluice.streams.checkpoint import Checkpoint
+from sluice.streams.epochs import EpochInForce
+from sluice.streams.identity import writer_id
 
 
 class IntervalsSink:
@@ -91,6 +94,10 @@ class IntervalsSink:
             case Fit.NEXT | Fit.OVERLAP:
                 self._publish(rows, batch, watermark)
 
+    def check_fence(self) -> None:
+        """Raise FencedError if a newer generation owns the table."""
+        self._log.check_fence()
+
     def _publish(self, rows: DataFrame, batch: Batch, watermark: datetime) -> None:
         """Commit the windows that the batch closes; from the driver if their rows fit there, else by Spark."""
         suspect_until = self._suspect_until(batch)
@@ -137,17 +144,22 @@ class IntervalsSink:
         """Whether every interval that the batch closes is whole: what may lack records must replace nothing."""
         if not window_is_interval(self._output):
             return False
-        closed = self._log.latest.closed_until if self._log.latest else None
+        closed = self._log.newest.closed_until if self._log.newest else None
         return suspect_until is None or (closed is not None and closed > suspect_until)
 
     def _closes_a_window(self, watermark: datetime) -> bool:
-        """Whether any window can have closed since the writer's last commit."""
-        before = self._log.position.watermark
+        """Whether any window can have closed since the last commit."""
+        before = self._closed_by
         window = self._output.window
         return before is None or interval_of(watermark, window).start > interval_of(before, window).start
 
+    @property
+    def _closed_by(self) -> datetime | None:
+        """The watermark by which windows are closed; in no epoch they open again."""
+        return self._log.newest.watermark if self._log.newest else None
+
     def _publishable(self, rows: DataFrame) -> DataFrame:
-        before = self._log.position.watermark
+        before = self._closed_by
         if before is not None:
             seconds = int(self._output.window.total_seconds())
             end = F.col(self._output.time_column) + F.expr(f"interval {seconds} seconds")
@@ -162,7 +174,7 @@ def start_pipeline(
     *,
     raw: Path,
     table: Path,
-    checkpoint: Path,
+    epoch: EpochInForce,
     generation: int,
 ) -> tuple[DataFrame, IntervalsSink, Drops]:
     """Prepare table and log, and account for the drops of the last attempt's last batch.
@@ -170,12 +182,13 @@ def start_pipeline(
     Returns:
         The rows to stream, the sink for them, and the account of what the stream drops.
     """
-    pipeline, reader = code.pipeline, Checkpoint(checkpoint)
-    good = good_records(read_stream(spark, source, most=pipeline.max_records_per_batch), code)
+    pipeline, reader = code.pipeline, Checkpoint(epoch.checkpoint)
+    records = read_stream(spark, source, start=epoch.start, most=pipeline.max_records_per_batch)
+    good = good_records(records, code)
     windowed = transformed(observed(good, code.topic.value.event_time, pipeline.intervals.window), code)
     rows = partitioned(windowed, pipeline.intervals)
     ensure_table(table, rows.schema.json(), partition_by=[partition_column(pipeline.intervals)])
-    log = WriterLog(table, f"{pipeline.name}:{source.topic_id}:0", generation)
+    log = WriterLog(table, writer_id(pipeline.name, source.topic_id, epoch.number), generation)
     watermark = reader.next_watermark()
     log.open(code=code.code_hash, state_until=None if watermark is None else watermark + pipeline.time.delay)
     history = History(spark, code, source, raw)

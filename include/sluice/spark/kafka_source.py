@@ -19,16 +19,24 @@ class KafkaTopic:
         name: the topic.
         topic_id: the cluster's UUID of it, which tells a recreated topic from the old one.
         options: further client settings, under Kafka's names.
+        partitions: how many it has.
     """
 
     bootstrap: tuple[str, ...]
     name: str
     topic_id: str
     options: Mapping[str, str] = field(default_factory=dict)
+    partitions: int = 0
 
 
-def read_stream(spark: SparkSession, topic: KafkaTopic, *, most: int | None = None) -> DataFrame:
-    """Return the topic as a stream from its beginning.
+EARLIEST = -2
+"""How Spark's offsets spell the first record that there is."""
+
+
+def read_stream(
+    spark: SparkSession, topic: KafkaTopic, *, start: Mapping[str, int] | None = None, most: int | None = None
+) -> DataFrame:
+    """Return the topic as a stream.
 
     Columns: `_topic_id` string, `_partition` int, `_offset` long, `_timestamp` timestamp, `_key` and `_value` binary,
     `_headers` array of (key, value).
@@ -36,11 +44,13 @@ def read_stream(spark: SparkSession, topic: KafkaTopic, *, most: int | None = No
     Args:
         spark: the session.
         topic: what to read.
+        start: first offset per `topic/partition` for a checkpoint that has read nothing; a partition that is missing,
+            and without it all, begin at their first record.
         most: records per batch; None for all there are, as it should be: a cap lets partitions drift apart in time.
     """
     options = {
         "subscribe": topic.name,
-        "startingOffsets": "earliest",
+        "startingOffsets": "earliest" if start is None else _starting(topic, start),
         # Offset look-ups queue behind an idle fetch: without this the last batch before a pause waits up to a second.
         "kafka.fetch.max.wait.ms": "100",
         **({} if most is None else {"maxOffsetsPerTrigger": str(most)}),
@@ -48,14 +58,23 @@ def read_stream(spark: SparkSession, topic: KafkaTopic, *, most: int | None = No
     return _named(spark.readStream.format("kafka").options(**{**options, **_common(topic)}).load(), topic)
 
 
-def read_between(spark: SparkSession, topic: KafkaTopic, start: Mapping[str, int], end: Mapping[str, int]) -> DataFrame:
+def _starting(topic: KafkaTopic, start: Mapping[str, int]) -> str:
+    """Return the offsets as Spark wants them, which is of all partitions or of none."""
+    numbers = {*range(topic.partitions), *(int(name.rpartition("/")[2]) for name in start)}
+    return json.dumps({topic.name: {str(p): start.get(f"{topic.name}/{p}", EARLIEST) for p in sorted(numbers)}})
+
+
+def read_between(
+    spark: SparkSession, topic: KafkaTopic, start: Mapping[str, int], end: Mapping[str, int], *, whole: bool = True
+) -> DataFrame:
     """Return the records of an offset range as a batch, with the columns of `read_stream`.
 
     Args:
         spark: the session.
         topic: what to read.
-        start: first offset per `topic/partition`; a partition that is missing starts at 0.
+        start: first offset per `topic/partition`, or `EARLIEST`; a partition that is missing starts at 0.
         end: next offset per `topic/partition`.
+        whole: whether it fails if the topic has deleted some of them.
     """
     ranges = {int(p.rpartition("/")[2]): (start.get(p, 0), offset) for p, offset in end.items()}
     options = {
@@ -63,7 +82,8 @@ def read_between(spark: SparkSession, topic: KafkaTopic, start: Mapping[str, int
         "startingOffsets": json.dumps({topic.name: {str(p): first for p, (first, _) in ranges.items()}}),
         "endingOffsets": json.dumps({topic.name: {str(p): last for p, (_, last) in ranges.items()}}),
     }
-    return _named(spark.read.format("kafka").options(**{**options, **_common(topic)}).load(), topic)
+    loss = {"failOnDataLoss": str(whole).lower()}
+    return _named(spark.read.format("kafka").options(**{**options, **_common(topic), **loss}).load(), topic)
 
 
 def _common(topic: KafkaTopic) -> dict[str, str]:

@@ -32,6 +32,8 @@ from sluice.spark.topic_output import TopicRecords
 from sluice.specs.output_rules import deliveries
 from sluice.specs.outputs import BesideOutput, LatestOutput, RowsOutput, TopicOutput
 from sluice.streams.checkpoint import Checkpoint
+from sluice.streams.epochs import EpochInForce
+from sluice.streams.identity import writer_id
 from sluice.streams.latest import LatestStore, LatestTable
 
 _DELIVERIES = '{"type":"struct","fields":[{"name":"position","type":"long","nullable":true,"metadata":{}}]}'
@@ -56,7 +58,7 @@ class Surroundings:
 
 
 def start_outputs(
-    spark: SparkSession, code: PipelineCode, around: Surroundings, *, stream: str, checkpoint: Path, generation: int
+    spark: SparkSession, code: PipelineCode, around: Surroundings, *, stream: str, epoch: EpochInForce, generation: int
 ) -> tuple[DataFrame, BatchOutputsSink, str]:
     """Prepare every output, and mark it for this generation.
 
@@ -68,7 +70,7 @@ def start_outputs(
         FencedError: a newer generation owns an output.
     """
     pipeline = code.pipeline
-    records = read_stream(spark, around.source, most=pipeline.max_records_per_batch)
+    records = read_stream(spark, around.source, start=epoch.start, most=pipeline.max_records_per_batch)
     rows = transformed(good_records(records, code), code)
     refuse_unwritable(rows, pipeline.beside)
     state = state_in(rows)
@@ -79,7 +81,8 @@ def start_outputs(
             f"state ({state}).",
             fix="declare `intervals` or `latest` instead.",
         )
-    open_output = _Opening(code, around, rows, f"{stream}:{around.source.topic_id}:0", generation)
+    writer = writer_id(stream, around.source.topic_id, epoch.number)
+    open_output = _Opening(code, around, rows, writer, epoch.number, generation)
     outputs = [open_output(output) for output in pipeline.beside]
     floor = None if state is not None else held_by_all(outputs)
     if floor:
@@ -89,7 +92,7 @@ def start_outputs(
     if state is not None:
         history = History(spark, code, around.source, around.table(code.topic.raw.table))
         known = WholeWindows(pipeline.intervals.time_column if pipeline.has_intervals else None, history.newest_before)
-    sink = BatchOutputsSink(outputs, Checkpoint(checkpoint), floor=floor, known=known)
+    sink = BatchOutputsSink(outputs, Checkpoint(epoch.checkpoint), floor=floor, known=known)
     return rows, sink, "append" if appended else "update"
 
 
@@ -111,6 +114,7 @@ class _Opening:
     around: Surroundings
     rows: DataFrame
     writer: str
+    epoch: int
     generation: int
 
     def __call__(self, output: BesideOutput) -> BatchOutput:
@@ -128,7 +132,7 @@ class _Opening:
 
     def _topic(self, output: TopicOutput) -> TopicRecords:
         log = self._log(self.around.table(deliveries(output.topic)), _DELIVERIES)
-        return TopicRecords(output, self.around.topics[output.topic], log, self.code.code_hash)
+        return TopicRecords(output, self.around.topics[output.topic], log, self.code.code_hash, self.epoch)
 
     def _log(self, folder: Path, schema: str) -> WriterLog:
         ensure_table(folder, schema)

@@ -1,7 +1,8 @@
 """The raw stream: every record of a topic, once, into its raw table.
 
 Exactly once rests on offsets alone: a batch is compared with what the table covers, so a replayed or re-cut batch
-writes only what is missing, also after a lost checkpoint. A hole is never skipped.
+writes only what is missing, also after a lost checkpoint. A hole is never skipped, unless a person has acknowledged it
+by a reset: the first commit of that epoch may begin beyond it.
 """
 
 from __future__ import annotations
@@ -16,13 +17,15 @@ from pyspark.sql import functions as F  # noqa: N812  the ecosystem's name for i
 
 from sluice.delta.table import ensure_table
 from sluice.delta.writer_log import DataLossError, WriterLog
-from sluice.intervals.coverage import Fit, fit
+from sluice.intervals.coverage import NOWHERE, Fit, fit
 from sluice.spark.decoding import decode
 from sluice.spark.kafka_source import KafkaTopic, read_stream
 from sluice.spark.sink import Batch, append, entry_for, planned_batch
 from sluice.spark.validation import DECODED_BEFORE, arrival_time, decodes
 from sluice.specs.model import TopicSpec
 from sluice.streams.checkpoint import Checkpoint
+from sluice.streams.epochs import EpochInForce
+from sluice.streams.identity import writer_id
 
 
 def raw_rows(records: DataFrame, topic: TopicSpec) -> DataFrame:
@@ -57,9 +60,9 @@ def raw_records(raw_table: DataFrame) -> DataFrame:
     )
 
 
-def raw_writer(source: KafkaTopic) -> str:
+def raw_writer(source: KafkaTopic, epoch: int = 0) -> str:
     """Return the app id under which a topic's raw stream writes."""
-    return f"raw_{source.name}:{source.topic_id}:0"
+    return writer_id(f"raw_{source.name}", source.topic_id, epoch)
 
 
 class RawSink:
@@ -73,26 +76,29 @@ class RawSink:
     def __call__(self, rows: DataFrame, batch_id: int) -> None:
         """Write what the table does not hold yet."""
         batch = planned_batch(self._checkpoint, batch_id)
-        held = self._log.position
+        held = self._log.inherited.position if self._log.inherited else NOWHERE
         match fit(held, batch.start, batch.end):
             case Fit.COVERED:
                 return
-            case Fit.GAP:
-                raise self._hole(batch)
-            case Fit.OVERLAP:
+            case Fit.GAP if self._log.latest is not None:
+                raise self._hole(batch, held.offsets)
+            case Fit.OVERLAP | Fit.GAP:
                 rows = rows.where(beyond(held.offsets, "partition", "offset"))
             case Fit.NEXT:
                 pass
         entry = entry_for(batch, self._log)
         append(rows, self._folder, self._log, entry, batch)
 
-    def _hole(self, batch: Batch) -> DataLossError:
-        held = self._log.position.offsets
+    def check_fence(self) -> None:
+        """Raise FencedError if a newer generation owns the table."""
+        self._log.check_fence()
+
+    def _hole(self, batch: Batch, held: Mapping[str, int]) -> DataLossError:
         holes = {p: (held.get(p, 0), s) for p, s in sorted(batch.start.items()) if s > held.get(p, 0)}
         ranges = ", ".join(f"{p} offsets {a} to {b - 1}" for p, (a, b) in holes.items())
         return DataLossError(
             f"{self._folder} ends before {ranges}, and the stream's next batch starts after them.",
-            fix="restore the records, or acknowledge the loss by `sluice streams reset`.",
+            fix="restore the records, or acknowledge the loss by `sluice streams reset --to earliest`.",
         )
 
 
@@ -116,12 +122,13 @@ def start_raw(
     source: KafkaTopic,
     *,
     table: Path,
-    checkpoint: Path,
+    epoch: EpochInForce,
     generation: int,
 ) -> tuple[DataFrame, RawSink]:
     """Prepare table and log; return the rows to stream and the sink for them."""
-    rows = raw_rows(read_stream(spark, source), topic)
+    records = read_stream(spark, source, start=epoch.start, most=topic.raw.max_records_per_batch)
+    rows = raw_rows(records, topic)
     ensure_table(table, rows.schema.json())
-    log = WriterLog(table, raw_writer(source), generation)
+    log = WriterLog(table, raw_writer(source, epoch.number), generation)
     log.open()
-    return rows, RawSink(table, Checkpoint(checkpoint), log)
+    return rows, RawSink(table, Checkpoint(epoch.checkpoint), log)

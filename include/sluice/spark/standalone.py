@@ -20,14 +20,15 @@ from sluice.streams.launcher import DriverReport, DriverState, Job, Launcher
 from sluice.streams.room import Need, NoRoomError, Offer, lack
 
 
-def launcher_at(place: Place, drivers: Path) -> Launcher:
+def launcher_at(place: Place, drivers: Path, alive: dict[str, DriverReport] | None = None) -> Launcher:
     """Return what starts drivers that take their cores from a place.
 
     Args:
         place: this machine or a cluster.
         drivers: the folder with what keepers know of drivers.
+        alive: see `LocalLauncher`.
     """
-    keeper = LocalLauncher(drivers)
+    keeper = LocalLauncher(drivers, alive=alive)
     return StandaloneLauncher(keeper, lambda: read_offer(place.page)) if place.standalone else keeper
 
 

@@ -43,6 +43,11 @@ def messages(rows: DataFrame, output: TopicOutput, *, generation: int, position:
     )
 
 
+_POSITIONS_PER_EPOCH = 1 << 48
+"""More than a topic can hold records. After a reset positions go on above all that were sent, though offsets begin
+again: what is sent a second time on purpose is no repetition."""
+
+
 class TopicRecords:
     """Implements `sluice.spark.batch_outputs.BatchOutput`.
 
@@ -51,14 +56,16 @@ class TopicRecords:
         topic: where to send.
         log: of the table of deliveries, opened.
         code_hash: of the code that makes the rows.
+        epoch: the number of the stream's reset epoch.
     """
 
-    def __init__(self, output: TopicOutput, topic: KafkaTopic, log: WriterLog, code_hash: str) -> None:
+    def __init__(self, output: TopicOutput, topic: KafkaTopic, log: WriterLog, code_hash: str, epoch: int = 0) -> None:
         self.name = output.topic
         self._output = output
         self._topic = topic
         self._log = log
         self._code_hash = code_hash
+        self._positions_from = epoch * _POSITIONS_PER_EPOCH
 
     @property
     def latest(self) -> StreamEntry | None:
@@ -68,7 +75,8 @@ class TopicRecords:
     def write(self, rows: DataFrame, batch: Batch) -> None:
         """Send a batch and put it on record, in the order that the delivery asks for."""
         entry = replace(entry_for(batch, self._log), code=self._code_hash)
-        records = messages(rows, self._output, generation=self._log.generation, position=batch.version)
+        position = self._positions_from + batch.version
+        records = messages(rows, self._output, generation=self._log.generation, position=position)
         if self._output.delivery == "at_most_once":
             self._mark_and_send(records, entry, batch)
             return

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import partial
 
-from pyspark.sql import SparkSession
+from pyspark.sql import DataFrame, SparkSession
 
-from sluice.errors import NotReadyError
+from sluice.clock import SystemClock
+from sluice.errors import NotReadyError, RefusedError
 from sluice.project import Project
 from sluice.settings import connection_url
 from sluice.spark.driver import Driver, Stream
@@ -27,8 +28,11 @@ from sluice.specs.identity import pipeline_hash
 from sluice.specs.model import PipelineSpec, TopicSpec
 from sluice.specs.outputs import TopicOutput
 from sluice.specs.static import locate
+from sluice.streams.checkpoint import Checkpoint
+from sluice.streams.epochs import EpochInForce, Epochs
 from sluice.streams.exits import ExitCode
 from sluice.streams.needs import application_of, resources_of
+from sluice.streams.starting import begin
 
 
 def run_unit(
@@ -71,6 +75,8 @@ def run_streams(
     unit = project.catalog.units()[name]
     topics = _topics(project, unit)
     pipelines = [project.catalog.pipelines[p] for p in unit.pipelines]
+    for pipeline in pipelines:
+        _begin(project, pipeline)
     streams = [
         *(_raw(project, spark, project.catalog.topics[t], topics[t], generation) for t in unit.topics),
         *(_pipeline(project, spark, p, topics[p.source], generation) for p in pipelines if p.has_intervals),
@@ -122,30 +128,64 @@ def _topics(project: Project, unit: Unit) -> dict[str, KafkaTopic]:
             f"the cluster at {', '.join(project.bootstrap())} has no topic {', '.join(missing)}.",
             fix="run the DAG `topics`, or `sluice topics apply`.",
         )
-    return {name: KafkaTopic(project.bootstrap(), name, found[name].topic_id, project.kafka_client()) for name in names}
+    bootstrap, client = project.bootstrap(), project.kafka_client()
+    return {n: KafkaTopic(bootstrap, n, found[n].topic_id, client, found[n].partitions) for n in names}
+
+
+def _begin(project: Project, pipeline: PipelineSpec) -> None:
+    """Put on record where the pipeline's streams begin, if they never began and their spec says where."""
+    epochs = {stream: Epochs(project.folder.checkpoint(stream)) for stream in pipeline.streams}
+    with project.administration() as cluster:
+        begin(pipeline.start, pipeline.source, epochs, cluster, SystemClock())
+
+
+def _epoch(project: Project, stream: str, source: KafkaTopic) -> EpochInForce:
+    """Return the epoch that a stream goes on with.
+
+    Raises:
+        RefusedError: it begins at offsets of another topic of the same name.
+    """
+    epoch = Epochs(project.folder.checkpoint(stream)).in_force()
+    begun = Checkpoint(epoch.checkpoint).origin() is not None
+    if not begun and epoch.start is not None and epoch.topic_id != source.topic_id:
+        raise RefusedError(
+            f"epoch {epoch.number} of {stream} begins at offsets of the topic {source.name} with the id "
+            f"{epoch.topic_id}; the topic was created again since, and is {source.topic_id} now.",
+            fix="run `sluice streams reset` once more.",
+        )
+    return epoch
+
+
+def _under(epoch: EpochInForce, sink: Callable[[DataFrame, int], None]) -> Callable[[DataFrame, int], None]:
+    """Return a sink that writes nothing once its stream was reset to a newer epoch."""
+
+    def run_batch(rows: DataFrame, batch_id: int) -> None:
+        epoch.refuse_superseded()
+        sink(rows, batch_id)
+
+    return run_batch
 
 
 def _raw(project: Project, spark: SparkSession, topic: TopicSpec, source: KafkaTopic, generation: int) -> Stream:
     name = f"raw_{topic.name}"
-    checkpoint = project.folder.checkpoint(name)
+    epoch = _epoch(project, name, source)
     table = project.folder.table(topic.raw.table)
-    rows, sink = start_raw(spark, topic, source, table=table, checkpoint=checkpoint, generation=generation)
+    rows, sink = start_raw(spark, topic, source, table=table, epoch=epoch, generation=generation)
     readers = [p for p in project.catalog.pipelines.values() if p.source == topic.name]
     seconds = min((p.trigger.total_seconds() for p in readers), default=5.0)
-    return Stream(name, rows, sink, checkpoint, seconds)
+    return Stream(name, rows, _under(epoch, sink), epoch.checkpoint, seconds, check_fence=sink.check_fence)
 
 
 def _pipeline(
     project: Project, spark: SparkSession, pipeline: PipelineSpec, source: KafkaTopic, generation: int
 ) -> Stream:
     code = pipeline_code(project, spark, pipeline)
-    checkpoint = project.folder.checkpoint(pipeline.name)
+    epoch = _epoch(project, pipeline.name, source)
     table = project.folder.table(pipeline.intervals.table)
     raw = project.folder.table(code.topic.raw.table)
-    rows, sink, drops = start_pipeline(
-        spark, code, source, raw=raw, table=table, checkpoint=checkpoint, generation=generation
-    )
-    return Stream(pipeline.name, rows, sink, checkpoint, pipeline.trigger.total_seconds(), drops)
+    rows, sink, drops = start_pipeline(spark, code, source, raw=raw, table=table, epoch=epoch, generation=generation)
+    seconds, run_batch = pipeline.trigger.total_seconds(), _under(epoch, sink)
+    return Stream(pipeline.name, rows, run_batch, epoch.checkpoint, seconds, drops, check_fence=sink.check_fence)
 
 
 def _beside(
@@ -153,13 +193,13 @@ def _beside(
 ) -> Stream:
     name = pipeline.live_stream or pipeline.name
     around = Surroundings(topics[pipeline.source], topics, project.folder.table, connection_url)
-    checkpoint = project.folder.checkpoint(name)
+    epoch = _epoch(project, name, topics[pipeline.source])
     rows, sink, mode = start_outputs(
         spark,
         pipeline_code(project, spark, pipeline),
         around,
         stream=name,
-        checkpoint=checkpoint,
+        epoch=epoch,
         generation=generation,
     )
-    return Stream(name, rows, sink, checkpoint, pipeline.trigger.total_seconds(), output_mode=mode)
+    return Stream(name, rows, _under(epoch, sink), epoch.checkpoint, pipeline.trigger.total_seconds(), output_mode=mode)

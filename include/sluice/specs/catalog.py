@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 
 from sluice.errors import SpecError
 from sluice.specs.deadlines import UNDECLARED, StreamDeadlines
@@ -56,15 +57,33 @@ class Catalog:
         """The pipelines that close intervals: those that have a ledger, backfills and a gate."""
         return {name: pipeline for name, pipeline in self.pipelines.items() if pipeline.has_intervals}
 
+    @cached_property
+    def mirrored(self) -> tuple[PipelineSpec, ...]:
+        """The pipelines whose positions are shown in consumer groups."""
+        return tuple(pipeline for pipeline in self.pipelines.values() if pipeline.mirror_groups)
+
     def pipeline_of(self, stream: str) -> PipelineSpec | None:
         """Return the pipeline that a stream belongs to; None for a raw stream."""
-        return next((pipeline for pipeline in self.pipelines.values() if stream in pipeline.streams), None)
+        return self._pipelines_by_stream.get(stream)
+
+    @cached_property
+    def _pipelines_by_stream(self) -> Mapping[str, PipelineSpec]:
+        return {stream: pipeline for pipeline in self.pipelines.values() for stream in pipeline.streams}
+
+    @cached_property
+    def readers(self) -> Mapping[str, tuple[PipelineSpec, ...]]:
+        """The pipelines of each topic that is read."""
+        found: dict[str, list[PipelineSpec]] = defaultdict(list)
+        for pipeline in self.pipelines.values():
+            found[pipeline.source].append(pipeline)
+        return {topic: tuple(readers) for topic, readers in found.items()}
 
     def deadlines_of(self, stream: str) -> StreamDeadlines:
         """Return what a stream promises; a raw stream by its topic's spec."""
         if (pipeline := self.pipeline_of(stream)) is not None:
             return pipeline.deadlines
-        return next((t.raw.deadlines for n, t in self.topics.items() if stream == f"raw_{n}"), UNDECLARED)
+        topic = self.topics.get(stream.removeprefix("raw_")) if stream.startswith("raw_") else None
+        return UNDECLARED if topic is None else topic.raw.deadlines
 
     def kafka_topics(self) -> Mapping[str, TopicShape]:
         """Return every topic that is declared: those that are read, and those that only an output fills."""

@@ -27,6 +27,8 @@ _WITHOUT_MEANING: dict[str, bool | set[str]] = {
     "deadlines": True,
     "backfill": True,
     "max_records_per_batch": True,
+    "start": True,  # which records a state knows is said by each commit, of which the code knows nothing
+    "mirror_group": True,
     "time": {"watermark_delay"},
     "output": True,
     "outputs": True,

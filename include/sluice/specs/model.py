@@ -18,6 +18,7 @@ from sluice.specs.deadlines import UNDECLARED, StreamDeadlines
 from sluice.specs.duration import Duration, format_duration
 from sluice.specs.outputs import DAY, BesideOutput, IntervalsOutput, LatestOutput, Output, TopicShape
 from sluice.specs.spec import Name, Spec
+from sluice.specs.start import Edge, Start
 
 LIVE = "_live"
 """Ends the name of the stream beside an interval table."""
@@ -106,6 +107,8 @@ class RawTable(Spec):
     """Streams that name the same driver form one unit and share a process."""
     deadlines: StreamDeadlines = UNDECLARED
     """What the raw stream promises while it runs."""
+    max_records_per_batch: int | None = Field(default=None, ge=1)
+    """The rate limit of the raw stream: it smooths a backlog and drops nothing. Omitted: a batch takes all there is."""
 
 
 class TopicSpec(TopicShape):
@@ -213,6 +216,10 @@ class BackfillRules(Spec):
         return chunk
 
 
+GroupName = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9._-]{1,200}$")]
+"""A consumer group of Kafka."""
+
+
 class PipelineSpec(Spec):
     """`include/pipelines/<name>.yaml`."""
 
@@ -240,6 +247,11 @@ class PipelineSpec(Spec):
     deadlines: StreamDeadlines = UNDECLARED
     """What each of its streams promises while it runs."""
     backfill: BackfillRules = BackfillRules()
+    start: Start = Edge.EARLIEST
+    """Where its streams begin that have read nothing: `earliest`, `latest`, a time with its zone, or the first offset
+    of each partition. Put on record at their first start; later only `sluice streams reset` changes it."""
+    mirror_group: GroupName | None = None
+    """The consumer group that shows the stream's position to tools that look there; nobody may consume with it."""
     spark: dict[str, str] = Field(default_factory=dict)
     """Spark settings that win over the preset."""
 
@@ -289,6 +301,13 @@ class PipelineSpec(Spec):
     def live_stream(self) -> str | None:
         """The stream of the outputs beside an interval table: they need values that have yet to close."""
         return f"{self.name}{LIVE}" if self.has_intervals and self.beside else None
+
+    @property
+    def mirror_groups(self) -> dict[str, str]:
+        """The consumer group of each stream whose position is mirrored."""
+        if self.mirror_group is None:
+            return {}
+        return {stream: self.mirror_group + (LIVE if stream == self.live_stream else "") for stream in self.streams}
 
     @property
     def streams(self) -> tuple[str, ...]:

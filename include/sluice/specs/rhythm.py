@@ -41,5 +41,6 @@ def rhythm_of(catalog: Catalog, stream: str) -> Rhythm:
     retention = None if topic is None or topic.retention == "forever" else topic.retention
     if pipeline is not None:
         return Rhythm(pipeline.trigger, pipeline.max_records_per_batch, retention)
-    readers = [reader.trigger for reader in catalog.pipelines.values() if topic and reader.source == topic.name]
-    return Rhythm(min(readers, default=DEFAULT_TRIGGER), None, retention)
+    readers = [reader.trigger for reader in catalog.readers.get(topic.name, ())] if topic else []
+    cap = None if topic is None else topic.raw.max_records_per_batch
+    return Rhythm(min(readers, default=DEFAULT_TRIGGER), cap, retention)

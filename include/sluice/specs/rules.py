@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections import defaultdict
 from collections.abc import Iterator
+from datetime import datetime
 
 from sluice.specs.diagnosis import nearest
 from sluice.specs.faults import Fault, Loc
@@ -19,6 +20,7 @@ from sluice.specs.reading import Finding, Reading, Rule
 from sluice.specs.secrecy import is_secret
 from sluice.specs.spark_settings import spark_settings_are_safe
 from sluice.specs.spec import NAME_PATTERN
+from sluice.specs.start import Edge
 from sluice.specs.static import static_inputs_exist
 from sluice.specs.suites import suites_guard_pipelines
 from sluice.specs.transforms import transforms_fit
@@ -97,6 +99,28 @@ def units_agree(reading: Reading) -> Iterator[Finding]:
                 yield reading.finding(Kind.PIPELINE, name, (key,), message, "make them equal, or name another driver.")
 
 
+def starts_are_in_the_topic(reading: Reading) -> Iterator[Finding]:
+    """A start by offsets names partitions that the topic has."""
+    for name, pipeline in reading.catalog.pipelines.items():
+        topic = reading.catalog.topics.get(pipeline.source)  # a broken one is a fault of its own
+        offsets = {} if isinstance(pipeline.start, Edge | datetime) else pipeline.start
+        for number in sorted(offsets):
+            if topic is not None and number >= topic.partitions:
+                message = f"the topic {topic.name} has the partitions 0 to {topic.partitions - 1}."
+                yield reading.finding(Kind.PIPELINE, name, ("start", str(number)), message, "name one of these.")
+
+
+def groups_are_unique(reading: Reading) -> Iterator[Finding]:
+    """No two streams show their position in the same consumer group: one would overwrite the other's."""
+    taken: dict[str, str] = {}
+    for name, pipeline in sorted(reading.catalog.pipelines.items()):
+        for stream, group in pipeline.mirror_groups.items():
+            if group in taken:
+                message = f"the group {group!r} of {stream} is also that of {taken[group]}."
+                yield reading.finding(Kind.PIPELINE, name, ("mirror_group",), message, "name another group.")
+            taken.setdefault(group, stream)
+
+
 def broker_stamps_arrival(reading: Reading) -> Iterator[Finding]:
     """`arrival_time: broker` needs a topic whose records the broker stamps; Kafka's default is the producer's time."""
     for name, topic in reading.catalog.topics.items():
@@ -134,6 +158,8 @@ RULES: tuple[Rule, ...] = (
     tables_are_unique,
     streams_are_unique,
     units_agree,
+    starts_are_in_the_topic,
+    groups_are_unique,
     broker_stamps_arrival,
     records_are_kept,
     output_columns_are_free,

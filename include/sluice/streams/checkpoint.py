@@ -8,6 +8,7 @@ batch's metadata, and each further line the end offsets of one source (Kafka: `{
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -17,6 +18,10 @@ from typing import Any
 from sluice.errors import CorruptionError, UnreachableError
 
 _VERSIONS = ("v1", "v2")
+
+MOST_FOLLOWED = 30
+"""Who follows a checkpoint reads at most so many batches at once: the newest tell how the stream does, and after a long
+gap ten thousand streams must not be read file by file."""
 
 
 def location(folder: Path) -> str:
@@ -59,11 +64,20 @@ class CheckpointLook:
         batches: those with a commit that are newer than what was known, newest first; always the newest one.
         running: the batch that is planned and has no commit.
         watermark: what the newest committed batch leaves to the next one; None before the first event.
+        epoch: the reset epoch whose checkpoint it is.
+        start: where the stream stands before its first batch, per `topic/partition`; {}: where its topic begins.
     """
 
     batches: tuple[CommittedBatch, ...] = ()
     running: PlannedBatch | None = None
     watermark: datetime | None = None
+    epoch: int = 0
+    start: Mapping[str, int] = field(default_factory=dict)
+
+    @property
+    def newest(self) -> CommittedBatch | None:
+        """The stream's position; None before the first batch."""
+        return self.batches[0] if self.batches else None
 
 
 class Checkpoint:
@@ -71,6 +85,10 @@ class Checkpoint:
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
+        self._prefix = f"{folder}/"  # pathlib costs more than the look itself, ten thousand times a minute
+
+    def _path(self, name: str) -> str:
+        return self._prefix + name
 
     def lineage(self) -> str | None:
         """Return the id that Spark gave this checkpoint, or None if it was never started."""
@@ -114,6 +132,45 @@ class Checkpoint:
         running = self.planned(batches[0].batch_id + 1 if batches else 0)
         return CheckpointLook(batches, running, self.next_watermark())
 
+    def follow(self, before: CheckpointLook | None) -> CheckpointLook:
+        """Return what is new since an earlier look at the same folder. A stream at rest costs three `stat` calls.
+
+        Spark never changes a file of a batch, and commits batches one after another. So if the newest commit is still
+        the file that it was, what is news has the numbers after it. If it is not, the folder is another one.
+
+        Args:
+            before: the earlier look; None: there was none.
+        """
+        newest = None if before is None else before.newest
+        if before is None or newest is None or self._changed_at(f"commits/{newest.batch_id}") != newest.committed_at:
+            return self._look_at_newest()
+        news: list[CommittedBatch] = []
+        while (batch := self._committed(newest.batch_id + len(news) + 1)) is not None:
+            news.append(batch)
+            if len(news) == MOST_FOLLOWED:
+                return self._look_at_newest()
+        watermark = self.next_watermark(news[-1].batch_id) if news else before.watermark
+        batches = (*reversed(news), newest)[: max(1, len(news))]
+        return CheckpointLook(batches, self._running(batches[0].batch_id + 1, before.running), watermark)
+
+    def _look_at_newest(self) -> CheckpointLook:
+        newest = max(self._batch_ids("commits"), default=-1)
+        return self.look(after=max(-1, newest - MOST_FOLLOWED))
+
+    def _committed(self, batch_id: int) -> CommittedBatch | None:
+        committed_at = self._changed_at(f"commits/{batch_id}")
+        planned = None if committed_at is None else self.planned(batch_id)
+        if committed_at is None or planned is None:
+            return None
+        return CommittedBatch(batch_id, planned.offsets, planned.watermark, committed_at, planned_at=planned.planned_at)
+
+    def _running(self, batch_id: int, before: PlannedBatch | None) -> PlannedBatch | None:
+        """Return the plan of a batch; it is not read again if its file is the one that was read."""
+        known = before is not None and before.batch_id == batch_id
+        if known and before is not None and self._changed_at(f"offsets/{batch_id}") == before.planned_at:
+            return before
+        return self.planned(batch_id)
+
     def newest_committed(self) -> CommittedBatch | None:
         """Return the stream's position, or None if no batch was ever committed."""
         return next(self.committed(), None)
@@ -141,12 +198,15 @@ class Checkpoint:
                 batch_id, planned.offsets, planned.watermark, committed_at, planned_at=planned.planned_at
             )
 
-    def next_watermark(self) -> datetime | None:
+    def next_watermark(self, batch_id: int | None = None) -> datetime | None:
         """Return the watermark that the newest committed batch leaves to the next one: its state knows nothing newer.
 
         That is the newest event time which the stream ever took, less the watermark's delay. None before the first.
+
+        Args:
+            batch_id: the newest committed batch, if that is known.
         """
-        newest = max(self._batch_ids("commits"), default=None)
+        newest = max(self._batch_ids("commits"), default=None) if batch_id is None else batch_id
         text = None if newest is None else self._read(f"commits/{newest}")
         if text is None:
             return None
@@ -158,7 +218,7 @@ class Checkpoint:
 
     def _batch_ids(self, log: str) -> list[int]:
         try:
-            return [int(entry.name) for entry in (self.folder / log).iterdir() if entry.name.isdigit()]
+            return [int(name) for name in os.listdir(self._path(log)) if name.isdigit()]  # noqa: PTH208 - see __init__
         except FileNotFoundError:
             return []
         except OSError as error:
@@ -166,7 +226,7 @@ class Checkpoint:
 
     def _changed_at(self, name: str) -> datetime | None:
         try:
-            return datetime.fromtimestamp((self.folder / name).stat().st_mtime, UTC)
+            return datetime.fromtimestamp(os.stat(self._path(name)).st_mtime, UTC)  # noqa: PTH116 - the same
         except FileNotFoundError:
             return None
         except OSError as error:
@@ -174,7 +234,8 @@ class Checkpoint:
 
     def _read(self, name: str) -> str | None:
         try:
-            return (self.folder / name).read_text(encoding="utf-8", errors="replace")
+            with open(self._path(name), "rb", buffering=0) as file:  # noqa: PTH123 - the same
+                return file.read().decode("utf-8", "replace")
         except FileNotFoundError:
             return None
         except OSError as error:

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from enum import Enum, auto
-from functools import cache
-from typing import Generic, Protocol, TypeVar
+from typing import Generic, Protocol, TypedDict, TypeVar
 
 from sluice.errors import SluiceError
 from sluice.specs.rhythm import UNDECLARED, Rhythm
@@ -45,8 +44,8 @@ class Source:
 class Cluster(Protocol):
     """What is asked of Kafka: a part of `sluice.topics.administration.KafkaAdministration`."""
 
-    def extent(self, topic: str) -> TopicExtent:
-        """Return what a topic holds."""
+    def extents(self, topics: Collection[str]) -> Mapping[str, TopicExtent | SluiceError]:
+        """Return what each topic holds, or why that is not known of it, in a few requests for all."""
         ...
 
     def stamps(self, topic: str, offsets: Mapping[int, int]) -> Mapping[int, RecordStamp]:
@@ -62,55 +61,102 @@ class Stamps(Enum):
     ALWAYS = auto()
 
 
-def gather(
-    unit: str,
-    sighting: Sighting | None,
-    sources: Mapping[str, Source],
-    cluster: Callable[[], Cluster],
-    *,
-    at: datetime,
-    notes: tuple[str, ...] = (),
-    stamps: Stamps = Stamps.IF_OLD,
-    executors: Callable[[int], Executors | None] = lambda _generation: None,
-) -> Mapping[str, Evidence]:
-    """Ask every source once, and each topic once.
+@dataclass(frozen=True)
+class Case:
+    """A unit whose streams are looked at.
 
-    Args:
+    Attributes:
         unit: the unit's name.
         sighting: what is recorded and seen of its driver; None if the control database could not be asked.
         sources: by stream name.
+        notes: why `sighting` is None.
+        executors: returns what a generation's driver says of its executors.
+    """
+
+    unit: str
+    sighting: Sighting | None
+    sources: Mapping[str, Source]
+    notes: tuple[str, ...] = ()
+    executors: Callable[[int], Executors | None] = lambda _generation: None
+
+
+def gather(
+    cases: Sequence[Case], cluster: Callable[[], Cluster], *, at: datetime, stamps: Stamps = Stamps.IF_OLD
+) -> Mapping[str, Mapping[str, Evidence]]:
+    """Ask every source once, and Kafka once for all topics.
+
+    Args:
+        cases: the units.
         cluster: returns the connection to Kafka; may raise.
         at: the present (UTC).
-        notes: why `sighting` is None.
         stamps: when to ask for the timestamps of unread records.
-        executors: returns what a generation's driver says of its executors.
 
     Returns:
-        the evidence by stream name.
+        the evidence by unit and stream name.
     """
-    driver, driver_notes = (None, notes) if sighting is None else _driver(sighting)
+    # All positions before any end: the other way round, a batch in between would look like a commit beyond the end.
+    looks = {
+        case.unit: {stream: _ask("checkpoint", source.checkpoint) for stream, source in case.sources.items()}
+        for case in cases
+    }
+    extents = _extents({source.topic for case in cases for source in case.sources.values()}, cluster)
+    found = {case.unit: _unit_evidence(case, looks[case.unit], extents, at) for case in cases}
+    return {
+        case.unit: {
+            stream: _stamped(seen, case.sources[stream].topic, cluster) if _wants_stamps(seen, stamps) else seen
+            for stream, seen in found[case.unit].items()
+        }
+        for case in cases
+    }
+
+
+def _extents(topics: Collection[str], cluster: Callable[[], Cluster]) -> Mapping[str, _Answer[TopicExtent]]:
+    """Return what the broker says of each topic; if it says nothing at all, that is so of each."""
+    if not topics:
+        return {}
+    answer = _ask("broker", lambda: cluster().extents(topics))
+    if answer.value is None:
+        return dict.fromkeys(topics, _Answer(notes=answer.notes))
+    return {
+        topic: _Answer(notes=(str(said),)) if isinstance(said, SluiceError) else _Answer(said)
+        for topic, said in answer.value.items()
+    }
+
+
+def _unit_evidence(
+    case: Case,
+    looks: Mapping[str, _Answer[CheckpointLook]],
+    extents: Mapping[str, _Answer[TopicExtent]],
+    at: datetime,
+) -> Mapping[str, Evidence]:
+    sighting = case.sighting
+    driver, notes = (None, case.notes) if sighting is None else _driver(sighting)
     attempt = None if sighting is None or not sighting.alive else sighting.attempt
-    base = Evidence(
+    base = _Base(
         at=at,
-        unit=unit,
+        unit=case.unit,
         driver=driver,
-        committed=None,
         stop_wanted=sighting is not None and _stop_wanted(sighting),
         halted="" if sighting is None else sighting.halted(at),
-        notes=driver_notes,
         lack="" if sighting is None else sighting.lack,
-        executors=None if attempt is None else executors(attempt.generation),
+        executors=None if attempt is None else case.executors(attempt.generation),
     )
-    # All positions before any end: the other way round, a batch in between would look like a commit beyond the end.
-    looks = {stream: _ask("checkpoint", source.checkpoint) for stream, source in sources.items()}
-    extent_of = cache(lambda topic: _ask("broker", lambda: cluster().extent(topic)))
-    found = {
-        stream: _evidence(base, source, looks[stream], extent_of(source.topic)) for stream, source in sources.items()
-    }
     return {
-        stream: _stamped(seen, sources[stream].topic, cluster) if _wants_stamps(seen, stamps) else seen
-        for stream, seen in found.items()
+        stream: _evidence(base, notes, source, looks[stream], extents[source.topic])
+        for stream, source in case.sources.items()
     }
+
+
+class _Base(TypedDict):
+    """The part of the evidence that all streams of a unit share."""
+
+    at: datetime
+    unit: str
+    driver: DriverReport | None
+    stop_wanted: bool
+    halted: str
+    lack: str
+    executors: Executors | None
 
 
 @dataclass(frozen=True)
@@ -130,13 +176,18 @@ def _ask(source: str, question: Callable[[], T]) -> _Answer[T]:
         return _Answer(notes=(f"{source}: {type(error).__name__}: {error}",))
 
 
-def _evidence(base: Evidence, source: Source, look: _Answer[CheckpointLook], extent: _Answer[TopicExtent]) -> Evidence:
-    checkpoint = look.value or CheckpointLook()
-    newest = next(iter(checkpoint.batches), None)
-    topic, held = source.topic, extent.value
-    return replace(
-        base,
-        committed=None if look.notes else {} if newest is None else newest.offsets,
+def _evidence(
+    base: _Base,
+    notes: tuple[str, ...],
+    source: Source,
+    look: _Answer[CheckpointLook],
+    extent: _Answer[TopicExtent],
+) -> Evidence:
+    checkpoint, topic, held = look.value or CheckpointLook(), source.topic, extent.value
+    newest = checkpoint.newest
+    seen = Evidence(
+        committed=None if look.notes else checkpoint.start if newest is None else newest.offsets,
+        epoch=checkpoint.epoch,
         batches=0 if newest is None else newest.batch_id + 1,
         committed_at=None if newest is None else newest.committed_at,
         ends=None if held is None else {f"{topic}/{p}": end for p, end in held.ends.items()},
@@ -145,10 +196,13 @@ def _evidence(base: Evidence, source: Source, look: _Answer[CheckpointLook], ext
         history=checkpoint.batches,
         running=checkpoint.running,
         watermark=checkpoint.watermark,
-        reported_at=_ask("progress file", source.reported_at).value,
         rhythm=source.rhythm,
-        notes=(*base.notes, *look.notes, *extent.notes),
+        notes=(*notes, *look.notes, *extent.notes),
+        **base,
     )
+    if not seen.lag_records:
+        return seen  # a driver's last word is told where records wait, and is not worth a file for all the others
+    return replace(seen, reported_at=_ask("progress file", source.reported_at).value)
 
 
 def _wants_stamps(seen: Evidence, stamps: Stamps) -> bool:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
+from functools import cached_property
 
 from sluice.specs.rhythm import UNDECLARED, Rhythm
 from sluice.streams.checkpoint import CommittedBatch, PlannedBatch
@@ -20,7 +21,9 @@ class Evidence:
     Attributes:
         at: when it was gathered (UTC).
         driver: the launcher's report.
-        committed: next offset to read per `topic/partition`, from the newest committed batch; {} before the first.
+        committed: next offset to read per `topic/partition`, from the newest committed batch; before the first, from
+            where its epoch begins; {} if that is where its topic begins.
+        epoch: the stream's reset epoch, in which these positions count.
         batches: number of committed batches.
         committed_at: when the newest batch was committed.
         ends: end offset per `topic/partition` at the broker.
@@ -61,15 +64,16 @@ class Evidence:
     rhythm: Rhythm = UNDECLARED
     lack: str = ""
     executors: Executors | None = None
+    epoch: int = 0
 
-    @property
+    @cached_property
     def unread(self) -> Mapping[str, int] | None:
         """Records not yet in a committed batch per `topic/partition`, or None if one side is unknown."""
         if self.committed is None or self.ends is None:
             return None
         return {partition: max(0, end - self.position(partition)) for partition, end in sorted(self.ends.items())}
 
-    @property
+    @cached_property
     def lag_records(self) -> int | None:
         """Records not yet in a committed batch, or None if one side is unknown."""
         unread = self.unread

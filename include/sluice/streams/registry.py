@@ -5,7 +5,7 @@ Invariant: a generation is created by compare-and-swap, so two claims that race 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
@@ -80,6 +80,16 @@ class RecordedVerdict:
     at: datetime
 
 
+@dataclass(frozen=True)
+class GivenVerdict:
+    """A verdict that was just given, of a unit's generation."""
+
+    unit: str
+    stream: str
+    generation: int
+    verdict: Verdict
+
+
 class Registry(Protocol):
     """Desired state, attempts, verdicts and what was told of deadlines. Every method may raise UnreachableError."""
 
@@ -93,6 +103,18 @@ class Registry(Protocol):
 
     def latest_attempt(self, unit: str) -> Attempt | None:
         """Return the attempt with the highest generation."""
+        ...
+
+    def newest_wishes(self, units: Collection[str]) -> Mapping[str, DesiredState]:
+        """Return what `desired` returns, of those units that have a wish, in a few queries."""
+        ...
+
+    def newest_attempts(self, units: Collection[str]) -> Mapping[str, Attempt]:
+        """Return what `latest_attempt` returns, of those units that have an attempt, in a few queries."""
+        ...
+
+    def newest_verdicts(self, units: Collection[str]) -> Mapping[str, Mapping[str, RecordedVerdict]]:
+        """Return what `verdicts` returns, by unit and stream, of those units that have any, in a few queries."""
         ...
 
     def attempts(self, unit: str, *, newest: int | None = None) -> Sequence[Attempt]:
@@ -138,6 +160,10 @@ class Registry(Protocol):
 
         The lags of single partitions are not kept.
         """
+        ...
+
+    def record_verdicts(self, given: Sequence[GivenVerdict]) -> int:
+        """Do the same for many in a few transactions; return how many were stored."""
         ...
 
     def verdicts(self, unit: str) -> Sequence[RecordedVerdict]:

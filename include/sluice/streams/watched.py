@@ -20,11 +20,6 @@ class StreamsWatched:
         self._verdicts: dict[str, Verdict] = {}
 
     @property
-    def known(self) -> Mapping[str, int]:
-        """The newest batch of each stream that need not be read again."""
-        return {stream: window.newest for stream, window in self._windows.items()}
-
-    @property
     def verdicts(self) -> Mapping[str, Verdict]:
         """What the newest look gave, by stream, worth recording or not."""
         return self._verdicts

@@ -30,7 +30,7 @@ _REST_SHARE = 0.1
 _FULL_SHARE = 0.9
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Batch:
     """One committed batch.
 
@@ -48,7 +48,7 @@ class Batch:
     records: int | None
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Sample:
     """The sum of the broker's end offsets at a moment."""
 
@@ -56,7 +56,7 @@ class Sample:
     end: int
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Point:
     """How old the first unread record was at a commit, in seconds: how far the stream was behind."""
 
@@ -64,7 +64,7 @@ class Point:
     behind: float
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Edge:
     """The first offset that the broker still had, and the next to read, per `topic/partition`, at a moment."""
 
@@ -88,6 +88,7 @@ class Window:
         high: the highest committed offset per `topic/partition`.
         topic_id: of the topic that those offsets count in.
         waiting_since: the first look that saw a record beyond the present position; None if the newest saw none.
+        epoch: the reset epoch that it tells of.
     """
 
     batches: tuple[Batch, ...] = ()
@@ -100,17 +101,22 @@ class Window:
     high: Mapping[str, int] = field(default_factory=dict)
     topic_id: str = ""
     waiting_since: float | None = None
+    epoch: int = 0
 
     def add(self, seen: Evidence) -> Window:
         """Return the window with one more look. What could not be looked at leaves no trace."""
         window = _begun_again(self, seen)
-        window = replace(window, looked=window.looked + 1, topic_id=window.topic_id or seen.topic_id)
         if seen.ends is not None:
             window = _heard(window, seen)
         for batch in _news(seen, window.newest):
             window = _committed(window, batch, seen.rhythm)
-        window = replace(window, high=_highest(window.high, seen.committed or {}))
-        return _waited(window, seen)
+        return replace(
+            window,
+            looked=window.looked + 1,
+            topic_id=window.topic_id or seen.topic_id,
+            high=_highest(window.high, seen.committed or {}),
+            waiting_since=_waiting_since(window, seen),
+        )
 
     @property
     def newest(self) -> int:
@@ -145,9 +151,11 @@ def _begun_again(window: Window, seen: Evidence) -> Window:
     """Forget what a look shows to be over: the offsets of another topic, the batches of another checkpoint."""
     if seen.committed is None:
         return window
+    if seen.epoch != window.epoch:
+        return Window(epoch=seen.epoch)  # a person has moved it: where it stood before says nothing of where it goes
     another_topic = bool(window.topic_id and seen.topic_id and seen.topic_id != window.topic_id)
     if another_topic and any(offset < window.high.get(p, 0) for p, offset in seen.committed.items()):
-        return Window()
+        return Window(epoch=window.epoch)
     if seen.batches - 1 < window.newest:
         return replace(window, batches=(), course=())
     return window
@@ -171,7 +179,9 @@ def _committed(window: Window, news: CommittedBatch, rhythm: Rhythm) -> Window:
     committed, end = news.committed_at.timestamp(), sum(news.offsets.values())
     planned = min(committed, committed if news.planned_at is None else news.planned_at.timestamp())
     last = window.batches[-1] if window.batches else None
-    records = None if last is None or last.number != news.batch_id - 1 else max(0, end - last.end)
+    if last is not None and last.number != news.batch_id - 1:
+        last = None  # what the stream did between two batches that nobody has read is not known
+    records = None if last is None else max(0, end - last.end)
     batch = Batch(news.batch_id, planned, committed, end, records)
     arrived = window.arrival(end)
     behind = committed - (planned if arrived is None else min(planned, arrived))
@@ -185,14 +195,14 @@ def _committed(window: Window, news: CommittedBatch, rhythm: Rhythm) -> Window:
     return replace(window, batches=batches, course=course, rested_at=rested_at, since=since)
 
 
-def _waited(window: Window, seen: Evidence) -> Window:
-    """Note since when a record is known to wait that is still unread."""
+def _waiting_since(window: Window, seen: Evidence) -> float | None:
+    """Return since when a record is known to wait that is still unread."""
     if seen.ends is None or seen.committed is None:
-        return window
+        return window.waiting_since
     if not seen.lag_records:
-        return replace(window, waiting_since=None)
+        return None
     position = sum(seen.position(partition) for partition in seen.ends)
-    return replace(window, waiting_since=next((s.at for s in window.samples if s.end > position), seen.at.timestamp()))
+    return next((s.at for s in window.samples if s.end > position), seen.at.timestamp())
 
 
 def _rested(last: Batch, batch: Batch, rhythm: Rhythm) -> bool:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Protocol
+
+from sluice.errors import SluiceError
 
 
 @dataclass(frozen=True)
@@ -81,6 +83,26 @@ class KafkaAdministration(Protocol):
 
     def extent(self, topic: str) -> TopicExtent:
         """Return what a topic holds, asked at one time."""
+        ...
+
+    def extents(self, topics: Collection[str]) -> Mapping[str, TopicExtent | SluiceError]:
+        """Return what each topic holds, in a number of requests that does not grow with the number of topics.
+
+        A topic of which that cannot be said (it does not exist, is not ours to see, has no leader) has the reason in
+        its place: it disturbs no other.
+        """
+        ...
+
+    def offsets_at(self, topic: str, at: datetime) -> Mapping[int, int]:
+        """Return the offset of the first record whose timestamp is no older than `at`; without one, the end."""
+        ...
+
+    def set_group(self, group: str, offsets: Mapping[str, int]) -> None:
+        """Set the next offsets of a consumer group, per `topic/partition`. Its other offsets stay.
+
+        Raises:
+            RefusedError: somebody consumes with it.
+        """
         ...
 
     def stamps(self, topic: str, offsets: Mapping[int, int]) -> Mapping[int, RecordStamp]:

@@ -33,7 +33,7 @@ from sluice.postgres.latest import PostgresLatest, connect
 from sluice.streams.registry import Registry
 from tests.twins.backfills_suite import BackfillsSuite
 from tests.twins.clock import ManualClock
-from tests.twins.latest_suite import WRITER, LatestSuite, Place, change
+from tests.twins.latest_suite import LatestSuite, Place, change
 from tests.twins.registry_suite import RegistrySuite
 
 pytestmark = pytest.mark.verify
@@ -109,7 +109,7 @@ class TestPostgresLatest(LatestSuite):
             with engine.connect() as connection:
                 return [dict(row._mapping) for row in connection.execute(text("SELECT * FROM departures_live"))]
 
-        yield Place(lambda table, generation: PostgresLatest(engine, table, WRITER, generation), read)
+        yield Place(lambda table, generation, writer: PostgresLatest(engine, table, writer, generation), read)
         engine.dispose()
 
     def test_rows_and_position_change_together_or_not_at_all(self, place: Place) -> None:

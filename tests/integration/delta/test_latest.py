@@ -37,8 +37,8 @@ class TestDeltaLatest(LatestSuite):
     def place(self, tmp_path: Path) -> Place:
         folder = tmp_path / "live"
 
-        def build(table: LatestTable, generation: int) -> LatestStore:
-            return DeltaLatest(folder, table, spark_schema(table.schema), WRITER, generation)
+        def build(table: LatestTable, generation: int, writer: str) -> LatestStore:
+            return DeltaLatest(folder, table, spark_schema(table.schema), writer, generation)
 
         return Place(build, lambda: read_rows(folder).to_pylist())
 

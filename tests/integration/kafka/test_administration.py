@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import closing, contextmanager
 from datetime import datetime
 
 import pytest
-from kafka import KafkaProducer
+from kafka import KafkaAdminClient, KafkaConsumer, KafkaProducer
 
 from sluice.errors import UnreachableError
 from sluice.kafka.administration import KafkaPythonAdministration
 from sluice.local.broker import Broker
 from sluice.topics.administration import TopicCreation
-from tests.twins.kafka_administration_suite import KafkaAdministrationSuite, Send
+from tests.twins.kafka_administration_suite import Consuming, KafkaAdministrationSuite, ReadGroup, Send
 
 NOBODY = "127.0.0.1:1"
 
@@ -32,6 +34,30 @@ class TestKafkaPythonAdministration(KafkaAdministrationSuite):
                     producer.send(topic, b"{}", partition=partition, timestamp_ms=milliseconds).get(30)
 
         return append
+
+    @pytest.fixture
+    def read_group(self, broker: Broker) -> ReadGroup:
+        def read(group: str) -> Mapping[str, int]:
+            with closing(KafkaAdminClient(bootstrap_servers=broker.bootstrap)) as client:
+                found = client.list_group_offsets(group)[group]
+            return {f"{at.topic}/{at.partition}": held.offset for at, held in found.items()}
+
+        return read
+
+    @pytest.fixture
+    def consuming(self, broker: Broker) -> Consuming:
+        @contextmanager
+        def consume(topic: str, group: str) -> Iterator[None]:
+            with closing(
+                KafkaConsumer(topic, group_id=group, bootstrap_servers=broker.bootstrap, enable_auto_commit=False)
+            ) as consumer:
+                deadline = time.monotonic() + 60
+                while not consumer.assignment():
+                    assert time.monotonic() < deadline
+                    consumer.poll(timeout_ms=100)
+                yield
+
+        return consume
 
     @pytest.fixture
     def elsewhere(self) -> KafkaPythonAdministration:

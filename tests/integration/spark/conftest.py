@@ -5,10 +5,13 @@ from __future__ import annotations
 import json
 import os
 import shutil
+import signal
 import subprocess
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
+from datetime import timedelta
 from pathlib import Path
 
 import pandas as pd
@@ -16,19 +19,23 @@ import pytest
 from kafka import KafkaProducer
 from pyspark.sql import SparkSession
 
+from sluice.clock import SystemClock
 from sluice.delta.reading import read_rows
 from sluice.kafka.administration import KafkaPythonAdministration
 from sluice.local.broker import Broker
 from sluice.local.endpoints import Endpoints, write_endpoints
+from sluice.local.processes import descendants, wait_until
 from sluice.project import Project
 from sluice.settings import Settings, settings
 from sluice.spark.failpoints import marker
 from sluice.specs.catalog import Catalog
 from sluice.specs.load import load_catalog
 from sluice.topics.administration import TopicCreation
+from tests.integration.brokers import free_ports, running
 from tests.integration.spark.backfills import Drained
 from tests.oracle import flights
 
+_DAYS = ("2013-01-01", "2013-01-02")
 BAD_VALUES = {
     "tombstone": None,
     "empty": b"",
@@ -36,6 +43,50 @@ BAD_VALUES = {
     "wrong_type": b'{"flight_id": "seven", "carrier": "AA"}',
     "missing_field": b'{"flight_id": 7}',
 }
+
+
+@dataclass(frozen=True)
+class RunningDriver:
+    """A driver under no keeper, to be put to sleep, woken up and asked to stop."""
+
+    process: subprocess.Popen[bytes]
+    log: Path
+
+    def sleep(self) -> None:
+        """Stop it, with its JVM, wherever it is."""
+        os.killpg(self.process.pid, signal.SIGSTOP)
+        self.asleep()
+
+    def asleep(self) -> None:
+        """Wait until it and its JVM have been stopped."""
+
+        def stopped() -> bool:
+            states = {_state(pid) for pid in descendants(self.process.pid)}
+            return _state(self.process.pid) == "T" and states <= {"T", "Z", ""}
+
+        self.eventually(stopped, "has fallen asleep")
+
+    def wake(self) -> None:
+        """Let it go on."""
+        os.killpg(self.process.pid, signal.SIGCONT)
+
+    def stop(self) -> int:
+        """Ask it to stop, and return its exit code."""
+        self.process.terminate()
+        return self.process.wait(90)
+
+    def eventually(self, condition: Callable[[], bool], what: str, deadline_seconds: float = 180) -> None:
+        """Wait until something holds; if it does not in time, say what it was and how the driver's log ends."""
+        in_time = wait_until(condition, SystemClock(), deadline_seconds=deadline_seconds)
+        assert in_time, f"not so in time: it {what}. Its log ends: {self.log.read_text(errors='replace')[-3000:]}"
+
+
+def _state(pid: int) -> str:
+    """Return the kernel's letter for what a process does; empty if it is gone."""
+    try:
+        return Path(f"/proc/{pid}/stat").read_text(encoding="utf-8").rpartition(")")[2].split()[0]
+    except OSError:
+        return ""
 
 
 @dataclass(frozen=True)
@@ -69,19 +120,43 @@ class DriverPlace:
             failpoint: where it dies; empty: nowhere.
             master: where it finds its cores; empty: on this machine, or where the stack of this state folder says.
         """
-        places = {"SLUICE_HOME": str(self.home), "SLUICE_STATE": str(self.state), "SLUICE_SPARK_MASTER": master}
-        environment = {**os.environ, **places, "SLUICE_FAILPOINT": failpoint}
-        main = self.home / "spark_jobs" / "stream.py"
-        arguments = ["--unit", "flights", "--generation", str(generation), "--available-now"]
         return subprocess.run(
-            [sys.executable, str(main), *arguments],
-            env=environment,
+            [*self._command(generation), "--available-now"],
+            env=self._environment(failpoint, master),
             start_new_session=True,  # a driver leads its process group, as under a keeper
             capture_output=True,
             text=True,
             check=False,
             timeout=240,
         )
+
+    @contextmanager
+    def driver(self, generation: int, *, failpoint: str = "") -> Iterator[RunningDriver]:
+        """Run a driver that goes on until it is told to stop; on the way out it is gone, whatever happened."""
+        self.state.mkdir(parents=True, exist_ok=True)
+        log = self.state / f"g{generation}.log"
+        with log.open("wb") as output:
+            process = subprocess.Popen(
+                self._command(generation),
+                env=self._environment(failpoint),
+                start_new_session=True,
+                stdout=output,
+                stderr=output,
+            )
+        try:
+            yield RunningDriver(process, log)
+        finally:
+            with suppress(ProcessLookupError):
+                os.killpg(process.pid, signal.SIGKILL)
+            process.wait()
+
+    def _command(self, generation: int) -> list[str]:
+        main = self.home / "spark_jobs" / "stream.py"
+        return [sys.executable, str(main), "--unit", "flights", "--generation", str(generation)]
+
+    def _environment(self, failpoint: str, master: str = "") -> dict[str, str]:
+        places = {"SLUICE_HOME": str(self.home), "SLUICE_STATE": str(self.state), "SLUICE_SPARK_MASTER": master}
+        return {**os.environ, **places, "SLUICE_FAILPOINT": failpoint}
 
     def fired(self, failpoint: str) -> bool:
         """Whether the failpoint left its proof."""
@@ -174,3 +249,45 @@ def drained_state(broker: Broker, two_days: int, tmp_path_factory: pytest.TempPa
 def drained(drained_state: Path, tmp_path: Path, spark: SparkSession) -> Drained:
     """A private copy of the drained state."""
     return Drained.copy(drained_state, tmp_path / "copy", spark)
+
+
+@pytest.fixture
+def own_broker(tmp_path: Path) -> Iterator[Broker]:
+    """A broker that no other test knows."""
+    broker = Broker(tmp_path / "broker", *free_ports(), settings().jars)
+    broker.prepare()
+    with running(broker):
+        yield broker
+
+
+class Feed:
+    """Two days of flights that a test sends piece by piece."""
+
+    def __init__(self, bootstrap: str) -> None:
+        with KafkaPythonAdministration((bootstrap,), {}) as administration:
+            administration.create([TopicCreation("flights", 4, 1, {"retention.ms": "-1"})])
+        self._table = flights(*_DAYS)
+        self._left = values_of(self._table)
+        self._bootstrap = bootstrap
+        self.sent = 0
+
+    def send(self, share: float) -> int:
+        """Send a share of all records; return how many there are now."""
+        count = int(len(self._table) * share)
+        piece, self._left = self._left[:count], self._left[count:]
+        return self._send(piece)
+
+    def send_rest(self) -> int:
+        """Send what is left, and the heartbeat that closes every interval."""
+        closes_all = (self._table["hour_utc"].max() + timedelta(hours=5)).strftime("%Y-%m-%dT%H:%M:%SZ")
+        heartbeat = {"heartbeat": True, "scheduled_at": closes_all, "observed_at": closes_all}
+        self._send(self._left)
+        return self._send([heartbeat])
+
+    def _send(self, values: Sequence[dict[str, object]]) -> int:
+        producer = KafkaProducer(bootstrap_servers=self._bootstrap)
+        for value in values:
+            producer.send("flights", key=str(value.get("carrier", "")).encode(), value=json.dumps(value).encode())
+        producer.close()
+        self.sent += len(values)
+        return self.sent

@@ -116,6 +116,12 @@ def consumed(bootstrap: str, topic: str) -> Consumed:
     )
 
 
+def records_of(bootstrap: str, topic: str) -> Iterator[tuple[int, int, Mapping[str, Any]]]:
+    """Yield partition, offset and value of every record in a topic whose values are objects in JSON."""
+    for record in _read(bootstrap, topic):
+        yield record.partition, record.offset, json.loads(record.value)
+
+
 def _read(bootstrap: str, topic: str) -> Iterator[Any]:
     consumer = KafkaConsumer(bootstrap_servers=[bootstrap], enable_auto_commit=False)
     try:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from pathlib import Path
 
@@ -118,6 +118,15 @@ def test_a_state_without_windows_that_began_later_replaces_nothing(rows: DataFra
     with pytest.raises(DataLossError, match="computed from all of them"):
         stateful(lineage, output, windows=False)(rows, lineage.plan(20, None))
     assert output.written == []
+
+
+def test_a_state_without_windows_that_began_no_later_goes_on_after_a_lost_checkpoint(
+    rows: DataFrame, tmp_path: Path
+) -> None:
+    lineage, held = Lineage(tmp_path / "b", "b", origin=5), ended(10)
+    output = Listed("totals", replace(held, origin={"t/0": 5}))
+    stateful(lineage, output, windows=False)(rows, lineage.plan(20, None))
+    assert output.written == [[1, 2, 3, 4, 5]]
 
 
 def test_state_is_seen_in_the_plan_and_what_is_unknown_counts_as_state(spark: SparkSession) -> None:

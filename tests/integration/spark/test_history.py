@@ -76,4 +76,9 @@ def test_the_newest_event_below_an_origin_is_that_of_a_good_record(bench: Bench)
 
 def test_a_lineage_that_began_with_the_topic_lacks_nothing(bench: Bench, tmp_path: Path) -> None:
     assert bench.history().newest_before(dict.fromkeys(bench.ends, 0)) is None
-    assert bench.history(tmp_path / "none").newest_before(bench.ends) is None
+    assert bench.history(tmp_path / "none").newest_before(dict.fromkeys(bench.ends, 0)) is None
+
+
+def test_what_the_raw_table_does_not_hold_yet_is_found_in_kafka(bench: Bench, tmp_path: Path) -> None:
+    half = {partition: end // 2 for partition, end in bench.ends.items()}
+    assert bench.history(tmp_path / "none").newest_before(half) == bench.history().newest_before(half)

@@ -26,6 +26,7 @@ from sluice.specs.catalog import Catalog
 from sluice.specs.model import PipelineSpec
 from sluice.specs.outputs import IntervalsOutput
 from sluice.streams.checkpoint import Checkpoint
+from sluice.streams.identity import writer_id
 
 DAY = datetime(2013, 1, 1, tzinfo=UTC)
 WRITER = "departures:topic:0"
@@ -80,7 +81,7 @@ class Bench:
     def output(self) -> IntervalsOutput:
         return self.pipeline.intervals
 
-    def sink(self, lineage: Lineage, catalog: Catalog, generation: int = 1) -> IntervalsSink:
+    def sink(self, lineage: Lineage, catalog: Catalog, generation: int = 1, epoch: int = 0) -> IntervalsSink:
         """Return a sink as a driver that has just started has it."""
         ensure_table(self.table, self.rows(0).schema.json(), partition_by=[partition_column(self.output)])
         code = PipelineCode(self.pipeline, catalog.topics["flights"], {}, "code")
@@ -88,13 +89,13 @@ class Bench:
             code,
             self.table,
             Checkpoint(lineage.folder),
-            self.log(generation),
+            self.log(generation, epoch),
             settle=self.settled.append,
             newest_before=lambda origin: self.newest_before if any(origin.values()) else None,
         )
 
-    def log(self, generation: int = 1) -> WriterLog:
-        log = WriterLog(self.table, WRITER, generation)
+    def log(self, generation: int = 1, epoch: int = 0) -> WriterLog:
+        log = WriterLog(self.table, writer_id("departures", "topic", epoch), generation)
         log.open()
         return log
 
@@ -200,6 +201,79 @@ def test_what_a_lineage_may_lack_is_found_once_and_outlives_its_drivers(
     latest = bench.log().latest
     assert latest is not None
     assert latest.suspect_until == at(9)
+
+
+def test_a_reset_to_the_beginning_closes_nothing_twice_and_lacks_nothing_of_what_is_open(
+    new_bench: Callable[..., Bench], catalog: Catalog, tmp_path: Path
+) -> None:
+    bench, first, again = new_bench(), Lineage(tmp_path / "a", "a"), Lineage(tmp_path / "b", "b")
+    bench.sink(first, catalog)(bench.rows(1, 2), first.plan(10, at(3)))
+    closed = {hour: bench.ledger().rows[at(hour)] for hour in (1, 2)}
+    for _crash in range(2):
+        sink = bench.sink(again, catalog, generation=2, epoch=1)
+    sink(bench.rows(1, value=9), again.plan(4, at(2)))
+    sink(bench.rows(2, 3, value=9), again.plan(8, at(4)))
+    bench.sink(again, catalog, generation=3, epoch=1)(bench.rows(4, value=9), again.plan(12, at(5)))
+    assert bench.found() == {1: [1], 2: [1], 3: [9], 4: [9]}
+    rows = bench.ledger().rows
+    assert {hour: rows[at(hour)] for hour in (1, 2)} == closed
+    written = rows[at(3)].base
+    assert written is not None
+    assert (written.owner, written.offsets, rows[at(3)].dirty) == ("departures:topic:1", {"t/0": 8}, ())
+    assert bench.ledger().closed_until == at(5)
+
+
+def test_what_a_backfill_published_stays_when_its_stream_is_reset(
+    new_bench: Callable[..., Bench], catalog: Catalog, tmp_path: Path
+) -> None:
+    bench, first, again = new_bench(), Lineage(tmp_path / "a", "a"), Lineage(tmp_path / "b", "b")
+    bench.sink(first, catalog)(bench.rows(1, 2), first.plan(10, at(3)))
+    put(bench, 1, 2)  # as a backfill would
+    bench.sink(again, catalog, generation=2, epoch=1)(bench.rows(1, 2, 3, value=9), again.plan(10, at(4)))
+    assert bench.found() == {1: [1, 7], 2: [1, 7], 3: [9]}
+
+
+def test_a_reset_forwards_is_no_gap_and_leaves_open_intervals_dirty(
+    new_bench: Callable[..., Bench], catalog: Catalog, tmp_path: Path
+) -> None:
+    bench, first, later = new_bench(), Lineage(tmp_path / "a", "a"), Lineage(tmp_path / "b", "b", origin=15)
+    bench.newest_before = at(3) + timedelta(minutes=10)
+    bench.sink(first, catalog)(bench.rows(1), first.plan(10, at(2)))
+    closed = bench.ledger().rows[at(1)]
+    sink = bench.sink(later, catalog, generation=2, epoch=1)
+    sink(bench.rows(3), later.plan(20, at(4)))
+    sink(bench.rows(4), later.plan(30, at(5)))
+    assert bench.found() == {1: [1], 3: [1], 4: [1]}
+    rows = bench.ledger().rows
+    assert rows[at(1)] == closed
+    assert {start.hour for start, row in rows.items() if row.dirty} == {2, 3}
+    # What is repaired has read beyond the new position.
+    assert all(row.base is not None and row.base.offsets == {"t/0": 20} for row in (rows[at(2)], rows[at(3)]))
+
+
+def test_a_day_that_was_open_at_a_reset_holds_the_windows_of_both_epochs(
+    new_bench: Callable[..., Bench], catalog: Catalog, tmp_path: Path
+) -> None:
+    bench, first, again = new_bench("day"), Lineage(tmp_path / "a", "a"), Lineage(tmp_path / "b", "b")
+    bench.sink(first, catalog)(bench.rows(1, 2), first.plan(10, at(3)))
+    sink = bench.sink(again, catalog, generation=2, epoch=1)
+    sink(bench.rows(1, 2, 3, value=9), again.plan(10, at(4)))
+    sink(bench.rows(), again.plan(20, at(24)))
+    assert bench.found() == {1: [1], 2: [1], 3: [9]}
+    written = bench.ledger().rows[DAY].base
+    assert written is not None
+    stored = bench.spark.read.format("delta").load(str(bench.table))
+    assert written.content == content_of(stored, INTERVAL)[DAY]
+
+
+def test_an_attempt_of_an_older_epoch_is_fenced(
+    new_bench: Callable[..., Bench], catalog: Catalog, tmp_path: Path
+) -> None:
+    bench, first = new_bench(), Lineage(tmp_path / "a", "a")
+    old = bench.sink(first, catalog, generation=1)
+    bench.log(generation=2, epoch=1)
+    with pytest.raises(FencedError, match="generation 2"):
+        old(bench.rows(1), first.plan(10, at(2)))
 
 
 def test_a_commit_names_the_content_that_it_adds_to_each_interval(

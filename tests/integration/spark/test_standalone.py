@@ -5,33 +5,29 @@ from __future__ import annotations
 import json
 import os
 import signal
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from datetime import datetime, timedelta
 from pathlib import Path
 
 import pytest
-from kafka import KafkaProducer
 
 from sluice.clock import SystemClock
 from sluice.delta.reading import read_rows
-from sluice.kafka.administration import KafkaPythonAdministration
 from sluice.local.broker import Broker
 from sluice.local.endpoints import Endpoints, write_endpoints
 from sluice.local.processes import wait_until
 from sluice.local.spark_cluster import MASTER
 from sluice.project import Project
-from sluice.settings import Settings, settings
+from sluice.settings import Settings
 from sluice.spark.master import read_offer
 from sluice.streams.exits import ExitCode
 from sluice.streams.launcher import DriverReport
 from sluice.streams.room import Need, lack
 from sluice.streams.verdict import Health
-from sluice.topics.administration import TopicCreation
-from tests.integration.brokers import free_ports, running
 from tests.integration.clusters import RunningCluster, running_cluster
-from tests.integration.spark.conftest import DriverPlace, values_of
+from tests.integration.spark.conftest import DriverPlace, Feed
 from tests.integration.spark.test_exactly_once import assert_exact
-from tests.oracle import departures, differences, flights
+from tests.oracle import departures, differences
 
 DAYS = ("2013-01-01", "2013-01-02")
 UNIT = "flights"
@@ -41,47 +37,6 @@ UNIT = "flights"
 def cluster(tmp_path: Path) -> Iterator[RunningCluster]:
     with running_cluster(tmp_path / "cluster", 2) as cluster:
         yield cluster
-
-
-@pytest.fixture
-def own_broker(tmp_path: Path) -> Iterator[Broker]:
-    broker = Broker(tmp_path / "broker", *free_ports(), settings().jars)
-    broker.prepare()
-    with running(broker):
-        yield broker
-
-
-class Feed:
-    """Two days of flights that a test sends piece by piece."""
-
-    def __init__(self, bootstrap: str) -> None:
-        with KafkaPythonAdministration((bootstrap,), {}) as administration:
-            administration.create([TopicCreation("flights", 4, 1, {"retention.ms": "-1"})])
-        self._table = flights(*DAYS)
-        self._left = values_of(self._table)
-        self._bootstrap = bootstrap
-        self.sent = 0
-
-    def send(self, share: float) -> int:
-        """Send a share of all records; return how many there are now."""
-        count = int(len(self._table) * share)
-        piece, self._left = self._left[:count], self._left[count:]
-        return self._send(piece)
-
-    def send_rest(self) -> int:
-        """Send what is left, and the heartbeat that closes every interval."""
-        closes_all = (self._table["hour_utc"].max() + timedelta(hours=5)).strftime("%Y-%m-%dT%H:%M:%SZ")
-        heartbeat = {"heartbeat": True, "scheduled_at": closes_all, "observed_at": closes_all}
-        self._send(self._left)
-        return self._send([heartbeat])
-
-    def _send(self, values: Sequence[dict[str, object]]) -> int:
-        producer = KafkaProducer(bootstrap_servers=self._bootstrap)
-        for value in values:
-            producer.send("flights", key=str(value.get("carrier", "")).encode(), value=json.dumps(value).encode())
-        producer.close()
-        self.sent += len(values)
-        return self.sent
 
 
 def place_on(tmp_path: Path, broker: Broker, cluster: RunningCluster) -> DriverPlace:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
-from datetime import timedelta
+from dataclasses import dataclass, field, replace
+from datetime import datetime, timedelta
 from typing import Any, cast
+
+import pytest
 
 from sluice.airflow.deadline_alerts import DeadlineAlerts
 from sluice.airflow.observer import ProjectObserver
@@ -15,7 +16,6 @@ from sluice.specs.catalog import Catalog
 from sluice.specs.deadlines import StreamDeadlines
 from sluice.specs.load import load_catalog
 from sluice.streams.deadline_record import Deadline
-from sluice.streams.evidence import Stamps
 from sluice.streams.notices import Notice, Occasion
 from sluice.streams.observation import Evidence
 from tests.twins.clock import START
@@ -28,9 +28,7 @@ class LaggingProject(InMemoryProject):
 
     unread = 400
 
-    def evidence(self, unit: str, *, known: Mapping[str, int], stamps: Stamps) -> dict[str, Evidence]:
-        assert stamps is Stamps.NEVER
-        assert set(known) <= {"departures", "raw_flights"}
+    def evidence(self, unit: str) -> dict[str, Evidence]:
         at = (self.clock.now() - START).total_seconds()
         return {
             "departures": look(at, steadily(3), 1_800 + self.unread, unit=unit),
@@ -71,7 +69,7 @@ def test_a_deadline_that_is_missed_and_met_again_is_told_by_one_of_two_triggerer
     for unread in [400] * 5 + [0] * 40:
         project.unread = unread
         for observer in observers:
-            observer.record_verdicts("flights")
+            observer.record_verdicts(["flights"])
         project.clock.sleep(10)
 
     told = [(notice.stream, notice.finding.deadline, notice.occasion) for notice in offered.notices]
@@ -86,11 +84,44 @@ def test_deadlines_of_a_stopped_stream_are_left_alone() -> None:
     project, offered = lagging(), Offered()
     observer = observer_of(project, offered)
     evidence = project.evidence
-    project.evidence = lambda unit, **asked: {  # type: ignore[method-assign]
+    project.evidence = lambda unit: {  # type: ignore[method-assign]
         stream: look((seen.at - START).total_seconds(), steadily(3), 9_000, unit=unit, stop_wanted=True)
-        for stream, seen in evidence(unit, **asked).items()
+        for stream, seen in evidence(unit).items()
     }
     for _ in range(5):
-        observer.record_verdicts("flights")
+        observer.record_verdicts(["flights"])
         project.clock.sleep(timedelta(hours=1).total_seconds())
     assert offered.notices == []
+
+
+def test_a_unit_that_cannot_be_judged_disturbs_no_other(caplog: pytest.LogCaptureFixture) -> None:
+    project, offered = lagging(), Offered()
+    arrivals = project.catalog.pipelines["departures"].model_copy(update={"name": "arrivals", "driver": "trains"})
+    project.catalog = Catalog(project.catalog.topics, {**project.catalog.pipelines, "arrivals": arrivals})
+    project.life("trains").start("ada", "launch")
+    sound = project.evidence
+    broken = replace(sound("flights")["departures"], at=cast(datetime, None))
+    project.evidence = lambda unit: {"arrivals": broken} if unit == "trains" else sound(unit)  # type: ignore[method-assign]
+
+    observer_of(project, offered).record_verdicts(["flights", "nobody", "trains"])
+
+    assert len(project.control.verdicts("flights")) == 2
+    assert list(project.control.verdicts("trains")) == []
+    assert [record.message for record in caplog.records] == ["Could not judge unit trains; that is tried again."]
+
+
+def test_verdicts_of_a_hundred_units_are_recorded_as_those_of_one() -> None:
+    project, offered = lagging(), Offered()
+    departures = project.catalog.pipelines["departures"]
+    units = [f"unit_{n:03}" for n in range(100)]
+    pipelines = {unit: departures.model_copy(update={"name": unit, "driver": unit}) for unit in units}
+    project.catalog = Catalog(project.catalog.topics, {**project.catalog.pipelines, **pipelines})
+    for unit in units[:50]:  # the others never had a driver
+        project.life(unit).start("ada", "launch")
+    sound = project.evidence
+    project.evidence = lambda unit: {unit: sound(unit)["departures"]}  # type: ignore[method-assign]
+
+    observer_of(project, offered).record_verdicts(units)
+
+    recorded = {unit: [(v.stream, v.generation) for v in project.control.verdicts(unit)] for unit in units}
+    assert recorded == {unit: [(unit, 1)] if unit in units[:50] else [] for unit in units}

@@ -4,20 +4,24 @@ from __future__ import annotations
 
 import asyncio
 import threading
-from collections.abc import Callable, Coroutine
+import time
+from collections.abc import Callable, Coroutine, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
+from itertools import pairwise
 from typing import Any
 
-from sluice.airflow.watcher import Hint, Watch, Watcher, hints
+from sluice.airflow.watcher import MOST_TOGETHER, Hint, Watch, Watcher, hints
 from sluice.errors import UnreachableError
 from sluice.streams.launcher import DriverReport, DriverState
+from sluice.streams.pacing import Pace
 from sluice.streams.registry import Attempt, AttemptState, Desired, DesiredState
 from sluice.streams.sighting import Sighting
 from tests.twins.clock import START, ManualClock
 
 TOMORROW = START + timedelta(days=1)
 DEADLINE_SECONDS = 10.0
+EAGER = Pace(0.0, share=1.0, most=0.0)
 
 
 def alive(unit: str) -> Sighting:
@@ -48,22 +52,35 @@ class ScriptedObserver:
     silent: set[str] = field(default_factory=set)
     looks: list[str] = field(default_factory=list)
     recorded: list[str] = field(default_factory=list)
+    parts: list[int] = field(default_factory=list)
+    database_down: bool = False
     answer: threading.Event = field(default_factory=threading.Event)
     threads: set[int] = field(default_factory=set)
 
-    def look(self, unit: str) -> Sighting:
+    def look(self, units: Sequence[str]) -> dict[str, Sighting]:
         self.threads.add(threading.get_ident())
-        self.looks.append(unit)
-        if unit in self.unreachable:
+        self.looks += units
+        self.parts.append(len(units))
+        if self.database_down:
             raise UnreachableError("the control database does not answer.")
-        return self.sightings.get(unit, alive(unit))
+        return {unit: self.sightings.get(unit, alive(unit)) for unit in units if unit not in self.unreachable}
 
-    def record_verdicts(self, unit: str) -> None:
-        if unit in self.silent:
+    def record_verdicts(self, units: Sequence[str]) -> None:
+        if self.silent & set(units):
             self.answer.wait(DEADLINE_SECONDS)
-        if unit in self.broken_verdicts:
-            raise UnreachableError("Kafka does not answer.")
-        self.recorded.append(unit)
+        if self.broken_verdicts & set(units):
+            raise UnreachableError("the control database does not answer.")
+        self.recorded += units
+
+
+class BusyObserver(ScriptedObserver):
+    """Its first look costs so much that the next would be in a minute."""
+
+    def look(self, units: Sequence[str]) -> dict[str, Sighting]:
+        begun = time.thread_time()
+        while not self.looks and time.thread_time() - begun < 0.06:
+            pass
+        return super().look(units)
 
 
 def run(test: Coroutine[Any, Any, None]) -> None:
@@ -88,7 +105,7 @@ async def cancel(*tasks: asyncio.Task[Hint]) -> None:
 def test_a_proven_death_wakes_the_watch_of_that_unit_and_no_other() -> None:
     async def scenario() -> None:
         observer = ScriptedObserver()
-        watcher = Watcher(observer, poll_seconds=0, verdict_seconds=0, clock=ManualClock())
+        watcher = Watcher(observer, looks=EAGER, verdicts=EAGER, clock=ManualClock())
         flights, weather = start(watcher, "flights"), start(watcher, "weather")
         await until(lambda: len(observer.looks) > 3)
         assert not flights.done()
@@ -105,7 +122,7 @@ def test_a_proven_death_wakes_the_watch_of_that_unit_and_no_other() -> None:
 def test_what_cannot_be_looked_at_wakes_nobody_and_does_not_disturb_others() -> None:
     async def scenario() -> None:
         observer = ScriptedObserver(unreachable={"flights"}, sightings={"weather": dead("weather")})
-        watcher = Watcher(observer, poll_seconds=0, verdict_seconds=0, clock=ManualClock())
+        watcher = Watcher(observer, looks=EAGER, verdicts=EAGER, clock=ManualClock())
         flights = start(watcher, "flights")
 
         assert await start(watcher, "weather") is Hint.LOOK
@@ -122,7 +139,7 @@ def test_what_cannot_be_looked_at_wakes_nobody_and_does_not_disturb_others() -> 
 def test_a_cluster_that_does_not_answer_delays_no_news_of_a_death() -> None:
     async def scenario() -> None:
         observer = ScriptedObserver(silent={"flights"}, sightings={"flights": dead("flights")})
-        watcher = Watcher(observer, poll_seconds=0, verdict_seconds=0, clock=ManualClock())
+        watcher = Watcher(observer, looks=EAGER, verdicts=EAGER, clock=ManualClock())
 
         assert await start(watcher, "flights") is Hint.LOOK
         assert observer.recorded == []
@@ -131,13 +148,16 @@ def test_a_cluster_that_does_not_answer_delays_no_news_of_a_death() -> None:
     run(scenario())
 
 
-def test_a_verdict_that_cannot_be_given_disturbs_no_other() -> None:
+def test_verdicts_that_cannot_be_given_disturb_no_look_and_are_given_later() -> None:
     async def scenario() -> None:
         observer = ScriptedObserver(broken_verdicts={"flights"})
-        watcher = Watcher(observer, poll_seconds=0, verdict_seconds=0, clock=ManualClock())
+        watcher = Watcher(observer, looks=EAGER, verdicts=EAGER, clock=ManualClock())
         flights, weather = start(watcher, "flights"), start(watcher, "weather")
-        await until(lambda: "weather" in observer.recorded)
+        await until(lambda: len(observer.looks) > 3)
+        assert observer.recorded == []
 
+        observer.broken_verdicts.clear()
+        await until(lambda: "weather" in observer.recorded)
         observer.sightings["flights"] = dead("flights")
 
         assert await flights is Hint.LOOK
@@ -146,10 +166,88 @@ def test_a_verdict_that_cannot_be_given_disturbs_no_other() -> None:
     run(scenario())
 
 
+def test_a_silent_control_database_wakes_nobody_and_is_asked_again() -> None:
+    async def scenario() -> None:
+        observer = ScriptedObserver(sightings={"flights": dead("flights")}, database_down=True)
+        watcher = Watcher(observer, looks=EAGER, verdicts=EAGER, clock=ManualClock())
+        flights = start(watcher, "flights")
+        await until(lambda: len(observer.looks) > 3)
+        assert not flights.done()
+
+        observer.database_down = False
+        assert await flights is Hint.LOOK
+
+    run(scenario())
+
+
+def test_a_thousand_units_are_looked_at_in_parts_and_none_is_left_out() -> None:
+    async def scenario() -> None:
+        observer, units = ScriptedObserver(), [f"unit_{n:04}" for n in range(2 * MOST_TOGETHER + 1)]
+        watcher = Watcher(observer, looks=EAGER, verdicts=EAGER, clock=ManualClock())
+        watches = [start(watcher, unit) for unit in units]
+        await until(lambda: len(observer.parts) > 3 and len(observer.recorded) > len(units))
+
+        round_of_looks = observer.looks[observer.looks.index(units[0]) :]
+        assert round_of_looks[: len(units)] == units
+        assert observer.recorded[: len(units)] == units
+        assert max(observer.parts) == MOST_TOGETHER
+        await cancel(*watches)
+
+    run(scenario())
+
+
+def test_a_death_is_told_as_soon_as_it_is_settled_and_not_a_round_later() -> None:
+    async def scenario() -> None:
+        clock, observer = ManualClock(), ScriptedObserver()
+        ended = dead("flights")
+        assert ended.attempt is not None
+        observer.sightings["flights"] = replace(ended, attempt=replace(ended.attempt, ended_at=clock.now()))
+        hourly = Pace(3600.0, share=1.0, most=3600.0)
+        watcher = Watcher(observer, looks=hourly, verdicts=EAGER, settling=EAGER, clock=clock)
+        flights = start(watcher, "flights")
+        await until(lambda: len(observer.looks) > 3)
+        assert not flights.done(), "a restart may be under way"
+
+        clock.sleep(60)
+        assert await flights is Hint.LOOK
+
+    run(scenario())
+
+
+def test_what_one_round_paid_for_makes_the_next_no_longer() -> None:
+    async def scenario() -> None:
+        observer = BusyObserver()
+        watcher = Watcher(observer, looks=Pace(0.0, share=1e-3), verdicts=EAGER, clock=ManualClock())
+        flights = start(watcher, "flights")
+        await until(lambda: len(observer.looks) > 3)
+        await cancel(flights)
+
+    run(scenario())
+
+
+def test_a_round_is_spread_over_its_period() -> None:
+    """The second of two parts is asked about in the middle of a round, not right after the first."""
+
+    async def scenario() -> None:
+        observer, asked = ScriptedObserver(), []
+        watcher = Watcher(observer, looks=Pace(0.4, share=1.0), verdicts=EAGER, clock=ManualClock())
+        watches = [start(watcher, f"unit_{n:04}") for n in range(2 * MOST_TOGETHER)]
+        loop = asyncio.get_running_loop()
+        for part in range(1, 5):
+            await until(lambda part=part: len(observer.parts) >= part)  # type: ignore[misc]
+            asked.append(loop.time())
+
+        assert all(later - earlier > 0.15 for earlier, later in pairwise(asked))
+        assert asked[2] - asked[0] < 5
+        await cancel(*watches)
+
+    run(scenario())
+
+
 def test_a_hundred_watches_cost_one_look_per_unit_and_round_in_one_thread() -> None:
     async def scenario() -> None:
         observer = ScriptedObserver()
-        watcher = Watcher(observer, poll_seconds=0, verdict_seconds=0, clock=ManualClock())
+        watcher = Watcher(observer, looks=EAGER, verdicts=EAGER, clock=ManualClock())
         watches = [start(watcher, f"unit_{n % 10}") for n in range(100)]
         await until(lambda: len(observer.looks) >= 30)
 
@@ -164,7 +262,7 @@ def test_a_hundred_watches_cost_one_look_per_unit_and_round_in_one_thread() -> N
 def test_the_watcher_ends_with_its_last_watch_and_begins_again_with_the_next() -> None:
     async def scenario() -> None:
         observer = ScriptedObserver()
-        watcher = Watcher(observer, poll_seconds=0, verdict_seconds=0, clock=ManualClock())
+        watcher = Watcher(observer, looks=EAGER, verdicts=EAGER, clock=ManualClock())
         await cancel(start(watcher, "flights"))
         await until(lambda: not [t for t in asyncio.all_tasks() if t.get_name().startswith("sluice")])
         looked = len(observer.looks)

@@ -7,6 +7,7 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 from deltalake import CommitProperties, DeltaTable, Field, Schema, Transaction
+from deltalake.exceptions import CommitFailedError
 from deltalake.schema import PrimitiveType
 
 from sluice.delta.log import keep_log, read_log
@@ -97,6 +98,44 @@ def test_the_position_is_that_of_the_writers_newest_entry(table: Path) -> None:
     log = opened(table, 2)
     assert log.latest == stream_entry(30)
     assert (log.position.offsets, log.position.watermark) == ({"t/0": 30}, NOON)
+
+
+def test_a_new_epoch_has_no_position_but_knows_what_the_one_before_closed(table: Path) -> None:
+    opened(table, 1)
+    write(table, stream_entry(30), 60)
+    log = opened(table, 2, writer="departures:id:1")
+    assert (log.latest, log.position.offsets) == (None, {})
+    assert log.newest == log.inherited == stream_entry(30)
+    write(table, stream_entry(10, "departures:id:1"), 20)
+    assert opened(table, 3, writer="departures:id:1").newest == stream_entry(10, "departures:id:1")
+
+
+def test_offsets_of_a_topic_that_was_created_again_are_not_inherited(table: Path) -> None:
+    opened(table, 1)
+    write(table, stream_entry(30), 60)
+    log = opened(table, 2, writer="departures:another:1")
+    assert (log.newest, log.inherited) == (stream_entry(30), None)
+
+
+def test_generations_are_fenced_across_epochs(table: Path) -> None:
+    before = opened(table, 1)
+    opened(table, 2, writer="departures:id:1")
+    with pytest.raises(FencedError, match="generation 2"):
+        before.check_fence()
+    with pytest.raises(FencedError, match="generation 2"):
+        opened(table, 1)
+
+
+def test_who_writes_under_an_older_epoch_past_the_fence_conflicts(table: Path) -> None:
+    before = opened(table, 1)
+    before.record(stream_entry(30), 60)
+    zombie = DeltaTable(str(table))
+    opened(table, 2, writer="departures:id:1")
+    properties = CommitProperties(
+        custom_metadata={"userMetadata": to_json(stream_entry(40))}, app_transactions=[Transaction(WRITER, 80)]
+    )
+    with pytest.raises(CommitFailedError):
+        zombie.create_write_transaction([], "append", zombie.schema(), commit_properties=properties)
 
 
 def test_the_position_and_the_code_are_found_when_the_log_has_forgotten_them(table: Path) -> None:

@@ -132,11 +132,16 @@ def specs(bench: Bench) -> tuple[PipelineSpec, TopicSpec]:
         ("pipelines/sales", "driver: shop", "driver: another"),
         ("pipelines/sales", "driver: shop", "driver: shop\ndescription: Words.\nowner: sales\ntrigger: 1 min"),
         ("pipelines/sales", "driver: shop", "driver: shop\nresources: {cores: 8}"),
+        (
+            "pipelines/sales",
+            "driver: shop",
+            "driver: shop\nstart: latest\nmirror_group: sales\nmax_records_per_batch: 9",
+        ),
         ("pipelines/sales", "  table: sales", "  table: sales_2"),
         ("pipelines/sales", "future_skew: 5 min", "future_skew: 300s\n  watermark_delay: 65 min"),
         ("topics/orders", "partitions: 2", "partitions: 8\ndescription: Words."),
         ("topics/orders", "retention: 7 days", "retention: forever"),
-        ("topics/orders", "table: orders_raw", "table: orders_raw_2"),
+        ("topics/orders", "table: orders_raw", "table: orders_raw_2\n  max_records_per_batch: 9"),
     ],
 )
 def test_what_changes_no_result_has_no_meaning(bench: Bench, file: str, old: str, new: str) -> None:

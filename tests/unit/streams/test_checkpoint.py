@@ -3,6 +3,7 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import shutil
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -12,7 +13,7 @@ from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 
 from sluice.errors import CorruptionError
-from sluice.streams.checkpoint import Checkpoint, CheckpointLook, location
+from sluice.streams.checkpoint import MOST_FOLLOWED, Checkpoint, CheckpointLook, location
 
 
 def write_offsets(folder: Path, batch: int, offsets: dict[str, dict[str, int]], watermark_ms: int = 0) -> None:
@@ -177,3 +178,77 @@ def test_a_checkpoint_has_one_absolute_address_wherever_it_is_asked_for(
     monkeypatch.chdir(tmp_path)
     assert location(Path("a b") / "departures") == location(tmp_path / "a b" / "departures")
     assert location(tmp_path / "a b") == f"file://{tmp_path}/a b"
+
+
+def test_following_reads_each_batch_once_and_always_says_what_a_look_says(tmp_path: Path) -> None:
+    checkpoint = Checkpoint(tmp_path)
+    before, read = None, []
+    for batch in range(12):
+        write_offsets(tmp_path, batch, {"t": {"0": batch}})
+        if batch % 3:
+            commit(tmp_path, batch - 1)
+            commit(tmp_path, batch)
+        before = checkpoint.follow(before)
+        read += [found.batch_id for found in reversed(before.batches) if found.batch_id not in read]
+        whole = checkpoint.look()
+        assert (before.newest, before.running, before.watermark) == (whole.newest, whole.running, whole.watermark)
+    assert read == list(range(12))
+
+
+def test_what_a_follower_knows_is_not_read_again(tmp_path: Path) -> None:
+    for batch in range(4):
+        write_offsets(tmp_path, batch, {"t": {"0": batch}})
+        commit(tmp_path, batch)
+    write_offsets(tmp_path, 4, {"t": {"0": 9}})
+    checkpoint = Checkpoint(tmp_path)
+    before = checkpoint.follow(None)
+    planned_at = (tmp_path / "offsets" / "4").stat()
+    for batch in range(5):
+        (tmp_path / "offsets" / str(batch)).write_text("damaged")
+    os.utime(tmp_path / "offsets" / "4", ns=(planned_at.st_atime_ns, planned_at.st_mtime_ns))
+    again = checkpoint.follow(before)
+    assert [batch.batch_id for batch in again.batches] == [3]
+    assert (again.newest, again.running) == (before.newest, before.running)
+
+
+def test_who_begins_to_follow_or_is_far_behind_reads_the_newest_batches_only(tmp_path: Path) -> None:
+    checkpoint = Checkpoint(tmp_path)
+    before: CheckpointLook | None = None
+    for until in (3 * MOST_FOLLOWED, 7 * MOST_FOLLOWED):
+        for batch in range(until):
+            write_offsets(tmp_path, batch, {"t": {"0": batch}})
+            commit(tmp_path, batch)
+        before = checkpoint.follow(before)
+        newest_first = list(range(until - 1, until - 1 - MOST_FOLLOWED, -1))
+        assert [batch.batch_id for batch in before.batches] == newest_first
+
+
+@pytest.mark.parametrize("newest", [1, 3, 9])
+def test_another_checkpoint_at_the_same_place_is_looked_at_from_the_beginning(tmp_path: Path, newest: int) -> None:
+    """A copy that was put back, or a checkpoint that was deleted and begun again: its files are other ones."""
+    for batch in range(4):
+        write_offsets(tmp_path, batch, {"t": {"0": batch}})
+        commit(tmp_path, batch)
+        os.utime(tmp_path / "commits" / str(batch), (1_357_000_000 + batch, 1_357_000_000 + batch))
+    checkpoint = Checkpoint(tmp_path)
+    before = checkpoint.follow(None)
+    shutil.rmtree(tmp_path / "commits")
+    for batch in range(newest + 1):
+        write_offsets(tmp_path, batch, {"t": {"0": 100 + batch}})
+        commit(tmp_path, batch)
+    after = checkpoint.follow(before)
+    assert [batch.batch_id for batch in after.batches] == list(range(newest, -1, -1))
+    assert after.newest == checkpoint.newest_committed()
+
+
+def test_a_checkpoint_without_a_commit_is_followed_to_its_first(tmp_path: Path) -> None:
+    checkpoint = Checkpoint(tmp_path)
+    assert checkpoint.follow(None) == CheckpointLook()
+    write_offsets(tmp_path, 0, {"t": {"0": 5}})
+    planned = checkpoint.follow(CheckpointLook())
+    assert planned.running is not None
+    assert planned.batches == ()
+    commit(tmp_path, 0)
+    committed = checkpoint.follow(planned)
+    assert [batch.batch_id for batch in committed.batches] == [0]
+    assert committed.running is None

@@ -1,13 +1,13 @@
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from datetime import timedelta
 from typing import NoReturn
 
-from sluice.errors import CorruptionError, UnreachableError
+from sluice.errors import CorruptionError, SluiceError, UnreachableError
 from sluice.specs.rhythm import Rhythm
 from sluice.streams.checkpoint import CheckpointLook, CommittedBatch, PlannedBatch
-from sluice.streams.evidence import Source, Stamps, gather
+from sluice.streams.evidence import Case, Source, Stamps, gather
 from sluice.streams.executors import Executors
 from sluice.streams.launcher import DriverReport, DriverState
 from sluice.streams.observation import Evidence
@@ -36,11 +36,11 @@ class Cluster:
         self._error = error
         self._end = end
 
-    def extent(self, topic: str) -> TopicExtent:
-        self.asked.append(topic)
+    def extents(self, topics: Collection[str]) -> Mapping[str, TopicExtent | SluiceError]:
+        self.asked += sorted(topics)
         if self._error is not None:
             raise self._error
-        return TopicExtent("an id", {0: 7}, {0: self._end})
+        return {topic: TopicExtent("an id", {0: 7}, {0: self._end}) for topic in topics}
 
     def stamps(self, topic: str, offsets: Mapping[int, int]) -> Mapping[int, RecordStamp]:
         assert topic in self.asked
@@ -57,7 +57,8 @@ def seen(
 ) -> Evidence:
     sources = {"departures": Source("flights", look, Rhythm(cap=9), lambda: START - timedelta(seconds=2))}
     kafka = cluster or Cluster()
-    return gather("flights", sighting, sources, lambda: kafka, at=START, notes=notes, stamps=stamps)["departures"]
+    case = Case("flights", sighting, sources, notes)
+    return gather([case], lambda: kafka, at=START, stamps=stamps)["flights"]["departures"]
 
 
 def failing(error: Exception) -> Callable[..., NoReturn]:
@@ -153,15 +154,17 @@ def test_all_positions_are_read_before_any_end_so_that_a_batch_in_between_is_no_
 
     sources = {"raw_flights": Source("flights", look), "departures": Source("flights", look)}
     sighting = Sighting("flights", WANTED, BOUND, RUNNING)
-    evidence = gather("flights", sighting, sources, lambda: cluster, at=START, stamps=Stamps.NEVER)
+    cases = [Case("flights", sighting, sources)]
+    evidence = gather(cases, lambda: cluster, at=START, stamps=Stamps.NEVER)["flights"]
     assert cluster.asked == ["position", "position", "flights"]
     assert list(evidence) == ["raw_flights", "departures"]
 
 
-def test_a_broker_that_does_not_answer_is_asked_once_per_topic() -> None:
+def test_a_broker_that_does_not_answer_is_asked_once() -> None:
     cluster = Cluster(UnreachableError("no answer."))
     sources = {name: Source("flights", lambda: LOOK) for name in ("raw_flights", "departures")}
-    evidence = gather("flights", Sighting("flights", WANTED, BOUND, RUNNING), sources, lambda: cluster, at=START)
+    cases = [Case("flights", Sighting("flights", WANTED, BOUND, RUNNING), sources)]
+    evidence = gather(cases, lambda: cluster, at=START)["flights"]
     assert cluster.asked == ["flights"]
     assert [each.notes for each in evidence.values()] == [("no answer.",)] * 2
 
@@ -170,7 +173,8 @@ def test_a_stack_that_is_not_up_is_a_note() -> None:
     def no_cluster() -> Cluster:
         raise UnreachableError("the stack is not up.")
 
-    evidence = gather("flights", None, {"departures": Source("flights", lambda: LOOK)}, no_cluster, at=START)
+    cases = [Case("flights", None, {"departures": Source("flights", lambda: LOOK)})]
+    evidence = gather(cases, no_cluster, at=START)["flights"]
     assert evidence["departures"].notes == ("the stack is not up.",)
 
 
@@ -198,7 +202,8 @@ def test_the_timestamp_is_that_of_the_first_unread_record() -> None:
     administration.records["flights"] = stamps
     sources = {"departures": Source("flights", lambda: LOOK)}
     sighting = Sighting("flights", WANTED, BOUND, RUNNING)
-    found = gather("flights", sighting, sources, lambda: administration, at=START, stamps=Stamps.ALWAYS)
+    cases = [Case("flights", sighting, sources)]
+    found = gather(cases, lambda: administration, at=START, stamps=Stamps.ALWAYS)["flights"]
     assert found["departures"].stamps == {"flights/0": RecordStamp(START - timedelta(seconds=2), appended=True)}
 
 
@@ -226,6 +231,41 @@ def test_what_the_living_driver_says_of_its_executors_is_evidence_and_nothing_el
     dead = DriverReport("local.flights.g1", DriverState.ENDED, exit_code=1)
     for report, found in ((RUNNING, Executors(0, 0, START)), (dead, None), (None, None)):
         sighting = Sighting("flights", WANTED, BOUND, report)
-        gathered = gather("flights", sighting, sources, Cluster, at=START, stamps=Stamps.NEVER, executors=executors)
-        assert gathered["departures"].executors == found
+        cases = [Case("flights", sighting, sources, executors=executors)]
+        gathered = gather(cases, Cluster, at=START, stamps=Stamps.NEVER)
+        assert gathered["flights"]["departures"].executors == found
     assert asked == [1]
+
+
+def test_many_units_are_asked_about_at_once_and_what_fails_for_one_is_missing_for_that_one_alone() -> None:
+    administration = InMemoryKafkaAdministration()
+    administration.create([TopicCreation("flights", 1, 1)])
+    administration.offsets["flights"] = {0: 61}
+    sound, broken = Source("flights", lambda: LOOK), Source("flights", failing(CorruptionError("offsets/3 is empty.")))
+    cases = [
+        Case("sound", Sighting("sound", WANTED, BOUND, RUNNING), {"departures": sound}),
+        Case("broken", Sighting("broken", WANTED, BOUND, RUNNING), {"arrivals": broken}),
+        Case("elsewhere", Sighting("elsewhere", WANTED, BOUND, RUNNING), {"weather": Source("weather", lambda: LOOK)}),
+    ]
+    found = gather(cases, lambda: administration, at=START, stamps=Stamps.NEVER)
+    assert (found["sound"]["departures"].lag_records, found["sound"]["departures"].notes) == (1, ())
+    assert (found["broken"]["arrivals"].committed, found["broken"]["arrivals"].ends) == (None, {"flights/0": 61})
+    assert (found["elsewhere"]["weather"].committed, found["elsewhere"]["weather"].ends) == ({"flights/0": 60}, None)
+    assert found["elsewhere"]["weather"].notes[0].startswith("The topic 'weather' does not exist.")
+
+
+def test_the_progress_file_is_read_only_where_records_wait() -> None:
+    def read() -> NoReturn:
+        raise AssertionError("nothing waits")
+
+    sources = {"departures": Source("flights", lambda: LOOK, reported_at=read)}
+    cases = [Case("flights", Sighting("flights", WANTED, BOUND, RUNNING), sources)]
+    assert gather(cases, lambda: Cluster(end=60), at=START)["flights"]["departures"].reported_at is None
+
+
+def test_a_stream_of_a_new_epoch_stands_where_that_begins_until_its_first_batch() -> None:
+    begun = CheckpointLook(epoch=2, start={"flights/0": 50})
+    source = Source("flights", lambda: begun)
+    case = Case("flights", None, {"departures": source})
+    seen = gather([case], lambda: Cluster(end=61), at=START, stamps=Stamps.NEVER)["flights"]["departures"]
+    assert (seen.epoch, seen.committed, seen.batches, seen.lag_records) == (2, {"flights/0": 50}, 0, 11)

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from sluice.errors import RefusedError
 from sluice.streams.latest import newest
 from tests.twins.latest import InMemoryLatest, SharedRows
-from tests.twins.latest_suite import WRITER, LatestSuite, Place
+from tests.twins.latest_suite import LatestSuite, Place
 
 
 class TestInMemoryLatest(LatestSuite):
@@ -18,7 +18,7 @@ class TestInMemoryLatest(LatestSuite):
     def place(self) -> Place:
         shared = SharedRows()
         return Place(
-            lambda table, generation: InMemoryLatest(shared, table, WRITER, generation),
+            lambda table, generation, writer: InMemoryLatest(shared, table, writer, generation),
             lambda: list(shared.rows.values()),
         )
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from sluice.errors import UnreachableError
-from sluice.streams.evidence import gather
+from sluice.streams.evidence import Case, gather
 from sluice.streams.launcher import Job
 from sluice.streams.life import UnitLife
 from sluice.streams.reconcile import ActionKind, reconcile
@@ -112,4 +112,5 @@ def test_the_timeline_and_the_evidence_say_what_is_waited_for(
     sighting = crowded.look()
     told = timeline(sighting, registry.attempts("flights"), now=clock.now(), log=launcher.log)
     assert told.next == f"the reconciler submits it as soon as there is room: {WHY}"
-    assert gather("flights", sighting, {}, lambda: pytest.fail("no stream, no topic"), at=clock.now()) == {}
+    case = Case("flights", sighting, {})
+    assert gather([case], lambda: pytest.fail("no stream, no topic"), at=clock.now()) == {"flights": {}}

@@ -224,3 +224,13 @@ def test_a_short_past_makes_the_evidence_less_complete() -> None:
     done = leaking(40)
     whole, part = (look(done[-1].committed, d, done[-1].end + 9, rhythm=MINUTE) for d in (done, done[-4:]))
     assert judged(part).completeness < judged(whole).completeness == 1
+
+
+def test_a_stream_that_was_reset_is_not_rewound_and_what_it_reads_again_is_unread() -> None:
+    before = look(300, steadily(5))
+    again = look(400, [Done(320, 395, 600)], 3_000, epoch=1)
+    verdict = judged(before, again)
+    assert verdict.health is Health.OK
+    assert verdict.lag_records == 2_400
+    same_epoch = look(400, [Done(320, 395, 600)], 3_000)
+    assert judged(before, same_epoch).health is Health.REWOUND

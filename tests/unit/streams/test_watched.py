@@ -14,13 +14,6 @@ MINUTE = Rhythm(trigger=timedelta(minutes=1))
 OK = RecordedVerdict("flights", "departures", 1, Verdict(Health.OK, "It works."), START - timedelta(days=1))
 
 
-def test_a_watcher_says_which_batches_it_knows() -> None:
-    watched = StreamsWatched()
-    assert watched.known == {}
-    watched.judge({"departures": look(580, steadily(10)), "raw": look(580)}, {}, 1)
-    assert watched.known == {"departures": 9, "raw": -1}
-
-
 def test_the_first_verdict_is_worth_a_record_and_the_same_again_is_not() -> None:
     watched, seen = StreamsWatched(), {"departures": look(580, steadily(10))}
     assert [v.health for v in watched.judge(seen, {}, 1).values()] == [Health.OK]
@@ -49,4 +42,4 @@ def test_a_stream_that_is_no_longer_looked_at_is_forgotten() -> None:
     watched = StreamsWatched()
     watched.judge({"departures": look(580, steadily(10))}, {}, 1)
     watched.judge({"raw": look(590, steadily(2))}, {}, 1)
-    assert watched.known == {"raw": 1}
+    assert list(watched.windows) == list(watched.verdicts) == ["raw"]

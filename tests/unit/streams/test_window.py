@@ -128,3 +128,25 @@ def test_the_order_of_partitions_does_not_matter(order: list[str]) -> None:
         replace(s, ends=dict(sorted((s.ends or {}).items())), committed=dict(sorted(offsets.items()))) for s in seen
     ]
     assert window_of(seen) == window_of(ordered)
+
+
+def test_a_reset_is_another_story_and_no_way_back() -> None:
+    before = window_of([look(300, steadily(5), 9_000)])
+    reset = before.add(look(310, [], 9_000, committed={PARTITION: 600}, epoch=1))
+    assert (reset.epoch, reset.batches, dict(reset.high)) == (1, (), {PARTITION: 600})
+    went_on = reset.add(look(370, [Done(320, 360, 1_200)], 9_000, epoch=1))
+    assert [batch.number for batch in went_on.batches] == [0]
+    assert dict(went_on.high) == {PARTITION: 1_200}
+
+
+def test_between_two_batches_that_nobody_has_read_no_rest_is_concluded() -> None:
+    """A watcher that comes by rarely reads the newest batches only: what the stream did before them it cannot know."""
+    done = steadily(40, every=60, lasting=60)
+    seen = look(done[-1].committed, done)
+    window = Window().add(replace(look(done[4].committed, done[:5]), history=look(0, done[:5]).history))
+    rested_at, course = window.rested_at, len(window.course)
+    window = window.add(replace(seen, history=seen.history[:10]))
+    assert [batch.number for batch in window.batches][4:7] == [4, 30, 31]
+    assert window.batches[5].records is None
+    assert window.rested_at == rested_at
+    assert len(window.course) == course + 10

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+
 import pytest
 
 from tests.twins.kafka_administration import InMemoryKafkaAdministration
-from tests.twins.kafka_administration_suite import KafkaAdministrationSuite, Send
+from tests.twins.kafka_administration_suite import Consuming, KafkaAdministrationSuite, ReadGroup, Send
 
 
 class TestInMemoryKafkaAdministration(KafkaAdministrationSuite):
@@ -16,6 +19,21 @@ class TestInMemoryKafkaAdministration(KafkaAdministrationSuite):
     @pytest.fixture
     def send(self, administration: InMemoryKafkaAdministration) -> Send:
         return administration.append
+
+    @pytest.fixture
+    def read_group(self, administration: InMemoryKafkaAdministration) -> ReadGroup:
+        return lambda group: administration.groups[group]
+
+    @pytest.fixture
+    def consuming(self, administration: InMemoryKafkaAdministration) -> Consuming:
+        @contextmanager
+        def consume(topic: str, group: str) -> Iterator[None]:
+            assert topic in administration.topics
+            administration.consumed.add(group)
+            yield
+            administration.consumed.discard(group)
+
+        return consume
 
     @pytest.fixture
     def elsewhere(self) -> InMemoryKafkaAdministration:

@@ -1,0 +1,166 @@
+"""`sluice streams reset`: another position for a stopped stream, shown and confirmed first."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict
+from datetime import UTC
+from typing import Annotated, Any
+
+import typer
+from rich.table import Table
+
+from sluice.cli.asker import asker
+from sluice.cli.confirmation import confirm
+from sluice.cli.console import Output, OutputOption, out, print_json
+from sluice.clock import SystemClock
+from sluice.errors import SpecError
+from sluice.project import Project
+from sluice.settings import settings
+from sluice.specs.start import in_words, parse_moment
+from sluice.streams.epochs import Epoch, Epochs
+from sluice.streams.reset import StreamReset
+from sluice.streams.resetting import Resetting, Target, refuse_living
+
+_FORM = "earliest, latest, a time such as 2013-01-07T12:00:00Z, or next offsets such as flights/0=1200,flights/1=900"
+
+
+def reset(  # noqa: PLR0917 - typer's options are named on the command line
+    unit: Annotated[str, typer.Argument(help="The driver's name in the specs.")],
+    to: Annotated[str, typer.Option("--to", help=f"{_FORM}; also as JSON, as Kafka's tools write them.")],
+    why: Annotated[str, typer.Option("--why", help="The reason, for the record.")],
+    stream: Annotated[list[str] | None, typer.Option(help="Only this one; may be repeated.")] = None,
+    yes: Annotated[bool, typer.Option("--yes", help="Confirm without being asked.")] = False,
+    output: OutputOption = Output.TABLE,
+) -> None:
+    """Let a stopped unit go on at another position, in a new epoch: shows what that repeats and skips, and asks.
+
+    Closed intervals are not written again, and no checkpoint is deleted. Streams of raw tables stay where they are.
+
+    Exit codes: 0 it is on record, or was before; 2 an argument is wrong, or nobody can be asked for a confirmation;
+    4 the broker, the launcher or the control database could not be asked; 5 refused, nothing was changed.
+    """
+    target = parse_target(to)
+    project = Project.open_sound(settings())
+    declared = project.unit(unit)
+    refuse_living(project.life(unit).record_end())
+    with project.administration() as cluster:
+        resetting = Resetting(declared, project.catalog, lambda s: _epochs(project, s), cluster, SystemClock())
+        planned = resetting.plan(target, tuple(stream or ()))
+    if output is Output.TABLE:
+        _show(planned)
+    recorded: list[Epoch] = []
+    try:
+        if not all(one.done for one in planned):
+            confirm(unit, yes=yes)
+            refuse_living(project.life(unit).record_end())  # a person may have taken an hour to read
+        epochs = (resetting.record(one, target, by=asker(), why=why) for one in planned)
+        recorded.extend(epoch for epoch in epochs if epoch is not None)
+    finally:
+        if output is Output.JSON:
+            print_json(_as_json(unit, target, planned, recorded))
+    if output is Output.TABLE:
+        done = f"{len(recorded)} of {len(planned)} streams begin a new epoch" if recorded else "Nothing was left to do"
+        out.print(f"{done}. Start the unit: sluice streams start {unit}", markup=False)
+
+
+def parse_target(text: str) -> Target:
+    """Read where to. A time without a zone is meant in UTC.
+
+    Raises:
+        SpecError: it is none of the forms.
+    """
+    try:
+        if text.lstrip().startswith("{"):
+            return _offsets({f"{t}/{p}": o for t, offsets in json.loads(text).items() for p, o in offsets.items()})
+        if "=" in text:
+            return _offsets(dict(part.strip().split("=", 1) for part in text.split(",")))
+        return parse_moment(text, zone=UTC)
+    except (ValueError, AttributeError) as error:
+        raise SpecError(f"--to {text!r} is no position: {error}.", fix=f"write {_FORM}.") from error
+
+
+def _offsets(found: Mapping[str, Any]) -> dict[str, int]:
+    offsets = {}
+    for name, offset in found.items():
+        topic, _, partition = name.rpartition("/")
+        if not topic or not partition.isdigit() or not str(offset).isdigit():
+            raise ValueError(f"{name}={offset} is no topic/partition=offset")
+        offsets[name] = int(offset)
+    if not offsets:
+        raise ValueError("it names no partition")
+    return offsets
+
+
+def epochs_of(project: Project, streams: Iterable[str]) -> dict[str, tuple[Epoch, ...]]:
+    """Return the epochs on record of each stream that has any."""
+    found = {stream: _epochs(project, stream).all() for stream in streams}
+    return {stream: epochs for stream, epochs in found.items() if epochs}
+
+
+def epoch_lines(epochs: Mapping[str, tuple[Epoch, ...]]) -> list[str]:
+    """Say of each stream who moved it where, when and why."""
+    return [
+        f"{stream}: epoch {epoch.number} since {epoch.at:%Y-%m-%d %H:%M:%S} UTC begins at {epoch.to} "
+        f"({in_words(epoch.offsets)}): {epoch.by}, {epoch.why}."
+        for stream, records in epochs.items()
+        for epoch in records
+    ]
+
+
+def _epochs(project: Project, stream: str) -> Epochs:
+    return Epochs(project.folder.checkpoint(stream))
+
+
+def _show(planned: Iterable[StreamReset]) -> None:
+    for one in planned:
+        begun = f"stands there already, in epoch {one.epoch}" if one.done else f"epoch {one.epoch}"
+        out.print(f"{one.stream}: {begun}", markup=False)
+        table = Table("partition", "now", "then", "repeated", "skipped", box=None)
+        for partition, move in one.moves.items():
+            now = "not begun" if move.now is None else str(move.now)
+            table.add_row(f"{one.topic}/{partition}", now, str(move.then), str(move.repeated), str(move.skipped))
+        out.print(table)
+        for line in _lines(one):
+            out.print(f"  {line}", markup=False, soft_wrap=True)
+
+
+def _lines(one: StreamReset) -> list[str]:
+    first, last = one.span.first, one.span.last
+    moved = f"{one.repeated} records are repeated, {one.skipped} skipped"
+    between = f", of {first.at:%Y-%m-%d %H:%M:%S} to {last.at:%Y-%m-%d %H:%M:%S} UTC" if first and last else ""
+    gone = [f"{one.gone} records are gone that were never read; that is acknowledged."] if one.gone else []
+    return [f"{moved}{between}.", *gone, *one.effects]
+
+
+def _as_json(unit: str, target: Target, planned: Iterable[StreamReset], recorded: Iterable[Epoch]) -> dict[str, Any]:
+    return {
+        "unit": unit,
+        "to": in_words(target),
+        "streams": {one.stream: _stream_as_json(one) for one in planned},
+        "recorded": [asdict(epoch) for epoch in recorded],
+    }
+
+
+def _stream_as_json(one: StreamReset) -> dict[str, Any]:
+    first, last = one.span.first, one.span.last
+    return {
+        "epoch": one.epoch,
+        "done": one.done,
+        "repeated": one.repeated,
+        "skipped": one.skipped,
+        "gone": one.gone,
+        "from": first and first.at.isoformat(),
+        "to": last and last.at.isoformat(),
+        "partitions": {
+            f"{one.topic}/{partition}": {
+                "now": move.now,
+                "then": move.then,
+                "repeated": move.repeated,
+                "skipped": move.skipped,
+            }
+            for partition, move in one.moves.items()
+        },
+        "effects": one.effects,
+    }

@@ -1,0 +1,44 @@
+"""Queries for the newest rows of many units at once; each takes the units as the parameter `units`.
+
+A query is built once per deployment: a watcher asks it again and again, and building costs more than asking.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import Any
+
+from sqlalchemy import ColumnElement, Select, Table, and_, bindparam, func, select
+
+from sluice.control.tables import attempt, desired_state, verdict
+
+MOST_UNITS = 500
+"""Asked for in one query. SQLite takes 32,766 parameters, but a long transaction keeps its log from being cut short."""
+
+
+@cache
+def wishes(deployment: str) -> Select[Any]:
+    """Return the query for the latest wish of each unit."""
+    return _newest(desired_state, ("unit",), "id", deployment)
+
+
+@cache
+def attempts(deployment: str) -> Select[Any]:
+    """Return the query for the highest generation of each unit."""
+    return _newest(attempt, ("unit",), "generation", deployment)
+
+
+@cache
+def verdicts(deployment: str) -> Select[Any]:
+    """Return the query for the newest verdict of each stream of each unit, streams by name."""
+    return _newest(verdict, ("unit", "stream"), "number", deployment).order_by(verdict.c.stream)
+
+
+def _newest(table: Table, keys: tuple[str, ...], number: str, deployment: str) -> Select[Any]:
+    """Return a query for the rows with the highest number of each key."""
+    ours = and_(table.c.deployment == deployment, table.c.unit.in_(bindparam("units", expanding=True)))
+    columns = [table.c[key] for key in keys]
+    highest = select(*columns, func.max(table.c[number]).label("highest")).where(ours).group_by(*columns).subquery()
+    same: list[ColumnElement[bool]] = [table.c[key] == highest.c[key] for key in keys]
+    this = and_(table.c.deployment == deployment, *same, table.c[number] == highest.c.highest)
+    return select(table).join(highest, this)

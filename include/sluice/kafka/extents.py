@@ -1,0 +1,66 @@
+"""What topics hold: id, first and end offsets of all partitions, of many topics in three requests to each broker."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from kafka import TopicPartition
+from kafka.admin import OffsetSpec
+from kafka.errors import for_code
+
+from sluice.errors import RefusedError, SluiceError, UnreachableError
+from sluice.topics.administration import TopicExtent
+
+_NO_ERROR, _UNKNOWN_TOPIC, _NO_LEADER = 0, 3, -1
+
+
+def missing(topic: str) -> RefusedError:
+    """Return what is said of a topic that the cluster does not have."""
+    return RefusedError(f"The topic {topic!r} does not exist.", fix="run `sluice topics apply`.")
+
+
+def read_extents(client: Any, names: Sequence[str]) -> Mapping[str, TopicExtent | SluiceError]:  # noqa: ANN401  untyped client
+    """Ask for the topics, then for the offsets of those that can be asked for.
+
+    Raises:
+        KafkaError: no broker answered, or a partition was moved or deleted in between: nothing is known of any.
+    """
+    topics = {topic["name"]: topic for topic in client.describe_topics(list(names))}
+    faults = {name: fault for name in names if (fault := _fault(name, topics.get(name))) is not None}
+    partitions = [
+        TopicPartition(name, partition["partition_index"])
+        for name in names
+        if name not in faults
+        for partition in topics[name]["partitions"]
+    ]
+    beginnings, ends = (_offsets(client, partitions, spec) for spec in (OffsetSpec.EARLIEST, OffsetSpec.LATEST))
+    return {
+        name: faults[name]
+        if name in faults
+        else TopicExtent(str(topics[name]["topic_id"]), beginnings[name], ends[name])
+        for name in names
+    }
+
+
+def _fault(name: str, topic: Mapping[str, Any] | None) -> SluiceError | None:
+    """Return why a topic's offsets cannot be asked for."""
+    code = _UNKNOWN_TOPIC if topic is None else int(topic["error_code"])
+    if topic is None or code == _UNKNOWN_TOPIC:
+        return missing(name)
+    if code != _NO_ERROR:
+        return UnreachableError(f"Kafka does not say what {name} holds ({for_code(code).__name__}).")
+    leaderless = sorted(p["partition_index"] for p in topic["partitions"] if p["leader_id"] == _NO_LEADER)
+    if leaderless:
+        which = ", ".join(map(str, leaderless))
+        return UnreachableError(f"No broker leads partition {which} of {name}.", fix="see whether the brokers run.")
+    return None
+
+
+def _offsets(client: Any, partitions: Iterable[TopicPartition], spec: OffsetSpec) -> Mapping[str, Mapping[int, int]]:  # noqa: ANN401  untyped client
+    found: dict[str, dict[int, int]] = defaultdict(dict)
+    wanted = dict.fromkeys(partitions, spec)
+    for partition, at in sorted(client.list_partition_offsets(wanted).items()) if wanted else ():
+        found[partition.topic][partition.partition] = int(at.offset)
+    return found

@@ -1,0 +1,157 @@
+"""Gathers the evidence of many units at once, again and again, for the watcher.
+
+It keeps one connection to Kafka, and asks for all topics together. Of a checkpoint that it knows it reads the news.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, TypeAlias
+
+from sluice.clock import Clock
+from sluice.errors import SluiceError, UnreachableError
+from sluice.specs.catalog import Unit
+from sluice.specs.rhythm import rhythm_of, topic_of
+from sluice.streams.checkpoint import Checkpoint, CheckpointLook
+from sluice.streams.epochs import Epochs
+from sluice.streams.evidence import Case, Source, Stamps, gather
+from sluice.streams.executors import executors_of
+from sluice.streams.last_report import last_report
+from sluice.streams.observation import Evidence
+from sluice.streams.sighting import Sighting
+from sluice.topics.administration import RecordStamp, TopicExtent
+
+if TYPE_CHECKING:
+    from sluice.kafka.administration import KafkaPythonAdministration
+    from sluice.project import Project
+
+Looks: TypeAlias = dict[str, dict[str, tuple[Path, CheckpointLook]]]
+"""The newest look at the checkpoint of each stream of each unit, and the checkpoint's folder. Whoever forgets one sees
+the same the next time, at a higher price."""
+
+_PATIENCE_SECONDS = 5
+_PAUSE_SECONDS = 10
+"""For so long a cluster that did not answer is not asked again: the other units must not wait for it one by one."""
+
+
+def case_of(
+    project: Project,
+    unit: Unit,
+    sighting: Sighting | None,
+    notes: tuple[str, ...] = (),
+    look: Callable[[str, Checkpoint], CheckpointLook] = lambda _stream, checkpoint: checkpoint.look(),
+) -> Case:
+    """Return where a unit's streams can be seen.
+
+    Args:
+        project: says where things are.
+        unit: the unit.
+        sighting: what is recorded and seen of its driver; None if the control database could not be asked.
+        notes: why that is None.
+        look: looks at a stream's checkpoint.
+    """
+    catalog, folder = project.catalog, project.folder
+    sources = {
+        stream: Source(
+            topic_of(catalog, stream),
+            partial(_look_at, Epochs(folder.checkpoint(stream)), stream, look),
+            rhythm_of(catalog, stream),
+            partial(last_report, folder.progress_file(stream)),
+        )
+        for stream in unit.streams
+    }
+    executors = partial(executors_of, folder.unit_file(unit.name), unit.name)
+    return Case(unit.name, sighting, sources, notes, executors)
+
+
+def _look_at(epochs: Epochs, stream: str, look: Callable[[str, Checkpoint], CheckpointLook]) -> CheckpointLook:
+    return look(stream, epochs.checkpoint())  # in the newest epoch, whenever it is looked at
+
+
+class Survey:
+    """Looks at the streams of those units that the specs of one project declare. For one thread.
+
+    Args:
+        project: says where things are.
+        clock: gives the time.
+        looks: what an earlier survey has seen.
+    """
+
+    def __init__(self, project: Project, clock: Clock, looks: Looks) -> None:
+        self._project = project
+        self._clock = clock
+        self._looks = looks
+        self._units = project.catalog.units()
+        self._cases: dict[str, Case] = {}
+        self._connected: KafkaPythonAdministration | None = None
+        self._silence: tuple[float, UnreachableError] | None = None
+
+    def declares(self, unit: str) -> bool:
+        """Whether a sound spec names such a driver."""
+        return unit in self._units
+
+    def evidence(self, sightings: Mapping[str, Sighting]) -> Mapping[str, Mapping[str, Evidence]]:
+        """Gather what can be seen of the streams of some units. What cannot be seen is None in it, with a note.
+
+        Args:
+            sightings: what is recorded and seen of the drivers, by unit; all are declared.
+
+        Returns:
+            the evidence by unit and stream.
+        """
+        at = self._clock.now()
+        cases = [replace(self._case(unit), sighting=sighting) for unit, sighting in sightings.items()]
+        return gather(cases, lambda: self, at=at, stamps=Stamps.NEVER)
+
+    def extents(self, topics: Collection[str]) -> Mapping[str, TopicExtent | SluiceError]:
+        """Ask Kafka what topics hold.
+
+        Raises:
+            UnreachableError: it does not answer, or did not a moment ago.
+        """
+        now = self._clock.monotonic()
+        if self._silence is not None and now < self._silence[0]:
+            raise self._silence[1]
+        self._silence = None
+        try:
+            return self._cluster().extents(topics)
+        except UnreachableError as error:
+            self._silence = self._clock.monotonic() + _PAUSE_SECONDS, error
+            raise
+
+    def stamps(self, topic: str, offsets: Mapping[int, int]) -> Mapping[int, RecordStamp]:
+        """Ask Kafka for the timestamps of records."""
+        return self._cluster().stamps(topic, offsets)
+
+    def forget(self, unit: str) -> None:
+        """Forget what was seen of a unit: the next look brings its past again."""
+        self._looks.pop(unit, None)
+
+    def close(self) -> None:
+        """Close the connection to Kafka. Using it again connects again."""
+        if self._connected is not None:
+            self._connected.close()
+
+    def _case(self, unit: str) -> Case:
+        """Return where a unit's streams can be seen, which the specs of one project say once and for all."""
+        if unit not in self._cases:
+            self._cases[unit] = case_of(self._project, self._units[unit], None, look=partial(self._follow, unit))
+        return self._cases[unit]
+
+    def _follow(self, unit: str, stream: str, checkpoint: Checkpoint) -> CheckpointLook:
+        """Look at a checkpoint; one in another folder than before is another one."""
+        looks = self._looks.setdefault(unit, {})
+        folder, before = looks.get(stream, (None, None))
+        look = checkpoint.follow(before if folder == checkpoint.folder else None)
+        looks[stream] = checkpoint.folder, look
+        return look
+
+    def _cluster(self) -> KafkaPythonAdministration:
+        """Return the connection that there is, unless Kafka has moved."""
+        if self._connected is None or self._connected.bootstrap != self._project.bootstrap():
+            self.close()
+            self._connected = self._project.administration(patience_seconds=_PATIENCE_SECONDS)
+        return self._connected

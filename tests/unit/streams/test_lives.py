@@ -1,0 +1,115 @@
+"""Many units looked at together."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+
+import pytest
+
+from sluice.errors import UnreachableError
+from sluice.streams.launcher import DriverReport
+from sluice.streams.lives import Lives
+from sluice.streams.registry import AttemptState, Desired, DesiredState
+from sluice.streams.sighting import Records
+from tests.twins.clock import ManualClock
+from tests.twins.drivers import DictionaryLauncher
+from tests.twins.lives import job
+from tests.twins.registry import InMemoryRegistry
+
+UNITS = ["flights", "trains", "weather"]
+
+
+class CountedRegistry(InMemoryRegistry):
+    """Counts what is asked for one unit, and may not answer."""
+
+    asked = 0
+    reachable = True
+
+    def desired(self, unit: str) -> DesiredState | None:
+        self.asked += 1
+        return super().desired(unit)
+
+    def newest_wishes(self, units: Collection[str]) -> Mapping[str, DesiredState]:
+        if not self.reachable:
+            raise UnreachableError("the control database does not answer.")
+        return {unit: wishes[-1] for unit in units if (wishes := self._wishes.get(unit))}
+
+
+class TornLauncher(DictionaryLauncher):
+    """One driver's records are torn."""
+
+    torn = ""
+
+    def find(self, key: str) -> DriverReport:
+        if key == self.torn:
+            raise ValueError("half a record")
+        return super().find(key)
+
+
+class Crew:
+    def __init__(self) -> None:
+        self.clock = ManualClock()
+        self.registry, self.launcher = CountedRegistry(self.clock), TornLauncher(self.clock)
+        self.lives = Lives(self.registry, self.launcher, deployment="local", job=job, clock=self.clock)
+        for unit in UNITS:
+            self.lives.of(unit).start("ada", "launch")
+        self.registry.asked = 0
+
+
+def test_what_is_seen_of_many_is_what_is_seen_of_each_and_nothing_is_asked_for_one_alone() -> None:
+    crew = Crew()
+    looks, ends = crew.lives.look(UNITS), crew.lives.record_ends(UNITS)
+    assert crew.registry.asked == 0
+    assert looks == ends
+    assert looks.seen == {unit: crew.lives.of(unit).look() for unit in UNITS}
+    assert looks.failed == {}
+
+
+def test_one_that_cannot_be_looked_at_disturbs_no_other_and_is_not_dead() -> None:
+    crew = Crew()
+    crew.launcher.torn = "local.trains.g1"
+    crew.launcher.die("local.weather.g1", -9)
+    ends = crew.lives.record_ends(UNITS)
+    assert sorted(ends.seen) == ["flights", "weather"]
+    assert [str(error) for error in ends.failed.values()] == ["half a record"]
+    attempts = crew.registry.newest_attempts(UNITS)
+    assert {unit: attempt.state for unit, attempt in attempts.items()} == {
+        "flights": AttemptState.BOUND,
+        "trains": AttemptState.BOUND,
+        "weather": AttemptState.ENDED,
+    }
+
+
+def test_a_launcher_that_is_silent_is_a_note_in_each_sighting() -> None:
+    crew = Crew()
+    crew.launcher.reachable = False
+    seen = crew.lives.look(UNITS).seen
+    assert [sighting.notes for sighting in seen.values()] == [("the launcher does not answer.",)] * len(UNITS)
+
+
+def test_a_control_database_that_is_silent_says_nothing_of_any() -> None:
+    crew = Crew()
+    crew.registry.reachable = False
+    with pytest.raises(UnreachableError):
+        crew.lives.look(UNITS)
+    with pytest.raises(UnreachableError):
+        crew.lives.record_ends(UNITS)
+
+
+def test_records_that_are_older_than_what_happened_since_do_no_harm() -> None:
+    """Between the common read and the look at a unit, its driver dies, its end is recorded and the next one starts."""
+    crew = Crew()
+    life = crew.lives.of("flights")
+    stale = life.look()
+    crew.launcher.die("local.flights.g1", -9)
+    life.restart("bob", "again", 1)
+    ended = crew.registry.attempts("flights")[1]
+    sighting = life.record_end(Records(stale.desired, stale.attempt))
+    assert sighting.attempt is not None
+    assert sighting.attempt.generation == 2
+    assert sighting.alive
+    assert crew.registry.attempts("flights")[1] == ended
+    assert len(crew.registry.attempts("flights")) == 2
+    assert crew.launcher.alive.count("local.flights.g2") == 1
+    assert sighting.desired is not None
+    assert sighting.desired.state is Desired.RUNNING
