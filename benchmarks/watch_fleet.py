@@ -167,11 +167,16 @@ def _create_topics(fleet: Fleet) -> None:
     with KafkaPythonAdministration((fleet.bootstrap,), patience_seconds=60) as administration:
         for some in _some(fleet.topic_names, 250):
             administration.create([TopicCreation(name, 1, 1) for name in some])
-    with KafkaProducer(bootstrap_servers=fleet.bootstrap) as producer:
+    with _producer(fleet) as producer:
         for _ in range(PAST_BATCHES):
             for topic in fleet.topic_names:
                 producer.send(topic, b"{}", partition=0)
         producer.flush()
+
+
+def _producer(fleet: Fleet) -> KafkaProducer:
+    """Return a producer that asks for a topic's metadata, when it first writes to it, without a pause before that."""
+    return KafkaProducer(bootstrap_servers=fleet.bootstrap, retry_backoff_ms=1)
 
 
 def _write_specs(fleet: Fleet) -> None:
@@ -307,7 +312,7 @@ def main(arguments: Sequence[str]) -> int:
     crew, commands = Crew(fleet), SimpleQueue[str | None]()
     Thread(target=_read_commands, args=(commands,), daemon=True).start()
     print(json.dumps({"ready": len(fleet.units)}), flush=True)
-    with KafkaProducer(bootstrap_servers=fleet.bootstrap) as producer:
+    with _producer(fleet) as producer:
         for _ in crew.rounds(producer):
             try:
                 command = commands.get(timeout=0.05)
