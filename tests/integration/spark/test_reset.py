@@ -72,6 +72,7 @@ def starting_at(place: DriverPlace, start: object) -> DriverPlace:
     return own
 
 
+@pytest.mark.verify
 @pytest.mark.timeout(600)
 def test_a_start_in_the_middle_outlives_a_crash_and_what_it_knows_in_part_is_dirty(
     place: DriverPlace, two_days: int
