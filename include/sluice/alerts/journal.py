@@ -18,6 +18,7 @@ from sluice.alerts.alert import Alert
 from sluice.alerts.delivery import Delivery, History
 from sluice.alerts.record import Forgotten, Torn, line_of, records
 from sluice.clock import Clock, SystemClock
+from sluice.durable import sync_folder
 from sluice.errors import NotReadyError, UnreachableError
 
 _FILE_BYTES = 1024 * 1024
@@ -87,7 +88,7 @@ class Journal:
         new = not file.exists()
         _append(file, line)
         if new:
-            _sync_folder(self.folder)
+            sync_folder(self.folder)
 
     def _file_for_writing(self) -> Path:
         """Return the newest file, or the name of the next one if that is full."""
@@ -106,7 +107,7 @@ class Journal:
         """Remove a file. What is lost with it goes on record first, together with what was lost before."""
         forgotten = Forgotten.of(records(oldest.name, oldest.read_bytes()))
         _append(following, line_of(forgotten))
-        _sync_folder(self.folder)
+        sync_folder(self.folder)
         oldest.unlink()
 
     @contextmanager
@@ -160,14 +161,6 @@ def _append(file: Path, line: bytes) -> None:
         os.fsync(opened)
     finally:
         os.close(opened)
-
-
-def _sync_folder(path: Path) -> None:
-    folder = os.open(path, os.O_RDONLY)
-    try:
-        os.fsync(folder)
-    finally:
-        os.close(folder)
 
 
 def _name(number: int) -> str:

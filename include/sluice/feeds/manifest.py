@@ -17,6 +17,7 @@ from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_serializer
 
+from sluice.durable import sync_folder
 from sluice.errors import CorruptionError, NotReadyError, RefusedError
 from sluice.feeds.ports import Position
 from sluice.feeds.record import FeedRecord
@@ -218,8 +219,4 @@ class ManifestStore:
             file.flush()
             os.fsync(file.fileno())
         draft.replace(self.path)
-        folder = os.open(self.folder, os.O_RDONLY)
-        try:
-            os.fsync(folder)
-        finally:
-            os.close(folder)
+        sync_folder(self.folder)

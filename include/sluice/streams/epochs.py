@@ -17,6 +17,7 @@ from uuid import uuid4
 
 from pydantic import TypeAdapter, ValidationError
 
+from sluice.durable import sync_folder
 from sluice.errors import CorruptionError, RefusedError, UnreachableError
 from sluice.streams.checkpoint import Checkpoint, CheckpointLook
 from sluice.streams.fencing import FencedError
@@ -143,7 +144,7 @@ class Epochs:
                 os.link(draft, target)  # unlike a rename, it never replaces what is there
             finally:
                 draft.unlink(missing_ok=True)
-            _sync(self._folder)
+            sync_folder(self._folder)
         except FileExistsError:
             raise RefusedError(
                 f"somebody else has begun epoch {epoch.number} meanwhile ({target}); nothing was changed.",
@@ -217,11 +218,3 @@ def _write(path: Path, content: bytes) -> None:
         file.write(content)
         file.flush()
         os.fsync(file.fileno())
-
-
-def _sync(folder: Path) -> None:
-    opened = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(opened)
-    finally:
-        os.close(opened)

@@ -108,6 +108,13 @@ class DriverPlace:
             shutil.copytree(self.home / part, home / part, ignore=shutil.ignore_patterns("__pycache__"))
         return DriverPlace(self.state, home)
 
+    def with_departures(self, line: str) -> DriverPlace:
+        """Return the place with a copy of the project whose pipeline `departures` says one thing more."""
+        own = self.with_own_project()
+        spec = own.home / "include" / "pipelines" / "departures.yaml"
+        spec.write_text(f"{spec.read_text()}{line}\n")
+        return own
+
     def project(self) -> Project:
         """Return the project in this state folder."""
         return Project.open(Settings(home=self.home, state=self.state))

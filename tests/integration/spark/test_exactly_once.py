@@ -67,10 +67,7 @@ def written_by_spark(place: DriverPlace, table: str) -> bool:
 
 
 def with_setting(place: DriverPlace, setting: str) -> DriverPlace:
-    own = place.with_own_project()
-    spec = own.home / "include" / "pipelines" / "departures.yaml"
-    spec.write_text(f"{spec.read_text()}spark: {{{setting}}}\n")
-    return own
+    return place.with_departures(f"spark: {{{setting}}}")
 
 
 @pytest.mark.verify

@@ -66,10 +66,7 @@ def dirty_hours(place: DriverPlace) -> set[pd.Timestamp]:
 
 
 def starting_at(place: DriverPlace, start: object) -> DriverPlace:
-    own = place.with_own_project()
-    spec = own.home / "include" / "pipelines" / "departures.yaml"
-    spec.write_text(f"{spec.read_text()}start: {json.dumps(start)}\n")
-    return own
+    return place.with_departures(f"start: {json.dumps(start)}")
 
 
 @pytest.mark.verify
