@@ -21,7 +21,7 @@ def machine(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Machine]:
     machine.sluice("down")
 
 
-@pytest.mark.timeout(900)
+@pytest.mark.timeout(1200)
 def test_the_demo_tells_the_truth_and_leaves_nothing_behind(machine: Machine) -> None:
     expected, sent = departures(*DAYS, with_late=True), flights(*DAYS)
     too_late = sent[sent["dep_delay"] > 180]
@@ -57,7 +57,7 @@ def test_the_demo_tells_the_truth_and_leaves_nothing_behind(machine: Machine) ->
 
 
 @pytest.mark.verify
-@pytest.mark.timeout(900)
+@pytest.mark.timeout(1200)
 def test_a_second_demo_goes_on_from_the_checkpoint_sends_nothing_and_ends_the_same(machine: Machine) -> None:
     report = machine.demo(DAYS)
     assert machine.sluice("streams", "stop", "flights").returncode == 0

@@ -6,6 +6,7 @@ small Delta table beside the output; whoever reads the ledger reads both.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
 from pathlib import Path
@@ -49,18 +50,15 @@ def newest_first(table: Path) -> Iterator[Logged]:
         delta = DeltaTable(str(table))
     except TableNotFoundError:
         return
-    below: int | None = None
-    for most in (100, 10_000, None):
-        commits = reversed(_in_log(delta, most))
-        for version, at, entry in commits:
-            if below is None or version < below:
-                below = version
-                if entry is not None:
-                    yield Logged(version, at, entry)
-        if below == 0:
-            return
+    below = delta.version() + 1
+    for version, at, entry in _in_log(table, delta.version()):
+        below = version
+        if entry is not None:
+            yield Logged(version, at, entry)
+    if below == 0:
+        return
     for version, at, entry in reversed(_kept(kept_folder(table))):
-        if entry is not None and (below is None or version < below):
+        if entry is not None and version < below:
             yield Logged(version, at, entry)
 
 
@@ -144,10 +142,11 @@ def _commits(table: Path, after: int) -> list[_Commit]:
         return []
     kept = [commit for commit in _kept(kept_folder(table)) if commit[0] > after]
     known = max((version for version, _, _ in kept), default=after)
-    found = _in_log(delta, delta.version() - known) if delta.version() > known else []
-    if found and found[0][0] > known + 1:
+    found = list(_in_log(table, delta.version(), known))[::-1]
+    oldest = found[0][0] if found else delta.version() + 1
+    if oldest > known + 1:
         raise CorruptionError(
-            f"{table} has forgotten its commits {known + 1} to {found[0][0] - 1}, and no copy of their ledger entries "
+            f"{table} has forgotten its commits {known + 1} to {oldest - 1}, and no copy of their ledger entries "
             f"is in {kept_folder(table).name}: who wrote those intervals is unknown.",
             fix="restore the table's log; keep the DAG `keep_ledger` running, it copies them in time.",
         )
@@ -161,13 +160,23 @@ def _kept(folder: Path) -> list[_Commit]:
     return [(row["version"], row["at"].astimezone(UTC), from_json(row["entry"])) for row in rows]
 
 
-def _in_log(delta: DeltaTable, most: int | None) -> list[_Commit]:
-    """Return the newest commits that the log still has, oldest first."""
-    return [
-        (
-            commit["version"],
-            datetime.fromtimestamp(commit["timestamp"] / 1000, UTC),
-            from_json(commit.get("userMetadata")),
-        )
-        for commit in reversed(delta.history(most))
-    ]
+def _in_log(table: Path, newest: int, after: int = -1) -> Iterator[_Commit]:
+    """Yield the commits that the log still has, newest first: from version `newest` down to the first above `after`.
+
+    Read from the files themselves, whose names are the versions: `DeltaTable.history` counts the versions down from
+    the one that was loaded, but lists the commits made since as well, and so is wrong beside any other writer.
+    """
+    for version in range(newest, after, -1):
+        try:
+            yield _commit(table / "_delta_log" / f"{version:020}.json", version)
+        except FileNotFoundError:
+            return
+
+
+def _commit(file: Path, version: int) -> _Commit:
+    with file.open(encoding="utf-8") as lines:
+        for line in lines:  # the first, as both Spark and delta-rs write it
+            if '"commitInfo"' in line and (info := json.loads(line).get("commitInfo")):
+                at = datetime.fromtimestamp(info["timestamp"] / 1000, UTC)
+                return version, at, from_json(info.get("userMetadata"))
+    return version, datetime.fromtimestamp(file.stat().st_mtime, UTC), None  # somebody else's: it may lack one

@@ -2,15 +2,16 @@ from __future__ import annotations
 
 from datetime import UTC, datetime
 from pathlib import Path
+from threading import Event, Thread
 
 import pytest
-from deltalake import CommitProperties, DeltaTable, Field, Schema
+from deltalake import DeltaTable, Field, Schema
 from deltalake.schema import PrimitiveType
 
 from sluice.delta.log import append_entry, keep_log, kept_folder, newest_first, newest_stream_entry, read_log
 from sluice.delta.table import ensure_table
 from sluice.errors import CorruptionError
-from sluice.intervals.entries import DirtyEntry, StreamEntry, to_json
+from sluice.intervals.entries import DirtyEntry, StreamEntry
 
 SCHEMA = Schema([Field("n", PrimitiveType("long"))]).to_json()
 
@@ -49,13 +50,33 @@ def test_a_table_that_is_not_there_has_no_entries(tmp_path: Path) -> None:
     assert newest_stream_entry(tmp_path / "none") is None
 
 
-def test_more_entries_than_one_look_are_each_yielded_once(table: Path) -> None:
-    delta = DeltaTable(str(table))
-    for batch in range(105):
-        properties = CommitProperties(custom_metadata={"userMetadata": to_json(dirty_entry(batch))})
-        delta.create_write_transaction([], "append", delta.schema(), commit_properties=properties)
-        delta.update_incremental()
-    assert [e.entry for e in newest_first(table)] == [dirty_entry(batch) for batch in range(104, -1, -1)]
+def test_a_read_beside_a_writer_gives_each_entry_its_own_version(table: Path) -> None:
+    done = Event()
+
+    def write() -> None:
+        batch = 1  # version 0 made the table
+        while not done.is_set():
+            append_entry(table, dirty_entry(batch))
+            batch += 1
+
+    writer = Thread(target=write)
+    writer.start()
+    try:
+        while len(read_log(table)) < 100:
+            for entries in (read_log(table), list(newest_first(table))[::-1]):
+                versions = range(1, len(entries) + 1)
+                assert [(e.version, e.entry) for e in entries] == [(n, dirty_entry(n)) for n in versions]
+    finally:
+        done.set()
+        writer.join()
+
+
+def test_a_commit_that_tells_nothing_of_itself_is_passed_over(table: Path) -> None:
+    append_entry(table, dirty_entry(1))
+    (table / "_delta_log" / f"{2:020}.json").write_text('{"txn":{"appId":"other","version":1}}\n', encoding="utf-8")
+    append_entry(table, dirty_entry(3))
+    assert [(e.version, e.entry) for e in read_log(table)] == [(1, dirty_entry(1)), (3, dirty_entry(3))]
+    assert keep_log(table) == 4
 
 
 def test_the_newest_entry_of_a_stream_is_found_behind_others(table: Path) -> None:
