@@ -23,7 +23,8 @@ def main(arguments: list[str]) -> int:
     result, *command = arguments
     ctypes.CDLL(None).prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
     began = time.monotonic()
-    child = os.posix_spawnp(command[0], command, os.environ)  # noqa: TID251  a child inherits all of it
+    # In a session of its own, as its launchers start it.
+    child = os.posix_spawnp(command[0], command, os.environ, setsid=True)  # noqa: TID251  a child inherits all of it
     code, cpu, peak = 1, 0.0, 0
     while True:
         try:

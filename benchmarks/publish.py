@@ -3,7 +3,8 @@
 First, a backfill publishes one of a thousand intervals, and the log is asked which files of other intervals came or
 went. Then the stream of `departures` runs at 500 records/s with a trigger of 5 seconds, and a backfill with one core
 recomputes the weeks before, beside the stream and alone. The traffic is 30 times New York's, so that every batch closes
-a few hours. Each repeat has a driver of its own, whose first batches are not counted, and the order alternates.
+a few hours. All repeats have the same driver, whose first batches are not counted; the order alternates, and while the
+backfill runs alone no records come.
 """
 
 from __future__ import annotations
@@ -13,7 +14,6 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime, timedelta
@@ -35,6 +35,7 @@ from tests.oracle import COUNTS, departures, differences
 _TRIAL_SECONDS = 600
 _WARM_BATCHES = 30
 """Java goes on compiling what a driver runs for two minutes, and a stream runs for months."""
+_SETTLING_BATCHES = 2
 _START, _HOUR = datetime(2013, 1, 1, tzinfo=UTC), timedelta(hours=1)
 _THOUSAND_DAYS = 54  # have about a thousand hours with departures
 
@@ -48,7 +49,7 @@ class Size:
         days: from the first of January, that the backfill recomputes.
         rate: live records per second.
         quiet_seconds: how long the stream is watched without a backfill in each repeat.
-        repeats: how often: an even number, half of them begin with the backfill, when Java is not yet warm.
+        repeats: how often: an even number, half of them begin with the backfill.
     """
 
     copies: int
@@ -123,11 +124,14 @@ class Beside:
         self._backfills = 0
 
     def run(self) -> list[dict[str, Any]]:
-        """Send and drain what is recomputed later, then measure."""
+        """Send and drain what is recomputed later, then measure beside one driver that has run for a while."""
         self._traffic.send_until(self._end + timedelta(days=1))
         self._place.drain()
         print(f"drained {self._traffic.sent} records", file=sys.stderr, flush=True)
-        return [self._repeat(number) for number in range(self._size.repeats)]
+        with self._place.stream(2) as stream:
+            with self._traffic.flowing():
+                stream.watch_batches(_WARM_BATCHES)
+            return [self._repeat(stream, number) for number in range(self._size.repeats)]
 
     def differences(self) -> list[str]:
         """Compare what was recomputed with pandas' result."""
@@ -137,10 +141,17 @@ class Beside:
         end = pd.Timestamp(self._end)
         return differences(table[table["hour"] < end], expected[expected["hour"] < end])
 
-    def _repeat(self, number: int) -> dict[str, Any]:
-        steps: list[Callable[[], Any]] = [lambda: self._with_stream(number), self._backfill]
-        done = [step() for step in (steps if number % 2 == 0 else steps[::-1])]
-        (quiet, busy, beside), alone = done if number % 2 == 0 else done[::-1]
+    def _repeat(self, stream: LiveStream, number: int) -> dict[str, Any]:
+        with self._traffic.flowing():
+            stream.watch_batches(_SETTLING_BATCHES)
+            if number % 2 == 0:
+                quiet = self._quiet(stream)
+                busy, beside = self._busy(stream)
+            else:
+                busy, beside = self._busy(stream)
+                stream.watch_batches(_SETTLING_BATCHES)
+                quiet = self._quiet(stream)
+        alone = self._backfill()  # without traffic the stream runs no batch
         found = {
             "live_ratio": round(median(busy) / median(quiet), 3),
             "backfill_ratio": round(alone.wall / beside.wall, 3),
@@ -149,19 +160,6 @@ class Beside:
         }
         print(found, file=sys.stderr, flush=True)
         return found
-
-    def _with_stream(self, number: int) -> tuple[list[float], list[float], Cost]:
-        """Return the stream's batch durations alone and with a backfill, and the backfill's cost."""
-        with self._place.stream(number + 2) as stream, self._traffic.flowing():
-            stream.watch_batches(_WARM_BATCHES)
-            if number % 2 == 0:
-                quiet = self._quiet(stream)
-                busy, beside = self._busy(stream)
-            else:
-                busy, beside = self._busy(stream)
-                stream.watch_batches(1)
-                quiet = self._quiet(stream)
-        return quiet, busy, beside
 
     def _quiet(self, stream: LiveStream) -> list[float]:
         end = time.monotonic() + self._size.quiet_seconds

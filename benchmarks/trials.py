@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import random
-import signal
 import subprocess
 import sys
 import tempfile
@@ -13,6 +12,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from statistics import median
+
+import psutil
 
 _RESAMPLES = 10_000
 
@@ -58,7 +59,8 @@ def run_counted(command: Sequence[str], environment: Mapping[str, str], *, timeo
         try:
             code = process.wait(timeout)
         except BaseException as interrupted:
-            os.killpg(process.pid, signal.SIGKILL)
+            for started in [*psutil.Process(process.pid).children(recursive=True), process]:
+                started.kill()
             process.wait()
             if isinstance(interrupted, subprocess.TimeoutExpired):
                 raise TrialError(f"{' '.join(command)} did not end within {timeout:.0f} s.") from None

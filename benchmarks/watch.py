@@ -233,7 +233,7 @@ class _Lines:
 @contextmanager
 def _crew(fleet: Fleet) -> Iterator[_Lines]:
     with _Lines([sys.executable, "-m", "benchmarks.watch_fleet", as_text(fleet)], fleet) as crew:
-        crew.next("ready", 60)
+        crew.next("ready", 60 + 2 * PERIOD_SECONDS)
         yield crew
 
 

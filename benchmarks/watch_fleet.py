@@ -19,6 +19,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime, timedelta
 from fcntl import LOCK_EX
+from itertools import count
 from pathlib import Path
 from queue import Empty, SimpleQueue
 from threading import Thread
@@ -274,12 +275,14 @@ class Crew:
         os.close(self._locks.pop(unit))
         return at.timestamp()
 
-    def rounds(self, producer: KafkaProducer) -> Iterator[None]:
-        """Append a record to some topics, commit it in each of their streams, and pause; again and again."""
+    def rounds(self, producer: KafkaProducer) -> Iterator[int]:
+        """Append a record to some topics, commit it in each of their streams, and pause; again and again.
+
+        Yields, in each pause, how often that was done for all.
+        """
         parts = list(_some(self._fleet.topic_names, _TOPICS_AT_ONCE))
-        end = PAST_BATCHES
-        while True:
-            begun, end = time.monotonic(), end + 1
+        for done in count():
+            begun, end = time.monotonic(), PAST_BATCHES + done + 1
             for number, topics in enumerate(parts, 1):
                 for sent in [producer.send(topic, b"{}", partition=0) for topic in topics]:
                     sent.get(30)
@@ -288,7 +291,7 @@ class Crew:
                         _commit(self._fleet, unit, self._batches[unit], end)
                         self._batches[unit] += 1
                 while time.monotonic() < begun + number * PERIOD_SECONDS / len(parts):
-                    yield
+                    yield done
 
     def _hold(self, unit: str) -> int:
         lock = os.open(self._driver(unit) / LOCK, os.O_RDWR | os.O_CLOEXEC)
@@ -311,9 +314,12 @@ def main(arguments: Sequence[str]) -> int:
     resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
     crew, commands = Crew(fleet), SimpleQueue[str | None]()
     Thread(target=_read_commands, args=(commands,), daemon=True).start()
-    print(json.dumps({"ready": len(fleet.units)}), flush=True)
+    ready = False
     with _producer(fleet) as producer:
-        for _ in crew.rounds(producer):
+        for done in crew.rounds(producer):
+            if done and not ready:  # they are like streams that have run for a while
+                ready = True
+                print(json.dumps({"ready": len(fleet.units)}), flush=True)
             try:
                 command = commands.get(timeout=0.05)
             except Empty:

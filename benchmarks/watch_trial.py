@@ -66,10 +66,10 @@ class NotedObserver:
         self.looks.done(list(seen))
         return seen
 
-    def record_verdicts(self, units: Sequence[str]) -> None:
+    def record_verdicts(self, seen: Mapping[str, Sighting]) -> None:
         """Judge, and note that."""
-        self._observer.record_verdicts(units)
-        self.verdicts.done(units)
+        self._observer.record_verdicts(seen)
+        self.verdicts.done(list(seen))
 
 
 async def watch(fleet: Fleet, seconds: float) -> None:

@@ -45,6 +45,11 @@ class InMemoryKafkaAdministration:
         if refusals:
             raise RefusedError(f"The cluster refused to create {'; '.join(refusals)}.", fix="correct the topic spec.")
 
+    def forget(self, topic: str) -> None:
+        """Lose a topic and its records, as if somebody had deleted it."""
+        for kept in (self.topics, self.offsets, self.records):
+            kept.pop(topic, None)  # type: ignore[attr-defined]  dictionaries of unlike values
+
     def beginnings(self, topic: str) -> Mapping[int, int]:
         return dict.fromkeys(self.ends(topic), 0)
 

@@ -138,7 +138,8 @@ def select_for(project: Project, pipeline: str, form: Mapping[str, Any], run: Ru
         raise SpecError(f"there is no sound pipeline {pipeline!r}.", fix="run `sluice check` and repair it.")
     request = backfill_request.request_of(spec, form, run)
     project.refuse_overlap(request, run.key)
-    return select(request, project.ledger(pipeline), spec.intervals.interval_length, project.code_of(pipeline))
+    ledger, code, resumed = project.ledger(pipeline), project.code_of(pipeline), project.backfills().find(run.key)
+    return select(request, ledger, spec.intervals.interval_length, code, resumed.id if resumed else "")
 
 
 def _plan_task(pipeline: str, open_project: OpenProject) -> Any:  # noqa: ANN401 - Airflow's decorators hide the type

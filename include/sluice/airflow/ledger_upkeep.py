@@ -14,7 +14,8 @@ from sluice.airflow.runtime import open_project
 from sluice.clock import SystemClock
 from sluice.errors import CorruptionError, SluiceError
 from sluice.project import Project
-from sluice.specs.outputs import RowsOutput
+from sluice.specs.output_rules import deliveries
+from sluice.specs.outputs import RowsOutput, TopicOutput
 from sluice.streams.availability import KEPT
 
 log = logging.getLogger(__name__)
@@ -76,7 +77,9 @@ def keep_entries(project: Project) -> dict[str, int]:
     catalog = project.catalog
     tables = [topic.raw.table for topic in catalog.topics.values()]
     tables += [pipeline.intervals.table for pipeline in catalog.interval_pipelines.values()]
-    tables += [o.table for p in catalog.pipelines.values() for o in p.beside if isinstance(o, RowsOutput)]
+    beside = [output for pipeline in catalog.pipelines.values() for output in pipeline.beside]
+    tables += [output.table for output in beside if isinstance(output, RowsOutput)]
+    tables += [deliveries(output.topic) for output in beside if isinstance(output, TopicOutput)]
     return _each(sorted(set(tables)), lambda table: keep_log(project.folder.table(table)))
 
 

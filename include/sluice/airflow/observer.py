@@ -69,22 +69,21 @@ class ProjectObserver:
             log.warning("Could not look at unit %s; that proves nothing, and is tried again.", unit, exc_info=error)
         return looks.seen
 
-    def record_verdicts(self, units: Sequence[str]) -> None:
+    def record_verdicts(self, seen: Mapping[str, Sighting]) -> None:
         """Record the verdicts of the units' streams, and have somebody told of deadlines that are missed or met again.
 
         A unit whose specs are broken has none that could be judged, and neither has one that never had a driver.
         """
         project = self._current()
         survey = self._survey_of(project)
-        looks = project.lives().look([unit for unit in units if survey.declares(unit)])
-        sightings = {unit: sighting for unit, sighting in looks.seen.items() if sighting.attempt is not None}
-        for unit in set(units) - set(sightings) - set(looks.failed):
+        sightings = {u: sighting for u, sighting in seen.items() if sighting.attempt is not None and survey.declares(u)}
+        for unit in seen.keys() - sightings.keys():
             self._memories.pop(unit, None)
             survey.forget(unit)
         evidence = survey.evidence(sightings)
         records = project.registry().newest_verdicts(list(sightings))
         given: list[GivenVerdict] = []
-        failed = dict(looks.failed)
+        failed: dict[str, Exception] = {}
         for unit, sighting in sightings.items():
             try:
                 memory = self._memories.setdefault(unit, _Memory())

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Iterable
-from datetime import datetime
+from datetime import datetime, timedelta
 
-from sluice.airflow.stream_request import LONGEST_STOP
+from sluice.airflow.stream_request import LONGEST_CLAIM, LONGEST_STOP
 from sluice.errors import SluiceError
 from sluice.specs.units import DeclaredUnit
 from sluice.streams.reconcile import Action, ActionKind, reconcile
@@ -43,6 +43,9 @@ def decide(
         except SluiceError as error:
             log.error("%s: not looked at, so nothing is done: %s", name, error)  # noqa: TRY400 - the message says it all
             continue
+        except Exception:
+            log.exception("%s: not looked at, so nothing is done", name)  # the other units must still be looked at
+            continue
         log.info("%s: %s, because %s", name, action.kind, action.why)
         if action.kind is not ActionKind.NOTHING:
             needed.append((name, action))
@@ -67,8 +70,9 @@ def decide_one(declared: DeclaredUnit, sighting: Sighting, active_runs: int, *, 
 
 def _finish_stop(action: Action, sighting: Sighting, active_runs: int, now: datetime) -> Action:
     """Finish a stop beside the one run that watches, but never beside the run that is still about to do it."""
-    under_way = sighting.desired is not None and now - sighting.desired.at < LONGEST_STOP
-    if under_way or active_runs > 1:
+    asked_for = timedelta.max if sighting.desired is None else now - sighting.desired.at
+    # Several runs may watch for as long as a day; none is still about to stop what its `claim` had to stop by now.
+    if asked_for < LONGEST_STOP or (active_runs > 1 and asked_for < LONGEST_CLAIM):
         return Action(ActionKind.NOTHING, f"{action.why}; that stop may still be under way")
     return action
 

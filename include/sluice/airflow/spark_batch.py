@@ -7,6 +7,7 @@ however that dies, and a retry resumes it, because the main knows by its key wha
 from __future__ import annotations
 
 import ast
+import os
 import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
@@ -114,6 +115,7 @@ def _before_the_program(niceness: int) -> Callable[[], None]:
     bind_to_task = die_with_parent()
 
     def prepare() -> None:
+        os.setsid()  # its own, which gives way as a whole
         give_way(niceness)
         if bind_to_task is not None:
             bind_to_task()

@@ -17,7 +17,7 @@ from sluice.airflow.following import FollowOperator
 from sluice.airflow.runtime import open_project
 from sluice.airflow.spark_connection import at_connection
 from sluice.airflow.specs import scan_specs
-from sluice.airflow.stream_request import LONGEST_STOP, NO_REASON, Asked, Request
+from sluice.airflow.stream_request import LONGEST_CLAIM, LONGEST_STOP, NO_REASON, Asked, Request
 from sluice.airflow.watch import DAY, WatchOperator
 from sluice.errors import RefusedError
 from sluice.project import Project
@@ -94,7 +94,7 @@ def _claim_task(declared: DeclaredUnit, open_project: OpenProject) -> Any:  # no
 
     @task.short_circuit(
         task_id="claim",
-        execution_timeout=LONGEST_STOP + timedelta(minutes=5),
+        execution_timeout=LONGEST_CLAIM,
         doc_md="Records the wish with who asked and why; adopts the live driver or reserves the next generation.",
     )
     def claim(**context: Any) -> dict[str, Any] | None:  # noqa: ANN401 - Airflow's context

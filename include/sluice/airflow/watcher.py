@@ -2,13 +2,13 @@
 
 Each trigger waits for its own future; one task looks at all watched units, some hundred at a time in one thread, and
 spreads that over a round of a few seconds. So neither a thousand pollers nor a burst are in the way of the event loop,
-and a round costs a few queries. Verdicts are given by another task with a thread of its own: they ask Kafka, and a
-cluster that does not answer must not delay the news of a death.
+and a round costs a few queries. Verdicts on what was seen are given by another task with a thread of its own: they ask
+Kafka, and a cluster that does not answer must not delay the news of a death.
 
 Invariants:
 * level-triggered: every round reads everything again; nothing is remembered that a restart of the triggerer could lose;
 * a hint wakes a task, which reads the truth itself; a missed, early or repeated hint does no harm;
-* a look that fails disturbs no other unit, and proves nothing;
+* a look that fails disturbs no other unit, and proves nothing: no verdict is given on an older one;
 * every unit is looked at in every round, and a round that would cost too much gets longer, up to a minute.
 """
 
@@ -70,8 +70,8 @@ class Observer(Protocol):
         """Return what is recorded and seen of those that could be looked at; put proven deaths on record."""
         ...
 
-    def record_verdicts(self, units: Sequence[str]) -> None:
-        """Judge the units' streams and record what changed."""
+    def record_verdicts(self, seen: Mapping[str, Sighting]) -> None:
+        """Judge the streams of units that were looked at a moment ago, and record what changed."""
         ...
 
 
@@ -95,6 +95,7 @@ class Watcher:
         self._settle = settling
         self._clock = clock or SystemClock()
         self._settling: set[str] = set()
+        self._seen: dict[str, Sighting] = {}
         self._waiting: dict[str, dict[Watch, set[asyncio.Future[Hint]]]] = {}
         self._tasks: dict[str, asyncio.Task[None]] = {}
 
@@ -111,7 +112,6 @@ class Watcher:
         future: asyncio.Future[Hint] = asyncio.get_running_loop().create_future()
         self._waiting.setdefault(watch.unit, {}).setdefault(watch, set()).add(future)
         self._keep_running("sluice-look", self._look_rounds)
-        self._keep_running("sluice-verdicts", self._verdict_rounds)
         try:
             return await future
         finally:
@@ -124,13 +124,14 @@ class Watcher:
             del watches[watch]
         if not watches:
             del self._waiting[watch.unit]
+            self._seen.pop(watch.unit, None)
 
     def _keep_running(self, name: str, rounds: Callable[[], Coroutine[None, None, None]]) -> None:
         if name not in self._tasks or self._tasks[name].done():
             self._tasks[name] = asyncio.create_task(rounds(), name=name)
 
     async def _look_rounds(self) -> None:
-        await self._rounds("sluice-look", self._looks, self._look, self._wake)
+        await self._rounds("sluice-look", self._looks, self._look, self._hear)
 
     async def _verdict_rounds(self) -> None:
         await self._rounds("sluice-verdicts", self._verdicts, self._record, lambda _units, _nothing: None)
@@ -143,7 +144,7 @@ class Watcher:
                 await asyncio.sleep(self._settle.period(cost))
                 units, self._settling = sorted(self._settling & self._waiting.keys()), set()
                 sightings, cost = await asyncio.get_running_loop().run_in_executor(thread, _costed, self._look, units)
-                self._wake(units, sightings)
+                self._hear(units, sightings)
 
     async def _rounds(
         self, name: str, pace: Pace, ask: Callable[[Sequence[str]], T], hear: Callable[[Sequence[str], T], None]
@@ -175,10 +176,24 @@ class Watcher:
 
     def _record(self, units: Sequence[str]) -> None:
         """Record the verdicts of units (in a thread)."""
+        # Each sighting is judged once: two looks agree only if there were two.
+        seen = {unit: sighting for unit in units if (sighting := self._seen.pop(unit, None)) is not None}
         try:
-            self._observer.record_verdicts(units)
+            if seen:
+                self._observer.record_verdicts(seen)
         except Exception:
             log.warning("Could not record the verdicts of %s; that is tried again.", _named(units), exc_info=True)
+
+    def _hear(self, units: Iterable[str], sightings: Mapping[str, Sighting]) -> None:
+        """Take in what a look has shown of units: somebody may have waited for it, and verdicts can be given on it."""
+        for unit in units:
+            if unit in sightings and unit in self._waiting:
+                self._seen[unit] = sightings[unit]
+            else:
+                self._seen.pop(unit, None)
+        if self._seen:
+            self._keep_running("sluice-verdicts", self._verdict_rounds)
+        self._wake(units, sightings)
 
     def _wake(self, units: Iterable[str], sightings: Mapping[str, Sighting]) -> None:
         watches = [watch for unit in units for watch in self._waiting.get(unit, ())]

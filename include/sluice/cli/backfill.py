@@ -191,7 +191,8 @@ def _request(spec: PipelineSpec, start: datetime, end: datetime, mode: Mode, *, 
 
 def _plan(project: Project, spec: PipelineSpec, request: Request, key: str = "") -> BackfillPlan:
     ledger, code = project.ledger(spec.name), project.code_of(spec.name)
-    selection = select(request, ledger, spec.intervals.interval_length, code)
+    resumed = project.backfills().find(key)
+    selection = select(request, ledger, spec.intervals.interval_length, code, resumed.id if resumed else "")
     try:
         project.refuse_overlap(request, key)
     except RefusedError as refusal:

@@ -58,7 +58,7 @@ class ProgressLine:
     def interrupted(self, backfill: Backfill | None) -> None:
         """Ask it to stop; the second time, kill it."""
         try:
-            if backfill is None:
+            if backfill is None or not self._lock(backfill.id).held():  # what an earlier process has left on record
                 self._process.end()
             elif self._asked:
                 end_now(self._backfills, self._lock(backfill.id), backfill.id, asker())

@@ -106,6 +106,7 @@ def epoch_lines(epochs: Mapping[str, tuple[Epoch, ...]]) -> list[str]:
         f"({in_words(epoch.offsets)}): {epoch.by}, {epoch.why}."
         for stream, records in epochs.items()
         for epoch in records
+        if epoch.number or epoch.offsets  # nobody needs to be told that a stream began at the beginning
     ]
 
 

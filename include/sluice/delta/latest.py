@@ -21,8 +21,10 @@ log = structlog.get_logger()
 _SHORT_MEMORY: Mapping[str, str] = {
     "delta.logRetentionDuration": "interval 1 days",
     "delta.deletedFileRetentionDuration": "interval 1 hours",
+    "delta.enableExpiredLogCleanup": "false",
 }
-"""A table of newest values changes with every batch, and nobody asks for last month's."""
+"""A table of newest values changes with every batch, and nobody asks for last month's. The log is cut short here only,
+where the newest batch is in it: after a quiet day, any commit could take away the entry that says how far it goes."""
 
 _CHANGES_BETWEEN_VACUUMS = 200
 _KEPT_HOURS = 1
@@ -96,7 +98,10 @@ class DeltaLatest:
     def _vacuum(self) -> None:
         """Remove the files of old versions, of which every change leaves one; readers have an hour to finish."""
         try:
-            DeltaTable(str(self._folder)).vacuum(_KEPT_HOURS, dry_run=False, enforce_retention_duration=False)
+            table = DeltaTable(str(self._folder))
+            table.create_checkpoint()
+            table.cleanup_metadata()
+            table.vacuum(_KEPT_HOURS, dry_run=False, enforce_retention_duration=False)
         except DeltaError as error:  # the next one does it
             log.warning("old files are left", table=str(self._folder), why=str(error))
 

@@ -10,13 +10,14 @@ import json
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 from deltalake import CommitProperties, DeltaTable, Transaction, write_deltalake
-from deltalake.exceptions import CommitFailedError, TableNotFoundError
+from deltalake.exceptions import CommitFailedError
 
-from sluice.delta.reading import read_rows
-from sluice.errors import CorruptionError
+from sluice.delta.reading import open_table, read_rows
+from sluice.errors import CorruptionError, NotReadyError
 from sluice.intervals.entries import Entry, Logged, StreamEntry, from_json, to_json
 
 _Commit = tuple[int, datetime, Entry | None]
@@ -47,8 +48,8 @@ def read_log(table: Path, *, after: int = -1) -> list[Logged]:
 def newest_first(table: Path) -> Iterator[Logged]:
     """Yield what `read_log` returns, newest first: whoever looks for something recent reads no long log."""
     try:
-        delta = DeltaTable(str(table))
-    except TableNotFoundError:
+        delta = open_table(table)
+    except NotReadyError:
         return
     below = delta.version() + 1
     for version, at, entry in _in_log(table, delta.version()):
@@ -137,8 +138,8 @@ def keep_log(table: Path) -> int:
 
 def _commits(table: Path, after: int) -> list[_Commit]:
     try:
-        delta = DeltaTable(str(table))
-    except TableNotFoundError:
+        delta = open_table(table)
+    except NotReadyError:
         return []
     kept = [commit for commit in _kept(kept_folder(table)) if commit[0] > after]
     known = max((version for version, _, _ in kept), default=after)
@@ -156,8 +157,8 @@ def _commits(table: Path, after: int) -> list[_Commit]:
 def _kept(folder: Path) -> list[_Commit]:
     if not DeltaTable.is_deltatable(str(folder)):
         return []
-    rows = read_rows(folder).sort_by("version").to_pylist()
-    return [(row["version"], row["at"].astimezone(UTC), from_json(row["entry"])) for row in rows]
+    rows = {row["version"]: row for row in read_rows(folder).to_pylist()}  # two that copied at once kept some twice
+    return [(version, row["at"].astimezone(UTC), from_json(row["entry"])) for version, row in sorted(rows.items())]
 
 
 def _in_log(table: Path, newest: int, after: int = -1) -> Iterator[_Commit]:
@@ -176,7 +177,14 @@ def _in_log(table: Path, newest: int, after: int = -1) -> Iterator[_Commit]:
 def _commit(file: Path, version: int) -> _Commit:
     with file.open(encoding="utf-8") as lines:
         for line in lines:  # the first, as both Spark and delta-rs write it
-            if '"commitInfo"' in line and (info := json.loads(line).get("commitInfo")):
+            if '"commitInfo"' in line and (info := _action(line, file).get("commitInfo")):
                 at = datetime.fromtimestamp(info["timestamp"] / 1000, UTC)
                 return version, at, from_json(info.get("userMetadata"))
     return version, datetime.fromtimestamp(file.stat().st_mtime, UTC), None  # somebody else's: it may lack one
+
+
+def _action(line: str, file: Path) -> dict[str, Any]:
+    try:
+        return dict(json.loads(line))
+    except (TypeError, ValueError) as error:
+        raise CorruptionError(f"{file} holds {line[:80]!r}: {error}.", fix="restore the table's log.") from error

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pyarrow as pa
 from deltalake import DeltaTable
-from deltalake.exceptions import TableNotFoundError
+from deltalake.exceptions import DeltaError, TableNotFoundError
 from pyarrow import fs
 
-from sluice.errors import NotReadyError
+from sluice.errors import CorruptionError, NotReadyError
 
 
 def open_table(folder: Path) -> DeltaTable:
@@ -18,11 +18,15 @@ def open_table(folder: Path) -> DeltaTable:
 
     Raises:
         NotReadyError: there is none.
+        CorruptionError: its log cannot be read.
     """
     try:
         return DeltaTable(str(folder))
     except TableNotFoundError as error:
         raise NotReadyError(f"there is no table in {folder}.", fix="start the stream that writes it.") from error
+    except DeltaError as error:
+        why = str(error).partition("\n")[0]  # what follows is the stack of delta-rs
+        raise CorruptionError(f"the log of {folder} cannot be read: {why}.", fix="restore the table's log.") from error
 
 
 def read_rows(folder: Path) -> pa.Table:
@@ -32,6 +36,7 @@ def read_rows(folder: Path) -> pa.Table:
 
     Raises:
         NotReadyError: there is none.
+        CorruptionError: its log cannot be read.
     """
     return open_table(folder).to_pyarrow_table(filesystem=fs.SubTreeFileSystem(str(folder), fs.LocalFileSystem()))
 

@@ -148,9 +148,9 @@ class WriterLog:
         """
         properties = entry_properties(entry, Transaction(self.writer, version), most_retries=0)
         while True:
-            self.check_fence()
-            self._check_alone()
-            with self._lock:
+            with self._lock:  # another thread of this driver that looks in between would hide a new mark from the write
+                self.check_fence()
+                self._check_alone()
                 done = attempted(self._delta, lambda: write(self._delta, properties))
             if done:
                 self.confirm(entry, version)

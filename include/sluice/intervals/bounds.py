@@ -50,7 +50,7 @@ def with_margin(bounds: Mapping[datetime, Bound], length: timedelta, settle: tim
         length: of an interval.
         settle: how far from an interval the records behind its rows may lie; 0 for tumbling windows.
     """
-    reach = -(-settle // length) * length
+    reach = _reach(length, settle) * length
     widened = dict(bounds)
     for block in contiguous(Interval(start, start + length) for start in bounds):
         for interval in intervals_between(block.start - reach, block.start, length):
@@ -58,3 +58,25 @@ def with_margin(bounds: Mapping[datetime, Bound], length: timedelta, settle: tim
         for interval in intervals_between(block.end, block.end + reach, length):
             widened.setdefault(interval.start, bounds[block.end - length])
     return widened
+
+
+def sum_around(counts: Mapping[datetime, int], length: timedelta, settle: timedelta) -> dict[datetime, int]:
+    """Return for each interval the records that can have a part in its rows: its own, and those of its neighbours.
+
+    Args:
+        counts: records by their interval's start.
+        length: of an interval.
+        settle: how far from an interval the records behind its rows may lie.
+    """
+    reach = _reach(length, settle)
+    found: dict[datetime, int] = {}
+    for start, records in counts.items():
+        for steps in range(-reach, reach + 1):
+            near = start + steps * length
+            found[near] = found.get(near, 0) + records
+    return found
+
+
+def _reach(length: timedelta, settle: timedelta) -> int:
+    """Return how many intervals away the records behind an interval's rows may lie."""
+    return -(-settle // length)

@@ -112,11 +112,14 @@ class Ledger:
         rows: by start; open intervals have none, unless they are dirty.
         closed_until: end of the last closed interval; None before the first.
         version: the newest table version that was looked at.
+        ahead: starts of dirty intervals of which the raw table does not hold all that they lack yet: a recompute would
+            leave them dirty. No part of the truth about the intervals: the index does not keep it.
     """
 
     rows: Mapping[datetime, LedgerRow] = field(default_factory=dict)
     closed_until: datetime | None = None
     version: int = -1
+    ahead: frozenset[datetime] = field(default=frozenset(), compare=False)
 
     def count(self, code: str) -> dict[State, int]:
         """Return how many intervals are in each state."""
@@ -177,7 +180,8 @@ class _Folding:
     def result(self) -> Ledger:
         rows = (self._as_settled(row) for _, row in sorted(self._rows.items()))
         known = {row.interval.start: row for row in rows if row.current is not None or row.dirty}
-        return Ledger(known, self._settled_until, self._version)
+        ahead = frozenset(start for start, dirt in self._dirt.items() if any(map(self._is_beyond_raw, dirt.values())))
+        return Ledger(known, self._settled_until, self._version, ahead)
 
     def _as_settled(self, row: LedgerRow) -> LedgerRow:
         """Return a row with its dirt, and without what the stream wrote of an interval that is not closed yet."""
@@ -193,7 +197,7 @@ class _Folding:
         if entry.watermark is not None:
             self._reached[entry.code] = max(entry.watermark, self._reached.get(entry.code, entry.watermark))
         # Intervals close in order: once a batch is ahead of the raw table, nothing closed after it counts either.
-        self._raw_is_behind |= self._raw is not None and not covers(self._raw, entry.end)
+        self._raw_is_behind |= self._is_beyond_raw(entry.end)
         if entry.closed_until is None or self._first is None or entry.closed_until <= self._first:
             return
         since = max(self._first, self._closed_until or self._first)
@@ -202,6 +206,9 @@ class _Folding:
         self._closed_until = max(entry.closed_until, self._closed_until or entry.closed_until)
         if not self._raw_is_behind:
             self._settled_until = self._closed_until
+
+    def _is_beyond_raw(self, end: Mapping[str, int]) -> bool:
+        return self._raw is not None and not covers(self._raw, end)
 
     def _grow(self, start: datetime, added: Content, entry: StreamEntry) -> None:
         interval = interval_of(start, self._length)
@@ -245,7 +252,7 @@ class _Folding:
 
     def _mark(self, start: datetime, why: str, end: Mapping[str, int]) -> None:
         """Note that an interval lacks records below `end`; what was compared before does not count any more."""
-        self._dirt.setdefault(start, {}).setdefault(why, end)
+        self._dirt.setdefault(start, {})[why] = end  # of the same breach again, the later end
         self._rows[start] = replace(self._row(start), verified=None)
 
     def _backfill(self, commit: Logged, entry: BackfillEntry) -> None:

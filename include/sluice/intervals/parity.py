@@ -10,7 +10,7 @@ from enum import StrEnum
 
 from sluice.intervals.alignment import Interval
 from sluice.intervals.request import Mode
-from sluice.intervals.selection import BEFORE, OPEN
+from sluice.intervals.selection import BEFORE, NOT_LOOKED_AT, OPEN
 
 
 class Outcome(StrEnum):
@@ -35,7 +35,8 @@ class Counts:
         missing: computed, not in the table.
         extra: in the table, not computed.
         different: same key, other values (or another number of rows of that key).
-        late: late records that the interval holds (records, not rows); 0 in a recompute, which explains nothing.
+        late: late records that can have a part in its rows: those of the interval, and within `settle` around it
+            (records, not rows); 0 in a recompute, which explains nothing.
         samples: a few of the differences, in words.
     """
 
@@ -112,12 +113,12 @@ class ParityReport:
         found = {parity.outcome for parity in self.intervals}
         if Outcome.DIFFERENT in found:
             return Outcome.DIFFERENT
-        if not found or Outcome.INCONCLUSIVE in found:
+        if not found or Outcome.INCONCLUSIVE in found or self._unproven:
             return Outcome.INCONCLUSIVE
         if self.mode is Mode.RECOMPUTE:
             return Outcome.RECOMPUTED
         totals = self.totals
-        if self._unproven or not totals.identical + totals.differences:
+        if not totals.identical + totals.differences:
             return Outcome.INCONCLUSIVE
         return Outcome.EXPLAINED if Outcome.EXPLAINED in found else Outcome.IDENTICAL
 
@@ -142,7 +143,9 @@ class ParityReport:
 
     @property
     def _unproven(self) -> Mapping[Interval, str]:
-        """Intervals that were left out though they are closed."""
+        """Intervals that were left out though they are closed; of a recompute, those that it took."""
+        if self.mode is Mode.RECOMPUTE:
+            return {interval: why for interval, why in self.left.items() if why.startswith(NOT_LOOKED_AT)}
         return {interval: why for interval, why in self.left.items() if not why.startswith((OPEN, BEFORE))}
 
     @property

@@ -49,16 +49,15 @@ class Decision:
 
 
 def needed_repair(ledger: Ledger, code: str) -> Repair | None:
-    """Return the repair of all closed intervals that are dirty; None if there are none.
+    """Return the repair of all closed intervals that are dirty and can be made good; None if there are none.
 
     Args:
         ledger: of the pipeline's output.
         code: today's hash.
     """
     closed = ledger.closed_until
-    rows = tuple(
-        row for _, row in sorted(ledger.rows.items()) if row.dirty and closed is not None and row.interval.end <= closed
-    )
+    dirty = (row for start, row in sorted(ledger.rows.items()) if row.dirty and start not in ledger.ahead)
+    rows = tuple(row for row in dirty if closed is not None and row.interval.end <= closed)
     if not rows:
         return None
     return Repair(Interval(rows[0].interval.start, rows[-1].interval.end), rows, _fingerprint(rows, code))
@@ -82,7 +81,7 @@ def decide(
         tried: whether this very repair was started today.
     """
     if repair is None:
-        return Decision(start=False, why="no closed interval is dirty")
+        return Decision(start=False, why="no closed interval is dirty whose records are all in the raw table")
     found = f"dirty closed intervals: {len(repair.rows)}, the first at {repair.range.start:%FT%RZ}"
     if not wanted:
         return Decision(start=False, why=f"{found}, and its spec says `repair: false`")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from enum import StrEnum
 
 from sluice.errors import SpecError
@@ -64,4 +64,4 @@ def range_of(start: datetime, end: datetime, length: timedelta) -> Interval:
                 f"`{name}` {instant:%FT%TZ} lies inside the interval {held.start:%FT%RZ} to {held.end:%FT%RZ}.",
                 fix="a backfill takes whole intervals: move it to one of these bounds.",
             )
-    return Interval(start, end)
+    return Interval(start.astimezone(UTC), end.astimezone(UTC))

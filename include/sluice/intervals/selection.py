@@ -14,6 +14,8 @@ from sluice.intervals.request import Mode, Only, Request
 
 OPEN, BEFORE = "open", "before the stream's first rows"
 """How the reason begins where an interval is left out that nobody claims to have finished: this spoils no proof."""
+NOT_LOOKED_AT = "not looked at"
+"""How it begins where a backfill took an interval, and did not come to it."""
 
 
 @dataclass(frozen=True)
@@ -49,7 +51,7 @@ class Selection:
         return (row.interval.start - self.request.range.start) // (longest - longest % length)
 
 
-def select(request: Request, ledger: Ledger, length: timedelta, code: str) -> Selection:
+def select(request: Request, ledger: Ledger, length: timedelta, code: str, own: str = "") -> Selection:
     """Choose the intervals of a request.
 
     Args:
@@ -57,6 +59,8 @@ def select(request: Request, ledger: Ledger, length: timedelta, code: str) -> Se
         ledger: of the pipeline's output.
         length: of an interval.
         code: today's hash.
+        own: the backfill that goes on with this request, if one does. What it has published itself stays taken: it was
+            asked for, whatever state it is in now.
 
     Raises:
         RefusedError: a recompute of healthy intervals has no reason.
@@ -66,11 +70,11 @@ def select(request: Request, ledger: Ledger, length: timedelta, code: str) -> Se
     for interval in intervals_between(request.range.start, request.range.end, length):
         row = ledger.rows.get(interval.start) or LedgerRow(interval)
         why = _left_out(request, row, ledger, code)
-        if why is None:
+        if why is None or _published_by(own, row):
             taken.append(row)
         else:
             left[interval] = why
-    _refuse_without_reason(request, taken, code)
+    _refuse_without_reason(request, [row for row in taken if not _published_by(own, row)], code)
     return Selection(request, tuple(taken), left)
 
 
@@ -92,6 +96,10 @@ def _left_out(request: Request, row: LedgerRow, ledger: Ledger, code: str) -> st
         else "never streamed: there is nothing to compare with; recompute it",
     }
     return reasons.get(state)
+
+
+def _published_by(backfill: str, row: LedgerRow) -> bool:
+    return bool(backfill) and row.current is not None and row.current.owner == backfill
 
 
 def _refuse_without_reason(request: Request, taken: list[LedgerRow], code: str) -> None:

@@ -114,12 +114,13 @@ def _wait_until_it_ends(driver: int, log: Path) -> None:
 
 def rotate(log: Path, limit: int = _LOG_BYTES) -> None:
     """Move a long log's content aside. The driver goes on in the same file; what it writes meanwhile may be lost."""
-    if log.stat().st_size > limit:
-        import shutil  # noqa: PLC0415 - needed rarely, and it loads every compressor: the keeper stays small
+    with contextlib.suppress(OSError):  # somebody has removed it: the driver is looked after all the same
+        if log.stat().st_size > limit:
+            import shutil  # noqa: PLC0415 - needed rarely, and it loads every compressor: the keeper stays small
 
-        with contextlib.suppress(OSError):  # a full disk: truncating is what helps
-            shutil.copyfile(log, log.with_suffix(".log.1"))
-        os.truncate(log, 0)
+            with contextlib.suppress(OSError):  # a full disk: truncating is what helps
+                shutil.copyfile(log, log.with_suffix(".log.1"))
+            os.truncate(log, 0)
 
 
 def _end_family(driver: int) -> int:

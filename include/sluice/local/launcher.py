@@ -236,10 +236,10 @@ def _lock(folder: Path, kind: int, *, create: bool = False) -> Iterator[int | No
     Raises:
         UnreachableError: the folder cannot be used.
     """
-    if not create and not folder.exists():
-        yield _NOTHING_TO_LOCK
-        return
     try:
+        if not create and not folder.exists():
+            yield _NOTHING_TO_LOCK
+            return
         folder.mkdir(parents=True, exist_ok=True)
         lock = os.open(folder / LOCK, os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, 0o600)
     except OSError as error:

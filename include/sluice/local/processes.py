@@ -6,6 +6,7 @@ parent, session or process group. Linux keeps that environment in /proc until th
 
 from __future__ import annotations
 
+import contextlib
 import os
 import signal
 from collections.abc import Callable, Iterable
@@ -92,10 +93,17 @@ def give_way(niceness: int) -> None:
 
     Holds for this thread and all that it starts, a JVM above all. It is still as fast where nothing else runs.
 
+    Linux may share the processors out among sessions first (`sched_autogroup_enabled`, the default of many systems):
+    niceness then only counts within one. So the leader of a session makes all of it as nice.
+
     Args:
         niceness: 0 to 19; one that is nicer already stays so.
     """
-    os.setpriority(os.PRIO_PROCESS, 0, max(niceness, os.getpriority(os.PRIO_PROCESS, 0)))
+    own = max(niceness, os.getpriority(os.PRIO_PROCESS, 0))
+    os.setpriority(os.PRIO_PROCESS, 0, own)
+    if os.getsid(0) == os.getpid():
+        with contextlib.suppress(OSError):  # there are no such groups, or somebody has just changed another one
+            Path("/proc/self/autogroup").write_text(str(own), encoding="ascii")
 
 
 def kill(pids: Iterable[int]) -> None:

@@ -11,7 +11,7 @@ from pyspark.sql import SparkSession
 
 from sluice.clock import Clock, SystemClock
 from sluice.spark.place import LOCAL
-from sluice.spark.progress import replace_json
+from sluice.spark.progress import tell
 
 log = structlog.get_logger()
 
@@ -42,6 +42,7 @@ class UnitFile:
         self._clock = clock or SystemClock()
         self._told: tuple[int, int] | None = None
         self._next: float | None = None
+        self._on_file = False
 
     def update(self) -> bool:
         """Look, at most every two seconds, and write what is new. Return whether there is anybody to run a task."""
@@ -52,14 +53,14 @@ class UnitFile:
     def _look(self) -> None:
         first, self._next = self._next is None, self._clock.monotonic() + _SECONDS
         found = self._executors()
-        if found == self._told and not first:
+        if found == self._told and self._on_file:
             return
         self._told = found
         count, cores = found or (None, None)
         if not first:
             log.info("executors changed", executors=count, cores=cores)
         since = {"executors": count, "cores": cores, "since": self._clock.now().isoformat()}
-        replace_json(self._path, {**self._identity, **since})
+        self._on_file = tell(self._path, {**self._identity, **since})
 
 
 def executors_of(spark: SparkSession) -> tuple[int, int] | None:

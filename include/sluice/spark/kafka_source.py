@@ -50,7 +50,7 @@ def read_stream(
     """
     options = {
         "subscribe": topic.name,
-        "startingOffsets": "earliest" if start is None else _starting(topic, start),
+        "startingOffsets": _starting(topic, start) if start else "earliest",
         # Offset look-ups queue behind an idle fetch: without this the last batch before a pause waits up to a second.
         "kafka.fetch.max.wait.ms": "100",
         **({} if most is None else {"maxOffsetsPerTrigger": str(most)}),

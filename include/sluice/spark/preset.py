@@ -45,6 +45,9 @@ def preset(resources: Resources) -> dict[str, str]:
         "spark.sql.streaming.stateStore.rocksdb.maxMemoryUsageMB": "128",
         "spark.sql.streaming.stopTimeout": "60s",
         "spark.databricks.delta.snapshotPartitions": "2",
+        # Delta refuses any version older than a week, whether or not its files are there. A raw table only grows, and
+        # whether a published version is still whole is looked at (`OutputTable.unreadable`).
+        "spark.databricks.delta.vacuum.enforceTimeTravelWithinDeletedFileRetentionDuration": "false",
         "spark.sql.sources.parallelPartitionDiscovery.parallelism": "4",
         "spark.ui.port": "0",
         "spark.ui.showConsoleProgress": "false",

@@ -9,7 +9,10 @@ import json
 from pathlib import Path
 from typing import Any
 
+import structlog
 from pyspark.sql.streaming.listener import StreamingQueryProgress
+
+log = structlog.get_logger()
 
 
 class ProgressFile:
@@ -26,7 +29,7 @@ class ProgressFile:
         key = (data["batchId"], data["timestamp"])
         if key == self._written:
             return
-        replace_json(self._path, {**self._identity, **_selected(data)})
+        tell(self._path, {**self._identity, **_selected(data)})
         self._written = key
 
 
@@ -43,6 +46,20 @@ def _selected(data: dict[str, Any]) -> dict[str, Any]:
         "state_rows": sum(operator.get("numRowsTotal", 0) for operator in data.get("stateOperators", [])),
         "dropped_by_watermark": sum(o.get("numRowsDroppedByWatermark", 0) for o in data.get("stateOperators", [])),
     }
+
+
+def tell(path: Path, data: dict[str, Any]) -> bool:
+    """Replace a file if that is possible: a driver does not end for want of one that proves nothing by its absence.
+
+    Returns:
+        whether it did.
+    """
+    try:
+        replace_json(path, data)
+    except OSError as error:
+        log.warning("cannot tell how it goes; it goes on", file=str(path), why=str(error))
+        return False
+    return True
 
 
 def replace_json(path: Path, data: dict[str, Any]) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import timedelta
+from datetime import datetime, timedelta
 from pathlib import Path
 
 from pyspark.sql import SparkSession
@@ -12,7 +12,7 @@ from sluice.errors import NotReadyError
 from sluice.gx.gate import run_gate
 from sluice.intervals.alignment import Interval
 from sluice.intervals.bounds import Bound
-from sluice.intervals.ledger import Ledger
+from sluice.intervals.ledger import Ledger, LedgerRow
 from sluice.project import Project
 from sluice.quality.gate import GateResult
 from sluice.reports.quality import quality_page
@@ -41,18 +41,21 @@ def check_published(
         The result, and where the page is.
 
     Raises:
-        NotReadyError: no interval is closed yet.
+        NotReadyError: no interval of the range is closed yet.
     """
     at = (clock or SystemClock()).now()
     spec = project.catalog.pipelines[pipeline]
     table = OutputTable(project.folder.table(spec.intervals.table), spec.intervals)
     ledger = project.ledger(pipeline)
     checked = asked or _last(ledger, pipeline)
-    starts = [start for start in ledger.rows if checked.start <= start < checked.end]
-    rows = table.rows(spark, starts, table.version())
+    closed = _closed(ledger, checked, pipeline)
+    rows = table.rows(spark, closed, table.version())
     raw = RawTable.pin(project.folder.table(project.catalog.topics[spec.source].raw.table))
-    records = Records(spark, raw, pipeline_code(project, spark, spec), dict.fromkeys(starts, Bound(None, late=True)))
-    result = run_gate(rows, project.catalog.suite_of(pipeline), input_records=records.count())
+    bounds = {start: Bound(None, late=row.current is not None and row.current.late) for start, row in closed.items()}
+    records = Records(spark, raw, pipeline_code(project, spark, spec), bounds)
+    # Without rows it matters whether there were records that could have made some; else their order of size does.
+    input_records = records.count_good() if rows.isEmpty() else records.count()
+    result = run_gate(rows, project.catalog.suite_of(pipeline), input_records=input_records)
     newest = project.folder.quality(pipeline)
     facts = {"Range": f"{checked.start:%Y-%m-%d %H:%M} to {checked.end:%Y-%m-%d %H:%M} UTC", "At": f"{at:%F %T} UTC"}
     page = quality_page(result, title=f"{pipeline}, as published", facts=facts)
@@ -61,6 +64,18 @@ def check_published(
         write_atomically(path, result.to_json())
     _forget(newest)
     return result, newest.with_suffix(".html")
+
+
+def _closed(ledger: Ledger, checked: Interval, pipeline: str) -> dict[datetime, LedgerRow]:
+    until = min(checked.end, ledger.closed_until or checked.start)
+    found = {start: row for start, row in ledger.rows.items() if checked.start <= start and row.interval.end <= until}
+    if not found:
+        raise NotReadyError(
+            f"no interval of {pipeline} from {checked.start:%F %R} to {checked.end:%F %R} UTC is closed: there is "
+            "nothing to check.",
+            fix="see `sluice intervals list`.",
+        )
+    return found
 
 
 def _last(ledger: Ledger, pipeline: str) -> Interval:

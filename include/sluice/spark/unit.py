@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 
 from pyspark.sql import DataFrame, SparkSession
 
 from sluice.clock import SystemClock
-from sluice.errors import NotReadyError, RefusedError
+from sluice.delta.writer_log import DataLossError
+from sluice.errors import NotReadyError
 from sluice.project import Project
 from sluice.settings import connection_url
 from sluice.spark.driver import Driver, Stream
@@ -27,8 +28,8 @@ from sluice.specs.catalog import Unit
 from sluice.specs.identity import pipeline_hash
 from sluice.specs.model import PipelineSpec, TopicSpec
 from sluice.specs.outputs import TopicOutput
+from sluice.specs.start import Edge
 from sluice.specs.static import locate
-from sluice.streams.checkpoint import Checkpoint
 from sluice.streams.epochs import EpochInForce, Epochs
 from sluice.streams.exits import ExitCode
 from sluice.streams.needs import application_of, resources_of
@@ -75,8 +76,7 @@ def run_streams(
     unit = project.catalog.units()[name]
     topics = _topics(project, unit)
     pipelines = [project.catalog.pipelines[p] for p in unit.pipelines]
-    for pipeline in pipelines:
-        _begin(project, pipeline)
+    _begin(project, unit.topics, pipelines)
     streams = [
         *(_raw(project, spark, project.catalog.topics[t], topics[t], generation) for t in unit.topics),
         *(_pipeline(project, spark, p, topics[p.source], generation) for p in pipelines if p.has_intervals),
@@ -132,26 +132,31 @@ def _topics(project: Project, unit: Unit) -> dict[str, KafkaTopic]:
     return {n: KafkaTopic(bootstrap, n, found[n].topic_id, client, found[n].partitions) for n in names}
 
 
-def _begin(project: Project, pipeline: PipelineSpec) -> None:
-    """Put on record where the pipeline's streams begin, if they never began and their spec says where."""
-    epochs = {stream: Epochs(project.folder.checkpoint(stream)) for stream in pipeline.streams}
+def _begin(project: Project, topics: Sequence[str], pipelines: Sequence[PipelineSpec]) -> None:
+    """Put on record where those streams begin that never began."""
+
+    def epochs(streams: Sequence[str]) -> dict[str, Epochs]:
+        return {stream: Epochs(project.folder.checkpoint(stream)) for stream in streams}
+
     with project.administration() as cluster:
-        begin(pipeline.start, pipeline.source, epochs, cluster, SystemClock())
+        for topic in topics:  # a raw table holds every record
+            begin(Edge.EARLIEST, topic, epochs([f"raw_{topic}"]), cluster, SystemClock())
+        for pipeline in pipelines:
+            begin(pipeline.start, pipeline.source, epochs(pipeline.streams), cluster, SystemClock())
 
 
 def _epoch(project: Project, stream: str, source: KafkaTopic) -> EpochInForce:
     """Return the epoch that a stream goes on with.
 
     Raises:
-        RefusedError: it begins at offsets of another topic of the same name.
+        DataLossError: its offsets are those of another topic of the same name.
     """
     epoch = Epochs(project.folder.checkpoint(stream)).in_force()
-    begun = Checkpoint(epoch.checkpoint).origin() is not None
-    if not begun and epoch.start is not None and epoch.topic_id != source.topic_id:
-        raise RefusedError(
-            f"epoch {epoch.number} of {stream} begins at offsets of the topic {source.name} with the id "
-            f"{epoch.topic_id}; the topic was created again since, and is {source.topic_id} now.",
-            fix="run `sluice streams reset` once more.",
+    if epoch.topic_id and epoch.topic_id != source.topic_id:
+        raise DataLossError(
+            f"epoch {epoch.number} of {stream} counts in offsets of the topic {source.name} with the id "
+            f"{epoch.topic_id}; the topic was created again since, and is {source.topic_id} now. Nothing was read.",
+            fix=f"stop the unit, then run `sluice streams reset` with `--stream {stream} --to earliest`.",
         )
     return epoch
 

@@ -6,6 +6,7 @@ Rules inside one spec are checked here; rules between specs in `sluice.specs.rul
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from datetime import timedelta
 from enum import StrEnum
@@ -23,7 +24,7 @@ from sluice.specs.start import Edge, Start
 LIVE = "_live"
 """Ends the name of the stream beside an interval table."""
 
-_CRON_FIELDS = 5
+_DAILY = re.compile(r"[0-5]?[0-9] ([01]?[0-9]|2[0-3]) \* \* \*")
 
 
 class FieldType(StrEnum):
@@ -193,7 +194,7 @@ class BackfillRules(Spec):
     """How closed intervals are looked after by batch."""
 
     schedule: str | None = "0 6 * * *"
-    """When yesterday's partition is backfilled (cron, UTC); null: only when asked."""
+    """When yesterday's partition is backfilled, once a day (cron, UTC); null: only when asked."""
     mode: Literal["verify", "correct"] = "correct"
     """What the schedule does."""
     chunk: Duration = timedelta(days=92)
@@ -203,9 +204,12 @@ class BackfillRules(Spec):
 
     @field_validator("schedule")
     @classmethod
-    def _is_cron(cls, schedule: str | None) -> str | None:
-        if schedule is not None and len(schedule.split()) != _CRON_FIELDS:
-            raise ValueError(f"{schedule!r} is no cron expression of five fields, such as '0 6 * * *'")
+    def _is_daily(cls, schedule: str | None) -> str | None:
+        if schedule is not None and not _DAILY.fullmatch(" ".join(schedule.split())):
+            raise ValueError(
+                f"{schedule!r} is no time of every day, such as '0 6 * * *' (cron): each run backfills the day before, "
+                "and any other schedule would leave days out or take some twice"
+            )
         return schedule
 
     @field_validator("chunk")

@@ -93,20 +93,21 @@ class Checkpoint:
     def lineage(self) -> str | None:
         """Return the id that Spark gave this checkpoint, or None if it was never started."""
         text = self._read("metadata")
-        return None if text is None else str(_parse(text, self.folder / "metadata")["id"])
+        return None if text is None else str(_parse(text, self._path("metadata"))["id"])
 
     def origin(self) -> Mapping[str, int] | None:
         """Return the first offset of each `topic/partition` that it ever read; None before its first batch."""
         text = self._read("sources/0/0")
         # Spark puts a zero byte and the version in front of the offsets, for readers of Spark 2.1.
-        return None if text is None else _flatten(_parse(text[text.find("{") :], self.folder / "sources/0/0"))
+        return None if text is None else _flatten(_parse(text[text.find("{") :], self._path("sources/0/0")))
 
     def planned(self, batch_id: int) -> PlannedBatch | None:
         """Return `offsets/<batch_id>`, or None if it does not exist (yet, or no longer)."""
-        text = self._read(f"offsets/{batch_id}")
-        if text is None:
+        path = self._path(f"offsets/{batch_id}")
+        found = _content_of(path)
+        if found is None:
             return None
-        path = self.folder / "offsets" / str(batch_id)
+        text, planned_at = found
         version, *lines = text.splitlines() or [""]
         if version not in _VERSIONS or not lines:
             raise CorruptionError(
@@ -120,7 +121,7 @@ class Checkpoint:
             raise _unreadable(path, error) from error
         watermark = _watermark(_parse(lines[0], path).get("batchWatermarkMs", 0), path)
         offsets = {p: o for source in sources for p, o in source.items()}
-        return PlannedBatch(batch_id, offsets, watermark, planned_at=self._changed_at(f"offsets/{batch_id}"))
+        return PlannedBatch(batch_id, offsets, watermark, planned_at=planned_at)
 
     def look(self, after: int = -1) -> CheckpointLook:
         """Return what is new. Cheap for who looks often: files of batches that are known are not read again.
@@ -210,7 +211,7 @@ class Checkpoint:
         text = None if newest is None else self._read(f"commits/{newest}")
         if text is None:
             return None
-        path = self.folder / "commits" / str(newest)
+        path = self._path(f"commits/{newest}")
         version, _, content = text.partition("\n")
         if version not in _VERSIONS:
             raise CorruptionError(f"{path} starts with {version!r}; a commit log has a version and one line.")
@@ -233,16 +234,27 @@ class Checkpoint:
             raise UnreachableError(f"cannot read {self.folder / name}: {error}.") from error
 
     def _read(self, name: str) -> str | None:
+        found = _content_of(self._path(name))
+        return None if found is None else found[0]
+
+
+def _content_of(path: str) -> tuple[str, datetime] | None:
+    """Return what a file holds and when it was changed (UTC), or None if there is none."""
+    try:
+        file = os.open(path, os.O_RDONLY | os.O_CLOEXEC)  # three calls, where a file object makes seven
         try:
-            with open(self._path(name), "rb", buffering=0) as file:  # noqa: PTH123 - the same
-                return file.read().decode("utf-8", "replace")
-        except FileNotFoundError:
-            return None
-        except OSError as error:
-            raise UnreachableError(f"cannot read {self.folder / name}: {error}.") from error
+            found = os.fstat(file)
+            content = b"".join(iter(lambda: os.read(file, found.st_size + 1), b""))
+        finally:
+            os.close(file)
+    except FileNotFoundError:
+        return None
+    except OSError as error:
+        raise UnreachableError(f"cannot read {path}: {error}.") from error
+    return content.decode("utf-8", "replace"), datetime.fromtimestamp(found.st_mtime, UTC)
 
 
-def _parse(text: str, path: Path) -> dict[str, Any]:
+def _parse(text: str, path: str) -> dict[str, Any]:
     try:
         value = json.loads(text)
     except ValueError as error:
@@ -252,7 +264,7 @@ def _parse(text: str, path: Path) -> dict[str, Any]:
     return value
 
 
-def _watermark(milliseconds: float | str, path: Path) -> datetime | None:
+def _watermark(milliseconds: float | str, path: str) -> datetime | None:
     """Spark writes 0 before the first event."""
     try:
         return datetime.fromtimestamp(int(milliseconds) / 1000, UTC) if int(milliseconds) > 0 else None
@@ -260,7 +272,7 @@ def _watermark(milliseconds: float | str, path: Path) -> datetime | None:
         raise _unreadable(path, error) from error
 
 
-def _unreadable(path: Path, error: Exception) -> CorruptionError:
+def _unreadable(path: str, error: Exception) -> CorruptionError:
     return CorruptionError(f"{path} holds a number that cannot be read: {error}.")
 
 

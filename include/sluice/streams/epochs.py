@@ -1,8 +1,8 @@
 """The reset epochs of a stream: where each begins, on record beside the checkpoints, so a driver needs no database.
 
-Epoch 0 is the stream as it was first started; its checkpoint is `<stream>`, and it has a record only if its spec says
-where it starts. Every reset begins the next one: `<stream>.epochs/<number>.json` says where, `<stream>.epochs/<number>`
-is its checkpoint. No checkpoint is ever deleted, and no record is ever changed: it is there as a whole or not at all.
+`<stream>.epochs/<number>.json` says where an epoch begins, and in which topic. Epoch 0 is the stream as it was first
+started; its checkpoint is `<stream>`. Every reset begins the next one, whose checkpoint is `<stream>.epochs/<number>`.
+No checkpoint is ever deleted, and no record is ever changed: it is there as a whole or not at all.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ class Epoch:
     """A record: where an epoch begins.
 
     Attributes:
-        number: 0 for what the spec says, from 1 for resets.
+        number: 0 for the first start, from 1 for resets.
         topic_id: the cluster's UUID of the topic that the offsets count in.
         offsets: first offset per `topic/partition`; a partition that is missing begins at its first record.
         to: what was asked for: `earliest`, `latest`, a time, offsets.
@@ -53,8 +53,9 @@ class EpochInForce:
     Attributes:
         number: of the epoch.
         checkpoint: its folder.
-        start: first offset per `topic/partition`, for a checkpoint that has read nothing; None: the topic's beginning.
-        topic_id: of the topic that `start` counts in; empty without one.
+        start: first offset per `topic/partition`, for a checkpoint that has read nothing; one that is missing, and
+            without them all: the partition's first record.
+        topic_id: of the topic that its offsets count in; empty if nothing is on record.
         following: the record that a later reset would write.
     """
 
@@ -99,11 +100,11 @@ class Epochs:
         return tuple(epoch for number in sorted(self._numbers()) if (epoch := self._read(number)) is not None)
 
     def newest(self) -> Epoch | None:
-        """Return the newest epoch's record; None for an epoch 0 that begins where its topic does."""
+        """Return the newest epoch's record; None before the first start."""
         return self._read(self.number)
 
     def of(self, number: int) -> Epoch | None:
-        """Return the record of an epoch. Epoch 0 has one if its spec says where it starts."""
+        """Return the record of an epoch."""
         return self._read(number)
 
     @property

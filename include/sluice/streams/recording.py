@@ -37,8 +37,10 @@ def worth_recording(
         last: what the look before gave; None if there was none.
         now: the present (UTC).
     """
-    if newest is None or newest.generation != generation:
+    if newest is None or newest.generation < generation:
         return True
+    if newest.generation > generation:
+        return False  # somebody has seen its successor already
     was, health = newest.verdict.health, verdict.health
     if was is health:
         return False

@@ -117,23 +117,27 @@ def moves(extent: TopicExtent, now: Mapping[int, int], then: Mapping[int, int]) 
 
 
 def raw_offsets(
-    stream: str, extent: TopicExtent, now: Mapping[int, int], *, to_earliest: bool, acknowledged: bool = False
+    stream: str, extent: TopicExtent, now: Mapping[int, int] | None, *, to_earliest: bool, acknowledged: bool = False
 ) -> dict[int, int]:
-    """Return where a raw stream goes on if records are gone that it never read.
+    """Return where a raw stream goes on if records are gone that it never read, or if its topic is another one.
 
     Its table holds every record exactly once, so there is nothing to choose: not one may be repeated or skipped that
-    there still is. All that a person can do is acknowledge what the broker has deleted.
+    there still is. All that a person can do is acknowledge what the broker has deleted, or that the topic was created
+    again: then it reads all of the new one.
 
     Args:
         stream: its name.
         extent: what the topic holds.
-        now: the next offset that it would read, where it has read anything.
+        now: the next offset that it would read, where it has read anything; None if that was another topic.
         to_earliest: whether `earliest` is asked for.
         acknowledged: whether that was done a moment ago, and nothing was read since.
 
     Raises:
         RefusedError: nothing is gone, or another position than `earliest` is asked for.
     """
+    if now is None and to_earliest:
+        return dict(extent.beginnings)
+    now = now or {}
     gone = {p: first - now[p] for p, first in extent.beginnings.items() if p in now and first > now[p]}
     if to_earliest and acknowledged and not gone:
         return dict(now)

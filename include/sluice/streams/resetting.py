@@ -17,6 +17,7 @@ from sluice.specs.catalog import Catalog, Unit
 from sluice.specs.outputs import Output
 from sluice.specs.rhythm import topic_of
 from sluice.specs.start import Edge, StartPosition, in_words
+from sluice.streams.checkpoint import PlannedBatch
 from sluice.streams.epochs import Epoch, Epochs
 from sluice.streams.launcher import DriverState
 from sluice.streams.registry import AttemptState, Desired
@@ -138,10 +139,11 @@ class Resetting:
         extent, newest = self.cluster.extent(topic), epochs.newest()
         look = epochs.checkpoint().look()
         position = look.newest.offsets if look.newest else look.start
-        now = _known(position, topic, extent, newest)
+        known = _known(position, topic, extent, newest)
+        now = known or {}
         waiting = newest is not None and not look.batches and newest.topic_id == extent.topic_id
         if self.catalog.pipeline_of(stream) is None:
-            then = raw_offsets(stream, extent, now, to_earliest=target is Edge.EARLIEST, acknowledged=waiting)
+            then = raw_offsets(stream, extent, known, to_earliest=target is Edge.EARLIEST, acknowledged=waiting)
         else:
             then = self._resolve(stream, target, topic, extent, now)
         moved, done = moves(extent, now, then), waiting and now == then
@@ -151,7 +153,7 @@ class Resetting:
             topic,
             extent.topic_id,
             moved,
-            effects(self._outputs(stream), moved.values(), live=self._is_live(stream)),
+            (*_half_done(look.running), *effects(self._outputs(stream), moved.values(), live=self._is_live(stream))),
             self._span(topic, moved),
             done,
         )
@@ -198,13 +200,21 @@ class Resetting:
         )
 
 
-def _known(position: Mapping[str, int], topic: str, extent: TopicExtent, newest: Epoch | None) -> dict[int, int]:
-    """Return the next offset per partition that the stream would read of this topic; {} if it has read another one.
+def _half_done(running: PlannedBatch | None) -> tuple[str, ...]:
+    """Say what the counts do not: some outputs may hold a batch that the checkpoint does not count as read."""
+    if running is None:
+        return ()
+    planned = f"batch {running.batch_id} was planned, to {in_words(running.offsets)}, and is not committed"
+    return (f"{planned}: outputs may hold its records, and get those from the new position on a second time.",)
+
+
+def _known(position: Mapping[str, int], topic: str, extent: TopicExtent, newest: Epoch | None) -> dict[int, int] | None:
+    """Return the next offset per partition that the stream would read of this topic; None if it has read another one.
 
     A topic that was created again has another id, which a checkpoint does not say; its offsets begin anew.
     """
     offsets = {int(name.rpartition("/")[2]): o for name, o in position.items() if name.rpartition("/")[0] == topic}
     recreated = newest is not None and newest.topic_id != extent.topic_id
     if recreated or any(offset > extent.ends.get(partition, -1) for partition, offset in offsets.items()):
-        return {}
+        return None
     return offsets

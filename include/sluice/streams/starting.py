@@ -74,14 +74,15 @@ def _refuse_outside(offsets: Mapping[int, int], topic: str, extent: TopicExtent)
 
 
 def begin(start: StartPosition, topic: str, streams: Mapping[str, Epochs], cluster: Offsets, clock: Clock) -> None:
-    """Put on record where the streams of a pipeline begin that have read nothing; nothing for `earliest`.
+    """Put on record where the streams of a pipeline begin that have read nothing, and of which topic.
 
-    All of them begin at the same place: also one that is added to the pipeline later.
+    All of them begin at the same place: also one that is added to the pipeline later. A checkpoint does not say which
+    topic its offsets count in; without the record, a topic that was created again would be read from the middle.
 
     Args:
         start: what the spec says.
         topic: that they read.
-        streams: the epochs of every stream of the pipeline.
+        streams: the epochs of every stream of the pipeline, or of the raw table.
         cluster: of the deployment.
         clock: gives the time of the record.
 
@@ -89,13 +90,14 @@ def begin(start: StartPosition, topic: str, streams: Mapping[str, Epochs], clust
         SpecError: the spec names what the topic does not hold.
         UnreachableError: the cluster did not answer, or the record cannot be written.
     """
-    fresh = [] if start is Edge.EARLIEST else [epochs for epochs in streams.values() if epochs.fresh]
+    fresh = [epochs for epochs in streams.values() if epochs.fresh]
     if not fresh:
         return
     extent = cluster.extent(topic)
     known = next((r for e in streams.values() if (r := e.of(0)) and r.topic_id == extent.topic_id), None)
     if known is None:
-        first = resolve(start, topic, extent, cluster, extent.beginnings)
+        # The first record may be deleted before it is read: where it is now says nothing.
+        first = {} if start is Edge.EARLIEST else resolve(start, topic, extent, cluster, extent.beginnings)
         offsets = {f"{topic}/{partition}": offset for partition, offset in sorted(first.items())}
         known = Epoch(0, extent.topic_id, offsets, in_words(start), "the spec", "start", clock.now().astimezone(UTC))
     for epochs in fresh:

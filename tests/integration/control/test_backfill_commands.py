@@ -129,6 +129,23 @@ def test_the_first_ctrl_c_asks_it_to_stop_and_its_end_is_waited_for(place: Depar
     assert found.state is BackfillState.CANCELLED
 
 
+def test_ctrl_c_while_a_resumed_backfill_is_starting_ends_it(place: DeparturesProject) -> None:
+    assert run("die", "--key", "nightly").returncode == 1
+    started = place.home / "started"
+    (place.home / "spark_jobs" / "batch.py").write_text(
+        f"import time\nopen({str(started)!r}, 'w').close()\ntime.sleep(300)\n"
+    )
+    following = subprocess.Popen(command("look", "--key", "nightly"), stderr=subprocess.PIPE, text=True)
+    with following:
+        wait_for(started.exists)
+        following.send_signal(signal.SIGINT)
+        following.communicate(timeout=60)
+    assert following.returncode != 0
+    found = newest(place)
+    assert found is not None
+    assert found.cancel_asked_by == ""
+
+
 def test_cancel_now_kills_the_process_and_records_who_did_it(place: DeparturesProject) -> None:
     (place.home / "spark_jobs" / "batch.py").write_text(BATCH.replace("cancel_asked_by", "outcome"))
     following = subprocess.Popen(command("wait"), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Mapping
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pyarrow as pa
@@ -76,6 +78,31 @@ class TestDeltaLatest(LatestSuite):
         assert len(list((tmp_path / "live").glob("*.parquet"))) == 1
         assert place.held() == {(1, "UA"): 100}
         assert place.store(generation=2).latest == change(100).entry
+
+    def test_a_quiet_table_keeps_its_newest_entry_and_the_log_is_cut_short_all_the_same(
+        self, place: Place, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(module, "_CHANGES_BETWEEN_VACUUMS", 3)
+        log = tmp_path / "live" / "_delta_log"
+        store = place.store()
+        for end in (10, 20):
+            store.apply(change(end, (1, "UA", end)))
+        grow_old(log)
+        DeltaTable(str(tmp_path / "live")).create_checkpoint()
+        quiet = place.store(generation=2)
+        assert quiet.latest == change(20).entry
+        quiet.apply(change(30, (1, "UA", 30)))
+        old = len(list(log.glob("*.json")))
+        for end in (40, 50):
+            quiet.apply(change(end, (1, "UA", end)))
+        assert len(list(log.glob("*.json"))) < old
+        assert place.store(generation=3).latest == change(50).entry
+
+
+def grow_old(log: Path) -> None:
+    past = (datetime.now(UTC) - timedelta(days=2)).timestamp()
+    for file in log.iterdir():
+        os.utime(file, (past, past))
 
 
 def test_the_suites_schema_is_spelt_out_for_delta() -> None:

@@ -3,20 +3,23 @@
 from __future__ import annotations
 
 import json
+import os
 from dataclasses import replace
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
 from threading import Thread
 
 import pytest
 from deltalake import DeltaTable
+from pyspark.sql import SparkSession
 
-from sluice.delta.log import read_log
+from sluice.delta.log import append_entry, read_log
 from sluice.delta.reading import read_rows
-from sluice.errors import RefusedError
+from sluice.errors import NotReadyError, RefusedError
 from sluice.intervals.alignment import Interval
 from sluice.intervals.backfills import BackfillState, OverlapError
 from sluice.intervals.bounds import Bound
-from sluice.intervals.entries import BackfillEntry
+from sluice.intervals.entries import AttemptEntry, BackfillEntry
 from sluice.intervals.ledger import State
 from sluice.intervals.request import Mode, Only, Request
 from sluice.local.backfill_claim import claimed
@@ -152,6 +155,27 @@ def test_each_interval_takes_the_records_below_its_own_offsets(drained: Drained)
     assert records.count() == expected
     everywhere = Records(drained.spark, raw, drained.code, {first: bounds[first], second: Bound(half, late=False)})
     assert everywhere.count() == int((hours.isin([first, second]) & below).sum())
+
+
+def test_versions_of_long_ago_are_compared_as_long_as_their_files_are_there(
+    drained: Drained, tmp_path: Path, spark: SparkSession
+) -> None:
+    assert drained.run(Mode.CORRECT).passed
+    raw = drained.project.folder.table("flights_raw")
+    past = (datetime.now(UTC) - timedelta(days=9)).timestamp()
+    for file in [*(raw / "_delta_log").iterdir(), *(drained.table / "_delta_log").iterdir()]:
+        os.utime(file, (past, past))
+    append_entry(raw, AttemptEntry("raw_flights:id:0", 9, "code"))  # the newest commit is none that has records
+    later = Drained.copy(drained.state, tmp_path / "later", spark)  # where Spark remembers nothing
+    assert later.run(Mode.VERIFY).outcome == "identical"
+    assert check_published(later.project, spark, "departures", RANGE)[0].passed
+
+
+def test_what_is_not_closed_is_not_checked(drained: Drained) -> None:
+    future = Interval(RANGE.end + 30 * HOUR, RANGE.end + 32 * HOUR)
+    with pytest.raises(NotReadyError, match="there is nothing to check"):
+        check_published(drained.project, drained.spark, "departures", future)
+    assert not drained.project.folder.quality("departures").exists()
 
 
 def test_the_published_table_is_checked_and_the_result_kept(drained: Drained) -> None:

@@ -17,6 +17,7 @@ from sluice.clock import SystemClock
 from sluice.intervals.ledger import LedgerRow
 from sluice.local.broker import Broker
 from sluice.local.endpoints import Endpoints, write_endpoints
+from sluice.local.processes import wait_until
 from sluice.settings import Settings
 from sluice.specs.start import Edge
 from sluice.streams.epochs import Epochs
@@ -142,7 +143,7 @@ def test_resets_forwards_and_backwards_leave_closed_intervals_as_they_are(bench:
     assert ledger(place) == after
     assert differing_hours(place.table("departures"), expected) == wrong
     assert len(place.table("flights_raw")) == bench.feed.sent
-    assert [epoch.number for epoch in epochs(place).all()] == [1, 2]
+    assert [epoch.number for epoch in epochs(place).all()] == [0, 1, 2]
 
 
 @pytest.mark.verify
@@ -176,6 +177,35 @@ def delivered(bench: Bench, wanted: Callable[[int, int], bool]) -> Iterator[int]
     for partition, offset, value in records_of(bench.broker.bootstrap, "flights"):
         if wanted(partition, offset) and "departed_at" in value and value["dep_delay_min"] <= 180:
             yield value["flight_id"]
+
+
+@pytest.mark.verify
+@pytest.mark.timeout(900)
+def test_a_topic_that_was_created_again_is_refused_and_after_a_reset_read_whole(bench: Bench) -> None:
+    place, streams = bench.place, ("raw_flights", "departures", "departures_live")
+    bench.feed.send(0.3)
+    run(place, 1)
+    old = place.table("flights_raw")
+    with closing(KafkaAdminClient(bootstrap_servers=bench.broker.bootstrap)) as client:
+        client.delete_topics(["flights"])
+    assert wait_until(lambda: not exists(place), SystemClock(), deadline_seconds=30)
+    again = Feed(bench.broker.bootstrap)
+    again.send_rest()  # more than was read of the old topic: no offset is out of range
+    run(place, 2, expected=ExitCode.DATA_LOSS)
+    assert len(place.table("flights_raw")) == len(old)
+
+    assert [(one.stream, one.repeated) for one in reset(place, Edge.EARLIEST, *streams)] == [(s, 0) for s in streams]
+    run(place, 3)
+    raw = place.table("flights_raw")
+    new = raw[~raw["topic_id"].isin(old["topic_id"])]
+    assert len(raw) - len(new) == len(old)
+    assert len(new) == again.sent
+    assert not new.duplicated(["topic_id", "partition", "offset"]).any()
+
+
+def exists(place: DriverPlace) -> bool:
+    with place.project().administration() as cluster:
+        return bool(cluster.describe(["flights"]))
 
 
 @pytest.mark.verify

@@ -63,13 +63,17 @@ def observer_of(project: LaggingProject, offered: Offered) -> ProjectObserver:
     return ProjectObserver(lambda: cast(Project, project), project.clock, cast(DeadlineAlerts, offered))
 
 
+def judge(observer: ProjectObserver, units: list[str]) -> None:
+    observer.record_verdicts(observer.look(units))
+
+
 def test_a_deadline_that_is_missed_and_met_again_is_told_by_one_of_two_triggerers() -> None:
     project, offered = lagging(), Offered()
     observers = [observer_of(project, offered), observer_of(project, offered)]
     for unread in [400] * 5 + [0] * 40:
         project.unread = unread
         for observer in observers:
-            observer.record_verdicts(["flights"])
+            judge(observer, ["flights"])
         project.clock.sleep(10)
 
     told = [(notice.stream, notice.finding.deadline, notice.occasion) for notice in offered.notices]
@@ -89,7 +93,7 @@ def test_deadlines_of_a_stopped_stream_are_left_alone() -> None:
         for stream, seen in evidence(unit).items()
     }
     for _ in range(5):
-        observer.record_verdicts(["flights"])
+        judge(observer, ["flights"])
         project.clock.sleep(timedelta(hours=1).total_seconds())
     assert offered.notices == []
 
@@ -103,7 +107,7 @@ def test_a_unit_that_cannot_be_judged_disturbs_no_other(caplog: pytest.LogCaptur
     broken = replace(sound("flights")["departures"], at=cast(datetime, None))
     project.evidence = lambda unit: {"arrivals": broken} if unit == "trains" else sound(unit)  # type: ignore[method-assign]
 
-    observer_of(project, offered).record_verdicts(["flights", "nobody", "trains"])
+    judge(observer_of(project, offered), ["flights", "nobody", "trains"])
 
     assert len(project.control.verdicts("flights")) == 2
     assert list(project.control.verdicts("trains")) == []
@@ -121,7 +125,7 @@ def test_verdicts_of_a_hundred_units_are_recorded_as_those_of_one() -> None:
     sound = project.evidence
     project.evidence = lambda unit: {unit: sound(unit)["departures"]}  # type: ignore[method-assign]
 
-    observer_of(project, offered).record_verdicts(units)
+    judge(observer_of(project, offered), units)
 
     recorded = {unit: [(v.stream, v.generation) for v in project.control.verdicts(unit)] for unit in units}
     assert recorded == {unit: [(unit, 1)] if unit in units[:50] else [] for unit in units}

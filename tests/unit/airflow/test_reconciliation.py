@@ -8,7 +8,7 @@ from datetime import datetime, timedelta
 import pytest
 
 from sluice.airflow.reconciliation import decide, decide_one
-from sluice.airflow.stream_request import LONGEST_STOP
+from sluice.airflow.stream_request import LONGEST_CLAIM, LONGEST_STOP
 from sluice.errors import UnreachableError
 from sluice.specs.catalog import Unit
 from sluice.specs.units import DeclaredUnit
@@ -56,18 +56,20 @@ def stop_asked(ago: timedelta) -> Sighting:
         pytest.param(SOUND, stop_asked(LONGEST_STOP), 1, ActionKind.STOP, id="finishes-a-stop-beside-a-watch"),
         pytest.param(SOUND, stop_asked(LONGEST_STOP / 2), 0, ActionKind.NOTHING, id="lets-a-stop-take-its-time"),
         pytest.param(SOUND, stop_asked(LONGEST_STOP), 2, ActionKind.NOTHING, id="leaves-a-stop-that-is-under-way"),
+        pytest.param(SOUND, stop_asked(LONGEST_CLAIM), 2, ActionKind.STOP, id="finishes-a-stop-that-nobody-does"),
     ],
 )
 def test_the_reconciler(declared: DeclaredUnit, sighting: Sighting, active_runs: int, kind: ActionKind) -> None:
     assert decide_one(declared, sighting, active_runs, now=NOW).kind is kind
 
 
-def test_a_unit_that_cannot_be_looked_at_does_not_keep_others_from_being_started() -> None:
+@pytest.mark.parametrize("error", [UnreachableError("the launcher does not answer."), ValueError("a torn record")])
+def test_a_unit_that_cannot_be_looked_at_does_not_keep_others_from_being_started(error: Exception) -> None:
     weather = DeclaredUnit(Unit("weather", (), ("storms",)))
 
     def look(unit: str) -> Sighting:
         if unit == "flights":
-            raise UnreachableError("the launcher does not answer.")
+            raise error
         return replace(DEAD, unit=unit)
 
     needed = decide([SOUND, weather], look=look, active_runs=lambda _: 0, told=lambda *_: False, now=NOW)

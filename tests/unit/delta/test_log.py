@@ -5,7 +5,7 @@ from pathlib import Path
 from threading import Event, Thread
 
 import pytest
-from deltalake import DeltaTable, Field, Schema
+from deltalake import DeltaTable, Field, Schema, write_deltalake
 from deltalake.schema import PrimitiveType
 
 from sluice.delta.log import append_entry, keep_log, kept_folder, newest_first, newest_stream_entry, read_log
@@ -77,6 +77,37 @@ def test_a_commit_that_tells_nothing_of_itself_is_passed_over(table: Path) -> No
     append_entry(table, dirty_entry(3))
     assert [(e.version, e.entry) for e in read_log(table)] == [(1, dirty_entry(1)), (3, dirty_entry(3))]
     assert keep_log(table) == 4
+
+
+def test_a_log_that_cannot_be_read_is_our_own_corruption_and_named(table: Path) -> None:
+    for batch in range(1, 4):
+        append_entry(table, dirty_entry(batch))
+    log = table / "_delta_log"
+    (log / f"{2:020}.json").write_text('{"commitInfo":', encoding="utf-8")
+    for read in (lambda: read_log(table), lambda: list(newest_first(table))):
+        with pytest.raises(CorruptionError, match=r"the log of .*out cannot be read"):
+            read()
+    (log / f"{2:020}.json").unlink()
+    with pytest.raises(CorruptionError, match=r"the log of .*out cannot be read"):
+        read_log(table)
+
+
+def test_a_commit_that_delta_does_not_need_any_more_and_that_cannot_be_read_is_named(table: Path) -> None:
+    for batch in range(1, 4):
+        append_entry(table, dirty_entry(batch))
+    DeltaTable(str(table)).create_checkpoint()
+    (table / "_delta_log" / f"{2:020}.json").write_text('{"commitInfo":', encoding="utf-8")
+    for read in (lambda: read_log(table), lambda: list(newest_first(table))):
+        with pytest.raises(CorruptionError, match=f"{2:020}.json holds"):
+            read()
+
+
+def test_entries_that_were_kept_twice_count_once(table: Path) -> None:
+    append_entry(table, dirty_entry(1))
+    keep_log(table)
+    folder = str(kept_folder(table))
+    write_deltalake(folder, DeltaTable(folder).to_pyarrow_table(), mode="append")  # as two at once would
+    assert [e.version for e in read_log(table)] == [1]
 
 
 def test_the_newest_entry_of_a_stream_is_found_behind_others(table: Path) -> None:

@@ -3,6 +3,7 @@ from __future__ import annotations
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from threading import Thread
 
 import pyarrow as pa
 import pytest
@@ -217,6 +218,24 @@ def test_a_newer_generation_that_marks_the_table_during_the_write_keeps_the_olde
         def _check_alone(self) -> None:
             super()._check_alone()
             opened(table, 2)
+
+    log = Slow(table, WRITER, 1)
+    log.open()
+    with pytest.raises(FencedError, match="generation 2"):
+        log.append(ROWS, stream_entry(10), 20)
+    assert read_rows(table).num_rows == 0
+
+
+def test_another_thread_of_the_driver_does_not_hide_a_new_mark_from_the_write(table: Path) -> None:
+    class Slow(WriterLog):
+        """Falls asleep between its look at the mark and its write; another thread looks meanwhile."""
+
+        def _check_alone(self) -> None:
+            super()._check_alone()
+            opened(table, 2)
+            other = Thread(target=self._marked, daemon=True)
+            other.start()
+            other.join(0.5)  # it waits for this one, if it must
 
     log = Slow(table, WRITER, 1)
     log.open()

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from sluice.errors import RefusedError
 from sluice.intervals.alignment import Interval
-from sluice.intervals.bounds import Bound, bound_of, with_margin
+from sluice.intervals.bounds import Bound, bound_of, sum_around, with_margin
 from sluice.intervals.entries import Content
 from sluice.intervals.ledger import LedgerRow, Written
 from sluice.intervals.request import Mode
@@ -59,3 +59,10 @@ def test_a_margin_reaches_as_far_as_records_matter_and_changes_no_bound(hours: s
     for hour in hours:
         for reached in (at(hour) - settle, at(hour + 1) + settle - timedelta(microseconds=1)):
             assert any(start <= reached < start + HOUR for start in widened)
+
+
+def test_records_count_for_every_interval_whose_rows_they_can_be_in() -> None:
+    counts = {at(3): 2, at(5): 1}
+    assert sum_around(counts, HOUR, timedelta()) == counts
+    assert sum_around(counts, HOUR, HOUR) == {at(2): 2, at(3): 2, at(4): 3, at(5): 1, at(6): 1}
+    assert sum_around(counts, HOUR, timedelta(minutes=1)) == sum_around(counts, HOUR, HOUR)

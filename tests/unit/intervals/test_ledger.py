@@ -245,6 +245,21 @@ def test_a_stream_that_writes_to_a_closed_interval_makes_it_dirty() -> None:
     assert "after it was closed" in ledger.rows[at(1)].dirty[0]
 
 
+def test_a_repair_that_read_less_than_the_newest_of_two_late_writings_leaves_it_dirty() -> None:
+    late = [closing(3, {0: 1}, end=end) for end in (100, 200)]
+    ledger = ledger_of(closing(2, {0: 1}), *late, publishing(0, raw=150))
+    assert states(ledger)[0] is State.DIRTY
+    assert states(ledger_of(closing(2, {0: 1}), *late, publishing(0, raw=200)))[0] is State.PUBLISHED
+
+
+def test_dirt_that_the_raw_table_has_not_reached_yet_is_told_apart() -> None:
+    history = closing(2, {0: 1}, end=80), dropping(0, end=90)
+    assert ledger_of(*history, raw=89).ahead == {at(0)}
+    assert ledger_of(*history, raw=90).ahead == ledger_of(*history).ahead == frozenset()
+    assert ledger_of(*history, publishing(0, raw=89), raw=89).ahead == {at(0)}
+    assert ledger_of(*history, publishing(0, raw=90), raw=90).ahead == frozenset()
+
+
 def test_what_a_lineage_may_know_in_part_is_dirty_and_what_came_later_is_not() -> None:
     suspect = replace(closing(5, {2: 1, 3: 1, 4: 1}), lineage="b", origin={"t/0": 50}, suspect_until=at(3))
     ledger = ledger_of(closing(2, {1: 1}), suspect)

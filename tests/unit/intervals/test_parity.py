@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from sluice.intervals.alignment import Interval
 from sluice.intervals.parity import PASSES, Counts, IntervalParity, Outcome, ParityReport, judge_interval
 from sluice.intervals.request import Mode
+from sluice.intervals.selection import NOT_LOOKED_AT
 
 HOUR = timedelta(hours=1)
 MIDNIGHT = datetime(2013, 1, 1, tzinfo=UTC)
@@ -65,6 +66,15 @@ def test_an_interval_that_was_left_out_spoils_a_pass_unless_it_is_open() -> None
     assert spoiled.outcome is Outcome.INCONCLUSIVE
     assert "2013-01-01T01:00Z" in spoiled.why
     assert "batch 7" in spoiled.why
+
+
+def test_a_recompute_proves_nothing_of_what_it_took_and_did_not_come_to() -> None:
+    done = parity(Outcome.RECOMPUTED)
+    found = report(done, mode=Mode.RECOMPUTE, left={SECOND: f"{NOT_LOOKED_AT}: the backfill ended before"})
+    assert found.outcome is Outcome.INCONCLUSIVE
+    assert "1 of 2 intervals were left out" in found.why
+    asked = report(done, mode=Mode.RECOMPUTE, left={SECOND: "closed: only dirty intervals were asked for"})
+    assert asked.outcome is Outcome.RECOMPUTED
 
 
 def test_a_difference_outweighs_everything_and_is_told_with_an_example() -> None:

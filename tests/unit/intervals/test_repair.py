@@ -69,6 +69,14 @@ def test_a_dirty_interval_that_is_open_waits_until_it_closes() -> None:
     assert needed_repair(ledger(row(5, "dropped"), closed=6), "code") is not None
 
 
+def test_a_dirty_interval_waits_until_the_raw_table_holds_what_it_lacks() -> None:
+    dirty = row(3, "dropped"), row(5, "dropped")
+    found = needed_repair(replace(ledger(*dirty), ahead=frozenset({DAY + 3 * HOUR})), "code")
+    assert found is not None
+    assert found.rows == dirty[1:]
+    assert needed_repair(replace(ledger(dirty[0]), ahead=frozenset({DAY + 3 * HOUR})), "code") is None
+
+
 def test_a_dirty_interval_starts_a_repair() -> None:
     found = decision(needed(row(3, "dropped")))
 

@@ -73,6 +73,22 @@ def test_recomputing_healthy_intervals_needs_a_reason() -> None:
         assert select(request(Mode.RECOMPUTE, only=only), LEDGER, HOUR, "today").taken
 
 
+@pytest.mark.parametrize("only", [Only.DIRTY, Only.STALE])
+def test_what_a_resumed_backfill_has_published_itself_stays_taken_and_needs_no_reason(only: Only) -> None:
+    current = ROWS[3].current
+    assert current is not None
+    published = replace(ROWS[3], current=replace(current, owner="ours", generation=None))
+    ledger = replace(LEDGER, rows={**LEDGER.rows, at(3): published})
+    state = {Only.DIRTY: 2, Only.STALE: 1}[only]
+    assert taken(select(request(Mode.RECOMPUTE, only=only, hours=4), ledger, HOUR, "today", "ours")) == [state, 3]
+    assert taken(select(request(Mode.RECOMPUTE, only=only, hours=4), ledger, HOUR, "today", "other")) == [state]
+    rest = replace(ledger, rows={start: found for start, found in ledger.rows.items() if start != at(0)})
+    asked = replace(request(Mode.RECOMPUTE), range=Interval(at(1), at(4)))
+    assert taken(select(asked, rest, HOUR, "today", "ours")) == [1, 2, 3]
+    with pytest.raises(RefusedError, match="neither dirty nor stale"):
+        select(asked, rest, HOUR, "today")
+
+
 def test_without_a_closed_interval_everything_is_open() -> None:
     selection = select(request(Mode.RECOMPUTE), Ledger(), HOUR, "today")
     assert selection.taken == ()

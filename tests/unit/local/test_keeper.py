@@ -22,3 +22,7 @@ def test_a_short_log_stays(tmp_path: Path) -> None:
     rotate(log, limit=40)
     assert log.read_text() == "x" * 40
     assert not (tmp_path / "driver.log.1").exists()
+
+
+def test_a_log_that_somebody_has_removed_is_no_reason_to_end(tmp_path: Path) -> None:
+    rotate(tmp_path / "gone")

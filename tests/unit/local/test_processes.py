@@ -63,3 +63,16 @@ def test_a_process_that_gives_way_is_nicer_than_before_and_never_less_so_again()
     said = subprocess.run([sys.executable, "-c", GIVES_WAY], capture_output=True, text=True, check=True).stdout
     before, once, twice = map(int, said.split())
     assert before < once == twice
+
+
+def test_the_leader_of_a_session_gives_way_as_a_whole_and_another_process_leaves_its_session_alone() -> None:
+    group = Path("/proc/self/autogroup")
+    if not group.exists():
+        return  # this kernel shares the processors out among processes only: niceness is enough
+    look = f"from pathlib import Path; print(Path({str(group)!r}).read_text())"
+    program = f"from sluice.local.processes import give_way; give_way(7); {look}"
+    for leads in (True, False):
+        done = subprocess.run(
+            [sys.executable, "-c", program], capture_output=True, text=True, check=True, start_new_session=leads
+        )
+        assert ("nice 7" in done.stdout) is leads

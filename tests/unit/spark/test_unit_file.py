@@ -62,3 +62,11 @@ def test_a_driver_that_runs_its_tasks_itself_tells_only_where_its_page_is(tmp_pa
 @pytest.mark.parametrize(("has", "works"), [((0, 0), False), ((1, 1), True), (None, True)])
 def test_it_is_known_whether_anybody_runs_a_task(tmp_path: Path, has: tuple[int, int] | None, works: bool) -> None:
     assert Told(tmp_path, has).file.update() is works
+
+
+def test_what_cannot_be_written_ends_nobody_and_is_told_later(tmp_path: Path) -> None:
+    told = Told(tmp_path, (2, 4))
+    (tmp_path / "progress").write_text("a file where the folder belongs")
+    assert told.after(0) is None
+    (tmp_path / "progress").unlink()
+    assert told.after(2) == Executors(2, 4, told.clock.now())

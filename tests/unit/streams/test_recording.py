@@ -35,6 +35,12 @@ def test_the_first_verdict_of_a_generation_is_recorded(health: Health) -> None:
 
 
 @pytest.mark.parametrize("health", Health)
+def test_a_late_verdict_of_an_older_generation_is_not(health: Health) -> None:
+    newest = recorded(Health.OK, generation=2)
+    assert not worth_recording(newest, Verdict(health, "So it was."), 1, last=health, now=START + timedelta(hours=1))
+
+
+@pytest.mark.parametrize("health", Health)
 def test_the_same_again_is_not(health: Health) -> None:
     assert not worth(health, health, last=health)
 

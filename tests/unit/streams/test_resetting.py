@@ -52,6 +52,13 @@ class Bench:
     def resetting(self) -> Resetting:
         return Resetting(self.catalog.units()["flights"], self.catalog, self.epochs, self.cluster, self.clock)
 
+    def recreate(self, records: int) -> None:
+        """Delete the topic and create it again."""
+        self.cluster.forget("flights")
+        self.cluster.create([TopicCreation("flights", 2, 1)])
+        for partition in (0, 1):
+            self.cluster.append("flights", partition, [NOON + timedelta(minutes=n) for n in range(records)])
+
     def begin(self, start: StartPosition, *streams: str) -> None:
         begin(start, "flights", {s: self.epochs(s) for s in streams}, self.cluster, self.clock)
 
@@ -85,10 +92,10 @@ def test_a_start_is_resolved_once_and_outlives_a_crash(
         assert found.checkpoint == bench.folder / stream
 
 
-def test_the_earliest_start_needs_no_record_and_no_broker(bench: Bench) -> None:
-    bench.cluster.reachable = False
+def test_the_earliest_start_is_wherever_the_topic_begins_and_of_this_topic(bench: Bench) -> None:
     bench.begin(Edge.EARLIEST, "departures")
-    assert bench.epochs("departures").in_force().start is None
+    found = bench.epochs("departures").in_force()
+    assert (found.start, found.topic_id) == ({}, bench.cluster.extent("flights").topic_id)
 
 
 def test_a_stream_that_has_read_something_does_not_begin_again(bench: Bench) -> None:
@@ -223,6 +230,31 @@ def test_positions_of_another_topic_of_the_same_name_count_for_nothing(bench: Be
     (found,) = bench.resetting().plan(Edge.LATEST, ["departures"])
     assert {move.now for move in found.moves.values()} == {None}
     assert (found.repeated, found.skipped) == (0, 20)
+
+
+def test_what_was_read_of_a_topic_that_was_created_again_counts_for_nothing(bench: Bench) -> None:
+    bench.begin(Edge.EARLIEST, "raw_flights", "departures")
+    for stream in ("raw_flights", "departures"):
+        bench.committed(stream, {0: 10, 1: 4})
+    bench.recreate(records=20)  # more than was read of the old one: no offset is out of range
+    resetting = bench.resetting()
+    for stream in ("raw_flights", "departures"):
+        (found,) = resetting.plan(Edge.EARLIEST, [stream])
+        assert (found.epoch, found.offsets) == (1, {"flights/0": 0, "flights/1": 0})
+        assert {move.now for move in found.moves.values()} == {None}
+        resetting.record(found, Edge.EARLIEST, by="ada", why="created again")
+        assert bench.epochs(stream).in_force().topic_id == bench.cluster.extent("flights").topic_id
+    with pytest.raises(RefusedError, match="the topic has all it needs"):
+        resetting.plan(Edge.LATEST, ["raw_flights"])
+
+
+def test_a_batch_that_some_outputs_may_hold_already_is_told(bench: Bench) -> None:
+    bench.committed("departures", {0: 10, 1: 4})
+    assert "planned" not in bench.resetting().plan(Edge.LATEST, ["departures"])[0].effects[0]
+    write_offsets(bench.folder / "departures", 1, {"flights": {"0": 10, "1": 8}})
+    (found,) = bench.resetting().plan({"flights/1": 6}, ["departures"])
+    assert "batch 1 was planned, to flights/0=10, flights/1=8, and is not committed" in found.effects[0]
+    assert (found.repeated, found.skipped) == (0, 2)
 
 
 def test_streams_that_are_none_of_the_unit_and_raw_streams_are_refused(bench: Bench) -> None:

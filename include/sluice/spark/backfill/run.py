@@ -15,7 +15,7 @@ from sluice.intervals.backfills import Backfill, Backfills, BackfillState
 from sluice.intervals.ledger import LedgerRow
 from sluice.intervals.parity import ParityReport
 from sluice.intervals.request import Mode, Request
-from sluice.intervals.selection import Selection, select
+from sluice.intervals.selection import NOT_LOOKED_AT, Selection, select
 from sluice.local.backfill_claim import claimed
 from sluice.project import Project
 from sluice.spark.backfill.evidence import CANCELLED, FAILED, GATE_FAILED, ChunkEvidence, EvidenceFolder, Result
@@ -27,6 +27,8 @@ from sluice.spark.backfill.steps import Chunk, Steps
 from sluice.spark.pipeline import PipelineCode
 
 log = structlog.get_logger()
+
+_UNFINISHED = f"{NOT_LOOKED_AT}: the backfill ended before, or had published its part of the range earlier"
 
 
 def run_backfill(
@@ -82,7 +84,8 @@ class _Run:
         """Do what is not done yet."""
         pipeline, request = self.code.pipeline, self.backfill.request
         ledger = self.project.ledger(pipeline.name)
-        selection = select(request, ledger, pipeline.intervals.interval_length, self.code.code_hash)
+        length, code = pipeline.intervals.interval_length, self.code.code_hash
+        selection = select(request, ledger, length, code, self.backfill.id)
         chunks = [
             Chunk(selection.chunk_number(rows[0], pipeline.backfill.chunk), rows)
             for rows in selection.chunks(pipeline.backfill.chunk)
@@ -159,7 +162,7 @@ class _Run:
     def _report(self, selection: Selection, evidence: list[ChunkEvidence]) -> ParityReport:
         parities = tuple(parity for e in evidence for parity in e.parities)
         reported = {parity.interval for parity in parities}
-        unfinished = {row.interval: "not looked at: the backfill ended before" for row in selection.taken}
+        unfinished = {row.interval: _UNFINISHED for row in selection.taken}
         left = {i: why for i, why in {**selection.left, **unfinished}.items() if i not in reported}
         request = self.backfill.request
         return ParityReport(
