@@ -21,9 +21,9 @@ from sluice.streams.registry import Attempt, Desired, Registry
 from sluice.streams.room import NoRoom
 
 LONGEST_STOP = timedelta(minutes=10)
+"""The longest deadline that a stop may be given."""
 LONGEST_CLAIM = LONGEST_STOP + timedelta(minutes=5)
 """After so long the task that may stop a driver is over, whatever came of it."""
-"""The longest deadline that a stop may be given."""
 
 NO_REASON = "asked in Airflow"
 """What the form says as long as nobody has said anything else."""

@@ -237,19 +237,23 @@ def _lock(folder: Path, kind: int, *, create: bool = False) -> Iterator[int | No
         UnreachableError: the folder cannot be used.
     """
     try:
-        if not create and not folder.exists():
-            yield _NOTHING_TO_LOCK
-            return
-        folder.mkdir(parents=True, exist_ok=True)
-        lock = os.open(folder / LOCK, os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, 0o600)
+        lock = _opened_lock(folder) if create or folder.exists() else None
     except OSError as error:
         raise UnreachableError(
             f"{folder} cannot be used: {error.strerror}.", fix="check its owner and disk."
         ) from error
+    if lock is None:
+        yield _NOTHING_TO_LOCK
+        return
     try:
         yield lock if try_lock(lock, kind) else None
     finally:
         os.close(lock)
+
+
+def _opened_lock(folder: Path) -> int:
+    folder.mkdir(parents=True, exist_ok=True)
+    return os.open(folder / LOCK, os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, 0o600)
 
 
 def _still_runs(folder: str) -> bool:
