@@ -6,10 +6,12 @@ import json
 import logging
 from collections.abc import Callable, Mapping, Sequence
 from datetime import timedelta
+from functools import cache
 from typing import Any
 
-from airflow.sdk import DAG, Context, CronPartitionTimetable, Param, get_parsing_context, task
+from airflow.sdk import DAG, Context, Param, get_parsing_context, task
 from airflow.sdk.exceptions import AirflowFailException, AirflowSkipException
+from airflow.timetables.trigger import CronPartitionTimetable
 
 from sluice.airflow import backfill_request
 from sluice.airflow.assets import output_table, published
@@ -59,7 +61,7 @@ def build_backfill_dag(spec: PipelineSpec, *, open_project: OpenProject = open_p
         description=f"Backfills closed intervals of {spec.name} from the raw table, and proves parity with the stream.",
         tags=(Tag.BACKFILL,),
         owner=spec.owner,
-        schedule=_schedule(spec),
+        schedule=None if spec.backfill.schedule is None else _daily(spec.backfill.schedule),
     ) as dag:
         plan = _plan_task(spec.name, open_project)
         run = BackfillOperator(
@@ -75,10 +77,12 @@ def build_backfill_dag(spec: PipelineSpec, *, open_project: OpenProject = open_p
     return dag
 
 
-def _schedule(spec: PipelineSpec) -> CronPartitionTimetable | None:
-    cron = spec.backfill.schedule
-    if cron is None:
-        return None
+@cache
+def _daily(cron: str) -> CronPartitionTimetable:
+    """Return the schedule of all pipelines at a time: Airflow reads and describes a cron expression for each one made.
+
+    It is the scheduler's own class, because the SDK's is turned into one anew for every DAG.
+    """
     return CronPartitionTimetable(cron, timezone="UTC", run_offset=-1, key_format=PARTITION_FORMAT)
 
 
@@ -145,6 +149,7 @@ def select_for(project: Project, pipeline: str, form: Mapping[str, Any], run: Ru
 def _plan_task(pipeline: str, open_project: OpenProject) -> Any:  # noqa: ANN401 - Airflow's decorators hide the type
     @task.short_circuit(
         task_id="plan",
+        multiple_outputs=False,  # said, Airflow need not find it out from the types, for every DAG
         doc_md="Reads the form or the partition and the ledger; refuses what overlaps. Its log says what is taken.",
     )
     def plan(**context: Any) -> dict[str, Any] | None:  # noqa: ANN401 - Airflow's context
@@ -191,6 +196,7 @@ def _report_task(spec: PipelineSpec, open_project: OpenProject) -> Any:  # noqa:
 
     @task(
         task_id="report",
+        multiple_outputs=True,
         outlets=[alias],
         doc_md="Says what came of it, and tells other DAGs if intervals were published.",
     )

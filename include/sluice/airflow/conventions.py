@@ -5,10 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from datetime import timedelta
 from enum import StrEnum
+from functools import cache
 from typing import Any
 
 from airflow.sdk import DAG, Param
 from airflow.sdk.bases.timetable import BaseTimetable
+from airflow.sdk.configuration import conf
+from airflow.timetables.base import Timetable
 
 from sluice.airflow.alerting import FailureNotifier
 from sluice.airflow.failure import Subject
@@ -75,7 +78,7 @@ def house_dag(
     description: str,
     tags: tuple[Tag, ...],
     owner: str = DEFAULT_OWNER,
-    schedule: BaseTimetable | None = None,
+    schedule: BaseTimetable | Timetable | None = None,
     max_active_runs: int = 1,
     **arguments: Any,  # noqa: ANN401 - whatever else airflow.sdk.DAG takes
 ) -> DAG:
@@ -115,5 +118,15 @@ def house_dag(
         description=description,
         tags={str(tag) for tag in (Tag.SLUICE, *tags)},
         max_active_runs=max_active_runs,
-        **{**defaults, **arguments},
+        **{**_configured(), **defaults, **arguments},
     )
+
+
+@cache
+def _configured() -> Mapping[str, Any]:
+    """Return what Airflow's configuration says of every DAG: it would be asked for each one."""
+    return {
+        "max_active_tasks": conf.getint("core", "max_active_tasks_per_dag"),
+        "max_consecutive_failed_dag_runs": conf.getint("core", "max_consecutive_failed_dag_runs_per_dag"),
+        "disable_bundle_versioning": conf.getboolean("dag_processor", "disable_bundle_versioning"),
+    }

@@ -67,6 +67,9 @@ class FollowOperator(TriggerDagRunOperator):  # type: ignore[misc]  # the provid
         **arguments: those of `BaseOperator`.
     """
 
+    template_fields = ("trigger_dag_id",)
+    """Nothing of it is a template; the link to the triggered run reads this one."""
+
     def __init__(
         self,
         *,

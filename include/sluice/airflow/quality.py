@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import datetime, timedelta
+from functools import cache
 from typing import Any
 
-from airflow.sdk import DAG, AssetOrTimeSchedule, Context, CronTriggerTimetable, get_parsing_context
+from airflow.sdk import DAG, Context, get_parsing_context
 from airflow.sdk.exceptions import AirflowSkipException
+from airflow.timetables.assets import AssetOrTimeSchedule
+from airflow.timetables.trigger import CronTriggerTimetable
 
 from sluice.airflow.assets import output_table
 from sluice.airflow.conventions import Tag, house_dag, quality_dag_id
@@ -52,7 +55,8 @@ def build_quality_dag(spec: PipelineSpec, *, open_project: Callable[[], Project]
         tags=(Tag.QUALITY,),
         owner=spec.owner,
         schedule=AssetOrTimeSchedule(
-            timetable=CronTriggerTimetable(DAILY, timezone="UTC"), assets=output_table(spec.intervals.table)
+            timetable=_clock(),
+            assets=[output_table(spec.intervals.table)],  # type: ignore[list-item]  # it takes the SDK's, too
         ),
     ) as dag:
         QualityOperator(
@@ -63,6 +67,11 @@ def build_quality_dag(spec: PipelineSpec, *, open_project: Callable[[], Project]
             doc_md="One Spark application. Red without retries when the suite does not hold.",
         )
     return dag
+
+
+@cache
+def _clock() -> CronTriggerTimetable:
+    return CronTriggerTimetable(DAILY, timezone="UTC")  # one for all, see `sluice.airflow.backfills`
 
 
 class QualityOperator(BatchOperator):

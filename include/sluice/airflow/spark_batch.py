@@ -45,6 +45,9 @@ class BatchOperator(SparkSubmitOperator):  # type: ignore[misc]  # the provider 
         **arguments: those of `SparkSubmitOperator`.
     """
 
+    template_fields = ("name",)
+    """Nothing of it is a template; the log shows the rendered ones."""
+
     def __init__(
         self,
         *,

@@ -94,6 +94,7 @@ def _claim_task(declared: DeclaredUnit, open_project: OpenProject) -> Any:  # no
 
     @task.short_circuit(
         task_id="claim",
+        multiple_outputs=False,  # said, Airflow need not find it out from the types, for every DAG
         execution_timeout=LONGEST_CLAIM,
         doc_md="Records the wish with who asked and why; adopts the live driver or reserves the next generation.",
     )
@@ -112,6 +113,7 @@ def _claim_task(declared: DeclaredUnit, open_project: OpenProject) -> Any:  # no
 def _submit_task(name: str, open_project: OpenProject) -> Any:  # noqa: ANN401 - Airflow's decorators hide the type
     @task(
         task_id="submit",
+        multiple_outputs=True,
         doc_md="Starts the driver outside Airflow's process tree, under a key that runs at most once.",
     )
     def submit(claimed: Mapping[str, Any]) -> dict[str, Any]:

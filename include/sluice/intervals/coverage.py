@@ -57,6 +57,16 @@ def fit(position: Position, start: Mapping[str, int], end: Position) -> Fit:
     return Fit.NEXT if starts == held else Fit.OVERLAP
 
 
+def joined(position: Position, end: Position) -> Position:
+    """Return where a table ends that held `position` and has taken a batch up to `end`.
+
+    A batch that a new checkpoint cuts may end before what the table holds of one partition and after what it holds of
+    another: the table never goes back, or what it holds would be taken for news.
+    """
+    offsets = {p: max(end.offsets.get(p, 0), position.offsets.get(p, 0)) for p in {**position.offsets, **end.offsets}}
+    return Position(offsets, end.watermark)
+
+
 def transaction_version(end: Mapping[str, int], *, has_input: bool) -> int:
     """Return the number that grows with every batch of a stream, also across checkpoints.
 

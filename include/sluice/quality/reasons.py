@@ -33,7 +33,10 @@ EXPLANATIONS: dict[Reason, tuple[str, str]] = {
     Reason.MALFORMED: ("the bytes are no JSON object", "look at the bytes; compare the producer's format"),
     Reason.WRONG_TYPE: ("a field does not read as its declared type", "compare the topic spec with the producer"),
     Reason.MISSING_FIELD: ("a required field is absent or null", "fix the producer, or make the field optional"),
-    Reason.OUT_OF_RANGE: ("a number lies outside its declared range", "check the unit; widen the range if it is right"),
+    Reason.OUT_OF_RANGE: (
+        "a number lies outside its declared range, or a time outside the years 1900 to 2199",
+        "check the unit; widen the range if it is right",
+    ),
     Reason.NOT_ALLOWED: ("a string is not in its declared list", "add the value to one_of if it is right"),
     Reason.FUTURE: ("it happened later than it became known, by more than future_skew", "check the producer's clock"),
 }

@@ -15,7 +15,6 @@ from pyspark.sql import DataFrame
 from pyspark.sql.streaming.query import StreamingQuery
 
 from sluice.clock import Clock, SystemClock
-from sluice.errors import SluiceError
 from sluice.spark.drops import Drops
 from sluice.spark.last_words import LastWords
 from sluice.spark.progress import ProgressFile
@@ -110,7 +109,7 @@ class Driver:
         """Keep the first error: it ends the driver, and its last words say which."""
         try:
             action()
-        except SluiceError as error:
+        except Exception as error:  # noqa: BLE001 - whatever it is, the other streams must still drain
             self._failure = self._failure or (error, stream)
 
     def _start(self, stream: Stream, *, available_now: bool) -> StreamingQuery:

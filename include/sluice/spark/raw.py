@@ -8,6 +8,7 @@ by a reset: the first commit of that epoch may begin beyond it.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from functools import reduce
 from operator import or_
 from pathlib import Path
@@ -17,11 +18,11 @@ from pyspark.sql import functions as F  # noqa: N812  the ecosystem's name for i
 
 from sluice.delta.table import ensure_table
 from sluice.delta.writer_log import DataLossError, WriterLog
-from sluice.intervals.coverage import NOWHERE, Fit, fit
+from sluice.intervals.coverage import NOWHERE, Fit, fit, joined
 from sluice.spark.decoding import decode
 from sluice.spark.kafka_source import KafkaTopic, read_stream
 from sluice.spark.sink import Batch, append, entry_for, planned_batch
-from sluice.spark.validation import DECODED_BEFORE, arrival_time, decodes
+from sluice.spark.validation import DECODED_BEFORE, arrival_time, decodes, plausible
 from sluice.specs.model import TopicSpec
 from sluice.streams.checkpoint import Checkpoint
 from sluice.streams.epochs import EpochInForce
@@ -31,7 +32,7 @@ from sluice.streams.identity import writer_id
 def raw_rows(records: DataFrame, topic: TopicSpec) -> DataFrame:
     """Return the rows of the raw table: coordinates, bytes, both times as far as they decode, and whether it does."""
     value = topic.value
-    readable = decodes(value)
+    readable, event, arrival = decodes(value), F.col(value.event_time), arrival_time(value)
     return decode(records, value).select(
         F.col("_topic_id").alias("topic_id"),
         F.col("_partition").alias("partition"),
@@ -40,8 +41,8 @@ def raw_rows(records: DataFrame, topic: TopicSpec) -> DataFrame:
         F.col("_key").alias("key"),
         F.col("_value").alias("value"),
         F.col("_headers").alias("headers"),
-        F.when(readable, F.col(value.event_time)).alias("event_time"),
-        F.when(readable, arrival_time(value)).alias("arrival_time"),
+        F.when(readable & plausible(event), event).alias("event_time"),
+        F.when(readable & plausible(arrival), arrival).alias("arrival_time"),
         readable.alias("decodes"),
     )
 
@@ -84,6 +85,7 @@ class RawSink:
                 raise self._hole(batch, held.offsets)
             case Fit.OVERLAP | Fit.GAP:
                 rows = rows.where(beyond(held.offsets, "partition", "offset"))
+                batch = replace(batch, end=joined(held, batch.end))
             case Fit.NEXT:
                 pass
         entry = entry_for(batch, self._log)

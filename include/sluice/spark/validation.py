@@ -6,6 +6,7 @@ one the first reason that applies.
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
 from functools import reduce
 from operator import or_
 
@@ -21,6 +22,10 @@ DECODED_BEFORE = "_decoded_before"
 """Whether a record is known to have been an object in valid UTF-8, whatever its types: this is not looked at again."""
 
 
+EARLIEST, LATEST = datetime(1900, 1, 1, tzinfo=UTC), datetime(2200, 1, 1, tzinfo=UTC)
+"""A time beyond these is a number in another unit. A watermark would follow it, out of what Python can count."""
+
+
 def validate(records: DataFrame, value: TopicValue, rules: TimeRules) -> DataFrame:
     """Decode records and append `_outcome` and `_reason` (null unless quarantined).
 
@@ -34,7 +39,9 @@ def validate(records: DataFrame, value: TopicValue, rules: TimeRules) -> DataFra
     event, arrival = F.col(value.event_time), arrival_time(value)
     future = event - arrival > F.expr(f"interval {int(rules.future_skew.total_seconds())} seconds")
     late = arrival - event > F.expr(f"interval {int(rules.allowed_lateness.total_seconds())} seconds")
-    reason = _first([*_undecodable(value, known), *_incomplete(value), (future, Reason.FUTURE)])
+    absurd = ~(plausible(event) & plausible(arrival))
+    times = [(absurd, Reason.OUT_OF_RANGE), (future, Reason.FUTURE)]  # in this order: the difference could overflow
+    reason = _first([*_undecodable(value, known), *_incomplete(value), *times])
     outcome = (
         F.when(F.col(REASON).isNotNull(), F.lit(Outcome.QUARANTINED.value))
         .when(is_heartbeat(value), F.lit(Outcome.CONTROL.value))
@@ -47,6 +54,11 @@ def validate(records: DataFrame, value: TopicValue, rules: TimeRules) -> DataFra
 def decodes(value: TopicValue) -> Column:
     """Whether a decoded record is an object of the declared types."""
     return _first(_undecodable(value, F.lit(False))).isNull()
+
+
+def plausible(moment: Column) -> Column:
+    """Whether a time can be one at which something happened."""
+    return (moment >= F.lit(EARLIEST)) & (moment < F.lit(LATEST))
 
 
 def arrival_time(value: TopicValue) -> Column:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+import argparse
 import ast
 import inspect
 import json
-import sys
 import textwrap
 from datetime import timedelta
 from itertools import pairwise
@@ -72,4 +72,6 @@ def write_schemas(folder: Path) -> list[Path]:
 
 
 if __name__ == "__main__":
-    write_schemas(Path(sys.argv[1]))
+    _parser = argparse.ArgumentParser(prog="python -m sluice.specs.schema", description="Write the schemas.")
+    _parser.add_argument("folder", type=Path)
+    write_schemas(_parser.parse_args().folder)

@@ -16,6 +16,7 @@ from typing import Any, NoReturn
 
 from airflow.dag_processing.dagbag import DagBag
 from airflow.sdk import DAG
+from airflow.serialization.encoders import encode_timetable
 from airflow.serialization.serialized_objects import DagSerialization
 from sqlalchemy import event
 from sqlalchemy.engine import Engine
@@ -57,7 +58,7 @@ def description(dag: DAG) -> dict[str, Any]:
         "description": dag.description,
         "owners": dag.owner,
         "tags": sorted(dag.tags),
-        "schedule": None if dag.schedule is None else str(dag.schedule),
+        "schedule": None if dag.schedule is None else encode_timetable(dag.schedule),
         "max_active_runs": dag.max_active_runs,
         "paused": dag.is_paused_upon_creation,
         "alerts": dag.has_on_failure_callback,

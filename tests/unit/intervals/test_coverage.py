@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sluice.intervals.coverage import NOWHERE, Fit, Position, fit, transaction_version
+from sluice.intervals.coverage import NOWHERE, Fit, Position, fit, joined, transaction_version
 
 NOON = datetime(2013, 1, 1, 12, tzinfo=UTC)
 LATER = NOON + timedelta(hours=1)
@@ -69,7 +69,7 @@ def test_every_offset_is_written_once_however_often_batches_are_replayed_or_cut_
                 for partition in (0, 1):
                     first = max(at[partition], held.offsets.get(f"t/{partition}", 0))
                     written += [(partition, offset) for offset in range(first, end[partition])]
-                held = Position({p: max(o, held.offsets.get(p, 0)) for p, o in batch.offsets.items()}, None)
+                held = joined(held, batch)
             at = end
     assert len(written) == len(set(written))
     assert set(written) == {(p, o) for p in (0, 1) for o in range(held.offsets.get(f"t/{p}", 0))}

@@ -69,10 +69,14 @@ def test_the_leader_of_a_session_gives_way_as_a_whole_and_another_process_leaves
     group = Path("/proc/self/autogroup")
     if not group.exists():
         return  # this kernel shares the processors out among processes only: niceness is enough
-    look = f"from pathlib import Path; print(Path({str(group)!r}).read_text())"
-    program = f"from sluice.local.processes import give_way; give_way(7); {look}"
-    for leads in (True, False):
-        done = subprocess.run(
+    before = os.getpriority(os.PRIO_PROCESS, 0)
+    look = f"from pathlib import Path; print(Path({str(group)!r}).read_text(), end='')"
+    program = f"from sluice.local.processes import give_way; give_way({before + 1}); {look}"
+    said = {
+        leads: subprocess.run(
             [sys.executable, "-c", program], capture_output=True, text=True, check=True, start_new_session=leads
-        )
-        assert ("nice 7" in done.stdout) is leads
+        ).stdout
+        for leads in (True, False)
+    }
+    assert said[True].split()[-1] == str(before + 1)
+    assert said[False] == group.read_text(encoding="utf-8")
