@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
+
 from sluice.settings import settings
+from sluice.specs.kinds import Kind
 from sluice.specs.load import Scan, scan
 from sluice.specs.memo import Memo
 
 
-def scan_specs() -> Scan:
-    """Read the specs of the project; YAML that another file of `dags/` has understood is not parsed again."""
+def scan_specs(kinds: Collection[Kind] = tuple(Kind)) -> Scan:
+    """Read the specs of the project; YAML that another file of `dags/` has understood is not parsed again.
+
+    Args:
+        kinds: see `scan`; a file of `dags/` is parsed twice a minute, and need not read what it makes nothing of.
+    """
     memo = Memo(settings().folder.spec_memo)
-    found = scan(settings().home / "include", parse=memo.parse)
-    memo.save()
+    found = scan(settings().home / "include", parse=memo.parse, kinds=kinds)
+    memo.save(whole=set(kinds) == set(Kind))
     return found

@@ -22,6 +22,7 @@ from sluice.airflow.watch import DAY, WatchOperator
 from sluice.errors import RefusedError
 from sluice.project import Project
 from sluice.settings import settings
+from sluice.specs.kinds import Kind
 from sluice.specs.units import DeclaredUnit, declared_units
 
 log = logging.getLogger(__name__)
@@ -41,7 +42,7 @@ def build_stream_dags(only: str | None = None) -> list[DAG]:
     """
     include = settings().home / "include"
     only = only or get_parsing_context().dag_id
-    units = declared_units(scan_specs(), include).values()
+    units = declared_units(scan_specs((Kind.TOPIC, Kind.PIPELINE)), include).values()
     return [build_stream_dag(unit) for unit in units if only in (None, stream_dag_id(unit.name))]
 
 

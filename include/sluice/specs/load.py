@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from types import MappingProxyType
@@ -54,7 +54,12 @@ def load_catalog(include: Path, *, deployment: str | None = None) -> Catalog:
 
 
 def scan(
-    include: Path, *, deployment: str | None = None, rules: Iterable[Rule] = RULES, parse: Parse = parse_document
+    include: Path,
+    *,
+    deployment: str | None = None,
+    rules: Iterable[Rule] = RULES,
+    parse: Parse = parse_document,
+    kinds: Collection[Kind] = tuple(Kind),
 ) -> Scan:
     """Read all specs below `include` and keep the sound ones, so that one broken spec stops no other.
 
@@ -63,9 +68,11 @@ def scan(
         deployment: see `load_catalog`.
         rules: what must hold between specs; whoever has time for it adds rules of adapters.
         parse: reads the bytes of a file; see `sluice.specs.memo`.
+        kinds: what is read; with less than all, what names a spec of another kind lacks it. Without suites no pipeline
+            has a gate, and the catalog refuses to name one.
     """
     include = include.resolve()
-    documents, strays = _read(include, parse)
+    documents, strays = _read(include, parse, kinds)
     specs: dict[Key, Spec] = {}
     broken: dict[Key, set[Fault]] = defaultdict(set)
     for key, document in documents.items():
@@ -86,17 +93,21 @@ def scan(
     unusable.update(_dependents(topic_references(reading), Kind.TOPIC, unusable))
     unusable.update(_dependents(suite_references(reading), Kind.PIPELINE, unusable))
     sound = _catalog({key: spec for key, spec in specs.items() if key not in unusable})
-    catalog = replace(sound, doubtful_suites=doubtful_suites(reading, unusable, strays))
+    doubtful = doubtful_suites(reading, unusable, strays) if Kind.SUITE in kinds else _UNREAD_SUITES
+    catalog = replace(sound, doubtful_suites=doubtful)
     return Scan(catalog, tuple(sorted(faults)), MappingProxyType(unusable))
 
 
-def _read(include: Path, parse: Parse) -> tuple[dict[Key, Document], list[Fault]]:
+_UNREAD_SUITES: Mapping[str, str | None] = {"include/expectations (not read)": None}
+
+
+def _read(include: Path, parse: Parse, kinds: Collection[Kind]) -> tuple[dict[Key, Document], list[Fault]]:
     """Return every spec file as a document, and a fault for every file that would silently be no spec."""
     documents: dict[Key, Document] = {}
     strays: list[Fault] = []
     if not include.is_dir():
         strays.append(Fault(include.name, 1, "", "there is no such folder.", "run this inside the project."))
-    for kind in Kind:
+    for kind in kinds:
         for path in _entries(include / kind.folder):
             file = f"{include.name}/{kind.folder}/{path.name}"
             if path.suffix == ".yaml" and path.is_file():

@@ -49,13 +49,18 @@ class Memo:
             self._used[digest] = found.data
         return found
 
-    def save(self) -> None:
-        """Write down what was read since the start, and nothing else, if any of it is new."""
-        if self._used.keys() <= self._known.keys() or not self._file.parent.is_dir():
+    def save(self, *, whole: bool = True) -> None:
+        """Write down what was read since the start, if any of it is new.
+
+        Args:
+            whole: all specs were read, so what was not is forgotten.
+        """
+        documents = self._used if whole else {**self._known, **self._used}
+        if documents.keys() == self._known.keys() or not self._file.parent.is_dir():
             return
         partial = self._file.with_name(f".{self._file.name}.{os.getpid()}")
         with contextlib.suppress(OSError):  # what is not remembered is read again
-            partial.write_text(json.dumps({"code": self._code, "documents": self._used}), encoding="utf-8")
+            partial.write_text(json.dumps({"code": self._code, "documents": documents}), encoding="utf-8")
             partial.replace(self._file)
 
     def _read(self) -> Mapping[str, object]:

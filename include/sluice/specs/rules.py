@@ -75,10 +75,11 @@ def streams_are_unique(reading: Reading) -> Iterator[Finding]:
     """No two streams have the same name: they would share a checkpoint."""
     taken = {f"raw_{topic}": f"the raw stream of the topic {topic}" for topic in reading.catalog.topics}
     for pipeline in reading.catalog.pipelines.values():
-        if pipeline.live_stream is not None and pipeline.live_stream not in taken:
-            taken[pipeline.live_stream] = f"the stream beside the interval table of the pipeline {pipeline.name}"
-        elif pipeline.live_stream is not None:
-            message = f"its stream {pipeline.live_stream!r} would be named like {taken[pipeline.live_stream]}."
+        live = pipeline.live_stream
+        if live is not None and live not in taken:
+            taken[live] = f"the stream beside the interval table of the pipeline {pipeline.name}"
+        elif live is not None:
+            message = f"its stream {live!r} would be named like {taken[live]}."
             yield reading.finding(Kind.PIPELINE, pipeline.name, ("name",), message, "rename the pipeline.")
     for name in filter(taken.__contains__, reading.catalog.pipelines):
         message = f"{name!r} is already the name of {taken[name]}."

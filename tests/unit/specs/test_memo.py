@@ -9,7 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from sluice.errors import SpecError
 from sluice.specs.document import Document, parse_document
+from sluice.specs.kinds import Kind
 from sluice.specs.load import Scan, scan
 from sluice.specs.memo import Memo
 from tests.unit.specs.bench import PIPELINE, PIPELINE_FILE, Bench
@@ -117,3 +119,20 @@ def test_a_memo_says_what_the_parser_says(tmp_path_factory: pytest.TempPathFacto
         found = memo.parse(content, "a.yaml")
         memo.save()
         assert (found.data, dict(found.lines), found.faults) == (expected.data, dict(expected.lines), expected.faults)
+
+
+def test_a_scan_of_some_kinds_agrees_with_a_whole_one_forgets_nothing_and_trusts_no_gate(
+    bench: Bench, reader: Reader, file: Path
+) -> None:
+    whole = reader.scan()
+    bench.edit(PIPELINE_FILE, "future_skew: 5 min", "future_skew: 6 min")
+    memo = Memo(file)
+    part = scan(bench.home / "include", parse=memo.parse, kinds=(Kind.TOPIC, Kind.PIPELINE))
+    memo.save(whole=False)
+    again = reader.scan()
+    assert reader.parsed == []
+    assert (part.catalog.topics, part.catalog.pipelines) == (again.catalog.topics, again.catalog.pipelines)
+    assert part.catalog.pipelines != whole.catalog.pipelines
+    assert not part.faults
+    with pytest.raises(SpecError, match="no sound suite, and include/expectations"):
+        part.catalog.suite_of(next(iter(part.catalog.pipelines)))
