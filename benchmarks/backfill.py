@@ -15,7 +15,6 @@ import shutil
 import subprocess
 import sys
 import tempfile
-import time
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
@@ -46,7 +45,6 @@ class Size:
         files: of the raw table.
         pairs: trials of ours and of the hand-written job.
         others: trials of each other peer.
-        budget_minutes: no further pair begins that would end later; the first one always runs.
     """
 
     copies: int
@@ -55,22 +53,20 @@ class Size:
     files: int
     pairs: int
     others: int
-    budget_minutes: float
 
 
 SIZES = {
-    "full": Size(30, "2013-01-01", "2013-12-31", files=24, pairs=5, others=1, budget_minutes=40),
-    "small": Size(2, "2013-01-01", "2013-01-31", files=4, pairs=1, others=1, budget_minutes=10),
+    "full": Size(30, "2013-01-01", "2013-12-31", files=24, pairs=5, others=1),
+    "small": Size(2, "2013-01-01", "2013-01-31", files=4, pairs=1, others=1),
 }
 
 
 def run(size: str = "full") -> tuple[dict[str, Any], dict[str, Any]]:
     """Return the figures `equal` and `ratio_*` (CPU-seconds of the peer ÷ ours), and the trials behind them."""
-    began = time.monotonic()
     with tempfile.TemporaryDirectory(prefix="sluice-backfill-") as place:
         bench = Bench(Path(place), SIZES[size])
         made = bench.make_input()
-        bench.measure(began)
+        bench.measure()
     ratios = [pair["pyspark"].cpu / pair["sluice"].cpu for pair in bench.pairs]
     figures: dict[str, Any] = {"equal": bench.equal, "ratio_pyspark": round(median(ratios), 3)}
     figures |= {f"ratio_{peer}": bench.ratio(peer) for peer in bench.others}
@@ -110,17 +106,12 @@ class Bench:
         made: dict[str, int] = json.loads(done.stdout.splitlines()[-1])
         return made
 
-    def measure(self, began: float) -> None:
-        """Run pairs of ours and the hand-written job while there is time, and the other peers between them."""
-        longest = 0.0
+    def measure(self) -> None:
+        """Run pairs of ours and the hand-written job, and the other peers between them."""
         for number, order in enumerate(abba("sluice", "pyspark", self._size.pairs)):
-            start = time.monotonic()
-            if start - began + longest > self._size.budget_minutes * 60:
-                break
             self.pairs.append({variant: self._trial(variant) for variant in order})
             if number < self._size.others:
                 self._measure_others()
-            longest = max(longest, time.monotonic() - start)
 
     def ratio(self, peer: str) -> float | None:
         """Return the median CPU time of a peer ÷ that of ours; None if the peer could not be measured."""

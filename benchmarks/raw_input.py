@@ -95,7 +95,7 @@ def write_waiting(
         start=dict.fromkeys(ends, 0),
         end=ends,
         watermark=watermark,
-        closed_until=closed_until(watermark, output.interval_length, output.settle),
+        closed_until=closed_until(watermark, output.interval_length),
         code="an earlier version",
         content={interval_of(first, output.interval_length).start: NO_ROWS},
     )

@@ -49,12 +49,19 @@ class TestKafkaPythonAdministration(KafkaAdministrationSuite):
         @contextmanager
         def consume(topic: str, group: str) -> Iterator[None]:
             with closing(
-                KafkaConsumer(topic, group_id=group, bootstrap_servers=broker.bootstrap, enable_auto_commit=False)
+                # A consumer that asked before the topic was known everywhere asks again only after this age.
+                KafkaConsumer(
+                    topic,
+                    group_id=group,
+                    bootstrap_servers=broker.bootstrap,
+                    enable_auto_commit=False,
+                    metadata_max_age_ms=1_000,
+                )
             ) as consumer:
-                deadline = time.monotonic() + 60
+                deadline = time.monotonic() + 120
                 while not consumer.assignment():
-                    assert time.monotonic() < deadline
-                    consumer.poll(timeout_ms=100)
+                    assert time.monotonic() < deadline, f"{group} was given no partition of {topic}"
+                    consumer.poll(timeout_ms=1_000)
                 yield
 
         return consume

@@ -32,7 +32,7 @@ def test_before_the_first_record_there_is_nothing_and_reading_makes_no_file(tmp_
     assert list(tmp_path.iterdir()) == []
 
 
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=settings().max_examples // 3, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(alerts=st.lists(any_alert(), min_size=1, max_size=5))
 def test_any_text_is_one_line(tmp_path: Path, alerts: list[Alert]) -> None:
     journal = Journal(tmp_path / str(len(list(tmp_path.iterdir()))))
