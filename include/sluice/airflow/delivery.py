@@ -77,11 +77,13 @@ def deliver(
         return Finding(Outcome.FAILED, f"delivery failed: {error}")
     except Exception as error:  # noqa: BLE001 - see the docstring; its text may quote the connection
         return Finding(Outcome.FAILED, f"delivery failed: {CONNECTION} could not be read ({type(error).__name__}).")
-    failures = _send_to_all(alert, found, seconds)
-    names = ", ".join(service.name for service in found)
+    unusable = [service.reason for service in found if isinstance(service, Unusable)]
+    usable = [service for service in found if not isinstance(service, Unusable)]
+    failures = _send_to_all(alert, usable, seconds)
     if failures:
-        return Finding(Outcome.FAILED, f"delivery failed: {'; '.join(failures)}")
-    return Finding(Outcome.DELIVERED, f"delivered to {names}.")
+        return Finding(Outcome.FAILED, f"delivery failed: {'; '.join([*failures, *unusable])}")
+    names = ", ".join(service.name for service in usable)
+    return Finding(Outcome.DELIVERED, " ".join([f"delivered to {names}.", *unusable]))
 
 
 def services() -> list[Service]:
@@ -100,18 +102,53 @@ def services_of(extra: dict[str, Any]) -> list[Service]:
     Args:
         extra: `{"config": {"path": address}}`, or a list of these; `config` may be JSON text.
 
+    An entry that names no service is told with every delivery, and keeps the others from nothing.
+
     Raises:
-        SluiceError: it is anything else. The message quotes nothing of it.
+        SluiceError: no entry names a service. The message quotes nothing of them.
     """
     config = extra.get("config")
     try:
         entries: Any = json.loads(config) if isinstance(config, str) else config
-        addresses = [str(entry["path"]) for entry in (entries if isinstance(entries, list) else [entries])]
-    except (ValueError, TypeError, KeyError):
-        addresses = []
-    if not addresses:
-        raise SluiceError(f'the extra of {CONNECTION} is no {{"config": {{"path": "an Apprise address"}}}}.')
-    return [AppriseService(address) for address in addresses]
+    except ValueError:
+        entries = None
+    found: list[Service] = []
+    reasons: list[str] = []
+    for entry in entries if isinstance(entries, list) else [entries]:
+        try:
+            found.append(_service(entry))
+        except SluiceError as error:
+            reasons.append(str(error))
+    if not found:
+        raise SluiceError(reasons[0] if reasons else _NO_ADDRESS)
+    return [*found, *map(Unusable, reasons)]
+
+
+_NO_ADDRESS = f'the extra of {CONNECTION} is no {{"config": {{"path": "an Apprise address"}}}}.'
+
+
+def _service(entry: Any) -> AppriseService:  # noqa: ANN401 - whatever stands in the connection
+    try:
+        address = str(entry["path"])
+    except (TypeError, KeyError):
+        raise SluiceError(_NO_ADDRESS) from None
+    return AppriseService(address)
+
+
+@dataclass(frozen=True)
+class Unusable:
+    """An entry of the connection that names no service.
+
+    Attributes:
+        reason: why; nothing of an address.
+    """
+
+    reason: str
+    name: str = "nobody"
+
+    def send(self, _alert: Alert) -> str:
+        """Say why it cannot be sent."""
+        return self.reason
 
 
 class AppriseService:

@@ -98,6 +98,20 @@ def test_an_address_of_no_known_kind_is_refused_without_quoting_it() -> None:
     assert "8271" not in str(caught.value)
 
 
+@pytest.mark.parametrize("wrong", [{"path": "nosuch://hunter2/token-8271"}, {"url": "json://hunter2"}, None])
+def test_an_entry_that_names_no_service_keeps_the_others_from_nothing(wrong: object) -> None:
+    found = services_of({"config": [wrong, {"path": "json://127.0.0.1:1/token"}]})
+
+    assert [service.name for service in found] == ["JSON", "nobody"]
+    mail = FakeService("E-Mail")
+    finding = deliver(make_alert(), find=lambda: [mail, *found[1:]])
+    assert mail.taken
+    assert finding.outcome is Outcome.DELIVERED, "it is sent again otherwise"
+    assert finding.detail.startswith("delivered to E-Mail. ")
+    assert "sluice_alerts" in finding.detail
+    assert "hunter2" not in finding.detail
+
+
 def test_a_service_is_named_by_its_kind_alone() -> None:
     services = services_of(
         {"config": '[{"path": "json://127.0.0.1:1/token-8271"}, {"path": "mailtos://me:pw@example.org"}]'}
