@@ -9,8 +9,9 @@ from __future__ import annotations
 import sys
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
+from dataclasses import replace
 from datetime import datetime
-from functools import cache, cached_property
+from functools import cache, cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -18,6 +19,7 @@ from sluice.clock import Clock, SystemClock
 from sluice.errors import SpecError, UnreachableError
 from sluice.intervals.claiming import dead_in_the_way
 from sluice.intervals.ledger import Ledger, fold
+from sluice.intervals.reach import RawPosition
 from sluice.intervals.request import Request
 from sluice.settings import Settings, StateFolder
 from sluice.specs.catalog import Catalog, Unit
@@ -224,17 +226,12 @@ class Project:
         return LedgerIndex(self._control, self.settings.deployment, sources)
 
     def _ledger_source(self, pipeline: str) -> LedgerSource:
-        from sluice.control.index import LedgerSource, RawPosition  # noqa: PLC0415 - see the module's docstring
-        from sluice.delta.log import newest_stream_commit, read_log  # noqa: PLC0415 - see the module's docstring
+        from sluice.control.index import LedgerSource  # noqa: PLC0415 - see the module's docstring
+        from sluice.delta.log import read_log  # noqa: PLC0415 - see the module's docstring
 
         spec = self.catalog.pipelines[pipeline]
-        table, raw = (self.folder.table(t) for t in (spec.intervals.table, self.catalog.topics[spec.source].raw.table))
-
-        def position() -> RawPosition:
-            found = newest_stream_commit(raw)
-            return RawPosition(-1, {}) if found is None else RawPosition(found[0], found[1].end)
-
-        return LedgerSource(spec.intervals.interval_length, lambda after: read_log(table, after=after), position)
+        table, raw = self.folder.table(spec.intervals.table), partial(self.raw_position, spec.source)
+        return LedgerSource(spec.intervals.interval_length, lambda after: read_log(table, after=after), raw)
 
     def launcher(self) -> Launcher:
         """Return what starts drivers."""
@@ -328,13 +325,19 @@ class Project:
         Raises:
             CorruptionError: the log cannot be read.
         """
-        from sluice.delta.log import newest_stream_entry, read_log  # noqa: PLC0415 - see the module's docstring
+        from sluice.delta.log import read_log  # noqa: PLC0415 - see the module's docstring
 
         spec = self.catalog.pipelines[pipeline]
         # The entries first: the raw table only grows, so it is never seen further back than they are.
         entries = read_log(self.folder.table(spec.intervals.table))
-        raw = newest_stream_entry(self.folder.table(self.catalog.topics[spec.source].raw.table))
-        return fold(entries, spec.intervals.interval_length, raw.end if raw else {})
+        return fold(entries, spec.intervals.interval_length, self.raw_position(spec.source).reach)
+
+    def raw_position(self, topic: str) -> RawPosition:
+        """Return how far a topic's raw table goes."""
+        from sluice.delta.log import raw_position  # noqa: PLC0415 - see the module's docstring
+
+        found = raw_position(self.folder.table(self.catalog.topics[topic].raw.table))
+        return replace(found, reach=found.reach.preceded_by(Epochs(self.folder.checkpoint(f"raw_{topic}")).topics))
 
     def checkpoint(self, stream: str) -> Checkpoint:
         """Return the reader of a stream's checkpoint, in the newest epoch."""

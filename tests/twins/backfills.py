@@ -46,7 +46,8 @@ class InMemoryBackfills:
             found = self._existing(backfill_id)
             if found.state is not BackfillState.RUNNING:
                 raise not_running(found)
-            self._records[found.id] = replace(found, done=done, total=total, advanced_at=self._clock.now())
+            progress = replace(found, done=done, total=total, advanced_at=self._clock.now())
+            self._records[found.id] = progress if found.total else replace(progress, done_before=done)
 
     def end(self, backfill_id: str, state: BackfillState, *, outcome: str, why: str) -> Backfill:
         with self._lock:

@@ -120,6 +120,21 @@ class BackfillsSuite:
         assert list(backfills.recent()) == [first]
 
     @pytest.mark.parametrize("end", [BackfillState.FAILED, BackfillState.CANCELLED, BackfillState.DONE, None])
+    def test_what_was_done_before_a_resumption_is_told_from_what_is_done_since(
+        self, backfills: Backfills, end: BackfillState | None
+    ) -> None:
+        first = backfills.claim(asking(), "run-1", alive=dead)
+        backfills.advance(first.id, done=0, total=48)
+        backfills.advance(first.id, done=24, total=48)
+        assert backfills.get(first.id).done_before == 0
+        if end:
+            backfills.end(first.id, end, outcome="different", why="a reason")
+        backfills.claim(asking(), "run-1", alive=dead)
+        for done in (24, 36):
+            backfills.advance(first.id, done=done, total=48)
+        assert (backfills.get(first.id).done, backfills.get(first.id).done_before) == (36, 24)
+
+    @pytest.mark.parametrize("end", [BackfillState.FAILED, BackfillState.CANCELLED, BackfillState.DONE, None])
     def test_the_same_key_takes_up_the_same_backfill(
         self, backfills: Backfills, clock: ManualClock, end: BackfillState | None
     ) -> None:
@@ -177,6 +192,7 @@ class BackfillsSuite:
 
     def test_progress_is_seen_by_others_with_its_time(self, backfills: Backfills, clock: ManualClock) -> None:
         claimed = backfills.claim(asking(), "run-1", alive=living)
+        backfills.advance(claimed.id, done=0, total=48)
         clock.sleep(5)
         backfills.advance(claimed.id, done=24, total=48)
         advanced_at = START + timedelta(seconds=5)

@@ -11,8 +11,8 @@ import pytest
 
 from sluice.errors import RefusedError
 from sluice.intervals.entries import StreamEntry
+from sluice.intervals.writers import writer_id
 from sluice.streams.fencing import FencedError
-from sluice.streams.identity import writer_id
 from sluice.streams.latest import Change, LatestStore, LatestTable
 from tests.twins.clock import START
 

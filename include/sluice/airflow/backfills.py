@@ -10,7 +10,7 @@ from functools import cache
 from typing import Any
 
 from airflow.sdk import DAG, Context, Param, get_parsing_context, task
-from airflow.sdk.exceptions import AirflowFailException, AirflowSkipException
+from airflow.sdk.exceptions import AirflowException, AirflowFailException, AirflowSkipException
 from airflow.timetables.trigger import CronPartitionTimetable
 
 from sluice.airflow import backfill_request
@@ -23,10 +23,13 @@ from sluice.airflow.runtime import open_project
 from sluice.airflow.spark_batch import BatchOperator
 from sluice.airflow.specs import scan_specs
 from sluice.errors import SluiceError, SpecError
+from sluice.intervals.alignment import Interval
 from sluice.intervals.backfills import Backfill
+from sluice.intervals.ledger import Ledger
 from sluice.intervals.request import Mode, Only
 from sluice.intervals.selection import Selection, select
 from sluice.project import Project
+from sluice.specs.kinds import Kind
 from sluice.specs.model import PipelineSpec
 
 log = logging.getLogger(__name__)
@@ -44,7 +47,7 @@ def build_backfill_dags(only: str | None = None) -> list[DAG]:
         only: build just the DAG with this id. Omitted: the one whose task is about to run, or all.
     """
     only = only or get_parsing_context().dag_id
-    pipelines = scan_specs().catalog.interval_pipelines.values()
+    pipelines = scan_specs((Kind.TOPIC, Kind.PIPELINE)).catalog.interval_pipelines.values()
     return [build_backfill_dag(spec) for spec in pipelines if only in (None, backfill_dag_id(spec.name))]
 
 
@@ -71,8 +74,8 @@ def build_backfill_dag(spec: PipelineSpec, *, open_project: OpenProject = open_p
             execution_timeout=LONGEST_BACKFILL,
             doc_md="One Spark application. A retry or a cleared run resumes what is not done.",
         )
-        report = _report_task(spec, open_project)
-        plan() >> run >> report()
+        report, tell = _report_task(open_project), _tell_task(spec, open_project)
+        plan() >> run >> [report(), tell()]
     give_form(dag, _form(spec))
     return dag
 
@@ -95,24 +98,44 @@ class BackfillOperator(BatchOperator):
 
     def execute(self, context: Context) -> None:
         """Run it; whatever came of it, the links name its pages."""
+        run = run_of(context["dag_run"])
+        before = self._claimed(run)
         try:
             super().execute(context)
+        except AirflowException as error:
+            found = self._claimed(run)
+            if found is not None and _was_cancelled(before, found):
+                raise _cancelled(found, error) from error
+            raise
         finally:
-            self.backfill_id = self._claimed(run_of(context["dag_run"]))
+            found = self._claimed(run)
+            self.backfill_id = None if found is None else found.id
 
-    def _claimed(self, run: Run) -> str | None:
+    def _claimed(self, run: Run) -> Backfill | None:
         try:
-            found = self._open_project().backfills().find(run.key)
+            return self._open_project().backfills().find(run.key)
         except SluiceError as error:
             self.log.warning("The links of this run stay empty: %s", error)
             return None
-        return None if found is None else found.id
 
     def batch_arguments(self, context: Context) -> Sequence[str]:
         """Return the main's arguments."""
         planned = context["ti"].xcom_pull(task_ids="plan")
         options = {"--pipeline": self.pipeline, **{f"--{name}": str(planned[name]) for name in _OPTIONS}}
         return ("backfill", *(f"{name}={value}" for name, value in options.items()))
+
+
+def _was_cancelled(before: Backfill | None, found: Backfill) -> bool:
+    """Whether somebody has cancelled it since this try began: a cleared task finds the old cancellation on record."""
+    known = before is not None and bool(before.cancel_asked_by) and before.claimed_at == found.claimed_at
+    return bool(found.cancel_asked_by) and not known
+
+
+def _cancelled(found: Backfill, error: AirflowException) -> AirflowFailException:
+    """Return what ends a cancelled run for good: Airflow's next try would take the backfill up again."""
+    return AirflowFailException(
+        f"{found.cancel_asked_by} cancelled {found.id}: it is not tried again. Clear this task to resume it. ({error})"
+    )
 
 
 _OPTIONS = ("from", "to", "mode", "only", "by", "why", "key")
@@ -191,15 +214,8 @@ def described(planned: Mapping[str, Any]) -> str:
     return "\n".join(lines)
 
 
-def _report_task(spec: PipelineSpec, open_project: OpenProject) -> Any:  # noqa: ANN401 - Airflow's decorators hide the type
-    alias, table = published(spec.intervals.table), output_table(spec.intervals.table)
-
-    @task(
-        task_id="report",
-        multiple_outputs=True,
-        outlets=[alias],
-        doc_md="Says what came of it, and tells other DAGs if intervals were published.",
-    )
+def _report_task(open_project: OpenProject) -> Any:  # noqa: ANN401 - Airflow's decorators hide the type
+    @task(task_id="report", multiple_outputs=True, doc_md="Says what came of it.")
     def report(**context: Any) -> dict[str, Any]:  # noqa: ANN401 - Airflow's context
         """Return the result in short."""
         run = run_of(context["dag_run"])
@@ -211,13 +227,38 @@ def _report_task(spec: PipelineSpec, open_project: OpenProject) -> Any:  # noqa:
             result = read_result(project, found)
         pages = "".join(f"\n  {page}: {address_of(backfill_page(found.id, page))}" for page in BACKFILL_PAGES)
         log.info("%s%s", result["summary"], pages)
-        if result["published"]:
-            asked = found.request.range
-            extra = {"backfill": found.id, "from": asked.start.isoformat(), "to": asked.end.isoformat()}
-            context["outlet_events"][alias].add(table, extra=extra)
         return result
 
     return report
+
+
+def _tell_task(spec: PipelineSpec, open_project: OpenProject) -> Any:  # noqa: ANN401 - Airflow's decorators hide the type
+    alias = published(spec.intervals.table)
+
+    @task(
+        task_id="tell",
+        multiple_outputs=False,
+        trigger_rule="all_done",  # a run that failed may have published before
+        outlets=[alias],
+        doc_md="Tells other DAGs that intervals were published, also by a run that failed later.",
+    )
+    def tell(**context: Any) -> None:  # noqa: ANN401 - Airflow's context
+        """Emit the asset's event if the ledger says that this run owns intervals."""
+        with retried_only_if_unknown():
+            project = open_project()
+            found = project.backfills().find(run_of(context["dag_run"]).key)
+            owned = () if found is None else intervals_of(project.ledger(spec.name), found.id)
+        if found is None or not owned:
+            raise AirflowSkipException("It published nothing.")
+        extra = {"backfill": found.id, "from": owned[0].start.isoformat(), "to": owned[-1].end.isoformat()}
+        context["outlet_events"][alias].add(output_table(spec.intervals.table), extra=extra)
+
+    return tell
+
+
+def intervals_of(ledger: Ledger, backfill: str) -> Sequence[Interval]:
+    """Return the intervals that a backfill has published and that nobody has written since, in order."""
+    return [row.interval for row in ledger.rows.values() if row.current and row.current.owner == backfill]
 
 
 def read_result(project: Project, found: Backfill) -> dict[str, Any]:
@@ -238,10 +279,16 @@ def read_result(project: Project, found: Backfill) -> dict[str, Any]:
 
 
 def _form(spec: PipelineSpec) -> dict[str, Param]:
-    instant: dict[str, Any] = {"type": ["null", "string"], "format": "date-time"}
+    # No `format: date-time`: Airflow's picker would take what is typed for a time in the zone of whoever looks.
+    instant: dict[str, Any] = {"type": ["null", "string"]}
     return {
-        "from": Param(None, **instant, title="From", description_md="UTC, inclusive. A scheduled run takes its day."),
-        "to": Param(None, **instant, title="To", description_md="UTC, exclusive."),
+        "from": Param(
+            None,
+            **instant,
+            title="From",
+            description_md="Inclusive, in UTC: `2013-01-01`, or `2013-01-01T05:00Z`. A scheduled run takes its day.",
+        ),
+        "to": Param(None, **instant, title="To", description_md="Exclusive, in UTC: `2013-01-08`."),
         "mode": Param(
             spec.backfill.mode,
             type="string",
@@ -284,7 +331,7 @@ By the clock: {when}. By hand: **Trigger** with `from` and `to` (whole {spec.int
 Airflow's own **Backfill**, one run per day.
 
 `plan` says what is taken and why the rest is not; `run` is one Spark application in the pool `spark_batch`; `report`
-says what came of it and links to the pages.
+says what came of it and links to the pages; `tell` starts the quality DAG if intervals were published.
 
 A red `run` means: different, or the gate failed, and the previous result is served. It is not retried; its last line
 says what to do. A killed run, cleared, resumes what is not done.

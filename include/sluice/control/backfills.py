@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from sqlalchemy import ColumnElement, Connection, Engine, Row, and_, insert, select, update
+from sqlalchemy import ColumnElement, Connection, Engine, Row, and_, case, insert, select, update
 
 from sluice.clock import Clock, SystemClock
 from sluice.control.database import take_turns, transaction
@@ -46,7 +46,8 @@ class SqlBackfills:
     def advance(self, backfill_id: str, *, done: int, total: int) -> None:
         """Record progress."""
         running = and_(self._of(backfill_id), backfill.c.state == BackfillState.RUNNING)
-        progress = {"done": done, "total": total, "advanced_at": self._clock.now()}
+        before = case((backfill.c.total == 0, done), else_=backfill.c.done_before)
+        progress = {"done": done, "total": total, "advanced_at": self._clock.now(), "done_before": before}
         with transaction(self._engine, write=True) as connection:
             changed = connection.execute(update(backfill).where(running).values(**progress)).rowcount
             found = self._existing(connection, backfill_id)
@@ -162,6 +163,7 @@ def _columns(found: Backfill) -> dict[str, Any]:
         "done": found.done,
         "total": found.total,
         "advanced_at": found.advanced_at,
+        "done_before": found.done_before,
         "outcome": found.outcome,
         "why": found.why,
         "cancel_asked_by": found.cancel_asked_by,
@@ -190,4 +192,5 @@ def _backfill(row: Row[Any]) -> Backfill:
         why=row.why,
         cancel_asked_by=row.cancel_asked_by,
         advanced_at=row.advanced_at,
+        done_before=row.done_before,
     )

@@ -21,19 +21,7 @@ from sluice.control.tables import interval, ledger, ledger_entry
 from sluice.errors import CorruptionError
 from sluice.intervals.entries import Logged, from_json, to_json
 from sluice.intervals.ledger import Ledger, LedgerRow, fold
-
-
-@dataclass(frozen=True)
-class RawPosition:
-    """How far a raw table goes.
-
-    Attributes:
-        version: of the table; -1 if there is none.
-        offsets: next offset per `topic/partition`.
-    """
-
-    version: int
-    offsets: Mapping[str, int]
+from sluice.intervals.reach import RawPosition, Reach
 
 
 @dataclass(frozen=True)
@@ -134,9 +122,10 @@ class LedgerIndex:
             connection.execute(insert(ledger_entry), [self._entry_row(pipeline, logged) for logged in new])
         head = connection.execute(select(ledger).where(self._of(ledger, pipeline))).one_or_none()
         if head is not None and head.raw_version > raw.version:  # somebody else has seen more of it meanwhile
-            raw = RawPosition(head.raw_version, json.loads(head.raw_offsets))
+            reach = Reach(json.loads(head.raw_offsets), tuple(json.loads(head.raw_topics)))
+            raw = RawPosition(head.raw_version, reach)
         folded = fold(
-            sorted([*known, *new], key=lambda logged: logged.version), self._sources[pipeline].length, raw.offsets
+            sorted([*known, *new], key=lambda logged: logged.version), self._sources[pipeline].length, raw.reach
         )
         changed = self._write_rows(connection, pipeline, folded.rows.values())
         self._write_head(connection, pipeline, folded, raw)
@@ -166,7 +155,8 @@ class LedgerIndex:
                 table_version=folded.version,
                 closed_until=folded.closed_until,
                 raw_version=raw.version,
-                raw_offsets=json.dumps(dict(raw.offsets), sort_keys=True),
+                raw_offsets=json.dumps(dict(raw.reach.offsets), sort_keys=True),
+                raw_topics=json.dumps(raw.reach.topics),
             )
         )
 

@@ -26,6 +26,7 @@ def columns_of(row: LedgerRow) -> dict[str, Any]:
         "version": current and current.version,
         "written_at": current and current.at,
         "offsets": current and json.dumps(dict(current.offsets), sort_keys=True),
+        "topics": current and json.dumps(current.topics),
         "watermark": current and current.watermark,
         "codes": current and json.dumps(current.codes),
         "rows": current and current.content.rows,
@@ -65,6 +66,7 @@ def _current(row: Row[Any]) -> Written | None:
         content=Content(row.rows, row.checksum),
         late=row.late,
         watermark=row.watermark,
+        topics=tuple(json.loads(row.topics)),
     )
 
 

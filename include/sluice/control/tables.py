@@ -139,6 +139,7 @@ backfill = Table(
     Column("ended_at", UtcDateTime),
     Column("done", Integer, nullable=False),
     Column("total", Integer, nullable=False),
+    Column("done_before", Integer, nullable=False),
     Column("advanced_at", UtcDateTime),
     Column("outcome", String(32), nullable=False),
     Column("why", Text, nullable=False),
@@ -157,6 +158,7 @@ ledger = Table(
     Column("closed_until", UtcDateTime),
     Column("raw_version", BigInteger, nullable=False),
     Column("raw_offsets", Text, nullable=False),
+    Column("raw_topics", Text, nullable=False),
 )
 """How far each pipeline's logs are indexed: of its output, and of the raw table that says what is closed."""
 
@@ -184,6 +186,7 @@ interval = Table(
     Column("version", BigInteger),
     Column("written_at", UtcDateTime),
     Column("offsets", Text),
+    Column("topics", Text),
     Column("watermark", UtcDateTime),
     Column("codes", Text),
     Column("rows", BigInteger),

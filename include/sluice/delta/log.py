@@ -19,6 +19,7 @@ from deltalake.exceptions import CommitFailedError
 from sluice.delta.reading import open_table, read_rows
 from sluice.errors import CorruptionError, NotReadyError
 from sluice.intervals.entries import Entry, Logged, StreamEntry, from_json, to_json
+from sluice.intervals.reach import RawPosition
 
 _Commit = tuple[int, datetime, Entry | None]
 """Version, time (UTC) and entry of a commit; None if it is not ours."""
@@ -78,6 +79,12 @@ def newest_stream_entry(table: Path, writer: str | None = None) -> StreamEntry |
     """Return the entry of `newest_stream_commit`."""
     found = newest_stream_commit(table, writer)
     return None if found is None else found[1]
+
+
+def raw_position(table: Path) -> RawPosition:
+    """Return how far a raw table goes, in the topic that its newest commit has read."""
+    found = newest_stream_commit(table)
+    return RawPosition() if found is None else RawPosition(found[0], found[1].reach)
 
 
 def append_entry(table: Path, entry: Entry) -> int:

@@ -29,8 +29,8 @@ from sluice.delta.log import (
 from sluice.errors import CorruptionError, SluiceError
 from sluice.intervals.coverage import NOWHERE, Position
 from sluice.intervals.entries import AttemptEntry, DirtyEntry, StreamEntry
+from sluice.intervals.writers import of_all_epochs
 from sluice.streams.fencing import FencedError
-from sluice.streams.identity import of_all_epochs
 
 Write: TypeAlias = Callable[[DeltaTable, CommitProperties], object]
 
@@ -73,6 +73,14 @@ class WriterLog:
         newest = self.newest
         same = newest is not None and of_all_epochs(newest.writer) == of_all_epochs(self.writer)
         return newest if same else None
+
+    def newest_before(self, lineage: str | None, batch_id: int) -> StreamEntry | None:
+        """Return a stream's newest entry, in any epoch, from before a batch of a lineage; None without one."""
+        for logged in newest_first(self._table):
+            entry = logged.entry
+            if isinstance(entry, StreamEntry) and not (entry.lineage == lineage and entry.batch_id >= batch_id):
+                return entry
+        return None
 
     @property
     def position(self) -> Position:

@@ -14,21 +14,19 @@ from sluice.intervals.alignment import interval_of
 from sluice.specs.model import PipelineSpec, TopicValue
 
 
-def heartbeat_time(last_event: datetime, interval_length: timedelta, settle: timedelta, delay: timedelta) -> datetime:
+def heartbeat_time(last_event: datetime, interval_length: timedelta, delay: timedelta) -> datetime:
     """Return the smallest event time that closes the interval of `last_event`.
 
-    An interval is closed when its end + settle <= watermark, and the watermark is the greatest event time - delay.
+    An interval is closed when its end <= watermark, and the watermark is the greatest event time - delay.
     """
-    return interval_of(last_event, interval_length).end + settle + delay
+    return interval_of(last_event, interval_length).end + delay
 
 
 def closing_time(last_event: datetime, pipelines: Iterable[PipelineSpec]) -> datetime | None:
     """Return the heartbeat that closes the interval of `last_event` in every pipeline; None if none has any."""
     return max(
         (
-            heartbeat_time(
-                last_event, pipeline.intervals.interval_length, pipeline.intervals.settle, pipeline.time.delay
-            )
+            heartbeat_time(last_event, pipeline.intervals.interval_length, pipeline.time.delay)
             for pipeline in pipelines
             if pipeline.has_intervals
         ),

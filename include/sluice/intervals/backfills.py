@@ -38,6 +38,7 @@ class Backfill:
         why: how it ended, in one sentence.
         cancel_asked_by: who wants it to stop; empty if nobody does.
         advanced_at: when progress was last recorded (UTC), or None.
+        done_before: intervals that were finished when its process took it.
     """
 
     id: str
@@ -52,6 +53,7 @@ class Backfill:
     why: str = ""
     cancel_asked_by: str = ""
     advanced_at: datetime | None = None
+    done_before: int = 0
 
 
 class OverlapError(RefusedError):
@@ -88,7 +90,7 @@ class Backfills(Protocol):
         ...
 
     def advance(self, backfill_id: str, *, done: int, total: int) -> None:
-        """Record progress.
+        """Record progress. The first report after a claim says what was finished before.
 
         Raises:
             RefusedError: it is not RUNNING: somebody else ended it, and its range may be another's by now.

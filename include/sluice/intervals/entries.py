@@ -18,6 +18,8 @@ from pydantic import TypeAdapter, ValidationError
 
 from sluice.errors import CorruptionError
 from sluice.intervals.coverage import Position
+from sluice.intervals.reach import Reach
+from sluice.intervals.writers import topic_of
 
 SCHEMA_VERSION = 2
 
@@ -77,6 +79,12 @@ class StreamEntry:
         """How far the table goes after this commit."""
         return Position(self.end, self.watermark)
 
+    @property
+    def reach(self) -> Reach:
+        """How far its writer has read the topic."""
+        topic = topic_of(self.writer)
+        return Reach(self.end, (topic,) if topic else ())
+
 
 @dataclass(frozen=True)
 class AttemptEntry:
@@ -134,6 +142,8 @@ class BackfillEntry:
         content: what each published interval holds now, those without rows included.
         code: hash of the code that made it.
         gate: one line of the quality gate's result.
+        topics: ids of the topics that the raw table held, oldest first; `raw` counts in the last one. Empty in what was
+            written before they were kept.
     """
 
     backfill: str
@@ -145,6 +155,7 @@ class BackfillEntry:
     content: Mapping[datetime, Content]
     code: str
     gate: str
+    topics: tuple[str, ...] = ()
     kind: Literal["backfill"] = "backfill"
 
 

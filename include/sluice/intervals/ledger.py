@@ -22,6 +22,8 @@ from sluice.intervals.entries import (
     StreamEntry,
     VerifiedEntry,
 )
+from sluice.intervals.reach import Reach
+from sluice.intervals.writers import topic_of
 
 
 class State(StrEnum):
@@ -48,6 +50,7 @@ class Written:
         content: rows and checksum.
         late: late records are in it.
         watermark: that the stream closed it by; None for a backfill.
+        topics: ids of the topics that `offsets` and all before them belong to, see `Reach`.
     """
 
     owner: str
@@ -59,6 +62,12 @@ class Written:
     content: Content
     late: bool = False
     watermark: datetime | None = None
+    topics: tuple[str, ...] = ()
+
+    @property
+    def reach(self) -> Reach:
+        """Every record of the interval below it was taken."""
+        return Reach(self.offsets, self.topics)
 
 
 @dataclass(frozen=True)
@@ -127,32 +136,38 @@ class Ledger:
         return {state: states.count(state) for state in State}
 
 
-def fold(commits: Iterable[Logged], length: timedelta, raw: Mapping[str, int] | None = None) -> Ledger:
+def fold(commits: Iterable[Logged], length: timedelta, raw: Reach | None = None) -> Ledger:
     """Return the ledger that these commits amount to.
 
     Args:
         commits: the entries of one table, oldest first.
         length: of an interval.
-        raw: next offset per `topic/partition` of the raw table: what a stream closed before the raw table holds
-            everything behind it is not closed yet. None: the raw table holds everything.
+        raw: how far the raw table goes: what a stream closed before the raw table holds everything behind it is not
+            closed yet. None: the raw table holds everything.
     """
-    folding = _Folding(length, raw)
+    commits = list(commits)
+    folding = _Folding(length, None if raw is None else _with_known(raw, commits))
     for commit in commits:
         folding.add(commit)
     return folding.result()
 
 
-def covers(offsets: Mapping[str, int], end: Mapping[str, int]) -> bool:
-    """Whether whoever read up to `offsets` has read everything below `end`."""
-    return all(offsets.get(partition, 0) >= offset for partition, offset in end.items())
+def _with_known(raw: Reach, commits: Iterable[Logged]) -> Reach:
+    """Add the topics that the log knows to be older than the raw table's newest, for a record that is lost."""
+    writers = (commit.entry.writer for commit in commits if isinstance(commit.entry, _OfStream))
+    return raw.preceded_by(list(dict.fromkeys(filter(None, map(topic_of, writers)))))
+
+
+_OfStream = StreamEntry | AttemptEntry | DirtyEntry
 
 
 class _Folding:
-    def __init__(self, length: timedelta, raw: Mapping[str, int] | None) -> None:
+    def __init__(self, length: timedelta, raw: Reach | None) -> None:
         self._length = length
         self._raw = raw
         self._rows: dict[datetime, LedgerRow] = {}
-        self._dirt: dict[datetime, dict[str, Mapping[str, int]]] = {}  # why, and who has read up to where knows better
+        self._topics: list[str] = []  # oldest first
+        self._dirt: dict[datetime, dict[str, Reach]] = {}  # why, and who has read up to where knows better
         self._growing: dict[datetime, Content] = {}
         self._reached: dict[str, datetime] = {}  # the greatest watermark that each code evicted by
         self._upgrades: list[AttemptEntry] = []
@@ -164,6 +179,8 @@ class _Folding:
 
     def add(self, commit: Logged) -> None:
         self._version = commit.version
+        if isinstance(commit.entry, _OfStream):
+            self._meet(topic_of(commit.entry.writer))
         match commit.entry:
             case StreamEntry() as entry:
                 self._stream(commit, entry)
@@ -191,13 +208,22 @@ class _Folding:
             return row
         return LedgerRow(row.interval, dirty=row.dirty)
 
+    def _meet(self, topic: str) -> None:
+        if topic and topic not in self._topics:
+            self._topics.append(topic)
+
+    def _reach_of(self, entry: StreamEntry | DirtyEntry) -> Reach:
+        """Return how far the stream has come: it has read the topics before this one to their ends."""
+        topic = topic_of(entry.writer)
+        return Reach(entry.end, tuple(self._topics[: self._topics.index(topic) + 1]) if topic else ())
+
     def _stream(self, commit: Logged, entry: StreamEntry) -> None:
         for start, added in entry.content.items():
             self._grow(start, added, entry)
         if entry.watermark is not None:
             self._reached[entry.code] = max(entry.watermark, self._reached.get(entry.code, entry.watermark))
         # Intervals close in order: once a batch is ahead of the raw table, nothing closed after it counts either.
-        self._raw_is_behind |= self._is_beyond_raw(entry.end)
+        self._raw_is_behind |= self._is_beyond_raw(self._reach_of(entry))
         if entry.closed_until is None or self._first is None or entry.closed_until <= self._first:
             return
         since = max(self._first, self._closed_until or self._first)
@@ -207,21 +233,22 @@ class _Folding:
         if not self._raw_is_behind:
             self._settled_until = self._closed_until
 
-    def _is_beyond_raw(self, end: Mapping[str, int]) -> bool:
-        return self._raw is not None and not covers(self._raw, end)
+    def _is_beyond_raw(self, reach: Reach) -> bool:
+        return self._raw is not None and not self._raw.covers(reach)
 
     def _grow(self, start: datetime, added: Content, entry: StreamEntry) -> None:
         interval = interval_of(start, self._length)
         self._first = min(interval.start, self._first or interval.start)
         if self._closed_until is not None and interval.end <= self._closed_until:
             why = f"generation {entry.generation} of {entry.writer} wrote it after it was closed"
-            self._mark(interval.start, why, entry.end)
+            self._mark(interval.start, why, self._reach_of(entry))
             return
         held = self._growing.get(interval.start, NO_ROWS)
         total = Content(held.rows + added.rows, str(int(held.checksum) + int(added.checksum)))
         self._growing[interval.start] = total
 
     def _close(self, interval: Interval, commit: Logged, entry: StreamEntry) -> None:
+        reach = self._reach_of(entry)
         written = Written(
             owner=entry.writer,
             generation=entry.generation,
@@ -231,11 +258,12 @@ class _Folding:
             codes=self._codes_behind(interval, entry),
             content=self._growing.pop(interval.start, NO_ROWS),
             watermark=entry.watermark,
+            topics=reach.topics,
         )
         self._rows[interval.start] = LedgerRow(interval, base=written, current=written)
         if entry.suspect_until is not None and interval.start <= entry.suspect_until:
             why = f"the state of lineage {entry.lineage} began after records of this interval"
-            self._mark(interval.start, why, entry.origin)
+            self._mark(interval.start, why, Reach(entry.origin, reach.topics))
 
     def _codes_behind(self, interval: Interval, entry: StreamEntry) -> tuple[str, ...]:
         """Return the codes whose state or windows are in an interval, oldest first."""
@@ -244,18 +272,20 @@ class _Folding:
         return tuple(dict.fromkeys([*(code for code in states if code is not None), *windows, entry.code]))
 
     def _drop(self, entry: DirtyEntry) -> None:
+        reach = self._reach_of(entry)
         for start in entry.intervals:
             base = self._row(start).base
-            repaired = base is not None and base.generation is None and covers(base.offsets, entry.end)
+            repaired = base is not None and base.generation is None and base.reach.covers(reach)
             if not repaired:
-                self._mark(start, entry.why, entry.end)
+                self._mark(start, entry.why, reach)
 
-    def _mark(self, start: datetime, why: str, end: Mapping[str, int]) -> None:
-        """Note that an interval lacks records below `end`; what was compared before does not count any more."""
-        self._dirt.setdefault(start, {})[why] = end  # of the same breach again, the later end
+    def _mark(self, start: datetime, why: str, reach: Reach) -> None:
+        """Note that an interval lacks records below `reach`; what was compared before does not count any more."""
+        self._dirt.setdefault(start, {})[why] = reach  # of the same breach again, the later end
         self._rows[start] = replace(self._row(start), verified=None)
 
     def _backfill(self, commit: Logged, entry: BackfillEntry) -> None:
+        reach = Reach(entry.raw, entry.topics).preceded_by(self._topics)
         for start, content in entry.content.items():
             written = Written(
                 owner=entry.backfill,
@@ -266,18 +296,19 @@ class _Folding:
                 codes=(entry.code,),
                 content=content,
                 late=entry.late.get(start, False),
+                topics=reach.topics,
             )
             row = self._row(start)
             if entry.mode == "correct":
                 self._rows[start] = replace(row, current=written)
             else:
                 self._rows[start] = LedgerRow(row.interval, base=written, current=written)
-                self._clean(start, entry.raw)
+                self._clean(start, reach)
 
-    def _clean(self, start: datetime, raw: Mapping[str, int]) -> None:
+    def _clean(self, start: datetime, raw: Reach) -> None:
         """Forget what a recompute that has read up to `raw` has made good."""
         dirt = self._dirt.get(start, {})
-        self._dirt[start] = {why: end for why, end in dirt.items() if not covers(raw, end)}
+        self._dirt[start] = {why: reach for why, reach in dirt.items() if not raw.covers(reach)}
 
     def _verify(self, commit: Logged, entry: VerifiedEntry) -> None:
         for start in entry.intervals:

@@ -35,8 +35,7 @@ class Counts:
         missing: computed, not in the table.
         extra: in the table, not computed.
         different: same key, other values (or another number of rows of that key).
-        late: late records that can have a part in its rows: those of the interval, and within `settle` around it
-            (records, not rows); 0 in a recompute, which explains nothing.
+        late: late records of the interval (records, not rows); 0 in a recompute, which explains nothing.
         samples: a few of the differences, in words.
     """
 

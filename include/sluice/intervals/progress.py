@@ -8,15 +8,18 @@ from sluice.intervals.backfills import Backfill, BackfillState
 
 
 def expected_end(backfill: Backfill) -> datetime | None:
-    """Return when a running backfill will be done if it goes on as it did; None before its first chunk is done.
+    """Return when a running backfill will be done if it goes on as it did; None before its process has done a chunk.
 
     Its pace is that from the claim to the newest progress, so the answer does not wander off while a chunk is worked
     on. It may lie in the past: the chunk takes longer than those before it.
     """
-    if backfill.state is not BackfillState.RUNNING or backfill.advanced_at is None or backfill.done <= 0:
+    if backfill.state is not BackfillState.RUNNING or backfill.advanced_at is None:
+        return None
+    here = backfill.done - backfill.done_before
+    if here <= 0:
         return None
     elapsed = backfill.advanced_at - backfill.claimed_at
-    return backfill.advanced_at + elapsed * max(backfill.total - backfill.done, 0) / backfill.done
+    return backfill.advanced_at + elapsed * max(backfill.total - backfill.done, 0) / here
 
 
 def progress_in_words(backfill: Backfill, now: datetime) -> str:
@@ -28,7 +31,7 @@ def progress_in_words(backfill: Backfill, now: datetime) -> str:
     if backfill.state is not BackfillState.RUNNING or backfill.done >= backfill.total:
         return done
     if end is None:
-        return f"{done}, time to go not known before the first chunk is done"
+        return f"{done}, time to go not known before the next chunk is done"
     return f"{done}, about {_length(max((end - now).total_seconds(), 0))} to go"
 
 

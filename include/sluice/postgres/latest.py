@@ -35,8 +35,8 @@ from sqlalchemy.types import TypeEngine
 
 from sluice.errors import CorruptionError, RefusedError, SpecError, UnreachableError
 from sluice.intervals.entries import StreamEntry, from_json, to_json
+from sluice.intervals.writers import of_all_epochs
 from sluice.streams.fencing import FencedError
-from sluice.streams.identity import of_all_epochs
 from sluice.streams.latest import Change, LatestTable
 
 _metadata = MetaData()

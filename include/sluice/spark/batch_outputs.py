@@ -7,6 +7,7 @@ written where it is missing and nowhere else.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from datetime import datetime
 from typing import Protocol
 
@@ -15,9 +16,9 @@ from pyspark.sql import functions as F  # noqa: N812  the ecosystem's name for i
 
 from sluice.delta.writer_log import DataLossError
 from sluice.errors import RefusedError
-from sluice.intervals.coverage import NOWHERE, Fit, Position, fit
+from sluice.intervals.coverage import NOWHERE, Fit, Position, fit, joined
 from sluice.intervals.entries import StreamEntry
-from sluice.intervals.ledger import covers
+from sluice.intervals.reach import covers
 from sluice.spark.failpoints import failpoint
 from sluice.spark.sink import Batch, planned_batch, run_only
 from sluice.streams.checkpoint import Checkpoint
@@ -87,10 +88,16 @@ class BatchOutputsSink:
             for number, output in enumerate(due):
                 if number:
                     failpoint("between_outputs", output.name)
-                output.write(self._known(held, batch, output.latest), batch)
+                output.write(self._known(held, batch, output.latest), self._onto(output, batch))
         finally:
             if len(due) > 1:
                 held.unpersist()
+
+    def _onto(self, output: BatchOutput, batch: Batch) -> Batch:
+        """Return the batch with the end that the output has after it; values of a stream with state may go back."""
+        if self._floor is None or output.latest is None:
+            return batch
+        return replace(batch, end=joined(output.latest.position, batch.end))
 
     def _is_due(self, output: BatchOutput, batch: Batch) -> bool:
         position, end = output.latest.position if output.latest else NOWHERE, batch.end
@@ -108,10 +115,18 @@ class BatchOutputsSink:
                     "read.",
                     fix="let the topic keep the records, or acknowledge the loss by `sluice streams reset`.",
                 )
-            case Fit.OVERLAP if self._floor is not None and dict(position.offsets) != dict(self._floor):
+            case Fit.OVERLAP if self._floor is not None and _repeats(batch, self._floor, position):
                 raise _torn(output.name, position, batch)
             case Fit.NEXT | Fit.OVERLAP:
                 return True
+
+
+def _repeats(batch: Batch, floor: Mapping[str, int], held: Position) -> bool:
+    """Whether a batch without what lies below the floor has records that an output holds."""
+    return any(
+        max(batch.start.get(partition, 0), floor.get(partition, 0)) < min(end, held.offsets.get(partition, 0))
+        for partition, end in batch.end.offsets.items()
+    )
 
 
 def _torn(name: str, position: Position, batch: Batch) -> RefusedError:

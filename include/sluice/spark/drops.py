@@ -8,7 +8,8 @@ again, from exactly its offsets.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from threading import Lock
 
@@ -20,8 +21,9 @@ from pyspark.sql.streaming.query import StreamingQuery
 
 from sluice.delta.writer_log import WriterLog
 from sluice.intervals.alignment import interval_of
-from sluice.intervals.entries import DirtyEntry, StreamEntry
-from sluice.intervals.ledger import covers
+from sluice.intervals.entries import DirtyEntry
+from sluice.intervals.reach import covers
+from sluice.intervals.writers import of_all_epochs
 from sluice.spark.failpoints import failpoint
 from sluice.spark.instants import instant
 from sluice.spark.sink import Batch, planned_batch
@@ -50,26 +52,52 @@ def windows_of(good: DataFrame, event_time: str, window: timedelta) -> set[datet
     return _instants(row[_WINDOWS] for row in rows)
 
 
+@dataclass(frozen=True)
+class Before:
+    """What an earlier lineage, in any epoch, has left in the table.
+
+    Attributes:
+        watermark: of the windows that end by then, nothing more is published.
+        end: the next offsets that it has read; None if they count in another topic, of which nothing is read again.
+    """
+
+    watermark: datetime
+    end: Mapping[str, int] | None
+
+    def read_whole(self, batch: Batch) -> bool:
+        """Whether all that the batch reads was read then."""
+        return self.end is not None and covers(self.end, batch.end.offsets)
+
+    def beyond(self, batch: Batch) -> Batch:
+        """Return the part of the batch that was not read then; the batch itself if that is all of it."""
+        if self.end is None or covers(batch.start, self.end):
+            return batch
+        ends = batch.end.offsets
+        start = {part: min(end, max(batch.start.get(part, 0), self.end.get(part, 0))) for part, end in ends.items()}
+        return replace(batch, start=start)
+
+
 def dropped_windows(
-    seen: Iterable[datetime], batch: Batch, window: timedelta, inherited: StreamEntry | None
+    seen: Iterable[datetime], beyond: Iterable[datetime], batch: Batch, window: timedelta, before: Before | None
 ) -> list[datetime]:
-    """Return the starts of the windows of which a batch dropped records, in order.
+    """Return the starts of the windows that lack records of a batch, in order.
+
+    Spark drops a record whose window has ended by the watermark of the batch before. A lineage that follows another
+    drops fewer, but what it makes of windows that the other has closed is not published; of what both read, those
+    windows lack nothing.
 
     Args:
-        seen: the starts of the windows that it touched.
+        seen: the starts of the windows that the batch touched.
+        beyond: those that records touched which no earlier lineage has read.
         batch: which one it is.
         window: length of the windows.
-        inherited: the newest entry of an earlier lineage, in any epoch, if there is one: what is read a second time was
-            taken by that one, and the windows that it closed lack nothing of it.
+        before: what an earlier lineage has left; None without one.
     """
-    if batch.drops_until is None:
-        return []
-    dropped = sorted(start for start in seen if start + window <= batch.drops_until)
-    if inherited is None or inherited.watermark is None or inherited.lineage == batch.lineage:
-        return dropped
-    if not covers(inherited.end, batch.end.offsets):
-        return dropped
-    return [start for start in dropped if start + window > inherited.watermark]
+    dropped = {start for start in seen if batch.drops_until is not None and start + window <= batch.drops_until}
+    if before is None:
+        return sorted(dropped)
+    unpublished = {start for start in beyond if start + window <= before.watermark}
+    return sorted(unpublished | {start for start in dropped if start + window > before.watermark})
 
 
 class Drops:
@@ -93,7 +121,8 @@ class Drops:
         self._checkpoint = checkpoint
         self._writer = writer
         self._read_again = read_again
-        self._inherited = writer.inherited
+        newest = checkpoint.newest_committed()
+        self._newest = writer.newest_before(checkpoint.lineage(), newest.batch_id if newest else 0)
         self._query: StreamingQuery | None = None
         self._settled = -1
         self._lock = Lock()
@@ -123,14 +152,26 @@ class Drops:
             if batch_id <= self._settled:
                 return
             batch = planned_batch(self._checkpoint, batch_id)
-            if batch.has_input and batch.drops_until is not None:
-                self._account(batch)
+            before = self._before(batch)
+            if batch.has_input and (batch.drops_until is not None or not (before is None or before.read_whole(batch))):
+                self._account(batch, before)
             self._settled = batch_id
 
-    def _account(self, batch: Batch) -> None:
+    def _before(self, batch: Batch) -> Before | None:
+        newest = self._newest
+        if newest is None or newest.watermark is None or newest.lineage == batch.lineage:
+            return None
+        of_this_topic = of_all_epochs(newest.writer) == of_all_epochs(self._writer.writer)
+        return Before(newest.watermark, newest.end if of_this_topic else None)
+
+    def _account(self, batch: Batch, before: Before | None) -> None:
         reported = self._reported(batch.batch_id)
         seen = self._read_again(batch) if reported is None else reported
-        windows = dropped_windows(seen, batch, self._output.window, self._inherited)
+        beyond: set[datetime] = set()
+        if before is not None and not before.read_whole(batch):
+            rest = before.beyond(batch)
+            beyond = seen if rest is batch else self._read_again(rest)
+        windows = dropped_windows(seen, beyond, batch, self._output.window, before)
         if not windows:
             return
         length = self._output.interval_length

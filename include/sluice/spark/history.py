@@ -12,14 +12,14 @@ from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812  the ecosystem's name for it
 
 from sluice.delta.log import newest_stream_entry
-from sluice.intervals.ledger import covers
+from sluice.intervals.reach import covers
+from sluice.intervals.writers import of_all_epochs
 from sluice.spark.drops import windows_of
 from sluice.spark.instants import instant
 from sluice.spark.kafka_source import EARLIEST, KafkaTopic, read_between
 from sluice.spark.pipeline import PipelineCode, good_records
 from sluice.spark.raw import raw_records, raw_writer
 from sluice.spark.sink import Batch
-from sluice.streams.identity import of_all_epochs
 
 
 class History:
@@ -43,11 +43,16 @@ class History:
         good = good_records(self._between(batch.start, batch.end.offsets), self._code)
         return windows_of(good, self._code.topic.value.event_time, self._code.pipeline.intervals.window)
 
-    def newest_before(self, origin: Mapping[str, int]) -> datetime | None:
-        """Return the newest event time (UTC) of the good records below these offsets; None if there are none.
+    def newest_before(self, origin: Mapping[str, int], *, created_again: bool = False) -> datetime | None:
+        """Return the newest event time (UTC) of the good records that a lineage does not read; None if there are none.
 
         They are in the raw table, as far as that goes, and beyond it in Kafka: a lineage may begin where somebody
         wanted it to, and before the raw table has anything. What neither has any more, nobody can wait for.
+
+        Args:
+            origin: the offsets at which the lineage begins.
+            created_again: whether the stream has read another topic of this name before: all that the raw table holds
+                of that one counts as well.
         """
         ends = self._raw_ends()
         stored = {partition: min(end, ends[partition]) for partition, end in origin.items() if ends.get(partition)}
@@ -56,6 +61,8 @@ class History:
         if beyond:
             start = {partition: ends.get(partition, EARLIEST) for partition in beyond}
             sources.append(read_between(self._spark, self._source, start, beyond, whole=False))
+        if created_again and newest_stream_entry(self._raw) is not None:
+            sources.append(raw_records(self._stored().where(F.col("topic_id") != self._source.topic_id)))
         found = (self._newest(good_records(records, self._code)) for records in sources)
         return max((newest for newest in found if newest is not None), default=None)
 
@@ -74,9 +81,11 @@ class History:
         return newest.end if newest and of_this_topic else {}
 
     def _in_raw_table(self, start: Mapping[str, int], end: Mapping[str, int]) -> DataFrame:
-        stored = self._spark.read.format("delta").load(str(self._raw))
         inside = reduce(or_, (_inside(partition, start.get(partition, 0), e) for partition, e in end.items()))
-        return raw_records(stored.where((F.col("topic_id") == self._source.topic_id) & inside))
+        return raw_records(self._stored().where((F.col("topic_id") == self._source.topic_id) & inside))
+
+    def _stored(self) -> DataFrame:
+        return self._spark.read.format("delta").load(str(self._raw))
 
 
 def _inside(partition: str, first: int, end: int) -> Column:

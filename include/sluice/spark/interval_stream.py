@@ -11,6 +11,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Callable, Mapping
 from datetime import datetime
+from functools import partial
 from pathlib import Path
 
 from pyspark.sql import DataFrame, SparkSession
@@ -21,6 +22,7 @@ from sluice.delta.writer_log import DataLossError, WriterLog
 from sluice.intervals.alignment import closed_until, interval_of
 from sluice.intervals.coverage import Fit, fit
 from sluice.intervals.entries import StreamEntry
+from sluice.intervals.writers import topic_of, writer_id
 from sluice.spark.collected import collected
 from sluice.spark.content import content_of, content_of_collected, with_hash
 from sluice.spark.drops import Drops, observed
@@ -37,7 +39,6 @@ from sluice.spark.pipeline import (
 from sluice.spark.sink import Batch, commit, commit_collected, entry_for, planned_batch, run_only
 from sluice.streams.checkpoint import Checkpoint
 from sluice.streams.epochs import EpochInForce
-from sluice.streams.identity import writer_id
 
 
 class IntervalsSink:
@@ -106,7 +107,7 @@ class IntervalsSink:
         publishable = self._publishable(rows)
         entry = dataclasses.replace(
             entry_for(batch, self._log),
-            closed_until=closed_until(watermark, self._output.interval_length, self._output.settle),
+            closed_until=closed_until(watermark, self._output.interval_length),
             suspect_until=suspect_until,
             code=self._code_hash,
         )
@@ -194,5 +195,8 @@ def start_pipeline(
     history = History(spark, code, source, raw)
     drops = Drops(pipeline.intervals, reader, log, history.windows)
     drops.settle_newest()
-    sink = IntervalsSink(code, table, reader, log, settle=drops.settle, newest_before=history.newest_before)
+    wrote = [topic_of(log.newest.writer)] if log.newest else []
+    created_again = any(topic != source.topic_id for topic in (*epoch.topics, *wrote))
+    newest_before = partial(history.newest_before, created_again=created_again)
+    sink = IntervalsSink(code, table, reader, log, settle=drops.settle, newest_before=newest_before)
     return rows, sink, drops

@@ -17,6 +17,7 @@ from sluice.delta.latest import DeltaLatest
 from sluice.delta.table import ensure_table
 from sluice.delta.writer_log import WriterLog
 from sluice.errors import SpecError
+from sluice.intervals.writers import writer_id
 from sluice.postgres.latest import PostgresLatest, connect
 from sluice.spark.batch_outputs import BatchOutput, BatchOutputsSink, Inheritance, WholeWindows, all_known
 from sluice.spark.columns import refuse_unwritable
@@ -33,7 +34,6 @@ from sluice.specs.output_rules import deliveries
 from sluice.specs.outputs import BesideOutput, LatestOutput, RowsOutput, TopicOutput
 from sluice.streams.checkpoint import Checkpoint
 from sluice.streams.epochs import EpochInForce
-from sluice.streams.identity import writer_id
 from sluice.streams.latest import LatestStore, LatestTable
 
 _DELIVERIES = '{"type":"struct","fields":[{"name":"position","type":"long","nullable":true,"metadata":{}}]}'

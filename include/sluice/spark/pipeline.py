@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from datetime import timedelta
 
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F  # noqa: N812  the ecosystem's name for it
@@ -11,6 +12,7 @@ from pyspark.sql import functions as F  # noqa: N812  the ecosystem's name for i
 from sluice.quality.reasons import Outcome
 from sluice.spark.transforms import load_transform
 from sluice.spark.validation import OUTCOME, is_heartbeat, validate
+from sluice.specs.duration import format_duration
 from sluice.specs.model import PipelineSpec, TopicSpec
 from sluice.specs.outputs import IntervalsOutput
 
@@ -60,10 +62,28 @@ def transformed(good: DataFrame, code: PipelineCode) -> DataFrame:
 
 
 def partitioned(rows: DataFrame, output: IntervalsOutput) -> DataFrame:
-    """Return the rows of an interval table with their partition column."""
+    """Return the rows of an interval table with their partition column. The first one off the grid stops the query."""
+    rows = rows.withColumn(output.time_column, _on_grid(output))
     if window_is_interval(output):
         return rows
     return rows.withColumn(INTERVAL, F.date_trunc(output.interval, F.col(output.time_column)))
+
+
+def _on_grid(output: IntervalsOutput) -> Column:
+    """Return the column with the windows' starts; whatever closes, publishes or compares counts on it.
+
+    It is judged where the rows are made: a batch that closes no window on the grid publishes nothing, and would not
+    see that one between two of them has closed.
+    """
+    start, window = F.col(output.time_column), format_duration(output.window)
+    refusal = F.concat(
+        F.lit(f"{output.table}: a row's {output.time_column} is "),
+        start.cast("string"),
+        F.lit(f" UTC, and windows of {window} begin every {window} from midnight UTC. "),
+        F.lit("Sliding and session windows and days of other time zones have no place in an interval table."),
+    )
+    off_grid = F.pmod(F.unix_micros(start), F.lit(output.window // timedelta(microseconds=1))) != 0
+    return F.when(off_grid, F.raise_error(refusal).cast("timestamp")).otherwise(start)
 
 
 def partition_column(output: IntervalsOutput) -> str:

@@ -50,7 +50,8 @@ def check_published(
     checked = asked or _last(ledger, pipeline)
     closed = _closed(ledger, checked, pipeline)
     rows = table.rows(spark, closed, table.version())
-    raw = RawTable.pin(project.folder.table(project.catalog.topics[spec.source].raw.table))
+    folder = project.folder.table(project.catalog.topics[spec.source].raw.table)
+    raw = RawTable.pin(folder, project.raw_position(spec.source))
     bounds = {start: Bound(None, late=row.current is not None and row.current.late) for start, row in closed.items()}
     records = Records(spark, raw, pipeline_code(project, spark, spec), bounds)
     # Without rows it matters whether there were records that could have made some; else their order of size does.

@@ -19,6 +19,7 @@ from pyspark.sql import functions as F  # noqa: N812  the ecosystem's name for i
 from sluice.delta.table import ensure_table
 from sluice.delta.writer_log import DataLossError, WriterLog
 from sluice.intervals.coverage import NOWHERE, Fit, fit, joined
+from sluice.intervals.writers import writer_id
 from sluice.spark.decoding import decode
 from sluice.spark.kafka_source import KafkaTopic, read_stream
 from sluice.spark.sink import Batch, append, entry_for, planned_batch
@@ -26,7 +27,6 @@ from sluice.spark.validation import DECODED_BEFORE, arrival_time, decodes, plaus
 from sluice.specs.model import TopicSpec
 from sluice.streams.checkpoint import Checkpoint
 from sluice.streams.epochs import EpochInForce
-from sluice.streams.identity import writer_id
 
 
 def raw_rows(records: DataFrame, topic: TopicSpec) -> DataFrame:

@@ -20,12 +20,11 @@ class IntervalsOutput(Spec):
     kind: Literal["intervals"] = "intervals"
     table: Name
     time_column: Name
-    """The column with the start of a row's window (timestamp, UTC)."""
+    """The column with the start of a row's window (timestamp). Windows tumble: one begins where another ends, counted
+    from midnight UTC."""
     window: Duration
     interval: Literal["hour", "day"]
     """The physical partition and the unit of ownership, backfill and publish."""
-    settle: Duration = timedelta(0)
-    """How long after its end an interval may still change: 0 for tumbling windows."""
     keys: tuple[Name, ...] = ()
     """Columns that tell the rows of one window apart. With them a parity report says `different` where it could
     otherwise only say `missing` and `extra`."""

@@ -56,6 +56,7 @@ class EpochInForce:
         start: first offset per `topic/partition`, for a checkpoint that has read nothing; one that is missing, and
             without them all: the partition's first record.
         topic_id: of the topic that its offsets count in; empty if nothing is on record.
+        topics: ids of every topic that the stream has begun to read, oldest first.
         following: the record that a later reset would write.
     """
 
@@ -63,6 +64,7 @@ class EpochInForce:
     checkpoint: Path
     start: Mapping[str, int] | None = None
     topic_id: str = ""
+    topics: tuple[str, ...] = ()
     following: Path | None = None
 
     def refuse_superseded(self) -> None:
@@ -108,6 +110,11 @@ class Epochs:
         return self._read(number)
 
     @property
+    def topics(self) -> tuple[str, ...]:
+        """Ids of the topics that the stream has begun to read, oldest first: one that was created again has another."""
+        return tuple(dict.fromkeys(epoch.topic_id for epoch in self.all()))
+
+    @property
     def fresh(self) -> bool:
         """Whether the stream has never read anything and nothing says yet where it begins."""
         return not self._numbers() and Checkpoint(self._first).origin() is None
@@ -121,6 +128,7 @@ class Epochs:
             self._checkpoint(number),
             None if record is None else record.offsets,
             "" if record is None else record.topic_id,
+            self.topics,
             self._record(number + 1),
         )
 

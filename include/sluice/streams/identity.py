@@ -1,7 +1,6 @@
-"""Names that outlive processes: of an attempt, for launchers, and of a stream, for the tables that it writes.
+"""The name of an attempt, for launchers.
 
-The submission key is a function of deployment, unit and generation alone, so whoever comes back after a crash can
-compute it and ask. The writer's id is one of stream, topic id and reset epoch, so it outlives checkpoints.
+It is a function of deployment, unit and generation alone, so whoever comes back after a crash can compute it and ask.
 """
 
 from __future__ import annotations
@@ -46,16 +45,3 @@ def parse_submission_key(key: str) -> Submission:
     if match is None:
         raise ValueError(f"{key!r} is no submission key such as 'local.flights.g3'")
     return Submission(match[1], match[2], int(match[3]))
-
-
-def writer_id(stream: str, topic_id: str, epoch: int = 0) -> str:
-    """Return the name under which a stream writes: its commits, and what they cover, are of this name only."""
-    return f"{stream}:{topic_id}:{epoch}"
-
-
-def of_all_epochs(writer: str) -> str:
-    """Return the name that a stream has in every epoch, which is the first one's: generations are marked under it.
-
-    An attempt of an older epoch must be fenced by one of a newer, and the other way round.
-    """
-    return f"{writer.rpartition(':')[0]}:0"

@@ -1,6 +1,7 @@
 """Stands in for `spark-submit`: notes how it was called, then does what `sluice.spark` would do to the record.
 
-It behaves as the file `behaviour.json` in the state folder says: `exit`, `say` (an error to log), `published`, `hang`.
+It behaves as the file `behaviour.json` in the state folder says: `exit`, `say` (an error to log), `published`,
+`cancelled` (by somebody, meanwhile), `hang`.
 """
 
 from __future__ import annotations
@@ -10,12 +11,14 @@ import os
 import signal
 import sys
 from argparse import ArgumentParser, Namespace
-from datetime import datetime
+from datetime import datetime, timedelta
 
 import structlog
 
+from sluice.delta.log import append_entry
 from sluice.intervals.alignment import Interval
 from sluice.intervals.backfills import BackfillState
+from sluice.intervals.entries import BackfillEntry, Content
 from sluice.intervals.request import Mode, Only, Request
 from sluice.project import Project
 from sluice.settings import settings
@@ -38,8 +41,18 @@ def backfill(asked: Namespace, behaviour: dict[str, object]) -> None:
     project.backfills().end(found.id, state, outcome="identical", why="All rows are the same.")
     folder = project.folder.backfill(found.id)
     folder.mkdir(parents=True, exist_ok=True)
-    result = Result(found.id, "identical", published=(bounds.start,) * int(str(behaviour.get("published", 0))))
-    (folder / "result.json").write_text(result.to_json(), encoding="utf-8")
+    hours = int(str(behaviour.get("published", 0)))
+    starts = tuple(bounds.start + number * timedelta(hours=1) for number in range(hours))
+    (folder / "result.json").write_text(Result(found.id, "identical", published=starts).to_json(), encoding="utf-8")
+    if starts:
+        content = dict.fromkeys(starts, Content(1, "1"))
+        code = project.code_of(asked.pipeline)
+        entry = BackfillEntry(found.id, "recompute", asked.by, asked.why, {}, {}, content, code, "passed")
+        append_entry(project.folder.table(project.catalog.pipelines[asked.pipeline].intervals.table), entry)
+    if behaviour.get("cancelled"):
+        project.backfills().claim(request, asked.key, alive=lambda _: False)
+        project.backfills().ask_cancel(found.id, "bob")
+        project.backfills().end(found.id, BackfillState.CANCELLED, outcome="cancelled", why="killed")
 
 
 def main(arguments: list[str]) -> int:

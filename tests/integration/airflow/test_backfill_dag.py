@@ -113,8 +113,19 @@ def test_a_publish_is_told_to_other_dags_with_its_range(project: Project, spark:
     assert publishes()[-1] == {
         "backfill": project.backfills().recent("departures")[0].id,
         "from": "2013-01-01T00:00:00+00:00",
-        "to": "2013-01-03T00:00:00+00:00",
+        "to": "2013-01-01T03:00:00+00:00",
     }
+
+
+def test_what_a_run_published_before_it_failed_is_told_too(project: Project, spark: Spark) -> None:
+    close(project)
+    spark.behave(published=2, exit=1, say="the quality gate failed.")
+
+    state, tasks = run(project, mode="correct")
+
+    assert state == DagRunState.FAILED
+    assert states(tasks) == {"plan": "success", "run": "failed", "report": "upstream_failed", "tell": "success"}
+    assert publishes()[-1]["to"] == "2013-01-01T02:00:00+00:00"
 
 
 def test_a_dry_run_plans_and_runs_nothing(project: Project, spark: Spark) -> None:
@@ -123,7 +134,7 @@ def test_a_dry_run_plans_and_runs_nothing(project: Project, spark: Spark) -> Non
     state, tasks = run(project, dry_run=True)
 
     assert state == DagRunState.SUCCESS
-    assert states(tasks) == {"plan": "success", "run": "skipped", "report": "skipped"}
+    assert states(tasks) == {"plan": "success", "run": "skipped", "report": "skipped", "tell": "skipped"}
     planned = tasks["plan"].xcom_pull("plan", key="plan")
     assert planned["intervals"] == 30
     assert planned["ranges"] == ["2013-01-01T00:00Z to 2013-01-02T06:00Z"]
@@ -137,7 +148,12 @@ def test_a_form_with_nothing_to_do_is_red_and_says_why(
     state, tasks = run(project)
 
     assert state == DagRunState.FAILED
-    assert states(tasks) == {"plan": "failed", "run": "upstream_failed", "report": "upstream_failed"}
+    assert states(tasks) == {
+        "plan": "failed",
+        "run": "upstream_failed",
+        "report": "upstream_failed",
+        "tell": "skipped",
+    }
     assert "48 intervals: open: the stream may still write it" in caplog.text + capsys.readouterr().out
     assert not spark.was_called
 
@@ -231,6 +247,23 @@ def test_a_second_try_resumes_under_the_same_key(project: Project, spark: Spark)
 
     assert spark.options() == first
     assert len(project.backfills().recent("departures")) == 1
+
+
+def test_what_somebody_cancelled_is_not_tried_again(project: Project, spark: Spark) -> None:
+    close(project)
+    spark.behave(exit=137, cancelled=True)
+
+    with pytest.raises(AirflowFailException, match=r"bob cancelled departures-.* not tried again") as raised:
+        operator().execute(CONTEXT)
+
+    assert "exit code 137" in str(raised.value)
+    assert project.backfills().recent("departures")[0].state is BackfillState.CANCELLED
+
+    # Somebody clears the task; what fails now has nothing to do with bob.
+    spark.behave(exit=3, say="the broker is not up.", claims_nothing=True)
+    with pytest.raises(AirflowException, match="the broker is not up") as again:
+        operator().execute(CONTEXT)
+    assert not isinstance(again.value, AirflowFailException)
 
 
 def test_the_links_of_a_failed_run_open_its_pages(project: Project, spark: Spark) -> None:

@@ -10,11 +10,12 @@ import pytest
 from deltalake import CommitProperties, DeltaTable, write_deltalake
 
 from sluice.control.database import migrate, open_database, sqlite_url
-from sluice.control.index import LedgerIndex, LedgerSource, RawPosition
+from sluice.control.index import LedgerIndex, LedgerSource
 from sluice.delta.log import append_entry, keep_log, read_log
 from sluice.errors import CorruptionError
 from sluice.intervals.entries import Content, DirtyEntry, StreamEntry
 from sluice.intervals.ledger import State
+from sluice.intervals.reach import RawPosition, Reach
 
 HOUR = timedelta(hours=1)
 MIDNIGHT = datetime(2013, 1, 1, tzinfo=UTC)
@@ -52,7 +53,9 @@ def table(tmp_path: Path) -> Path:
 def index(tmp_path: Path, table: Path) -> LedgerIndex:
     engine = open_database(sqlite_url(tmp_path / "control.db"))
     migrate(engine)
-    source = LedgerSource(HOUR, lambda after: read_log(table, after=after), lambda: RawPosition(1, {"flights/0": 99}))
+    source = LedgerSource(
+        HOUR, lambda after: read_log(table, after=after), lambda: RawPosition(1, Reach({"flights/0": 99}))
+    )
     return LedgerIndex(engine, "local", {"departures": source})
 
 

@@ -22,13 +22,14 @@ from sqlalchemy import text
 
 from sluice.control.backfills import SqlBackfills
 from sluice.control.database import migrate, open_database, transaction
-from sluice.control.index import LedgerIndex, LedgerSource, RawPosition
+from sluice.control.index import LedgerIndex, LedgerSource
 from sluice.control.registry import SqlRegistry
 from sluice.control.tables import metadata
 from sluice.errors import SluiceError, SpecError
 from sluice.intervals.backfills import Backfills
 from sluice.intervals.entries import Content, Logged, StreamEntry
 from sluice.intervals.ledger import fold
+from sluice.intervals.reach import RawPosition, Reach
 from sluice.postgres.latest import PostgresLatest, connect
 from sluice.streams.registry import Registry
 from tests.twins.backfills_suite import BackfillsSuite
@@ -133,7 +134,9 @@ def test_several_that_refresh_the_index_of_a_growing_log_arrive_at_the_ledger(ur
 
     def source() -> LedgerSource:
         return LedgerSource(
-            hour, lambda after: [c for c in [*log] if c.version > after], lambda: RawPosition(len(log), {"t/0": 99})
+            hour,
+            lambda after: [c for c in [*log] if c.version > after],
+            lambda: RawPosition(len(log), Reach({"t/0": 99})),
         )
 
     def race(_: int) -> None:
@@ -151,7 +154,7 @@ def test_several_that_refresh_the_index_of_a_growing_log_arrive_at_the_ledger(ur
     with ThreadPoolExecutor(racers) as pool:
         list(pool.map(race, range(racers)))
     engine = open_database(url)
-    assert LedgerIndex(engine, "local", {}).ledger("p") == fold(log, hour, {"t/0": 99})
+    assert LedgerIndex(engine, "local", {}).ledger("p") == fold(log, hour, Reach({"t/0": 99}))
     engine.dispose()
 
 

@@ -64,12 +64,14 @@ class History:
         malformed: after how many events a malformed record is sent.
         cut: after how many events the first driver stops.
         cap: records a batch, or None.
+        forgets: whether the stream's checkpoint is lost between the two.
     """
 
     events: tuple[Event, ...]
     malformed: frozenset[int]
     cut: int
     cap: int | None
+    forgets: bool
 
 
 _EVENTS = st.builds(
@@ -97,6 +99,7 @@ def histories(draw: st.DrawFn) -> History:
         malformed=draw(st.frozensets(st.integers(0, len(sent) - 1), max_size=3)),
         cut=draw(st.integers(0, len(sent))),
         cap=draw(st.sampled_from([None, 6, 15])),
+        forgets=draw(st.booleans()),
     )
 
 

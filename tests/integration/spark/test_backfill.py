@@ -11,7 +11,7 @@ from threading import Thread
 
 import pytest
 from deltalake import DeltaTable
-from pyspark.sql import SparkSession
+from pyspark.sql import DataFrame, SparkSession
 
 from sluice.delta.log import append_entry, read_log
 from sluice.delta.reading import read_rows
@@ -19,10 +19,12 @@ from sluice.errors import NotReadyError, RefusedError
 from sluice.intervals.alignment import Interval
 from sluice.intervals.backfills import BackfillState, OverlapError
 from sluice.intervals.bounds import Bound
-from sluice.intervals.entries import AttemptEntry, BackfillEntry
+from sluice.intervals.entries import AttemptEntry, BackfillEntry, DirtyEntry
 from sluice.intervals.ledger import State
+from sluice.intervals.reach import Reach
 from sluice.intervals.request import Mode, Only, Request
 from sluice.local.backfill_claim import claimed
+from sluice.spark.backfill.publishing import Publication
 from sluice.spark.backfill.records import RawTable, Records
 from sluice.spark.pipeline import PipelineCode
 from sluice.spark.published_quality import check_published
@@ -99,6 +101,43 @@ def test_a_recompute_publishes_in_chunks_and_its_repetition_changes_nothing(drai
     assert again.report.totals == result.report.totals
 
 
+def test_a_chunk_that_has_something_to_publish_only_when_it_is_resumed_is_published(drained: Drained) -> None:
+    code, starts = in_days(drained.code), sorted(drained.ledger.rows)
+    stream = drained.ledger.rows[starts[0]].current
+    assert stream is not None
+
+    def soil(start: datetime) -> None:
+        append_entry(drained.table, DirtyEntry(stream.owner, 1, 7, {}, (start,), "a test says so"))
+
+    soil(starts[-1])
+    first = drained.run(Mode.RECOMPUTE, key="k", code=code, only=Only.DIRTY)
+    assert (first.outcome, first.published) == ("recomputed", (starts[-1],))
+    soil(starts[0])
+    resumed = drained.run(Mode.RECOMPUTE, key="k", code=code, only=Only.DIRTY)
+    assert (resumed.outcome, resumed.why) == ("recomputed", "")
+    assert not any(row.dirty for row in drained.ledger.rows.values())
+    assert [len(entry.content) for entry in publications(drained)] == [1, 1]
+
+
+def test_a_backfill_that_fails_says_what_it_published_before(drained: Drained, monkeypatch: pytest.MonkeyPatch) -> None:
+    publish = Publication.publish
+
+    def refuse_the_second(publication: Publication, rows: DataFrame) -> int:
+        if publication.chunk:
+            raise RefusedError("somebody was quicker.")
+        return publish(publication, rows)
+
+    monkeypatch.setattr(Publication, "publish", refuse_the_second)
+    with pytest.raises(RefusedError):
+        drained.run(Mode.RECOMPUTE, key="k", code=in_days(drained.code))
+    found = drained.project.backfills().recent("departures")[0]
+    folder = drained.project.folder.backfill(found.id)
+    result = json.loads((folder / "result.json").read_text())
+    assert (result["outcome"], result["why"], result["passed"]) == ("failed", "somebody was quicker.", False)
+    assert result["published"] == result["compared"] == len(publications(drained)[0].content) > 0
+    assert (folder / "parity.html").is_file()
+
+
 def test_a_cancelled_backfill_ends_between_chunks_and_goes_on_under_its_key(drained: Drained) -> None:
     record = drained.project.backfills()
 
@@ -141,20 +180,44 @@ def test_what_is_not_there_to_compare_is_no_pass(drained: Drained) -> None:
 
 def test_each_interval_takes_the_records_below_its_own_offsets(drained: Drained) -> None:
     folder = drained.project.folder.table("flights_raw")
-    raw, rows = RawTable.pin(folder), read_rows(folder).to_pandas()
-    half = {partition: end // 2 for partition, end in raw.ends.items()}
+    raw, rows = RawTable.pin(folder, drained.project.raw_position("flights")), read_rows(folder).to_pandas()
+    half = {partition: end // 2 for partition, end in raw.reach.offsets.items()}
     hours = rows["event_time"].dt.floor("h")
     below = rows["offset"] < rows["partition"].map({int(p.rpartition("/")[2]): end for p, end in half.items()})
     first = min(set(hours[below].dropna()) & set(hours[~below].dropna())).to_pydatetime()
     second = RANGE.end - 6 * HOUR
-    bounds = {first: Bound(half, late=False), second: Bound(raw.ends, late=False)}
+    below_half = replace(raw.reach, offsets=half)
+    bounds = {first: Bound(below_half, late=False), second: Bound(raw.reach, late=False)}
 
     expected = int(((hours == first) & below).sum() + (hours == second).sum())
     records = Records(drained.spark, raw, drained.code, bounds)
     assert 0 < expected < int(hours.isin([first, second]).sum())
     assert records.count() == expected
-    everywhere = Records(drained.spark, raw, drained.code, {first: bounds[first], second: Bound(half, late=False)})
+    everywhere = Records(
+        drained.spark, raw, drained.code, {first: bounds[first], second: Bound(below_half, late=False)}
+    )
     assert everywhere.count() == int((hours.isin([first, second]) & below).sum())
+
+
+def test_of_a_topic_that_was_created_again_only_the_newest_is_bounded_and_what_came_later_is_left_out(
+    drained: Drained,
+) -> None:
+    folder = drained.project.folder.table("flights_raw")
+    raw = RawTable.pin(folder, drained.project.raw_position("flights"))
+    (topic,) = raw.reach.topics
+    held = int(read_rows(folder).to_pandas()["event_time"].dt.floor("h").isin([RANGE.start, RANGE.start + HOUR]).sum())
+    everything, nothing = raw.reach.offsets, dict.fromkeys(raw.reach.offsets, 0)
+
+    def count(one: Reach, other: Reach) -> int:
+        bounds = {RANGE.start: Bound(one, late=False), RANGE.start + HOUR: Bound(other, late=False)}
+        return Records(drained.spark, raw, drained.code, bounds).count()
+
+    before, after = Reach(everything, ("older",)), Reach(nothing, (topic, "newer"))
+    assert count(before, before) == 0  # whoever read the topic before this one was created read nothing of it
+    assert count(after, after) == held > 0
+    one, other = count(before, after), count(after, before)
+    assert 0 < one < held
+    assert one + other == held
 
 
 def test_versions_of_long_ago_are_compared_as_long_as_their_files_are_there(

@@ -34,11 +34,16 @@ class Listed:
 
     def write(self, rows: DataFrame, batch: Batch) -> None:
         self.written.append(sorted(row["n"] for row in rows.collect()))
-        self.latest = ended(batch.end.offsets["t/0"], batch.lineage)
+        self.latest = ended(batch.end.offsets["t/0"], batch.lineage, **_others(batch))
 
 
-def ended(end: int, lineage: str = "a", watermark: datetime | None = None) -> StreamEntry:
-    return StreamEntry("w", 1, lineage, 0, {}, {"t/0": end}, watermark=watermark)
+def _others(batch: Batch) -> dict[str, int]:
+    return {f"p{name[2:]}": end for name, end in batch.end.offsets.items() if name != "t/0"}
+
+
+def ended(end: int, lineage: str = "a", watermark: datetime | None = None, **others: int) -> StreamEntry:
+    ends = {"t/0": end, **{f"t/{name[1:]}": other for name, other in others.items()}}
+    return StreamEntry("w", 1, lineage, 0, {}, ends, watermark=watermark)
 
 
 @pytest.fixture
@@ -87,6 +92,21 @@ def test_a_new_checkpoint_goes_on_where_all_outputs_end(rows: DataFrame, tmp_pat
     assert [output.written for output in outputs] == [[], []]
     sink(rows, lineage.plan(20, None))  # the stream leaves out what lies below the floor
     assert [len(output.written) for output in outputs] == [1, 1]
+
+
+def test_a_new_checkpoint_that_passes_one_partition_first_repeats_nothing_of_the_other(
+    rows: DataFrame, tmp_path: Path
+) -> None:
+    lineage, output = Lineage(tmp_path / "b", "b"), Listed("rows", ended(10, p1=10))
+    sink = stateless(lineage, output)
+    sink(rows, lineage.plan(20, None, p1=5))
+    assert output.latest == ended(20, "b", p1=10), "what it holds of the other partition is not forgotten"
+    last = lineage.plan(20, None, p1=15)
+    again = replace(output, written=[])
+    for restarted in (sink, stateless(lineage, again)):  # in the same driver, and in the next one
+        restarted(rows, last)
+    assert [len(one.written) for one in (output, again)] == [2, 1]
+    assert output.latest == again.latest == ended(20, "b", p1=15)
 
 
 def test_values_never_go_back_when_a_new_checkpoint_cuts_smaller_batches(rows: DataFrame, tmp_path: Path) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -77,6 +77,14 @@ def test_the_newest_event_below_an_origin_is_that_of_a_good_record(bench: Bench)
 def test_a_lineage_that_began_with_the_topic_lacks_nothing(bench: Bench, tmp_path: Path) -> None:
     assert bench.history().newest_before(dict.fromkeys(bench.ends, 0)) is None
     assert bench.history(tmp_path / "none").newest_before(dict.fromkeys(bench.ends, 0)) is None
+
+
+def test_after_a_topic_was_created_again_a_lineage_lacks_all_that_the_former_held(bench: Bench, tmp_path: Path) -> None:
+    beginning, again = dict.fromkeys(bench.ends, 0), replace(bench, topic=replace(bench.topic, topic_id="another"))
+    newest = flights("2013-01-01", "2013-01-02")["scheduled"].max()
+    assert again.history().newest_before(beginning, created_again=True) == newest
+    assert bench.history().newest_before(beginning, created_again=True) is None
+    assert again.history(tmp_path / "none").newest_before(beginning, created_again=True) is None
 
 
 def test_what_the_raw_table_does_not_hold_yet_is_found_in_kafka(bench: Bench, tmp_path: Path) -> None:

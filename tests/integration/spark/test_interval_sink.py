@@ -19,6 +19,7 @@ from sluice.delta.table import ensure_table
 from sluice.delta.writer_log import DataLossError, FencedError, WriterLog
 from sluice.errors import CorruptionError, RefusedError
 from sluice.intervals.ledger import Ledger, fold
+from sluice.intervals.writers import writer_id
 from sluice.spark.content import content_of
 from sluice.spark.interval_stream import IntervalsSink
 from sluice.spark.pipeline import INTERVAL, PipelineCode, partition_column
@@ -26,7 +27,6 @@ from sluice.specs.catalog import Catalog
 from sluice.specs.model import PipelineSpec
 from sluice.specs.outputs import IntervalsOutput
 from sluice.streams.checkpoint import Checkpoint
-from sluice.streams.identity import writer_id
 
 DAY = datetime(2013, 1, 1, tzinfo=UTC)
 WRITER = "departures:topic:0"
@@ -47,11 +47,11 @@ class Lineage:
         (self.folder / "metadata").write_text(json.dumps({"id": self.name}))
         (self.folder / "sources/0/0").write_text(json.dumps({"t": {"0": self.origin}}))
 
-    def plan(self, end: int, watermark: datetime | None) -> int:
-        """Plan the next batch up to `end`, evicting by `watermark`; return its id."""
+    def plan(self, end: int, watermark: datetime | None, **others: int) -> int:
+        """Plan the next batch up to `end` (of partition 0; `p1` of 1), evicting by `watermark`; return its id."""
         milliseconds = int(watermark.timestamp() * 1000) if watermark else 0
-        batch = len(self.batches)
-        lines = ["v1", json.dumps({"batchWatermarkMs": milliseconds}), json.dumps({"t": {"0": end}})]
+        batch, ends = len(self.batches), {"0": end, **{name[1:]: other for name, other in others.items()}}
+        lines = ["v1", json.dumps({"batchWatermarkMs": milliseconds}), json.dumps({"t": ends})]
         (self.folder / "offsets" / str(batch)).write_text("\n".join(lines))
         self.batches.append(end)
         return batch

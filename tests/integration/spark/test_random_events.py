@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
@@ -63,6 +64,8 @@ def check(history: History, broker: Broker, spark: SparkSession) -> None:
         project = prepared(Path(folder), broker, history.cap)
         send(project, broker, history, 0, history.cut)
         assert run_streams(project, spark, "flights", 1, available_now=True) == ExitCode.STOPPED
+        if history.forgets:
+            shutil.rmtree(project.folder.checkpoint("departures"))
         send(project, broker, history, history.cut, len(history.events), heartbeat=True)
         assert run_streams(project, spark, "flights", 2, available_now=True) == ExitCode.STOPPED
         drained = Drained(project.settings.state, spark, project)

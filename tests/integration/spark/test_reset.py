@@ -12,9 +12,11 @@ from pathlib import Path
 import pandas as pd
 import pytest
 from kafka import KafkaAdminClient, TopicPartition
+from pyspark.sql import SparkSession
 
 from sluice.clock import SystemClock
 from sluice.intervals.ledger import LedgerRow
+from sluice.intervals.request import Mode, Only
 from sluice.local.broker import Broker
 from sluice.local.endpoints import Endpoints, write_endpoints
 from sluice.local.processes import wait_until
@@ -24,6 +26,8 @@ from sluice.streams.epochs import Epochs
 from sluice.streams.exits import ExitCode
 from sluice.streams.reset import StreamReset
 from sluice.streams.resetting import Resetting, Target
+from sluice.topics.administration import TopicCreation
+from tests.integration.spark.backfills import Drained
 from tests.integration.spark.conftest import DriverPlace, Feed
 from tests.integration.spark.deliveries import only_delays, records_of
 from tests.oracle import departures, differences, differing_hours
@@ -181,16 +185,19 @@ def delivered(bench: Bench, wanted: Callable[[int, int], bool]) -> Iterator[int]
 
 @pytest.mark.verify
 @pytest.mark.timeout(900)
-def test_a_topic_that_was_created_again_is_refused_and_after_a_reset_read_whole(bench: Bench) -> None:
+def test_a_topic_that_was_created_again_is_refused_and_after_a_reset_read_whole(
+    bench: Bench, spark: SparkSession
+) -> None:
     place, streams = bench.place, ("raw_flights", "departures", "departures_live")
     bench.feed.send(0.3)
     run(place, 1)
-    old = place.table("flights_raw")
+    old, closed = place.table("flights_raw"), ledger(place)
+    assert closed
     with closing(KafkaAdminClient(bootstrap_servers=bench.broker.bootstrap)) as client:
         client.delete_topics(["flights"])
     assert wait_until(lambda: not exists(place), SystemClock(), deadline_seconds=30)
-    again = Feed(bench.broker.bootstrap)
-    again.send_rest()  # more than was read of the old topic: no offset is out of range
+    create(place)
+    bench.feed.send_rest()  # more than was read of the old topic: no offset is out of range
     run(place, 2, expected=ExitCode.DATA_LOSS)
     assert len(place.table("flights_raw")) == len(old)
 
@@ -199,8 +206,24 @@ def test_a_topic_that_was_created_again_is_refused_and_after_a_reset_read_whole(
     raw = place.table("flights_raw")
     new = raw[~raw["topic_id"].isin(old["topic_id"])]
     assert len(raw) - len(new) == len(old)
-    assert len(new) == again.sent
+    assert len(new) == bench.feed.sent - len(old)
     assert not new.duplicated(["topic_id", "partition", "offset"]).any()
+
+    after, expected = ledger(place), departures(*DAYS)
+    assert {start: after[start].base for start in closed} == {start: row.base for start, row in closed.items()}
+    wrong = differing_hours(place.table("departures"), expected)
+    assert wrong, "the control: the state of the old topic is gone"
+    assert wrong <= dirty_hours(place) < set(after)
+    drained = Drained(place.state, spark, place.project())
+    assert drained.run(Mode.VERIFY).outcome == "inconclusive", "dirty intervals are not compared"
+    assert drained.run(Mode.RECOMPUTE, only=Only.DIRTY).passed
+    assert differences(place.table("departures"), expected) == []
+    assert drained.run(Mode.VERIFY).outcome == "identical"
+
+
+def create(place: DriverPlace) -> None:
+    with place.project().administration() as cluster:
+        cluster.create([TopicCreation("flights", 4, 1, {"retention.ms": "-1"})])
 
 
 def exists(place: DriverPlace) -> bool:

@@ -120,7 +120,8 @@ def test_a_dead_backfill_is_in_nobodys_way(place: DeparturesProject) -> None:
 
 def test_status_of_the_newest_shows_progress_and_the_expected_end(place: DeparturesProject) -> None:
     name = first_hours(place, hold=True)
-    place.project.backfills().advance(name, done=1, total=2)
+    for done in (0, 1):
+        place.project.backfills().advance(name, done=done, total=2)
     found = as_json("status")
     assert (found["id"], found["state"], found["alive"], found["done"], found["total"]) == (name, "running", True, 1, 2)
     assert found["expected_end"] is not None

@@ -8,12 +8,12 @@ from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from sqlalchemy import Engine, select
 
 from sluice.control.database import transaction
-from sluice.control.index import LedgerIndex, LedgerSource, RawPosition
+from sluice.control.index import LedgerIndex, LedgerSource
 from sluice.control.tables import interval
 from sluice.errors import CorruptionError
 from sluice.intervals.entries import (
@@ -27,6 +27,7 @@ from sluice.intervals.entries import (
     VerifiedEntry,
 )
 from sluice.intervals.ledger import State, fold
+from sluice.intervals.reach import RawPosition, Reach
 
 HOUR = timedelta(hours=1)
 MIDNIGHT = datetime(2013, 1, 1, tzinfo=UTC)
@@ -79,7 +80,7 @@ class Log:
 
     def __init__(self, *entries: Entry) -> None:
         self.commits = [Logged(version, hour(version), entry) for version, entry in enumerate(entries)]
-        self.raw = RawPosition(1, {"flights/0": 1_000})
+        self.raw = RawPosition(1, Reach({"flights/0": 1_000}))
         self.read_after: list[int] = []
 
     def after(self, version: int) -> Sequence[Logged]:
@@ -126,6 +127,7 @@ histories = st.lists(
 )
 
 
+@settings(max_examples=settings().max_examples // 3)  # each is several durable transactions
 @given(histories, st.integers(0, 10), st.integers(0, 70))
 def test_whatever_the_history_and_when_it_was_looked_at_the_index_is_the_fold_of_the_log(
     engine: Engine, history: list[Entry], cut: int, raw_end: int
@@ -134,9 +136,9 @@ def test_whatever_the_history_and_when_it_was_looked_at_the_index_is_the_fold_of
     index = LedgerIndex(engine, f"d{uuid.uuid4().hex}", {PIPELINE: log.source()})
     index.refresh(PIPELINE)
     log.add(*history[cut:])
-    log.raw = RawPosition(2, {"flights/0": raw_end})
+    log.raw = RawPosition(2, Reach({"flights/0": raw_end}))
     refreshed = index.refresh(PIPELINE)
-    truth = fold(log.commits, HOUR, log.raw.offsets)
+    truth = fold(log.commits, HOUR, log.raw.reach)
     assert refreshed.ledger == index.ledger(PIPELINE) == truth
     assert index.rebuild()[0].ledger == index.ledger(PIPELINE) == truth
 
@@ -177,14 +179,14 @@ def test_a_position_of_the_raw_table_that_is_older_than_the_indexed_one_opens_no
     index: LedgerIndex, log: Log
 ) -> None:
     index.refresh(PIPELINE)
-    log.raw = RawPosition(0, {"flights/0": 0})
+    log.raw = RawPosition(0, Reach({"flights/0": 0}))
     assert index.refresh(PIPELINE).ledger.closed_until == hour(3)
 
 
 def test_what_the_stream_closed_before_the_raw_table_has_it_is_not_closed_yet(index: LedgerIndex, log: Log) -> None:
-    log.raw = RawPosition(0, {"flights/0": 29})
+    log.raw = RawPosition(0, Reach({"flights/0": 29}))
     assert index.refresh(PIPELINE).ledger.rows == {}
-    log.raw = RawPosition(1, {"flights/0": 30})
+    log.raw = RawPosition(1, Reach({"flights/0": 30}))
     assert len(index.refresh(PIPELINE).ledger.rows) == 3
 
 
@@ -197,7 +199,7 @@ def test_a_table_that_is_not_the_one_that_was_indexed_is_a_contradiction_until_i
     with pytest.raises(CorruptionError, match=r"not the table that was indexed.*sluice control rebuild"):
         index.refresh(PIPELINE)
     assert index.ledger(PIPELINE) == before
-    assert index.rebuild()[0].ledger == index.ledger(PIPELINE) == fold(commits, HOUR, log.raw.offsets)
+    assert index.rebuild()[0].ledger == index.ledger(PIPELINE) == fold(commits, HOUR, log.raw.reach)
 
 
 def test_a_log_that_cannot_be_read_leaves_the_index_as_it_was_also_on_rebuild(

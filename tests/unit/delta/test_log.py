@@ -8,10 +8,19 @@ import pytest
 from deltalake import DeltaTable, Field, Schema, write_deltalake
 from deltalake.schema import PrimitiveType
 
-from sluice.delta.log import append_entry, keep_log, kept_folder, newest_first, newest_stream_entry, read_log
+from sluice.delta.log import (
+    append_entry,
+    keep_log,
+    kept_folder,
+    newest_first,
+    newest_stream_entry,
+    raw_position,
+    read_log,
+)
 from sluice.delta.table import ensure_table
 from sluice.errors import CorruptionError
 from sluice.intervals.entries import DirtyEntry, StreamEntry
+from sluice.intervals.reach import RawPosition, Reach
 
 SCHEMA = Schema([Field("n", PrimitiveType("long"))]).to_json()
 
@@ -48,6 +57,13 @@ def test_entries_are_read_oldest_first_with_their_versions(table: Path) -> None:
 def test_a_table_that_is_not_there_has_no_entries(tmp_path: Path) -> None:
     assert read_log(tmp_path / "none") == list(newest_first(tmp_path / "none")) == []
     assert newest_stream_entry(tmp_path / "none") is None
+
+
+def test_a_raw_table_tells_how_far_it_goes_and_in_which_topic(table: Path) -> None:
+    assert raw_position(table) == RawPosition()
+    version = append_entry(table, stream_entry("raw_t:id:0", 7))
+    append_entry(table, dirty_entry(9))
+    assert raw_position(table) == RawPosition(version, Reach({"t/0": 7}, ("id",)))
 
 
 def test_a_read_beside_a_writer_gives_each_entry_its_own_version(table: Path) -> None:

@@ -18,23 +18,23 @@ instants = st.integers(946_684_800, 2_208_988_800).map(lambda second: datetime.f
 minutes = st.integers(0, 3000).map(lambda count: timedelta(minutes=count))
 
 
-@given(instants, st.sampled_from([HOUR, DAY]), minutes, minutes)
+@given(instants, st.sampled_from([HOUR, DAY]), minutes)
 def test_the_heartbeat_closes_the_last_interval_and_a_moment_less_would_not(
-    last_event: datetime, length: timedelta, settle: timedelta, delay: timedelta
+    last_event: datetime, length: timedelta, delay: timedelta
 ) -> None:
-    at = heartbeat_time(last_event, length, settle, delay)
-    assert closed_until(at - delay, length, settle) > last_event
-    assert closed_until(at - delay - timedelta(milliseconds=1), length, settle) <= last_event
+    at = heartbeat_time(last_event, length, delay)
+    assert closed_until(at - delay, length) > last_event
+    assert closed_until(at - delay - timedelta(milliseconds=1), length) <= last_event
 
 
 def test_the_heartbeat_of_the_first_week_is_four_hours_after_its_last_interval() -> None:
     last_event = datetime(2013, 1, 8, 4, 59, tzinfo=UTC)
-    at = heartbeat_time(last_event, HOUR, timedelta(0), timedelta(hours=4))
+    at = heartbeat_time(last_event, HOUR, timedelta(hours=4))
     assert at == datetime(2013, 1, 8, 9, tzinfo=UTC)
 
 
 def test_an_event_on_a_boundary_belongs_to_the_interval_that_it_begins() -> None:
-    at = heartbeat_time(datetime(2013, 1, 8, 5, tzinfo=UTC), HOUR, timedelta(0), timedelta(0))
+    at = heartbeat_time(datetime(2013, 1, 8, 5, tzinfo=UTC), HOUR, timedelta(0))
     assert at == datetime(2013, 1, 8, 6, tzinfo=UTC)
 
 

@@ -38,10 +38,10 @@ def test_a_range_that_starts_inside_an_interval_leaves_that_interval_out() -> No
     assert [i.start.hour for i in intervals_between(start, start + 3 * HOUR, HOUR)] == [11, 12]
 
 
-@given(instants, lengths, st.integers(0, 7200))
-def test_the_last_closed_interval_has_settled_and_the_next_has_not(
-    watermark: datetime, length: timedelta, settle_seconds: int
+@given(instants, lengths)
+def test_the_watermark_has_passed_the_last_closed_interval_and_not_the_next(
+    watermark: datetime, length: timedelta
 ) -> None:
-    settle = timedelta(seconds=settle_seconds)
-    until = closed_until(watermark, length, settle)
-    assert until + settle <= watermark < until + length + settle
+    until = closed_until(watermark, length)
+    assert until <= watermark < until + length
+    assert interval_of(until, length).start == until

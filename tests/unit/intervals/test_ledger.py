@@ -21,6 +21,7 @@ from sluice.intervals.entries import (
     VerifiedEntry,
 )
 from sluice.intervals.ledger import Ledger, State, fold
+from sluice.intervals.reach import Reach
 
 HOUR, DAY = timedelta(hours=1), timedelta(days=1)
 MIDNIGHT = datetime(2013, 1, 1, tzinfo=UTC)
@@ -81,7 +82,7 @@ def verifying(*hours: int, as_of: int) -> VerifiedEntry:
 
 
 def ledger_of(*entries: Entry, length: timedelta = HOUR, raw: int | None = None) -> Ledger:
-    return fold(logged(*entries), length, None if raw is None else {"t/0": raw})
+    return fold(logged(*entries), length, None if raw is None else Reach({"t/0": raw}))
 
 
 def states(ledger: Ledger, code: str = CODE) -> dict[int, State]:
@@ -171,10 +172,45 @@ def test_what_the_raw_table_lags_behind_closes_later_and_no_other_way(
     history: dict[int, int], at_hours: set[int], raw: int
 ) -> None:
     commits = cut(history, at_hours, HOUR)
-    whole, settled = fold(commits, HOUR), fold(commits, HOUR, {"t/0": raw})
+    whole, settled = fold(commits, HOUR), fold(commits, HOUR, Reach({"t/0": raw}))
     covered = [c for c in commits if isinstance(c.entry, StreamEntry) and c.entry.end["t/0"] <= raw]
     assert settled == replace(fold(covered, HOUR), version=whole.version)
     assert settled.rows.items() <= whole.rows.items()
+
+
+# A topic that was created again.
+
+AGAIN = "departures:again:1"
+
+
+def reading_again(until: float, content: Mapping[int, int] | None = None, *, end: int) -> StreamEntry:
+    """Return a batch of the stream after its reset, whose offsets count in the new topic."""
+    return replace(closing(until, content, end=end), writer=AGAIN)
+
+
+def test_what_was_read_of_the_former_topic_stays_closed_however_few_records_the_new_one_has() -> None:
+    commits = logged(closing(2, {0: 3, 1: 4}, end=20), reading_again(3, {2: 5}, end=2), reading_again(4, end=4))
+    ledger = fold(commits, HOUR, Reach({"t/0": 2}, ("again",)))
+    assert states(ledger) == {0: State.CLOSED, 1: State.CLOSED, 2: State.CLOSED}
+    assert ledger.closed_until == at(3), "what follows in the new topic waits for the raw table as ever"
+    bases = [row.base.reach for row in ledger.rows.values() if row.base]
+    assert bases == [Reach({"t/0": 20}, ("id",))] * 2 + [Reach({"t/0": 2}, ("id", "again"))]
+
+
+def test_until_the_raw_table_reads_the_new_topic_nothing_is_closed_that_comes_from_it() -> None:
+    commits = logged(closing(2, {0: 3, 1: 4}, end=20), reading_again(3, {2: 5}, end=2))
+    assert fold(commits, HOUR, Reach({"t/0": 99}, ("id",))).closed_until == at(2)
+    assert fold(commits, HOUR, Reach({"t/0": 2}, ("again",))).closed_until == at(3)
+
+
+def test_only_who_has_read_the_new_topic_repairs_what_it_made_dirty() -> None:
+    dropped = replace(dropping(0, end=1), writer=AGAIN)
+    before = [closing(1, {0: 3}, end=20), dropped]
+    early, late = replace(publishing(0, raw=90), topics=("id",)), replace(publishing(0, raw=1), topics=("id", "again"))
+    assert ledger_of(*before, early).rows[at(0)].dirty == (dropped.why,)
+    assert ledger_of(*before, late).rows[at(0)].dirty == ()
+    assert ledger_of(closing(1, {0: 3}, end=20), late, dropped).rows[at(0)].dirty == ()
+    assert ledger_of(closing(1, {0: 3}, end=20), dropping(0, end=90), late).rows[at(0)].dirty == ()
 
 
 # How far the raw table is.

@@ -31,6 +31,12 @@ def test_the_end_is_where_the_pace_so_far_leads() -> None:
     assert expected_end(running(48, 168, advanced=80)) == at(280)
 
 
+def test_the_pace_of_a_resumed_backfill_is_that_of_its_own_process() -> None:
+    resumed = replace(running(72, 168, advanced=80), done_before=48)
+    assert expected_end(resumed) == at(400)
+    assert expected_end(replace(resumed, done=48)) is None
+
+
 @pytest.mark.parametrize("found", [running(0, 0), running(0, 168, advanced=1)], ids=["not-counted", "first-chunk"])
 def test_nobody_knows_the_end_before_the_first_chunk_is_done(found: Backfill) -> None:
     assert expected_end(found) is None
@@ -58,7 +64,7 @@ def test_the_end_is_never_before_the_newest_progress_and_is_it_when_all_is_done(
         (
             running(0, 168, advanced=1),
             5,
-            "0 of 168 intervals (0 %), time to go not known before the first chunk is done",
+            "0 of 168 intervals (0 %), time to go not known before the next chunk is done",
         ),
         (running(48, 168, advanced=80), 80, "48 of 168 intervals (28 %), about 3 min 20 s to go"),
         (running(48, 168, advanced=80), 250, "48 of 168 intervals (28 %), about 30 s to go"),

@@ -6,6 +6,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import cast
 
+import pyarrow as pa
 import pytest
 from deltalake import Field, Schema
 from deltalake.schema import PrimitiveType
@@ -19,7 +20,7 @@ from sluice.delta.table import ensure_table
 from sluice.delta.writer_log import FencedError, WriterLog
 from sluice.intervals.coverage import Position
 from sluice.intervals.entries import DirtyEntry, StreamEntry
-from sluice.spark.drops import Drops, dropped_windows
+from sluice.spark.drops import Before, Drops, dropped_windows
 from sluice.spark.sink import Batch
 from sluice.specs.outputs import IntervalsOutput
 from sluice.streams.checkpoint import Checkpoint
@@ -40,11 +41,11 @@ def batch(*, drops_until: datetime | None, end: int = 20, lineage: str = "a") ->
 
 
 def test_a_window_that_ends_at_the_watermark_before_is_dropped_and_a_later_one_is_not() -> None:
-    assert dropped_windows({at(3), at(4), at(1)}, batch(drops_until=at(4)), HOUR, None) == [at(1), at(3)]
+    assert dropped_windows({at(3), at(4), at(1)}, (), batch(drops_until=at(4)), HOUR, None) == [at(1), at(3)]
 
 
 def test_nothing_is_dropped_before_the_first_watermark() -> None:
-    assert dropped_windows({at(1)}, batch(drops_until=None), HOUR, None) == []
+    assert dropped_windows({at(1)}, (), batch(drops_until=None), HOUR, None) == []
 
 
 @given(st.sets(st.integers(0, 48)), st.integers(0, 48 * 60))
@@ -52,23 +53,36 @@ def test_a_window_is_dropped_if_and_only_if_the_watermark_before_has_passed_its_
     hours: set[int], minutes: int
 ) -> None:
     watermark = DAY + timedelta(minutes=minutes)
-    found = dropped_windows({at(hour) for hour in hours}, batch(drops_until=watermark), HOUR, None)
+    found = dropped_windows({at(hour) for hour in hours}, (), batch(drops_until=watermark), HOUR, None)
     assert found == sorted(at(hour) for hour in hours if (hour + 1) * 60 <= minutes)
 
 
-def inherited(end: int, lineage: str = "earlier") -> StreamEntry:
-    return StreamEntry("w", 1, lineage, 7, {}, {"t/0": end}, watermark=at(3))
+def before(end: int | None) -> Before:
+    """Return what an earlier lineage has left that closed all windows until three."""
+    return Before(at(3), None if end is None else {"t/0": end})
 
 
 def test_what_an_earlier_lineage_has_taken_is_not_missing_when_it_is_read_again() -> None:
-    seen, again = {at(1), at(2), at(3)}, batch(drops_until=at(4), end=20)
-    assert dropped_windows(seen, again, HOUR, inherited(20)) == [at(3)]
+    again = batch(drops_until=at(4), end=20)
+    assert before(20).read_whole(again)
+    assert dropped_windows({at(1), at(2), at(3)}, (), again, HOUR, before(20)) == [at(3)]
 
 
-def test_what_no_earlier_lineage_has_read_is_missing() -> None:
-    seen, beyond = {at(1), at(2), at(3)}, batch(drops_until=at(4), end=20)
-    assert dropped_windows(seen, beyond, HOUR, inherited(19)) == [at(1), at(2), at(3)]
-    assert dropped_windows(seen, beyond, HOUR, inherited(20, lineage="a")) == [at(1), at(2), at(3)]
+def test_of_what_no_earlier_lineage_has_read_all_is_missing_that_one_of_the_two_closed() -> None:
+    touched = {at(1), at(2), at(3), at(4)}
+    for drops_until, missing in ((at(4), [at(1), at(2), at(3)]), (at(1), [at(1), at(2)]), (None, [at(1), at(2)])):
+        batched = batch(drops_until=drops_until)
+        assert dropped_windows(touched, touched, batched, HOUR, before(10)) == missing
+        assert dropped_windows(touched, touched, batched, HOUR, before(None)) == missing
+
+
+def test_the_rest_of_a_batch_begins_where_the_earlier_lineage_ended() -> None:
+    batched = batch(drops_until=None)
+    assert before(10).beyond(batched) is batched
+    assert before(None).beyond(batched) is batched
+    assert before(15).beyond(batched).start == {"t/0": 15}
+    assert before(99).beyond(batched).start == {"t/0": 20}
+    assert [before(end).read_whole(batched) for end in (19, 20, None)] == [False, True, False]
 
 
 # The account.
@@ -107,6 +121,7 @@ class Bench:
         self.table = folder / "out"
         self.query = Query()
         self.read_again: list[int] = []
+        self.read_from: list[int] = []
         self.touched: set[datetime] = set()
         """What reading a batch again finds."""
         self.output = IntervalsOutput(table="out", time_column="hour", window=HOUR, interval=interval)  # type: ignore[arg-type]
@@ -123,8 +138,15 @@ class Bench:
             (self.checkpoint / "offsets" / str(number)).write_text(f"v1\n{metadata}\n{json.dumps({'t': {'0': end}})}")
             (self.checkpoint / "commits" / str(number)).write_text('v1\n{"nextBatchWatermarkMs":0}')
 
+    def wrote(self, end: int, closed: float, topic: str = "topic") -> None:
+        """Let an earlier lineage have closed windows."""
+        log = WriterLog(self.table, f"w:{topic}:0", 1)
+        log.open()
+        entry = StreamEntry(log.writer, 1, "earlier", 7, {}, {"t/0": end}, watermark=at(closed))
+        log.append(pa.table({"n": [1]}), entry, 2 * end)
+
     def drops(self, generation: int = 1, *, watched: bool = True) -> Drops:
-        log = WriterLog(self.table, "w", generation)
+        log = WriterLog(self.table, "w:topic:0", generation)
         log.open()
         drops = Drops(self.output, Checkpoint(self.checkpoint), log, self._read)
         if watched:
@@ -133,6 +155,7 @@ class Bench:
 
     def _read(self, batch: Batch) -> set[datetime]:
         self.read_again.append(batch.batch_id)
+        self.read_from.append(batch.start["t/0"])
         return self.touched
 
     def marks(self) -> list[DirtyEntry]:
@@ -226,3 +249,44 @@ def test_a_driver_that_a_newer_one_has_fenced_marks_nothing(bench: Bench) -> Non
     with pytest.raises(FencedError):
         old.settle(2)
     assert bench.marks() == []
+
+
+def test_a_lineage_that_reads_everything_again_lacks_what_came_since_for_windows_that_are_closed(
+    tmp_path: Path,
+) -> None:
+    bench = Bench(tmp_path, "hour")
+    bench.wrote(12, closed=5)
+    bench.committed((10, 0), (20, 2), (30, 4))
+    bench.query.recentProgress = [Report(number, [at(0), at(4), at(6)]) for number in range(3)]
+    bench.touched = {at(4)}
+    drops = bench.drops(2)
+    drops.settle(0)
+    assert (bench.marks(), bench.read_again) == ([], []), "it was read before"
+    drops.settle(1)
+    assert bench.read_from == [12], "of a batch that was read in part, the rest"
+    drops.settle(2)
+    assert [(mark.batch_id, mark.intervals) for mark in bench.marks()] == [(1, (at(4),)), (2, (at(0), at(4)))]
+    assert bench.read_from == [12]
+
+
+def test_a_driver_that_dies_after_its_lineages_first_commit_leaves_no_window_unmarked(tmp_path: Path) -> None:
+    bench = Bench(tmp_path, "hour")
+    bench.wrote(12, closed=5)
+    bench.committed((20, 0))
+    bench.touched = {at(4)}
+    log = WriterLog(bench.table, "w:topic:0", 1)
+    log.open()
+    log.append(pa.table({"n": [2]}), StreamEntry(log.writer, 1, "a", 0, {}, {"t/0": 20}, watermark=at(6)), 40)
+    bench.drops(2, watched=False).settle_newest()
+    assert [mark.intervals for mark in bench.marks()] == [(at(4),)]
+    assert bench.read_from == [0, 12]
+
+
+def test_of_a_topic_that_was_created_again_nothing_was_read_before(tmp_path: Path) -> None:
+    bench = Bench(tmp_path, "hour")
+    bench.wrote(99, closed=5, topic="former")
+    bench.committed((10, 0))
+    bench.query.recentProgress = [Report(0, [at(4), at(6)])]
+    bench.drops(2).settle(0)
+    assert [mark.intervals for mark in bench.marks()] == [(at(4),)]
+    assert bench.read_again == []

@@ -42,6 +42,13 @@ def test_a_record_is_read_back_and_its_epoch_has_a_checkpoint_of_its_own(epochs:
     assert not epochs.fresh
 
 
+def test_the_topics_that_a_stream_has_read_are_told_once_each_oldest_first(epochs: Epochs) -> None:
+    assert epochs.topics == epochs.in_force().topics == ()
+    for number, topic in enumerate(("id", "id", "again", "again")):
+        epochs.record(replace(FIRST, number=number, topic_id=topic))
+    assert epochs.topics == epochs.in_force().topics == ("id", "again")
+
+
 def test_epoch_ten_is_newer_than_epoch_nine(epochs: Epochs) -> None:
     for number in range(1, 11):
         epochs.record(replace(FIRST, number=number))

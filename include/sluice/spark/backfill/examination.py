@@ -9,7 +9,7 @@ from pathlib import Path
 
 from pyspark.sql import SparkSession
 
-from sluice.intervals.bounds import Bound, bound_of, sum_around
+from sluice.intervals.bounds import Bound, bound_of
 from sluice.intervals.entries import NO_ROWS, Content
 from sluice.intervals.ledger import LedgerRow, Written
 from sluice.intervals.parity import Counts, IntervalParity, Outcome, judge_interval
@@ -78,7 +78,7 @@ class Workbench:
         bounds = {r.interval.start: bound_of(mode, r) for r in chunk if r.interval.start in compared_with}
         records = self.records(bounds)
         stage, found = self._compare(records, compared_with, number)
-        late = {} if mode is Mode.RECOMPUTE else self._late(records)  # a recompute explains nothing
+        late = {} if mode is Mode.RECOMPUTE else records.count_late()  # a recompute explains nothing
         return Examined(
             parities=tuple(_judge(mode, row, found, late, gone) for row in chunk),
             computed={start: found[start].computed if start in found else NO_ROWS for start in bounds},
@@ -86,10 +86,6 @@ class Workbench:
             files=lambda starts: self.table.files(starts, version),
             stage=stage,
         )
-
-    def _late(self, records: Records) -> Mapping[datetime, int]:
-        output = self.table.output
-        return sum_around(records.count_late(), output.interval_length, output.settle)
 
     def _compare(
         self, records: Records, versions: Mapping[datetime, int], number: int

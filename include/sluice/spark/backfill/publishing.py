@@ -7,7 +7,7 @@ in the log after it (something was: corruption).
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -94,8 +94,8 @@ class Publication:
                 rows.write.format("delta")
                 .mode("overwrite")
                 .option("replaceWhere", self.table.condition(self.entry.content))
-                .option("txnAppId", app_id(self.entry.backfill))
-                .option("txnVersion", self.chunk + 1)
+                .option("txnAppId", app_id(self.entry.backfill, self.chunk))
+                .option("txnVersion", 1)
                 .option("userMetadata", to_json(self.entry))
                 .save(str(self.table.folder))
             )
@@ -131,11 +131,15 @@ class Publication:
             )
 
 
-def app_id(backfill: str) -> str:
-    """Return the id of a backfill's transactions; their versions are chunk numbers, from 1."""
-    return f"backfill:{backfill}"
+def app_id(backfill: str, chunk: int) -> str:
+    """Return the id of a chunk's one transaction: Delta takes a second one for done.
+
+    Each has its own, because chunks are not always published in order: one may have nothing to publish until later.
+    """
+    return f"backfill:{backfill}:{chunk}"
 
 
-def chunks_published(table: Path, backfill: str) -> int:
-    """Return the number of the last chunk that a backfill has published, from 1; 0 if it has published none."""
-    return DeltaTable(str(table)).transaction_version(app_id(backfill)) or 0
+def chunks_published(table: Path, backfill: str, chunks: Iterable[int]) -> set[int]:
+    """Return which of these chunks a backfill has published."""
+    delta = DeltaTable(str(table))
+    return {chunk for chunk in chunks if delta.transaction_version(app_id(backfill, chunk)) is not None}

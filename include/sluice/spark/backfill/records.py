@@ -13,11 +13,11 @@ import pyarrow as pa
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812  the ecosystem's name for it
 
-from sluice.delta.log import newest_stream_commit
 from sluice.delta.reading import open_table
 from sluice.errors import NotReadyError
 from sluice.intervals.alignment import Interval, contiguous
-from sluice.intervals.bounds import Bound, with_margin
+from sluice.intervals.bounds import Bound
+from sluice.intervals.reach import RawPosition, Reach
 from sluice.quality.reasons import Outcome
 from sluice.spark.backfill.ranges import within
 from sluice.spark.instants import instant
@@ -26,7 +26,11 @@ from sluice.spark.raw import raw_records
 from sluice.spark.validation import OUTCOME, validate
 
 _ENDS = pa.schema(
-    [("_interval", pa.timestamp("us", tz="UTC")), ("_of_partition", pa.int32()), ("_end", pa.int64())],
+    {
+        "_interval": pa.timestamp("us", tz="UTC"),
+        "_topic": pa.string(),  # null: whichever
+        "_ends": pa.map_(pa.int32(), pa.int64()),  # null: everything
+    }
 )
 
 
@@ -37,26 +41,24 @@ class RawTable:
     Attributes:
         folder: of the table.
         version: of the table.
-        ends: next offset per `topic/partition` that it holds at that version.
+        reach: how far it goes at that version.
     """
 
     folder: Path
     version: int
-    ends: Mapping[str, int]
+    reach: Reach
 
     @classmethod
-    def pin(cls, folder: Path) -> RawTable:
-        """Take the table as it is now.
+    def pin(cls, folder: Path, position: RawPosition) -> RawTable:
+        """Take the table as it was at a position.
 
         Raises:
             NotReadyError: there is none, or no stream has written it.
         """
         open_table(folder)
-        found = newest_stream_commit(folder)
-        if found is None:
+        if position.version < 0:
             raise NotReadyError(f"no stream has filled {folder} yet.", fix="start the stream that writes it.")
-        version, entry = found
-        return cls(folder, version, entry.end)
+        return cls(folder, position.version, position.reach)
 
     def rows(self, spark: SparkSession) -> DataFrame:
         """Return all of it."""
@@ -69,7 +71,7 @@ class Records:
     Args:
         spark: the session.
         raw: the pinned raw table.
-        code: what makes rows of them; its output says how far around an interval records matter.
+        code: what makes rows of them.
         bounds: what is taken of each interval, by its start.
     """
 
@@ -78,10 +80,9 @@ class Records:
     ) -> None:
         self._code = code
         self._length = code.pipeline.intervals.interval_length
-        widened = with_margin(bounds, self._length, code.pipeline.intervals.settle)
-        rows = raw.rows(spark).where(within("event_time", self._ranges(widened)))
-        self._rows = self._before(spark, rows, {start: bound.offsets for start, bound in widened.items()})
-        late = self._ranges(start for start, bound in widened.items() if bound.late)
+        rows = raw.rows(spark).where(within("event_time", self._ranges(bounds)))
+        self._rows = self._before(spark, rows, {start: bound.reach for start, bound in bounds.items()})
+        late = self._ranges(start for start, bound in bounds.items() if bound.late)
         self._late = F.expr(within(code.topic.value.event_time, late))
 
     def results(self) -> DataFrame:
@@ -110,21 +111,21 @@ class Records:
         counted = late.groupBy(start).agg(F.count("*").alias("records")).collect()
         return {instant(row["start"]): row["records"] for row in counted}
 
-    def _before(
-        self, spark: SparkSession, rows: DataFrame, offsets: Mapping[datetime, Mapping[str, int] | None]
-    ) -> DataFrame:
-        """Keep the rows before the offsets of their interval; where there are none, the pinned table is the bound."""
-        bounded = {start: ends for start, ends in offsets.items() if ends is not None}
+    def _before(self, spark: SparkSession, rows: DataFrame, reaches: Mapping[datetime, Reach | None]) -> DataFrame:
+        """Keep the rows below the reach of their interval; where there is none, the pinned table is the bound."""
+        bounded = {start: reach for start, reach in reaches.items() if reach is not None}
         if not bounded:
             return rows
         first, *others = bounded.values()
-        if len(bounded) == len(offsets) and all(other == first for other in others):
-            return rows.where(_before(first))
-        lines = [(start, partition, end) for start, ends in bounded.items() for partition, end in _by_number(ends)]
+        if len(bounded) == len(reaches) and all(other == first for other in others):
+            return rows.where(_below(first))
+        lines = [(start, *line) for start, reach in bounded.items() for line in _ends_by_topic(reach)]
         columns = [list(column) for column in zip(*lines, strict=True)]
         ends = F.broadcast(spark.createDataFrame(pa.table(columns, schema=_ENDS)))
-        own = (self._interval(rows["event_time"]) == ends["_interval"]) & (rows["partition"] == ends["_of_partition"])
-        return rows.join(ends, own & (rows["offset"] < ends["_end"])).select(*rows.columns)
+        own = self._interval(rows["event_time"]) == ends["_interval"]
+        topic = ends["_topic"].isNull() | (rows["topic_id"] == ends["_topic"])
+        below = ends["_ends"].isNull() | (rows["offset"] < F.try_element_at(ends["_ends"], rows["partition"]))
+        return rows.join(ends, own & topic & below).select(*rows.columns)
 
     def _interval(self, instant: Column) -> Column:
         return F.date_trunc(self._code.pipeline.intervals.interval, instant)
@@ -133,10 +134,21 @@ class Records:
         return contiguous(Interval(start, start + self._length) for start in starts)
 
 
-def _before(ends: Mapping[str, int]) -> Column:
-    parts = [(F.col("partition") == partition) & (F.col("offset") < end) for partition, end in _by_number(ends)]
+def _below(reach: Reach) -> Column:
+    column, parts = F.col("topic_id"), []
+    for topic, ends in _ends_by_topic(reach):
+        below = F.lit(True) if ends is None else _before(ends)
+        parts.append(below if topic is None else (column == topic) & below)
+    return reduce(or_, parts)
+
+
+def _before(ends: Iterable[tuple[int, int]]) -> Column:
+    parts = [(F.col("partition") == partition) & (F.col("offset") < end) for partition, end in ends]
     return reduce(or_, parts, F.lit(False))
 
 
-def _by_number(ends: Mapping[str, int]) -> list[tuple[int, int]]:
-    return [(int(partition.rpartition("/")[2]), end) for partition, end in ends.items()]
+def _ends_by_topic(reach: Reach) -> list[tuple[str | None, list[tuple[int, int]] | None]]:
+    """Return the next offset per partition number for each topic; None where every record is below."""
+    ends = [(int(partition.rpartition("/")[2]), end) for partition, end in reach.offsets.items()]
+    *earlier, newest = reach.topics or (None,)
+    return [*((topic, None) for topic in earlier), (newest, ends)]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import structlog
@@ -58,19 +58,23 @@ def run_backfill(
     backfills = project.backfills()
     with claimed(backfills, project.folder.backfills, request, key, clock) as backfill:
         evidence = EvidenceFolder(project.folder.backfill(backfill.id))
+        run = _Run(project, spark, code, backfills, backfill, evidence, clock)
         try:
-            result = _Run(project, spark, code, backfills, backfill, evidence, clock).run()
+            result = run.run()
             evidence.report(result, _facts(request, result))
         except BaseException as error:
             why = str(error) if isinstance(error, SluiceError) else f"{type(error).__name__}: {error}"
-            evidence.report(Result(backfill.id, FAILED, why), {})
-            backfills.end(backfill.id, BackfillState.FAILED, outcome=FAILED, why=why)
+            result = run.failed(why)
+            try:
+                evidence.report(result, _facts(request, result))
+            finally:
+                backfills.end(backfill.id, BackfillState.FAILED, outcome=FAILED, why=why)
             raise
         backfills.end(backfill.id, _state(result), outcome=result.outcome, why=result.why)
     return result
 
 
-@dataclass(frozen=True)
+@dataclass
 class _Run:
     project: Project
     spark: SparkSession
@@ -79,18 +83,22 @@ class _Run:
     backfill: Backfill
     evidence: EvidenceFolder
     clock: Clock
+    selection: Selection | None = None
+    found: dict[int, ChunkEvidence] = field(default_factory=dict)
+    """By chunk, of this process and those before it."""
 
     def run(self) -> Result:
         """Do what is not done yet."""
         pipeline, request = self.code.pipeline, self.backfill.request
         ledger = self.project.ledger(pipeline.name)
         length, code = pipeline.intervals.interval_length, self.code.code_hash
-        selection = select(request, ledger, length, code, self.backfill.id)
+        self.selection = selection = select(request, ledger, length, code, self.backfill.id)
         chunks = [
             Chunk(selection.chunk_number(rows[0], pipeline.backfill.chunk), rows)
             for rows in selection.chunks(pipeline.backfill.chunk)
         ]
-        found = dict(self._done(chunks))
+        found = self.found
+        found.update(self._done(chunks))
         todo = [chunk for chunk in chunks if chunk.number not in found]
         finished = sum(len(evidence.parities) for evidence in found.values())
         plan = list(self._plan(todo))
@@ -111,6 +119,12 @@ class _Run:
             self.backfills.advance(self.backfill.id, done=finished, total=total)
         return self._result(selection, found)
 
+    def failed(self, why: str) -> Result:
+        """Return how it ends that could not go on: with what was found and published until then."""
+        if self.selection is None:
+            return Result(self.backfill.id, FAILED, why)
+        return replace(self._result(self.selection, self.found), outcome=FAILED, why=why)
+
     def _plan(self, todo: list[Chunk]) -> Iterator[tuple[Mode, Chunk]]:
         """Yield the steps in order: a correction first has all its chunks verified."""
         mode = self.backfill.request.mode
@@ -127,8 +141,7 @@ class _Run:
             rows = {chunk.number: chunk.rows for chunk in chunks}
             finished = {n for n in evidence if n in rows and all(self._verified_here(row) for row in rows[n])}
         else:
-            published = chunks_published(self._folder, self.backfill.id) if evidence else 0
-            finished = {number for number in evidence if number < published}
+            finished = chunks_published(self._folder, self.backfill.id, evidence) if evidence else set()
         yield from ((number, evidence[number]) for number in sorted(finished))
 
     def _verified_here(self, row: LedgerRow) -> bool:
@@ -143,7 +156,8 @@ class _Run:
         return self.project.folder.table(self.code.pipeline.intervals.table)
 
     def _workbench(self) -> Workbench:
-        raw = RawTable.pin(self.project.folder.table(self.code.topic.raw.table))
+        topic = self.code.topic
+        raw = RawTable.pin(self.project.folder.table(topic.raw.table), self.project.raw_position(topic.name))
         table = OutputTable(self._folder, self.code.pipeline.intervals)
         return Workbench(self.spark, self.code, raw, table, self.project.folder.staging / self.backfill.id)
 
@@ -188,5 +202,6 @@ def _facts(request: Request, result: Result) -> dict[str, str]:
         "Range": f"{request.range.start:%Y-%m-%d %H:%M} to {request.range.end:%Y-%m-%d %H:%M} UTC",
         "Asked by": request.by,
         **({"Reason": request.why} if request.why else {}),
+        **({"Ended": f"{result.outcome}: {result.why}"} if result.outcome in (FAILED, CANCELLED) else {}),
         "Published intervals": f"{len(result.published):,}",
     }

@@ -113,11 +113,12 @@ class Steps:
             mode="correct" if mode is Mode.CORRECT else "recompute",
             by=request.by,
             why=request.why,
-            raw=bench.raw.ends,
+            raw=bench.raw.reach.offsets,
             late={start: examined.late[start] for start in starts},
             content={start: examined.computed[start] for start in starts},
             code=bench.code.code_hash,
             gate=_in_one_line(evidence.gate) if evidence.gate else "",
+            topics=bench.raw.reach.topics,
         )
         publication = Publication(
             bench.table, entry, chunk.number, examined.files(starts), still_ours=lambda: self._refuse_other_owner(rows)

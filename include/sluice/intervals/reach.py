@@ -1,0 +1,55 @@
+"""How far somebody has read a topic, also one that was deleted and created again, whose offsets count anew."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Reach:
+    """Everything below some offsets.
+
+    Attributes:
+        offsets: next offset per `topic/partition`, in the newest of `topics`.
+        topics: ids (the cluster's UUIDs) of the topics that were read, oldest first: of every one but the newest, all
+            that was ever stored is below. Empty if nobody knows: then the topic is taken for the same as the other's.
+    """
+
+    offsets: Mapping[str, int]
+    topics: tuple[str, ...] = ()
+
+    def covers(self, other: Reach) -> bool:
+        """Whether whoever read up to here has read everything below `other`."""
+        if not self.topics or not other.topics or self.topics[-1] == other.topics[-1]:
+            return covers(self.offsets, other.offsets)
+        return other.topics[-1] in self.topics
+
+    def preceded_by(self, topics: Sequence[str]) -> Reach:
+        """Return it with those topics before its own that are known to be older.
+
+        Args:
+            topics: ids, oldest first. If its own is not among them, they say nothing.
+        """
+        if not self.topics or self.topics[-1] not in topics:
+            return self
+        older = topics[: topics.index(self.topics[-1])]
+        return Reach(self.offsets, tuple(dict.fromkeys((*older, *self.topics))))
+
+
+@dataclass(frozen=True)
+class RawPosition:
+    """How far a raw table goes.
+
+    Attributes:
+        version: of the table; -1 if there is none.
+        reach: what it holds.
+    """
+
+    version: int = -1
+    reach: Reach = Reach({})
+
+
+def covers(offsets: Mapping[str, int], end: Mapping[str, int]) -> bool:
+    """Whether whoever read one topic up to `offsets` has read everything below `end`."""
+    return all(offsets.get(partition, 0) >= offset for partition, offset in end.items())
