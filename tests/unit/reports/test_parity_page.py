@@ -51,8 +51,13 @@ def test_differences_come_first_with_their_examples_and_identical_intervals_are_
     assert "&lt;b&gt;departed 5&lt;/b&gt;" in html
     assert "why &amp; how" in html
     assert "2 late records" in html
-    assert "1 further intervals are identical" in html
+    assert "1 further interval is identical" in html
     assert "A&amp;B" in html
+
+
+def test_nothing_is_said_of_identical_intervals_where_there_is_none() -> None:
+    html = page(IntervalParity(hours(1, 2), Outcome.EXPLAINED, Counts(missing=1, late=2)))
+    assert "row by row" not in html
 
 
 def test_neighbours_that_were_left_out_for_one_reason_are_one_line() -> None:
