@@ -115,7 +115,7 @@ class BackfillOperator(BatchOperator):
         try:
             return self._open_project().backfills().find(run.key)
         except SluiceError as error:
-            self.log.warning("The links of this run stay empty: %s", error)
+            self.log.warning("The record of this backfill could not be read, so links may stay empty: %s", error)
             return None
 
     def batch_arguments(self, context: Context) -> Sequence[str]:

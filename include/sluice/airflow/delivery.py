@@ -60,7 +60,7 @@ class Finding:
 
 
 def deliver(
-    alert: Alert, *, find: Callable[[], Sequence[Service]] | None = None, seconds: float = DEADLINE_SECONDS
+    alert: Alert, *, find: Callable[[], Sequence[Service | Unusable]] | None = None, seconds: float = DEADLINE_SECONDS
 ) -> Finding:
     """Send an alert to every service at once. It raises nothing: the run goes its way whatever becomes of the alert.
 
@@ -86,7 +86,7 @@ def deliver(
     return Finding(Outcome.DELIVERED, " ".join([f"delivered to {names}.", *unusable]))
 
 
-def services() -> list[Service]:
+def services() -> list[Service | Unusable]:
     """Return the services of the connection.
 
     Raises:
@@ -96,7 +96,7 @@ def services() -> list[Service]:
     return services_of(BaseHook.get_connection(CONNECTION).extra_dejson)
 
 
-def services_of(extra: dict[str, Any]) -> list[Service]:
+def services_of(extra: dict[str, Any]) -> list[Service | Unusable]:
     """Return the services in a connection's extra, as Airflow's Apprise provider has them.
 
     Args:
@@ -144,11 +144,6 @@ class Unusable:
     """
 
     reason: str
-    name: str = "nobody"
-
-    def send(self, _alert: Alert) -> str:
-        """Say why it cannot be sent."""
-        return self.reason
 
 
 class AppriseService:

@@ -29,7 +29,7 @@ from sluice.delta.log import (
 from sluice.errors import CorruptionError, SluiceError
 from sluice.intervals.coverage import NOWHERE, Position
 from sluice.intervals.entries import AttemptEntry, DirtyEntry, StreamEntry
-from sluice.intervals.writers import of_all_epochs
+from sluice.intervals.writers import count_alike, of_all_epochs
 from sluice.streams.fencing import FencedError
 
 Write: TypeAlias = Callable[[DeltaTable, CommitProperties], object]
@@ -71,8 +71,7 @@ class WriterLog:
     def inherited(self) -> StreamEntry | None:
         """The same, if its offsets count in the topic that this writer reads: one created again counts anew."""
         newest = self.newest
-        same = newest is not None and of_all_epochs(newest.writer) == of_all_epochs(self.writer)
-        return newest if same else None
+        return newest if newest is not None and count_alike(newest.writer, self.writer) else None
 
     def newest_before(self, lineage: str | None, batch_id: int) -> StreamEntry | None:
         """Return a stream's newest entry, in any epoch, from before a batch of a lineage; None without one."""

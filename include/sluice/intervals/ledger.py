@@ -223,12 +223,13 @@ class _Folding:
         if entry.watermark is not None:
             self._reached[entry.code] = max(entry.watermark, self._reached.get(entry.code, entry.watermark))
         # Intervals close in order: once a batch is ahead of the raw table, nothing closed after it counts either.
-        self._raw_is_behind |= self._is_beyond_raw(self._reach_of(entry))
+        reach = self._reach_of(entry)
+        self._raw_is_behind |= self._is_beyond_raw(reach)
         if entry.closed_until is None or self._first is None or entry.closed_until <= self._first:
             return
         since = max(self._first, self._closed_until or self._first)
         for interval in intervals_between(since, entry.closed_until, self._length):
-            self._close(interval, commit, entry)
+            self._close(interval, commit, entry, reach)
         self._closed_until = max(entry.closed_until, self._closed_until or entry.closed_until)
         if not self._raw_is_behind:
             self._settled_until = self._closed_until
@@ -247,8 +248,7 @@ class _Folding:
         total = Content(held.rows + added.rows, str(int(held.checksum) + int(added.checksum)))
         self._growing[interval.start] = total
 
-    def _close(self, interval: Interval, commit: Logged, entry: StreamEntry) -> None:
-        reach = self._reach_of(entry)
+    def _close(self, interval: Interval, commit: Logged, entry: StreamEntry, reach: Reach) -> None:
         written = Written(
             owner=entry.writer,
             generation=entry.generation,

@@ -16,6 +16,11 @@ def of_all_epochs(writer: str) -> str:
     return f"{writer.rpartition(':')[0]}:0"
 
 
+def count_alike(one: str, other: str) -> bool:
+    """Whether the offsets of two writers count in the same topic, read by the same stream in whichever epochs."""
+    return of_all_epochs(one) == of_all_epochs(other)
+
+
 def topic_of(writer: str) -> str:
     """Return the id of the topic in which a writer's offsets count."""
     return writer.rpartition(":")[0].partition(":")[2]

@@ -23,7 +23,7 @@ from sluice.delta.writer_log import WriterLog
 from sluice.intervals.alignment import interval_of
 from sluice.intervals.entries import DirtyEntry
 from sluice.intervals.reach import covers
-from sluice.intervals.writers import of_all_epochs
+from sluice.intervals.writers import count_alike
 from sluice.spark.failpoints import failpoint
 from sluice.spark.instants import instant
 from sluice.spark.sink import Batch, planned_batch
@@ -100,6 +100,15 @@ def dropped_windows(
     return sorted(unpublished | {start for start in dropped if start + window > before.watermark})
 
 
+def _before(checkpoint: Checkpoint, writer: WriterLog) -> Before | None:
+    """Return what was before the lineage of a checkpoint; None if nothing was that had closed a window."""
+    lineage, committed = checkpoint.lineage(), checkpoint.newest_committed()
+    newest = writer.newest_before(lineage, committed.batch_id if committed else 0)
+    if newest is None or newest.watermark is None or newest.lineage == lineage:
+        return None
+    return Before(newest.watermark, newest.end if count_alike(newest.writer, writer.writer) else None)
+
+
 class Drops:
     """The account of one stream's drops. Batches and the driver's own thread settle it at once.
 
@@ -121,8 +130,7 @@ class Drops:
         self._checkpoint = checkpoint
         self._writer = writer
         self._read_again = read_again
-        newest = checkpoint.newest_committed()
-        self._newest = writer.newest_before(checkpoint.lineage(), newest.batch_id if newest else 0)
+        self._before = _before(checkpoint, writer)
         self._query: StreamingQuery | None = None
         self._settled = -1
         self._lock = Lock()
@@ -152,19 +160,13 @@ class Drops:
             if batch_id <= self._settled:
                 return
             batch = planned_batch(self._checkpoint, batch_id)
-            before = self._before(batch)
-            if batch.has_input and (batch.drops_until is not None or not (before is None or before.read_whole(batch))):
-                self._account(batch, before)
+            known_whole = self._before is None or self._before.read_whole(batch)
+            if batch.has_input and (batch.drops_until is not None or not known_whole):
+                self._account(batch)
             self._settled = batch_id
 
-    def _before(self, batch: Batch) -> Before | None:
-        newest = self._newest
-        if newest is None or newest.watermark is None or newest.lineage == batch.lineage:
-            return None
-        of_this_topic = of_all_epochs(newest.writer) == of_all_epochs(self._writer.writer)
-        return Before(newest.watermark, newest.end if of_this_topic else None)
-
-    def _account(self, batch: Batch, before: Before | None) -> None:
+    def _account(self, batch: Batch) -> None:
+        before = self._before
         reported = self._reported(batch.batch_id)
         seen = self._read_again(batch) if reported is None else reported
         beyond: set[datetime] = set()

@@ -13,7 +13,7 @@ from pyspark.sql import functions as F  # noqa: N812  the ecosystem's name for i
 
 from sluice.delta.log import newest_stream_entry
 from sluice.intervals.reach import covers
-from sluice.intervals.writers import of_all_epochs
+from sluice.intervals.writers import count_alike
 from sluice.spark.drops import windows_of
 from sluice.spark.instants import instant
 from sluice.spark.kafka_source import EARLIEST, KafkaTopic, read_between
@@ -77,8 +77,7 @@ class History:
 
     def _raw_ends(self) -> Mapping[str, int]:
         newest = newest_stream_entry(self._raw)
-        of_this_topic = newest is not None and of_all_epochs(newest.writer) == raw_writer(self._source)
-        return newest.end if newest and of_this_topic else {}
+        return newest.end if newest is not None and count_alike(newest.writer, raw_writer(self._source)) else {}
 
     def _in_raw_table(self, start: Mapping[str, int], end: Mapping[str, int]) -> DataFrame:
         inside = reduce(or_, (_inside(partition, start.get(partition, 0), e) for partition, e in end.items()))

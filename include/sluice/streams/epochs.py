@@ -8,7 +8,7 @@ No checkpoint is ever deleted, and no record is ever changed: it is there as a w
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import cache
@@ -55,7 +55,6 @@ class EpochInForce:
         checkpoint: its folder.
         start: first offset per `topic/partition`, for a checkpoint that has read nothing; one that is missing, and
             without them all: the partition's first record.
-        topic_id: of the topic that its offsets count in; empty if nothing is on record.
         topics: ids of every topic that the stream has begun to read, oldest first.
         following: the record that a later reset would write.
     """
@@ -63,9 +62,13 @@ class EpochInForce:
     number: int
     checkpoint: Path
     start: Mapping[str, int] | None = None
-    topic_id: str = ""
     topics: tuple[str, ...] = ()
     following: Path | None = None
+
+    @property
+    def topic_id(self) -> str:
+        """Id of the topic that its offsets count in; empty if nothing is on record."""
+        return self.topics[-1] if self.topics else ""
 
     def refuse_superseded(self) -> None:
         """Make sure that nobody has reset the stream since this attempt began; one look at one file name.
@@ -112,7 +115,7 @@ class Epochs:
     @property
     def topics(self) -> tuple[str, ...]:
         """Ids of the topics that the stream has begun to read, oldest first: one that was created again has another."""
-        return tuple(dict.fromkeys(epoch.topic_id for epoch in self.all()))
+        return _topics(self.all())
 
     @property
     def fresh(self) -> bool:
@@ -122,13 +125,12 @@ class Epochs:
     def in_force(self) -> EpochInForce:
         """Return what an attempt that begins now goes on with."""
         number = self.number
-        record = self._read(number)
+        records = self.all()
         return EpochInForce(
             number,
             self._checkpoint(number),
-            None if record is None else record.offsets,
-            "" if record is None else record.topic_id,
-            self.topics,
+            records[-1].offsets if records else None,
+            _topics(records),
             self._record(number + 1),
         )
 
@@ -192,6 +194,10 @@ class Epochs:
                 f"{path} is no record of an epoch: {error}.",
                 fix="it is written once and never changed; restore it from a copy.",
             ) from error
+
+
+def _topics(epochs: Sequence[Epoch]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(epoch.topic_id for epoch in epochs))
 
 
 @cache
