@@ -2,32 +2,21 @@
 
 from __future__ import annotations
 
-import logging
-from collections.abc import Callable, Mapping
 from datetime import timedelta
-from typing import Any
 
-from airflow.sdk import DAG, Param, get_parsing_context, task
-from airflow.sdk.exceptions import AirflowSkipException
+from airflow.sdk import DAG, Param, get_parsing_context
 
-from sluice.airflow import stream_request
 from sluice.airflow.conventions import DEFAULT_OWNER, Tag, give_form, house_dag, stream_dag_id
-from sluice.airflow.failures import retried_only_if_unknown
 from sluice.airflow.following import FollowOperator
+from sluice.airflow.project_operator import OpenProject
 from sluice.airflow.runtime import open_project
-from sluice.airflow.spark_connection import at_connection
 from sluice.airflow.specs import scan_specs
-from sluice.airflow.stream_request import LONGEST_CLAIM, LONGEST_STOP, NO_REASON, Asked, Request
+from sluice.airflow.stream_request import LONGEST_CLAIM, LONGEST_STOP, NO_REASON, Asked
+from sluice.airflow.stream_tasks import ClaimOperator, SubmitOperator
 from sluice.airflow.watch import DAY, WatchOperator
-from sluice.errors import RefusedError
-from sluice.project import Project
 from sluice.settings import settings
 from sluice.specs.kinds import Kind
 from sluice.specs.units import DeclaredUnit, declared_units
-
-log = logging.getLogger(__name__)
-
-OpenProject = Callable[[], Project]
 
 MAX_ACTIVE_RUNS = 16
 """Several on purpose: a run watches for a day, and a stop must not queue behind it. A younger watch of the same driver
@@ -66,8 +55,21 @@ def build_stream_dag(
         owner=", ".join(declared.owners) or DEFAULT_OWNER,
         max_active_runs=MAX_ACTIVE_RUNS,
     ) as dag:
-        claim = _claim_task(declared, open_project)
-        submit = _submit_task(name, open_project)
+        claim = ClaimOperator(
+            task_id="claim",
+            subject=name,
+            faults=declared.faults,
+            open_project=open_project,
+            execution_timeout=LONGEST_CLAIM,
+            doc_md="Records the wish with who asked and why; adopts the live driver or reserves the next generation.",
+        )
+        submit = SubmitOperator(
+            task_id="submit",
+            subject=name,
+            multiple_outputs=True,
+            open_project=open_project,
+            doc_md="Starts the driver outside Airflow's process tree, under a key that runs at most once.",
+        )
         watch = WatchOperator(
             task_id="watch",
             unit=name,
@@ -85,63 +87,9 @@ def build_stream_dag(
             doc_md="After a death that nobody asked for: asks for the run that starts the next generation, as soon as "
             "backoff and budget allow. Skipped otherwise. Whatever comes of it, this run keeps the watch's colour.",
         ).as_teardown(on_failure_fail_dagrun=False)
-        submit(claim()) >> watch >> follow
+        claim >> submit >> watch >> follow
     give_form(dag, _form())
     return dag
-
-
-def _claim_task(declared: DeclaredUnit, open_project: OpenProject) -> Any:  # noqa: ANN401 - Airflow's decorators hide the type
-    name, faults = declared.name, declared.faults
-
-    @task.short_circuit(
-        task_id="claim",
-        multiple_outputs=False,  # said, Airflow need not find it out from the types, for every DAG
-        execution_timeout=LONGEST_CLAIM,
-        doc_md="Records the wish with who asked and why; adopts the live driver or reserves the next generation.",
-    )
-    def claim(**context: Any) -> dict[str, Any] | None:  # noqa: ANN401 - Airflow's context
-        """Return the generation to submit and watch; None (after a stop) skips the rest of the run."""
-        request = request_of(name, context["params"], context["dag_run"], faults)
-        with retried_only_if_unknown():
-            project = at_connection(open_project())
-            claimed = stream_request.claim(request, project.life(name), project.registry())
-        log.info("%s %s: %s", request.asked, name, claimed.why)
-        return None if claimed.generation is None else {"generation": claimed.generation, "why": claimed.why}
-
-    return claim
-
-
-def _submit_task(name: str, open_project: OpenProject) -> Any:  # noqa: ANN401 - Airflow's decorators hide the type
-    @task(
-        task_id="submit",
-        multiple_outputs=True,
-        doc_md="Starts the driver outside Airflow's process tree, under a key that runs at most once.",
-    )
-    def submit(claimed: Mapping[str, Any]) -> dict[str, Any]:
-        """Return the generation and its submission key."""
-        with retried_only_if_unknown():
-            try:
-                life = at_connection(open_project()).life(name)
-                attempt = stream_request.submit(name, claimed["generation"], life)
-            except RefusedError as refusal:  # somebody was quicker: that person's run says how it went on
-                raise AirflowSkipException(str(refusal)) from refusal
-        log.info("Generation %s of %s is %s under %s.", attempt.generation, name, attempt.state, attempt.key)
-        return {"generation": attempt.generation, "key": attempt.key}
-
-    return submit
-
-
-def request_of(unit: str, params: Mapping[str, Any], dag_run: Any, faults: tuple[str, ...]) -> Request:  # noqa: ANN401 - the SDK's run
-    """Read the form of a run, and who filled it in."""
-    who = dag_run.triggering_user_name or "somebody"
-    return Request(
-        unit=unit,
-        asked=Asked(params["action"]),
-        by=f"{who} (Airflow run {dag_run.run_id})",
-        why=params["reason"],
-        deadline_seconds=float(params["deadline_seconds"]),
-        faults=faults,
-    )
 
 
 def _form() -> dict[str, Param]:
