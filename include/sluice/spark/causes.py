@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import sys
 import traceback
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
+from subprocess import TimeoutExpired
 from typing import Any
 
 from sluice.streams.classification import Thrown
 
 _DEEPEST = 16
 """A chain that is longer repeats itself."""
+_GATEWAY_GONE = "py4j.GatewayGone"
+_END_SECONDS = 1.0
 
 
 def causes(error: BaseException) -> Iterator[Thrown]:
@@ -22,6 +27,20 @@ def causes(error: BaseException) -> Iterator[Thrown]:
         java = _java_side(current)
         yield from [_python(current)] if java is None else _java(java)
         current = _cause(current)
+    yield from _end_of_the_jvm()
+
+
+def _end_of_the_jvm() -> Iterator[Thrown]:
+    """Yield that Spark's JVM has died beneath this process, if so: what falls over that may look like anything."""
+    if "pyspark" not in sys.modules:
+        return
+    from pyspark import SparkContext  # noqa: PLC0415 - who fails before it needs Spark does not wait for the import
+
+    process = getattr(SparkContext._gateway, "proc", None)  # noqa: SLF001 - PySpark gives no other way to its JVM
+    if process is None:
+        return
+    with suppress(TimeoutExpired):  # its sockets close before it is gone
+        yield Thrown(_GATEWAY_GONE, f"Spark's JVM ended with code {process.wait(_END_SECONDS)}")
 
 
 def _cause(error: BaseException) -> BaseException | None:
@@ -33,7 +52,7 @@ def _cause(error: BaseException) -> BaseException | None:
 def _python(error: BaseException) -> Thrown:
     name = f"{type(error).__module__}.{type(error).__qualname__}"
     if isinstance(error, ConnectionError | EOFError) and _raised_by_the_gateway(error):
-        name = "py4j.GatewayGone"  # the peer is Spark's JVM on this machine, not a broker
+        name = _GATEWAY_GONE  # the peer is Spark's JVM on this machine, not a broker
     return Thrown(name, _message(error))
 
 

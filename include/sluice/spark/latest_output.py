@@ -11,7 +11,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from pyspark.sql import DataFrame
 
+from sluice.errors import RefusedError
 from sluice.intervals.entries import StreamEntry
+from sluice.spark.collected import collected
 from sluice.spark.failpoints import failpoint, failpoint_when
 from sluice.spark.sink import Batch, entry_for
 from sluice.streams.latest import Change, LatestStore, LatestTable, newest
@@ -73,7 +75,7 @@ class LatestRows:
 
     def write(self, rows: DataFrame, batch: Batch) -> None:
         """Merge a batch. One that changes nothing and read nothing leaves no trace."""
-        found = rows.toArrow()
+        found = self._brought(rows)
         expired_until = self._newly_expired(found, batch.end.watermark)
         if self._expired_until is not None:
             starts = found.column(str(self._table.time_column))
@@ -86,6 +88,18 @@ class LatestRows:
         with failpoint_when("mid_write", self.name, self._appeared) if self._appeared else nullcontext():
             self._store.apply(change)
         failpoint("after_write_before_commit", self.name)
+
+    def _brought(self, rows: DataFrame) -> pa.Table:
+        found = collected(rows, records=0)  # a merge needs them here, whatever the setting says
+        if found is None:
+            limit = rows.sparkSession.conf.get("spark.driver.maxResultSize")
+            raise RefusedError(
+                f"the rows of a batch for {self.name} do not fit into the driver: they take more than "
+                f"spark.driver.maxResultSize ({limit}). Nothing of the batch was written.",
+                fix="raise it under `spark` in the pipeline's spec (0: no limit), and `driver_memory` under "
+                "`resources`; `max_records_per_batch` keeps later batches smaller.",
+            )
+        return found
 
     def _newly_expired(self, found: pa.Table, watermark: datetime | None) -> datetime | None:
         """Return until when rows expire with this batch; None if no more do than before."""

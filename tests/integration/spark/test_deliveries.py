@@ -85,12 +85,33 @@ def test_rows_and_newest_rows_survive_every_other_moment(
     # One death further each time: through the first batch, output by output, then into the second.
     kill(
         own,
-        *("before_write@delays", "mid_write@delays", "before_write@slowest", "mid_write@slowest"),
+        *("before_write@delays", "mid_write@delays", "before_write@slowest"),
         *(f"between_outputs@{topic_name}", f"before_write@{topic_name}", "after_write_before_commit@delays"),
         *("after_write_before_commit@slowest", f"after_write_before_commit@{topic_name}"),
     )
     finish(own, generation=2)
     assert_each_flight_once(own, broker, topic_name)
+
+
+@pytest.mark.verify
+@pytest.mark.timeout(900)
+def test_a_merge_that_dies_between_its_files_and_its_commit_changes_nothing(place: DriverPlace, two_days: int) -> None:
+    assert two_days
+    own = only_delays(place, "  - {kind: latest, table: slowest, keys: [carrier], newest_by: delay}\n")
+    before = own.state.with_name("before")
+    shutil.copytree(own.state, before)
+    for _ in range(10):  # a few milliseconds, which a busy machine may sleep through: then the same once more
+        killed = own.run(failpoint="mid_write@slowest")
+        if own.fired("mid_write@slowest"):
+            break
+        assert killed.returncode == ExitCode.STOPPED, killed.stdout[-3000:] + killed.stderr[-3000:]
+        shutil.rmtree(own.state)
+        shutil.copytree(before, own.state)
+    assert killed.returncode == -9
+    assert own.table("slowest").empty
+    finish(own, generation=2)
+    wanted = departed().groupby("carrier")["dep_delay"].max().astype(int).to_dict()
+    assert own.table("slowest").set_index("carrier")["delay"].to_dict() == wanted
 
 
 @pytest.mark.verify

@@ -121,18 +121,20 @@ def test_a_jvm_that_is_killed_beneath_its_driver_is_no_failure_of_the_broker(own
     main = own.home / "spark_jobs" / "stream.py"
     progress = own.state / "progress" / "departures.json"
     progress.unlink(missing_ok=True)
-    driver = subprocess.Popen(
-        [sys.executable, str(main), "--unit", "flights", "--generation", "2"],
-        env={**os.environ, **places},
-        start_new_session=True,
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
-    )
+    log = own.state / "driver.log"
+    with log.open("w") as output:
+        driver = subprocess.Popen(
+            [sys.executable, str(main), "--unit", "flights", "--generation", "2"],
+            env={**os.environ, **places},
+            start_new_session=True,
+            stdout=output,
+            stderr=subprocess.STDOUT,
+        )
     try:
         assert wait_until(progress.exists, SystemClock(), deadline_seconds=240)
         (java,) = [pid for pid in descendants(driver.pid) if "java" in Path(f"/proc/{pid}/comm").read_text()]
         os.kill(java, signal.SIGKILL)
-        assert driver.wait(120) == ExitCode.JVM_LOST
+        assert driver.wait(120) == ExitCode.JVM_LOST, log.read_text()[-5000:]
     finally:
         driver.kill()
     said = last_words(own)

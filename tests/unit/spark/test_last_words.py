@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import json
 import socket
+import subprocess
+import sys
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any, NoReturn
 
 import pytest
 from py4j.clientserver import ClientServer, JavaParameters, PythonParameters
+from pyspark import SparkContext
 
 from sluice.alerts.redaction import Redaction
 from sluice.errors import CorruptionError, NotReadyError, SpecError
@@ -174,3 +178,19 @@ def test_a_chain_that_bites_its_tail_ends() -> None:
 def test_our_own_errors_keep_their_fix() -> None:
     code, said = leave(SpecError("surce: unknown key.", fix="call it source."))
     assert (code, said.message) == (ExitCode.WRONG_SPEC, "surce: unknown key. Fix: call it source.")
+
+
+def test_whatever_falls_over_a_dead_jvm_is_told_as_its_death(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    gone = subprocess.Popen([sys.executable, "-c", "raise SystemExit(3)"])
+    monkeypatch.setattr(SparkContext, "_gateway", SimpleNamespace(proc=gone))
+    code, said = leave(raised(TypeError("'JavaPackage' object is not callable")), tmp_path)
+    assert code is ExitCode.JVM_LOST
+    assert (said.kind, said.message) == (FailureClass.KILLED, "Spark's JVM ended with code 3")
+
+
+def test_a_jvm_that_lives_is_not_to_blame(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE) as alive:
+        monkeypatch.setattr(SparkContext, "_gateway", SimpleNamespace(proc=alive))
+        code, said = leave(raised(TypeError("'NoneType' object is not callable")), tmp_path)
+        alive.kill()
+    assert (code, said.kind) == (ExitCode.CODE, FailureClass.CODE)
