@@ -15,7 +15,7 @@ from sluice.cli.asker import asker
 from sluice.cli.availability_view import in_percent, promises
 from sluice.cli.console import Output, OutputOption, err, out, print_json
 from sluice.cli.reset import epoch_lines, epochs_of, reset
-from sluice.cli.verdict_view import partition_table, verdict_row, verdict_table
+from sluice.cli.verdict_view import partition_table, print_verdicts
 from sluice.clock import Clock, SystemClock
 from sluice.errors import NotReadyError, SluiceError, UnreachableError
 from sluice.project import Project
@@ -56,11 +56,12 @@ def list_(output: OutputOption = Output.TABLE) -> None:
             }
         )
         return
-    table = verdict_table("unit", "available")
-    for unit, streams in verdicts.items():
-        for name, verdict in streams.items():
-            table.add_row(unit, in_percent(kept[unit].availability.get(name)), *verdict_row(name, verdict))
-    out.print(table)
+    rows = [
+        (name, verdict, (unit, in_percent(kept[unit].availability.get(name))))
+        for unit, streams in verdicts.items()
+        for name, verdict in streams.items()
+    ]
+    print_verdicts(out, rows, "unit", "available")
 
 
 @app.command()
@@ -89,10 +90,7 @@ def show(unit: UnitArgument, output: OutputOption = Output.TABLE) -> None:
         )
         return
     out.print(_headline(sighting), markup=False)
-    table = verdict_table()
-    for name, verdict in verdicts.items():
-        table.add_row(*verdict_row(name, verdict))
-    out.print(table)
+    print_verdicts(out, [(name, verdict, ()) for name, verdict in verdicts.items()])
     for name, verdict in verdicts.items():
         if verdict.lag_records:
             out.print(f"Unread by {name}:", markup=False)

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
+from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
@@ -19,18 +22,41 @@ STYLES = {
 }
 
 
-def verdict_table(*leading: str) -> Table:
-    """Return an empty table for `verdict_row`, after columns of the caller's."""
-    table = Table(*leading, "stream", "verdict", box=None)
+WIDE = 130
+"""Columns of a terminal from which on the sentences stand beside the figures."""
+
+
+def print_verdicts(console: Console, verdicts: Sequence[tuple[str, Verdict, tuple[str, ...]]], *leading: str) -> None:
+    """Print streams with their verdicts. On a narrow terminal the sentences are below: a column would be a word wide.
+
+    Args:
+        console: the terminal.
+        verdicts: the stream, its verdict, and its cells in the columns of the caller's.
+        leading: names of those columns, which come first.
+    """
+    wide = console.width >= WIDE
+    table = Table(*leading, box=None, pad_edge=False)
+    table.add_column("stream", overflow="fold")
+    table.add_column("verdict")
     for name in ("batches", "unread", "waits", "watermark"):
         table.add_column(name, justify="right")
-    table.add_column("why, and what to do")
-    return table
+    if wide:
+        table.add_column("why, and what to do")
+    for stream, verdict, cells in verdicts:
+        table.add_row(*cells, *verdict_row(stream, verdict), *([sentences(verdict)] if wide else []))
+    console.print(table)
+    for stream, verdict, _ in () if wide else verdicts:
+        console.print(f"{escape(stream)}: {sentences(verdict)}", highlight=False)
+
+
+def sentences(verdict: Verdict) -> str:
+    """Return why a stream is judged so and what to do, as markup."""
+    advice = f" [dim]{escape(verdict.what_to_do)}[/dim]" if verdict.what_to_do else ""
+    return f"{escape(verdict.why)}{advice}"
 
 
 def verdict_row(stream: str, verdict: Verdict) -> tuple[str, ...]:
     """Return a stream's cells: what is unread, how long it waits at least, and how far the watermark is behind."""
-    advice = f" [dim]{escape(verdict.what_to_do)}[/dim]" if verdict.what_to_do else ""
     return (
         stream,
         styled(verdict.health),
@@ -38,7 +64,6 @@ def verdict_row(stream: str, verdict: Verdict) -> tuple[str, ...]:
         "?" if verdict.lag_records is None else f"{verdict.lag_records:,}",
         in_seconds(verdict.lag_seconds),
         in_seconds(verdict.watermark_lag_seconds),
-        f"{escape(verdict.why)}{advice}",
     )
 
 

@@ -1,8 +1,11 @@
 from __future__ import annotations
 
-import pytest
+from io import StringIO
 
-from sluice.cli.verdict_view import partition_table, styled, verdict_row
+import pytest
+from rich.console import Console
+
+from sluice.cli.verdict_view import WIDE, partition_table, print_verdicts, sentences, styled, verdict_row
 from sluice.streams.verdict import Health, PartitionLag, Verdict
 
 
@@ -12,9 +15,23 @@ def test_every_verdict_has_a_colour(health: Health) -> None:
 
 
 def test_what_is_not_known_is_a_question_mark_and_no_zero() -> None:
-    row = verdict_row("departures", Verdict(Health.UNKNOWN, "Could not look [at it].", "sluice doctor"))
-    assert row[3:6] == ("?", "?", "?")
-    assert row[6] == r"Could not look \[at it]. [dim]sluice doctor[/dim]"
+    verdict = Verdict(Health.UNKNOWN, "Could not look [at it].", "sluice doctor")
+    assert verdict_row("departures", verdict)[3:6] == ("?", "?", "?")
+    assert sentences(verdict) == r"Could not look \[at it]. [dim]sluice doctor[/dim]"
+
+
+@pytest.mark.parametrize("width", [80, WIDE])
+def test_a_sentence_is_never_squeezed_into_a_column_of_a_word(width: int) -> None:
+    console = Console(file=StringIO(), width=width)
+    verdict = Verdict(Health.OK, "Nothing is unread.", "sluice doctor", batches=1)
+    print_verdicts(console, [("departures_live", verdict, ("flights", "99.98 %"))], "unit", "available")
+    assert isinstance(console.file, StringIO)
+    lines = console.file.getvalue().splitlines()
+    said = [line for line in lines if "Nothing is unread. sluice doctor" in line]
+    assert len(said) == 1
+    assert len(lines) == (2 if width == WIDE else 3)
+    assert "departures_live" in lines[1]
+    assert "99.98 %" in lines[1]
 
 
 def test_numbers_have_their_units() -> None:
