@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import fcntl
 import json
+import os
 import socket
-from collections.abc import Callable, Mapping
+import tempfile
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import ExitStack, contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
@@ -40,6 +44,28 @@ def is_free(port: int) -> bool:
         except OSError:
             return False
     return True
+
+
+@contextmanager
+def reserved() -> Iterator[Callable[[int], bool]]:
+    """Give what says whether a port is free, and keeps every port it was asked for from other stacks meanwhile.
+
+    A stack listens seconds after it has chosen. Another that chose the same ports would take the first one's Airflow
+    for its own.
+    """
+    folder = Path(tempfile.gettempdir()) / f"sluice-{os.getuid()}"
+    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    with ExitStack() as held:
+
+        def take(port: int) -> bool:
+            lock = held.enter_context((folder / f"port-{port}.lock").open("w", encoding="utf-8"))
+            try:
+                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                return False
+            return is_free(port)  # in this order: whoever had the lock before listens by now
+
+        yield take
 
 
 def choose_ports(kept: Mapping[str, int], free: Callable[[int], bool] = is_free) -> Ports:

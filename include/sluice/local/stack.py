@@ -37,7 +37,7 @@ from sluice.local.broker import Broker
 from sluice.local.endpoints import Endpoints, write_endpoints
 from sluice.local.java import java_command
 from sluice.local.launcher import LocalLauncher
-from sluice.local.ports import HOST, WANTED, Ports, choose_ports, read_ports, write_ports
+from sluice.local.ports import HOST, WANTED, Ports, choose_ports, read_ports, reserved, write_ports
 from sluice.local.processes import STACK_MARK, end_marked, wait_until
 from sluice.local.spark_cluster import MASTER, SparkCluster, embedded_cluster
 from sluice.local.supervision import ALIVE, Program, ProgramState, Supervisor, last_lines
@@ -135,8 +135,11 @@ class Stack:
     def start(self, spark_workers: int | None = None) -> Endpoints:
         """See `up`."""
         deployment = self._deployment()
+        with reserved() as free:
+            return self._start(deployment, self._ports(free), spark_workers)
+
+    def _start(self, deployment: DeploymentSpec, ports: Ports, spark_workers: int | None) -> Endpoints:
         kafka = deployment.kafka
-        ports = self._ports()
         try:
             write_configuration(self._settings, ports.airflow)
             broker = self._broker(kafka, ports)
@@ -201,7 +204,7 @@ class Stack:
             )
         return deployment
 
-    def _ports(self) -> Ports:
+    def _ports(self, free: Callable[[int], bool]) -> Ports:
         """Return the ports that the running stack has, or free ones: those of last time where possible."""
         path = self._folder.supervisor / "ports.json"
         kept = read_ports(path)
@@ -209,7 +212,7 @@ class Stack:
             return Ports(**kept)
         # What is left of a stack without its supervisord cannot be adopted, and would hold the ports.
         end_marked(STACK_MARK, str(self._settings.state), self._clock, deadline_seconds=_STOP_SECONDS)
-        ports = choose_ports(kept)
+        ports = choose_ports(kept, free)
         write_ports(path, ports)
         return ports
 

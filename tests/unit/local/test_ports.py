@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sluice.errors import NotReadyError
-from sluice.local.ports import WANTED, Ports, choose_ports, is_free, read_ports, write_ports
+from sluice.local.ports import WANTED, Ports, choose_ports, is_free, read_ports, reserved, write_ports
 
 PORT = st.integers(9085, 9105)
 
@@ -49,3 +49,13 @@ def test_ports_are_kept_per_state_folder(tmp_path: Path) -> None:
     ports = Ports(8081, 9096, 9097, 7078, 8082)
     write_ports(path, ports)
     assert Ports(**read_ports(path)) == ports
+
+
+def test_a_port_that_one_stack_has_chosen_is_no_others_before_it_is_listened_on() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        port = listener.getsockname()[1]
+    with reserved() as one, reserved() as another:
+        assert one(port)
+        assert not another(port)
+    with reserved() as third:
+        assert third(port), "who is done holds nothing"
