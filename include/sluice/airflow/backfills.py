@@ -122,8 +122,8 @@ def _form(spec: PipelineSpec) -> dict[str, Param]:
             description_md="Which intervals of the range a recompute takes.",
         ),
         "reason": Param(
-            "",
-            type="string",
+            None,
+            type=["null", "string"],  # not null, the form could not be sent without one
             maxLength=500,
             title="Reason",
             description_md="Goes on record beside your name. A recompute of healthy intervals needs one.",

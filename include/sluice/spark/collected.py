@@ -27,6 +27,11 @@ def collected(rows: DataFrame, *, records: int = 1) -> pa.Table | None:
     """
     if records > int(rows.sparkSession.conf.get(MOST_RECORDS, _DEFAULT) or 0):
         return None
+    return brought(rows)
+
+
+def brought(rows: DataFrame) -> pa.Table | None:
+    """Return the rows, however many records there are; None if they outgrow the driver."""
     try:
         return rows.toArrow()
     except (PySparkException, Py4JJavaError) as error:

@@ -13,7 +13,7 @@ from pyspark.sql import DataFrame
 
 from sluice.errors import RefusedError
 from sluice.intervals.entries import StreamEntry
-from sluice.spark.collected import collected
+from sluice.spark.collected import brought
 from sluice.spark.failpoints import failpoint, failpoint_when
 from sluice.spark.sink import Batch, entry_for
 from sluice.streams.latest import Change, LatestStore, LatestTable, newest
@@ -90,7 +90,7 @@ class LatestRows:
         failpoint("after_write_before_commit", self.name)
 
     def _brought(self, rows: DataFrame) -> pa.Table:
-        found = collected(rows, records=0)  # a merge needs them here, whatever the setting says
+        found = brought(rows)
         if found is None:
             limit = rows.sparkSession.conf.get("spark.driver.maxResultSize")
             raise RefusedError(

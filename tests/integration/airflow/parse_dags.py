@@ -64,6 +64,7 @@ def description(dag: DAG) -> dict[str, Any]:
         "alerts": dag.has_on_failure_callback,
         "file": Path(dag.fileloc).name,
         "params": {name: dag.params.get_param(name).schema for name in dag.params},
+        "defaults": dag.params.dump(),
         "tasks": {
             task.task_id: {
                 "retries": task.retries,

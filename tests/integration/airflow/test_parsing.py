@@ -156,6 +156,19 @@ def test_every_param_has_a_title_and_a_description(shipped: Parsed) -> None:
             assert schema.get("description_md"), (dag_id, name)
 
 
+def test_every_form_can_be_sent_as_it_is(shipped: Parsed) -> None:
+    """Airflow's page sends no form in which a field that may not be null is empty."""
+    empty = [
+        (dag_id, name)
+        for dag_id, dag in shipped.dags.items()
+        for name, schema in dag["params"].items()
+        if dag["defaults"][name] in (None, "") and "null" not in schema["type"]
+    ]
+
+    assert shipped.dags["backfill_departures"]["defaults"]["reason"] is None
+    assert empty == []
+
+
 def test_no_task_carries_a_copy_of_its_dags_form(shipped: Parsed) -> None:
     carried = {
         (dag_id, t): task["params"]
