@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from datetime import timedelta
 
 from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
+from sluice.streams.timeline import in_words
 from sluice.streams.verdict import Health, PartitionLag, Verdict
 
 STYLES = {
@@ -62,8 +64,8 @@ def verdict_row(stream: str, verdict: Verdict) -> tuple[str, ...]:
         styled(verdict.health),
         f"{verdict.batches:,}",
         "?" if verdict.lag_records is None else f"{verdict.lag_records:,}",
-        in_seconds(verdict.lag_seconds),
-        in_seconds(verdict.watermark_lag_seconds),
+        lasting(verdict.lag_seconds),
+        lasting(verdict.watermark_lag_seconds),
     )
 
 
@@ -73,7 +75,7 @@ def partition_table(partitions: tuple[PartitionLag, ...]) -> Table:
     for name in ("unread", "waits"):
         table.add_column(name, justify="right")
     for lag in partitions:
-        table.add_row(lag.partition, f"{lag.records:,}", in_seconds(lag.seconds))
+        table.add_row(lag.partition, f"{lag.records:,}", lasting(lag.seconds))
     return table
 
 
@@ -82,6 +84,6 @@ def styled(health: Health) -> str:
     return f"[{STYLES[health]}]{health}[/{STYLES[health]}]"
 
 
-def in_seconds(seconds: float | None) -> str:
+def lasting(seconds: float | None) -> str:
     """Return a duration, or a question mark where it is not known."""
-    return "?" if seconds is None else f"{seconds:,.0f} s"
+    return "?" if seconds is None else in_words(timedelta(seconds=seconds))

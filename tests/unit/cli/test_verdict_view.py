@@ -38,7 +38,7 @@ def test_numbers_have_their_units() -> None:
     verdict = Verdict(
         Health.OK, "It works.", batches=1234, lag_records=56_789, lag_seconds=61.4, watermark_lag_seconds=14_400
     )
-    assert verdict_row("departures", verdict)[2:6] == ("1,234", "56,789", "61 s", "14,400 s")
+    assert verdict_row("departures", verdict)[2:6] == ("1,234", "56,789", "1 min 01 s", "4 h 00 min")
 
 
 def test_each_partition_is_a_row() -> None:
