@@ -37,11 +37,11 @@ def print_verdicts(console: Console, verdicts: Sequence[tuple[str, Verdict, tupl
         leading: names of those columns, which come first.
     """
     wide = console.width >= WIDE
-    table = Table(*leading, box=None, pad_edge=False)
+    table = Table(*leading, box=None, pad_edge=False, collapse_padding=True)
     table.add_column("stream", overflow="fold")
     table.add_column("verdict")
     for name in ("batches", "unread", "waits", "watermark"):
-        table.add_column(name, justify="right")
+        table.add_column(name, justify="right", no_wrap=True)
     if wide:
         table.add_column("why, and what to do")
     for stream, verdict, cells in verdicts:
@@ -73,7 +73,7 @@ def partition_table(partitions: tuple[PartitionLag, ...]) -> Table:
     """Return what is unread of each partition."""
     table = Table("partition", box=None)
     for name in ("unread", "waits"):
-        table.add_column(name, justify="right")
+        table.add_column(name, justify="right", no_wrap=True)
     for lag in partitions:
         table.add_row(lag.partition, f"{lag.records:,}", lasting(lag.seconds))
     return table
