@@ -33,7 +33,7 @@ class InMemoryLatest:
     latest: StreamEntry | None = None
 
     def open(self) -> None:
-        self._check_fence()
+        self.check_fence()
         columns = self.table.schema.names
         if self.shared.columns not in ([], columns):
             raise RefusedError(f"the table has the columns {self.shared.columns}; this code writes {columns}.")
@@ -42,7 +42,7 @@ class InMemoryLatest:
         self.latest = entry if entry is not None and entry.writer == self.writer else None
 
     def apply(self, change: Change) -> None:
-        self._check_fence()
+        self.check_fence()
         for row in change.rows.to_pylist():
             key = tuple(row[name] for name in self.table.keys)
             if not self._is_older(row, self.shared.rows.get(key)):
@@ -57,6 +57,6 @@ class InMemoryLatest:
         by = self.table.newest_by
         return bool(by and than is not None and than[by] is not None and (row[by] is None or row[by] < than[by]))
 
-    def _check_fence(self) -> None:
+    def check_fence(self) -> None:
         if self.shared.generation > self.generation:
             raise FencedError.of(self.table.name, self.shared.generation, self.generation)

@@ -147,7 +147,11 @@ class LatestSuite:
     def test_an_older_generation_neither_opens_nor_changes_anything(self, place: Place) -> None:
         old = place.store(generation=1)
         old.apply(change(10, (1, "UA", 3)))
+        old.check_fence()
         new = place.store(generation=2)
+        new.check_fence()
+        with pytest.raises(FencedError, match="generation 2"):
+            old.check_fence()
         with pytest.raises(FencedError, match="generation 2"):
             old.apply(change(20, (1, "UA", 99), expired=1))
         with pytest.raises(FencedError, match="generation 2"):

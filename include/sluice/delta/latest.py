@@ -61,19 +61,25 @@ class DeltaLatest:
         self._log = WriterLog(self._folder, self.writer, self.generation)
         self._log.open()
 
+    def check_fence(self) -> None:
+        """See the port."""
+        self._opened().check_fence()
+
     def apply(self, change: Change) -> None:
         """See the port."""
-        if self._log is None:
-            raise AssertionError("the store is not open")
+        log = self._opened()
         if change.rows.num_rows or change.expired_until is not None:
-            self._log.commit(
-                change.entry, change.version, lambda table, properties: self._merge(table, change, properties)
-            )
+            log.commit(change.entry, change.version, lambda table, properties: self._merge(table, change, properties))
         else:
-            self._log.record(change.entry, change.version)
+            log.record(change.entry, change.version)
         self._changes += 1
         if self._changes % _CHANGES_BETWEEN_VACUUMS == 0:
             self._vacuum()
+
+    def _opened(self) -> WriterLog:
+        if self._log is None:
+            raise AssertionError("the store is not open")
+        return self._log
 
     def _merge(self, table: DeltaTable, change: Change, properties: CommitProperties) -> None:
         columns = self._table

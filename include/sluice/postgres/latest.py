@@ -119,6 +119,11 @@ class PostgresLatest:
             self.latest = self._owned(connection)
             connection.execute(_outputs.update().where(*self._mine()).values(generation=self.generation))
 
+    def check_fence(self) -> None:
+        """See the port."""
+        with self._transaction() as connection:
+            self._owned(connection)
+
     def apply(self, change: Change) -> None:
         """See the port."""
         with self._transaction() as connection:

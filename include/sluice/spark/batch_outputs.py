@@ -35,6 +35,9 @@ class BatchOutput(Protocol):
     def latest(self) -> StreamEntry | None:
         """The newest batch that it holds; None before the first."""
 
+    def check_fence(self) -> None:
+        """Raise FencedError if a newer generation owns it."""
+
     def write(self, rows: DataFrame, batch: Batch) -> None:
         """Write a batch that it does not hold yet; afterwards `latest` is this one."""
 
@@ -92,6 +95,11 @@ class BatchOutputsSink:
         finally:
             if len(due) > 1:
                 held.unpersist()
+
+    def check_fence(self) -> None:
+        """Raise FencedError if a newer generation owns an output."""
+        for output in self._outputs:
+            output.check_fence()
 
     def _onto(self, output: BatchOutput, batch: Batch) -> Batch:
         """Return the batch with the end that the output has after it; values of a stream with state may go back."""

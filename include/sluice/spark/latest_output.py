@@ -73,6 +73,10 @@ class LatestRows:
         """The newest batch in the table."""
         return self._store.latest
 
+    def check_fence(self) -> None:
+        """Raise FencedError if a newer generation owns it."""
+        self._store.check_fence()
+
     def write(self, rows: DataFrame, batch: Batch) -> None:
         """Merge a batch. One that changes nothing and read nothing leaves no trace."""
         found = self._brought(rows)

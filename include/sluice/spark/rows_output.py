@@ -32,6 +32,10 @@ class RowsTable:
         """The newest batch in the table."""
         return self._log.latest
 
+    def check_fence(self) -> None:
+        """Raise FencedError if a newer generation owns it."""
+        self._log.check_fence()
+
     def write(self, rows: DataFrame, batch: Batch) -> None:
         """Append the rows of a batch; one without rows is on record too, because the next one starts where it ends."""
         entry = replace(entry_for(batch, self._log), code=self._code_hash)

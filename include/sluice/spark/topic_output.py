@@ -72,6 +72,10 @@ class TopicRecords:
         """The newest batch that was sent; at most once: that was going to be."""
         return self._log.latest
 
+    def check_fence(self) -> None:
+        """Raise FencedError if a newer generation owns it."""
+        self._log.check_fence()
+
     def write(self, rows: DataFrame, batch: Batch) -> None:
         """Send a batch and put it on record, in the order that the delivery asks for."""
         entry = replace(entry_for(batch, self._log), code=self._code_hash)

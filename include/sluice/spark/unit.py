@@ -207,4 +207,5 @@ def _beside(
         epoch=epoch,
         generation=generation,
     )
-    return Stream(name, rows, _under(epoch, sink), epoch.checkpoint, pipeline.trigger.total_seconds(), output_mode=mode)
+    seconds, run_batch = pipeline.trigger.total_seconds(), _under(epoch, sink)
+    return Stream(name, rows, run_batch, epoch.checkpoint, seconds, output_mode=mode, check_fence=sink.check_fence)

@@ -74,6 +74,13 @@ class LatestStore(Protocol):
             UnreachableError: the store could not be asked.
         """
 
+    def check_fence(self) -> None:
+        """Raise FencedError if a newer generation owns the table.
+
+        Raises:
+            UnreachableError: the store could not be asked.
+        """
+
     def apply(self, change: Change) -> None:
         """Change the table.
 

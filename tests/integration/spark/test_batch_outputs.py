@@ -21,6 +21,7 @@ from sluice.spark.statefulness import state_in
 from sluice.spark.topic_output import messages
 from sluice.specs.outputs import TopicOutput
 from sluice.streams.checkpoint import Checkpoint
+from sluice.streams.fencing import FencedError
 from tests.integration.spark.test_interval_sink import Lineage, at
 
 
@@ -31,6 +32,11 @@ class Listed:
     name: str
     latest: StreamEntry | None = None
     written: list[list[int]] = field(default_factory=list)
+    fenced: bool = False
+
+    def check_fence(self) -> None:
+        if self.fenced:
+            raise FencedError.of(self.name, 2, 1)
 
     def write(self, rows: DataFrame, batch: Batch) -> None:
         self.written.append(sorted(row["n"] for row in rows.collect()))
@@ -74,6 +80,17 @@ def test_the_output_that_a_crash_left_behind_is_the_only_one_that_is_written(row
     ahead.latest, behind.latest = ended(20), ended(10)
     stateless(lineage, ahead, behind)(rows, second)
     assert (ahead.written, behind.written) == ([], [[1, 2, 3, 4, 5]])
+
+
+def test_one_output_that_a_newer_generation_owns_fences_the_stream(tmp_path: Path) -> None:
+    """Also at a batch that writes nothing: its end would be put on record under the newer driver's checkpoint."""
+    lineage, outputs = Lineage(tmp_path / "a", "a"), (Listed("rows"), Listed("topic"))
+    for sink in (stateless(lineage, *outputs), stateful(lineage, *outputs)):
+        sink.check_fence()
+        outputs[1].fenced = True
+        with pytest.raises(FencedError, match="topic"):
+            sink.check_fence()
+        outputs[1].fenced = False
 
 
 def test_records_that_nobody_read_stop_the_stream(rows: DataFrame, tmp_path: Path) -> None:
