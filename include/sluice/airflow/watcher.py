@@ -23,6 +23,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
+from itertools import islice
+from math import inf
 from typing import ClassVar, Protocol, TypeVar
 from weakref import WeakKeyDictionary
 
@@ -39,6 +41,8 @@ LOOKS = Pace(5.0, share=0.01)
 VERDICTS = Pace(10.0, share=0.03)
 SETTLING = Pace(1.0, share=0.01)
 """A death that a restart may explain is looked at again before the next round: it is told once it has settled."""
+_NEARLY = 0.9
+"""Of a verdict's period: a look that comes a moment early must not make it wait for the next one."""
 MOST_TOGETHER = 500
 """Units that are looked at together. More would hold the interpreter, which the event loop needs, for too long."""
 
@@ -96,6 +100,8 @@ class Watcher:
         self._clock = clock or SystemClock()
         self._settling: set[str] = set()
         self._seen: dict[str, Sighting] = {}
+        self._news = asyncio.Event()  # there are sightings, or nobody waits any more
+        self._judged_at: dict[str, float] = {}
         self._waiting: dict[str, dict[Watch, set[asyncio.Future[Hint]]]] = {}
         self._tasks: dict[str, asyncio.Task[None]] = {}
 
@@ -125,16 +131,12 @@ class Watcher:
         if not watches:
             del self._waiting[watch.unit]
             self._seen.pop(watch.unit, None)
+            self._judged_at.pop(watch.unit, None)
+            self._news.set()
 
     def _keep_running(self, name: str, rounds: Callable[[], Coroutine[None, None, None]]) -> None:
         if name not in self._tasks or self._tasks[name].done():
             self._tasks[name] = asyncio.create_task(rounds(), name=name)
-
-    async def _look_rounds(self) -> None:
-        await self._rounds("sluice-look", self._looks, self._look, self._hear)
-
-    async def _verdict_rounds(self) -> None:
-        await self._rounds("sluice-verdicts", self._verdicts, self._record, lambda _units, _nothing: None)
 
     async def _settle_rounds(self) -> None:
         """Look again at units whose driver has just ended, until that is settled or followed up."""
@@ -146,25 +148,47 @@ class Watcher:
                 sightings, cost = await asyncio.get_running_loop().run_in_executor(thread, _costed, self._look, units)
                 self._hear(units, sightings)
 
-    async def _rounds(
-        self, name: str, pace: Pace, ask: Callable[[Sequence[str]], T], hear: Callable[[Sequence[str], T], None]
-    ) -> None:
-        """Ask about everything again and again, evenly spread, for as long as anybody waits."""
+    async def _look_rounds(self) -> None:
+        """Look at everything again and again, evenly spread, for as long as anybody waits."""
         loop = asyncio.get_running_loop()
         before, cost = 0.0, 0.0
-        with _one_thread(name) as thread:
+        with _one_thread("sluice-look") as thread:
             while self._waiting:
                 parts = list(_parts(sorted(self._waiting)))
                 # What only one round paid for, such as reading all specs, makes the next one no longer.
-                pause, begun = pace.period(min(before, cost)) / len(parts), loop.time()
+                pause, begun = self._looks.period(min(before, cost)) / len(parts), loop.time()
                 before, cost = cost, 0.0
                 for number, part in enumerate(parts, 1):
                     if not (units := [unit for unit in part if unit in self._waiting]):
                         continue
-                    answer, spent = await loop.run_in_executor(thread, _costed, ask, units)
+                    sightings, spent = await loop.run_in_executor(thread, _costed, self._look, units)
                     cost += spent
-                    hear(units, answer)
+                    self._hear(units, sightings)
                     await asyncio.sleep(max(0.0, begun + number * pause - loop.time()))
+
+    async def _verdict_rounds(self) -> None:
+        """Judge what was looked at right after the look, unless that was done a short while ago.
+
+        With rounds of its own as long as those of the looks, it would now and then find nothing new of a unit, and come
+        back to it after two minutes.
+        """
+        loop = asyncio.get_running_loop()
+        before, cost = 0.0, 0.0  # CPU seconds per unit
+        with _one_thread("sluice-verdicts") as thread:
+            while self._waiting:
+                period = self._verdicts.period(min(before, cost) * len(self._waiting))
+                if not (units := self._due(loop.time() - _NEARLY * period)):
+                    self._news.clear()
+                    await self._news.wait()
+                    continue
+                self._judged_at.update(dict.fromkeys(units, loop.time()))
+                _, spent = await loop.run_in_executor(thread, _costed, self._record, units)
+                before, cost = cost, spent / len(units)
+
+    def _due(self, since: float) -> Sequence[str]:
+        """Return units that were looked at and not judged since then, as many as are judged together."""
+        due = (unit for unit in self._seen if self._judged_at.get(unit, -inf) <= since)
+        return list(islice(due, MOST_TOGETHER))
 
     def _look(self, units: Sequence[str]) -> Mapping[str, Sighting]:
         """Look at units once (in a thread)."""
@@ -192,6 +216,7 @@ class Watcher:
             else:
                 self._seen.pop(unit, None)
         if self._seen:
+            self._news.set()
             self._keep_running("sluice-verdicts", self._verdict_rounds)
         self._wake(units, sightings)
 

@@ -245,6 +245,33 @@ def test_a_round_is_spread_over_its_period() -> None:
     run(scenario())
 
 
+def test_every_look_is_judged_where_looks_and_verdicts_are_as_rare_as_each_other() -> None:
+    """Rounds that drift past each other must leave no unit without a verdict for two of them."""
+
+    async def scenario() -> None:
+        observer = ScriptedObserver()
+        watcher = Watcher(observer, looks=Pace(0.3, share=1.0), verdicts=Pace(0.315, share=1.0), clock=ManualClock())
+        flights = start(watcher, "flights")
+        await until(lambda: len(observer.looks) == 7)
+        await cancel(flights)
+        assert len(observer.recorded) >= 6
+
+    run(scenario())
+
+
+def test_looks_that_are_more_frequent_than_verdicts_are_not_all_judged() -> None:
+    async def scenario() -> None:
+        observer = ScriptedObserver()
+        hourly = Pace(3600.0, share=1.0, most=3600.0)
+        watcher = Watcher(observer, looks=EAGER, verdicts=hourly, clock=ManualClock())
+        flights, weather = start(watcher, "flights"), start(watcher, "weather")
+        await until(lambda: len(observer.looks) > 20)
+        await cancel(flights, weather)
+        assert sorted(observer.recorded) == ["flights", "weather"]
+
+    run(scenario())
+
+
 def test_a_hundred_watches_cost_one_look_per_unit_and_round_in_one_thread() -> None:
     async def scenario() -> None:
         observer = ScriptedObserver()
