@@ -177,18 +177,13 @@ class Watcher:
         with _one_thread("sluice-verdicts") as thread:
             while self._waiting:
                 period = self._verdicts.period(min(before, cost) * len(self._waiting))
-                if not (units := self._due(loop.time() - _NEARLY * period)):
+                if not (units := due(self._seen, self._judged_at, loop.time(), period)):
                     self._news.clear()
                     await self._news.wait()
                     continue
                 self._judged_at.update(dict.fromkeys(units, loop.time()))
                 _, spent = await loop.run_in_executor(thread, _costed, self._record, units)
                 before, cost = cost, spent / len(units)
-
-    def _due(self, since: float) -> Sequence[str]:
-        """Return units that were looked at and not judged since then, as many as are judged together."""
-        due = (unit for unit in self._seen if self._judged_at.get(unit, -inf) <= since)
-        return list(islice(due, MOST_TOGETHER))
 
     def _look(self, units: Sequence[str]) -> Mapping[str, Sighting]:
         """Look at units once (in a thread)."""
@@ -237,6 +232,19 @@ def _parts(units: Sequence[str]) -> Iterator[Sequence[str]]:
     """Divide units into parts that are looked at together."""
     for begin in range(0, len(units), MOST_TOGETHER):
         yield units[begin : begin + MOST_TOGETHER]
+
+
+def due(seen: Iterable[str], judged_at: Mapping[str, float], now: float, period: float) -> Sequence[str]:
+    """Return the units to judge now, as many as are judged together.
+
+    Args:
+        seen: units that were looked at since they were judged.
+        judged_at: when a unit was judged last, in seconds.
+        now: the present, on the same clock.
+        period: how many seconds lie between two verdicts.
+    """
+    since = now - _NEARLY * period
+    return list(islice((unit for unit in seen if judged_at.get(unit, -inf) <= since), MOST_TOGETHER))
 
 
 def _costed(ask: Callable[[Sequence[str]], T], units: Sequence[str]) -> tuple[T, float]:

@@ -11,7 +11,7 @@ from datetime import UTC, datetime, timedelta
 from itertools import pairwise
 from typing import Any
 
-from sluice.airflow.watcher import MOST_TOGETHER, Hint, Watch, Watcher, hints
+from sluice.airflow.watcher import MOST_TOGETHER, Hint, Watch, Watcher, due, hints
 from sluice.errors import UnreachableError
 from sluice.streams.launcher import DriverReport, DriverState
 from sluice.streams.pacing import Pace
@@ -245,18 +245,14 @@ def test_a_round_is_spread_over_its_period() -> None:
     run(scenario())
 
 
-def test_every_look_is_judged_where_looks_and_verdicts_are_as_rare_as_each_other() -> None:
-    """Rounds that drift past each other must leave no unit without a verdict for two of them."""
+def test_a_look_that_comes_a_moment_early_is_judged_all_the_same() -> None:
+    """Where looks and verdicts are equally rare, the next look would come too late: a minute after this one."""
+    judged_at = {"early": 45.5, "on time": 45.0, "much too early": 70.0}
+    assert due(["early", "never", "on time", "much too early"], judged_at, 100.0, 55.0) == ["early", "never", "on time"]
 
-    async def scenario() -> None:
-        observer = ScriptedObserver()
-        watcher = Watcher(observer, looks=Pace(0.3, share=1.0), verdicts=Pace(0.315, share=1.0), clock=ManualClock())
-        flights = start(watcher, "flights")
-        await until(lambda: len(observer.looks) == 7)
-        await cancel(flights)
-        assert len(observer.recorded) >= 6
 
-    run(scenario())
+def test_no_more_are_judged_together_than_are_looked_at_together() -> None:
+    assert len(due([f"unit_{n}" for n in range(2 * MOST_TOGETHER)], {}, 100.0, 55.0)) == MOST_TOGETHER
 
 
 def test_looks_that_are_more_frequent_than_verdicts_are_not_all_judged() -> None:
