@@ -124,12 +124,13 @@ class Epochs:
 
     def in_force(self) -> EpochInForce:
         """Return what an attempt that begins now goes on with."""
-        number = self.number
-        records = self.all()
+        records = self.all()  # listed once: a reset in between must not lend its offsets to the epoch before
+        newest = records[-1] if records else None
+        number = newest.number if newest else 0
         return EpochInForce(
             number,
             self._checkpoint(number),
-            records[-1].offsets if records else None,
+            newest.offsets if newest else None,
             _topics(records),
             self._record(number + 1),
         )
