@@ -30,9 +30,17 @@ TOPIC = "flights"
 
 
 def cpu_seconds() -> float:
-    """Return user and system time of this process and all its descendants, dead ones included."""
+    """Return user and system time of this process and all its descendants, dead ones included.
+
+    One that ends at this moment is looked for again: its time is then its parent's.
+    """
     me = psutil.Process()
-    times = [process.cpu_times() for process in (me, *me.children(recursive=True))]
+    while True:
+        try:
+            times = [process.cpu_times() for process in (me, *me.children(recursive=True))]
+        except psutil.NoSuchProcess:
+            continue
+        break
     return sum(t.user + t.system + t.children_user + t.children_system for t in times)
 
 

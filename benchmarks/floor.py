@@ -2,7 +2,7 @@
 
 Two shapes, without state and with a windowed count, into Spark's sink that drops everything, so that plan, log and
 state are all there is; every trial is a fresh process, the two variants alternate, and the figure is the worse of the
-two shapes. That the preset starts no process per batch is counted in trials of their own:
+two shapes. A stream runs for months, so the JVM is warm when the counting begins. That the preset starts no process per batch is counted in trials of their own:
 the JVM records each process that it starts.
 """
 
@@ -20,8 +20,9 @@ from typing import Any
 from benchmarks.trials import abba
 from sluice.settings import settings
 
-_PAIRS = {"full": 5, "small": 1}
-_BATCHES = (25, 60)
+_PAIRS = {"full": {"stateless": 7, "stateful": 3}, "small": {"stateless": 1, "stateful": 1}}
+_BATCHES = {"full": (400, 100), "small": (25, 60)}
+"""How many batches are run first, while the JVM compiles, and how many are counted."""
 _LONG_BATCHES = (4, 12)
 """With 200 partitions of state a batch takes seconds; there a warm JVM makes no difference."""
 _SHAPES = ("stateless", "stateful")
@@ -32,10 +33,10 @@ def run(size: str = "full") -> tuple[dict[str, Any], dict[str, Any]]:
     trials: dict[str, list[dict[str, Any]]] = {}
     for shape in _SHAPES:
         pairs = trials[shape] = []
-        for order in abba("default", "sluice", _PAIRS[size]):
-            pairs.append({variant: _trial(variant, shape) for variant in order})
+        for order in abba("default", "sluice", _PAIRS[size][shape]):
+            pairs.append({variant: _trial(variant, shape, size) for variant in order})
             print(f"{shape}: {pairs[-1]}", file=sys.stderr, flush=True)
-    traced = {f"{v} {s}": _trial(v, s, traced=True) for s in _SHAPES for v in ("sluice", "default")}
+    traced = {f"{v} {s}": _trial(v, s, "small", traced=True) for s in _SHAPES for v in ("sluice", "default")}
     ratios = {shape: _ratio(pairs, "milliseconds") for shape, pairs in trials.items()}
     forks = {name: found["forks_per_batch"] for name, found in traced.items()}
     figures = {
@@ -50,8 +51,8 @@ def _ratio(pairs: list[dict[str, Any]], cost: str) -> float:
     return round(median(pair["default"][cost] / pair["sluice"][cost] for pair in pairs), 2)
 
 
-def _trial(variant: str, shape: str, *, traced: bool = False) -> dict[str, Any]:
-    counts = _LONG_BATCHES if (variant, shape) == ("default", "stateful") else _BATCHES
+def _trial(variant: str, shape: str, size: str, *, traced: bool = False) -> dict[str, Any]:
+    counts = _LONG_BATCHES if (variant, shape) == ("default", "stateful") else _BATCHES[size]
     with tempfile.TemporaryDirectory(prefix="sluice-floor-") as folder:
         command = [sys.executable, "-m", "benchmarks.floor_trial", variant, shape, folder, *map(str, counts)]
         inherited = os.environ  # noqa: TID251  a child inherits all of it
