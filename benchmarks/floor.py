@@ -20,8 +20,8 @@ from typing import Any
 from benchmarks.trials import abba
 from sluice.settings import settings
 
-_PAIRS = {"full": {"stateless": 7, "stateful": 3}, "small": {"stateless": 1, "stateful": 1}}
-_BATCHES = {"full": (400, 100), "small": (25, 60)}
+_PAIRS = {"full": {"stateless": 5, "stateful": 2}, "small": {"stateless": 1, "stateful": 1}}
+_BATCHES = {"full": (1000, 200), "small": (25, 60)}
 """How many batches are run first, while the JVM compiles, and how many are counted."""
 _LONG_BATCHES = (4, 12)
 """With 200 partitions of state a batch takes seconds; there a warm JVM makes no difference."""
