@@ -20,8 +20,9 @@ SETTLE = timedelta(seconds=10)
 """A restart has no driver for a moment: a death becomes a finding only when nobody has followed it up for this long."""
 
 SETTLE_FAILED = timedelta(seconds=3)
-"""The same where the driver did not end as one that is asked to: then at most a stop that ran out of patience is behind
-it, and whoever asked for that goes on at once."""
+"""The same where the driver did not end as one that is asked to: then at most a restart that ran out of patience is
+behind it, which goes on at once. A restart is on record as a wish before it ends anything, so without a wish younger
+than the attempt there is nothing to wait for."""
 
 
 class WatchState(StrEnum):
@@ -54,7 +55,8 @@ def examine(sighting: Sighting, generation: int, *, now: datetime, settle: timed
         sighting: what is recorded and seen of its unit.
         generation: the generation that is watched.
         now: the present (UTC).
-        settle: see `SETTLE`; a failure waits no longer than `SETTLE_FAILED`.
+        settle: see `SETTLE`; a failure waits no longer than `SETTLE_FAILED`, and not at all if nobody has wished
+            for anything since its attempt was reserved.
     """
     attempt, report = sighting.attempt, sighting.report
     if attempt is None or attempt.generation < generation:
@@ -86,7 +88,8 @@ def _examine_end(sighting: Sighting, attempt: Attempt, now: datetime, settle: ti
     ended = f"Generation {end.generation} {end.reason}"
     if _stop_wanted(sighting):
         return WatchFinding(WatchState.STOPPED, f"{ended}: {_who_stopped(sighting)}.")
-    settle = settle if class_of(end) is FailureClass.STOPPED else min(settle, SETTLE_FAILED)
+    if class_of(end) is not FailureClass.STOPPED:
+        settle = min(settle, SETTLE_FAILED) if _wished_since(sighting, attempt) else timedelta(0)
     if known and end.ended_at is not None and now - end.ended_at < settle:
         return _watching(f"Generation {end.generation} ended a moment ago; a restart may be under way.")
     when = f" at {end.ended_at:%Y-%m-%d %H:%M:%S} UTC" if known and end.ended_at is not None else ""
@@ -116,6 +119,10 @@ def _watching(why: str) -> WatchFinding:
 
 def _stop_wanted(sighting: Sighting) -> bool:
     return sighting.desired is not None and sighting.desired.state is Desired.STOPPED
+
+
+def _wished_since(sighting: Sighting, attempt: Attempt) -> bool:
+    return sighting.desired is not None and sighting.desired.at > attempt.intended_at
 
 
 def _who_stopped(sighting: Sighting) -> str:

@@ -17,6 +17,7 @@ from sluice.settings import settings
 from sluice.specs.load import load_catalog
 from sluice.streams.observation import Evidence
 from sluice.streams.pacing import Pace
+from sluice.streams.registry import Desired
 from sluice.streams.verdict import Health
 from tests.twins.looks import look, steadily
 from tests.twins.project import InMemoryProject
@@ -77,15 +78,27 @@ def test_a_death_gives_one_event_that_names_what_it_is_about() -> None:
         await rounds(project, 3)
         assert not event.done()
 
+        project.drivers.die("local.flights.g1", -9)  # the clock stands still: nothing is waited for
+
+        payload = (await event).payload
+        assert (payload["hint"], payload["unit"], payload["generation"]) == ("look", "flights", 1)
+
+    run(scenario())
+
+
+def test_a_death_that_a_restart_may_explain_is_told_once_nobody_follows_it_up() -> None:
+    async def scenario() -> None:
+        project = started()
+        install_watcher(project)
+        event = asyncio.create_task(first_event(trigger(project)))
+        project.clock.sleep(60)
+        project.control.desire("flights", Desired.RUNNING, by="ada", why="restart")
         project.drivers.die("local.flights.g1", -9)
         await rounds(project, 3)
         assert not event.done(), "it is settled first whether this is a restart"
         while not event.done():  # the look that first sees the death may come later than these rounds
             project.clock.sleep(60)
             await asyncio.sleep(0.01)
-
-        payload = event.result().payload
-        assert (payload["hint"], payload["unit"], payload["generation"]) == ("look", "flights", 1)
 
     run(scenario())
 
@@ -113,8 +126,7 @@ def test_a_proven_death_and_the_verdicts_are_put_on_record() -> None:
         event = asyncio.create_task(first_event(trigger(project)))
         await rounds(project, 2)
         project.drivers.die("local.flights.g1", -9)
-        await rounds(project, 2)
-        event.cancel()
+        await event
 
         attempt = project.control.latest_attempt("flights")
         assert attempt is not None
@@ -187,7 +199,6 @@ def test_two_triggerers_with_the_same_watch_say_the_same_and_record_one_end() ->
     watching.wait(DEADLINE_SECONDS)
     project.drivers.die("local.flights.g1", -9)
     project.life("flights").record_end()
-    project.clock.sleep(60)  # it is settled: nobody has followed it up
     dead.set()
     for triggerer in triggerers:
         triggerer.join(DEADLINE_SECONDS)

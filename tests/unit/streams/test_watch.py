@@ -18,6 +18,7 @@ NOW = datetime(2013, 1, 7, 12, tzinfo=UTC)
 LONG_AGO = NOW - timedelta(hours=1)
 KEY = "local.flights.g3"
 RUNNING = DesiredState("flights", Desired.RUNNING, "ada", "launch", LONG_AGO)
+RESTART = DesiredState("flights", Desired.RUNNING, "ada", "restart", NOW - timedelta(minutes=1))
 STOPPED = DesiredState("flights", Desired.STOPPED, "ada", "upgrade", LONG_AGO)
 BOUND = Attempt("flights", 3, KEY, AttemptState.BOUND, LONG_AGO, bound_at=LONG_AGO)
 INTENT = Attempt("flights", 3, KEY, AttemptState.INTENT, LONG_AGO)
@@ -46,8 +47,12 @@ def sight(desired: DesiredState | None, attempt: Attempt | None, report: DriverR
         pytest.param(sight(RUNNING, BOUND, ended(0)), WatchState.DIED, id="stopped-behind-our-back"),
         pytest.param(sight(RUNNING, BOUND, LOST), WatchState.DIED, id="lost"),
         pytest.param(sight(RUNNING, BOUND, ended(0, NOW - SETTLE / 2)), WatchState.WATCHING, id="ended-a-moment-ago"),
-        pytest.param(sight(RUNNING, BOUND, ended(-9, NOW - SETTLE_FAILED / 2)), WatchState.WATCHING, id="just-died"),
-        pytest.param(sight(RUNNING, BOUND, ended(-9, NOW - SETTLE / 2)), WatchState.DIED, id="died-a-moment-ago"),
+        pytest.param(sight(RUNNING, BOUND, ended(-9, NOW)), WatchState.DIED, id="just-died"),
+        pytest.param(sight(None, BOUND, ended(-9, NOW)), WatchState.DIED, id="just-died-and-nobody-ever-asked"),
+        pytest.param(
+            sight(RESTART, BOUND, ended(-9, NOW - SETTLE_FAILED / 2)), WatchState.WATCHING, id="killed-by-a-restart"
+        ),
+        pytest.param(sight(RESTART, BOUND, ended(-9, NOW - SETTLE / 2)), WatchState.DIED, id="no-restart-followed"),
         pytest.param(sight(RUNNING, BOUND, None), WatchState.WATCHING, id="launcher-silent"),
         pytest.param(sight(STOPPED, BOUND, None), WatchState.WATCHING, id="stop-asked-launcher-silent"),
         pytest.param(sight(RUNNING, BOUND, ABSENT), WatchState.WATCHING, id="no-trace"),
