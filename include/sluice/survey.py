@@ -6,7 +6,6 @@ It keeps one connection to Kafka, and asks for all topics together. Of a checkpo
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping
-from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
@@ -103,7 +102,7 @@ class Survey:
             the evidence by unit and stream.
         """
         at = self._clock.now()
-        cases = [replace(self._case(unit), sighting=sighting) for unit, sighting in sightings.items()]
+        cases = [self._case(unit, sighting) for unit, sighting in sightings.items()]
         return gather(cases, lambda: self, at=at, stamps=Stamps.NEVER)
 
     def extents(self, topics: Collection[str]) -> Mapping[str, TopicExtent | SluiceError]:
@@ -135,11 +134,12 @@ class Survey:
         if self._connected is not None:
             self._connected.close()
 
-    def _case(self, unit: str) -> Case:
+    def _case(self, unit: str, sighting: Sighting) -> Case:
         """Return where a unit's streams can be seen, which the specs of one project say once and for all."""
         if unit not in self._cases:
             self._cases[unit] = case_of(self._project, self._units[unit], None, look=partial(self._follow, unit))
-        return self._cases[unit]
+        known = self._cases[unit]
+        return Case(unit, sighting, known.sources, executors=known.executors)
 
     def _follow(self, unit: str, stream: str, checkpoint: Checkpoint) -> CheckpointLook:
         """Look at a checkpoint; one in another folder than before is another one."""

@@ -15,6 +15,7 @@ Invariants:
 from __future__ import annotations
 
 import asyncio
+import gc
 import logging
 import time
 from collections.abc import Callable, Coroutine, Iterable, Iterator, Mapping, Sequence
@@ -45,6 +46,10 @@ _NEARLY = 0.9
 """Of a verdict's period: a look that comes a moment early must not make it wait for the next one."""
 MOST_TOGETHER = 500
 """Units that are looked at together. More would hold the interpreter, which the event loop needs, for too long."""
+
+
+YOUNG = 50_000
+"""Objects: several times what a look at that many units makes, a few megabytes."""
 
 
 class Hint(StrEnum):
@@ -152,7 +157,7 @@ class Watcher:
         """Look at everything again and again, evenly spread, for as long as anybody waits."""
         loop = asyncio.get_running_loop()
         before, cost = 0.0, 0.0
-        with _one_thread("sluice-look") as thread:
+        with _one_thread("sluice-look") as thread, _collecting_seldom():
             while self._waiting:
                 parts = list(_parts(sorted(self._waiting)))
                 # What only one round paid for, such as reading all specs, makes the next one no longer.
@@ -251,6 +256,22 @@ def _costed(ask: Callable[[Sequence[str]], T], units: Sequence[str]) -> tuple[T,
     """Return an answer, and the CPU seconds of this thread that it took."""
     begun = time.thread_time()
     return ask(units), time.thread_time() - begun
+
+
+@contextmanager
+def _collecting_seldom() -> Iterator[None]:
+    """Have the garbage collector wait until there is more to collect.
+
+    What is made for some hundred units is alive at once, and gone a moment later. A collection in between takes it for
+    something that stays, and for that looks at all that the process has: a third of what a verdict costs.
+    """
+    before = gc.get_threshold()
+    if before[0]:  # 0: somebody has switched it off
+        gc.set_threshold(max(before[0], YOUNG), *before[1:])
+    try:
+        yield
+    finally:
+        gc.set_threshold(*before)
 
 
 def _named(units: Sequence[str]) -> str:

@@ -63,8 +63,8 @@ def examine(declared: StreamDeadlines, seen: Evidence, verdict: Verdict, window:
     look = _Look(seen, verdict, window)
     runs = seen.driver is not None and seen.driver.state is DriverState.RUNNING and not seen.stop_wanted
     found = {}
-    for deadline, (question, advice) in _QUESTIONS.items():
-        limit = getattr(declared, deadline.value)
+    for deadline, (name, question, advice) in _QUESTIONS.items():
+        limit = getattr(declared, name)
         if limit is None:
             continue
         missed, since, why = question(look, limit) if runs else (None, seen.at, "It is not running.")
@@ -145,7 +145,7 @@ def _span(seconds: float) -> str:
 
 
 _LOOK = "see what slows or stops it: sluice streams show {unit}"
-_QUESTIONS: Mapping[Deadline, tuple[Callable[[_Look, Any], _Judgement], str]] = {
+_ASKED: Mapping[Deadline, tuple[Callable[[_Look, Any], _Judgement], str]] = {
     Deadline.LAG: (_lag, _LOOK),
     Deadline.LAG_RECORDS: (_lag_records, _LOOK),
     Deadline.AGE: (_age, _LOOK),
@@ -155,3 +155,4 @@ _QUESTIONS: Mapping[Deadline, tuple[Callable[[_Look, Any], _Judgement], str]] = 
         "raise the topic's `retention` at the broker now; then sluice streams show {unit}",
     ),
 }
+_QUESTIONS = {deadline: (deadline.value, *asked) for deadline, asked in _ASKED.items()}  # a look asks no enum for names

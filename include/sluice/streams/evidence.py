@@ -110,7 +110,7 @@ def gather(
     }
 
 
-def _extents(topics: Collection[str], cluster: Callable[[], Cluster]) -> Mapping[str, _Answer[TopicExtent]]:
+def _extents(topics: Collection[str], cluster: Callable[[], Cluster]) -> Mapping[str, _Answer[_Held]]:
     """Return what the broker says of each topic; if it says nothing at all, that is so of each."""
     if not topics:
         return {}
@@ -118,7 +118,7 @@ def _extents(topics: Collection[str], cluster: Callable[[], Cluster]) -> Mapping
     if answer.value is None:
         return dict.fromkeys(topics, _Answer(notes=answer.notes))
     return {
-        topic: _Answer(notes=(str(said),)) if isinstance(said, SluiceError) else _Answer(said)
+        topic: _Answer(notes=(str(said),)) if isinstance(said, SluiceError) else _Answer(_Held.of(topic, said))
         for topic, said in answer.value.items()
     }
 
@@ -126,7 +126,7 @@ def _extents(topics: Collection[str], cluster: Callable[[], Cluster]) -> Mapping
 def _unit_evidence(
     case: Case,
     looks: Mapping[str, _Answer[CheckpointLook]],
-    extents: Mapping[str, _Answer[TopicExtent]],
+    extents: Mapping[str, _Answer[_Held]],
     at: datetime,
 ) -> Mapping[str, Evidence]:
     sighting = case.sighting
@@ -160,6 +160,21 @@ class _Base(TypedDict):
 
 
 @dataclass(frozen=True)
+class _Held:
+    """What a topic holds: its id, and first and end offsets per `topic/partition`, for all of its streams."""
+
+    topic_id: str
+    starts: Mapping[str, int]
+    ends: Mapping[str, int]
+
+    @classmethod
+    def of(cls, topic: str, extent: TopicExtent) -> _Held:
+        """Return what is said of a topic by the names of its partitions."""
+        starts = {f"{topic}/{partition}": start for partition, start in extent.beginnings.items()}
+        return cls(extent.topic_id, starts, {f"{topic}/{partition}": end for partition, end in extent.ends.items()})
+
+
+@dataclass(frozen=True)
 class _Answer(Generic[T]):
     """What a source said, or why it said nothing."""
 
@@ -181,17 +196,17 @@ def _evidence(
     notes: tuple[str, ...],
     source: Source,
     look: _Answer[CheckpointLook],
-    extent: _Answer[TopicExtent],
+    extent: _Answer[_Held],
 ) -> Evidence:
-    checkpoint, topic, held = look.value or CheckpointLook(), source.topic, extent.value
+    checkpoint, held = look.value or CheckpointLook(), extent.value
     newest = checkpoint.newest
     seen = Evidence(
         committed=None if look.notes else checkpoint.start if newest is None else newest.offsets,
         epoch=checkpoint.epoch,
         batches=0 if newest is None else newest.batch_id + 1,
         committed_at=None if newest is None else newest.committed_at,
-        ends=None if held is None else {f"{topic}/{p}": end for p, end in held.ends.items()},
-        starts=None if held is None else {f"{topic}/{p}": start for p, start in held.beginnings.items()},
+        ends=None if held is None else held.ends,
+        starts=None if held is None else held.starts,
         topic_id="" if held is None else held.topic_id,
         history=checkpoint.batches,
         running=checkpoint.running,

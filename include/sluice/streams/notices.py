@@ -92,7 +92,7 @@ class Streak:
             return before
         if before is None or before.missed != missed:
             return cls(missed, 1, at)
-        return replace(before, looks=before.looks + 1)
+        return cls(missed, before.looks + 1, before.since)
 
 
 def occasion_of(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import threading
 import time
 from collections.abc import Callable, Coroutine, Mapping, Sequence
@@ -11,8 +12,9 @@ from datetime import UTC, datetime, timedelta
 from itertools import pairwise
 from typing import Any
 
-from sluice.airflow.watcher import MOST_TOGETHER, Hint, Watch, Watcher, due, hints
+from sluice.airflow.watcher import MOST_TOGETHER, YOUNG, Hint, Watch, Watcher, due, hints
 from sluice.errors import UnreachableError
+from sluice.streams.failure import FailureClass
 from sluice.streams.launcher import DriverReport, DriverState
 from sluice.streams.pacing import Pace
 from sluice.streams.registry import Attempt, AttemptState, Desired, DesiredState
@@ -202,7 +204,8 @@ def test_a_death_is_told_as_soon_as_it_is_settled_and_not_a_round_later() -> Non
         clock, observer = ManualClock(), ScriptedObserver()
         ended = dead("flights")
         assert ended.attempt is not None
-        observer.sightings["flights"] = replace(ended, attempt=replace(ended.attempt, ended_at=clock.now()))
+        just_now = replace(ended.attempt, ended_at=clock.now(), failure=FailureClass.STOPPED)
+        observer.sightings["flights"] = replace(ended, attempt=just_now)
         hourly = Pace(3600.0, share=1.0, most=3600.0)
         watcher = Watcher(observer, looks=hourly, verdicts=EAGER, settling=EAGER, clock=clock)
         flights = start(watcher, "flights")
@@ -222,6 +225,19 @@ def test_what_one_round_paid_for_makes_the_next_no_longer() -> None:
         flights = start(watcher, "flights")
         await until(lambda: len(observer.looks) > 3)
         await cancel(flights)
+
+    run(scenario())
+
+
+def test_garbage_is_collected_seldom_while_somebody_watches_and_as_before_afterwards() -> None:
+    before = gc.get_threshold()
+
+    async def scenario() -> None:
+        watcher = Watcher(ScriptedObserver(), looks=EAGER, verdicts=EAGER, clock=ManualClock())
+        flights = start(watcher, "flights")
+        await until(lambda: gc.get_threshold() == (YOUNG, *before[1:]))
+        await cancel(flights)
+        await until(lambda: gc.get_threshold() == before)
 
     run(scenario())
 

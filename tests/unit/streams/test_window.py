@@ -76,7 +76,7 @@ def test_a_record_that_the_first_look_found_has_not_been_seen_to_come() -> None:
 def test_a_look_that_saw_nothing_leaves_no_trace_but_its_number() -> None:
     before = Window().add(look(30, steadily(1)))
     blind = look(40, [], ends=None, starts=None, committed=None, batches=0)
-    assert replace(before.add(blind), looked=before.looked) == before
+    assert before.add(blind)._replace(looked=before.looked) == before
 
 
 def test_the_highest_position_is_kept_when_the_checkpoint_goes_back() -> None:
@@ -100,7 +100,7 @@ def test_it_is_bounded_and_keeps_what_is_recent_in_full() -> None:
     window = Window()
     for count in range(1, len(busy), 7):
         window = window.add(look(busy[count].committed, busy[max(0, count - 7) : count + 1]))
-        window = replace(window, batches=tuple(replace(b, number=-1) for b in window.batches))  # forget the numbers
+        window = window._replace(batches=tuple(b._replace(number=-1) for b in window.batches))  # forget the numbers
     assert len(window.batches) == MOST_BATCHES
     assert len(window.samples) <= MOST_POINTS
     assert len(window.course) <= MOST_POINTS
