@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import fcntl
 import json
-import os
 import socket
-import tempfile
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from dataclasses import asdict, dataclass
@@ -14,6 +12,7 @@ from pathlib import Path
 
 from sluice.errors import NotReadyError
 from sluice.local.keeper import write_durably
+from sluice.local.private_folder import made_private_folder
 
 HOST = "127.0.0.1"
 """The embedded stack has no login and no encryption: it answers on this machine alone."""
@@ -52,9 +51,11 @@ def reserved() -> Iterator[Callable[[int], bool]]:
 
     A stack listens seconds after it has chosen. Another that chose the same ports would take the first one's Airflow
     for its own.
+
+    Raises:
+        NotReadyError: the folder of the locks cannot be written.
     """
-    folder = Path(tempfile.gettempdir()) / f"sluice-{os.getuid()}"
-    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    folder = made_private_folder()
     with ExitStack() as held:
 
         def take(port: int) -> bool:

@@ -12,7 +12,6 @@ import os
 import shlex
 import subprocess
 import sys
-import tempfile
 import xmlrpc.client
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -24,6 +23,7 @@ from supervisor.xmlrpc import SupervisorTransport
 
 from sluice.clock import Clock
 from sluice.errors import NotReadyError, UnreachableError
+from sluice.local.private_folder import made_private_folder, private_folder
 from sluice.local.processes import wait_until
 
 _LONGEST_SOCKET_PATH = 90
@@ -101,8 +101,10 @@ class Supervisor:
         Raises:
             NotReadyError: it did not start.
         """
-        for folder in (self._folder, self._logs, self._socket.parent):
+        for folder in (self._folder, self._logs):
             folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+        if self._socket.parent != self._folder:
+            made_private_folder()
         self._configuration.write_text(self._render(programs, identity), encoding="utf-8")
         done = subprocess.run(
             [sys.executable, "-m", "supervisor.supervisord", "-c", str(self._configuration)],
@@ -156,7 +158,7 @@ class Supervisor:
         if len(os.fsencode(path)) <= _LONGEST_SOCKET_PATH:
             return path
         name = hashlib.sha256(os.fsencode(path)).hexdigest()[:16]
-        return Path(tempfile.gettempdir()) / f"sluice-{os.getuid()}" / f"{name}.sock"
+        return private_folder() / f"{name}.sock"
 
     def _call(self) -> Any:  # noqa: ANN401 - xmlrpc makes methods out of names
         transport = SupervisorTransport(None, None, serverurl=f"unix://{self._socket}")

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 import pytest
@@ -29,7 +30,7 @@ from sluice.streams.resetting import Resetting, Target
 from sluice.topics.administration import TopicCreation
 from tests.integration.spark.backfills import Drained
 from tests.integration.spark.conftest import DriverPlace, Feed
-from tests.integration.spark.deliveries import only_delays, records_of
+from tests.integration.spark.deliveries import consumed, only_delays, records_of
 from tests.oracle import departures, differences, differing_hours
 
 DAYS = ("2013-01-01", "2013-01-02")
@@ -159,8 +160,8 @@ def test_rows_are_repeated_and_left_out_exactly_as_a_reset_says(bench: Bench) ->
     then = {f"flights/{partition}": end // 2 for partition, end in ends(place).items()}
     (back,) = reset(place, then)
     run(place, 2)
-    once = Counter(delivered(bench, lambda _partition, _offset: True))
-    again = Counter(delivered(bench, lambda partition, offset: offset >= then[f"flights/{partition}"]))
+    once = delivered(bench, lambda _partition, _offset: True)
+    again = delivered(bench, lambda partition, offset: offset >= then[f"flights/{partition}"])
     assert Counter(place.table("delays")["flight_id"]) == once + again
     assert back.repeated == sum(ends(place).values()) - sum(then.values())
 
@@ -171,16 +172,77 @@ def test_rows_are_repeated_and_left_out_exactly_as_a_reset_says(bench: Bench) ->
     assert (on.repeated, on.skipped) == (0, sum(left_out.values()) - sum(before.values()))
     bench.feed.send_rest()
     run(place, 3)
-    news = Counter(delivered(bench, lambda partition, offset: offset >= left_out[partition]))
+    news = delivered(bench, lambda partition, offset: offset >= left_out[partition])
     assert news
     assert Counter(place.table("delays")["flight_id"]) == once + again + news
 
 
-def delivered(bench: Bench, wanted: Callable[[int, int], bool]) -> Iterator[int]:
-    """Yield the flights of some records that the pipeline `delays` must deliver, by the test's own reading of them."""
+def delivered(bench: Bench, wanted: Callable[[int, int], bool]) -> Counter[int]:
+    """Count the flights of some records that the pipeline `delays` must deliver."""
+    return Counter(value["flight_id"] for value in departed(bench, wanted))
+
+
+def departed(bench: Bench, wanted: Callable[[int, int], bool]) -> Iterator[Mapping[str, Any]]:
+    """Yield what the pipeline `delays` must deliver of some records, by the test's own reading of them."""
     for partition, offset, value in records_of(bench.broker.bootstrap, "flights"):
         if wanted(partition, offset) and "departed_at" in value and value["dep_delay_min"] <= 180:
-            yield value["flight_id"]
+            yield value
+
+
+NEWEST_AND_RECORDS = """\
+  - {{kind: latest, table: slowest, keys: [carrier], newest_by: delay}}
+  - {{kind: topic, topic: {topic}, keys: [carrier], create: {{partitions: 2}}}}
+"""
+
+
+@pytest.mark.verify
+@pytest.mark.timeout(900)
+def test_newest_rows_stay_and_records_are_repeated_and_left_out_exactly_as_a_reset_says(
+    bench: Bench, topic_name: str
+) -> None:
+    place = only_delays(bench.place, NEWEST_AND_RECORDS.format(topic=topic_name))
+    bench.feed.send(0.4)
+    run(place, 1)
+    newest = slowest(place)
+    then = {f"flights/{partition}": end // 2 for partition, end in ends(place).items()}
+    reset(place, then)
+    run(place, 2, expected=-9, failpoint=f"after_write_before_commit@{topic_name}")  # repeats by itself what it sent
+    run(place, 3)
+    once = delivered(bench, lambda _partition, _offset: True)
+    again = delivered(bench, lambda partition, offset: offset >= then[f"flights/{partition}"])
+    assert told(bench, topic_name) == once + again
+    assert slowest(place) == newest == slowest_of(departed(bench, lambda _partition, _offset: True))
+
+    read = ends(place)
+    bench.feed.send(0.2)
+    left_out = ends(place)
+    reset(place, Edge.LATEST)
+    bench.feed.send_rest()
+    run(place, 4)
+
+    def is_news(partition: int, offset: int) -> bool:
+        return offset >= left_out[partition]
+
+    assert told(bench, topic_name) == once + again + delivered(bench, is_news)
+    assert slowest(place) == slowest_of(departed(bench, lambda p, o: o < read[p] or is_news(p, o)))
+    assert slowest(place) != slowest_of(departed(bench, lambda _partition, _offset: True)), "the control"
+
+
+def told(bench: Bench, topic: str) -> Counter[int]:
+    """Count the flights in the output topic, as a consumer that drops repetitions takes them."""
+    return Counter(value["flight_id"] for value in consumed(bench.broker.bootstrap, topic).once)
+
+
+def slowest(place: DriverPlace) -> dict[str, int]:
+    found: dict[str, int] = place.table("slowest").set_index("carrier")["delay"].to_dict()
+    return found
+
+
+def slowest_of(values: Iterator[Mapping[str, Any]]) -> dict[str, int]:
+    found: dict[str, int] = {}
+    for value in values:
+        found[value["carrier"]] = max(found.get(value["carrier"], -1_000), value["dep_delay_min"])
+    return found
 
 
 @pytest.mark.verify

@@ -1,0 +1,40 @@
+"""The folder of this user below the machine's temporary one: what all stacks of a user share, and paths that are short.
+
+Everybody may write there, so it is only used if it is this user's own: who made it first could answer in our place.
+"""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from pathlib import Path
+
+from sluice.errors import NotReadyError
+
+
+def private_folder() -> Path:
+    """Return the folder's path, whether or not it is there."""
+    return Path(tempfile.gettempdir()) / f"sluice-{os.getuid()}"
+
+
+def made_private_folder() -> Path:
+    """Return the folder; make it if it is not there.
+
+    Raises:
+        NotReadyError: it cannot be made, or belongs to somebody else.
+    """
+    folder = private_folder()
+    try:
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        owner, writable = folder.stat().st_uid, os.access(folder, os.W_OK | os.X_OK)
+    except OSError as error:
+        raise NotReadyError(
+            f"{folder} cannot be made: {error.strerror or error}.", fix="set TMPDIR to a folder that you may write to."
+        ) from error
+    if owner != os.getuid() or not writable:
+        whose = f"belongs to user {owner}" if owner != os.getuid() else "cannot be written"
+        raise NotReadyError(
+            f"{folder} {whose}, and whoever it belongs to could answer in our place.",
+            fix="remove it, or set TMPDIR to a folder of your own.",
+        )
+    return folder
