@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import pairwise
 from statistics import median
 
 from sluice.specs.rhythm import Rhythm
+from sluice.streams.series import Series
 from sluice.streams.window import Batch
 
 LEAST_BATCHES = 2
@@ -38,18 +37,20 @@ class Cadence:
         return max(self.seconds, self.batch_seconds, 0.0 if records is None else records * self.record_seconds)
 
 
-def learn(batches: Sequence[Batch], rhythm: Rhythm) -> Cadence | None:
+def learn(batches: Series[Batch], rhythm: Rhythm) -> Cadence | None:
     """Learn from batches that read something, oldest first; None if there are too few."""
-    pairs = [(last, batch) for last, batch in pairwise(batches) if batch.records]
-    if len(pairs) < LEAST_BATCHES:
+    # By columns: a busy stream's hundred batches are asked about at every look.
+    _, planned, committed, _, records = batches.columns()
+    read = [n for n in range(1, len(batches)) if records[n] > 0]  # of a batch that is not known it is below 0
+    if len(read) < LEAST_BATCHES:
         return None
-    trigger = rhythm.trigger.total_seconds()
+    trigger, lasted = rhythm.trigger.total_seconds(), [committed[n] - planned[n] for n in read]
     # A stream that waits for records commits rarely; what counts is how long it takes once they are there.
-    gaps = [min(batch.committed - last.committed, trigger + batch.committed - batch.planned) for last, batch in pairs]
-    paces = [(batch.committed - batch.planned) / (batch.records or 1) for _, batch in pairs]
+    gaps = [min(committed[n] - committed[n - 1], trigger + seconds) for n, seconds in zip(read, lasted, strict=True)]
+    paces = [seconds / records[n] for n, seconds in zip(read, lasted, strict=True)]
     return Cadence(
         seconds=max(LEAST_SECONDS, trigger, median(gaps)),
-        batch_seconds=median(batch.committed - batch.planned for _, batch in pairs),
-        batch_records=median(batch.records or 1 for _, batch in pairs),
+        batch_seconds=median(lasted),
+        batch_records=median(records[n] for n in read),
         record_seconds=max(median(paces), median(paces[-_NEWEST:])),
     )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from functools import cached_property
@@ -10,7 +11,7 @@ from sluice.streams.cadence import LEAST_SECONDS, Cadence, learn
 from sluice.streams.lag import LEAST_SPAN_SECONDS, Growth, growth, seconds_to_catch_up, shrinks
 from sluice.streams.observation import Evidence
 from sluice.streams.retention import seconds_to_loss
-from sluice.streams.window import Window
+from sluice.streams.window import Point, Window
 
 START_PATIENCE = timedelta(minutes=3)
 SILENT_CADENCES = 2.0
@@ -61,9 +62,14 @@ class Situation:
         return sum(self.seen.position(partition) for partition in self.seen.ends or {})
 
     @cached_property
+    def course(self) -> Sequence[Point]:
+        """How far behind it was, commit by commit, since it last rested."""
+        return tuple(self.window.course)
+
+    @cached_property
     def falls(self) -> Growth | None:
         """How it falls behind, if that is proven."""
-        return growth(self.window.course) if self.seen.lag_records else None
+        return growth(self.course) if self.seen.lag_records else None
 
     @property
     def still_lags(self) -> bool:
@@ -74,7 +80,7 @@ class Situation:
         if self.lagging_since is None or not self.seen.lag_records:
             return False
         rested = self.window.rested_at
-        return (rested is None or rested <= self.lagging_since.timestamp()) and not shrinks(self.window.course)
+        return (rested is None or rested <= self.lagging_since.timestamp()) and not shrinks(self.course)
 
     @cached_property
     def catch_up_seconds(self) -> float | None:
@@ -84,7 +90,7 @@ class Situation:
             return None
         if self.cadence is None or behind < BACKLOG_CADENCES * self.cadence.seconds:
             return None
-        return seconds_to_catch_up(self.window.course)
+        return seconds_to_catch_up(self.course)
 
     @cached_property
     def loss_seconds(self) -> float | None:

@@ -1,8 +1,8 @@
 """The recent past of a stream: what a series of looks adds up to, bounded, as a value.
 
 One look already brings a past with it: a checkpoint keeps the plan and the commit of about a hundred batches. A watcher
-that looks again and again adds what the broker said meanwhile. Moments are seconds since the epoch. The values are
-tuples with names: ten thousand windows are folded a minute, and a tuple is made in a third of the time.
+that looks again and again adds what the broker said meanwhile. Moments are seconds since the epoch. Windows are
+tuples with names: ten thousand are folded a minute, and a tuple is made in a third of the time.
 
 Invariants:
 * folding the same looks gives the same window, whatever order their partitions come in;
@@ -14,13 +14,12 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType
-from typing import NamedTuple, TypeVar
+from typing import NamedTuple
 
 from sluice.specs.rhythm import Rhythm
 from sluice.streams.checkpoint import CommittedBatch
 from sluice.streams.observation import Evidence
-
-T = TypeVar("T")
+from sluice.streams.series import Series
 
 MOST_BATCHES = 100
 MOST_POINTS = 240
@@ -62,6 +61,22 @@ class Point(NamedTuple):
     behind: float
 
 
+_UNKNOWN = -1
+
+
+def _batch(number: float, planned: float, committed: float, end: float, records: float) -> Batch:
+    return Batch(int(number), planned, committed, int(end), None if records == _UNKNOWN else int(records))
+
+
+def _sample(at: float, end: float) -> Sample:
+    return Sample(at, int(end))
+
+
+NO_BATCHES: Series[Batch] = Series(_batch, 5)
+NO_SAMPLES: Series[Sample] = Series(_sample, 2)
+NO_POINTS: Series[Point] = Series(Point, 2)
+
+
 class Edge(NamedTuple):
     """The first offset that the broker still had, and the next to read, per `topic/partition`, at a moment."""
 
@@ -87,9 +102,9 @@ class Window(NamedTuple):
         epoch: the reset epoch that it tells of.
     """
 
-    batches: tuple[Batch, ...] = ()
-    samples: tuple[Sample, ...] = ()
-    course: tuple[Point, ...] = ()
+    batches: Series[Batch] = NO_BATCHES
+    samples: Series[Sample] = NO_SAMPLES
+    course: Series[Point] = NO_POINTS
     rested_at: float | None = None
     edges: tuple[Edge, ...] = ()
     since: float | None = None
@@ -132,7 +147,7 @@ class Window(NamedTuple):
         Records arrive evenly between two looks, as far as anybody knows. A record that the first look found there
         already has arrived by then, at the latest.
         """
-        after = bisect_right(self.samples, end, key=lambda sample: sample.end)
+        after = bisect_right(self.samples.column(1), end)
         if after == len(self.samples):
             return None
         later = self.samples[after]
@@ -152,7 +167,7 @@ def _begun_again(window: Window, seen: Evidence) -> Window:
     if another_topic and any(offset < window.high.get(p, 0) for p, offset in seen.committed.items()):
         return Window(epoch=window.epoch)
     if seen.batches - 1 < window.newest:
-        return window._replace(batches=(), course=())
+        return window._replace(batches=NO_BATCHES, course=NO_POINTS)
     return window
 
 
@@ -162,12 +177,12 @@ def _heard(window: Window, seen: Evidence) -> Window:
     if len(samples) > 1 and samples[-1].at - samples[-2].at < _SAMPLE_SECONDS:
         samples = samples[:-1]  # the newest always stays, the ones before it a while apart
     if samples and end < samples[-1].end:
-        samples = ()  # another topic of the same name
+        samples = NO_SAMPLES  # another topic of the same name
     edges = window.edges
     if seen.starts is not None and seen.committed is not None and (not edges or edges[-1].starts != seen.starts):
         edges = (*edges, Edge(at, dict(seen.starts), dict(seen.committed)))[-MOST_EDGES:]
     since = at if window.since is None else window.since
-    return window._replace(samples=_thinned((*samples, Sample(at, end))), edges=edges, since=since)
+    return window._replace(samples=samples.plus(at, end).thinned(MOST_POINTS), edges=edges, since=since)
 
 
 def _committed(window: Window, news: CommittedBatch, rhythm: Rhythm) -> Window:
@@ -177,17 +192,16 @@ def _committed(window: Window, news: CommittedBatch, rhythm: Rhythm) -> Window:
     if last is not None and last.number != news.batch_id - 1:
         last = None  # what the stream did between two batches that nobody has read is not known
     records = None if last is None else max(0, end - last.end)
-    batch = Batch(news.batch_id, planned, committed, end, records)
+    batches = window.batches.plus(news.batch_id, planned, committed, end, _UNKNOWN if records is None else records)
     arrived = window.arrival(end)
     behind = committed - (planned if arrived is None else min(planned, arrived))
-    rested = last is not None and _rested(last, batch, rhythm)
-    course = () if rested else window.course
+    rested = last is not None and _rested(last, planned, rhythm)
+    course = NO_POINTS if rested else window.course
     if records != 0:  # a batch without records only closes what earlier ones have read
-        course = _thinned((*course, Point(committed, behind)))
+        course = course.plus(committed, behind).thinned(MOST_POINTS)
     since = planned if window.since is None else min(window.since, planned)
     rested_at = planned if rested else window.rested_at
-    batches = (*window.batches, batch)[-MOST_BATCHES:]
-    return window._replace(batches=batches, course=course, rested_at=rested_at, since=since)
+    return window._replace(batches=batches[-MOST_BATCHES:], course=course, rested_at=rested_at, since=since)
 
 
 def _waiting_since(window: Window, seen: Evidence) -> float | None:
@@ -197,15 +211,15 @@ def _waiting_since(window: Window, seen: Evidence) -> float | None:
     if not seen.lag_records:
         return None
     position = sum(seen.position(partition) for partition in seen.ends)
-    return next((s.at for s in window.samples if s.end > position), seen.at.timestamp())
+    after = bisect_right(window.samples.column(1), position)
+    return window.samples[after].at if after < len(window.samples) else seen.at.timestamp()
 
 
-def _rested(last: Batch, batch: Batch, rhythm: Rhythm) -> bool:
-    """Whether the stream waited for its trigger or for records, having read all there was."""
+def _rested(last: Batch, planned: float, rhythm: Rhythm) -> bool:
+    """Whether it had read all there was, and waited for its trigger or for records until it planned the next batch."""
     if rhythm.cap is not None and last.records is not None and last.records >= _FULL_SHARE * rhythm.cap:
         return False  # it waited for its trigger although more was there
-    wait = batch.planned - last.committed
-    return wait >= max(_LEAST_REST_SECONDS, _REST_SHARE * rhythm.trigger.total_seconds())
+    return planned - last.committed >= max(_LEAST_REST_SECONDS, _REST_SHARE * rhythm.trigger.total_seconds())
 
 
 def _news(seen: Evidence, newest: int) -> Sequence[CommittedBatch]:
@@ -217,11 +231,3 @@ def _highest(known: Mapping[str, int], seen: Mapping[str, int]) -> Mapping[str, 
     if all(known.get(partition, -1) >= offset for partition, offset in seen.items()):
         return known
     return {partition: max(known.get(partition, 0), seen.get(partition, 0)) for partition in {*known, *seen}}
-
-
-def _thinned(values: tuple[T, ...]) -> tuple[T, ...]:
-    """Return the values, or, if they are too many, every second one of the older half and all of the newer."""
-    if len(values) <= MOST_POINTS:
-        return values
-    half = len(values) // 2
-    return (*values[:half:2], *values[half:])
