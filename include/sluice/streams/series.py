@@ -73,8 +73,11 @@ class Series(Sequence[Record]):
             if step != 1:
                 raise ValueError("a part of a series has no gaps")
             return self._of(self._numbers[begin * self._width : end * self._width])
-        begin = range(len(self))[wanted] * self._width
-        return self._make(*self._numbers[begin : begin + self._width])
+        numbers, width = self._numbers, self._width
+        begin = wanted * width if wanted >= 0 else len(numbers) + wanted * width
+        if not 0 <= begin < len(numbers):
+            raise IndexError(f"a series of {len(self)} has no record {wanted}")
+        return self._make(*numbers[begin : begin + width])
 
     def __eq__(self, other: object) -> bool:
         """Whether both have the same records."""
