@@ -31,7 +31,7 @@ class Finding:
         missed: None if it cannot be known.
         since: since when it is missed, at the latest; of one that is not, the moment of the look (UTC).
         why: one sentence with what was seen and what was declared.
-        what_to_do: the next step, if the verdict has none.
+        what_to_do: the next step if it is missed, and the verdict has none.
     """
 
     deadline: Deadline
@@ -68,7 +68,7 @@ def examine(declared: StreamDeadlines, seen: Evidence, verdict: Verdict, window:
         if limit is None:
             continue
         missed, since, why = question(look, limit) if runs else (None, seen.at, "It is not running.")
-        found[deadline] = Finding(deadline, missed, since, why, advice.format(unit=seen.unit))
+        found[deadline] = Finding(deadline, missed, since, why, advice.format(unit=seen.unit) if missed else "")
     return found
 
 

@@ -101,6 +101,8 @@ def gather(
     }
     extents = _extents({source.topic for case in cases for source in case.sources.values()}, cluster)
     found = {case.unit: _unit_evidence(case, looks[case.unit], extents, at) for case in cases}
+    if stamps is Stamps.NEVER:
+        return found
     return {
         case.unit: {
             stream: _stamped(seen, case.sources[stream].topic, cluster) if _wants_stamps(seen, stamps) else seen
@@ -221,7 +223,7 @@ def _evidence(
 
 
 def _wants_stamps(seen: Evidence, stamps: Stamps) -> bool:
-    if not seen.lag_records or stamps is Stamps.NEVER:
+    if not seen.lag_records:
         return False
     old = seen.committed_at is None or seen.at - seen.committed_at > STAMPS_AFTER
     return old or stamps is Stamps.ALWAYS

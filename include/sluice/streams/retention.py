@@ -15,9 +15,9 @@ LEAST_SPAN_SECONDS = 300.0
 
 def lost(seen: Evidence) -> Mapping[str, int]:
     """Return the records per `topic/partition` that the broker has no more, and that were never read."""
-    starts, committed = seen.starts or {}, seen.committed or {}
-    gone = {p: start - committed[p] for p, start in sorted(starts.items()) if p in committed}
-    return {partition: records for partition, records in gone.items() if records > 0}
+    committed = seen.committed or {}
+    gone = {p: start - committed[p] for p, start in (seen.starts or {}).items() if committed.get(p, start) < start}
+    return dict(sorted(gone.items()))
 
 
 def seconds_to_loss(seen: Evidence, window: Window, age: float | None, aging: float) -> float | None:

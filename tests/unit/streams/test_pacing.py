@@ -11,7 +11,7 @@ from sluice.streams.pacing import MOST_SECONDS, Pace
 
 
 @pytest.mark.parametrize(
-    ("cost", "seconds"), [(0.0, 5.0), (0.04, 5.0), (0.05, 5.0), (0.2, 20.0), (0.55, MOST_SECONDS), (9.0, MOST_SECONDS)]
+    ("cost", "seconds"), [(0.0, 5.0), (0.04, 5.0), (0.05, 5.0), (0.2, 20.0), (0.57, MOST_SECONDS), (9.0, MOST_SECONDS)]
 )
 def test_a_cheap_round_keeps_its_rhythm_and_a_dear_one_takes_longer_up_to_a_minute(cost: float, seconds: float) -> None:
     assert Pace(5.0, share=0.01).period(cost) == pytest.approx(seconds)
