@@ -2,8 +2,8 @@
 
 Two shapes, without state and with a windowed count, into Spark's sink that drops everything, so that plan, log and
 state are all there is; every trial is a fresh process, the two variants alternate, and the figure is the worse of the
-two shapes. A stream runs for months, so the JVM is warm when the counting begins. That the
-preset starts no process per batch is counted in trials of their own: the JVM records each process that it starts.
+two shapes. A stream runs for months, so the JVM is warm when the counting begins. That the preset
+starts no process per batch is counted in trials of their own: the JVM records each process that it starts.
 """
 
 from __future__ import annotations

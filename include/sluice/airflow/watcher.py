@@ -46,8 +46,6 @@ _NEARLY = 0.9
 """Of a verdict's period: a look that comes a moment early must not make it wait for the next one."""
 MOST_TOGETHER = 500
 """Units that are looked at together. More would hold the interpreter, which the event loop needs, for too long."""
-
-
 YOUNG = 50_000
 """Objects: several times what a look at that many units makes, a few megabytes."""
 
