@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from datetime import UTC, datetime
 from typing import Any
 
@@ -37,9 +38,15 @@ class UtcDateTime(TypeDecorator[datetime]):
 
     def process_result_value(self, value: Any | None, dialect: Dialect) -> datetime | None:  # noqa: ARG002, ANN401 - SQLAlchemy's signature
         """Return the time with its zone."""
-        if not isinstance(value, datetime):
-            return None
-        return value.replace(tzinfo=UTC) if value.tzinfo is None else value.astimezone(UTC)
+        return value.astimezone(UTC) if isinstance(value, datetime) else None
+
+    def result_processor(self, dialect: Dialect, coltype: object) -> Callable[[Any], datetime | None] | None:
+        """Return what reads a value: in one step from SQLite's text, of which a watcher reads thousands a second."""
+        return _from_sqlite if dialect.name == "sqlite" else super().result_processor(dialect, coltype)
+
+
+def _from_sqlite(text: str | None) -> datetime | None:
+    return None if text is None else datetime.fromisoformat(f"{text}+00:00")
 
 
 metadata = MetaData(

@@ -7,13 +7,14 @@ batch's metadata, and each further line the end offsets of one source (Kafka: `{
 
 from __future__ import annotations
 
-import json
 import os
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
+
+from pydantic_core import from_json
 
 from sluice.errors import CorruptionError, UnreachableError
 
@@ -22,6 +23,10 @@ _VERSIONS = ("v1", "v2")
 MOST_FOLLOWED = 30
 """Who follows a checkpoint reads at most so many batches at once: the newest tell how the stream does, and after a long
 gap ten thousand streams must not be read file by file."""
+
+
+_MORE = 65_536
+"""Bytes that are read at once of a file that is longer than it said."""
 
 
 def location(folder: Path) -> str:
@@ -134,7 +139,7 @@ class Checkpoint:
         return CheckpointLook(batches, running, self.next_watermark())
 
     def follow(self, before: CheckpointLook | None) -> CheckpointLook:
-        """Return what is new since an earlier look at the same folder. A stream at rest costs three `stat` calls.
+        """Return what is new since an earlier look at the same folder. Of a stream at rest no file is read.
 
         Spark never changes a file of a batch, and commits batches one after another. So if the newest commit is still
         the file that it was, what is news has the numbers after it. If it is not, the folder is another one.
@@ -146,11 +151,12 @@ class Checkpoint:
         if before is None or newest is None or self._changed_at(f"commits/{newest.batch_id}") != newest.committed_at:
             return self._look_at_newest()
         news: list[CommittedBatch] = []
-        while (batch := self._committed(newest.batch_id + len(news) + 1)) is not None:
+        watermark = before.watermark
+        while (found := self._committed(newest.batch_id + len(news) + 1)) is not None:
+            batch, watermark = found
             news.append(batch)
             if len(news) == MOST_FOLLOWED:
                 return self._look_at_newest()
-        watermark = self.next_watermark(news[-1].batch_id) if news else before.watermark
         batches = (*reversed(news), newest)[: max(1, len(news))]
         return CheckpointLook(batches, self._running(batches[0].batch_id + 1, before.running), watermark)
 
@@ -158,12 +164,18 @@ class Checkpoint:
         newest = max(self._batch_ids("commits"), default=-1)
         return self.look(after=max(-1, newest - MOST_FOLLOWED))
 
-    def _committed(self, batch_id: int) -> CommittedBatch | None:
-        committed_at = self._changed_at(f"commits/{batch_id}")
-        planned = None if committed_at is None else self.planned(batch_id)
-        if committed_at is None or planned is None:
+    def _committed(self, batch_id: int) -> tuple[CommittedBatch, datetime | None] | None:
+        """Return a batch that has a commit, and the watermark that it leaves to the next one."""
+        path = self._path(f"commits/{batch_id}")
+        commit = _content_of(path)
+        planned = None if commit is None else self.planned(batch_id)
+        if commit is None or planned is None:
             return None
-        return CommittedBatch(batch_id, planned.offsets, planned.watermark, committed_at, planned_at=planned.planned_at)
+        text, committed_at = commit
+        batch = CommittedBatch(
+            batch_id, planned.offsets, planned.watermark, committed_at, planned_at=planned.planned_at
+        )
+        return batch, _watermark_left(text, path)
 
     def _running(self, batch_id: int, before: PlannedBatch | None) -> PlannedBatch | None:
         """Return the plan of a batch; it is not read again if its file is the one that was read."""
@@ -199,23 +211,14 @@ class Checkpoint:
                 batch_id, planned.offsets, planned.watermark, committed_at, planned_at=planned.planned_at
             )
 
-    def next_watermark(self, batch_id: int | None = None) -> datetime | None:
+    def next_watermark(self) -> datetime | None:
         """Return the watermark that the newest committed batch leaves to the next one: its state knows nothing newer.
 
         That is the newest event time which the stream ever took, less the watermark's delay. None before the first.
-
-        Args:
-            batch_id: the newest committed batch, if that is known.
         """
-        newest = max(self._batch_ids("commits"), default=None) if batch_id is None else batch_id
+        newest = max(self._batch_ids("commits"), default=None)
         text = None if newest is None else self._read(f"commits/{newest}")
-        if text is None:
-            return None
-        path = self._path(f"commits/{newest}")
-        version, _, content = text.partition("\n")
-        if version not in _VERSIONS:
-            raise CorruptionError(f"{path} starts with {version!r}; a commit log has a version and one line.")
-        return _watermark(_parse(content, path).get("nextBatchWatermarkMs", 0), path)
+        return None if text is None else _watermark_left(text, self._path(f"commits/{newest}"))
 
     def _batch_ids(self, log: str) -> list[int]:
         try:
@@ -244,7 +247,9 @@ def _content_of(path: str) -> tuple[str, datetime] | None:
         file = os.open(path, os.O_RDONLY | os.O_CLOEXEC)  # three calls, where a file object makes seven
         try:
             found = os.fstat(file)
-            content = b"".join(iter(lambda: os.read(file, found.st_size + 1), b""))
+            content = os.read(file, found.st_size + 1)
+            while len(content) != found.st_size and (more := os.read(file, _MORE)):
+                content += more
         finally:
             os.close(file)
     except FileNotFoundError:
@@ -256,12 +261,19 @@ def _content_of(path: str) -> tuple[str, datetime] | None:
 
 def _parse(text: str, path: str) -> dict[str, Any]:
     try:
-        value = json.loads(text)
+        value = from_json(text)
     except ValueError as error:
         raise CorruptionError(f"{path} holds {text[:80]!r}, which is no JSON: {error}.") from error
     if not isinstance(value, dict):
         raise CorruptionError(f"{path} holds {text[:80]!r} where an object belongs.")
     return value
+
+
+def _watermark_left(commit: str, path: str) -> datetime | None:
+    version, _, content = commit.partition("\n")
+    if version not in _VERSIONS:
+        raise CorruptionError(f"{path} starts with {version!r}; a commit log has a version and one line.")
+    return _watermark(_parse(content, path).get("nextBatchWatermarkMs", 0), path)
 
 
 def _watermark(milliseconds: float | str, path: str) -> datetime | None:

@@ -6,6 +6,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from enum import Enum, auto
+from functools import partial
 from typing import Generic, Protocol, TypedDict, TypeVar
 
 from sluice.errors import SluiceError
@@ -22,6 +23,8 @@ T = TypeVar("T")
 
 
 STAMPS_AFTER = timedelta(minutes=2)
+AT_WORK = timedelta(minutes=1)
+"""Who committed a batch so recently has executors, and somebody who says so need not be asked."""
 
 
 @dataclass(frozen=True)
@@ -141,10 +144,10 @@ def _unit_evidence(
         stop_wanted=sighting is not None and _stop_wanted(sighting),
         halted="" if sighting is None else sighting.halted(at),
         lack="" if sighting is None else sighting.lack,
-        executors=None if attempt is None else case.executors(attempt.generation),
     )
+    executors = partial(case.executors, attempt.generation) if attempt is not None else _nobody
     return {
-        stream: _evidence(base, notes, source, looks[stream], extents[source.topic])
+        stream: _asked_further(_evidence(base, notes, source, looks[stream], extents[source.topic]), source, executors)
         for stream, source in case.sources.items()
     }
 
@@ -158,7 +161,6 @@ class _Base(TypedDict):
     stop_wanted: bool
     halted: str
     lack: str
-    executors: Executors | None
 
 
 @dataclass(frozen=True)
@@ -202,7 +204,7 @@ def _evidence(
 ) -> Evidence:
     checkpoint, held = look.value or CheckpointLook(), extent.value
     newest = checkpoint.newest
-    seen = Evidence(
+    return Evidence(
         committed=None if look.notes else checkpoint.start if newest is None else newest.offsets,
         epoch=checkpoint.epoch,
         batches=0 if newest is None else newest.batch_id + 1,
@@ -217,9 +219,19 @@ def _evidence(
         notes=(*notes, *look.notes, *extent.notes),
         **base,
     )
-    if not seen.lag_records:
-        return seen  # a driver's last word is told where records wait, and is not worth a file for all the others
-    return replace(seen, reported_at=_ask("progress file", source.reported_at).value)
+
+
+def _asked_further(seen: Evidence, source: Source, executors: Callable[[], Executors | None]) -> Evidence:
+    """Add what a driver says of itself, if anybody wants to know: that is not worth two files for all the others."""
+    if not seen.lag_records and seen.committed_at is not None and seen.at - seen.committed_at < AT_WORK:
+        return seen
+    reported_at = _ask("progress file", source.reported_at).value if seen.lag_records else None
+    return replace(seen, reported_at=reported_at, executors=_ask("unit file", executors).value)
+
+
+def _nobody() -> Executors | None:
+    """There is no driver that could have any."""
+    return None
 
 
 def _wants_stamps(seen: Evidence, stamps: Stamps) -> bool:
