@@ -38,7 +38,7 @@ log = logging.getLogger(__name__)
 
 T = TypeVar("T")
 
-LOOKS = Pace(5.0, share=0.014)
+LOOKS = Pace(5.0, share=0.011)
 VERDICTS = Pace(10.0, share=0.03)
 SETTLING = Pace(1.0, share=0.01)
 """A death that a restart may explain is looked at again before the next round: it is told once it has settled."""

@@ -38,6 +38,10 @@ class Series(Sequence[Record]):
         """Return one number of each record."""
         return self._numbers[place :: self._width]
 
+    def number(self, record: int, place: int) -> float:
+        """Return one number of one record, without making the record; -1 is the newest one's."""
+        return self._numbers[self._begin(record) + place]
+
     def columns(self) -> Sequence[Sequence[float]]:
         """Return the numbers of each column."""
         return [self.column(place) for place in range(self._width)]
@@ -73,11 +77,8 @@ class Series(Sequence[Record]):
             if step != 1:
                 raise ValueError("a part of a series has no gaps")
             return self._of(self._numbers[begin * self._width : end * self._width])
-        numbers, width = self._numbers, self._width
-        begin = wanted * width if wanted >= 0 else len(numbers) + wanted * width
-        if not 0 <= begin < len(numbers):
-            raise IndexError(f"a series of {len(self)} has no record {wanted}")
-        return self._make(*numbers[begin : begin + width])
+        begin = self._begin(wanted)
+        return self._make(*self._numbers[begin : begin + self._width])
 
     def __eq__(self, other: object) -> bool:
         """Whether both have the same records."""
@@ -90,6 +91,12 @@ class Series(Sequence[Record]):
     def __repr__(self) -> str:
         """Return the records."""
         return f"Series({list(self)})"
+
+    def _begin(self, record: int) -> int:
+        begin = record * self._width if record >= 0 else len(self._numbers) + record * self._width
+        if not 0 <= begin < len(self._numbers):
+            raise IndexError(f"a series of {len(self)} has no record {record}")
+        return begin
 
     def _of(self, numbers: array[float]) -> Series[Record]:
         return Series(self._make, self._width, numbers)

@@ -131,7 +131,7 @@ class Window(NamedTuple):
     @property
     def newest(self) -> int:
         """The newest known batch's number; -1 if there is none."""
-        return self.batches[-1].number if self.batches else -1
+        return int(self.batches.number(-1, 0)) if self.batches else -1
 
     def span(self, at: float) -> float:
         """Return how many seconds of the past it tells about."""
@@ -139,7 +139,7 @@ class Window(NamedTuple):
 
     def saw_arrival(self, end: int) -> bool:
         """Whether a look saw nothing beyond an offset sum, so that it is known since when there is something."""
-        return bool(self.samples) and self.samples[0].end <= end
+        return bool(self.samples) and self.samples.number(0, 1) <= end
 
     def arrival(self, end: int) -> float | None:
         """Return when the first record after an offset sum arrived, or None if nobody saw that.
@@ -174,9 +174,9 @@ def _begun_again(window: Window, seen: Evidence) -> Window:
 def _heard(window: Window, seen: Evidence) -> Window:
     at, end = seen.at.timestamp(), sum((seen.ends or {}).values())
     samples = window.samples
-    if len(samples) > 1 and samples[-1].at - samples[-2].at < _SAMPLE_SECONDS:
+    if len(samples) > 1 and samples.number(-1, 0) - samples.number(-2, 0) < _SAMPLE_SECONDS:
         samples = samples[:-1]  # the newest always stays, the ones before it a while apart
-    if samples and end < samples[-1].end:
+    if samples and end < samples.number(-1, 1):
         samples = NO_SAMPLES  # another topic of the same name
     edges = window.edges
     if seen.starts is not None and seen.committed is not None and (not edges or edges[-1].starts != seen.starts):
@@ -212,7 +212,7 @@ def _waiting_since(window: Window, seen: Evidence) -> float | None:
         return None
     position = sum(seen.position(partition) for partition in seen.ends)
     after = bisect_right(window.samples.column(1), position)
-    return window.samples[after].at if after < len(window.samples) else seen.at.timestamp()
+    return window.samples.number(after, 0) if after < len(window.samples) else seen.at.timestamp()
 
 
 def _rested(last: Batch, planned: float, rhythm: Rhythm) -> bool:

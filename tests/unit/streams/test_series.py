@@ -36,7 +36,9 @@ def test_it_reads_like_a_tuple_of_records(steps: list[Step], begin: int | None, 
     assert (len(found), bool(found)) == (len(steps), bool(steps))
     assert tuple(found[begin:end]) == tuple(steps[begin:end])
     assert list(found.column(1)) == [step.value for step in steps]
-    assert [found[place] for place in range(-len(steps), len(steps))] == [*steps, *steps]
+    places = range(-len(steps), len(steps))
+    assert [found[place] for place in places] == [*steps, *steps]
+    assert [(found.number(place, 0), found.number(place, 1)) for place in places] == [*steps, *steps]
 
 
 @given(steps=STEPS, most=st.integers(1, 50))
@@ -62,5 +64,7 @@ def test_there_is_no_record_beyond_its_ends_and_no_part_with_gaps() -> None:
         found[1]
     with pytest.raises(IndexError):
         EMPTY[-1]
+    with pytest.raises(IndexError):
+        found.number(-2, 0)
     with pytest.raises(ValueError, match="gaps"):
         found[::2]
