@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import replace
 from datetime import UTC, datetime
 
 from sluice.errors import RefusedError, SluiceError, UnreachableError
@@ -44,6 +45,27 @@ class InMemoryKafkaAdministration:
             self.offsets[creation.name] = dict.fromkeys(range(creation.partitions), 0)
         if refusals:
             raise RefusedError(f"The cluster refused to create {'; '.join(refusals)}.", fix="correct the topic spec.")
+
+    def grow(self, topic: str, partitions: int) -> None:
+        state = self._existing(topic)
+        if partitions <= state.partitions:
+            why = f"it has {state.partitions} partitions already"
+            raise RefusedError(f"The cluster refused to give {topic} {partitions} partitions ({why}).")
+        copies = len(state.replicas[0])
+        added = tuple(
+            tuple((partition + r) % self.brokers + 1 for r in range(copies))
+            for partition in range(state.partitions, partitions)
+        )
+        self.topics[topic] = replace(state, replicas=(*state.replicas, *added))
+        self.offsets[topic] |= dict.fromkeys(range(state.partitions, partitions), 0)
+
+    def set_configs(self, topic: str, configs: Mapping[str, str | None]) -> None:
+        state = self._existing(topic)
+        if unknown := sorted(set(configs) - _CONFIGS):
+            why = f"unknown topic config name: {', '.join(unknown)}"
+            raise RefusedError(f"The cluster refused to set {', '.join(sorted(configs))} of {topic} ({why}).")
+        wanted = {**state.configs, **configs}
+        self.topics[topic] = replace(state, configs={k: value for k, value in wanted.items() if value is not None})
 
     def forget(self, topic: str) -> None:
         """Lose a topic and its records, as if somebody had deleted it."""
@@ -100,6 +122,12 @@ class InMemoryKafkaAdministration:
         known = self.records.get(topic, {})
         firsts = {p: next((o for o in range(at, ends[p]) if (p, o) in known), None) for p, at in offsets.items()}
         return {p: known[p, at] for p, at in firsts.items() if at is not None}
+
+    def _existing(self, topic: str) -> TopicState:
+        self._look()
+        if topic not in self.topics:
+            raise RefusedError(f"The cluster refused: there is no topic {topic}.")
+        return self.topics[topic]
 
     def _look(self) -> None:
         if not self.reachable:

@@ -74,6 +74,45 @@ class KafkaAdministrationSuite:
         with pytest.raises(RefusedError, match=r"no\.such\.config"):
             administration.create([TopicCreation(name, 1, 1, {"no.such.config": "1"})])
 
+    def test_a_topic_gets_partitions_and_keeps_what_it_has(
+        self, administration: KafkaAdministration, name: str, send: Send
+    ) -> None:
+        administration.create([TopicCreation(name, 2, 1)])
+        send(name, 1, [datetime(2013, 1, 7, tzinfo=UTC)])
+        before = administration.describe([name])[name]
+        administration.grow(name, 5)
+        after = administration.describe([name])[name]
+        assert (after.topic_id, after.partitions, after.replicas[:2]) == (before.topic_id, 5, before.replicas)
+        assert administration.ends(name) == {0: 0, 1: 1, 2: 0, 3: 0, 4: 0}
+
+    @pytest.mark.parametrize("partitions", [1, 2])
+    def test_no_partition_is_taken_away(self, administration: KafkaAdministration, name: str, partitions: int) -> None:
+        administration.create([TopicCreation(name, 2, 1)])
+        with pytest.raises(RefusedError, match=f"refused to give {name} {partitions} partitions"):
+            administration.grow(name, partitions)
+        assert administration.describe([name])[name].partitions == 2
+
+    def test_configurations_are_set_and_reset_and_others_stay(
+        self, administration: KafkaAdministration, name: str
+    ) -> None:
+        set_before = {"retention.ms": "-1", "segment.bytes": "1048576", "max.message.bytes": "2000000"}
+        administration.create([TopicCreation(name, 1, 1, set_before)])
+        administration.set_configs(name, {"retention.ms": "86400000", "segment.bytes": None})
+        there = administration.describe([name])[name].configs
+        assert there == {"retention.ms": "86400000", "max.message.bytes": "2000000"}
+
+    def test_with_an_unknown_configuration_none_is_set(self, administration: KafkaAdministration, name: str) -> None:
+        administration.create([TopicCreation(name, 1, 1, {"retention.ms": "-1"})])
+        with pytest.raises(RefusedError, match=r"retention\.msec"):
+            administration.set_configs(name, {"retention.ms": "1", "retention.msec": "1"})
+        assert administration.describe([name])[name].configs == {"retention.ms": "-1"}
+
+    def test_a_topic_that_is_not_there_is_not_changed(self, administration: KafkaAdministration, name: str) -> None:
+        with pytest.raises(RefusedError):
+            administration.grow(name, 2)
+        with pytest.raises(RefusedError):
+            administration.set_configs(name, {"retention.ms": "1"})
+
     def test_an_empty_topic_begins_and_ends_at_zero(self, administration: KafkaAdministration, name: str) -> None:
         administration.create([TopicCreation(name, 3, 1)])
         assert administration.beginnings(name) == administration.ends(name) == {0: 0, 1: 0, 2: 0}

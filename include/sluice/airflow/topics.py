@@ -1,4 +1,4 @@
-"""The DAG `topics`: creates what the topic specs declare, and verifies it. What differs is refused, value by value."""
+"""The DAG `topics`: applies what of the topic specs is safe, and verifies it. What is not safe is refused, with why."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from sluice.airflow.failures import retried_only_if_unknown
 from sluice.airflow.runtime import open_project
 from sluice.project import Project
 from sluice.topics.apply import apply, current_plan
+from sluice.topics.changes import Create
 from sluice.topics.plan import Plan
 
 log = logging.getLogger(__name__)
@@ -23,12 +24,13 @@ MOST_NAMES = 20
 
 DOCUMENTATION = """# Topics
 
-`plan` compares `include/topics/` with the cluster, and its log has the table; `apply` creates what is missing; `verify`
-looks again. A second run changes nothing and says so.
+`plan` compares `include/topics/` with the cluster, and its log has the table; `apply` does what is safe: it creates
+topics and sets configurations that nobody notices; `verify` looks again. A second run changes nothing and says so.
 
-An existing topic is never altered: if one differs from its spec, `apply` fails with every value that differs, and
-nothing is created. Topics without a spec belong to somebody else. A broken spec is left out here; the import error of
-`spec_errors.py` shows it.
+If something of the plan is not safe (partitions that can never be taken away, records that may go), or no plan does it,
+`apply` fails with each such value, why, and the command by which somebody approves it; then nothing is applied. Topics
+without a spec, and configurations that a spec does not name, belong to somebody else. A broken spec is left out here;
+the import error of `spec_errors.py` shows it.
 """
 
 
@@ -41,7 +43,7 @@ def build_topics_dag(*, open_project: Callable[[], Project] = open_project) -> D
     with house_dag(
         "topics",
         doc=DOCUMENTATION,
-        description="Creates the declared topics and verifies them.",
+        description="Makes the topics what is declared, as far as that is safe, and verifies them.",
         tags=(Tag.TOPICS,),
     ) as dag:
 
@@ -54,13 +56,15 @@ def build_topics_dag(*, open_project: Callable[[], Project] = open_project) -> D
             log.info("%s", table(found))
             return {
                 "declared": len(project.catalog.kafka_topics()),
-                "to_create": len(found.creations),
-                "differences": len(found.differences),
+                "plan": found.id,
+                "changes": len(found.items),
+                "to_approve": len(found.guarded),
+                "refused": len(found.refused),
             }
 
-        @task(task_id="apply", doc_md="Creates what is missing, or refuses and changes nothing.")
+        @task(task_id="apply", doc_md="Does what is safe, or refuses and changes nothing.")
         def apply_plan() -> dict[str, Any]:
-            """Compare again, create what is missing, and return what was done."""
+            """Compare again, apply what is safe, and return what was done."""
             with retried_only_if_unknown():
                 project = open_project()
                 done, _ = apply(
@@ -70,7 +74,7 @@ def build_topics_dag(*, open_project: Callable[[], Project] = open_project) -> D
                 )
             outcome = summary(done)
             log.info("%s", outcome)
-            return {"created": len(done.creations), "summary": outcome}
+            return {"applied": len(done.items), "summary": outcome}
 
         @task(task_id="verify", doc_md="Looks again, after the fact.")
         def verify_topics() -> dict[str, Any]:
@@ -93,12 +97,16 @@ def _plan(project: Project) -> Plan:
 
 
 def summary(done: Plan) -> str:
-    """Return what was created in one line, short whatever the number of topics."""
-    names = [item.topic for item in done.creations]
-    if not names:
-        return "nothing to change"
+    """Return what was done in one line, short whatever the number of topics."""
+    created = [item.topic for item in done.items if isinstance(item, Create)]
+    changed = sorted({item.topic for item in done.items if not isinstance(item, Create)})
+    said = [f"{verb} {_listed(names)}" for verb, names in (("created", created), ("changed", changed)) if names]
+    return "; ".join(said) or "nothing to change"
+
+
+def _listed(names: list[str]) -> str:
     more = f" and {len(names) - MOST_NAMES} more" if len(names) > MOST_NAMES else ""
-    return f"created {', '.join(names[:MOST_NAMES])}{more}"
+    return ", ".join(names[:MOST_NAMES]) + more
 
 
 def table(found: Plan) -> str:
@@ -106,7 +114,11 @@ def table(found: Plan) -> str:
     if not found:
         return "Nothing to change: every declared topic is as declared."
     rows = [
-        *(f"| {item.topic} | (topic) | absent | {item} |" for item in found.creations),
-        *(f"| {d.topic} | {d.value} | {d.current} | {d.wanted} |" for d in found.differences),
+        *(_row(item.topic, item.value, item.current, item.wanted, item.risk, item.why) for item in found.items),
+        *(_row(d.topic, d.value, d.current, d.wanted, "refused", f"{d.why}: {d.fix}") for d in found.refused),
     ]
-    return "\n".join(["| topic | what | now | declared |", "|---|---|---|---|", *rows])
+    return "\n".join(["| topic | what | now | declared | risk | why |", "|---|---|---|---|---|---|", *rows])
+
+
+def _row(*cells: str) -> str:
+    return f"| {' | '.join(cells)} |"

@@ -5,20 +5,26 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from dataclasses import asdict
+from typing import Annotated
 
 import typer
 from rich.console import Console
 from rich.table import Column, Table
 
 from sluice.cli.console import Output, OutputOption
+from sluice.errors import RefusedError
 from sluice.project import Project
 from sluice.settings import settings
 from sluice.topics.administration import TopicState
+from sluice.topics.apply import Approval, command, current_plan
 from sluice.topics.apply import apply as apply_specs
-from sluice.topics.apply import current_plan
-from sluice.topics.plan import Plan
+from sluice.topics.changes import Create, Risk, sentence
+from sluice.topics.plan import as_dict
 
-app = typer.Typer(help="Plan, create and describe the declared topics.", no_args_is_help=True)
+app = typer.Typer(help="Plan, apply and describe the declared topics.", no_args_is_help=True)
+
+_MARKS = {Risk.SAFE: "+", Risk.APPROVAL: "!", Risk.LOSS: "!!"}
+_STYLES = {Risk.SAFE: "green", Risk.APPROVAL: "yellow", Risk.LOSS: "red"}
 
 
 @app.command()
@@ -32,34 +38,59 @@ def plan(output: OutputOption = Output.TABLE) -> None:
         project.catalog.kafka_topics(), project.administration(), default_replication=project.deployment.replication
     )
     if output is Output.JSON:
-        typer.echo(json.dumps(plan_as_dict(found), indent=2))
+        typer.echo(json.dumps(as_dict(found), indent=2))
         return
     console = Console(soft_wrap=True, markup=False, highlight=False)
-    for creation in found.creations:
-        console.print(f"+ {creation}", style="green")
-    for difference in found.differences:
-        console.print(f"! {difference} (apply will refuse)", style="red")
+    for item in found.items:
+        risk = "" if item.risk is Risk.SAFE else f" [{item.risk}: {item.why}]"
+        console.print(f"{_MARKS[item.risk]} {sentence(item)}{risk}", style=_STYLES[item.risk])
+    for refused in found.refused:
+        console.print(f"x {sentence(refused)}: refused, {refused.why}; {refused.fix}", style="red")
+    for kept in found.kept:
+        console.print(f"  {kept.topic}: {kept.value}={kept.current} is in no spec, and stays")
     if not found:
         console.print(f"{_count(len(project.catalog.kafka_topics()))} as declared; nothing to do.")
+    elif not found.refused:
+        console.print(f"Plan {found.id}; apply it by {command(found) if found.guarded else '`sluice topics apply`'}.")
 
 
 @app.command()
-def apply(output: OutputOption = Output.TABLE) -> None:
-    """Create the declared topics that do not exist, and verify all. A second run changes nothing.
+def apply(
+    plan: Annotated[str, typer.Option(help="The id of the plan that you have read; needed if it is not safe.")] = "",
+    losing: Annotated[
+        list[str] | None, typer.Option(help="A topic of which records may go; once for each that the plan names.")
+    ] = None,
+    output: OutputOption = Output.TABLE,
+) -> None:
+    """Make the topics what is declared, and verify all. A second run changes nothing.
+
+    What is safe needs no more. Of a plan with anything else the id must be given, which `sluice topics plan` shows: it
+    stands for that plan and the state that it saw.
 
     Exit codes: 0 all topics are as declared; 2 a spec is wrong; 3 the stack is not up; 4 no broker answered;
-    5 an existing topic differs from its spec, or the cluster refused; then nothing was altered.
+    5 the plan may not be applied, or the cluster refused.
     """
     project = Project.open(settings())
+    if losing and not plan:
+        raise RefusedError(
+            "Topics are named of which records may go, and no plan is, so nothing was applied.",
+            fix="read `sluice topics plan`, and give its id by --plan.",
+        )
     done, topics = apply_specs(
-        project.catalog.kafka_topics(), project.administration(), default_replication=project.deployment.replication
+        project.catalog.kafka_topics(),
+        project.administration(),
+        default_replication=project.deployment.replication,
+        approval=Approval(plan, frozenset(losing or ())) if plan else None,
     )
     if output is Output.JSON:
-        typer.echo(json.dumps({"created": [c.topic for c in done.creations], "topics": _as_dict(topics)}, indent=2))
+        typer.echo(json.dumps({"applied": as_dict(done)["items"], "topics": _as_dict(topics)}, indent=2))
         return
     console = Console(soft_wrap=True, markup=False, highlight=False)
-    for creation in done.creations:
-        console.print(f"created {creation.topic}", style="green")
+    for item in done.items:
+        said = (
+            f"created {item.topic}" if isinstance(item, Create) else f"{item.topic}: {item.value} is {item.wanted} now"
+        )
+        console.print(said, style="green")
     console.print(f"{_count(len(topics))} as declared.")
 
 
@@ -89,14 +120,6 @@ def describe(output: OutputOption = Output.TABLE) -> None:
     missing = sorted(set(project.catalog.kafka_topics()) - set(topics))
     if missing:
         typer.echo(f"declared and not there: {', '.join(missing)} (run `sluice topics apply`)", err=True)
-
-
-def plan_as_dict(found: Plan) -> dict[str, object]:
-    """Return a plan as JSON values: what would be created, and what differs, value by value."""
-    return {
-        "create": [asdict(item.creation) for item in found.creations],
-        "differences": [asdict(item) for item in found.differences],
-    }
 
 
 def _as_dict(topics: Mapping[str, TopicState]) -> dict[str, dict[str, object]]:

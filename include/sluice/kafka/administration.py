@@ -26,6 +26,7 @@ from sluice.errors import RefusedError, SluiceError, UnreachableError
 from sluice.kafka.connection import client_arguments, reachable
 from sluice.kafka.extents import missing, read_extents
 from sluice.kafka.stamps import read_stamps
+from sluice.kafka.topic_changes import add_partitions, set_configs
 from sluice.topics.administration import RecordStamp, TopicCreation, TopicExtent, TopicState
 
 _Answer = TypeVar("_Answer")
@@ -103,7 +104,7 @@ class KafkaPythonAdministration:
         created = [answer["name"] for answer in answers if answer["error_code"] == _NO_ERROR]
         self._ask(
             f"show {', '.join(created)}",
-            lambda client: client.wait_for_topics(created, timeout_ms=self.patience_seconds * 1000),
+            lambda client: client.wait_for_topics(created, timeout_ms=self._patience_ms),
         )
         refusals = [_refusal(answer) for answer in answers if answer["error_code"] != _NO_ERROR]
         if refusals:
@@ -111,6 +112,29 @@ class KafkaPythonAdministration:
                 f"The cluster refused to create {'; '.join(refusals)}.",
                 fix="correct the topic spec, or the deployment's replication, and plan again.",
             )
+
+    def grow(self, topic: str, partitions: int) -> None:
+        """Give a topic partitions, so that it has so many, and return when the cluster shows them, each with a leader.
+
+        Raises:
+            RefusedError: the cluster refused; says why.
+        """
+        purpose = f"give {topic} {partitions} partitions"
+        # Asked once: the second answer to what succeeded unheard would be "it has as many already".
+        why = self._ask(purpose, lambda client: add_partitions(client, topic, partitions), repeatable=False)
+        _refuse(purpose, why)
+        self._ask(f"show {topic}", lambda client: client.wait_for_topics([topic], timeout_ms=self._patience_ms))
+        self._wait(topic, lambda state: state.partitions == partitions)
+
+    def set_configs(self, topic: str, configs: Mapping[str, str | None]) -> None:
+        """Set configurations on a topic, None for the broker's default, and return when the cluster shows them.
+
+        Raises:
+            RefusedError: the cluster refused; says why. None was set.
+        """
+        purpose = f"set {', '.join(sorted(configs))} of {topic}"
+        _refuse(purpose, self._ask(purpose, lambda client: set_configs(client, topic, configs)))
+        self._wait(topic, lambda state: all(state.configs.get(name) == value for name, value in configs.items()))
 
     def beginnings(self, topic: str) -> Mapping[int, int]:
         """Return the first offset of each partition."""
@@ -162,6 +186,20 @@ class KafkaPythonAdministration:
         ends = self.ends(topic)
         within = {p: offset for p, offset in offsets.items() if offset < ends.get(p, 0)}
         return read_stamps(self.bootstrap, self.client, topic, within, deadline_seconds=self.patience_seconds)
+
+    @property
+    def _patience_ms(self) -> float:
+        return self.patience_seconds * 1000
+
+    def _wait(self, topic: str, shows: Callable[[TopicState], bool]) -> None:
+        """Wait until every broker that may be asked has heard of a change; who asks on decides what a delay means."""
+        retrying = tenacity.Retrying(
+            retry=tenacity.retry_if_result(lambda state: state is not None and not shows(state)),
+            stop=tenacity.stop_after_delay(self.patience_seconds),
+            wait=tenacity.wait_exponential(multiplier=0.05, max=1),
+            retry_error_callback=lambda _: None,
+        )
+        retrying(lambda: self.describe([topic]).get(topic))
 
     def _offsets(self, topic: str, spec: OffsetSpec) -> Mapping[int, int]:
         state = self.describe([topic]).get(topic)
@@ -283,6 +321,11 @@ def _checked(topic: dict[str, Any]) -> dict[str, Any]:
 def _replicas(topic: dict[str, Any]) -> tuple[tuple[int, ...], ...]:
     partitions = sorted(topic["partitions"], key=lambda partition: partition["partition_index"])
     return tuple(tuple(partition["replica_nodes"]) for partition in partitions)
+
+
+def _refuse(purpose: str, why: str) -> None:
+    if why:
+        raise RefusedError(f"The cluster refused to {purpose} ({why}).", fix="correct the topic spec, and plan again.")
 
 
 def _refusal(answer: dict[str, Any]) -> str:

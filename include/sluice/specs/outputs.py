@@ -87,18 +87,21 @@ class TopicShape(Spec):
     replication: int | None = Field(default=None, ge=1, le=32)
     """Omitted: what the deployment says."""
     retention: Duration | Literal["forever"] = "forever"
-    configs: dict[str, str] = Field(default_factory=dict)
-    """Further topic configurations, under Kafka's names."""
+    configs: dict[str, str | None] = Field(default_factory=dict)
+    """Further topic configurations, under Kafka's names; `null`: the broker's default. What is set on the topic and is
+    not named here stays as it is."""
+    keyed: bool = True
+    """Whether records of one key have to stay in order, which a topic that gets partitions cannot keep for a while."""
 
     @field_validator("configs")
     @classmethod
-    def _retention_once(cls, configs: dict[str, str]) -> dict[str, str]:
+    def _retention_once(cls, configs: dict[str, str | None]) -> dict[str, str | None]:
         if "retention.ms" in configs:
             raise ValueError("it sets retention.ms; declare it as `retention` instead")
         return configs
 
-    def wanted_configs(self) -> dict[str, str]:
-        """Return the configurations to set, retention included, as Kafka spells them."""
+    def wanted_configs(self) -> dict[str, str | None]:
+        """Return the configurations to set, retention included, as Kafka spells them; None for the broker's default."""
         forever = self.retention == "forever"
         milliseconds = -1 if forever else int(self.retention.total_seconds() * 1000)  # type: ignore[union-attr]
         return {**self.configs, "retention.ms": str(milliseconds)}

@@ -135,7 +135,7 @@ def broker_stamps_arrival(reading: Reading) -> Iterator[Finding]:
 def records_are_kept(reading: Reading) -> Iterator[Finding]:
     """A compacted topic forgets records before the raw stream has read them."""
     for name, topic in reading.catalog.topics.items():
-        if "compact" in topic.configs.get("cleanup.policy", ""):
+        if "compact" in (topic.configs.get("cleanup.policy") or ""):
             message = "cleanup.policy is compact, and the raw table must hold every record exactly once."
             yield reading.finding(Kind.TOPIC, name, ("configs", "cleanup.policy"), message, "set it to delete.")
 

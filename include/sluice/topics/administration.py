@@ -73,6 +73,22 @@ class KafkaAdministration(Protocol):
         """
         ...
 
+    def grow(self, topic: str, partitions: int) -> None:
+        """Give a topic partitions, so that it has so many, and return when the cluster shows them.
+
+        Raises:
+            RefusedError: the cluster refused (it has as many or more, it does not exist); says why.
+        """
+        ...
+
+    def set_configs(self, topic: str, configs: Mapping[str, str | None]) -> None:
+        """Set configurations on a topic, None for the broker's default, and return when the cluster shows them.
+
+        Raises:
+            RefusedError: the cluster refused (an unknown name, a bad value); says which and why. None was set.
+        """
+        ...
+
     def beginnings(self, topic: str) -> Mapping[int, int]:
         """Return the first offset of each partition."""
         ...

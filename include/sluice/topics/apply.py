@@ -1,13 +1,28 @@
-"""Make the cluster what the specs declare, as far as that is safe, and look again to be sure."""
+"""Make the cluster what the specs declare, as far as that is approved, and look again to be sure."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 
 from sluice.errors import CorruptionError, RefusedError
 from sluice.specs.outputs import TopicShape
 from sluice.topics.administration import KafkaAdministration, TopicState
+from sluice.topics.changes import Create, Grow, SetConfig, sentence
 from sluice.topics.plan import Plan, plan
+
+
+@dataclass(frozen=True)
+class Approval:
+    """What somebody has read and wants.
+
+    Attributes:
+        plan: the plan's id.
+        losing: the topics of which records may go, named one by one.
+    """
+
+    plan: str
+    losing: frozenset[str] = frozenset()
 
 
 def current_plan(
@@ -18,40 +33,89 @@ def current_plan(
 
 
 def apply(
-    specs: Mapping[str, TopicShape], administration: KafkaAdministration, *, default_replication: int
+    specs: Mapping[str, TopicShape],
+    administration: KafkaAdministration,
+    *,
+    default_replication: int,
+    approval: Approval | None = None,
 ) -> tuple[Plan, Mapping[str, TopicState]]:
-    """Create the declared topics that do not exist; a second run changes nothing.
+    """Change what differs; a second run changes nothing, and one that was cut off is finished by the next.
 
-    An existing topic is never altered: if one differs from its spec, nothing at all is created.
+    Either the whole plan is applied or nothing is: not if it has an item that is refused, and not if it has one that
+    somebody has to approve and nobody has.
+
+    Args:
+        specs: declared topics by name.
+        administration: the cluster.
+        default_replication: replicas of a topic that does not say.
+        approval: the plan that somebody has read; without it only what is safe is applied.
 
     Returns:
         What was done, and the declared topics as the cluster has them now.
 
     Raises:
-        RefusedError: an existing topic differs (all differences, value by value), or the cluster refused.
-        CorruptionError: a topic that was just created is not what was asked for.
+        RefusedError: something of the plan may not be applied (all of it is named), or the cluster refused.
+        CorruptionError: a topic that was just changed is not what was asked for.
     """
     todo = current_plan(specs, administration, default_replication=default_replication)
-    _refuse_differences(todo)
-    administration.create([item.creation for item in todo.creations])
+    _refuse(todo, approval)
+    administration.create([item.creation for item in todo.items if isinstance(item, Create)])
+    for item in todo.items:
+        if isinstance(item, Grow):
+            administration.grow(item.topic, item.more)
+    for topic, changes in _by_topic(todo).items():
+        administration.set_configs(topic, changes)
     state = administration.describe(specs)
     left = plan(specs, state, default_replication=default_replication)
     if left:
         raise CorruptionError(
-            f"After the topics were applied, the cluster still differs: {_sentence(left)}.",
+            f"After the topics were applied, the cluster still differs: {left}.",
             fix="look for another program that changes topics (`sluice topics describe`), then apply again.",
         )
     return todo, state
 
 
-def _refuse_differences(todo: Plan) -> None:
-    if todo.differences:
+def _by_topic(todo: Plan) -> Mapping[str, Mapping[str, str | None]]:
+    found: dict[str, dict[str, str | None]] = {}
+    for item in todo.items:
+        if isinstance(item, SetConfig):
+            found.setdefault(item.topic, {})[item.value] = item.after
+    return found
+
+
+def _refuse(todo: Plan, approval: Approval | None) -> None:
+    """Raise an error if the plan may not be applied.
+
+    Raises:
+        RefusedError: says which items, why, and what to do.
+    """
+    if todo.refused:
+        whys = "; ".join(f"{sentence(each)} ({each.why}: {each.fix})" for each in todo.refused)
         raise RefusedError(
-            f"Existing topics differ from their specs, so nothing was applied: {_sentence(todo)}.",
-            fix="change the spec to what the topic has, or change the topic with Kafka's own tools; "
-            "Sluice creates topics and never alters one.",
+            f"Existing topics differ from their specs in what no plan changes, so nothing was applied: {whys}.",
+            fix="change the specs, then plan again.",
+        )
+    if approval is not None and approval.plan != todo.id:
+        raise RefusedError(
+            f"The plan {approval.plan} is out of date, so nothing was applied: the specs or the cluster have changed "
+            f"since, and the plan is {todo.id} now ({todo or 'nothing to do'}).",
+            fix="read the new one: `sluice topics plan`.",
+        )
+    if todo.guarded and approval is None:
+        whys = "; ".join(f"{sentence(item)} ({item.why})" for item in todo.guarded)
+        raise RefusedError(
+            f"The plan {todo.id} has changes that somebody has to approve, so nothing was applied: {whys}.",
+            fix=f"read `sluice topics plan`, then run {command(todo)}.",
+        )
+    if approval is not None and (unnamed := sorted(set(todo.losing) - approval.losing)):
+        raise RefusedError(
+            f"By the plan {todo.id} records of {', '.join(unnamed)} may go, and nobody has said that they may, so "
+            "nothing was applied.",
+            fix=f"if they may, run {command(todo)}.",
         )
 
 
-def _sentence(found: Plan) -> str:
-    return "; ".join(str(item) for item in (*found.differences, *found.creations))
+def command(todo: Plan) -> str:
+    """Return the command that applies a plan as it is."""
+    losing = "".join(f" --losing {topic}" for topic in todo.losing)
+    return f"`sluice topics apply --plan {todo.id}{losing}`"

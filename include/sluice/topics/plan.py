@@ -1,62 +1,65 @@
-"""The difference between declared and actual topics, as data. Pure: it looks at nothing and changes nothing."""
+"""The difference between declared and actual topics, as data. Pure: it looks at nothing and changes nothing.
+
+A plan has an id that stands for its items and for the state that it saw: whoever approves a plan approves that, and not
+what the cluster or the specs have become since.
+"""
 
 from __future__ import annotations
 
+import hashlib
+import json
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
+from functools import cached_property
+from typing import Any
 
 from sluice.specs.outputs import TopicShape
 from sluice.topics.administration import TopicCreation, TopicState
+from sluice.topics.changes import UNSET, Create, Grow, Item, Kept, Refused, Risk, SetConfig, sentence
+from sluice.topics.configs import judge
 
-_UNSET = "unset"
-
-
-@dataclass(frozen=True)
-class Create:
-    """A declared topic that does not exist."""
-
-    creation: TopicCreation
-
-    @property
-    def topic(self) -> str:
-        """The topic's name."""
-        return self.creation.name
-
-    def __str__(self) -> str:
-        configs = ", ".join(f"{key}={value}" for key, value in sorted(self.creation.configs.items()))
-        return (
-            f"{self.topic}: create with {self.creation.partitions} partitions, replication {self.creation.replication}"
-            + (f", {configs}" if configs else "")
-        )
-
-
-@dataclass(frozen=True)
-class Difference:
-    """One value of an existing topic that is not what its spec declares.
-
-    Attributes:
-        value: `partitions`, `replication`, or the name of a configuration.
-        current: what the cluster has; partitions that differ in replication are named.
-    """
-
-    topic: str
-    value: str
-    current: str
-    wanted: str
-
-    def __str__(self) -> str:
-        return f"{self.topic}: {self.value} is {self.current}, declared {self.wanted}"
+_ID_LENGTH = 12
+_VERBS: Mapping[type[Item], str] = {Create: "create", Grow: "grow", SetConfig: "set"}
 
 
 @dataclass(frozen=True)
 class Plan:
-    """What stands between the specs and the cluster, ordered by topic and value."""
+    """What stands between the specs and the cluster, ordered by topic and value.
 
-    creations: tuple[Create, ...] = ()
-    differences: tuple[Difference, ...] = ()
+    Attributes:
+        items: what would be done.
+        refused: what differs and would not be done; then nothing is.
+        kept: what no spec names, and nobody touches.
+        seen: the declared topics as the cluster has them.
+    """
+
+    items: tuple[Item, ...] = ()
+    refused: tuple[Refused, ...] = ()
+    kept: tuple[Kept, ...] = ()
+    seen: tuple[TopicState, ...] = ()
 
     def __bool__(self) -> bool:
-        return bool(self.creations or self.differences)
+        return bool(self.items or self.refused)
+
+    @cached_property
+    def id(self) -> str:
+        """A name for exactly this plan of exactly this state."""
+        content = json.dumps(asdict(self), sort_keys=True, default=str)
+        return hashlib.sha256(content.encode()).hexdigest()[:_ID_LENGTH]
+
+    @property
+    def guarded(self) -> tuple[Item, ...]:
+        """The items that somebody has to approve."""
+        return tuple(item for item in self.items if item.risk is not Risk.SAFE)
+
+    @property
+    def losing(self) -> tuple[str, ...]:
+        """The topics of which records may go."""
+        return tuple(sorted({item.topic for item in self.items if item.risk is Risk.LOSS}))
+
+    def __str__(self) -> str:
+        """Return what differs in one sentence without an end."""
+        return "; ".join(map(sentence, (*self.refused, *self.items)))
 
 
 def plan(specs: Mapping[str, TopicShape], actual: Mapping[str, TopicState], *, default_replication: int) -> Plan:
@@ -70,37 +73,77 @@ def plan(specs: Mapping[str, TopicShape], actual: Mapping[str, TopicState], *, d
         actual: the state of those that exist.
         default_replication: replicas of a topic that does not say (the deployment's).
     """
-    wanted = [_creation(name, specs[name], default_replication) for name in sorted(specs)]
+    found = [_found(name, specs[name], actual.get(name), default_replication) for name in sorted(specs)]
     return Plan(
-        creations=tuple(Create(topic) for topic in wanted if topic.name not in actual),
-        differences=tuple(
-            difference
-            for topic in wanted
-            if topic.name in actual
-            for difference in _differences(topic, actual[topic.name])
-        ),
+        items=tuple(each for some in found for each in some if isinstance(each, Create | Grow | SetConfig)),
+        refused=tuple(each for some in found for each in some if isinstance(each, Refused)),
+        kept=tuple(each for some in found for each in some if isinstance(each, Kept)),
+        seen=tuple(actual[name] for name in sorted(specs) if name in actual),
     )
 
 
-def _creation(name: str, spec: TopicShape, default_replication: int) -> TopicCreation:
-    return TopicCreation(
-        name, spec.partitions, spec.replication or default_replication, dict(sorted(spec.wanted_configs().items()))
-    )
+def as_dict(found: Plan) -> dict[str, Any]:
+    """Return a plan as JSON values, for machines."""
+    return {
+        "id": found.id,
+        "items": [
+            {
+                "change": _VERBS[type(item)],
+                **{name: getattr(item, name) for name in ("topic", "value", "current", "wanted", "why")},
+                "risk": item.risk.value,
+            }
+            for item in found.items
+        ],
+        "refused": [asdict(each) for each in found.refused],
+        "kept": [asdict(each) for each in found.kept],
+    }
 
 
-def _differences(wanted: TopicCreation, actual: TopicState) -> Iterator[Difference]:
-    if actual.partitions != wanted.partitions:
-        yield Difference(wanted.name, "partitions", str(actual.partitions), str(wanted.partitions))
-    if {len(replicas) for replicas in actual.replicas} != {wanted.replication}:
-        yield Difference(wanted.name, "replication", _replication(actual), str(wanted.replication))
-    for key, value in sorted(wanted.configs.items()):
-        current = actual.configs.get(key)
-        if current != value:
-            yield Difference(wanted.name, key, _UNSET if current is None else current, value)
+def _found(
+    name: str, spec: TopicShape, actual: TopicState | None, default_replication: int
+) -> list[Item | Refused | Kept]:
+    replication = spec.replication or default_replication
+    if actual is None:
+        configs = {key: value for key, value in sorted(spec.wanted_configs().items()) if value is not None}
+        return [Create(TopicCreation(name, spec.partitions, replication, configs))]
+    return [*_partitions(spec, actual), *_replication(replication, actual), *_configs(spec, actual)]
 
 
-def _replication(actual: TopicState) -> str:
+def _partitions(spec: TopicShape, actual: TopicState) -> Iterator[Grow | Refused]:
+    if actual.partitions < spec.partitions:
+        yield Grow(actual.name, actual.partitions, spec.partitions, spec.keyed)
+    elif actual.partitions > spec.partitions:
+        yield Refused(
+            actual.name,
+            "partitions",
+            str(actual.partitions),
+            str(spec.partitions),
+            "Kafka takes no partition away, and its records would go with it",
+            f"declare {actual.partitions}, or a topic of another name",
+        )
+
+
+def _replication(wanted: int, actual: TopicState) -> Iterator[Refused]:
     counts = [len(replicas) for replicas in actual.replicas]
-    if len(set(counts)) == 1:
-        return str(counts[0])
-    return ", ".join(f"{count} on partition {partition}" for partition, count in enumerate(counts))
+    if set(counts) == {wanted}:
+        return
+    uneven = ", ".join(f"{count} on partition {partition}" for partition, count in enumerate(counts))
+    yield Refused(
+        actual.name,
+        "replication",
+        str(counts[0]) if len(set(counts)) == 1 else uneven,
+        str(wanted),
+        "Sluice moves no replicas",
+        "declare what it has, or change it with Kafka's own tools",
+    )
+
+
+def _configs(spec: TopicShape, actual: TopicState) -> Iterator[SetConfig | Kept]:
+    declared = spec.wanted_configs()
+    for key in sorted(declared.keys() | actual.configs.keys()):
+        before = actual.configs.get(key)
+        if key not in declared:
+            yield Kept(actual.name, key, UNSET if before is None else before)
+        elif before != (after := declared[key]):
+            risk, why = judge(key, before, after)
+            yield SetConfig(actual.name, key, before, after, risk, why)

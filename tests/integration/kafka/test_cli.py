@@ -50,22 +50,55 @@ def run(app: object, *arguments: str) -> str:
 
 
 def test_a_plan_is_applied_once_and_then_empty(name: str) -> None:
-    (creation,) = json.loads(run(topics.app, "plan", "-o", "json"))["create"]
-    assert creation == {"name": name, "partitions": 4, "replication": 1, "configs": {"retention.ms": "-1"}}
-    assert json.loads(run(topics.app, "apply", "-o", "json"))["created"] == [name]
-    assert json.loads(run(topics.app, "plan", "-o", "json")) == {"create": [], "differences": []}
-    assert json.loads(run(topics.app, "apply", "-o", "json"))["created"] == []
+    (creation,) = json.loads(run(topics.app, "plan", "-o", "json"))["items"]
+    assert (creation["change"], creation["topic"], creation["risk"]) == ("create", name, "safe")
+    assert creation["wanted"] == "4 partitions, replication 1, retention.ms=-1"
+    assert f"+ {name}: create with 4 partitions, replication 1, retention.ms=-1\n" in run(topics.app, "plan")
+    assert json.loads(run(topics.app, "apply", "-o", "json"))["applied"] == [creation]
+    again = json.loads(run(topics.app, "plan", "-o", "json"))
+    assert (again["items"], again["refused"], again["kept"]) == ([], [], [])
+    assert json.loads(run(topics.app, "apply", "-o", "json"))["applied"] == []
     assert run(topics.app, "plan") == "1 topic is as declared; nothing to do.\n"
     described = json.loads(run(topics.app, "describe", "-o", "json"))[name]
     assert (described["partitions"], described["ends"]) == (4, {"0": 0, "1": 0, "2": 0, "3": 0})
     assert name in run(topics.app, "describe")
 
 
-def test_a_topic_that_differs_is_shown_by_the_plan_and_refused_by_apply(name: str, broker: Broker) -> None:
+def test_what_is_not_safe_is_applied_on_the_word_of_whoever_read_the_plan(name: str, broker: Broker) -> None:
     with KafkaPythonAdministration([broker.bootstrap]) as administration:
-        administration.create([TopicCreation(name, 2, 1, {"retention.ms": "-1"})])
-    assert f"! {name}: partitions is 2, declared 4 (apply will refuse)" in run(topics.app, "plan")
-    with pytest.raises(RefusedError, match="partitions is 2, declared 4"):
+        configs = {"retention.ms": "-1", "max.message.bytes": "2000000"}
+        administration.create([TopicCreation(name, 2, 1, configs)])
+        read = json.loads(run(topics.app, "plan", "-o", "json"))["id"]
+        said = run(topics.app, "plan")
+        assert f"! {name}: partitions is 2, declared 4 [approval: " in said
+        assert f"  {name}: max.message.bytes=2000000 is in no spec, and stays\n" in said
+        assert said.endswith(f"Plan {read}; apply it by `sluice topics apply --plan {read}`.\n")
+        with pytest.raises(RefusedError, match="partitions is 2, declared 4"):
+            run(topics.app, "apply")
+        assert f"{name}: partitions is 4 now\n" in run(topics.app, "apply", "--plan", read)
+        there = administration.describe([name])[name]
+        assert (there.partitions, there.configs) == (4, configs)
+
+
+def test_records_go_only_where_the_topic_is_named(name: str, broker: Broker) -> None:
+    with KafkaPythonAdministration([broker.bootstrap]) as administration:
+        administration.create([TopicCreation(name, 4, 1, {"retention.ms": "-1"})])
+    spec = settings().home / f"include/topics/{name}.yaml"
+    spec.write_text(spec.read_text().replace("retention: forever ", "retention: 30 days "))
+    read = json.loads(run(topics.app, "plan", "-o", "json"))["id"]
+    assert f"!! {name}: retention.ms is -1, declared 2592000000 [loss: less is kept" in run(topics.app, "plan")
+    with pytest.raises(RefusedError, match="no plan is"):
+        run(topics.app, "apply", "--losing", name)
+    with pytest.raises(RefusedError, match="may go"):
+        run(topics.app, "apply", "--plan", read)
+    assert "retention.ms is 2592000000 now" in run(topics.app, "apply", "--plan", read, "--losing", name)
+
+
+def test_a_topic_with_too_many_partitions_is_shown_as_refused(name: str, broker: Broker) -> None:
+    with KafkaPythonAdministration([broker.bootstrap]) as administration:
+        administration.create([TopicCreation(name, 5, 1, {"retention.ms": "-1"})])
+    assert f"x {name}: partitions is 5, declared 4: refused, Kafka takes no partition away" in run(topics.app, "plan")
+    with pytest.raises(RefusedError, match="declare 5"):
         run(topics.app, "apply")
 
 

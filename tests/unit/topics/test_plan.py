@@ -3,14 +3,15 @@ from __future__ import annotations
 from datetime import timedelta
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from sluice.errors import CorruptionError, RefusedError
 from sluice.specs.model import FieldType, RawTable, TopicSpec, TopicValue, ValueField
 from sluice.topics.administration import TopicCreation, TopicState
-from sluice.topics.apply import apply
-from sluice.topics.plan import Plan, plan
+from sluice.topics.apply import Approval, apply, command
+from sluice.topics.changes import Grow, Kept, Risk, SetConfig, sentence
+from sluice.topics.plan import Plan, as_dict, plan
 from tests.twins.kafka_administration import InMemoryKafkaAdministration
 
 VALUE = TopicValue(fields={"at": ValueField(type=FieldType.TIMESTAMP)}, event_time="at", arrival_time="broker")
@@ -27,13 +28,16 @@ def state(name: str = "flights", partitions: int = 4, **configs: str) -> TopicSt
     return TopicState(name, "id", ((1,),) * partitions, {"retention.ms": "-1"} | configs)
 
 
+CONFIGS = st.dictionaries(
+    st.sampled_from(["cleanup.policy", "segment.bytes", "max.message.bytes"]), st.sampled_from(["1", "2"]) | st.none()
+)
 specs = st.dictionaries(
     st.from_regex(r"[a-z][a-z0-9_]{0,8}", fullmatch=True),
     st.tuples(
         st.integers(1, 6),
         st.none() | st.integers(1, 3),
         st.just("forever") | st.integers(1, 10**6).map(lambda s: timedelta(seconds=s)),
-        st.dictionaries(st.sampled_from(["cleanup.policy", "segment.bytes"]), st.sampled_from(["a", "b"])),
+        CONFIGS,
     ),
     max_size=5,
 ).map(
@@ -44,14 +48,93 @@ specs = st.dictionaries(
 )
 
 
+def approved(specs: dict[str, TopicSpec], cluster: InMemoryKafkaAdministration) -> tuple[Plan, object]:
+    """Apply what there is to do on the word of somebody who approves all of it."""
+    todo = plan(specs, cluster.topics, default_replication=2)
+    return apply(specs, cluster, default_replication=2, approval=Approval(todo.id, frozenset(todo.losing)))
+
+
 @settings(max_examples=40)
 @given(specs)
 def test_after_apply_nothing_is_left_to_do(declared: dict[str, TopicSpec]) -> None:
     cluster = InMemoryKafkaAdministration(brokers=3)
     done, there = apply(declared, cluster, default_replication=2)
-    assert len(done.creations) == len(declared)
-    assert plan(declared, there, default_replication=2) == Plan()
-    assert apply(declared, cluster, default_replication=2) == (Plan(), there)
+    assert len(done.items) == len(declared)
+    assert not plan(declared, there, default_replication=2)
+    again, still = apply(declared, cluster, default_replication=2)
+    assert not again
+    assert still == there
+
+
+@settings(max_examples=100)
+@given(specs, specs)
+def test_whoever_approves_gets_what_is_declared_unless_something_is_refused(
+    before: dict[str, TopicSpec], after: dict[str, TopicSpec]
+) -> None:
+    cluster = InMemoryKafkaAdministration(brokers=3)
+    apply(before, cluster, default_replication=2)
+    was = dict(cluster.topics)
+    if plan(after, cluster.topics, default_replication=2).refused:
+        with pytest.raises(RefusedError, match="no plan changes"):
+            approved(after, cluster)
+        assert cluster.topics == was
+        return
+    approved(after, cluster)
+    assert not plan(after, cluster.topics, default_replication=2)
+    assert all(was[name].topic_id == cluster.topics[name].topic_id for name in was), "none was deleted and made again"
+    for name in was.keys() - after.keys():
+        assert cluster.topics[name] == was[name], "it is in no spec"
+
+
+class CutError(Exception):
+    """The process was killed."""
+
+
+class Dying(InMemoryKafkaAdministration):
+    """Dies before one of its changes, counted from 0."""
+
+    def __init__(self, brokers: int, left: int) -> None:
+        super().__init__(brokers)
+        self.left = left
+
+    def _step(self) -> None:
+        if not self.left:
+            raise CutError
+        self.left -= 1
+
+    def create(self, creations: object) -> None:
+        for creation in creations:  # type: ignore[attr-defined]
+            self._step()
+            super().create([creation])
+
+    def grow(self, topic: str, partitions: int) -> None:
+        self._step()
+        super().grow(topic, partitions)
+
+    def set_configs(self, topic: str, configs: object) -> None:
+        self._step()
+        super().set_configs(topic, configs)  # type: ignore[arg-type]
+
+
+@settings(max_examples=100)
+@given(specs, specs, st.integers(0, 12))
+def test_what_was_cut_off_anywhere_is_finished_by_the_next_apply(
+    before: dict[str, TopicSpec], after: dict[str, TopicSpec], steps: int
+) -> None:
+    cluster = Dying(3, left=10**6)
+    apply(before, cluster, default_replication=2)
+    todo = plan(after, cluster.topics, default_replication=2)
+    if todo.refused:
+        return
+    cluster.left = steps
+    try:
+        approved(after, cluster)
+    except CutError:
+        cluster.left = 10**6
+        left = plan(after, cluster.topics, default_replication=2)
+        assert {(item.topic, item.value) for item in left.items} <= {(item.topic, item.value) for item in todo.items}
+        approved(after, cluster)
+    assert not plan(after, cluster.topics, default_replication=2)
 
 
 @settings(max_examples=40)
@@ -62,67 +145,184 @@ def test_the_order_of_specs_and_topics_does_not_matter(declared: dict, other: di
     shuffled = list(declared.items())
     random.shuffle(shuffled)  # type: ignore[attr-defined]
     reversed_topics = dict(reversed(cluster.topics.items()))
-    assert plan(declared, cluster.topics, default_replication=1) == plan(
-        dict(shuffled), reversed_topics, default_replication=1
-    )
+    one = plan(declared, cluster.topics, default_replication=1)
+    other_one = plan(dict(shuffled), reversed_topics, default_replication=1)
+    assert one == other_one
+    assert one.id == other_one.id
 
 
 def test_a_missing_topic_is_created_with_the_deployments_replication() -> None:
-    (item,) = plan({"flights": spec()}, {}, default_replication=3).creations
-    assert item.creation == TopicCreation("flights", 4, 3, {"retention.ms": "-1"})
-    assert str(item) == "flights: create with 4 partitions, replication 3, retention.ms=-1"
+    (item,) = plan({"flights": spec(configs={"segment.bytes": None})}, {}, default_replication=3).items
+    assert item.creation == TopicCreation("flights", 4, 3, {"retention.ms": "-1"})  # type: ignore[union-attr]
+    assert item.risk is Risk.SAFE
+    assert sentence(item) == "flights: create with 4 partitions, replication 3, retention.ms=-1"
 
 
 def test_a_spec_that_names_its_replication_keeps_it() -> None:
-    (item,) = plan({"flights": spec(replication=2)}, {}, default_replication=3).creations
-    assert item.creation.replication == 2
+    (item,) = plan({"flights": spec(replication=2)}, {}, default_replication=3).items
+    assert item.creation.replication == 2  # type: ignore[union-attr]
 
 
 @pytest.mark.parametrize(
-    ("declared", "there", "said"),
+    ("declared", "there", "said", "risk"),
     [
-        pytest.param(spec(), state(partitions=3), "flights: partitions is 3, declared 4", id="partitions"),
-        pytest.param(spec(replication=2), state(), "flights: replication is 1, declared 2", id="replication"),
+        pytest.param(spec(), state(partitions=3), "partitions is 3, declared 4", Risk.APPROVAL, id="partitions"),
         pytest.param(
             spec(retention=timedelta(days=1)),
             state(),
-            "flights: retention.ms is -1, declared 86400000",
+            "retention.ms is -1, declared 86400000",
+            Risk.LOSS,
             id="another value of a configuration",
         ),
         pytest.param(
-            spec(configs={"cleanup.policy": "compact"}),
+            spec(configs={"segment.bytes": "1048576"}),
             state(),
-            "flights: cleanup.policy is unset, declared compact",
+            "segment.bytes is unset, declared 1048576",
+            Risk.SAFE,
             id="a configuration that is not set",
+        ),
+        pytest.param(
+            spec(configs={"max.message.bytes": None}),
+            state(**{"max.message.bytes": "5"}),
+            "max.message.bytes is 5, declared unset",
+            Risk.APPROVAL,
+            id="a configuration that shall be the broker's default",
+        ),
+    ],
+)
+def test_every_differing_value_is_told_with_both_sides_and_its_risk(
+    declared: TopicSpec, there: TopicState, said: str, risk: Risk
+) -> None:
+    found = plan({"flights": declared}, {"flights": there}, default_replication=1)
+    assert [(sentence(item), item.risk) for item in found.items] == [(f"flights: {said}", risk)]
+    assert not found.refused
+
+
+@pytest.mark.parametrize(
+    ("declared", "there", "said", "fix"),
+    [
+        pytest.param(spec(), state(partitions=5), "partitions is 5, declared 4", "declare 5", id="shrinking"),
+        pytest.param(
+            spec(replication=2), state(), "replication is 1, declared 2", "Kafka's own tools", id="replication"
         ),
         pytest.param(
             spec(partitions=2),
             TopicState("flights", "id", ((1,), (1, 2)), {"retention.ms": "-1"}),
-            "flights: replication is 1 on partition 0, 2 on partition 1, declared 1",
+            "replication is 1 on partition 0, 2 on partition 1, declared 1",
+            "Kafka's own tools",
             id="uneven replication",
         ),
     ],
 )
-def test_every_differing_value_is_told_with_both_sides(declared: TopicSpec, there: TopicState, said: str) -> None:
-    found = plan({"flights": declared}, {"flights": there}, default_replication=1)
-    assert [str(difference) for difference in found.differences] == [said]
+def test_what_no_plan_changes_is_refused_with_what_to_do(
+    declared: TopicSpec, there: TopicState, said: str, fix: str
+) -> None:
+    (refused,) = plan({"flights": declared}, {"flights": there}, default_replication=1).refused
+    assert sentence(refused) == f"flights: {said}"
+    assert fix in refused.fix
 
 
-def test_a_configuration_that_the_spec_does_not_name_is_no_difference() -> None:
+def test_a_configuration_that_the_spec_does_not_name_stays_and_is_told() -> None:
     there = state(**{"max.message.bytes": "1"})
-    assert not plan({"flights": spec()}, {"flights": there}, default_replication=1)
+    found = plan({"flights": spec()}, {"flights": there}, default_replication=1)
+    assert not found
+    assert found.kept == (Kept("flights", "max.message.bytes", "1"),)
 
 
 def test_a_topic_without_a_spec_is_no_difference() -> None:
     assert not plan({}, {"flights": state()}, default_replication=1)
 
 
-def test_a_difference_is_refused_with_all_values_and_nothing_is_created() -> None:
-    cluster = InMemoryKafkaAdministration()
-    cluster.create([TopicCreation("flights", 3, 1, {"retention.ms": "7"})])
-    with pytest.raises(RefusedError, match=r"partitions is 3, declared 4; flights: retention\.ms is 7, declared -1"):
+@given(st.integers(1, 60), st.integers(1, 60))
+@example(4, 8)
+@example(4, 6)
+def test_growth_says_how_many_keys_move(one: int, other: int) -> None:
+    few, many = sorted((one, one + other))
+    hashes = range(few * many)  # every pair of remainders, as often as another
+    moved = sum(key % few != key % many for key in hashes) / len(hashes)
+    assert f"and {moved:.0%} of all keys" in Grow("flights", few, many).why
+    assert "keys" not in Grow("flights", few, many, keyed=False).why
+
+
+def test_what_is_refused_is_told_with_all_values_and_nothing_is_created() -> None:
+    cluster = InMemoryKafkaAdministration(brokers=2)
+    cluster.create([TopicCreation("flights", 5, 2, {"retention.ms": "-1"})])
+    with pytest.raises(RefusedError, match=r"partitions is 5, declared 4 .*; flights: replication is 2, declared 1"):
         apply({"flights": spec(), "new": spec("new")}, cluster, default_replication=1)
     assert set(cluster.topics) == {"flights"}
+
+
+class TestApproval:
+    @pytest.fixture
+    def cluster(self) -> InMemoryKafkaAdministration:
+        cluster = InMemoryKafkaAdministration()
+        cluster.create([TopicCreation("flights", 2, 1, {"retention.ms": "-1"})])
+        return cluster
+
+    def refusal(
+        self, declared: dict[str, TopicSpec], cluster: InMemoryKafkaAdministration, approval: Approval | None
+    ) -> RefusedError:
+        was = dict(cluster.topics)
+        with pytest.raises(RefusedError) as refused:
+            apply(declared, cluster, default_replication=1, approval=approval)
+        assert cluster.topics == was, "nothing was applied"
+        return refused.value
+
+    def test_without_it_only_what_is_safe_is_applied(self, cluster: InMemoryKafkaAdministration) -> None:
+        safe = {"flights": spec(partitions=2, configs={"segment.bytes": "1048576"})}
+        done, _ = apply(safe, cluster, default_replication=1)
+        assert done.items == (SetConfig("flights", "segment.bytes", None, "1048576", Risk.SAFE, done.items[0].why),)
+        grown = {"flights": spec(), "new": spec("new")}
+        todo = plan(grown, cluster.topics, default_replication=1)
+        refused = self.refusal(grown, cluster, None)
+        assert "partitions is 2, declared 4 (partitions can never be taken away again, and 50% of all keys" in str(
+            refused
+        )
+        assert f"`sluice topics apply --plan {todo.id}`" in str(refused.fix)
+
+    def test_it_holds_for_the_plan_that_was_read(self, cluster: InMemoryKafkaAdministration) -> None:
+        grown = {"flights": spec()}
+        read = plan(grown, cluster.topics, default_replication=1)
+        cluster.set_configs("flights", {"segment.bytes": "1048576"})
+        refused = self.refusal(grown, cluster, Approval(read.id))
+        now = plan(grown, cluster.topics, default_replication=1)
+        assert now.items == read.items
+        assert f"The plan {read.id} is out of date" in str(refused)
+        assert f"the plan is {now.id} now" in str(refused)
+        apply(grown, cluster, default_replication=1, approval=Approval(now.id))
+        assert cluster.topics["flights"].partitions == 4
+
+    def test_a_topic_that_was_made_again_is_another_state(self, cluster: InMemoryKafkaAdministration) -> None:
+        grown = {"flights": spec()}
+        read = plan(grown, cluster.topics, default_replication=1)
+        cluster.forget("flights")
+        cluster.create([TopicCreation("flights", 2, 1, {"retention.ms": "-1"})])
+        assert "out of date" in str(self.refusal(grown, cluster, Approval(read.id)))
+
+    def test_whoever_loses_records_names_the_topic(self, cluster: InMemoryKafkaAdministration) -> None:
+        cut = {"flights": spec(partitions=2, retention=timedelta(days=1))}
+        todo = plan(cut, cluster.topics, default_replication=1)
+        assert command(todo) == f"`sluice topics apply --plan {todo.id} --losing flights`"
+        assert "records of flights may go" in str(self.refusal(cut, cluster, Approval(todo.id)))
+        assert "records of flights may go" in str(self.refusal(cut, cluster, Approval(todo.id, frozenset({"other"}))))
+        apply(cut, cluster, default_replication=1, approval=Approval(todo.id, frozenset({"flights"})))
+        assert cluster.topics["flights"].configs == {"retention.ms": "86400000"}
+
+    def test_a_plan_with_nothing_to_do_needs_none(self, cluster: InMemoryKafkaAdministration) -> None:
+        done, _ = apply({"flights": spec(partitions=2)}, cluster, default_replication=1)
+        assert not done
+
+
+def test_a_plan_for_machines_has_everything() -> None:
+    there = TopicState("flights", "id", ((1,),) * 5, {"retention.ms": "-1", "max.message.bytes": "1"})
+    found = plan({"flights": spec(retention=timedelta(days=1))}, {"flights": there}, default_replication=1)
+    told = as_dict(found)
+    assert told["id"] == found.id
+    assert [(i["change"], i["topic"], i["value"], i["current"], i["wanted"], i["risk"]) for i in told["items"]] == [
+        ("set", "flights", "retention.ms", "-1", "86400000", "loss")
+    ]
+    assert [(r["value"], r["current"], r["wanted"]) for r in told["refused"]] == [("partitions", "5", "4")]
+    assert told["kept"] == [{"topic": "flights", "value": "max.message.bytes", "current": "1"}]
 
 
 def test_a_topic_that_is_not_there_after_its_creation_is_noticed() -> None:
