@@ -59,7 +59,7 @@ class Project:
 
     Attributes:
         settings: where things are on this machine.
-        catalog: all specs.
+        catalog: all specs, as they are in this deployment.
         deployment: the spec that `settings.deployment` names.
     """
 
@@ -71,7 +71,7 @@ class Project:
                 fix="set it to one of these, or add a file.",
             )
         self.settings = settings
-        self.catalog = catalog
+        self.catalog = catalog.in_deployment(settings.deployment)
         self.deployment: DeploymentSpec = catalog.deployments[settings.deployment]
         self._clock = clock or SystemClock()
         self._alive: dict[str, DriverReport] = {}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 from sluice.errors import SpecError
@@ -90,6 +90,12 @@ class Catalog:
         outputs = (output for pipeline in self.pipelines.values() for output in pipeline.beside)
         filled = {o.topic: o.create for o in outputs if isinstance(o, TopicOutput) and o.create is not None}
         return {**filled, **self.topics}
+
+    def in_deployment(self, name: str) -> Catalog:
+        """Return the catalog as it is in one deployment: its topics are what they are there."""
+        topics = {topic: spec.in_deployment(name) for topic, spec in self.topics.items()}
+        pipelines = {pipeline: spec.in_deployment(name) for pipeline, spec in self.pipelines.items()}
+        return replace(self, topics=topics, pipelines=pipelines)
 
     def suite_of(self, pipeline: str) -> ExpectationsSpec | None:
         """Return the suite that guards a pipeline; None where none is declared.

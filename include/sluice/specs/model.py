@@ -10,14 +10,14 @@ import re
 from collections.abc import Sequence
 from datetime import timedelta
 from enum import StrEnum
-from typing import Annotated, Literal
+from typing import Annotated, Literal, Self
 
 from pydantic import Field, StringConstraints, ValidationInfo, field_validator
 
 from sluice.errors import SpecError
 from sluice.specs.deadlines import UNDECLARED, StreamDeadlines
 from sluice.specs.duration import Duration, format_duration
-from sluice.specs.outputs import DAY, BesideOutput, IntervalsOutput, LatestOutput, Output, TopicShape
+from sluice.specs.outputs import DAY, BesideOutput, IntervalsOutput, LatestOutput, Output, TopicOutput, TopicShape
 from sluice.specs.spec import Name, Spec
 from sluice.specs.start import Edge, Start
 
@@ -270,6 +270,13 @@ class PipelineSpec(Spec):
         if fault := _faulty_outputs((single,) if single else outputs):
             raise ValueError(fault)
         return outputs
+
+    def in_deployment(self, name: str) -> Self:
+        """Return the pipeline as it is in one deployment: only the topics that it creates may be different there."""
+        if not any(isinstance(output, TopicOutput) for output in self.outputs):
+            return self
+        there = tuple(each.in_deployment(name) if isinstance(each, TopicOutput) else each for each in self.outputs)
+        return self.model_copy(update={"outputs": there})
 
     @property
     def intervals(self) -> IntervalsOutput:

@@ -9,7 +9,7 @@ from sluice.specs.diagnosis import nearest
 from sluice.specs.faults import Loc
 from sluice.specs.kinds import Kind
 from sluice.specs.model import PipelineSpec
-from sluice.specs.outputs import IntervalsOutput, LatestOutput, Output, TopicOutput
+from sluice.specs.outputs import IntervalsOutput, LatestOutput, Output, TopicOutput, TopicShape
 from sluice.specs.reading import Finding, Reading
 from sluice.specs.secrecy import is_secret
 
@@ -80,6 +80,17 @@ def _declared_once(reading: Reading, pipeline: PipelineSpec, loc: Loc, output: T
     elif output.create is None and output.topic not in reading.catalog.topics:
         message = f"the spec of the topic {output.topic!r} is broken."
         yield reading.finding(Kind.PIPELINE, pipeline.name, (*loc, "topic"), message, "repair it.")
-    for key in filter(is_secret, output.create.configs if output.create else ()):
-        where = (*loc, "create", "configs", key)
-        yield reading.finding(Kind.PIPELINE, pipeline.name, where, "this is a secret.", "keep it out of the spec.")
+    if output.create is not None:
+        for where, message, fix in shape_faults(reading, output.create):
+            yield reading.finding(Kind.PIPELINE, pipeline.name, (*loc, "create", *where), message, fix)
+
+
+def shape_faults(reading: Reading, shape: TopicShape) -> Iterator[tuple[Loc, str, str]]:
+    """Yield what is wrong with a topic's shape, wherever it is declared: where in it, what, and what to do."""
+    for where, _ in shape.written_configs():
+        if is_secret(where[-1]):
+            yield where, "this is a secret.", "keep it out of the spec."
+    known = sorted(stem for kind, stem in reading.documents if kind is Kind.DEPLOYMENT)
+    for deployment in sorted(shape.deployments.keys() - set(known)):
+        message = f"there is no deployment {deployment!r} in include/deployments."
+        yield ("deployments", deployment), message, nearest(deployment, known)

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from datetime import timedelta
-from typing import Annotated, Literal
+from typing import Annotated, Literal, Self
 
 from pydantic import Field, ValidationInfo, field_validator
 
@@ -80,6 +81,21 @@ class LatestOutput(Spec):
         return connection
 
 
+class ShapeDifference(Spec):
+    """What a topic is like in one deployment; what is omitted is as everywhere."""
+
+    partitions: int | None = Field(default=None, ge=1, le=10_000)
+    replication: int | None = Field(default=None, ge=1, le=32)
+    retention: Duration | Literal["forever"] | None = None
+    configs: dict[str, str | None] = Field(default_factory=dict)
+    """Added to those that hold everywhere; of one name, this one holds."""
+
+    @field_validator("configs")
+    @classmethod
+    def _retention_once(cls, configs: dict[str, str | None]) -> dict[str, str | None]:
+        return _without_retention(configs)
+
+
 class TopicShape(Spec):
     """What a broker is told of a topic."""
 
@@ -93,18 +109,42 @@ class TopicShape(Spec):
     keyed: bool = True
     """Whether records of one key have to stay in order, which a topic that gets partitions cannot keep for a while."""
 
+    deployments: dict[Name, ShapeDifference] = Field(default_factory=dict)
+    """What is different in some deployments, by their names."""
+
     @field_validator("configs")
     @classmethod
     def _retention_once(cls, configs: dict[str, str | None]) -> dict[str, str | None]:
-        if "retention.ms" in configs:
-            raise ValueError("it sets retention.ms; declare it as `retention` instead")
-        return configs
+        return _without_retention(configs)
+
+    def in_deployment(self, name: str) -> Self:
+        """Return the topic as it is in one deployment, where nothing is different any more."""
+        different = self.deployments.get(name)
+        if different is None:
+            return self
+        values = {key: getattr(different, key) for key in ("partitions", "replication", "retention")}
+        changes = {key: value for key, value in values.items() if value is not None}
+        return self.model_copy(update={**changes, "configs": {**self.configs, **different.configs}, "deployments": {}})
+
+    def written_configs(self) -> Iterator[tuple[tuple[str, ...], str | None]]:
+        """Yield every configuration that is written down, for whatever deployment: where, and the value."""
+        for key, value in self.configs.items():
+            yield ("configs", key), value
+        for deployment, different in self.deployments.items():
+            for key, value in different.configs.items():
+                yield ("deployments", deployment, "configs", key), value
 
     def wanted_configs(self) -> dict[str, str | None]:
         """Return the configurations to set, retention included, as Kafka spells them; None for the broker's default."""
         forever = self.retention == "forever"
         milliseconds = -1 if forever else int(self.retention.total_seconds() * 1000)  # type: ignore[union-attr]
         return {**self.configs, "retention.ms": str(milliseconds)}
+
+
+def _without_retention(configs: dict[str, str | None]) -> dict[str, str | None]:
+    if "retention.ms" in configs:
+        raise ValueError("it sets retention.ms; declare it as `retention` instead")
+    return configs
 
 
 class TopicOutput(Spec):
@@ -119,6 +159,10 @@ class TopicOutput(Spec):
     delivery: Literal["at_least_once", "at_most_once"] = "at_least_once"
     """`at_least_once`: a crash repeats records, which `sluice.kafka.deduplication` drops exactly. `at_most_once`: a
     crash loses the rest of one batch and repeats nothing."""
+
+    def in_deployment(self, name: str) -> Self:
+        """Return the output as it is in one deployment; see `TopicShape`."""
+        return self if self.create is None else self.model_copy(update={"create": self.create.in_deployment(name)})
 
 
 BesideOutput = RowsOutput | LatestOutput | TopicOutput

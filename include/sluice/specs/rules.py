@@ -10,10 +10,12 @@ from datetime import datetime
 from sluice.specs.diagnosis import nearest
 from sluice.specs.faults import Fault, Loc
 from sluice.specs.kinds import Key, Kind
+from sluice.specs.model import TopicSpec
 from sluice.specs.output_rules import (
     output_columns_are_free,
     output_topics_are_declared_once,
     outputs_of,
+    shape_faults,
     written_table,
 )
 from sluice.specs.reading import Finding, Reading, Rule
@@ -106,8 +108,8 @@ def starts_are_in_the_topic(reading: Reading) -> Iterator[Finding]:
         topic = reading.catalog.topics.get(pipeline.source)  # a broken one is a fault of its own
         offsets = {} if isinstance(pipeline.start, Edge | datetime) else pipeline.start
         for number in sorted(offsets):
-            if topic is not None and number >= topic.partitions:
-                message = f"the topic {topic.name} has the partitions 0 to {topic.partitions - 1}."
+            if topic is not None and number >= (least := min(shape.partitions for shape in _shapes(topic))):
+                message = f"the topic {topic.name} has the partitions 0 to {least - 1}."
                 yield reading.finding(Kind.PIPELINE, name, ("start", str(number)), message, "name one of these.")
 
 
@@ -125,7 +127,7 @@ def groups_are_unique(reading: Reading) -> Iterator[Finding]:
 def broker_stamps_arrival(reading: Reading) -> Iterator[Finding]:
     """`arrival_time: broker` needs a topic whose records the broker stamps; Kafka's default is the producer's time."""
     for name, topic in reading.catalog.topics.items():
-        stamped = topic.configs.get("message.timestamp.type") == "LogAppendTime"
+        stamped = all(shape.configs.get("message.timestamp.type") == "LogAppendTime" for shape in _shapes(topic))
         if topic.value.arrival_time == "broker" and not stamped:
             message = "arrival_time is broker, but the broker keeps the producer's time in this topic."
             fix = "set message.timestamp.type: LogAppendTime in configs, or name a field of the record."
@@ -135,16 +137,28 @@ def broker_stamps_arrival(reading: Reading) -> Iterator[Finding]:
 def records_are_kept(reading: Reading) -> Iterator[Finding]:
     """A compacted topic forgets records before the raw stream has read them."""
     for name, topic in reading.catalog.topics.items():
-        if "compact" in (topic.configs.get("cleanup.policy") or ""):
-            message = "cleanup.policy is compact, and the raw table must hold every record exactly once."
-            yield reading.finding(Kind.TOPIC, name, ("configs", "cleanup.policy"), message, "set it to delete.")
+        for loc, value in topic.written_configs():
+            if loc[-1] == "cleanup.policy" and "compact" in (value or ""):
+                message = "cleanup.policy is compact, and the raw table must hold every record exactly once."
+                yield reading.finding(Kind.TOPIC, name, loc, message, "set it to delete.")
 
 
-def settings_hold_no_secret(reading: Reading) -> Iterator[Finding]:
-    """Secrets are mounted as files; a spec is read by everybody."""
+def _shapes(topic: TopicSpec) -> Iterator[TopicSpec]:
+    """Yield the topic as it is in each deployment of its spec, and in all others."""
+    yield topic
+    for deployment in topic.deployments:
+        yield topic.in_deployment(deployment)
+
+
+def shapes_are_sound(reading: Reading) -> Iterator[Finding]:
+    """What is said of a topic's shape holds no secret, and names deployments that there are."""
     for name, topic in reading.catalog.topics.items():
-        for key in filter(is_secret, topic.configs):
-            yield reading.finding(Kind.TOPIC, name, ("configs", key), "this is a secret.", "keep it out of the spec.")
+        for loc, message, fix in shape_faults(reading, topic):
+            yield reading.finding(Kind.TOPIC, name, loc, message, fix)
+
+
+def clients_hold_no_secret(reading: Reading) -> Iterator[Finding]:
+    """Secrets are mounted as files; a spec is read by everybody."""
     for name, deployment in reading.catalog.deployments.items():
         client = deployment.kafka.client if deployment.kafka.kind == "external" else {}
         for key in filter(is_secret, client):
@@ -165,7 +179,8 @@ RULES: tuple[Rule, ...] = (
     records_are_kept,
     output_columns_are_free,
     output_topics_are_declared_once,
-    settings_hold_no_secret,
+    shapes_are_sound,
+    clients_hold_no_secret,
     spark_settings_are_safe,
     static_inputs_exist,
     transforms_fit,

@@ -81,8 +81,10 @@ def test_a_table_says_what_is_there_and_what_is_declared() -> None:
     )
 
     assert table(found).splitlines()[2:] == [
-        "| weather | topic | absent | 2 partitions, replication 1, retention.ms=-1 | safe "
-        "| it is declared and not there |",
+        (
+            "| weather | topic | absent | 2 partitions, replication 1, retention.ms=-1 | safe "
+            "| it is declared and not there |"
+        ),
         "| sales | partitions | 2 | 4 | approval | partitions can never be taken away again |",
         "| flights | partitions | 5 | 4 | refused | nobody can: declare 5 |",
     ]

@@ -10,7 +10,7 @@ from sluice.errors import SpecError
 from sluice.specs.code import meaning
 from sluice.specs.model import PipelineSpec
 from sluice.specs.rhythm import rhythm_of, topic_of
-from tests.unit.specs.bench import PIPELINE_FILE, TOPIC, Bench
+from tests.unit.specs.bench import PIPELINE_FILE, TOPIC, TOPIC_FILE, Bench
 from tests.unit.specs.case import Case, assert_one_fault, words
 
 SINGLE = """\
@@ -85,6 +85,22 @@ def test_a_topic_that_only_an_output_fills_is_created_as_it_says(several: Bench)
     assert sorted(topics) == ["orders", "sales_news"]
     assert topics["sales_news"].partitions == 3
     assert topics["sales_news"].wanted_configs() == {"retention.ms": "86400000"}
+
+
+def test_a_deployment_says_what_is_different_there_and_nothing_else(several: Bench) -> None:
+    several.edit(
+        PIPELINE_FILE, "{partitions: 3, retention: 1 day}", "{partitions: 3, deployments: {prod: {partitions: 9}}}"
+    )
+    different = "{retention: forever, configs: {cleanup.policy: null, segment.ms: '5'}}"
+    several.edit(TOPIC_FILE, "partitions: 2\n", f"partitions: 2\nreplication: 2\ndeployments: {{prod: {different}}}\n")
+    catalog = several.scan().catalog
+    there, elsewhere = catalog.in_deployment("prod").kafka_topics(), catalog.in_deployment("local").kafka_topics()
+    assert elsewhere == catalog.kafka_topics()
+    assert (there["sales_news"].partitions, elsewhere["sales_news"].partitions) == (9, 3)
+    assert (there["orders"].partitions, there["orders"].replication) == (2, 2)
+    assert there["orders"].wanted_configs() == {"cleanup.policy": None, "segment.ms": "5", "retention.ms": "-1"}
+    assert elsewhere["orders"].wanted_configs() == {"cleanup.policy": "delete", "retention.ms": "604800000"}
+    assert rhythm_of(catalog.in_deployment("prod"), "sales").retention is None
 
 
 def test_a_topic_that_another_pipeline_reads_keeps_its_own_spec(several: Bench) -> None:
