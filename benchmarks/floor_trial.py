@@ -96,11 +96,14 @@ def _end_jvm(spark: SparkSession) -> None:
 
 def _started(recording: Path, began: datetime, ended: datetime) -> int:
     """Return how many processes a JVM started between two moments."""
+    inherited = dict(os.environ)  # noqa: TID251  a child inherits all of it
+    inherited.pop("JAVA_TOOL_OPTIONS", None)  # or the tool, a JVM itself, would begin a recording in this very file
     printed = subprocess.run(
         ["jfr", "print", "--json", "--events", "jdk.ProcessStart", str(recording)],
         capture_output=True,
         text=True,
         check=True,
+        env=inherited,
     )
     events = json.loads(printed.stdout)["recording"]["events"]
     at = [datetime.fromisoformat(event["values"]["startTime"]) for event in events]
