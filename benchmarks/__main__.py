@@ -10,7 +10,7 @@ from collections.abc import Callable
 from importlib.metadata import version
 from typing import Any
 
-from benchmarks import backfill, drain, floor, parse, publish, recover, tax, verdicts, watch
+from benchmarks import backfill, drain, floor, parse, placement, publish, recover, tax, verdicts, watch
 
 BENCHMARKS: dict[str, Callable[..., tuple[dict[str, Any], dict[str, Any]]]] = {
     "drain": drain.run,
@@ -18,6 +18,7 @@ BENCHMARKS: dict[str, Callable[..., tuple[dict[str, Any], dict[str, Any]]]] = {
     "publish": publish.run,
     "floor": floor.run,
     "parse": parse.run,
+    "placement": placement.run,
     "recover": recover.run,
     "tax": tax.run,
     "verdicts": verdicts.run,

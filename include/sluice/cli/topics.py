@@ -12,6 +12,7 @@ from rich.console import Console
 from rich.table import Column, Table
 
 from sluice.cli.console import Output, OutputOption
+from sluice.cli.placement import place
 from sluice.errors import RefusedError
 from sluice.project import Project
 from sluice.settings import settings
@@ -120,6 +121,9 @@ def describe(output: OutputOption = Output.TABLE) -> None:
     missing = sorted(set(project.catalog.kafka_topics()) - set(topics))
     if missing:
         typer.echo(f"declared and not there: {', '.join(missing)} (run `sluice topics apply`)", err=True)
+
+
+app.command()(place)
 
 
 def _as_dict(topics: Mapping[str, TopicState]) -> dict[str, dict[str, object]]:
