@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 import os
-import signal
 import subprocess
 import time
 from collections import Counter
@@ -55,7 +54,7 @@ def publishing(machine: Machine) -> Iterator[None]:
         yield
         assert feed.poll() is None, "the feed ended before all was done"
     finally:
-        feed.send_signal(signal.SIGINT)
+        feed.terminate()  # not by SIGINT: whatever is started in the background of a shell ignores that
         feed.wait(30)
 
 
