@@ -77,7 +77,7 @@ def _show(before: Sequence[Partition], after: Sequence[Partition], then: Report,
     summary.add_row("replica skew", f"{then.replica_skew:,}", f"{now.replica_skew:,}")
     out.print(summary)
     out.print(
-        f"Replicas that move: {now.moves:,}, of {len(moving):,} in {len(after):,} partitions; new leaders: {led:,}."
+        f"Replicas that move: {now.moves:,}, in {len(moving):,} of {len(after):,} partitions; new leaders: {led:,}."
     )
     for violation in now.violations[:_ROWS]:
         err.print(f"violated: {violation}", style="red", markup=False)

@@ -67,7 +67,7 @@ def test_people_see_what_moves_and_how_even_it_was(files: Path) -> None:
     lines = [" ".join(line.split()) for line in result.stdout.splitlines()]
     assert any(line.startswith("t/0 1,2,3 ") and line.endswith(" 1") for line in lines)
     assert {"violations 2 0", "leader skew 3 1"} <= set(lines)
-    assert any(line.startswith("Replicas that move: 1, of 1 in 3 partitions; new leaders: ") for line in lines)
+    assert any(line.startswith("Replicas that move: 1, in 1 of 3 partitions; new leaders: ") for line in lines)
 
 
 def test_one_file_may_be_standard_input(files: Path) -> None:
