@@ -6,7 +6,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from enum import Enum, auto
-from functools import partial
+from functools import cache, partial
 from typing import Generic, Protocol, TypedDict, TypeVar
 
 from sluice.errors import SluiceError
@@ -145,7 +145,7 @@ def _unit_evidence(
         halted="" if sighting is None else sighting.halted(at),
         lack="" if sighting is None else sighting.lack,
     )
-    executors = partial(case.executors, attempt.generation) if attempt is not None else _nobody
+    executors = cache(partial(case.executors, attempt.generation)) if attempt is not None else _nobody
     return {
         stream: _asked_further(_evidence(base, notes, source, looks[stream], extents[source.topic]), source, executors)
         for stream, source in case.sources.items()

@@ -15,7 +15,7 @@ from typing import Any
 
 from sluice.specs.outputs import TopicShape
 from sluice.topics.administration import TopicCreation, TopicState
-from sluice.topics.changes import UNSET, Create, Grow, Item, Kept, Refused, Risk, SetConfig, sentence
+from sluice.topics.changes import Create, Grow, Item, Kept, Refused, Risk, SetConfig, sentence
 from sluice.topics.configs import judge
 
 _ID_LENGTH = 12
@@ -143,7 +143,7 @@ def _configs(spec: TopicShape, actual: TopicState) -> Iterator[SetConfig | Kept]
     for key in sorted(declared.keys() | actual.configs.keys()):
         before = actual.configs.get(key)
         if key not in declared:
-            yield Kept(actual.name, key, UNSET if before is None else before)
+            yield Kept(actual.name, key, actual.configs[key])
         elif before != (after := declared[key]):
             risk, why = judge(key, before, after)
             yield SetConfig(actual.name, key, before, after, risk, why)
