@@ -91,3 +91,21 @@ def test_a_race_for_a_name_has_one_winner_and_nothing_is_replaced(jvm: Jvm, tmp_
         folder.mkdir()
         done = jvm.run("race", kind, folder, 100, OURS)
         assert done.stdout.split() == ["100", "0", "0"], done.stderr
+
+
+@pytest.mark.timeout(60)
+@pytest.mark.parametrize(("loaded", "processes"), [(OURS, "0"), ("org.apache.hadoop.fs.local.LocalFs", "1")])
+def test_spark_removes_a_folder_without_a_process_and_what_a_link_leads_to_stays(
+    jvm: Jvm, tmp_path: Path, loaded: str, processes: str
+) -> None:
+    folder, elsewhere = tmp_path / "snapshot", tmp_path / "elsewhere"
+    (folder / "deep").mkdir(parents=True)
+    (folder / "deep" / "000012.sst").write_text("state")
+    elsewhere.mkdir()
+    (elsewhere / "kept").write_text("not ours to remove")
+    (folder / "link").symlink_to(elsewhere)
+
+    done = jvm.run("remove", folder, loaded)
+
+    assert (done.stdout.strip(), folder.exists()) == (processes, False), done.stderr
+    assert (elsewhere / "kept").exists()

@@ -15,6 +15,7 @@ import org.apache.hadoop.fs.FileAlreadyExistsException;
 import org.apache.hadoop.fs.FileStatus;
 import org.apache.hadoop.fs.FsConstants;
 import org.apache.hadoop.fs.Path;
+import org.apache.spark.network.util.JavaUtils;
 
 /**
  * Local files for checkpoints, state and table commits: what goes through Hadoop's {@code FileContext}.
@@ -23,8 +24,14 @@ import org.apache.hadoop.fs.Path;
  * of a native library. And a rename that must not replace anything is one system call that fails where the target
  * exists ({@code link}), where Hadoop looks first and renames afterwards: of two writers that both looked, the later one
  * replaces what the earlier one has committed. There are no checksum files: a file that is there is whole.
+ *
+ * <p>Where it is loaded, Spark removes its temporary folders in the JVM too.
  */
 public class AtomicLocalFs extends DelegateToFileSystem {
+  static {
+    // All that Spark asks this for is whether to start `rm -rf`: once per snapshot of each partition's state.
+    JavaUtils.isUnix = false;
+  }
 
   /** Made by Hadoop, by reflection, for {@code fs.AbstractFileSystem.file.impl}. */
   public AtomicLocalFs(URI ignored, Configuration settings) throws IOException, URISyntaxException {

@@ -1,3 +1,4 @@
+import java.io.File;
 import java.io.FilterOutputStream;
 import java.io.IOException;
 import java.io.OutputStream;
@@ -9,6 +10,8 @@ import java.util.EnumSet;
 import java.util.List;
 import java.util.concurrent.CyclicBarrier;
 import java.util.concurrent.atomic.AtomicInteger;
+import jdk.jfr.Recording;
+import jdk.jfr.consumer.RecordingFile;
 import org.apache.hadoop.conf.Configuration;
 import org.apache.hadoop.fs.CreateFlag;
 import org.apache.hadoop.fs.FSDataOutputStream;
@@ -18,6 +21,7 @@ import org.apache.hadoop.fs.Options.ChecksumOpt;
 import org.apache.hadoop.fs.Path;
 import org.apache.hadoop.fs.permission.FsPermission;
 import org.apache.hadoop.util.Progressable;
+import org.apache.spark.network.util.JavaUtils;
 import org.apache.spark.sql.execution.streaming.checkpointing.CheckpointFileManager;
 import sluice.fs.AtomicLocalFs;
 
@@ -160,6 +164,20 @@ public final class Trial {
     System.out.println(put(words[1], new Path(words[2]), words[3], settings(TellingFs.class.getName())) ? "put" : "refused");
   }
 
+  /** {@code remove FOLDER FILESYSTEM}: prints how many processes were started for it. */
+  private static void remove(String[] words) throws Exception {
+    Class.forName(words[2]);
+    java.nio.file.Path file = java.nio.file.Path.of(words[1] + ".jfr");
+    try (Recording recording = new Recording()) {
+      recording.enable("jdk.ProcessStart");
+      recording.start();
+      JavaUtils.deleteRecursively(new File(words[1]));
+      recording.stop();
+      recording.dump(file);
+    }
+    System.out.println(RecordingFile.readAllEvents(file).size());
+  }
+
   /** {@code race KIND FOLDER ROUNDS FILESYSTEM}: prints how many rounds had one winner, none, and several. */
   private static void race(String[] words) throws Exception {
     int rounds = Integer.parseInt(words[3]);
@@ -202,6 +220,8 @@ public final class Trial {
   public static void main(String[] words) throws Exception {
     if (words[0].equals("race")) {
       race(words);
+    } else if (words[0].equals("remove")) {
+      remove(words);
     } else {
       cut(words);
     }
