@@ -15,6 +15,7 @@ from sluice.local.broker import Broker
 from sluice.settings import settings
 from sluice.specs.load import load_catalog
 from sluice.topics.apply import apply
+from sluice.topics.declared import Declared
 from tests.integration.brokers import free_ports, running
 
 
@@ -33,7 +34,7 @@ def private_topics(folder: Path) -> Iterator[Topics]:
     broker.prepare()
     with running(broker):
         with KafkaPythonAdministration((broker.bootstrap,), {}) as administration:
-            _, state = apply(load_catalog(settings().home / "include").topics, administration, default_replication=1)
+            _, state = apply(Declared(load_catalog(settings().home / "include").topics), administration)
         yield Topics(broker.bootstrap, {name: topic.topic_id for name, topic in state.items()})
 
 

@@ -7,19 +7,27 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 
-from sluice.errors import RefusedError, SluiceError, UnreachableError
+from sluice.errors import RefusedError, SluiceError
 from sluice.topics.administration import RecordStamp, TopicCreation, TopicExtent, TopicState
+from tests.twins.kafka_replicas import InMemoryReplicas
 
-_CONFIGS = frozenset({"retention.ms", "cleanup.policy", "segment.bytes", "max.message.bytes", "message.timestamp.type"})
+_CONFIGS = frozenset(
+    {
+        "min.insync.replicas",
+        "retention.ms",
+        "cleanup.policy",
+        "segment.bytes",
+        "max.message.bytes",
+        "message.timestamp.type",
+    }
+)
 
 
-class InMemoryKafkaAdministration:
+class InMemoryKafkaAdministration(InMemoryReplicas):
     """`brokers` bounds replication; `reachable = False` makes every call fail as a dead cluster does."""
 
-    def __init__(self, brokers: int = 1) -> None:
-        self.brokers = brokers
-        self.reachable = True
-        self.topics: dict[str, TopicState] = {}
+    def __init__(self, brokers: int = 1, racks: Mapping[int, str] | None = None) -> None:
+        super().__init__(brokers, racks)
         self.offsets: dict[str, dict[int, int]] = {}
         self.records: dict[str, dict[tuple[int, int], RecordStamp]] = {}
         self.groups: dict[str, dict[str, int]] = {}
@@ -37,26 +45,21 @@ class InMemoryKafkaAdministration:
             if why:
                 refusals.append(f"{creation.name} ({why})")
                 continue
-            replicas = tuple(
-                tuple((partition + r) % self.brokers + 1 for r in range(creation.replication))
-                for partition in range(creation.partitions)
+            replicas = creation.assignment or self._placed(range(creation.partitions), creation.replication)
+            self.topics[creation.name] = _whole(
+                TopicState(creation.name, str(uuid.uuid4()), replicas, dict(creation.configs))
             )
-            self.topics[creation.name] = TopicState(creation.name, str(uuid.uuid4()), replicas, dict(creation.configs))
             self.offsets[creation.name] = dict.fromkeys(range(creation.partitions), 0)
         if refusals:
             raise RefusedError(f"The cluster refused to create {'; '.join(refusals)}.", fix="correct the topic spec.")
 
-    def grow(self, topic: str, partitions: int) -> None:
+    def grow(self, topic: str, partitions: int, assignment: Sequence[tuple[int, ...]] = ()) -> None:
         state = self._existing(topic)
         if partitions <= state.partitions:
             why = f"it has {state.partitions} partitions already"
             raise RefusedError(f"The cluster refused to give {topic} {partitions} partitions ({why}).")
-        copies = len(state.replicas[0])
-        added = tuple(
-            tuple((partition + r) % self.brokers + 1 for r in range(copies))
-            for partition in range(state.partitions, partitions)
-        )
-        self.topics[topic] = replace(state, replicas=(*state.replicas, *added))
+        added = assignment or self._placed(range(state.partitions, partitions), len(state.replicas[0]))
+        self.topics[topic] = _whole(replace(state, replicas=(*state.replicas, *added)))
         self.offsets[topic] |= dict.fromkeys(range(state.partitions, partitions), 0)
 
     def set_configs(self, topic: str, configs: Mapping[str, str | None]) -> None:
@@ -69,8 +72,9 @@ class InMemoryKafkaAdministration:
 
     def forget(self, topic: str) -> None:
         """Lose a topic and its records, as if somebody had deleted it."""
-        for kept in (self.topics, self.offsets, self.records):
-            kept.pop(topic, None)  # type: ignore[attr-defined]  dictionaries of unlike values
+        super().forget(topic)
+        self.offsets.pop(topic, None)
+        self.records.pop(topic, None)
 
     def beginnings(self, topic: str) -> Mapping[int, int]:
         return dict.fromkeys(self.ends(topic), 0)
@@ -129,9 +133,10 @@ class InMemoryKafkaAdministration:
             raise RefusedError(f"The cluster refused: there is no topic {topic}.")
         return self.topics[topic]
 
-    def _look(self) -> None:
-        if not self.reachable:
-            raise UnreachableError("No Kafka broker could be reached.", fix="start the stack.")
+    def _placed(self, partitions: Iterable[int], copies: int) -> tuple[tuple[int, ...], ...]:
+        """Place partitions in turn, as a cluster without racks does."""
+        alive = [broker.id for broker in self.cluster()]
+        return tuple(tuple(alive[(p + r) % len(alive)] for r in range(copies)) for p in partitions)
 
     def _why_not(self, creation: TopicCreation) -> str | None:
         if creation.name in self.topics:
@@ -140,3 +145,11 @@ class InMemoryKafkaAdministration:
             return f"replication {creation.replication} needs more than {self.brokers} brokers"
         unknown = sorted(set(creation.configs) - _CONFIGS)
         return f"unknown topic config name: {', '.join(unknown)}" if unknown else None
+
+
+def _whole(state: TopicState) -> TopicState:
+    """Return a topic whose new partitions are led and in sync."""
+    known = len(state.leaders)
+    leaders = (*state.leaders, *(replicas[0] for replicas in state.replicas[known:]))
+    in_sync = (*state.in_sync, *(tuple(sorted(replicas)) for replicas in state.replicas[known:]))
+    return replace(state, leaders=leaders, in_sync=in_sync)

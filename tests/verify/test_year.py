@@ -27,6 +27,7 @@ from sluice.project import Project
 from sluice.settings import Settings, settings
 from sluice.specs.load import load_catalog
 from sluice.topics.apply import apply
+from sluice.topics.declared import Declared
 from tests.integration.brokers import free_ports, running
 from tests.oracle import departures, differences, differing_hours
 
@@ -93,7 +94,7 @@ def year(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Year]:
 def _publish(place: Settings, broker: Broker) -> None:
     catalog = load_catalog(place.home / "include")
     with KafkaPythonAdministration((broker.bootstrap,), {}) as administration:
-        apply(catalog.topics, administration, default_replication=1)
+        apply(Declared(catalog.topics), administration)
     feed, topic = catalog.feeds["flights"], catalog.topics["flights"]
     pipelines = catalog.pipelines.values()
     with open_feed(

@@ -15,6 +15,7 @@ from sluice.airflow.runtime import open_project
 from sluice.project import Project
 from sluice.topics.apply import apply, current_plan
 from sluice.topics.changes import Create
+from sluice.topics.declared import Declared
 from sluice.topics.plan import Plan
 
 log = logging.getLogger(__name__)
@@ -68,9 +69,8 @@ def build_topics_dag(*, open_project: Callable[[], Project] = open_project) -> D
             with retried_only_if_unknown():
                 project = open_project()
                 done, _ = apply(
-                    project.catalog.kafka_topics(),
+                    _declared(project),
                     project.administration(),
-                    default_replication=project.deployment.replication,
                 )
             outcome = summary(done)
             log.info("%s", outcome)
@@ -91,9 +91,11 @@ def build_topics_dag(*, open_project: Callable[[], Project] = open_project) -> D
 
 
 def _plan(project: Project) -> Plan:
-    return current_plan(
-        project.catalog.kafka_topics(), project.administration(), default_replication=project.deployment.replication
-    )
+    return current_plan(_declared(project), project.administration())
+
+
+def _declared(project: Project) -> Declared:
+    return Declared.of(project.catalog, project.deployment, project.settings.home / "include")
 
 
 def summary(done: Plan) -> str:

@@ -20,6 +20,9 @@ from sluice.topics.administration import TopicState
 from sluice.topics.apply import Approval, command, current_plan
 from sluice.topics.apply import apply as apply_specs
 from sluice.topics.changes import Create, Risk, sentence
+from sluice.topics.declared import Declared
+from sluice.topics.moving import DEFAULT_BATCH, DEFAULT_THROTTLE, Pace, Progress
+from sluice.topics.moving import cancel as cancel_moves
 from sluice.topics.plan import as_dict
 
 app = typer.Typer(help="Plan, apply and describe the declared topics.", no_args_is_help=True)
@@ -35,9 +38,7 @@ def plan(output: OutputOption = Output.TABLE) -> None:
     Exit codes: 0 the cluster was asked; 2 a spec is wrong; 3 the stack is not up; 4 no broker answered.
     """
     project = Project.open(settings())
-    found = current_plan(
-        project.catalog.kafka_topics(), project.administration(), default_replication=project.deployment.replication
-    )
+    found = current_plan(declared_topics(project), project.administration())
     if output is Output.JSON:
         typer.echo(json.dumps(as_dict(found), indent=2))
         return
@@ -48,7 +49,7 @@ def plan(output: OutputOption = Output.TABLE) -> None:
     for refused in found.refused:
         console.print(f"x {sentence(refused)}: refused, {refused.why}; {refused.fix}", style="red")
     for kept in found.kept:
-        console.print(f"  {kept.topic}: {kept.value}={kept.current} is in no spec, and stays")
+        console.print(f"  {kept.topic}: {kept.value}={kept.current} {kept.why}")
     if not found:
         console.print(f"{_count(len(project.catalog.kafka_topics()))} as declared; nothing to do.")
     elif not found.refused:
@@ -61,12 +62,19 @@ def apply(
     losing: Annotated[
         list[str] | None, typer.Option(help="A topic of which records may go; once for each that the plan names.")
     ] = None,
+    throttle_mb: Annotated[
+        float, typer.Option(min=0.001, help="MB/s into each broker and out of it while replicas are copied.")
+    ] = DEFAULT_THROTTLE / 1e6,
+    batch: Annotated[int, typer.Option(min=1, help="Partitions that move at once.")] = DEFAULT_BATCH,
     output: OutputOption = Output.TABLE,
 ) -> None:
     """Make the topics what is declared, and verify all. A second run changes nothing.
 
     What is safe needs no more. Of a plan with anything else the id must be given, which `sluice topics plan` shows: it
     stands for that plan and the state that it saw.
+
+    Replicas are moved in batches under a throttle. Whoever presses Ctrl-C gets the batch that is under way back; what
+    has arrived stays, and the throttle goes.
 
     Exit codes: 0 all topics are as declared; 2 a spec is wrong; 3 the stack is not up; 4 no broker answered;
     5 the plan may not be applied, or the cluster refused.
@@ -78,10 +86,10 @@ def apply(
             fix="read `sluice topics plan`, and give its id by --plan.",
         )
     done, topics = apply_specs(
-        project.catalog.kafka_topics(),
+        declared_topics(project),
         project.administration(),
-        default_replication=project.deployment.replication,
         approval=Approval(plan, frozenset(losing or ())) if plan else None,
+        pace=Pace(int(throttle_mb * 1e6), batch, _Shown()),
     )
     if output is Output.JSON:
         typer.echo(json.dumps({"applied": as_dict(done)["items"], "topics": _as_dict(topics)}, indent=2))
@@ -93,6 +101,34 @@ def apply(
         )
         console.print(said, style="green")
     console.print(f"{_count(len(topics))} as declared.")
+
+
+class _Shown:
+    """Tells of moves on stderr, each time when there is something else to say."""
+
+    def __init__(self) -> None:
+        self._last = ""
+
+    def __call__(self, progress: Progress) -> None:
+        if str(progress) != self._last:
+            self._last = str(progress)
+            typer.echo(self._last, err=True)
+
+
+@app.command()
+def cancel() -> None:
+    """Have every move of a declared topic's replicas go back to where it was, and remove the throttle.
+
+    Exit codes: 0 nothing moves any more; 2 a spec is wrong; 3 the stack is not up; 4 no broker answered.
+    """
+    project = Project.open(settings())
+    administration = project.administration()
+    back = cancel_moves(administration, administration.describe(project.catalog.kafka_topics()))
+    for topic, partition in back:
+        typer.echo(f"{topic}/{partition} goes back")
+    typer.echo(
+        f"{len(back)} partitions go back; no throttle is left." if back else "Nothing moves; no throttle is left."
+    )
 
 
 @app.command()
@@ -124,6 +160,11 @@ def describe(output: OutputOption = Output.TABLE) -> None:
 
 
 app.command()(place)
+
+
+def declared_topics(project: Project) -> Declared:
+    """Return what the specs say of topics in the project's deployment."""
+    return Declared.of(project.catalog, project.deployment, project.settings.home / "include")
 
 
 def _as_dict(topics: Mapping[str, TopicState]) -> dict[str, dict[str, object]]:

@@ -4,17 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
-from types import TracebackType
-from typing import Any, Self, TypeVar
+from typing import Any
 
 import tenacity
-from kafka import KafkaAdminClient, TopicPartition
+from kafka import TopicPartition
 from kafka.admin import ConfigResource, ConfigResourceType, OffsetSpec
 from kafka.errors import (
     CoordinatorLoadInProgressError,
     CoordinatorNotAvailableError,
-    KafkaError,
-    KafkaTimeoutError,
     NoError,
     NotCoordinatorError,
     TopicAlreadyExistsError,
@@ -22,55 +19,21 @@ from kafka.errors import (
 )
 from kafka.structs import OffsetAndMetadata
 
-from sluice.errors import RefusedError, SluiceError, UnreachableError
-from sluice.kafka.connection import client_arguments, reachable
+from sluice.errors import RefusedError, SluiceError
 from sluice.kafka.extents import missing, read_extents
+from sluice.kafka.replicas import ReplicaCalls
 from sluice.kafka.stamps import read_stamps
-from sluice.kafka.topic_changes import add_partitions, set_configs
+from sluice.kafka.topic_changes import add_partitions, creation_request, refuse, set_configs
 from sluice.topics.administration import RecordStamp, TopicCreation, TopicExtent, TopicState
 
-_Answer = TypeVar("_Answer")
 _NO_ERROR, _UNKNOWN_TOPIC = 0, 3
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _MOST_NAMED = 3
 _NOT_COORDINATED_YET = (CoordinatorLoadInProgressError, CoordinatorNotAvailableError, NotCoordinatorError)
 
 
-class KafkaPythonAdministration:
-    """One cluster. Connects on first use; close it, or use it as a context manager.
-
-    Attributes:
-        bootstrap: host:port of some brokers.
-        client: further settings, under Kafka's names.
-        patience_seconds: how long to look for a broker that answers, and for what was created to be shown.
-    """
-
-    def __init__(
-        self, bootstrap: Sequence[str], client: Mapping[str, str] | None = None, *, patience_seconds: float = 15
-    ) -> None:
-        self.bootstrap = tuple(bootstrap)
-        self.client = dict(client or {})
-        self.patience_seconds = patience_seconds
-        self._connected: Any = None
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
-
-    def close(self) -> None:
-        """Close the connections. Using it again connects again."""
-        if self._connected is not None:
-            self._connected.close()
-            self._connected = None
-
-    def brokers(self) -> Sequence[int]:
-        """Return the ids of the brokers that the cluster lists. A killed one stays listed for a while."""
-        cluster = self._ask("list the brokers", lambda client: client.describe_cluster())
-        return sorted(int(broker["broker_id"]) for broker in cluster["brokers"])
+class KafkaPythonAdministration(ReplicaCalls):
+    """One cluster; see `AdminSession`."""
 
     def describe(self, names: Iterable[str]) -> Mapping[str, TopicState]:
         """Return the state of those topics that exist."""
@@ -87,14 +50,7 @@ class KafkaPythonAdministration:
         """
         if not creations:
             return
-        request = {
-            creation.name: {
-                "num_partitions": creation.partitions,
-                "replication_factor": creation.replication,
-                "configs": dict(creation.configs),
-            }
-            for creation in creations
-        }
+        request = {creation.name: creation_request(creation) for creation in creations}
         # Asked once: the second answer to a creation that succeeded unheard would be "it exists already".
         answers = self._ask(
             f"create {', '.join(request)}",
@@ -113,7 +69,7 @@ class KafkaPythonAdministration:
                 fix="correct the topic spec, or the deployment's replication, and plan again.",
             )
 
-    def grow(self, topic: str, partitions: int) -> None:
+    def grow(self, topic: str, partitions: int, assignment: Sequence[tuple[int, ...]] = ()) -> None:
         """Give a topic partitions, so that it has so many, and return when the cluster shows them, each with a leader.
 
         Raises:
@@ -121,8 +77,8 @@ class KafkaPythonAdministration:
         """
         purpose = f"give {topic} {partitions} partitions"
         # Asked once: the second answer to what succeeded unheard would be "it has as many already".
-        why = self._ask(purpose, lambda client: add_partitions(client, topic, partitions), repeatable=False)
-        _refuse(purpose, why)
+        why = self._ask(purpose, lambda client: add_partitions(client, topic, partitions, assignment), repeatable=False)
+        refuse(purpose, why)
         self._ask(f"show {topic}", lambda client: client.wait_for_topics([topic], timeout_ms=self._patience_ms))
         self._wait(topic, lambda state: state.partitions == partitions)
 
@@ -133,7 +89,7 @@ class KafkaPythonAdministration:
             RefusedError: the cluster refused; says why. None was set.
         """
         purpose = f"set {', '.join(sorted(configs))} of {topic}"
-        _refuse(purpose, self._ask(purpose, lambda client: set_configs(client, topic, configs)))
+        refuse(purpose, self._ask(purpose, lambda client: set_configs(client, topic, configs)))
         self._wait(topic, lambda state: all(state.configs.get(name) == value for name, value in configs.items()))
 
     def beginnings(self, topic: str) -> Mapping[int, int]:
@@ -187,10 +143,6 @@ class KafkaPythonAdministration:
         within = {p: offset for p, offset in offsets.items() if offset < ends.get(p, 0)}
         return read_stamps(self.bootstrap, self.client, topic, within, deadline_seconds=self.patience_seconds)
 
-    @property
-    def _patience_ms(self) -> float:
-        return self.patience_seconds * 1000
-
     def _wait(self, topic: str, shows: Callable[[TopicState], bool]) -> None:
         """Wait until every broker that may be asked has heard of a change; who asks on decides what a delay means."""
         retrying = tenacity.Retrying(
@@ -212,49 +164,19 @@ class KafkaPythonAdministration:
         found = self._ask(f"read the offsets of {topic}", lambda client: client.list_partition_offsets(wanted))
         return {partition.partition: int(at.offset) for partition, at in sorted(found.items())}
 
-    def _ask(self, purpose: str, question: Callable[[Any], _Answer], *, repeatable: bool = True) -> _Answer:
-        """Ask the cluster; a connection that went stale since the last question is replaced once.
-
-        Raises:
-            UnreachableError: no broker answered.
-        """
-        stale = self._connected is not None and repeatable
-        try:
-            self._connected = self._connected or self._connect()
-            return question(self._connected)
-        except (KafkaError, OSError) as error:
-            self.close()
-            if stale:
-                return self._ask(purpose, question, repeatable=False)
-            raise UnreachableError(
-                f"Kafka at {', '.join(self.bootstrap)} did not answer when asked to {purpose} ({error}).",
-                fix="see whether the brokers run; a wrong password shows as a timeout too.",
-            ) from error
-
-    def _connect(self) -> Any:  # noqa: ANN401  untyped client
-        retrying = tenacity.Retrying(
-            # A broker's name that stopped resolving fails some first attempts although other brokers are up.
-            retry=tenacity.retry_if_exception(
-                lambda e: isinstance(e, KafkaError) and not isinstance(e, KafkaTimeoutError)
-            ),
-            stop=tenacity.stop_after_delay(self.patience_seconds),
-            wait=tenacity.wait_random_exponential(multiplier=0.2, max=2),
-            reraise=True,
-        )
-        return retrying(
-            lambda: KafkaAdminClient(
-                bootstrap_servers=reachable(self.bootstrap),
-                bootstrap_timeout_ms=int(self.patience_seconds * 1000),
-                **client_arguments(self.client),
-            )
-        )
-
 
 def _states(client: Any, names: list[str]) -> Mapping[str, TopicState]:  # noqa: ANN401  untyped client
     existing = _topics(client, names)
     configs = _configs(client, existing)
     return {
-        name: TopicState(name, str(topic["topic_id"]), _replicas(topic), configs.get(name, {}))
+        name: TopicState(
+            name,
+            str(topic["topic_id"]),
+            tuple(tuple(partition["replica_nodes"]) for partition in _partitions(topic)),
+            configs.get(name, {}),
+            tuple(p["leader_id"] if p["leader_id"] >= 0 else None for p in _partitions(topic)),
+            tuple(tuple(sorted(partition["isr_nodes"])) for partition in _partitions(topic)),
+        )
         for name, topic in existing.items()
     }
 
@@ -318,14 +240,8 @@ def _checked(topic: dict[str, Any]) -> dict[str, Any]:
     return topic
 
 
-def _replicas(topic: dict[str, Any]) -> tuple[tuple[int, ...], ...]:
-    partitions = sorted(topic["partitions"], key=lambda partition: partition["partition_index"])
-    return tuple(tuple(partition["replica_nodes"]) for partition in partitions)
-
-
-def _refuse(purpose: str, why: str) -> None:
-    if why:
-        raise RefusedError(f"The cluster refused to {purpose} ({why}).", fix="correct the topic spec, and plan again.")
+def _partitions(topic: dict[str, Any]) -> list[dict[str, Any]]:
+    return sorted(topic["partitions"], key=lambda partition: partition["partition_index"])
 
 
 def _refusal(answer: dict[str, Any]) -> str:

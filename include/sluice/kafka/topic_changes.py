@@ -3,24 +3,43 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from kafka.admin import AlterConfigOp, ConfigResource, ConfigResourceType
 from kafka.errors import UnknownTopicOrPartitionError, for_code
+
+from sluice.errors import RefusedError
+from sluice.topics.administration import TopicCreation
 
 _NO_ERROR = 0
 _DONE = "OK"
 _CODE = re.compile(r"\[Error (\d+)\]")
 
 
-def add_partitions(client: Any, topic: str, partitions: int) -> str:  # noqa: ANN401  untyped client
-    """Ask for so many partitions; return why that was refused, or nothing.
+def creation_request(creation: TopicCreation) -> dict[str, Any]:
+    """Return what the client is told of a topic to create."""
+    configs = dict(creation.configs)
+    if creation.assignment:
+        return {"assignments": {p: list(on) for p, on in enumerate(creation.assignment)}, "configs": configs}
+    shape = {"num_partitions": creation.partitions, "replication_factor": creation.replication}
+    return {**shape, "configs": configs}
+
+
+def add_partitions(
+    client: Any,  # noqa: ANN401  untyped client
+    topic: str,
+    partitions: int,
+    assignment: Sequence[tuple[int, ...]] = (),
+) -> str:
+    """Ask for so many partitions, the new ones on these brokers; return why that was refused, or nothing.
 
     Raises:
         KafkaError: it may be asked again.
     """
-    (answer,) = client.create_partitions({topic: partitions}, raise_errors=False).results
+    placed = {"count": partitions, "assignments": [list(replicas) for replicas in assignment]}
+    wanted = placed if assignment else partitions
+    (answer,) = client.create_partitions({topic: wanted}, raise_errors=False).results
     return "" if answer.error_code == _NO_ERROR else _why(answer.error_code, answer.error_message or "")
 
 
@@ -41,6 +60,16 @@ def set_configs(client: Any, topic: str, configs: Mapping[str, str | None]) -> s
         return ""
     code = _CODE.search(answer)
     return _why(int(code[1]), answer) if code else answer
+
+
+def refuse(purpose: str, why: str) -> None:
+    """Raise an error if the cluster gave a reason.
+
+    Raises:
+        RefusedError: it did.
+    """
+    if why:
+        raise RefusedError(f"The cluster refused to {purpose} ({why}).", fix="correct the topic spec, and plan again.")
 
 
 def _why(code: int, message: str) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
 from typing import Any, TypeGuard
 
 from sluice.errors import SpecError
@@ -74,6 +75,24 @@ def read_placement(
     if faults := in_topology.found + in_assignment.found:
         raise PlacementFaults(faults)
     return Topology(brokers), tuple(partitions)
+
+
+def read_topology_file(path: Path) -> Topology:
+    """Read a topology alone.
+
+    Raises:
+        SpecError: the file cannot be read, or something is wrong in it.
+    """
+    try:
+        content = path.read_bytes()
+    except OSError as error:
+        raise SpecError(f"{path} cannot be read: {error.strerror or error}.", fix="name a JSON file.") from error
+    faults = _Faults(str(path))
+    brokers = list(_brokers(_parsed(content, faults, TOPOLOGY_SHAPE), faults))
+    _check_domains(brokers, faults)
+    if faults.found:
+        raise PlacementFaults(faults.found)
+    return Topology(brokers)
 
 
 def _parsed(content: bytes, faults: _Faults, shape: str) -> Mapping[str, Any]:

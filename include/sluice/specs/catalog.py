@@ -11,7 +11,8 @@ from sluice.errors import SpecError
 from sluice.specs.deadlines import UNDECLARED, StreamDeadlines
 from sluice.specs.expectations import ExpectationsSpec
 from sluice.specs.model import DeploymentSpec, FeedSpec, PipelineSpec, TopicSpec
-from sluice.specs.outputs import TopicOutput, TopicShape
+from sluice.specs.outputs import TopicOutput
+from sluice.specs.topic_shape import AbsentTopic, TopicShape
 
 
 @dataclass(frozen=True)
@@ -41,11 +42,13 @@ class Catalog:
     """Specs by name. Built by `sluice.specs.load`, which guarantees that every reference resolves.
 
     Attributes:
+        absent: topics that there shall no longer be.
         doubtful_suites: files of suites that are broken, with the pipeline that each guards; None where that is not
             certain. They are here so that no pipeline loses its gate by a slip in a file.
     """
 
     topics: Mapping[str, TopicSpec] = field(default_factory=dict)
+    absent: Mapping[str, AbsentTopic] = field(default_factory=dict)
     pipelines: Mapping[str, PipelineSpec] = field(default_factory=dict)
     feeds: Mapping[str, FeedSpec] = field(default_factory=dict)
     deployments: Mapping[str, DeploymentSpec] = field(default_factory=dict)

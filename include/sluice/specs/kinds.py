@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from enum import StrEnum
+from typing import Any
 
 from sluice.specs.expectations import ExpectationsSpec
 from sluice.specs.model import DeploymentSpec, FeedSpec, PipelineSpec, TopicSpec
 from sluice.specs.spec import Spec
+from sluice.specs.topic_shape import AbsentTopic
 
 
 class Kind(StrEnum):
@@ -28,6 +30,15 @@ class Kind(StrEnum):
     def model(self) -> type[Spec]:
         """The model of one file."""
         return _MODELS[self]
+
+    def model_of(self, data: object) -> type[Spec]:
+        """Return the model of what a file says: a topic that shall be absent has a smaller one."""
+        return AbsentTopic if self is Kind.TOPIC and isinstance(data, dict) and "state" in data else self.model
+
+    @property
+    def models(self) -> Any:  # noqa: ANN401 - a type or a union of them
+        """All models that a file may follow."""
+        return TopicSpec | AbsentTopic if self is Kind.TOPIC else self.model
 
 
 _MODELS: Mapping[Kind, type[Spec]] = {

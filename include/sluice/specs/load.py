@@ -19,6 +19,7 @@ from sluice.specs.reading import Reading, Rule
 from sluice.specs.rules import RULES, deployment_exists, topic_references
 from sluice.specs.spec import Spec
 from sluice.specs.suites import doubtful_suites, suite_references
+from sluice.specs.topic_shape import AbsentTopic
 
 
 @dataclass(frozen=True)
@@ -76,7 +77,7 @@ def scan(
     specs: dict[Key, Spec] = {}
     broken: dict[Key, set[Fault]] = defaultdict(set)
     for key, document in documents.items():
-        outcome = read_spec(key[0].model, document) if document.data is not None else ()
+        outcome = read_spec(key[0].model_of(document.data), document) if document.data is not None else ()
         if isinstance(outcome, tuple):
             broken[key].update(outcome)
         else:
@@ -127,6 +128,7 @@ def _catalog(specs: Mapping[Key, Spec]) -> Catalog:
     """Sort specs into a catalog, by file stem."""
     return Catalog(
         topics={name: spec for (_, name), spec in specs.items() if isinstance(spec, TopicSpec)},
+        absent={name: spec for (_, name), spec in specs.items() if isinstance(spec, AbsentTopic)},
         pipelines={name: spec for (_, name), spec in specs.items() if isinstance(spec, PipelineSpec)},
         feeds={name: spec for (_, name), spec in specs.items() if isinstance(spec, FeedSpec)},
         deployments={name: spec for (_, name), spec in specs.items() if isinstance(spec, DeploymentSpec)},

@@ -17,9 +17,10 @@ from pydantic import Field, StringConstraints, ValidationInfo, field_validator
 from sluice.errors import SpecError
 from sluice.specs.deadlines import UNDECLARED, StreamDeadlines
 from sluice.specs.duration import Duration, format_duration
-from sluice.specs.outputs import DAY, BesideOutput, IntervalsOutput, LatestOutput, Output, TopicOutput, TopicShape
+from sluice.specs.outputs import DAY, BesideOutput, IntervalsOutput, LatestOutput, Output, TopicOutput
 from sluice.specs.spec import Name, Spec
 from sluice.specs.start import Edge, Start
+from sluice.specs.topic_shape import TopicShape
 
 LIVE = "_live"
 """Ends the name of the stream beside an interval table."""
@@ -390,5 +391,9 @@ class DeploymentSpec(Spec):
     spark: SparkPlace = SparkPlace()
     replication: int = Field(default=1, ge=1, le=32)
     """Replicas of a topic that does not say."""
+    failure_domains: tuple[Name, ...] = ("rack",)
+    """What the parts of `broker.rack` are, from left to right, with `/` between them: `[fault, update]` of 0/3."""
+    topology: str | None = None
+    """A file below `include/` that says it instead of the racks, as `sluice topics place` reads it."""
     storage: str | None = None
     """Absolute folder for tables and checkpoints; omitted: the state folder."""

@@ -9,9 +9,10 @@ from sluice.specs.diagnosis import nearest
 from sluice.specs.faults import Loc
 from sluice.specs.kinds import Kind
 from sluice.specs.model import PipelineSpec
-from sluice.specs.outputs import IntervalsOutput, LatestOutput, Output, TopicOutput, TopicShape
+from sluice.specs.outputs import IntervalsOutput, LatestOutput, Output, TopicOutput
 from sluice.specs.reading import Finding, Reading
 from sluice.specs.secrecy import is_secret
+from sluice.specs.topic_shape import TopicShape
 
 
 def outputs_of(pipeline: PipelineSpec) -> Iterator[tuple[Loc, Output]]:
@@ -70,6 +71,8 @@ def _declared_once(reading: Reading, pipeline: PipelineSpec, loc: Loc, output: T
     if output.topic == pipeline.source:
         message = f"{output.topic!r} is what this pipeline reads; it would read what it writes, for ever."
         yield reading.finding(Kind.PIPELINE, pipeline.name, (*loc, "topic"), message, "name another topic.")
+    elif output.topic in reading.catalog.absent:
+        yield reading.finding(Kind.PIPELINE, pipeline.name, (*loc, "topic"), *absence(output.topic))
     elif output.create is None and output.topic not in topics:
         message = f"there is no topic {output.topic!r} in include/topics, and nothing says how to create it."
         fix = f"add `create: {{partitions: 4}}` to the output. {nearest(output.topic, topics)}".strip()
@@ -83,6 +86,11 @@ def _declared_once(reading: Reading, pipeline: PipelineSpec, loc: Loc, output: T
     if output.create is not None:
         for where, message, fix in shape_faults(reading, output.create):
             yield reading.finding(Kind.PIPELINE, pipeline.name, (*loc, "create", *where), message, fix)
+
+
+def absence(topic: str) -> tuple[str, str]:
+    """Return what is wrong with the use of a topic that shall be absent, and what to do."""
+    return f"include/topics/{topic}.yaml says that the topic shall be absent.", "name another topic, or keep this one."
 
 
 def shape_faults(reading: Reading, shape: TopicShape) -> Iterator[tuple[Loc, str, str]]:

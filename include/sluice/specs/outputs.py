@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from datetime import timedelta
 from typing import Annotated, Literal, Self
 
@@ -10,6 +9,7 @@ from pydantic import Field, ValidationInfo, field_validator
 
 from sluice.specs.duration import Duration, format_duration
 from sluice.specs.spec import Name, Spec
+from sluice.specs.topic_shape import TopicShape
 
 HOUR, DAY = timedelta(hours=1), timedelta(days=1)
 _LENGTHS = {"hour": HOUR, "day": DAY}
@@ -79,72 +79,6 @@ class LatestOutput(Spec):
         if store == "delta" and connection is not None:
             raise ValueError("a Delta table needs no connection; remove it, or write `store: postgres`")
         return connection
-
-
-class ShapeDifference(Spec):
-    """What a topic is like in one deployment; what is omitted is as everywhere."""
-
-    partitions: int | None = Field(default=None, ge=1, le=10_000)
-    replication: int | None = Field(default=None, ge=1, le=32)
-    retention: Duration | Literal["forever"] | None = None
-    configs: dict[str, str | None] = Field(default_factory=dict)
-    """Added to those that hold everywhere; of one name, this one holds."""
-
-    @field_validator("configs")
-    @classmethod
-    def _retention_once(cls, configs: dict[str, str | None]) -> dict[str, str | None]:
-        return _without_retention(configs)
-
-
-class TopicShape(Spec):
-    """What a broker is told of a topic."""
-
-    partitions: int = Field(ge=1, le=10_000)
-    replication: int | None = Field(default=None, ge=1, le=32)
-    """Omitted: what the deployment says."""
-    retention: Duration | Literal["forever"] = "forever"
-    configs: dict[str, str | None] = Field(default_factory=dict)
-    """Further topic configurations, under Kafka's names; `null`: the broker's default. What is set on the topic and is
-    not named here stays as it is."""
-    keyed: bool = True
-    """Whether records of one key have to stay in order, which a topic that gets partitions cannot keep for a while."""
-
-    deployments: dict[Name, ShapeDifference] = Field(default_factory=dict)
-    """What is different in some deployments, by their names."""
-
-    @field_validator("configs")
-    @classmethod
-    def _retention_once(cls, configs: dict[str, str | None]) -> dict[str, str | None]:
-        return _without_retention(configs)
-
-    def in_deployment(self, name: str) -> Self:
-        """Return the topic as it is in one deployment, where nothing is different any more."""
-        different = self.deployments.get(name)
-        if different is None:
-            return self
-        values = {key: getattr(different, key) for key in ("partitions", "replication", "retention")}
-        changes = {key: value for key, value in values.items() if value is not None}
-        return self.model_copy(update={**changes, "configs": {**self.configs, **different.configs}, "deployments": {}})
-
-    def written_configs(self) -> Iterator[tuple[tuple[str, ...], str | None]]:
-        """Yield every configuration that is written down, for whatever deployment: where, and the value."""
-        for key, value in self.configs.items():
-            yield ("configs", key), value
-        for deployment, different in self.deployments.items():
-            for key, value in different.configs.items():
-                yield ("deployments", deployment, "configs", key), value
-
-    def wanted_configs(self) -> dict[str, str | None]:
-        """Return the configurations to set, retention included, as Kafka spells them; None for the broker's default."""
-        forever = self.retention == "forever"
-        milliseconds = -1 if forever else int(self.retention.total_seconds() * 1000)  # type: ignore[union-attr]
-        return {**self.configs, "retention.ms": str(milliseconds)}
-
-
-def _without_retention(configs: dict[str, str | None]) -> dict[str, str | None]:
-    if "retention.ms" in configs:
-        raise ValueError("it sets retention.ms; declare it as `retention` instead")
-    return configs
 
 
 class TopicOutput(Spec):

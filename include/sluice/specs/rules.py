@@ -12,6 +12,7 @@ from sluice.specs.faults import Fault, Loc
 from sluice.specs.kinds import Key, Kind
 from sluice.specs.model import TopicSpec
 from sluice.specs.output_rules import (
+    absence,
     output_columns_are_free,
     output_topics_are_declared_once,
     outputs_of,
@@ -44,6 +45,8 @@ def topics_exist(reading: Reading) -> Iterator[Finding]:
         if topic not in topics:
             message = f"there is no topic {topic!r} in include/topics."
             yield reading.finding(kind, name, loc, message, nearest(topic, topics))
+        elif topic in reading.catalog.absent:
+            yield reading.finding(kind, name, loc, *absence(topic))
 
 
 def topic_references(reading: Reading) -> dict[Key, tuple[Loc, str]]:

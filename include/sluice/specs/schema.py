@@ -11,7 +11,7 @@ from datetime import timedelta
 from itertools import pairwise
 from pathlib import Path
 
-from pydantic import BaseModel
+from pydantic import BaseModel, TypeAdapter
 from pydantic.json_schema import GenerateJsonSchema, JsonSchemaValue
 from pydantic_core import core_schema
 
@@ -57,7 +57,8 @@ _DIALECT = "https://json-schema.org/draft/2020-12/schema"
 
 def json_schema(kind: Kind) -> dict[str, object]:
     """Return the schema of one file of a kind. Rules between specs, and some between keys, are `sluice check`'s."""
-    return {"$schema": _DIALECT, **kind.model.model_json_schema(schema_generator=_SpecSchema)}
+    schema = TypeAdapter(kind.models).json_schema(schema_generator=_SpecSchema)
+    return {"$schema": _DIALECT, **schema}
 
 
 def write_schemas(folder: Path) -> list[Path]:

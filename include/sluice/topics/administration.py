@@ -8,6 +8,7 @@ from datetime import datetime
 from typing import Protocol
 
 from sluice.errors import SluiceError
+from sluice.topics.replica_administration import ReplicaAdministration
 
 
 @dataclass(frozen=True)
@@ -16,14 +17,18 @@ class TopicState:
 
     Attributes:
         topic_id: the cluster's UUID: a topic that was deleted and created again has another one.
-        replicas: broker ids per partition, leader preference first.
+        replicas: broker ids per partition, leader preference first; of one that moves also those that it leaves.
         configs: only the configurations set on the topic itself.
+        leaders: broker id per partition; None where there is none.
+        in_sync: broker ids per partition, ordered.
     """
 
     name: str
     topic_id: str
     replicas: tuple[tuple[int, ...], ...]
     configs: Mapping[str, str] = field(default_factory=dict)
+    leaders: tuple[int | None, ...] = ()
+    in_sync: tuple[tuple[int, ...], ...] = ()
 
     @property
     def partitions(self) -> int:
@@ -33,12 +38,17 @@ class TopicState:
 
 @dataclass(frozen=True)
 class TopicCreation:
-    """A topic to create."""
+    """A topic to create.
+
+    Attributes:
+        assignment: broker ids per partition, the preferred leader first; empty: as the cluster likes.
+    """
 
     name: str
     partitions: int
     replication: int
     configs: Mapping[str, str] = field(default_factory=dict)
+    assignment: tuple[tuple[int, ...], ...] = ()
 
 
 @dataclass(frozen=True)
@@ -58,7 +68,7 @@ class RecordStamp:
     appended: bool
 
 
-class KafkaAdministration(Protocol):
+class KafkaAdministration(ReplicaAdministration, Protocol):
     """Every method may raise UnreachableError."""
 
     def describe(self, names: Iterable[str]) -> Mapping[str, TopicState]:
@@ -73,8 +83,13 @@ class KafkaAdministration(Protocol):
         """
         ...
 
-    def grow(self, topic: str, partitions: int) -> None:
+    def grow(self, topic: str, partitions: int, assignment: Sequence[tuple[int, ...]] = ()) -> None:
         """Give a topic partitions, so that it has so many, and return when the cluster shows them.
+
+        Args:
+            topic: the topic's name.
+            partitions: how many it shall have.
+            assignment: broker ids of each that it gets; empty: as the cluster likes.
 
         Raises:
             RefusedError: the cluster refused (it has as many or more, it does not exist); says why.

@@ -4,12 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import TypeAlias
 
 from sluice.errors import CorruptionError, RefusedError
-from sluice.specs.outputs import TopicShape
 from sluice.topics.administration import KafkaAdministration, TopicState
-from sluice.topics.changes import Create, Grow, SetConfig, sentence
+from sluice.topics.changes import Create, Delete, Elect, Grow, Reassign, SetConfig, Unthrottle, sentence
+from sluice.topics.declared import Declared, look
+from sluice.topics.moving import Pace, move
 from sluice.topics.plan import Plan, plan
+
+_PACE = Pace()
 
 
 @dataclass(frozen=True)
@@ -25,19 +29,17 @@ class Approval:
     losing: frozenset[str] = frozenset()
 
 
-def current_plan(
-    specs: Mapping[str, TopicShape], administration: KafkaAdministration, *, default_replication: int
-) -> Plan:
+def current_plan(declared: Declared, administration: KafkaAdministration) -> Plan:
     """Compare the specs with the cluster as it is now."""
-    return plan(specs, administration.describe(specs), default_replication=default_replication)
+    return plan(declared, look(declared, administration))
 
 
 def apply(
-    specs: Mapping[str, TopicShape],
+    declared: Declared,
     administration: KafkaAdministration,
     *,
-    default_replication: int,
     approval: Approval | None = None,
+    pace: Pace = _PACE,
 ) -> tuple[Plan, Mapping[str, TopicState]]:
     """Change what differs; a second run changes nothing, and one that was cut off is finished by the next.
 
@@ -45,10 +47,10 @@ def apply(
     somebody has to approve and nobody has.
 
     Args:
-        specs: declared topics by name.
+        declared: what there shall be.
         administration: the cluster.
-        default_replication: replicas of a topic that does not say.
         approval: the plan that somebody has read; without it only what is safe is applied.
+        pace: how replicas are moved, if any are.
 
     Returns:
         What was done, and the declared topics as the cluster has them now.
@@ -57,30 +59,60 @@ def apply(
         RefusedError: something of the plan may not be applied (all of it is named), or the cluster refused.
         CorruptionError: a topic that was just changed is not what was asked for.
     """
-    todo = current_plan(specs, administration, default_replication=default_replication)
+    todo = current_plan(declared, administration)
     _refuse(todo, approval)
-    administration.create([item.creation for item in todo.items if isinstance(item, Create)])
-    for item in todo.items:
-        if isinstance(item, Grow):
-            administration.grow(item.topic, item.more)
-    for topic, changes in _by_topic(todo).items():
-        administration.set_configs(topic, changes)
-    state = administration.describe(specs)
-    left = plan(specs, state, default_replication=default_replication)
-    if left:
+    _perform(todo, administration, pace)
+    seen = look(declared, administration)
+    left = plan(declared, seen)
+    if left.refused or any(not isinstance(item, Elect) for item in left.items):  # leaders change by themselves
         raise CorruptionError(
             f"After the topics were applied, the cluster still differs: {left}.",
             fix="look for another program that changes topics (`sluice topics describe`), then apply again.",
         )
-    return todo, state
+    return todo, seen.topics
 
 
-def _by_topic(todo: Plan) -> Mapping[str, Mapping[str, str | None]]:
-    found: dict[str, dict[str, str | None]] = {}
+def _perform(todo: Plan, administration: KafkaAdministration, pace: Pace) -> None:
+    """Do what a plan says: what others wait for first, what takes records last."""
+    administration.create([item.creation for item in todo.items if isinstance(item, Create)])
+    for item in todo.items:
+        if isinstance(item, Grow):
+            administration.grow(item.topic, item.more, item.assignment)
+    before, after = _configs(todo)
+    for topic, changes in before.items():
+        administration.set_configs(topic, changes)
+    moves = {
+        (item.topic, partition): replicas
+        for item in todo.items
+        if isinstance(item, Reassign)
+        for partition, replicas in enumerate(item.after)
+        if item.under_way or replicas != item.before[partition]
+    }
+    if moves:
+        move(administration, moves, pace)
+    for topic, changes in after.items():
+        administration.set_configs(topic, changes)
+    administration.elect([(i.topic, partition) for i in todo.items if isinstance(i, Elect) for partition in i.leaders])
+    administration.unthrottle([item.topic for item in todo.items if isinstance(item, Unthrottle)])
+    administration.delete([item.topic for item in todo.items if isinstance(item, Delete)])
+
+
+_Changes: TypeAlias = dict[str, dict[str, str | None]]
+
+
+def _configs(todo: Plan) -> tuple[_Changes, _Changes]:
+    """Return the configurations to set, by topic: before replicas are moved, and after it.
+
+    Writers with acks=all are refused where fewer replicas are in sync than that configuration says.
+    """
+    growing = {item.topic for item in todo.items if isinstance(item, Reassign) and item.moves > item.removals}
+    before: _Changes = {}
+    after: _Changes = {}
     for item in todo.items:
         if isinstance(item, SetConfig):
-            found.setdefault(item.topic, {})[item.value] = item.after
-    return found
+            later = item.value == "min.insync.replicas" and item.topic in growing
+            (after if later else before).setdefault(item.topic, {})[item.value] = item.after
+    return before, after
 
 
 def _refuse(todo: Plan, approval: Approval | None) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 from math import gcd
@@ -66,12 +67,14 @@ class Grow:
         partitions: how many it has.
         more: how many it shall have.
         keyed: whether records of one key have to stay in order.
+        assignment: broker ids of each partition that it gets; empty: as the cluster likes.
     """
 
     topic: str
     partitions: int
     more: int
     keyed: bool = True
+    assignment: tuple[tuple[int, ...], ...] = ()
 
     @property
     def value(self) -> str:
@@ -134,7 +137,191 @@ class SetConfig:
         return UNSET if self.after is None else self.after
 
 
-Item: TypeAlias = Create | Grow | SetConfig
+@dataclass(frozen=True)
+class Reassign:
+    """Replicas of a topic that shall lie elsewhere, be more or fewer, or have another order.
+
+    Attributes:
+        value: `replication` or `placement`.
+        before: broker ids per partition, as they are when what moves has moved.
+        after: broker ids per partition, the preferred leader first.
+        size: bytes to be copied; 0 where nobody knows.
+        under_way: whether some of its partitions are moving already.
+    """
+
+    topic: str
+    value: str
+    before: tuple[tuple[int, ...], ...]
+    after: tuple[tuple[int, ...], ...]
+    size: int = 0
+    under_way: bool = False
+
+    @property
+    def moves(self) -> int:
+        """New replicas."""
+        return sum(len(set(after) - set(before)) for before, after in zip(self.before, self.after, strict=True))
+
+    @property
+    def removals(self) -> int:
+        """Replicas that go."""
+        return sum(len(set(before) - set(after)) for before, after in zip(self.before, self.after, strict=True))
+
+    @property
+    def current(self) -> str:
+        """What there is."""
+        return self._shown(self.before)
+
+    @property
+    def wanted(self) -> str:
+        """What is declared."""
+        return self._shown(self.after)
+
+    @property
+    def risk(self) -> Risk:
+        """What it risks."""
+        return Risk.APPROVAL if self.moves or self.removals else Risk.SAFE
+
+    @property
+    def why(self) -> str:
+        """What it does, as a clause."""
+        if self.before == self.after:
+            return "it has begun, and nobody has seen its end"
+        said = [_count(self.moves, "replica is copied", "replicas are copied")] if self.moves else []
+        if self.size:
+            said[-1] += f" ({_megabytes(self.size)})"
+        if self.removals > self.moves:
+            said.append(_count(self.removals - self.moves, "copy goes for good", "copies go for good"))
+        return ", ".join(said) or "the same brokers in another order, so that leaders are even: nothing is copied"
+
+    def _shown(self, assignment: tuple[tuple[int, ...], ...]) -> str:
+        if self.value == "replication":
+            counts = [len(replicas) for replicas in assignment]
+            uneven = ", ".join(f"{count} on partition {partition}" for partition, count in enumerate(counts))
+            return str(counts[0]) if len(set(counts)) == 1 else uneven
+        changed = [p for p in range(len(assignment)) if self.before[p] != self.after[p]]
+        shown = [f"{p} on {','.join(map(str, assignment[p]))}" for p in changed[:_MOST_SHOWN]]
+        more = len(changed) - _MOST_SHOWN
+        return "; ".join([*shown, *([f"{more} more"] if more > 0 else [])]) or "moving"
+
+
+@dataclass(frozen=True)
+class Elect:
+    """Partitions that another broker leads than the first of their replicas, which is in sync.
+
+    Attributes:
+        leaders: the broker that leads, and the one that shall, per partition.
+    """
+
+    topic: str
+    leaders: Mapping[int, tuple[int | None, int]]
+
+    @property
+    def value(self) -> str:
+        """What of it changes."""
+        return "leaders"
+
+    @property
+    def current(self) -> str:
+        """What there is."""
+        return self._shown(0)
+
+    @property
+    def wanted(self) -> str:
+        """What is declared."""
+        return self._shown(1)
+
+    @property
+    def risk(self) -> Risk:
+        """What it risks."""
+        return Risk.SAFE
+
+    @property
+    def why(self) -> str:
+        """What it does, as a clause."""
+        return "the preferred leaders are in sync; clients follow within a second"
+
+    def _shown(self, which: int) -> str:
+        shown = [f"{p} by {pair[which] or 'nobody'}" for p, pair in sorted(self.leaders.items())[:_MOST_SHOWN]]
+        more = len(self.leaders) - _MOST_SHOWN
+        return "; ".join([*shown, *([f"{more} more"] if more > 0 else [])])
+
+
+@dataclass(frozen=True)
+class Unthrottle:
+    """A topic on which a move has left its throttle, as one does that was killed."""
+
+    topic: str
+    replicas: str
+
+    @property
+    def value(self) -> str:
+        """What of it changes."""
+        return "replication.throttled.replicas"
+
+    @property
+    def current(self) -> str:
+        """What there is."""
+        return self.replicas
+
+    @property
+    def wanted(self) -> str:
+        """What is declared."""
+        return UNSET
+
+    @property
+    def risk(self) -> Risk:
+        """What it risks."""
+        return Risk.SAFE
+
+    @property
+    def why(self) -> str:
+        """What it does, as a clause."""
+        return "a move that is over left its throttle, which would slow down a replica that has to catch up"
+
+
+@dataclass(frozen=True)
+class Delete:
+    """A topic that is declared absent and that there is."""
+
+    topic: str
+    partitions: int
+
+    @property
+    def value(self) -> str:
+        """What of it changes."""
+        return "topic"
+
+    @property
+    def current(self) -> str:
+        """What there is."""
+        return f"{self.partitions} partitions"
+
+    @property
+    def wanted(self) -> str:
+        """What is declared."""
+        return "absent"
+
+    @property
+    def risk(self) -> Risk:
+        """What it risks."""
+        return Risk.LOSS
+
+    @property
+    def why(self) -> str:
+        """What it does, as a clause."""
+        return "the topic is deleted, with all of its records"
+
+
+Item: TypeAlias = Create | Grow | SetConfig | Reassign | Elect | Unthrottle | Delete
+_MOST_SHOWN = 3
+
+
+def _count(number: int, one: str, many: str) -> str:
+    return f"{number} {one if number == 1 else many}"
+
+
+def _megabytes(size: int) -> str:
+    return f"{size / 1e6:,.1f} MB"
 
 
 @dataclass(frozen=True)
@@ -151,15 +338,22 @@ class Refused:
 
 @dataclass(frozen=True)
 class Kept:
-    """A configuration that is set on a topic and that its spec does not name: it stays as it is."""
+    """What stays as it is and should be known: a configuration on a topic that its spec does not name, or a placement.
+
+    Attributes:
+        why: as a clause after the value.
+    """
 
     topic: str
     value: str
     current: str
+    why: str = "is in no spec, and stays"
 
 
 def sentence(of: Item | Refused) -> str:
     """Return what differs in one clause."""
     if isinstance(of, Create):
         return f"{of.topic}: create with {of.wanted}"
+    if isinstance(of, Delete):
+        return f"{of.topic}: delete"
     return f"{of.topic}: {of.value} is {of.current}, declared {of.wanted}"

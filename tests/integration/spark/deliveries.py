@@ -13,6 +13,7 @@ from kafka import KafkaConsumer, TopicPartition
 from sluice.kafka.administration import KafkaPythonAdministration
 from sluice.kafka.deduplication import deduplicated
 from sluice.topics.apply import apply
+from sluice.topics.declared import Declared
 from tests.integration.spark.conftest import DriverPlace
 
 CAP = 600
@@ -86,7 +87,7 @@ def _provisioned(place: DriverPlace) -> DriverPlace:
     project = place.project()
     with KafkaPythonAdministration(project.bootstrap(), {}) as administration:
         topics = {name: shape for name, shape in project.catalog.kafka_topics().items() if name != "flights"}
-        apply(topics, administration, default_replication=1)
+        apply(Declared(topics), administration)
     return place
 
 

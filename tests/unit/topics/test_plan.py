@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from collections.abc import Collection, Mapping, Sequence
 from datetime import timedelta
 
 import pytest
@@ -11,7 +12,9 @@ from sluice.specs.model import FieldType, RawTable, TopicSpec, TopicValue, Value
 from sluice.topics.administration import TopicCreation, TopicState
 from sluice.topics.apply import Approval, apply, command
 from sluice.topics.changes import Grow, Kept, Risk, SetConfig, sentence
+from sluice.topics.declared import Declared, Seen
 from sluice.topics.plan import Plan, as_dict, plan
+from sluice.topics.replica_administration import BrokerState, PartitionKey, Throttle
 from tests.twins.kafka_administration import InMemoryKafkaAdministration
 
 VALUE = TopicValue(fields={"at": ValueField(type=FieldType.TIMESTAMP)}, event_time="at", arrival_time="broker")
@@ -48,20 +51,25 @@ specs = st.dictionaries(
 )
 
 
+def planned(topics: Mapping[str, TopicSpec], actual: Mapping[str, TopicState], replication: int) -> Plan:
+    """Plan for three brokers that have no racks."""
+    return plan(Declared(topics, replication), Seen(actual, tuple(BrokerState(i) for i in (1, 2, 3))))
+
+
 def approved(specs: dict[str, TopicSpec], cluster: InMemoryKafkaAdministration) -> tuple[Plan, object]:
     """Apply what there is to do on the word of somebody who approves all of it."""
-    todo = plan(specs, cluster.topics, default_replication=2)
-    return apply(specs, cluster, default_replication=2, approval=Approval(todo.id, frozenset(todo.losing)))
+    todo = planned(specs, cluster.topics, 2)
+    return apply(Declared(specs, 2), cluster, approval=Approval(todo.id, frozenset(todo.losing)))
 
 
 @settings(max_examples=40)
 @given(specs)
 def test_after_apply_nothing_is_left_to_do(declared: dict[str, TopicSpec]) -> None:
     cluster = InMemoryKafkaAdministration(brokers=3)
-    done, there = apply(declared, cluster, default_replication=2)
+    done, there = apply(Declared(declared, 2), cluster)
     assert len(done.items) == len(declared)
-    assert not plan(declared, there, default_replication=2)
-    again, still = apply(declared, cluster, default_replication=2)
+    assert not planned(declared, there, 2)
+    again, still = apply(Declared(declared, 2), cluster)
     assert not again
     assert still == there
 
@@ -72,15 +80,15 @@ def test_whoever_approves_gets_what_is_declared_unless_something_is_refused(
     before: dict[str, TopicSpec], after: dict[str, TopicSpec]
 ) -> None:
     cluster = InMemoryKafkaAdministration(brokers=3)
-    apply(before, cluster, default_replication=2)
+    apply(Declared(before, 2), cluster)
     was = dict(cluster.topics)
-    if plan(after, cluster.topics, default_replication=2).refused:
+    if planned(after, cluster.topics, 2).refused:
         with pytest.raises(RefusedError, match="no plan changes"):
             approved(after, cluster)
         assert cluster.topics == was
         return
     approved(after, cluster)
-    assert not plan(after, cluster.topics, default_replication=2)
+    assert not planned(after, cluster.topics, 2)
     assert all(was[name].topic_id == cluster.topics[name].topic_id for name in was), "none was deleted and made again"
     for name in was.keys() - after.keys():
         assert cluster.topics[name] == was[name], "it is in no spec"
@@ -107,9 +115,22 @@ class Dying(InMemoryKafkaAdministration):
             self._step()
             super().create([creation])
 
-    def grow(self, topic: str, partitions: int) -> None:
+    def grow(self, topic: str, partitions: int, assignment: Sequence[tuple[int, ...]] = ()) -> None:
         self._step()
-        super().grow(topic, partitions)
+        super().grow(topic, partitions, assignment)
+
+    def reassign(self, targets: Mapping[PartitionKey, tuple[int, ...] | None]) -> None:
+        for key, target in targets.items():
+            self._step()
+            super().reassign({key: target})
+
+    def throttle(self, throttle: Throttle) -> None:
+        self._step()
+        super().throttle(throttle)
+
+    def unthrottle(self, topics: Collection[str]) -> None:
+        self._step()
+        super().unthrottle(topics)
 
     def set_configs(self, topic: str, configs: object) -> None:
         self._step()
@@ -122,8 +143,8 @@ def test_what_was_cut_off_anywhere_is_finished_by_the_next_apply(
     before: dict[str, TopicSpec], after: dict[str, TopicSpec], steps: int
 ) -> None:
     cluster = Dying(3, left=10**6)
-    apply(before, cluster, default_replication=2)
-    todo = plan(after, cluster.topics, default_replication=2)
+    apply(Declared(before, 2), cluster)
+    todo = planned(after, cluster.topics, 2)
     if todo.refused:
         return
     cluster.left = steps
@@ -131,35 +152,35 @@ def test_what_was_cut_off_anywhere_is_finished_by_the_next_apply(
         approved(after, cluster)
     except CutError:
         cluster.left = 10**6
-        left = plan(after, cluster.topics, default_replication=2)
+        left = planned(after, cluster.topics, 2)
         assert {(item.topic, item.value) for item in left.items} <= {(item.topic, item.value) for item in todo.items}
         approved(after, cluster)
-    assert not plan(after, cluster.topics, default_replication=2)
+    assert not planned(after, cluster.topics, 2)
 
 
 @settings(max_examples=40)
 @given(specs, specs, st.randoms())
 def test_the_order_of_specs_and_topics_does_not_matter(declared: dict, other: dict, random: object) -> None:  # type: ignore[type-arg]
     cluster = InMemoryKafkaAdministration(brokers=3)
-    apply(other, cluster, default_replication=1)
+    apply(Declared(other, 1), cluster)
     shuffled = list(declared.items())
     random.shuffle(shuffled)  # type: ignore[attr-defined]
     reversed_topics = dict(reversed(cluster.topics.items()))
-    one = plan(declared, cluster.topics, default_replication=1)
-    other_one = plan(dict(shuffled), reversed_topics, default_replication=1)
+    one = planned(declared, cluster.topics, 1)
+    other_one = planned(dict(shuffled), reversed_topics, 1)
     assert one == other_one
     assert one.id == other_one.id
 
 
 def test_a_missing_topic_is_created_with_the_deployments_replication() -> None:
-    (item,) = plan({"flights": spec(configs={"segment.bytes": None})}, {}, default_replication=3).items
+    (item,) = planned({"flights": spec(configs={"segment.bytes": None})}, {}, 3).items
     assert item.creation == TopicCreation("flights", 4, 3, {"retention.ms": "-1"})  # type: ignore[union-attr]
     assert item.risk is Risk.SAFE
     assert sentence(item) == "flights: create with 4 partitions, replication 3, retention.ms=-1"
 
 
 def test_a_spec_that_names_its_replication_keeps_it() -> None:
-    (item,) = plan({"flights": spec(replication=2)}, {}, default_replication=3).items
+    (item,) = planned({"flights": spec(replication=2)}, {}, 3).items
     assert item.creation.replication == 2  # type: ignore[union-attr]
 
 
@@ -193,7 +214,7 @@ def test_a_spec_that_names_its_replication_keeps_it() -> None:
 def test_every_differing_value_is_told_with_both_sides_and_its_risk(
     declared: TopicSpec, there: TopicState, said: str, risk: Risk
 ) -> None:
-    found = plan({"flights": declared}, {"flights": there}, default_replication=1)
+    found = planned({"flights": declared}, {"flights": there}, 1)
     assert [(sentence(item), item.risk) for item in found.items] == [(f"flights: {said}", risk)]
     assert not found.refused
 
@@ -203,34 +224,41 @@ def test_every_differing_value_is_told_with_both_sides_and_its_risk(
     [
         pytest.param(spec(), state(partitions=5), "partitions is 5, declared 4", "declare 5", id="shrinking"),
         pytest.param(
-            spec(replication=2), state(), "replication is 1, declared 2", "Kafka's own tools", id="replication"
+            spec(replication=4), state(), "replication is 1, declared 4", "start brokers", id="too many replicas"
         ),
         pytest.param(
-            spec(partitions=2),
-            TopicState("flights", "id", ((1,), (1, 2)), {"retention.ms": "-1"}),
-            "replication is 1 on partition 0, 2 on partition 1, declared 1",
-            "Kafka's own tools",
-            id="uneven replication",
+            spec(configs={"min.insync.replicas": "2"}),
+            TopicState("flights", "id", ((1, 2),) * 4, {"retention.ms": "-1", "min.insync.replicas": "2"}),
+            "replication is 2, declared 1",
+            "lower it first",
+            id="fewer replicas than have to be in sync",
+        ),
+        pytest.param(
+            spec(protected=True, retention=timedelta(days=1)),
+            state(),
+            "retention.ms is -1, declared 86400000",
+            "take `protected` from its spec",
+            id="a cut of a protected topic",
         ),
     ],
 )
 def test_what_no_plan_changes_is_refused_with_what_to_do(
     declared: TopicSpec, there: TopicState, said: str, fix: str
 ) -> None:
-    (refused,) = plan({"flights": declared}, {"flights": there}, default_replication=1).refused
+    (refused,) = planned({"flights": declared}, {"flights": there}, 1).refused
     assert sentence(refused) == f"flights: {said}"
     assert fix in refused.fix
 
 
 def test_a_configuration_that_the_spec_does_not_name_stays_and_is_told() -> None:
     there = state(**{"max.message.bytes": "1"})
-    found = plan({"flights": spec()}, {"flights": there}, default_replication=1)
+    found = planned({"flights": spec()}, {"flights": there}, 1)
     assert not found
     assert found.kept == (Kept("flights", "max.message.bytes", "1"),)
 
 
 def test_a_topic_without_a_spec_is_no_difference() -> None:
-    assert not plan({}, {"flights": state()}, default_replication=1)
+    assert not planned({}, {"flights": state()}, 1)
 
 
 @given(st.integers(1, 60), st.integers(1, 60))
@@ -246,9 +274,9 @@ def test_growth_says_how_many_keys_move(one: int, other: int) -> None:
 
 def test_what_is_refused_is_told_with_all_values_and_nothing_is_created() -> None:
     cluster = InMemoryKafkaAdministration(brokers=2)
-    cluster.create([TopicCreation("flights", 5, 2, {"retention.ms": "-1"})])
-    with pytest.raises(RefusedError, match=r"partitions is 5, declared 4 .*; flights: replication is 2, declared 1"):
-        apply({"flights": spec(), "new": spec("new")}, cluster, default_replication=1)
+    cluster.create([TopicCreation("flights", 5, 1, {"retention.ms": "-1"})])
+    with pytest.raises(RefusedError, match=r"partitions is 5, declared 4 .*; new: replication is absent, declared 3"):
+        apply(Declared({"flights": spec(), "new": spec("new", replication=3)}, 1), cluster)
     assert set(cluster.topics) == {"flights"}
 
 
@@ -264,16 +292,16 @@ class TestApproval:
     ) -> RefusedError:
         was = dict(cluster.topics)
         with pytest.raises(RefusedError) as refused:
-            apply(declared, cluster, default_replication=1, approval=approval)
+            apply(Declared(declared, 1), cluster, approval=approval)
         assert cluster.topics == was, "nothing was applied"
         return refused.value
 
     def test_without_it_only_what_is_safe_is_applied(self, cluster: InMemoryKafkaAdministration) -> None:
         safe = {"flights": spec(partitions=2, configs={"segment.bytes": "1048576"})}
-        done, _ = apply(safe, cluster, default_replication=1)
+        done, _ = apply(Declared(safe, 1), cluster)
         assert done.items == (SetConfig("flights", "segment.bytes", None, "1048576", Risk.SAFE, done.items[0].why),)
         grown = {"flights": spec(), "new": spec("new")}
-        todo = plan(grown, cluster.topics, default_replication=1)
+        todo = planned(grown, cluster.topics, 1)
         refused = self.refusal(grown, cluster, None)
         assert "partitions is 2, declared 4 (partitions can never be taken away again, and 50% of all keys" in str(
             refused
@@ -282,47 +310,48 @@ class TestApproval:
 
     def test_it_holds_for_the_plan_that_was_read(self, cluster: InMemoryKafkaAdministration) -> None:
         grown = {"flights": spec()}
-        read = plan(grown, cluster.topics, default_replication=1)
+        read = planned(grown, cluster.topics, 1)
         cluster.set_configs("flights", {"segment.bytes": "1048576"})
         refused = self.refusal(grown, cluster, Approval(read.id))
-        now = plan(grown, cluster.topics, default_replication=1)
+        now = planned(grown, cluster.topics, 1)
         assert now.items == read.items
         assert f"The plan {read.id} is out of date" in str(refused)
         assert f"the plan is {now.id} now" in str(refused)
-        apply(grown, cluster, default_replication=1, approval=Approval(now.id))
+        apply(Declared(grown, 1), cluster, approval=Approval(now.id))
         assert cluster.topics["flights"].partitions == 4
 
     def test_a_topic_that_was_made_again_is_another_state(self, cluster: InMemoryKafkaAdministration) -> None:
         grown = {"flights": spec()}
-        read = plan(grown, cluster.topics, default_replication=1)
+        read = planned(grown, cluster.topics, 1)
         cluster.forget("flights")
         cluster.create([TopicCreation("flights", 2, 1, {"retention.ms": "-1"})])
         assert "out of date" in str(self.refusal(grown, cluster, Approval(read.id)))
 
     def test_whoever_loses_records_names_the_topic(self, cluster: InMemoryKafkaAdministration) -> None:
         cut = {"flights": spec(partitions=2, retention=timedelta(days=1))}
-        todo = plan(cut, cluster.topics, default_replication=1)
+        todo = planned(cut, cluster.topics, 1)
         assert command(todo) == f"`sluice topics apply --plan {todo.id} --losing flights`"
         assert "records of flights may go" in str(self.refusal(cut, cluster, Approval(todo.id)))
         assert "records of flights may go" in str(self.refusal(cut, cluster, Approval(todo.id, frozenset({"other"}))))
-        apply(cut, cluster, default_replication=1, approval=Approval(todo.id, frozenset({"flights"})))
+        apply(Declared(cut, 1), cluster, approval=Approval(todo.id, frozenset({"flights"})))
         assert cluster.topics["flights"].configs == {"retention.ms": "86400000"}
 
     def test_a_plan_with_nothing_to_do_needs_none(self, cluster: InMemoryKafkaAdministration) -> None:
-        done, _ = apply({"flights": spec(partitions=2)}, cluster, default_replication=1)
+        done, _ = apply(Declared({"flights": spec(partitions=2)}, 1), cluster)
         assert not done
 
 
 def test_a_plan_for_machines_has_everything() -> None:
     there = TopicState("flights", "id", ((1,),) * 5, {"retention.ms": "-1", "max.message.bytes": "1"})
-    found = plan({"flights": spec(retention=timedelta(days=1))}, {"flights": there}, default_replication=1)
+    found = planned({"flights": spec(retention=timedelta(days=1))}, {"flights": there}, 1)
     told = as_dict(found)
     assert told["id"] == found.id
     assert [(i["change"], i["topic"], i["value"], i["current"], i["wanted"], i["risk"]) for i in told["items"]] == [
         ("set", "flights", "retention.ms", "-1", "86400000", "loss")
     ]
     assert [(r["value"], r["current"], r["wanted"]) for r in told["refused"]] == [("partitions", "5", "4")]
-    assert told["kept"] == [{"topic": "flights", "value": "max.message.bytes", "current": "1"}]
+    kept = {"topic": "flights", "value": "max.message.bytes", "current": "1", "why": "is in no spec, and stays"}
+    assert told["kept"] == [kept]
 
 
 def test_a_topic_that_is_not_there_after_its_creation_is_noticed() -> None:
@@ -331,4 +360,4 @@ def test_a_topic_that_is_not_there_after_its_creation_is_noticed() -> None:
             pass
 
     with pytest.raises(CorruptionError, match="still differs: flights: create"):
-        apply({"flights": spec()}, Forgetful(), default_replication=1)
+        apply(Declared({"flights": spec()}, 1), Forgetful())

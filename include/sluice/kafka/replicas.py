@@ -1,0 +1,211 @@
+"""Where a cluster keeps replicas, through kafka-python: brokers, moves, leaders, throttles."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Collection, Iterable, Mapping
+from typing import Any
+
+import tenacity
+from kafka import TopicPartition
+from kafka.admin import AlterConfigOp, ConfigResource, ConfigResourceType
+from kafka.errors import (
+    ElectionNotNeededError,
+    EligibleLeadersNotAvailableError,
+    NoReassignmentInProgressError,
+    PreferredLeaderNotAvailableError,
+    UnknownTopicOrPartitionError,
+    for_code,
+)
+
+from sluice.errors import RefusedError
+from sluice.kafka.session import AdminSession
+from sluice.topics.replica_administration import THROTTLED, BrokerState, PartitionKey, Throttle
+
+_RATES = ("leader.replication.throttled.rate", "follower.replication.throttled.rate")
+_PREFERRED = 0
+_HARMLESS = (ElectionNotNeededError, EligibleLeadersNotAvailableError, PreferredLeaderNotAvailableError)
+_MOST_NAMED = 3
+
+
+class ReplicaCalls(AdminSession):
+    """What `KafkaPythonAdministration` does with replicas."""
+
+    def brokers(self) -> list[int]:
+        """Return the ids of the brokers that the cluster lists. A killed one stays listed for a while."""
+        return [broker.id for broker in self.cluster()]
+
+    def cluster(self) -> tuple[BrokerState, ...]:
+        """Return the brokers that the cluster lists, ordered by id."""
+        found = self._ask("list the brokers", lambda client: client.describe_cluster())["brokers"]
+        return tuple(
+            BrokerState(int(broker["broker_id"]), broker.get("rack") or None)
+            for broker in sorted(found, key=lambda broker: int(broker["broker_id"]))
+        )
+
+    def moving(self) -> Mapping[PartitionKey, tuple[int, ...]]:
+        """Return the partitions that are being moved, each with the brokers that its replicas leave."""
+        found = self._ask("list the moves of replicas", lambda client: client.list_partition_reassignments())
+        return {(key.topic, key.partition): tuple(move["removing_replicas"]) for key, move in sorted(found.items())}
+
+    def reassign(self, targets: Mapping[PartitionKey, tuple[int, ...] | None]) -> None:
+        """Have partitions moved to these brokers; None ends the move of a partition.
+
+        Raises:
+            RefusedError: the cluster refused some; says which and why.
+        """
+        wanted = {TopicPartition(*key): None if to is None else list(to) for key, to in targets.items()}
+        answers = self._ask("move replicas", lambda client: client.alter_partition_reassignments(wanted))
+        faults = [
+            f"{key.topic}/{key.partition} ({error.__name__})"
+            for key, error in sorted(answers.items())
+            if error is not None and error is not NoReassignmentInProgressError
+        ]
+        if faults:
+            raise RefusedError(
+                f"The cluster refused to move {_listed(faults)}.", fix="see whether all brokers are up, and plan again."
+            )
+        self._until(lambda: self._begun(targets))
+
+    def sizes(self, topics: Collection[str]) -> Mapping[PartitionKey, Mapping[int, int]]:
+        """Return the bytes of each replica, by broker."""
+        if not topics:  # kafka-python takes an empty list for "all topics"
+            return {}
+        # The client asks those brokers that it knows; one that has just died among them would fail the whole question.
+        alive = self.brokers()
+        found: dict[PartitionKey, dict[int, int]] = defaultdict(dict)
+        for broker in self._ask("say how large replicas are", lambda client: client.describe_log_dirs(topics, alive)):
+            for folder in broker["log_dirs"]:
+                for topic in folder["topics"]:
+                    for partition in topic["partitions"]:
+                        key = topic["name"], int(partition["partition_index"])
+                        if topic["name"] in topics:
+                            found[key][int(broker["broker"])] = int(partition["partition_size"])
+        return found
+
+    def elect(self, partitions: Collection[PartitionKey]) -> None:
+        """Make the first replica of each partition its leader, where that is in sync."""
+        if not partitions:  # kafka-python takes an empty list for "all topics"
+            return
+        wanted = _by_topic(partitions)
+        answer = self._ask("elect leaders", lambda client: client.elect_leaders(_PREFERRED, wanted, raise_errors=False))
+        faults = [
+            f"{topic.topic}/{partition.partition_id} ({for_code(partition.error_code).__name__})"
+            for topic in answer.replica_election_results
+            for partition in topic.partition_result
+            if partition.error_code and not issubclass(for_code(partition.error_code), _HARMLESS)
+        ]
+        if faults:
+            raise RefusedError(f"The cluster refused to elect leaders of {_listed(faults)}.")
+        self._until(lambda: not self._led_by_others(wanted))
+
+    def throttle(self, throttle: Throttle) -> None:
+        """Slow the moves of these replicas down."""
+        rates = dict.fromkeys(_RATES, str(throttle.bytes_per_second))
+        for broker in self.brokers():
+            self._alter(ConfigResourceType.BROKER, str(broker), rates)
+        for topic in sorted({topic for topic, _ in throttle.targets}):
+            values = (_replicas(throttle.sources, topic), _replicas(throttle.targets, topic))
+            self._alter(ConfigResourceType.TOPIC, topic, dict(zip(THROTTLED, values, strict=True)))
+
+    def unthrottle(self, topics: Collection[str]) -> None:
+        """Remove every throttle from topics and from the brokers."""
+        if not topics:
+            return
+        for topic in sorted(topics):
+            self._alter(ConfigResourceType.TOPIC, topic, dict.fromkeys(THROTTLED))
+        for broker in self.brokers():
+            self._alter(ConfigResourceType.BROKER, str(broker), dict.fromkeys(_RATES))
+
+    def delete(self, topics: Collection[str]) -> None:
+        """Delete topics, and return when the cluster no longer shows them.
+
+        Raises:
+            RefusedError: the cluster refused some; says which and why.
+        """
+        if not topics:
+            return
+        answers = self._ask("delete topics", lambda client: client.delete_topics(sorted(topics), raise_errors=False))
+        kinds = {answer["name"]: for_code(answer["error_code"]) for answer in answers["topics"] if answer["error_code"]}
+        faults = [
+            f"{name} ({kind.__name__})"
+            for name, kind in kinds.items()
+            if not issubclass(kind, UnknownTopicOrPartitionError)
+        ]
+        if faults:
+            raise RefusedError(
+                f"The cluster refused to delete {_listed(faults)}.", fix="see `delete.topic.enable` at the brokers."
+            )
+        self._until(lambda: not self._shown(topics))
+
+    def _begun(self, targets: Mapping[PartitionKey, tuple[int, ...] | None]) -> bool:
+        """Whether the cluster shows each move: under way, arrived, or ended."""
+        moving = self.moving()
+        replicas = self._replica_lists({topic for topic, _ in targets})
+        return all(
+            key not in moving if to is None else key in moving or replicas.get(key) == to for key, to in targets.items()
+        )
+
+    def _replica_lists(self, topics: Iterable[str]) -> Mapping[PartitionKey, tuple[int, ...]]:
+        return {
+            (topic["name"], partition["partition_index"]): tuple(partition["replica_nodes"])
+            for topic in self._described(topics)
+            for partition in topic["partitions"]
+        }
+
+    def _led_by_others(self, wanted: Mapping[str, Collection[int]]) -> bool:
+        """Whether a partition is led by another broker than the preferred one, which is in sync."""
+        return any(
+            partition["leader_id"] != partition["replica_nodes"][0]
+            and partition["replica_nodes"][0] in partition["isr_nodes"]
+            for topic in self._described(wanted)
+            for partition in topic["partitions"]
+            if partition["partition_index"] in wanted[topic["name"]]
+        )
+
+    def _shown(self, topics: Iterable[str]) -> bool:
+        return any(not topic["error_code"] for topic in self._described(topics))
+
+    def _described(self, topics: Iterable[str]) -> list[dict[str, Any]]:
+        names = sorted(topics)
+        found: list[dict[str, Any]] = self._ask(
+            f"describe {_listed(names)}", lambda client: client.describe_topics(names)
+        )
+        return found
+
+    def _alter(self, kind: ConfigResourceType, name: str, configs: Mapping[str, str | None]) -> None:
+        wanted = {
+            key: (AlterConfigOp.DELETE, None) if value is None else (AlterConfigOp.SET, value)
+            for key, value in configs.items()
+        }
+        resource = ConfigResource(kind, name, wanted)
+        self._ask(
+            f"set {', '.join(configs)} of {name}",
+            lambda client: client.alter_configs([resource], raise_on_unknown=False, incremental=True),
+        )
+
+    def _until(self, shown: Callable[[], bool]) -> None:
+        """Wait until the cluster shows a change; who asks on decides what a delay means."""
+        retrying = tenacity.Retrying(
+            retry=tenacity.retry_if_result(lambda found: not found),
+            stop=tenacity.stop_after_delay(self.patience_seconds),
+            wait=tenacity.wait_exponential(multiplier=0.05, max=1),
+            retry_error_callback=lambda _: None,
+        )
+        retrying(shown)
+
+
+def _by_topic(partitions: Iterable[PartitionKey]) -> dict[str, list[int]]:
+    found: dict[str, list[int]] = defaultdict(list)
+    for topic, partition in sorted(partitions):
+        found[topic].append(partition)
+    return found
+
+
+def _replicas(of: Mapping[PartitionKey, tuple[int, ...]], topic: str) -> str:
+    return ",".join(f"{number}:{broker}" for (name, number), on in sorted(of.items()) if name == topic for broker in on)
+
+
+def _listed(names: list[str]) -> str:
+    more = len(names) - _MOST_NAMED
+    return ", ".join(names[:_MOST_NAMED]) + (f" and {more} more" if more > 0 else "")

@@ -1,0 +1,89 @@
+"""A connection to a cluster's administration through kafka-python: made on first use, and again when it went stale."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from types import TracebackType
+from typing import Any, Self, TypeVar
+
+import tenacity
+from kafka import KafkaAdminClient
+from kafka.errors import KafkaError, KafkaTimeoutError
+
+from sluice.errors import UnreachableError
+from sluice.kafka.connection import client_arguments, reachable
+
+_Answer = TypeVar("_Answer")
+
+
+class AdminSession:
+    """One cluster. Connects on first use; close it, or use it as a context manager.
+
+    Attributes:
+        bootstrap: host:port of some brokers.
+        client: further settings, under Kafka's names.
+        patience_seconds: how long to look for a broker that answers, and for what was created to be shown.
+    """
+
+    def __init__(
+        self, bootstrap: Sequence[str], client: Mapping[str, str] | None = None, *, patience_seconds: float = 15
+    ) -> None:
+        self.bootstrap = tuple(bootstrap)
+        self.client = dict(client or {})
+        self.patience_seconds = patience_seconds
+        self._connected: Any = None
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Close the connections. Using it again connects again."""
+        if self._connected is not None:
+            self._connected.close()
+            self._connected = None
+
+    def _ask(self, purpose: str, question: Callable[[Any], _Answer], *, repeatable: bool = True) -> _Answer:
+        """Ask the cluster; a connection that went stale since the last question is replaced once.
+
+        Raises:
+            UnreachableError: no broker answered.
+        """
+        stale = self._connected is not None and repeatable
+        try:
+            self._connected = self._connected or self._connect()
+            return question(self._connected)
+        except (KafkaError, OSError) as error:
+            self.close()
+            if stale:
+                return self._ask(purpose, question, repeatable=False)
+            raise UnreachableError(
+                f"Kafka at {', '.join(self.bootstrap)} did not answer when asked to {purpose} ({error}).",
+                fix="see whether the brokers run; a wrong password shows as a timeout too.",
+            ) from error
+
+    def _connect(self) -> Any:  # noqa: ANN401  untyped client
+        retrying = tenacity.Retrying(
+            # A broker's name that stopped resolving fails some first attempts although other brokers are up.
+            retry=tenacity.retry_if_exception(
+                lambda e: isinstance(e, KafkaError) and not isinstance(e, KafkaTimeoutError)
+            ),
+            stop=tenacity.stop_after_delay(self.patience_seconds),
+            wait=tenacity.wait_random_exponential(multiplier=0.2, max=2),
+            reraise=True,
+        )
+        return retrying(
+            lambda: KafkaAdminClient(
+                bootstrap_servers=reachable(self.bootstrap),
+                bootstrap_timeout_ms=int(self.patience_seconds * 1000),
+                **client_arguments(self.client),
+            )
+        )
+
+    @property
+    def _patience_ms(self) -> float:
+        return self.patience_seconds * 1000

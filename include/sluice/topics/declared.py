@@ -1,0 +1,104 @@
+"""What the specs say of topics in one deployment, and what the cluster says: the two sides of a plan."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Self
+
+from sluice.placement.document import read_topology_file
+from sluice.placement.topology import Topology
+from sluice.specs.catalog import Catalog
+from sluice.specs.model import DeploymentSpec
+from sluice.specs.topic_shape import TopicShape
+from sluice.topics.administration import KafkaAdministration, TopicState
+from sluice.topics.replica_administration import BrokerState, PartitionKey
+
+
+@dataclass(frozen=True)
+class Declared:
+    """What there shall be.
+
+    Attributes:
+        topics: by name.
+        replication: replicas of a topic that does not say.
+        absent: names of topics that there shall no longer be.
+        domains: what the parts of a broker's rack are, from left to right.
+        topology: the brokers and their domains, where a file says it and not the racks.
+    """
+
+    topics: Mapping[str, TopicShape]
+    replication: int = 1
+    absent: frozenset[str] = frozenset()
+    domains: tuple[str, ...] = ("rack",)
+    topology: Topology | None = None
+
+    @classmethod
+    def of(cls, catalog: Catalog, deployment: DeploymentSpec, include: Path) -> Self:
+        """Return what the specs of a deployment say.
+
+        Args:
+            catalog: all specs, as they are in the deployment.
+            deployment: the deployment's own.
+            include: the folder of the specs.
+
+        Raises:
+            SpecError: the topology file is not there, or not sound.
+        """
+        return cls(
+            catalog.kafka_topics(),
+            deployment.replication,
+            frozenset(catalog.absent),
+            deployment.failure_domains,
+            None if deployment.topology is None else read_topology_file(include / deployment.topology),
+        )
+
+    def replicas_of(self, topic: str) -> int:
+        """Return how many replicas each partition of a declared topic shall have."""
+        return self.topics[topic].replication or self.replication
+
+
+@dataclass(frozen=True)
+class Seen:
+    """What there is.
+
+    Attributes:
+        topics: those that are declared, also as absent, and exist.
+        brokers: those that the cluster lists.
+        moving: the partitions that are being moved, each with the brokers that its replicas leave.
+        sizes: bytes of the largest replica of each partition whose replicas may move.
+    """
+
+    topics: Mapping[str, TopicState]
+    brokers: tuple[BrokerState, ...]
+    moving: Mapping[PartitionKey, tuple[int, ...]] = field(default_factory=dict)
+    sizes: Mapping[PartitionKey, int] = field(default_factory=dict)
+
+    def settled(self, topic: str) -> tuple[tuple[int, ...], ...]:
+        """Return a topic's replicas as they are when what moves has moved; none of a topic that does not exist."""
+        state = self.topics.get(topic)
+        return tuple(
+            tuple(broker for broker in replicas if broker not in self.moving.get((topic, partition), ()))
+            for partition, replicas in enumerate(state.replicas if state else ())
+        )
+
+    def moves(self, topic: str) -> bool:
+        """Whether a partition of a topic is being moved."""
+        return any(name == topic for name, _ in self.moving)
+
+
+def look(declared: Declared, administration: KafkaAdministration) -> Seen:
+    """Ask the cluster for all that a plan needs."""
+    moving = administration.moving()  # first: a move that ends in between is then one that leaves no broker any more
+    topics = administration.describe(declared.topics.keys() | declared.absent)
+    ours = {key: leaving for key, leaving in moving.items() if key[0] in topics}
+    seen = Seen(topics, administration.cluster(), ours)
+    movable = [name for name in declared.topics if name in topics and _may_move(declared, seen, name)]
+    sizes = administration.sizes(movable) if movable else {}
+    return replace(seen, sizes={key: max(of.values(), default=0) for key, of in sizes.items()})
+
+
+def _may_move(declared: Declared, seen: Seen, topic: str) -> bool:
+    wanted = declared.replicas_of(topic)
+    return declared.topics[topic].placement != "any" or any(len(now) != wanted for now in seen.settled(topic))

@@ -1,0 +1,190 @@
+"""On which brokers the replicas of each topic shall lie, by the topic's own rule. Pure."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from sluice.placement.partition import Partition
+from sluice.placement.topology import Broker, Topology
+from sluice.specs.topic_shape import FailureDomains
+from sluice.topics.changes import Kept, Refused
+from sluice.topics.declared import Declared, Seen
+
+Assignment: TypeAlias = tuple[tuple[int, ...], ...]
+"""Broker ids per partition, the preferred leader first."""
+
+_Rule: TypeAlias = tuple[str, ...] | None
+"""The domains over which replicas are spread, none for even leaders alone; None: wherever they are."""
+
+_MOST_SHOWN = 3
+
+
+@dataclass(frozen=True)
+class Sites:
+    """Where replicas shall lie.
+
+    Attributes:
+        of: the assignment of each topic that has one: with more partitions than there are where it grows.
+        refused: the topics for which there is none, and why.
+        kept: the topics whose placement cannot be judged now, and that need no other one for what else they shall be.
+    """
+
+    of: Mapping[str, Assignment]
+    refused: tuple[Refused, ...]
+    kept: tuple[Kept, ...] = ()
+
+
+def sites(declared: Declared, seen: Seen) -> Sites:
+    """Plan the replicas of every topic that has a rule, or another number of replicas than it shall have.
+
+    Topics of one rule are planned together, so that their leaders and replicas are even together.
+    """
+    refused: list[Refused] = []
+    kept: list[Kept] = []
+    groups: dict[_Rule, list[str]] = defaultdict(list)
+    for name in sorted(declared.topics):
+        rule, wanted = _rule(declared, name), declared.replicas_of(name)
+        as_declared = all(len(now) == wanted for now in seen.settled(name))
+        if wanted > len(seen.brokers) and not (name in seen.topics and as_declared):
+            refused.append(_too_few(declared, seen, name))
+        elif rule is None and as_declared:
+            continue
+        elif missing := _missing(seen, name):
+            unjudged = _unjudged(declared, seen, name, missing)
+            if isinstance(unjudged, Kept):
+                kept.append(unjudged)
+            else:
+                refused.append(unjudged)
+        else:
+            groups[rule].append(name)
+    found: dict[str, Assignment] = {}
+    for rule, names in groups.items():
+        topology = _topology(declared, seen, rule or ())
+        if isinstance(topology, Topology):
+            assignments, violations = _planned(declared, seen, topology, names)
+            found |= assignments
+            refused += [_refusal(declared, seen, name, *whys) for name, whys in violations.items()]
+        else:
+            refused += [_refusal(declared, seen, name, *topology) for name in names]
+    return Sites(found, tuple(refused), tuple(kept))
+
+
+def is_managed(declared: Declared, topic: str) -> bool:
+    """Whether a topic has a rule, so that its leaders are minded too."""
+    return _rule(declared, topic) is not None
+
+
+def _rule(declared: Declared, topic: str) -> _Rule:
+    placement = declared.topics[topic].placement
+    if isinstance(placement, FailureDomains):
+        return tuple(sorted(placement.failure_domains))
+    return () if placement == "balanced-leaders" else None
+
+
+def _too_few(declared: Declared, seen: Seen, topic: str) -> Refused:
+    wanted = declared.replicas_of(topic)
+    now = "/".join(sorted({str(len(replicas)) for replicas in seen.settled(topic)})) or "absent"
+    why = f"each replica needs a broker of its own, and there are {len(seen.brokers)}"
+    return Refused(topic, "replication", now, str(wanted), why, "start brokers, or declare fewer replicas")
+
+
+def _missing(seen: Seen, topic: str) -> list[int]:
+    """Return the brokers that hold replicas of a topic and are not there."""
+    held = {broker for replicas in seen.settled(topic) for broker in replicas}
+    return sorted(held - {broker.id for broker in seen.brokers})
+
+
+def _unjudged(declared: Declared, seen: Seen, topic: str, missing: list[int]) -> Refused | Kept:
+    """Refuse what needs replicas elsewhere while a broker is away; whatever else a topic shall be does not wait."""
+    who = f"{_brokers(missing)} {'holds' if len(missing) == 1 else 'hold'} replicas and cannot be seen"
+    unchanged = all(len(replicas) == declared.replicas_of(topic) for replicas in seen.settled(topic))
+    if unchanged and declared.topics[topic].partitions == seen.topics[topic].partitions:
+        return Kept(topic, "placement", who, "so it is not judged, and stays")
+    why = f"{who}, and a move could take the last copy"
+    return _refusal(declared, seen, topic, why, "start what is down: replicas move only while all brokers are there")
+
+
+def _topology(declared: Declared, seen: Seen, domains: Sequence[str]) -> Topology | tuple[str, str]:
+    """Return the brokers with these domains; or why that is not possible, and what to do."""
+    if not domains:
+        return Topology(Broker(broker.id, {}) for broker in seen.brokers)
+    if declared.topology is not None:
+        return _from_file(declared.topology, seen, domains)
+    unknown = sorted(set(domains) - set(declared.domains))
+    if unknown:
+        known = ", ".join(declared.domains)
+        return (
+            f"the deployment knows the failure domains {known}, and not {', '.join(unknown)}",
+            "name the parts of broker.rack in `failure_domains` of the deployment, in their order",
+        )
+    parts = {broker.id: (broker.rack or "").split("/") for broker in seen.brokers}
+    odd = [identity for identity, found in parts.items() if len(found) != len(declared.domains) or not all(found)]
+    if odd:
+        shape = "/".join(declared.domains)
+        return (
+            f"broker.rack has not the form {shape} at {_brokers(odd)}",
+            "set it there, or name its parts in `failure_domains` of the deployment",
+        )
+    named = {identity: dict(zip(declared.domains, found, strict=True)) for identity, found in parts.items()}
+    return Topology(Broker(identity, {name: of[name] for name in domains}) for identity, of in named.items())
+
+
+def _from_file(topology: Topology, seen: Seen, domains: Sequence[str]) -> Topology | tuple[str, str]:
+    unknown = sorted(set(domains) - set(topology.domains))
+    if unknown:
+        return f"the topology file has no domain {', '.join(unknown)}", "add it to each of its brokers"
+    missing = [broker.id for broker in seen.brokers if broker.id not in topology.by_id]
+    if missing:
+        return f"the topology file does not have {_brokers(missing)}", "add what the cluster has"
+    alive = [topology.by_id[broker.id] for broker in seen.brokers]
+    return Topology(Broker(broker.id, {name: broker.domains[name] for name in domains}) for broker in alive)
+
+
+def _planned(
+    declared: Declared, seen: Seen, topology: Topology, names: Sequence[str]
+) -> tuple[dict[str, Assignment], dict[str, tuple[str, str]]]:
+    """Return the assignments that the checker has proved, and why and what to do where there is none."""
+    # Whoever only parses a DAG file must not pay for numpy's import.
+    from sluice.placement.check import check_placement  # noqa: PLC0415
+    from sluice.placement.explanation import explain_infeasible  # noqa: PLC0415
+    from sluice.placement.planner import plan_placement  # noqa: PLC0415
+
+    before = [partition for name in names for partition in _partitions(declared, seen, name)]
+    after = plan_placement(topology, before)
+    report = check_placement(topology, before, after)
+    why = {}
+    for partition in report.infeasible:
+        reason = explain_infeasible(topology, partition.replication)
+        why[partition.topic] = reason, "add such a broker, or declare fewer replicas or domains"
+    for violation in report.violations:
+        why[violation.topic] = f"the plan breaks its own rule ({violation})", "report this: it is a fault of Sluice"
+    found: dict[str, list[tuple[int, ...]]] = defaultdict(list)
+    for partition in after:
+        found[partition.topic].append(partition.replicas)
+    return {name: tuple(assignment) for name, assignment in found.items() if name not in why}, why
+
+
+def _partitions(declared: Declared, seen: Seen, topic: str) -> Iterator[Partition]:
+    now = seen.settled(topic)
+    for number in range(max(len(now), declared.topics[topic].partitions)):
+        replicas = now[number] if number < len(now) else ()
+        size = seen.sizes.get((topic, number), 0)
+        # In powers of two: what arrives between a plan and its approval makes no other plan of it.
+        yield Partition(topic, number, replicas, declared.replicas_of(topic), 1 << size.bit_length() if size else 0)
+
+
+def _refusal(declared: Declared, seen: Seen, topic: str, why: str, fix: str) -> Refused:
+    placement = declared.topics[topic].placement
+    wanted = ", ".join(placement.failure_domains) if isinstance(placement, FailureDomains) else placement
+    brokers = sorted({broker for replicas in seen.settled(topic) for broker in replicas})
+    return Refused(topic, "placement", f"on {_brokers(brokers)}" if brokers else "absent", wanted, why, fix)
+
+
+def _brokers(ids: Sequence[int]) -> str:
+    """Return some ids for a message, and how many more there are."""
+    more = len(ids) - _MOST_SHOWN
+    shown = ", ".join(map(str, ids[:_MOST_SHOWN])) + (f" and {more} more" if more > 0 else "")
+    return f"broker {shown}" if len(ids) == 1 else f"brokers {shown}"

@@ -1,0 +1,103 @@
+"""What every cluster of four brokers does with replicas. Subclasses give it as `administration`, and `racks`."""
+
+from __future__ import annotations
+
+import time
+import uuid
+from collections.abc import Mapping
+
+import pytest
+
+from sluice.errors import RefusedError
+from sluice.topics.administration import KafkaAdministration, TopicCreation
+from sluice.topics.moving import Pace, Progress, cancel, move
+from sluice.topics.replica_administration import THROTTLED, BrokerState, Throttle
+
+
+class KafkaReplicasSuite:
+    @pytest.fixture
+    def name(self, administration: KafkaAdministration) -> str:
+        name = f"topic_{uuid.uuid4().hex[:12]}"
+        administration.create([TopicCreation(name, 2, 3, {}, ((2, 1, 3), (3, 4, 1)))])
+        return name
+
+    def test_brokers_are_listed_with_their_racks(
+        self, administration: KafkaAdministration, racks: Mapping[int, str]
+    ) -> None:
+        assert administration.cluster() == tuple(BrokerState(broker, rack) for broker, rack in sorted(racks.items()))
+
+    def test_a_topic_is_created_and_grown_where_it_was_asked_for(
+        self, administration: KafkaAdministration, name: str
+    ) -> None:
+        administration.grow(name, 3, [(4, 2, 1)])
+        state = administration.describe([name])[name]
+        assert state.replicas == ((2, 1, 3), (3, 4, 1), (4, 2, 1))
+        assert state.leaders == (2, 3, 4)
+        assert state.in_sync == ((1, 2, 3), (1, 3, 4), (1, 2, 4))
+
+    def test_replicas_move_and_the_preferred_leader_leads_afterwards(
+        self, administration: KafkaAdministration, name: str
+    ) -> None:
+        told: list[Progress] = []
+        move(administration, {(name, 0): (4, 2, 3), (name, 1): (1, 4, 3)}, Pace(on_progress=told.append))
+        state = administration.describe([name])[name]
+        assert state.replicas == ((4, 2, 3), (1, 4, 3))
+        assert state.leaders == (4, 1)
+        assert state.in_sync == ((2, 3, 4), (1, 3, 4))
+        assert administration.moving() == {}
+        assert not set(THROTTLED) & state.configs.keys()
+        assert told[-1].moved == 2
+
+    def test_the_number_of_replicas_changes(self, administration: KafkaAdministration, name: str) -> None:
+        move(administration, {(name, 0): (2,), (name, 1): (3, 4, 1, 2)}, Pace())
+        assert administration.describe([name])[name].replicas == ((2,), (3, 4, 1, 2))
+
+    def test_a_move_to_a_broker_that_there_is_not_is_refused(
+        self, administration: KafkaAdministration, name: str
+    ) -> None:
+        with pytest.raises(RefusedError, match=f"{name}/0"):
+            administration.reassign({(name, 0): (2, 1, 99)})
+        assert administration.describe([name])[name].replicas[0] == (2, 1, 3)
+
+    def test_what_does_not_move_need_not_turn_back(self, administration: KafkaAdministration, name: str) -> None:
+        administration.reassign({(name, 0): None})
+        assert cancel(administration, [name]) == ()
+
+    def test_a_throttle_is_seen_and_goes(self, administration: KafkaAdministration, name: str) -> None:
+        administration.throttle(Throttle(1_000_000, {(name, 0): (2, 1)}, {(name, 0): (4,)}))
+        configs = until_shown(administration, name, shown=True)
+        assert [configs[key] for key in THROTTLED] == ["0:2,0:1", "0:4"]
+        administration.unthrottle([name])
+        assert until_shown(administration, name, shown=False) == {}
+        administration.unthrottle([name])
+
+    def test_leaders_are_elected_where_they_are_not(self, administration: KafkaAdministration, name: str) -> None:
+        administration.reassign({(name, 0): (1, 2, 3)})
+        administration.elect([(name, 0), (name, 1)])
+        assert administration.describe([name])[name].leaders == (1, 3)
+        administration.elect([(name, 0)])
+        administration.elect([])
+
+    def test_sizes_are_told_per_broker(self, administration: KafkaAdministration, name: str) -> None:
+        assert {key: set(sizes) for key, sizes in administration.sizes([name]).items()} == {
+            (name, 0): {1, 2, 3},
+            (name, 1): {1, 3, 4},
+        }
+        assert administration.sizes([]) == {}
+
+    def test_a_deleted_topic_is_gone_and_deleting_it_again_is_allowed(
+        self, administration: KafkaAdministration, name: str
+    ) -> None:
+        administration.delete([name])
+        assert administration.describe([name]) == {}
+        administration.delete([name])
+        administration.delete([])
+
+
+def until_shown(administration: KafkaAdministration, name: str, *, shown: bool) -> Mapping[str, str]:
+    """Wait until a topic shows a throttle, or none; brokers hear of configurations one after the other."""
+    end = time.monotonic() + 15
+    while (configs := administration.describe([name])[name].configs) is not None:
+        if bool(set(THROTTLED) & configs.keys()) == shown or time.monotonic() > end:
+            return configs
+    raise AssertionError
