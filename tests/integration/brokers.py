@@ -1,13 +1,17 @@
-"""Brokers of a test's own: to be killed, moved and restarted."""
+"""Brokers of a test's own, alone and as a cluster: to be killed, moved and restarted."""
 
 from __future__ import annotations
 
 import subprocess
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
 from socket import socket
 
 from sluice.local.broker import Broker
+from sluice.settings import settings
 
 
 def free_ports(count: int = 2) -> list[int]:
@@ -34,3 +38,65 @@ def running(broker: Broker) -> Iterator[subprocess.Popen[bytes]]:
         except subprocess.TimeoutExpired:
             process.kill()
             process.wait()
+
+
+@dataclass
+class RunningCluster:
+    """Brokers in failure domains of their own, the only controller first."""
+
+    brokers: list[Broker]
+    processes: dict[int, subprocess.Popen[bytes]] = field(default_factory=dict)
+
+    @property
+    def bootstrap(self) -> list[str]:
+        return [broker.bootstrap for broker in self.brokers]
+
+    def start(self, *numbers: int) -> None:
+        """Start brokers, and return when they answer."""
+        for number in numbers:
+            broker = self.brokers[number - 1]
+            with (broker.folder / "output").open("ab") as output:
+                self.processes[number] = subprocess.Popen(
+                    broker.command(), stdout=output, stderr=subprocess.STDOUT, start_new_session=True
+                )
+        for number in numbers:
+            self.brokers[number - 1].wait_ready(90)
+
+    def kill(self, number: int) -> None:
+        """End a broker as a power cut does."""
+        self.processes[number].kill()
+        self.processes.pop(number).wait()
+
+    def stop(self) -> None:
+        """End what runs, the controller last."""
+        for number in sorted(self.processes, reverse=True):
+            self.kill(number)
+
+
+@contextmanager
+def running_cluster(folder: Path, count: int) -> Iterator[RunningCluster]:
+    """Run a cluster of brokers; on the way out it is gone, whatever happened."""
+    controller, *ports = free_ports(count + 1)
+    first = folder / "1"
+    brokers = [
+        Broker(
+            folder / str(number),
+            port,
+            controller,
+            settings().jars,
+            heap="192m",
+            number=number,
+            cluster=count,
+            first=None if number == 1 else first,
+        )
+        for number, port in enumerate(ports, start=1)
+    ]
+    cluster = RunningCluster(brokers)
+    try:
+        brokers[0].prepare()  # it draws the cluster's id
+        with ThreadPoolExecutor(2) as pool:
+            list(pool.map(Broker.prepare, brokers[1:]))
+        cluster.start(*range(1, count + 1))
+        yield cluster
+    finally:
+        cluster.stop()

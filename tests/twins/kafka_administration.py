@@ -58,6 +58,8 @@ class InMemoryKafkaAdministration(InMemoryReplicas):
         if partitions <= state.partitions:
             why = f"it has {state.partitions} partitions already"
             raise RefusedError(f"The cluster refused to give {topic} {partitions} partitions ({why}).")
+        if any(len(replicas) != len(state.replicas[0]) for replicas in assignment):
+            raise RefusedError(f"The cluster refused to give {topic} {partitions} partitions (other replicas).")
         added = assignment or self._placed(range(state.partitions, partitions), len(state.replicas[0]))
         self.topics[topic] = _whole(replace(state, replicas=(*state.replicas, *added)))
         self.offsets[topic] |= dict.fromkeys(range(state.partitions, partitions), 0)

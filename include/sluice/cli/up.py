@@ -8,6 +8,7 @@ import typer
 
 from sluice.cli.console import err, out
 from sluice.local import stack
+from sluice.local.kafka_cluster import MOST_BROKERS
 from sluice.settings import settings
 
 
@@ -18,15 +19,22 @@ def up(
             min=0, max=64, help="Workers of a Spark cluster, one core each; omitted: as last time, first none."
         ),
     ] = None,
+    brokers: Annotated[
+        int | None,
+        typer.Option(
+            min=1, max=MOST_BROKERS, help="Kafka brokers, each in failure domains; omitted: as last time, first one."
+        ),
+    ] = None,
 ) -> None:
     """Start Kafka and Airflow on this machine, or complete what runs. Repeating it changes nothing.
 
-    With a Spark cluster, drivers that start from now on take their cores from it. Another number of workers starts the
-    stack anew; drivers live on.
+    With a Spark cluster, drivers that start from now on take their cores from it. Another number of workers or brokers
+    starts the stack anew; drivers live on.
 
-    Exit codes: 0 all components are healthy; 3 one of them is not, and what was started is gone again.
+    Exit codes: 0 all components are healthy; 3 one of them is not, and what was started is gone again; 5 there would be
+    fewer brokers than have data.
     """
-    endpoints = stack.up(settings(), _tell, spark_workers=spark_workers)
+    endpoints = stack.up(settings(), _tell, spark_workers=spark_workers, brokers=brokers)
     out.print(f"Airflow  {endpoints.airflow_url} (no login: only this machine reaches it)", soft_wrap=True)
     out.print(f"Kafka    {', '.join(endpoints.kafka_bootstrap)}", soft_wrap=True)
     if endpoints.spark_master:

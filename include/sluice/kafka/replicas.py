@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Mapping
+from contextlib import suppress
 from typing import Any
 
 import tenacity
@@ -12,13 +13,14 @@ from kafka.admin import AlterConfigOp, ConfigResource, ConfigResourceType
 from kafka.errors import (
     ElectionNotNeededError,
     EligibleLeadersNotAvailableError,
+    KafkaError,
     NoReassignmentInProgressError,
     PreferredLeaderNotAvailableError,
     UnknownTopicOrPartitionError,
     for_code,
 )
 
-from sluice.errors import RefusedError
+from sluice.errors import RefusedError, UnreachableError
 from sluice.kafka.session import AdminSession
 from sluice.topics.replica_administration import THROTTLED, BrokerState, PartitionKey, Throttle
 
@@ -36,11 +38,12 @@ class ReplicaCalls(AdminSession):
         return [broker.id for broker in self.cluster()]
 
     def cluster(self) -> tuple[BrokerState, ...]:
-        """Return the brokers that the cluster lists, ordered by id."""
+        """Return the brokers that are up, ordered by id. The cluster lists those that were, too, as fenced."""
         found = self._ask("list the brokers", lambda client: client.describe_cluster())["brokers"]
         return tuple(
             BrokerState(int(broker["broker_id"]), broker.get("rack") or None)
             for broker in sorted(found, key=lambda broker: int(broker["broker_id"]))
+            if not broker.get("is_fenced")
         )
 
     def moving(self) -> Mapping[PartitionKey, tuple[int, ...]]:
@@ -71,10 +74,9 @@ class ReplicaCalls(AdminSession):
         """Return the bytes of each replica, by broker."""
         if not topics:  # kafka-python takes an empty list for "all topics"
             return {}
-        # The client asks those brokers that it knows; one that has just died among them would fail the whole question.
         alive = self.brokers()
         found: dict[PartitionKey, dict[int, int]] = defaultdict(dict)
-        for broker in self._ask("say how large replicas are", lambda client: client.describe_log_dirs(topics, alive)):
+        for broker in self._ask("say how large replicas are", lambda client: _log_folders(client, topics, alive)):
             for folder in broker["log_dirs"]:
                 for topic in folder["topics"]:
                     for partition in topic["partitions"]:
@@ -101,9 +103,7 @@ class ReplicaCalls(AdminSession):
 
     def throttle(self, throttle: Throttle) -> None:
         """Slow the moves of these replicas down."""
-        rates = dict.fromkeys(_RATES, str(throttle.bytes_per_second))
-        for broker in self.brokers():
-            self._alter(ConfigResourceType.BROKER, str(broker), rates)
+        self._set_rates(str(throttle.bytes_per_second))
         for topic in sorted({topic for topic, _ in throttle.targets}):
             values = (_replicas(throttle.sources, topic), _replicas(throttle.targets, topic))
             self._alter(ConfigResourceType.TOPIC, topic, dict(zip(THROTTLED, values, strict=True)))
@@ -114,8 +114,7 @@ class ReplicaCalls(AdminSession):
             return
         for topic in sorted(topics):
             self._alter(ConfigResourceType.TOPIC, topic, dict.fromkeys(THROTTLED))
-        for broker in self.brokers():
-            self._alter(ConfigResourceType.BROKER, str(broker), dict.fromkeys(_RATES))
+        self._set_rates(None)
 
     def delete(self, topics: Collection[str]) -> None:
         """Delete topics, and return when the cluster no longer shows them.
@@ -184,6 +183,16 @@ class ReplicaCalls(AdminSession):
             lambda client: client.alter_configs([resource], raise_on_unknown=False, incremental=True),
         )
 
+    def _set_rates(self, rate: str | None) -> None:
+        """Tell each broker, which only it itself takes.
+
+        On one that has just died a rate may stay. Without the topics' lists of replicas it slows nothing, and the next
+        call removes it.
+        """
+        for broker in self.brokers():
+            with suppress(UnreachableError):
+                self._alter(ConfigResourceType.BROKER, str(broker), dict.fromkeys(_RATES, rate))
+
     def _until(self, shown: Callable[[], bool]) -> None:
         """Wait until the cluster shows a change; who asks on decides what a delay means."""
         retrying = tenacity.Retrying(
@@ -193,6 +202,19 @@ class ReplicaCalls(AdminSession):
             retry_error_callback=lambda _: None,
         )
         retrying(shown)
+
+
+def _log_folders(
+    client: Any,  # noqa: ANN401  untyped client
+    topics: Collection[str],
+    brokers: Iterable[int],
+) -> list[dict[str, Any]]:
+    """Ask each broker by itself: one that has just died tells nothing, and keeps no other from it."""
+    found: list[dict[str, Any]] = []
+    for broker in brokers:
+        with suppress(KafkaError):
+            found += client.describe_log_dirs(list(topics), [broker])
+    return found
 
 
 def _by_topic(partitions: Iterable[PartitionKey]) -> dict[str, list[int]]:

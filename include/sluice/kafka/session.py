@@ -48,23 +48,26 @@ class AdminSession:
             self._connected = None
 
     def _ask(self, purpose: str, question: Callable[[Any], _Answer], *, repeatable: bool = True) -> _Answer:
-        """Ask the cluster; a connection that went stale since the last question is replaced once.
+        """Ask the cluster; a connection that went stale since the last question is replaced.
 
         Raises:
             UnreachableError: no broker answered.
         """
-        stale = self._connected is not None and repeatable
-        try:
-            self._connected = self._connected or self._connect()
-            return question(self._connected)
-        except (KafkaError, OSError) as error:
-            self.close()
-            if stale:
-                return self._ask(purpose, question, repeatable=False)
-            raise UnreachableError(
-                f"Kafka at {', '.join(self.bootstrap)} did not answer when asked to {purpose} ({error}).",
-                fix="see whether the brokers run; a wrong password shows as a timeout too.",
-            ) from error
+        # A new connection may be to the very broker that has just died: there is a try for each that we know.
+        tries = len(self.bootstrap) + (self._connected is not None) if repeatable else 1
+        while True:
+            tries -= 1
+            try:
+                self._connected = self._connected or self._connect()
+                return question(self._connected)
+            except (KafkaError, OSError) as error:
+                self.close()
+                if tries and not isinstance(error, KafkaTimeoutError):
+                    continue
+                raise UnreachableError(
+                    f"Kafka at {', '.join(self.bootstrap)} did not answer when asked to {purpose} ({error}).",
+                    fix="see whether the brokers run; a wrong password shows as a timeout too.",
+                ) from error
 
     def _connect(self) -> Any:  # noqa: ANN401  untyped client
         retrying = tenacity.Retrying(

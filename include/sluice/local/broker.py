@@ -1,4 +1,4 @@
-"""The embedded broker: one KRaft node from jars, on 127.0.0.1 only.
+"""An embedded broker: one KRaft node from jars, on 127.0.0.1 only.
 
 Its folder is all it has: `prepare` writes the configuration and formats the data once; a restart, also on other ports,
 finds its records again. Whoever runs `command()` owns the process: supervisord in a stack, a fixture in tests.
@@ -22,10 +22,11 @@ from sluice.local.java import FIX as JAVA_FIX
 _HOST = "127.0.0.1"
 
 _SERVER_PROPERTIES = """\
-process.roles=broker,controller
-node.id=1
+process.roles={roles}
+node.id={number}
+broker.rack={rack}
 controller.quorum.voters=1@{host}:{controller_port}
-listeners=PLAINTEXT://{host}:{port},CONTROLLER://{host}:{controller_port}
+listeners={listeners}
 advertised.listeners=PLAINTEXT://{host}:{port}
 listener.security.protocol.map=PLAINTEXT:PLAINTEXT,CONTROLLER:PLAINTEXT
 controller.listener.names=CONTROLLER
@@ -34,12 +35,12 @@ log.dirs={data}
 auto.create.topics.enable=false
 default.replication.factor=1
 min.insync.replicas=1
-offsets.topic.replication.factor=1
+offsets.topic.replication.factor={replication}
 offsets.topic.num.partitions=4
-transaction.state.log.replication.factor=1
+transaction.state.log.replication.factor={replication}
 transaction.state.log.min.isr=1
 transaction.state.log.num.partitions=4
-share.coordinator.state.topic.replication.factor=1
+share.coordinator.state.topic.replication.factor={replication}
 share.coordinator.state.topic.min.isr=1
 share.coordinator.state.topic.num.partitions=4
 group.initial.rebalance.delay.ms=0
@@ -78,15 +79,18 @@ _FAULTS = {
 
 @dataclass(frozen=True)
 class Broker:
-    """One broker that is also its own controller.
+    """One broker. The first of a cluster is its only controller, too.
 
     Attributes:
         folder: configuration, log and data; nothing outside it is written.
         port: where clients connect.
-        controller_port: where it talks to itself.
+        controller_port: where the first one's controller listens.
         jars: the folder that holds `kafka/*.jar` (`Settings.jars`).
         heap: largest Java heap, such as `256m`.
         java: the program to run, a name on PATH or a path.
+        number: its id in the cluster, from 1.
+        cluster: how many brokers there are.
+        first: the folder of the first one, which knows the cluster's id; None: this is the first.
     """
 
     folder: Path
@@ -95,6 +99,14 @@ class Broker:
     jars: Path
     heap: str = "256m"
     java: str = "java"
+    number: int = 1
+    cluster: int = 1
+    first: Path | None = None
+
+    @property
+    def rack(self) -> str:
+        """Return its fault domain and its update domain, three of each: no two brokers in a row share either."""
+        return f"{(self.number - 1) % 3}/{(self.number - 1 + (self.number - 1) // 3) % 3}"
 
     @property
     def bootstrap(self) -> str:
@@ -123,8 +135,12 @@ class Broker:
                 f"The broker's folder {self.folder} cannot be written: {error.strerror}.",
                 fix="free some space, or choose another state folder (SLUICE_STATE).",
             ) from error
-        if not (self._data / "meta.properties").exists():  # the last file that formatting writes
+        if not self.has_data():
             self._format()
+
+    def has_data(self) -> bool:
+        """Whether its data is there: formatted, and perhaps with records."""
+        return (self._data / "meta.properties").exists()  # the last file that formatting writes
 
     def command(self) -> tuple[str, ...]:
         """Return the arguments that run the broker in the foreground until SIGTERM."""
@@ -156,24 +172,33 @@ class Broker:
                 )
             clock.sleep(0.1)
 
+    def _answers(self) -> bool:
+        try:
+            with KafkaPythonAdministration((self.bootstrap,), patience_seconds=5) as administration:
+                return self.number in administration.brokers()
+        except UnreachableError:
+            return False
+
     def _configure(self) -> None:
         self.folder.mkdir(parents=True, exist_ok=True)
         if self.log.exists() and not self.is_listening():
             self.log.replace(self.log.with_suffix(".log.old"))  # a fault found in the log is then this start's
+        clients, controller = f"PLAINTEXT://{_HOST}:{self.port}", f"CONTROLLER://{_HOST}:{self.controller_port}"
         self._properties.write_text(
             _SERVER_PROPERTIES.format(
-                host=_HOST, port=self.port, controller_port=self.controller_port, data=self._data
+                host=_HOST,
+                port=self.port,
+                controller_port=self.controller_port,
+                data=self._data,
+                number=self.number,
+                rack=self.rack,
+                roles="broker" if self.first else "broker,controller",
+                listeners=clients if self.first else f"{clients},{controller}",
+                replication=min(3, self.cluster),
             ),
             encoding="utf-8",
         )
         self._logging.write_text(_LOGGING.format(log=self.log), encoding="utf-8")
-
-    def _answers(self) -> bool:
-        try:
-            with KafkaPythonAdministration((self.bootstrap,), patience_seconds=5) as administration:
-                return bool(administration.brokers())
-        except UnreachableError:
-            return False
 
     def _raise_fault(self) -> None:
         text = self.log.read_text(encoding="utf-8", errors="replace") if self.log.exists() else ""
@@ -208,8 +233,15 @@ class Broker:
             *arguments,
         )
 
+    def _cluster_id(self) -> str:
+        """Return the first broker's, or draw one."""
+        if self.first is None:
+            return base64.urlsafe_b64encode(uuid.uuid4().bytes).decode().rstrip("=")
+        lines = (self.first / "data" / "meta.properties").read_text(encoding="utf-8").splitlines()
+        return next(line.removeprefix("cluster.id=") for line in lines if line.startswith("cluster.id="))
+
     def _format(self) -> None:
-        cluster_id = base64.urlsafe_b64encode(uuid.uuid4().bytes).decode().rstrip("=")
+        cluster_id = self._cluster_id()
         # With "=": an id may begin with a dash. The tool draws the directory's id itself.
         arguments = (f"--cluster-id={cluster_id}", f"--config={self._properties}")
         done = subprocess.run(

@@ -7,7 +7,7 @@ import json
 import socket
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 
 from sluice.errors import NotReadyError
@@ -25,13 +25,18 @@ _TRIED = 200
 
 @dataclass(frozen=True)
 class Ports:
-    """Airflow's API, Kafka's clients, and Kafka's own quorum; Spark's master and its page, where there is a cluster."""
+    """Airflow's API, Kafka's clients, and Kafka's own quorum; Spark's master and its page, where there is a cluster.
+
+    Attributes:
+        further_brokers: where clients connect to the second broker and those after it.
+    """
 
     airflow: int
     kafka: int
     controller: int
     spark: int
     spark_page: int
+    further_brokers: tuple[int, ...] = ()
 
 
 def is_free(port: int) -> bool:
@@ -69,14 +74,20 @@ def reserved() -> Iterator[Callable[[int], bool]]:
         yield take
 
 
-def choose_ports(kept: Mapping[str, int], free: Callable[[int], bool] = is_free) -> Ports:
+def choose_ports(kept: Mapping[str, int], free: Callable[[int], bool] = is_free, brokers: int = 1) -> Ports:
     """Return the kept port of each purpose, or the wanted one, or the next one above it that is free.
+
+    Args:
+        kept: ports by purpose, as `read_ports` gives them.
+        free: says whether a port is free.
+        brokers: how many there shall be.
 
     Raises:
         NotReadyError: there is none.
     """
     chosen: dict[str, int] = {}
-    for purpose, wanted in WANTED.items():
+    further = {_further(number): WANTED["kafka"] + number for number in range(2, brokers + 1)}
+    for purpose, wanted in {**WANTED, **further}.items():
         candidates = [kept[purpose]] if purpose in kept else []
         candidates += range(wanted, wanted + _TRIED)
         port = next((port for port in candidates if port not in chosen.values() and free(port)), None)
@@ -86,7 +97,21 @@ def choose_ports(kept: Mapping[str, int], free: Callable[[int], bool] = is_free)
                 fix="end what listens there (`ss -ltnp`).",
             )
         chosen[purpose] = port
-    return Ports(**chosen)
+    return kept_ports(chosen, brokers)
+
+
+def kept_ports(kept: Mapping[str, int], brokers: int = 1) -> Ports:
+    """Return ports of so many brokers from those that are kept.
+
+    Raises:
+        KeyError: one is not kept.
+    """
+    further = tuple(kept[_further(number)] for number in range(2, brokers + 1))
+    return Ports(**{purpose: kept[purpose] for purpose in WANTED}, further_brokers=further)
+
+
+def _further(broker: int) -> str:
+    return f"kafka_{broker}"
 
 
 def read_ports(path: Path) -> Mapping[str, int]:
@@ -100,4 +125,5 @@ def read_ports(path: Path) -> Mapping[str, int]:
 
 def write_ports(path: Path, ports: Ports) -> None:
     """Keep the ports."""
-    write_durably(path, asdict(ports))
+    further = {_further(number): port for number, port in enumerate(ports.further_brokers, start=2)}
+    write_durably(path, {**{purpose: getattr(ports, purpose) for purpose in WANTED}, **further})

@@ -1,4 +1,4 @@
-"""The embedded stack of a state folder: a broker, Airflow and, if asked for, a Spark cluster under supervisord.
+"""The embedded stack of a state folder: brokers, Airflow and, if asked for, a Spark cluster under supervisord.
 
 It is up and down as a whole. `up` is idempotent: what runs is adopted, what is half there is completed, what was
 started for other settings is started anew. When it fails, what it started is ended again. `down` ends everything that
@@ -33,20 +33,16 @@ from sluice.local.airflow_environment import (
     write_configuration,
 )
 from sluice.local.airflow_health import has_parsed, unhealthy_components
-from sluice.local.broker import Broker
 from sluice.local.endpoints import Endpoints, write_endpoints
-from sluice.local.java import java_command
+from sluice.local.kafka_cluster import KafkaCluster, asked_brokers, embedded_brokers
 from sluice.local.launcher import LocalLauncher
-from sluice.local.ports import HOST, WANTED, Ports, choose_ports, read_ports, reserved, write_ports
+from sluice.local.ports import Ports, choose_ports, kept_ports, read_ports, reserved, write_ports
 from sluice.local.processes import STACK_MARK, end_marked, wait_until
 from sluice.local.spark_cluster import MASTER, SparkCluster, embedded_cluster
 from sluice.local.supervision import ALIVE, Program, ProgramState, Supervisor, last_lines
-from sluice.settings import Settings, inherited_environment
+from sluice.settings import Settings
 from sluice.specs.load import scan
-from sluice.specs.model import DeploymentSpec, EmbeddedKafka, ExternalKafka
-
-BROKER = "broker"
-"""The broker's name among the components."""
+from sluice.specs.model import DeploymentSpec, ExternalKafka
 
 _BROKER_SECONDS = 90.0
 _SPARK_SECONDS = 90.0
@@ -68,6 +64,7 @@ def up(
     clock: Clock | None = None,
     *,
     spark_workers: int | None = None,
+    brokers: int | None = None,
 ) -> Endpoints:
     """Bring the stack up, or complete it, and return where it answers.
 
@@ -76,14 +73,16 @@ def up(
         on_step: told of each step.
         clock: gives the time.
         spark_workers: of the embedded Spark cluster; 0: none; omitted: as last time, at first none.
+        brokers: of the embedded Kafka cluster; omitted: as last time, at first one.
 
     Raises:
         NotReadyError: a part did not come up; says which and why. What this call started is gone again.
-        SpecError: the deployment's spec does not stand, or it has a Spark cluster of its own.
+        SpecError: the deployment's spec does not stand, or it has a cluster of its own.
+        RefusedError: there would be fewer brokers than have data.
     """
     stack = Stack(settings, on_step, clock or SystemClock())
     with stack.exclusively():
-        return stack.start(spark_workers)
+        return stack.start(spark_workers, brokers)
 
 
 def down(settings: Settings, on_step: OnStep = lambda _name, _seconds: None, clock: Clock | None = None) -> None:
@@ -132,30 +131,31 @@ class Stack:
             fcntl.flock(lock, fcntl.LOCK_EX)
             yield
 
-    def start(self, spark_workers: int | None = None) -> Endpoints:
+    def start(self, spark_workers: int | None = None, brokers: int | None = None) -> Endpoints:
         """See `up`."""
         deployment = self._deployment()
+        count = asked_brokers(self._settings, deployment.kafka, brokers)
         with reserved() as free:
-            return self._start(deployment, self._ports(free), spark_workers)
+            return self._start(deployment, self._ports(free, max(count, 1)), spark_workers)
 
     def _start(self, deployment: DeploymentSpec, ports: Ports, spark_workers: int | None) -> Endpoints:
         kafka = deployment.kafka
         try:
             write_configuration(self._settings, ports.airflow)
-            broker = self._broker(kafka, ports)
+            brokers = embedded_brokers(self._settings, kafka, ports)
             self._cluster = embedded_cluster(self._settings, deployment.spark, ports, spark_workers)
-            fresh = not self._adopt(broker)
+            fresh = not self._adopt(brokers)
         except OSError as error:
             raise _unusable(self._folder.root, error) from error
         try:
             if fresh:
-                self._supervisor.start(self._programs(broker), self._identity(), self._environment())
-            self._start_parts(broker, airflow_url(ports.airflow))
+                self._supervisor.start(self._programs(brokers), self._identity(), self._environment())
+            self._start_parts(brokers, airflow_url(ports.airflow))
         except BaseException:
             if fresh:
                 self.end()
             raise
-        bootstrap = kafka.bootstrap if isinstance(kafka, ExternalKafka) else (f"{HOST}:{ports.kafka}",)
+        bootstrap = kafka.bootstrap if isinstance(kafka, ExternalKafka) else brokers.bootstrap
         spark = (self._cluster.master, self._cluster.page) if self._cluster else ("", "")
         endpoints = Endpoints(bootstrap, airflow_url(ports.airflow), *spark)
         write_endpoints(self._folder, endpoints)
@@ -204,29 +204,26 @@ class Stack:
             )
         return deployment
 
-    def _ports(self, free: Callable[[int], bool]) -> Ports:
+    def _ports(self, free: Callable[[int], bool], brokers: int) -> Ports:
         """Return the ports that the running stack has, or free ones: those of last time where possible."""
         path = self._folder.supervisor / "ports.json"
         kept = read_ports(path)
-        if kept.keys() == WANTED.keys() and self._supervisor.is_up():
-            return Ports(**kept)
+        if self._supervisor.is_up():
+            with contextlib.suppress(KeyError):
+                return kept_ports(kept, brokers)
+            self.end()  # it has fewer brokers, or is of another version
         # What is left of a stack without its supervisord cannot be adopted, and would hold the ports.
         end_marked(STACK_MARK, str(self._settings.state), self._clock, deadline_seconds=_STOP_SECONDS)
-        ports = choose_ports(kept, free)
+        ports = choose_ports(kept, free, brokers)
         write_ports(path, ports)
         return ports
 
-    def _broker(self, kafka: EmbeddedKafka | ExternalKafka, ports: Ports) -> Broker | None:
-        if isinstance(kafka, ExternalKafka):
-            return None
-        java = java_command(inherited_environment().get("JAVA_HOME", ""))
-        return Broker(self._folder.kafka, ports.kafka, ports.controller, self._settings.jars, kafka.heap, java)
-
-    def _programs(self, broker: Broker | None) -> list[Program]:
+    def _programs(self, brokers: KafkaCluster) -> list[Program]:
         airflow = [Program(name, airflow_command(*arguments), _STOP_SECONDS) for name, arguments in COMPONENTS.items()]
         spark = self._cluster.commands().items() if self._cluster else ()
         cluster = [Program(name, command, _STOP_SECONDS) for name, command in spark]
-        return [*([] if broker is None else [Program(BROKER, broker.command(), 30)]), *cluster, *airflow]
+        kafka = [Program(name, broker.command(), 30) for name, broker in brokers.by_name.items()]
+        return [*kafka, *cluster, *airflow]
 
     def _environment(self) -> dict[str, str]:
         return stack_environment(self._settings, self._cluster.master if self._cluster else "")
@@ -239,22 +236,22 @@ class Stack:
         meaning = json.dumps([__version__, _airflow_version(), ours, configuration], sort_keys=True)
         return hashlib.sha256(meaning.encode()).hexdigest()
 
-    def _adopt(self, broker: Broker | None) -> bool:
+    def _adopt(self, brokers: KafkaCluster) -> bool:
         """Whether supervisord runs what it should; one that runs something else is ended."""
         if not self._supervisor.is_up():
             return False
-        if self._supervisor.runs(self._programs(broker), self._identity()):
+        if self._supervisor.runs(self._programs(brokers), self._identity()):
             return True
         self.end()
         return False
 
-    def _start_parts(self, broker: Broker | None, url: str) -> None:
-        """Start the broker and, while it starts, bring Airflow's database up to date; then start Airflow."""
+    def _start_parts(self, brokers: KafkaCluster, url: str) -> None:
+        """Start the brokers and, while they start, bring Airflow's database up to date; then start Airflow."""
         migration = self._start_migration()
         try:
-            if broker is not None:
-                with self._step("Kafka broker"):
-                    self._start_broker(broker)
+            if brokers.brokers:
+                with self._step("Kafka broker" if len(brokers.brokers) == 1 else "Kafka brokers"):
+                    self._start_brokers(brokers)
             if self._cluster is not None:
                 with self._step("Spark cluster"):
                     self._start_cluster(self._cluster)
@@ -273,14 +270,17 @@ class Stack:
             with self._step("DAGs"):  # a folder whose files make no DAG is waited for in vain, and is no fault
                 wait_until(lambda: has_parsed(url), self._clock, deadline_seconds=_PARSE_SECONDS)
 
-    def _start_broker(self, broker: Broker) -> None:
-        if self._supervisor.states()[BROKER] not in ALIVE:
-            broker.prepare()
-            self._supervisor.start_programs([BROKER])
+    def _start_brokers(self, brokers: KafkaCluster) -> None:
+        states = self._supervisor.states()
+        for name, broker in brokers.by_name.items():
+            if states[name] not in ALIVE:
+                broker.prepare()
+                self._supervisor.start_programs([name])
         end = self._clock.monotonic() + _BROKER_SECONDS
-        while not wait_until(broker.is_listening, self._clock, deadline_seconds=0.2):
-            self._refuse_dead([BROKER], late=self._clock.monotonic() > end)
-        broker.wait_ready(_BROKER_SECONDS, self._clock)
+        for name, broker in brokers.by_name.items():
+            while not wait_until(broker.is_listening, self._clock, deadline_seconds=0.2):
+                self._refuse_dead([name], late=self._clock.monotonic() > end)
+        brokers.wait_ready(_BROKER_SECONDS, self._clock)
 
     def _start_cluster(self, cluster: SparkCluster) -> None:
         """Start what is missing of it. A new master remembers the applications of the last one while a driver lives."""

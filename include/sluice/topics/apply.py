@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
@@ -75,9 +75,8 @@ def apply(
 def _perform(todo: Plan, administration: KafkaAdministration, pace: Pace) -> None:
     """Do what a plan says: what others wait for first, what takes records last."""
     administration.create([item.creation for item in todo.items if isinstance(item, Create)])
-    for item in todo.items:
-        if isinstance(item, Grow):
-            administration.grow(item.topic, item.more, item.assignment)
+    replicating = {item.topic for item in todo.items if isinstance(item, Reassign) and item.value == "replication"}
+    _grow([item for item in todo.items if isinstance(item, Grow) and item.topic not in replicating], administration)
     before, after = _configs(todo)
     for topic, changes in before.items():
         administration.set_configs(topic, changes)
@@ -90,11 +89,18 @@ def _perform(todo: Plan, administration: KafkaAdministration, pace: Pace) -> Non
     }
     if moves:
         move(administration, moves, pace)
+    # Kafka gives a topic no partition that has another number of replicas than those that there are.
+    _grow([item for item in todo.items if isinstance(item, Grow) and item.topic in replicating], administration)
     for topic, changes in after.items():
         administration.set_configs(topic, changes)
     administration.elect([(i.topic, partition) for i in todo.items if isinstance(i, Elect) for partition in i.leaders])
     administration.unthrottle([item.topic for item in todo.items if isinstance(item, Unthrottle)])
     administration.delete([item.topic for item in todo.items if isinstance(item, Delete)])
+
+
+def _grow(items: Sequence[Grow], administration: KafkaAdministration) -> None:
+    for item in items:
+        administration.grow(item.topic, item.more, item.assignment)
 
 
 _Changes: TypeAlias = dict[str, dict[str, str | None]]

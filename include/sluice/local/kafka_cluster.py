@@ -1,0 +1,120 @@
+"""The embedded Kafka cluster: one broker or several, each in a failure domain of its own, on 127.0.0.1 only.
+
+The first broker is the only controller: any other one may die and come back, and the cluster goes on. The first one's
+folder is that of a cluster of one, so that a cluster grows around the records that there are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from sluice.clock import Clock
+from sluice.errors import NotReadyError, RefusedError, SpecError
+from sluice.local.broker import Broker
+from sluice.local.java import java_command
+from sluice.local.ports import Ports
+from sluice.settings import Settings, inherited_environment
+from sluice.specs.model import EmbeddedKafka, ExternalKafka
+
+MOST_BROKERS = 9
+
+
+def broker_name(number: int) -> str:
+    """Return a broker's name among the components, counted from 1."""
+    return "broker" if number == 1 else f"broker-{number}"
+
+
+def asked_brokers(settings: Settings, kafka: EmbeddedKafka | ExternalKafka, asked: int | None) -> int:
+    """Return how many brokers there shall be, and keep it; 0 where somebody else runs them.
+
+    Args:
+        settings: where things are.
+        kafka: what the deployment says.
+        asked: how many there shall be; None: as last time, at first one.
+
+    Raises:
+        SpecError: the deployment has a cluster of its own.
+        RefusedError: there would be fewer brokers than have data.
+    """
+    if isinstance(kafka, ExternalKafka):
+        if asked:
+            raise SpecError(
+                f"The deployment {settings.deployment!r} has brokers of its own, {', '.join(kafka.bootstrap)}.",
+                fix="leave out --brokers, or choose another deployment with SLUICE_DEPLOYMENT.",
+            )
+        return 0
+    kept = settings.folder.supervisor / "brokers"
+    last = int(kept.read_text(encoding="utf-8")) if kept.exists() else 1
+    wanted = last if asked is None else asked
+    holding = [n for n in range(wanted + 1, MOST_BROKERS + 1) if (_folder(settings, n) / "data").exists()]
+    if holding:
+        names = ", ".join(broker_name(number) for number in holding)
+        raise RefusedError(
+            f"{wanted} brokers were asked for, and {names} may hold replicas that nobody else has.",
+            fix=f"leave it at {last}; or, if all of their records may go, remove "
+            f"{', '.join(str(_folder(settings, number)) for number in holding)} first.",
+        )
+    kept.write_text(str(wanted), encoding="utf-8")
+    return wanted
+
+
+def _folder(settings: Settings, number: int) -> Path:
+    return settings.folder.kafka if number == 1 else settings.folder.kafka / broker_name(number)
+
+
+def embedded_brokers(settings: Settings, kafka: EmbeddedKafka | ExternalKafka, ports: Ports) -> KafkaCluster:
+    """Return the cluster of a state folder's stack, with a broker for each port; without one if it is external."""
+    if isinstance(kafka, ExternalKafka):
+        return KafkaCluster(())
+    java = java_command(inherited_environment().get("JAVA_HOME", ""))
+    first, count = _folder(settings, 1), 1 + len(ports.further_brokers)
+    return KafkaCluster(
+        tuple(
+            Broker(
+                _folder(settings, number),
+                port,
+                ports.controller,
+                settings.jars,
+                kafka.heap,
+                java,
+                number=number,
+                cluster=count,
+                first=None if number == 1 else first,
+            )
+            for number, port in enumerate((ports.kafka, *ports.further_brokers), start=1)
+        )
+    )
+
+
+@dataclass(frozen=True)
+class KafkaCluster:
+    """Brokers, the controller first; none where somebody else runs them."""
+
+    brokers: tuple[Broker, ...]
+
+    @property
+    def bootstrap(self) -> tuple[str, ...]:
+        """Return host:port of each broker."""
+        return tuple(broker.bootstrap for broker in self.brokers)
+
+    @property
+    def by_name(self) -> Mapping[str, Broker]:
+        """Return the brokers by their names among the components."""
+        return {broker_name(broker.number): broker for broker in self.brokers}
+
+    def wait_ready(self, deadline_seconds: float, clock: Clock) -> None:
+        """Return once every broker answers and is listed.
+
+        Raises:
+            NotReadyError: one did not in time, or its log says that it never will.
+        """
+        end = clock.monotonic() + deadline_seconds
+        for broker in self.brokers:
+            left = end - clock.monotonic()
+            if left <= 0:
+                raise NotReadyError(
+                    f"The broker at {broker.bootstrap} did not answer in time.", fix=f"read {broker.log}."
+                )
+            broker.wait_ready(left, clock)
