@@ -1,0 +1,229 @@
+"""What a growth touches: who reads the topic, what they remember, who writes it, and what their cores then do. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+from math import ceil
+
+from sluice.specs.catalog import Catalog, Unit
+from sluice.specs.model import PipelineSpec
+from sluice.specs.outputs import LatestOutput, Output, TopicOutput
+from sluice.specs.rhythm import topic_of
+from sluice.streams.needs import resources_of
+
+MOST_CORES = 256
+"""What a spec may declare."""
+
+
+class State(StrEnum):
+    """Whether a stream remembers anything from batch to batch."""
+
+    KEPT = "kept"
+    NONE = "none"
+    UNKNOWN = "unknown"  # its transform decides, and nobody has looked
+
+
+_REMEMBERS: Mapping[State, str] = {
+    State.KEPT: "keeps state, by its windows and keys and not by partition: it stays valid, in as many parts as before",
+    State.NONE: "keeps no state",
+    State.UNKNOWN: "may keep state, which its transform decides; it would stay valid",
+}
+
+
+@dataclass(frozen=True)
+class TouchedStream:
+    """A stream that reads the topic.
+
+    Attributes:
+        stream: its name.
+        unit: the driver that runs it.
+        state: whether it keeps state.
+        minds: what records out of order do to it, a clause each; none: nothing.
+    """
+
+    stream: str
+    unit: str
+    state: State
+    minds: tuple[str, ...] = ()
+
+    def __str__(self) -> str:
+        """Return it as a clause."""
+        return "; ".join([f"{self.stream} reads it and {_REMEMBERS[self.state]}", *self.minds])
+
+
+@dataclass(frozen=True)
+class TouchedUnit:
+    """A unit of which streams read the topic. Kafka's partitions are a batch's tasks, and its cores run them in rounds.
+
+    Attributes:
+        unit: its name.
+        cores: what its streams share, as the specs say.
+        readers: how many of them read the topic, each in batches of its own.
+        before: rounds in which a batch of one stream is run now.
+        after: rounds in which it will be.
+        cores_to_keep: with so many cores there are no more rounds than now.
+        declared_in: the pipeline whose `resources.cores` counts; empty if the unit has raw streams only, and thereby
+            the default.
+    """
+
+    unit: str
+    cores: int
+    readers: int
+    before: int
+    after: int
+    cores_to_keep: int
+    declared_in: str
+
+    def clause(self, partitions: int) -> str:
+        """Return it as a clause.
+
+        Args:
+            partitions: that there will be.
+        """
+        shared = f", which {self.readers} streams share" if self.readers > 1 else ""
+        said = f"{self.unit}: {partitions} partitions, {_counted(self.cores, 'core')}{shared}: "
+        rounds = f"a batch takes {_counted(self.after, 'round')} of tasks"
+        if self.after == self.before:
+            return f"{said}{rounds}, as now"
+        rounds += f" instead of {self.before}"
+        if not self.declared_in or self.cores_to_keep > MOST_CORES:
+            return said + rounds
+        return f"{said}{rounds}; declare `resources.cores: {self.cores_to_keep}` in {self.declared_in} to keep the rate"
+
+
+@dataclass(frozen=True)
+class Touched:
+    """All that a growth touches.
+
+    Attributes:
+        topic: that grows.
+        before: how many partitions it has.
+        after: how many it will have.
+        streams: that read it, by name.
+        units: of these streams, by name.
+        feeds: that write it, by name.
+        pipelines: of which an output writes it, by name.
+    """
+
+    topic: str
+    before: int
+    after: int
+    streams: tuple[TouchedStream, ...] = ()
+    units: tuple[TouchedUnit, ...] = ()
+    feeds: tuple[str, ...] = ()
+    pipelines: tuple[str, ...] = ()
+
+    @property
+    def writers(self) -> tuple[str, ...]:
+        """Who is known to write it, in words. Others may write it too: no spec names them."""
+        return (*(f"the feed {name}" for name in self.feeds), *(f"the pipeline {name}" for name in self.pipelines))
+
+    def clauses(self) -> tuple[str, ...]:
+        """Return it as clauses, for people."""
+        writers = [f"{' and '.join(self.writers)} write{'s' if len(self.writers) == 1 else ''} it"]
+        return (
+            *(map(str, self.streams) if self.streams else ["no stream reads it"]),
+            *(unit.clause(self.after) for unit in self.units),
+            *(writers if self.writers else []),
+        )
+
+
+def touched(
+    catalog: Catalog,
+    topic: str,
+    before: int,
+    after: int,
+    *,
+    keyed: bool = True,
+    shown: Mapping[str, bool] | None = None,
+) -> Touched:
+    """Return what a growth touches.
+
+    Args:
+        catalog: the specs, as they are in the deployment.
+        topic: that grows.
+        before: how many partitions it has.
+        after: how many it will have.
+        keyed: whether records of one key have to stay in order.
+        shown: whether a stream keeps state, by what somebody has seen (its checkpoint); it is asked where the specs do
+            not say.
+    """
+    streams = sorted(_streams(catalog, topic, shown or {}, keyed=keyed), key=lambda found: found.stream)
+    readers = {unit: sum(found.unit == unit for found in streams) for unit in sorted({s.unit for s in streams})}
+    units = catalog.units()
+    pipelines = catalog.pipelines.items()
+    return Touched(
+        topic,
+        before,
+        after,
+        tuple(streams),
+        tuple(_unit(catalog, units[name], count, before, after) for name, count in readers.items()),
+        feeds=tuple(sorted(name for name, feed in catalog.feeds.items() if feed.topic == topic)),
+        pipelines=tuple(sorted(name for name, pipeline in pipelines if _writes(pipeline, topic))),
+    )
+
+
+def _streams(catalog: Catalog, topic: str, shown: Mapping[str, bool], *, keyed: bool) -> Iterator[TouchedStream]:
+    for unit in catalog.units().values():
+        for stream in unit.streams:
+            if topic_of(catalog, stream) != topic:
+                continue
+            pipeline = catalog.pipeline_of(stream)
+            if pipeline is None:
+                yield TouchedStream(stream, unit.name, State.NONE)
+                continue
+            minds = tuple(_minds(pipeline, _outputs(pipeline, stream))) if keyed else ()
+            yield TouchedStream(stream, unit.name, _state(pipeline, shown.get(stream)), minds)
+
+
+def _outputs(pipeline: PipelineSpec, stream: str) -> tuple[Output, ...]:
+    if stream == pipeline.live_stream or not pipeline.has_intervals:
+        return pipeline.beside
+    return (pipeline.intervals,)
+
+
+def _state(pipeline: PipelineSpec, shown: bool | None) -> State:
+    if pipeline.has_intervals:  # a windowed aggregation, also in the stream beside the table
+        return State.KEPT
+    if any(output.kind == "rows" for output in pipeline.beside):  # a driver refuses a transform with state there
+        return State.NONE
+    return State.UNKNOWN if shown is None else State.KEPT if shown else State.NONE
+
+
+def _minds(pipeline: PipelineSpec, outputs: tuple[Output, ...]) -> Iterator[str]:
+    """Yield what records of one key that are read out of order do to a stream."""
+    for output in () if pipeline.has_intervals else outputs:  # of a window each batch tells more, whatever the order
+        if isinstance(output, TopicOutput):
+            yield f"rows of one key may come into {output.topic} out of order, too"
+        if isinstance(output, LatestOutput) and output.newest_by is None:
+            yield f"in {output.table} the row of the later batch counts, which may be the older one without `newest_by`"
+    if pipeline.max_records_per_batch is not None:
+        yield (
+            f"its batches are capped at {pipeline.max_records_per_batch:,} records: old partitions with a backlog may "
+            "fall behind the watermark of the new ones; what is dropped is found, and repaired"
+        )
+
+
+def _unit(catalog: Catalog, unit: Unit, readers: int, before: int, after: int) -> TouchedUnit:
+    cores = resources_of(catalog, unit).cores
+    rounds = ceil(before / cores)
+    declaring = [name for name in unit.pipelines if catalog.pipelines[name].resources.cores == cores]
+    return TouchedUnit(
+        unit.name,
+        cores,
+        readers,
+        rounds,
+        ceil(after / cores),
+        max(cores, ceil(after / rounds)),
+        declaring[0] if declaring else "",
+    )
+
+
+def _writes(pipeline: PipelineSpec, topic: str) -> bool:
+    return any(isinstance(output, TopicOutput) and output.topic == topic for output in pipeline.every_output)
+
+
+def _counted(count: int, what: str) -> str:
+    return f"{count} {what}" if count == 1 else f"{count} {what}s"
