@@ -208,3 +208,19 @@ interval = Table(
 )
 """The interval ledger, one row per interval: `state` is without staleness, which depends on today's code. `owner` to
 `late` are of the current writing; `base` is the one that parity compares with, in JSON."""
+
+order_break = Table(
+    "order_break",
+    metadata,
+    Column("deployment", String(64), primary_key=True),
+    Column("topic_id", String(64), primary_key=True),
+    Column("partitions", Integer, primary_key=True, autoincrement=False),
+    Column("topic", String(256), nullable=False),
+    Column("before", Integer, nullable=False),
+    Column("offsets", Text, nullable=False),
+    Column("intended_at", UtcDateTime, nullable=False),
+    Column("grown_at", UtcDateTime),
+    Column("drained", Boolean),
+    Index(None, "deployment", "topic"),
+)
+"""Where the order of keys broke when a topic grew to so many partitions; nothing else knows it afterwards."""

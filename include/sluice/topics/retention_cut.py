@@ -8,15 +8,17 @@ its bytes are.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from typing import Protocol
 
 from sluice.topics.administration import TopicExtent
+from sluice.topics.replica_administration import PartitionKey
 
 Position = Mapping[str, int] | None
-"""The next offset that a stream reads, per `topic/partition`; None: nobody could look."""
+"""The next offset that a stream reads, per `topic/partition` (`sluice.streams.observation.Evidence.committed`); None:
+nobody could look. Ask for it before the cluster: an end that is asked later is no earlier than what was read."""
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 FOREVER = -1
@@ -227,7 +229,49 @@ def look(cluster: Offsets, topic: str, retention_ms: int, committed: Mapping[str
     """
     extent = cluster.extent(topic)
     found = cut_by_time(topic, extent, stays_at(cluster, topic, extent, retention_ms, now=now))
-    return Cut(topic, found.partitions, unread_of(found, committed))
+    return replace(found, unread=unread_of(found, committed))
+
+
+class Sizes(Protocol):
+    """What is asked of Kafka about sizes: a part of `sluice.topics.administration.KafkaAdministration`."""
+
+    def extent(self, topic: str) -> TopicExtent:
+        """Return what a topic holds."""
+        ...
+
+    def sizes(self, topics: Collection[str]) -> Mapping[PartitionKey, Mapping[int, int]]:
+        """Return the bytes of each replica, by broker."""
+        ...
+
+
+def look_by_size(
+    cluster: Sizes,
+    topic: str,
+    keep_bytes: int,
+    committed: Mapping[str, Position],
+    *,
+    largest_bytes: int = LARGEST_BYTES,
+) -> Cut:
+    """Ask the cluster what about goes if so many bytes of each partition are kept, and whose that is.
+
+    Args:
+        cluster: of the deployment.
+        topic: its name.
+        keep_bytes: how much of each partition is kept; negative: all of it.
+        committed: the position of every stream that reads the topic, asked before this.
+        largest_bytes: the topic's `max.message.bytes`.
+
+    Raises:
+        RefusedError: there is no such topic.
+        UnreachableError: the cluster did not answer.
+    """
+    extent = cluster.extent(topic)
+    if keep_bytes < 0:
+        return cut_by_time(topic, extent, extent.beginnings)
+    replicas = cluster.sizes([topic])
+    sizes = {partition: max(of.values()) for (name, partition), of in replicas.items() if name == topic and of}
+    found = cut_by_size(topic, extent, keep_bytes, sizes, largest_bytes=largest_bytes)
+    return replace(found, unread=unread_of(found, committed))
 
 
 def stays_at(
@@ -270,6 +314,8 @@ def _unread(cut: Cut, stream: str, position: Position) -> Unread | None:
     if position is None or cut.unknown:
         return Unread(stream, None)
     reached = {p: max(each.first, position.get(f"{cut.topic}/{p}", each.first)) for p, each in cut.partitions.items()}
+    if any(reached[p] > each.end for p, each in cut.partitions.items()):  # it counts in another topic of this name
+        return Unread(stream, None)
     if all(reached[p] >= each.safe for p, each in cut.partitions.items()):
         return None
     records = sum(max(0, each.stays - reached[p]) for p, each in cut.partitions.items())

@@ -23,6 +23,7 @@ from sqlalchemy import text
 from sluice.control.backfills import SqlBackfills
 from sluice.control.database import migrate, open_database, transaction
 from sluice.control.index import LedgerIndex, LedgerSource
+from sluice.control.order_breaks import SqlOrderBreaks
 from sluice.control.registry import SqlRegistry
 from sluice.control.tables import metadata
 from sluice.errors import SluiceError, SpecError
@@ -32,9 +33,11 @@ from sluice.intervals.ledger import fold
 from sluice.intervals.reach import RawPosition, Reach
 from sluice.postgres.latest import PostgresLatest, connect
 from sluice.streams.registry import Registry
+from sluice.topics.order_break import OrderBreaks
 from tests.twins.backfills_suite import BackfillsSuite
 from tests.twins.clock import ManualClock
 from tests.twins.latest_suite import LatestSuite, Place, change
+from tests.twins.order_breaks_suite import OrderBreaksSuite
 from tests.twins.registry_suite import RegistrySuite
 
 pytestmark = pytest.mark.verify
@@ -98,6 +101,15 @@ class TestPostgresqlBackfills(BackfillsSuite):
         engine = open_database(url)
         migrate(engine)
         yield SqlBackfills(engine, "local", clock)
+        engine.dispose()
+
+
+class TestPostgresqlOrderBreaks(OrderBreaksSuite):
+    @pytest.fixture
+    def breaks(self, url: str) -> Iterator[OrderBreaks]:
+        engine = open_database(url)
+        migrate(engine)
+        yield SqlOrderBreaks(engine, "local")
         engine.dispose()
 
 

