@@ -170,10 +170,11 @@ class Project:
     def _registry(self) -> Registry:
         from sluice.control.registry import SqlRegistry  # noqa: PLC0415 - see the module's docstring
 
-        return SqlRegistry(self._control, self.settings.deployment, self._clock)
+        return SqlRegistry(self.control, self.settings.deployment, self._clock)
 
     @cached_property
-    def _control(self) -> Engine:
+    def control(self) -> Engine:
+        """The control database, its schema up to date."""
         from sluice.control.database import migrate, open_database, sqlite_url  # noqa: PLC0415 - see the module's docstring
 
         engine = open_database(self.settings.control_url or sqlite_url(self.folder.control))
@@ -189,7 +190,7 @@ class Project:
         """
         from sluice.control.backfills import SqlBackfills  # noqa: PLC0415 - see the module's docstring
 
-        return SqlBackfills(self._control, self.settings.deployment, self._clock)
+        return SqlBackfills(self.control, self.settings.deployment, self._clock)
 
     def backfill_lock(self, backfill_id: str) -> BackfillLock:
         """Return the lock that a backfill's process holds for its life."""
@@ -223,7 +224,7 @@ class Project:
         from sluice.control.index import LedgerIndex  # noqa: PLC0415 - see the module's docstring
 
         sources = {name: self._ledger_source(name) for name in self.catalog.interval_pipelines}
-        return LedgerIndex(self._control, self.settings.deployment, sources)
+        return LedgerIndex(self.control, self.settings.deployment, sources)
 
     def _ledger_source(self, pipeline: str) -> LedgerSource:
         from sluice.control.index import LedgerSource  # noqa: PLC0415 - see the module's docstring
@@ -390,8 +391,7 @@ class Project:
             attempt, records = self.registry().latest_attempt(unit), self.registry().verdicts(unit)
         except UnreachableError:
             return {}
-        generation = None if attempt is None else attempt.generation
-        return {record.stream: lagging_since(record, generation) for record in records}
+        return {r.stream: lagging_since(r, attempt.generation if attempt else None) for r in records}
 
     def _sighting(self, unit: str) -> tuple[Sighting | None, tuple[str, ...]]:
         try:
