@@ -1,0 +1,29 @@
+"""What a growth of a topic touches, told of streams that have read it."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from pathlib import Path
+
+from sluice.kafka.administration import KafkaPythonAdministration
+from sluice.local.broker import Broker
+from sluice.project import Project
+from sluice.settings import Settings
+from sluice.topic_looks import keeps_state, looker, positions
+from sluice.topics.changes import Grow
+
+
+def test_checkpoints_show_positions_and_state_and_the_impact_is_told(broker: Broker, drained_state: Path) -> None:
+    project = Project.open(Settings(state=drained_state))
+    with KafkaPythonAdministration([broker.bootstrap]) as administration:
+        ends = {f"flights/{partition}": end for partition, end in administration.ends("flights").items()}
+        assert positions(project, "flights") == dict.fromkeys(("departures", "departures_live", "raw_flights"), ends)
+        state = administration.describe(["flights"])["flights"]
+        impact = looker(project, administration, now=datetime.now(UTC)).impact(Grow("flights", 4, 8), state)
+    shown = {stream: keeps_state(project, stream) for stream in ("departures", "departures_live", "raw_flights")}
+    assert shown == {"departures": True, "departures_live": True, "raw_flights": False}
+    assert impact is not None
+    said = "; ".join(impact.clauses)
+    assert "the share of keys that change partition is unknown" in said, "these records were put where a test wanted"
+    assert f"flights/0 at {ends['flights/0']:,}" in said
+    assert "departures reads it and keeps state" in said
