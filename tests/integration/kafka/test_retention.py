@@ -77,7 +77,7 @@ def test_what_goes_is_what_was_said_to_go(
     ages = {0: [40.5, 30.5, 20.5, 10.5, 1.5], 1: [30.5, 1.5, 30.5], 2: [30.5, 29.5, 28.5], 3: [], 4: [2.5, 1.5]}
     fill(brisk, administration, topic_name, ages, SMALL_SEGMENTS)
     for hours, firsts in ((24, {0: 2, 1: 1, 2: 3, 3: 0, 4: 0}), (2, {0: 4, 1: 1, 2: 3, 3: 0, 4: 1})):
-        position = {f"{topic_name}/{p}": 1 for p in ages}
+        position = {f"{topic_name}/{p}": min(1, len(each)) for p, each in ages.items()}
         cut = look(administration, topic_name, hours * HOUR_MS, {"slow": position}, now=datetime.now(UTC))
         assert {p: each.stays for p, each in cut.partitions.items()} == firsts
         expected = sum(first - max(1, cut.partitions[p].first) for p, first in firsts.items() if first > 1)
