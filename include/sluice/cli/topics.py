@@ -13,16 +13,20 @@ from rich.table import Column, Table
 
 from sluice.cli.console import Output, OutputOption
 from sluice.cli.placement import place
+from sluice.clock import SystemClock
 from sluice.errors import RefusedError
 from sluice.project import Project
 from sluice.settings import settings
+from sluice.topic_looks import looker, order_breaks, positions
 from sluice.topics.administration import TopicState
 from sluice.topics.apply import Approval, command, current_plan
 from sluice.topics.apply import apply as apply_specs
 from sluice.topics.changes import Create, Risk, sentence
 from sluice.topics.declared import Declared
+from sluice.topics.impact import impacts_of
 from sluice.topics.moving import DEFAULT_BATCH, DEFAULT_THROTTLE, Pace, Progress
 from sluice.topics.moving import cancel as cancel_moves
+from sluice.topics.performing import Manner
 from sluice.topics.plan import as_dict
 
 app = typer.Typer(help="Plan, apply and describe the declared topics.", no_args_is_help=True)
@@ -38,14 +42,19 @@ def plan(output: OutputOption = Output.TABLE) -> None:
     Exit codes: 0 the cluster was asked; 2 a spec is wrong; 3 the stack is not up; 4 no broker answered.
     """
     project = Project.open(settings())
-    found = current_plan(declared_topics(project), project.administration())
+    administration = project.administration()
+    found = current_plan(declared_topics(project), administration)
+    impacts = impacts_of(found, looker(project, administration, now=SystemClock().now()))
     if output is Output.JSON:
-        typer.echo(json.dumps(as_dict(found), indent=2))
+        touches = [{"topic": i.topic, "value": i.value, "clauses": i.clauses, **i.facts} for i in impacts.values()]
+        typer.echo(json.dumps({**as_dict(found), "touches": touches}, indent=2, default=str))
         return
     console = Console(soft_wrap=True, markup=False, highlight=False)
     for item in found.items:
         risk = "" if item.risk is Risk.SAFE else f" [{item.risk}: {item.why}]"
         console.print(f"{_MARKS[item.risk]} {sentence(item)}{risk}", style=_STYLES[item.risk])
+        for clause in impact.clauses if (impact := impacts.get((item.topic, item.value))) else ():
+            console.print(f"    {clause}")
     for refused in found.refused:
         console.print(f"x {sentence(refused)}: refused, {refused.why}; {refused.fix}", style="red")
     for kept in found.kept:
@@ -58,6 +67,7 @@ def plan(output: OutputOption = Output.TABLE) -> None:
 
 @app.command()
 def apply(
+    *,
     plan: Annotated[str, typer.Option(help="The id of the plan that you have read; needed if it is not safe.")] = "",
     losing: Annotated[
         list[str] | None, typer.Option(help="A topic of which records may go; once for each that the plan names.")
@@ -66,6 +76,12 @@ def apply(
         float, typer.Option(min=0.001, help="MB/s into each broker and out of it while replicas are copied.")
     ] = DEFAULT_THROTTLE / 1e6,
     batch: Annotated[int, typer.Option(min=1, help="Partitions that move at once.")] = DEFAULT_BATCH,
+    drain_minutes: Annotated[
+        float | None,
+        typer.Option(
+            min=0, help="Give a keyed topic partitions only when its streams have read everything; wait so long."
+        ),
+    ] = None,
     output: OutputOption = Output.TABLE,
 ) -> None:
     """Make the topics what is declared, and verify all. A second run changes nothing.
@@ -74,7 +90,9 @@ def apply(
     stands for that plan and the state that it saw.
 
     Replicas are moved in batches under a throttle. Whoever presses Ctrl-C gets the batch that is under way back; what
-    has arrived stays, and the throttle goes.
+    has arrived stays, and the throttle goes. A shorter retention is reached in steps, and each waits until the broker
+    has deleted what it lets go. With --drain-minutes a keyed topic grows only after whoever writes it has paused and
+    its streams have read everything.
 
     Exit codes: 0 all topics are as declared; 2 a spec is wrong; 3 the stack is not up; 4 no broker answered;
     5 the plan may not be applied, or the cluster refused.
@@ -89,7 +107,13 @@ def apply(
         declared_topics(project),
         project.administration(),
         approval=Approval(plan, frozenset(losing or ())) if plan else None,
-        pace=Pace(int(throttle_mb * 1e6), batch, _Shown()),
+        manner=Manner(
+            Pace(int(throttle_mb * 1e6), batch, _Shown()),
+            order_breaks(project),
+            lambda topic: positions(project, topic),
+            None if drain_minutes is None else drain_minutes * 60,
+            lambda said: typer.echo(said, err=True),
+        ),
     )
     if output is Output.JSON:
         typer.echo(json.dumps({"applied": as_dict(done)["items"], "topics": _as_dict(topics)}, indent=2))

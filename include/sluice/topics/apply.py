@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TypeAlias
 
 from sluice.errors import CorruptionError, RefusedError
 from sluice.topics.administration import KafkaAdministration, TopicState
-from sluice.topics.changes import Create, Delete, Elect, Grow, Reassign, SetConfig, Unthrottle, sentence
+from sluice.topics.changes import Elect, sentence
 from sluice.topics.declared import Declared, look
-from sluice.topics.moving import Pace, move
+from sluice.topics.performing import Manner, perform
 from sluice.topics.plan import Plan, plan
 
-_PACE = Pace()
+_MANNER = Manner()
 
 
 @dataclass(frozen=True)
@@ -39,7 +38,7 @@ def apply(
     administration: KafkaAdministration,
     *,
     approval: Approval | None = None,
-    pace: Pace = _PACE,
+    manner: Manner = _MANNER,
 ) -> tuple[Plan, Mapping[str, TopicState]]:
     """Change what differs; a second run changes nothing, and one that was cut off is finished by the next.
 
@@ -50,7 +49,7 @@ def apply(
         declared: what there shall be.
         administration: the cluster.
         approval: the plan that somebody has read; without it only what is safe is applied.
-        pace: how replicas are moved, if any are.
+        manner: how things are done that take their time.
 
     Returns:
         What was done, and the declared topics as the cluster has them now.
@@ -61,7 +60,7 @@ def apply(
     """
     todo = current_plan(declared, administration)
     _refuse(todo, approval)
-    _perform(todo, administration, pace)
+    perform(todo, administration, manner)
     seen = look(declared, administration)
     left = plan(declared, seen)
     if left.refused or any(not isinstance(item, Elect) for item in left.items):  # leaders change by themselves
@@ -70,55 +69,6 @@ def apply(
             fix="look for another program that changes topics (`sluice topics describe`), then apply again.",
         )
     return todo, seen.topics
-
-
-def _perform(todo: Plan, administration: KafkaAdministration, pace: Pace) -> None:
-    """Do what a plan says: what others wait for first, what takes records last."""
-    administration.create([item.creation for item in todo.items if isinstance(item, Create)])
-    replicating = {item.topic for item in todo.items if isinstance(item, Reassign) and item.value == "replication"}
-    _grow([item for item in todo.items if isinstance(item, Grow) and item.topic not in replicating], administration)
-    before, after = _configs(todo)
-    for topic, changes in before.items():
-        administration.set_configs(topic, changes)
-    moves = {
-        (item.topic, partition): replicas
-        for item in todo.items
-        if isinstance(item, Reassign)
-        for partition, replicas in enumerate(item.after)
-        if item.under_way or replicas != item.before[partition]
-    }
-    if moves:
-        move(administration, moves, pace)
-    # Kafka gives a topic no partition that has another number of replicas than those that there are.
-    _grow([item for item in todo.items if isinstance(item, Grow) and item.topic in replicating], administration)
-    for topic, changes in after.items():
-        administration.set_configs(topic, changes)
-    administration.elect([(i.topic, partition) for i in todo.items if isinstance(i, Elect) for partition in i.leaders])
-    administration.unthrottle([item.topic for item in todo.items if isinstance(item, Unthrottle)])
-    administration.delete([item.topic for item in todo.items if isinstance(item, Delete)])
-
-
-def _grow(items: Sequence[Grow], administration: KafkaAdministration) -> None:
-    for item in items:
-        administration.grow(item.topic, item.more, item.assignment)
-
-
-_Changes: TypeAlias = dict[str, dict[str, str | None]]
-
-
-def _configs(todo: Plan) -> tuple[_Changes, _Changes]:
-    """Return the configurations to set, by topic: before replicas are moved, and after it.
-
-    Writers with acks=all are refused where fewer replicas are in sync than that configuration says.
-    """
-    growing = {item.topic for item in todo.items if isinstance(item, Reassign) and item.moves > item.removals}
-    before: _Changes = {}
-    after: _Changes = {}
-    for item in todo.items:
-        if isinstance(item, SetConfig):
-            later = item.value == "min.insync.replicas" and item.topic in growing
-            (after if later else before).setdefault(item.topic, {})[item.value] = item.after
-    return before, after
 
 
 def _refuse(todo: Plan, approval: Approval | None) -> None:

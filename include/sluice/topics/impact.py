@@ -19,6 +19,7 @@ from sluice.topics.changes import Grow, Item, Risk, SetConfig
 from sluice.topics.draining import drain_then_grow
 from sluice.topics.keys import KeyMoves, KeyReader, most_of_each, moves
 from sluice.topics.order_break import forecast
+from sluice.topics.plan import Plan
 from sluice.topics.retention_cut import (
     LARGEST_BYTES,
     Cut,
@@ -149,6 +150,13 @@ class Looker:
         before = None if item.before is None else int(item.before)
         cut = look(self.cluster, topic, wanted, committed, now=self.now)
         return cut, planned_steps(self.cluster, topic, before, wanted, now=self.now)
+
+
+def impacts_of(found: Plan, looker: Looker) -> Mapping[tuple[str, str], Impact]:
+    """Return what the items of a plan touch, by topic and value."""
+    states = {state.name: state for state in found.seen}
+    impacts = [looker.impact(item, states.get(item.topic)) for item in found.items]
+    return {(impact.topic, impact.value): impact for impact in impacts if impact is not None}
 
 
 def _in_words(milliseconds: int) -> str:

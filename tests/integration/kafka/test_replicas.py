@@ -20,6 +20,7 @@ from sluice.topics.apply import Approval, apply, current_plan
 from sluice.topics.changes import Reassign, Unthrottle
 from sluice.topics.declared import Declared
 from sluice.topics.moving import Pace, Progress, cancel, move
+from sluice.topics.performing import Manner
 from sluice.topics.replica_administration import THROTTLED
 from tests.integration.brokers import RunningCluster, running_cluster
 from tests.twins.kafka_replicas_suite import KafkaReplicasSuite
@@ -60,7 +61,7 @@ def declared(**topics: TopicShape) -> Declared:
 
 def approve(wanted: Declared, administration: KafkaPythonAdministration, pace: Pace | None = None) -> None:
     todo = current_plan(wanted, administration)
-    apply(wanted, administration, approval=Approval(todo.id, frozenset(todo.losing)), pace=pace or Pace())
+    apply(wanted, administration, approval=Approval(todo.id, frozenset(todo.losing)), manner=Manner(pace or Pace()))
 
 
 def write(cluster: RunningCluster, topic: str, megabytes: int) -> None:
@@ -136,7 +137,7 @@ def test_a_move_that_was_killed_is_found_ended_and_its_throttle_removed(
     found = current_plan(wanted, administration)
     assert {type(item) for item in found.items} == {Reassign, Unthrottle}
     assert not found.guarded, "it was approved once"
-    apply(wanted, administration, pace=Pace(throttle=50_000_000))
+    apply(wanted, administration, manner=Manner(Pace(throttle=50_000_000)))
     state = administration.describe([topic_name])[topic_name]
     assert state.replicas == ((3, 4), (3, 4), (1, 2), (1, 2))
     assert not set(THROTTLED) & state.configs.keys()

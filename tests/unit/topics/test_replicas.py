@@ -16,6 +16,7 @@ from sluice.topics.apply import Approval, apply, current_plan
 from sluice.topics.changes import Create, Delete, Elect, Kept, Reassign, Risk, Unthrottle
 from sluice.topics.declared import Declared
 from sluice.topics.moving import Pace, Progress, cancel, move
+from sluice.topics.performing import Manner
 from sluice.topics.plan import Plan
 from sluice.topics.replica_administration import THROTTLED, PartitionKey, Throttle
 from tests.twins.clock import ManualClock
@@ -47,7 +48,7 @@ def kafka() -> InMemoryKafkaAdministration:
 
 def approve(wanted: Declared, kafka: InMemoryKafkaAdministration, **values: object) -> Plan:
     todo = current_plan(wanted, kafka)
-    done, _ = apply(wanted, kafka, approval=Approval(todo.id, frozenset(todo.losing)), pace=pace(**values))
+    done, _ = apply(wanted, kafka, approval=Approval(todo.id, frozenset(todo.losing)), manner=Manner(pace(**values)))
     return done
 
 
@@ -127,7 +128,7 @@ def test_whatever_call_it_dies_at_the_next_plan_leads_to_the_end(
     kafka.left = calls
     approval = Approval(todo.id, frozenset(todo.losing))
     try:
-        apply(wanted, kafka, approval=approval, pace=pace(batch=batch))
+        apply(wanted, kafka, approval=approval, manner=Manner(pace(batch=batch)))
     except CutError:
         kafka.left = 10**9
         approve(wanted, kafka)
@@ -323,7 +324,7 @@ class TestMove:
         under_way = next(item for item in todo.items if isinstance(item, Reassign))
         assert (under_way.under_way, under_way.why) == (True, "it has begun, and nobody has seen its end")
         assert any(isinstance(item, Unthrottle) for item in todo.items)
-        apply(wanted, kafka, pace=pace())
+        apply(wanted, kafka, manner=Manner(pace()))
         assert not kafka.moving()
         assert kafka.rates == {}
         assert not current_plan(wanted, kafka)
