@@ -170,10 +170,10 @@ class Project:
     def _registry(self) -> Registry:
         from sluice.control.registry import SqlRegistry  # noqa: PLC0415 - see the module's docstring
 
-        return SqlRegistry(self.control, self.settings.deployment, self._clock)
+        return SqlRegistry(self.control_database, self.settings.deployment, self._clock)
 
     @cached_property
-    def control(self) -> Engine:
+    def control_database(self) -> Engine:
         """The control database, its schema up to date."""
         from sluice.control.database import migrate, open_database, sqlite_url  # noqa: PLC0415 - see the module's docstring
 
@@ -190,7 +190,7 @@ class Project:
         """
         from sluice.control.backfills import SqlBackfills  # noqa: PLC0415 - see the module's docstring
 
-        return SqlBackfills(self.control, self.settings.deployment, self._clock)
+        return SqlBackfills(self.control_database, self.settings.deployment, self._clock)
 
     def backfill_lock(self, backfill_id: str) -> BackfillLock:
         """Return the lock that a backfill's process holds for its life."""
@@ -224,7 +224,7 @@ class Project:
         from sluice.control.index import LedgerIndex  # noqa: PLC0415 - see the module's docstring
 
         sources = {name: self._ledger_source(name) for name in self.catalog.interval_pipelines}
-        return LedgerIndex(self.control, self.settings.deployment, sources)
+        return LedgerIndex(self.control_database, self.settings.deployment, sources)
 
     def _ledger_source(self, pipeline: str) -> LedgerSource:
         from sluice.control.index import LedgerSource  # noqa: PLC0415 - see the module's docstring

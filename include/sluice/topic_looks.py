@@ -60,7 +60,7 @@ def order_breaks(project: Project) -> OrderBreaks:
     """
     from sluice.control.order_breaks import SqlOrderBreaks  # noqa: PLC0415 - DAG files must not pay for it
 
-    return SqlOrderBreaks(project.control, project.settings.deployment)
+    return SqlOrderBreaks(project.control_database, project.settings.deployment)
 
 
 def _readers(project: Project, topic: str) -> list[str]:
