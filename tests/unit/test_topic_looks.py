@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
+from sluice.settings import settings
 from sluice.topic_looks import keeps_state, order_breaks, positions
 from tests.twins.departures_project import DeparturesProject
 from tests.twins.order_breaks_suite import INTENT
@@ -15,8 +17,9 @@ STREAMS = ("departures", "departures_live", "raw_flights")
 
 
 @pytest.fixture
-def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> DeparturesProject:
-    return DeparturesProject.create(tmp_path, monkeypatch)
+def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[DeparturesProject]:
+    yield DeparturesProject.create(tmp_path, monkeypatch)
+    settings.cache_clear()
 
 
 def read(place: DeparturesProject, stream: str, *, committed: int, planned: int) -> Path:
