@@ -143,6 +143,22 @@ def connection_url(name: str) -> str:
     return url
 
 
+def password(variable: str) -> str:
+    """Return a password that a spec names by its variable.
+
+    Raises:
+        NotReadyError: this process has no such variable, or what it holds can hardly be meant.
+    """
+    found = os.environ.get(variable, "")  # noqa: TID251 - here
+    if not found:
+        raise NotReadyError(f"{variable} is not set here.", fix="set it to the password.")
+    if found != found.strip():
+        raise NotReadyError(
+            f"the password in {variable} begins or ends with a blank or a line break.", fix="set it without."
+        )
+    return found
+
+
 def environment() -> dict[str, str]:
     """Return all variables of this process, to find out what must not be told; see `sluice.alerts.redaction`."""
     return dict(os.environ)  # noqa: TID251 - here

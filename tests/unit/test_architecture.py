@@ -14,7 +14,7 @@ import pytest
 HOME = Path(__file__).parents[2]
 PACKAGE = HOME / "include" / "sluice"
 
-CORE = {"specs", "topics", "streams", "intervals", "quality", "feeds", "alerts", "reports", "placement"}
+CORE = {"specs", "topics", "streams", "intervals", "quality", "feeds", "alerts", "reports", "placement", "access"}
 ADAPTERS = {"kafka", "control", "local", "postgres", "spark", "gx"}
 FACES = {"airflow", "console", "cli"}
 FOREIGN = {

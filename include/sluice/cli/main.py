@@ -22,6 +22,7 @@ COMMANDS = {
     "run": "sluice.cli.run:run",
     "logs": "sluice.cli.logs:logs",
     "topics": "sluice.cli.topics:app",
+    "access": "sluice.cli.access:app",
     "streams": "sluice.cli.streams:app",
     "intervals": "sluice.cli.intervals:app",
     "backfill": "sluice.cli.backfill:app",

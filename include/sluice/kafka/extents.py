@@ -50,7 +50,11 @@ def _fault(name: str, topic: Mapping[str, Any] | None) -> SluiceError | None:
     if topic is None or code == _UNKNOWN_TOPIC:
         return missing(name)
     if code != _NO_ERROR:
-        return UnreachableError(f"Kafka does not say what {name} holds ({for_code(code).__name__}).")
+        fault = UnreachableError(f"Kafka does not say what {name} holds ({for_code(code).__name__}).")
+        fault.__cause__ = for_code(code)(
+            name
+        )  # by which a failure is classified: what is not allowed is not tried again
+        return fault
     leaderless = sorted(p["partition_index"] for p in topic["partitions"] if p["leader_id"] == _NO_LEADER)
     if leaderless:
         which = ", ".join(map(str, leaderless))

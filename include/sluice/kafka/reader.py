@@ -8,7 +8,7 @@ from typing import Any
 from kafka import KafkaConsumer, TopicPartition
 from kafka.errors import KafkaError
 
-from sluice.errors import RefusedError, UnreachableError
+from sluice.errors import UnreachableError
 from sluice.feeds.ports import Position, StoredRecord
 from sluice.kafka.administration import KafkaPythonAdministration
 from sluice.kafka.connection import client_arguments, reachable
@@ -30,10 +30,7 @@ class KafkaPythonReader:
         Raises:
             RefusedError: the topic does not exist.
         """
-        state = self._administration.describe([self._topic]).get(self._topic)
-        if state is None:
-            raise RefusedError(f"The topic {self._topic!r} does not exist.", fix="run `sluice topics apply`.")
-        return state.topic_id
+        return self._administration.extent(self._topic).topic_id
 
     def beginnings(self) -> Mapping[int, int]:
         """Return the first offset of each partition."""

@@ -9,7 +9,7 @@ from pyspark.sql import DataFrame, SparkSession
 
 from sluice.clock import SystemClock
 from sluice.delta.writer_log import DataLossError
-from sluice.errors import NotReadyError
+from sluice.errors import NotReadyError, RefusedError, SluiceError
 from sluice.project import Project
 from sluice.settings import connection_url
 from sluice.spark.driver import Driver, Stream
@@ -34,6 +34,7 @@ from sluice.streams.epochs import EpochInForce, Epochs
 from sluice.streams.exits import ExitCode
 from sluice.streams.needs import application_of, resources_of
 from sluice.streams.starting import begin
+from sluice.topics.administration import TopicExtent
 
 
 def run_unit(
@@ -122,14 +123,23 @@ def _topics(project: Project, unit: Unit) -> dict[str, KafkaTopic]:
     outputs = [output for name in unit.pipelines for output in project.catalog.pipelines[name].beside]
     written = {output.topic for output in outputs if isinstance(output, TopicOutput)}
     names = sorted({*unit.topics, *sources, *written})
-    found = project.administration().describe(names)
-    if missing := [name for name in names if name not in found]:
+    with project.administration() as cluster:
+        told = cluster.extents(names)  # not `describe`: a stream need not be allowed to see configurations
+    if missing := [name for name in names if isinstance(told[name], RefusedError)]:
         raise NotReadyError(
             f"the cluster at {', '.join(project.bootstrap())} has no topic {', '.join(missing)}.",
             fix="run the DAG `topics`, or `sluice topics apply`.",
         )
     bootstrap, client = project.bootstrap(), project.kafka_client()
-    return {n: KafkaTopic(bootstrap, n, found[n].topic_id, client, found[n].partitions) for n in names}
+    return {name: _topic(bootstrap, name, told[name], client) for name in names}
+
+
+def _topic(
+    bootstrap: tuple[str, ...], name: str, told: TopicExtent | SluiceError, client: Mapping[str, str]
+) -> KafkaTopic:
+    if isinstance(told, SluiceError):
+        raise told
+    return KafkaTopic(bootstrap, name, told.topic_id, client, len(told.ends))
 
 
 def _begin(project: Project, topics: Sequence[str], pipelines: Sequence[PipelineSpec]) -> None:

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 from sluice.errors import SpecError
+from sluice.specs.access import PrincipalSpec
 from sluice.specs.deadlines import UNDECLARED, StreamDeadlines
 from sluice.specs.expectations import ExpectationsSpec
 from sluice.specs.model import DeploymentSpec, FeedSpec, PipelineSpec, TopicSpec
@@ -53,6 +54,7 @@ class Catalog:
     feeds: Mapping[str, FeedSpec] = field(default_factory=dict)
     deployments: Mapping[str, DeploymentSpec] = field(default_factory=dict)
     expectations: Mapping[str, ExpectationsSpec] = field(default_factory=dict)
+    access: Mapping[str, PrincipalSpec] = field(default_factory=dict)
     doubtful_suites: Mapping[str, str | None] = field(default_factory=dict)
 
     @property
@@ -95,10 +97,11 @@ class Catalog:
         return {**filled, **self.topics}
 
     def in_deployment(self, name: str) -> Catalog:
-        """Return the catalog as it is in one deployment: its topics are what they are there."""
+        """Return the catalog as it is in one deployment: its topics are what they are there, its principals who is."""
         topics = {topic: spec.in_deployment(name) for topic, spec in self.topics.items()}
         pipelines = {pipeline: spec.in_deployment(name) for pipeline, spec in self.pipelines.items()}
-        return replace(self, topics=topics, pipelines=pipelines)
+        access = {principal: spec for principal, spec in self.access.items() if spec.exists_in(name)}
+        return replace(self, topics=topics, pipelines=pipelines, access=access)
 
     def suite_of(self, pipeline: str) -> ExpectationsSpec | None:
         """Return the suite that guards a pipeline; None where none is declared.

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from enum import StrEnum
 from typing import Any
 
+from sluice.specs.access import PrincipalSpec
 from sluice.specs.expectations import ExpectationsSpec
 from sluice.specs.model import DeploymentSpec, FeedSpec, PipelineSpec, TopicSpec
 from sluice.specs.spec import Spec
@@ -20,11 +21,12 @@ class Kind(StrEnum):
     FEED = "feed"
     DEPLOYMENT = "deployment"
     SUITE = "suite"
+    PRINCIPAL = "principal"
 
     @property
     def folder(self) -> str:
         """The folder below `include/`."""
-        return "expectations" if self is Kind.SUITE else f"{self.value}s"
+        return _FOLDERS.get(self, f"{self.value}s")
 
     @property
     def model(self) -> type[Spec]:
@@ -47,7 +49,9 @@ _MODELS: Mapping[Kind, type[Spec]] = {
     Kind.FEED: FeedSpec,
     Kind.DEPLOYMENT: DeploymentSpec,
     Kind.SUITE: ExpectationsSpec,
+    Kind.PRINCIPAL: PrincipalSpec,
 }
+_FOLDERS: Mapping[Kind, str] = {Kind.SUITE: "expectations", Kind.PRINCIPAL: "access"}
 
 Key = tuple[Kind, str]
 """A spec's identity: its kind and the stem of its file."""

@@ -8,6 +8,8 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from types import MappingProxyType
 
+from sluice.specs.access import PrincipalSpec
+from sluice.specs.access_rules import undecided_principals
 from sluice.specs.catalog import Catalog
 from sluice.specs.diagnosis import read_spec
 from sluice.specs.document import Document, Parse, parse_document, read_document
@@ -30,7 +32,8 @@ class Scan:
         catalog: the sound specs; every reference in it resolves within it.
         faults: all faults of all files, ordered; empty means that all is well.
         broken: the specs that are not in the catalog, by kind and file stem, each with the faults that keep it out:
-            its own, or those of the topic or pipeline that it names.
+            its own, or those of the topic or pipeline that it names; of a principal, those of any spec that could say
+            what it needs.
     """
 
     catalog: Catalog
@@ -42,7 +45,8 @@ def load_catalog(include: Path, *, deployment: str | None = None) -> Catalog:
     """Read all specs below `include`.
 
     Args:
-        include: the folder with `topics/`, `pipelines/`, `feeds/`, `deployments/`, `expectations/`.
+        include: the folder with `topics/`, `pipelines/`, `feeds/`, `deployments/`, `expectations/`,
+            `access/`.
         deployment: a deployment that must exist; None asks for none.
 
     Raises:
@@ -93,6 +97,7 @@ def scan(
     unusable = {key: tuple(sorted(own)) for key, own in broken.items() if own}
     unusable.update(_dependents(topic_references(reading), Kind.TOPIC, unusable))
     unusable.update(_dependents(suite_references(reading), Kind.PIPELINE, unusable))
+    unusable.update(undecided_principals(unusable, strays, [key for key in specs if key[0] is Kind.PRINCIPAL]))
     sound = _catalog({key: spec for key, spec in specs.items() if key not in unusable})
     doubtful = doubtful_suites(reading, unusable, strays) if Kind.SUITE in kinds else _UNREAD_SUITES
     catalog = replace(sound, doubtful_suites=doubtful)
@@ -133,6 +138,7 @@ def _catalog(specs: Mapping[Key, Spec]) -> Catalog:
         feeds={name: spec for (_, name), spec in specs.items() if isinstance(spec, FeedSpec)},
         deployments={name: spec for (_, name), spec in specs.items() if isinstance(spec, DeploymentSpec)},
         expectations={name: spec for (_, name), spec in specs.items() if isinstance(spec, ExpectationsSpec)},
+        access={name: spec for (_, name), spec in specs.items() if isinstance(spec, PrincipalSpec)},
     )
 
 

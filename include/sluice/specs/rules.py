@@ -7,6 +7,12 @@ from collections import defaultdict
 from collections.abc import Iterator
 from datetime import datetime
 
+from sluice.specs.access_rules import (
+    nothing_widens_unseen,
+    principals_are_in_deployments,
+    principals_are_unique,
+    scopes_exist,
+)
 from sluice.specs.diagnosis import nearest
 from sluice.specs.faults import Fault, Loc
 from sluice.specs.kinds import Key, Kind
@@ -188,6 +194,10 @@ RULES: tuple[Rule, ...] = (
     static_inputs_exist,
     transforms_fit,
     suites_guard_pipelines,
+    principals_are_unique,
+    scopes_exist,
+    principals_are_in_deployments,
+    nothing_widens_unseen,
 )
 
 

@@ -19,6 +19,7 @@ class Risk(StrEnum):
     SAFE = "safe"  # nothing: whoever reads or writes does not notice
     APPROVAL = "approval"  # read it: it is felt, or cannot be undone
     LOSS = "loss"  # name the topic: records go
+    WIDENING = "widening"  # name the principal: a right is opened to everybody, or to everything
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,71 @@
+"""The port to what a Kafka cluster knows of its users. The real adapter and its in-memory twin pass one suite."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import dataclass
+from typing import Protocol
+
+from sluice.access.acl import Acl
+from sluice.specs.access import Mechanism
+
+
+@dataclass(frozen=True, order=True)
+class Credential:
+    """What a cluster tells of a user's password: never the password, and not its hash."""
+
+    user: str
+    mechanism: Mechanism
+    iterations: int
+
+    def __str__(self) -> str:
+        """Return how it is kept."""
+        return f"{self.mechanism}, {self.iterations} iterations"
+
+
+class AccessAdministration(Protocol):
+    """Every method may raise UnreachableError, also where the cluster does not let us look."""
+
+    def acls(self) -> frozenset[Acl]:
+        """Return all entries of all principals.
+
+        Raises:
+            NotReadyError: the cluster lets everybody do everything: it has no authorizer.
+        """
+        ...
+
+    def grant(self, acls: Collection[Acl]) -> None:
+        """Add entries, and return when the cluster shows them. What is there already stays.
+
+        Raises:
+            RefusedError: the cluster refused some; says which and why. The others were added.
+        """
+        ...
+
+    def revoke(self, acls: Collection[Acl]) -> None:
+        """Remove exactly these entries, and return when the cluster no longer shows them. What is gone already is fine.
+
+        Raises:
+            RefusedError: the cluster refused some; says which and why.
+        """
+        ...
+
+    def credentials(self) -> frozenset[Credential]:
+        """Return of which users the cluster has a password."""
+        ...
+
+    def set_password(self, credential: Credential, password: str) -> None:
+        """Add a user, or give it another password, and return when the cluster shows it. Connections stay open.
+
+        Raises:
+            RefusedError: the cluster refused; says why, without the password.
+        """
+        ...
+
+    def drop_password(self, user: str, mechanism: Mechanism) -> None:
+        """Remove a user's password, and return when the cluster no longer shows it. Connections stay open.
+
+        Raises:
+            RefusedError: the cluster refused (there is none); says why.
+        """
+        ...

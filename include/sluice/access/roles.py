@@ -1,0 +1,117 @@
+"""What each role needs of the cluster, from the other specs: nothing that another right implies, and no `*`.
+
+The rights are those that Sluice's own code makes use of; a test takes every one of them away on a real cluster.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+
+from sluice.access.acl import CLUSTER, THE_CLUSTER, Acl, Resource, Right, kafka_address, least
+from sluice.specs.access import Duty, ExtraRight, Operation, PrincipalSpec, ResourceKind, Role
+from sluice.specs.catalog import Catalog
+from sluice.specs.outputs import TopicOutput
+
+
+def needed(spec: PrincipalSpec, catalog: Catalog) -> frozenset[Acl]:
+    """Return the least list with which a principal can do what its role does.
+
+    Args:
+        spec: the principal.
+        catalog: what is declared, in one deployment.
+    """
+    return _entries(spec, least(_OF[spec.role](spec, catalog)))
+
+
+def declared(spec: PrincipalSpec, catalog: Catalog) -> frozenset[Acl]:
+    """Return what a principal shall have: what its role needs, and what is written out beyond it."""
+    if spec.state == "absent":
+        return frozenset()
+    return needed(spec, catalog) | _entries(spec, map(_right, spec.extra))
+
+
+def _entries(spec: PrincipalSpec, rights: Iterable[Right]) -> frozenset[Acl]:
+    hosts = {kafka_address(host) for host in spec.hosts}
+    return frozenset(Acl(spec.principal, right, host) for right in rights for host in hosts)
+
+
+def _right(extra: ExtraRight) -> Right:
+    name = THE_CLUSTER if extra.name is None else extra.name
+    return Right(Resource(ResourceKind(extra.resource), name, extra.pattern), extra.operation)
+
+
+def _on(kind: ResourceKind, name: str, *operations: Operation) -> Iterator[Right]:
+    return (Right(Resource(kind, name), operation) for operation in operations)
+
+
+def _of_feed(spec: PrincipalSpec, catalog: Catalog) -> Iterator[Right]:
+    """A feed that is resumed reads what it has sent: it sends nothing twice."""
+    for name, feed in catalog.feeds.items():
+        if _in_scope(spec, name):
+            yield from _on(ResourceKind.TOPIC, feed.topic, Operation.WRITE, Operation.READ)
+
+
+def _of_stream(spec: PrincipalSpec, catalog: Catalog) -> Iterator[Right]:
+    """Spark assigns partitions itself and commits to no group; an idempotent producer needs no more than to write."""
+    for unit in catalog.units().values():
+        if not _in_scope(spec, unit.name):
+            continue
+        pipelines = [catalog.pipelines[name] for name in unit.pipelines]
+        for topic in {*unit.topics, *(pipeline.source for pipeline in pipelines)}:
+            yield from _on(ResourceKind.TOPIC, topic, Operation.READ)
+        for output in (output for pipeline in pipelines for output in pipeline.beside):
+            if isinstance(output, TopicOutput):
+                yield from _on(ResourceKind.TOPIC, output.topic, Operation.WRITE)
+
+
+def _of_backfill(spec: PrincipalSpec, catalog: Catalog) -> Iterator[Right]:
+    for name, pipeline in catalog.interval_pipelines.items():
+        if _in_scope(spec, name):
+            yield from _on(ResourceKind.TOPIC, pipeline.source, Operation.READ)
+
+
+def _of_watcher(spec: PrincipalSpec, catalog: Catalog) -> Iterator[Right]:
+    """It asks for offsets. Kafka lets nobody commit to a group, as a mirror does, who may not read the topic."""
+    for topic in catalog.topics:
+        if _in_scope(spec, topic):
+            yield from _on(ResourceKind.TOPIC, topic, Operation.DESCRIBE)
+    for pipeline in catalog.mirrored:
+        if _in_scope(spec, pipeline.source):
+            yield from _on(ResourceKind.TOPIC, pipeline.source, Operation.READ)
+            for group in pipeline.mirror_groups.values():
+                yield from _on(ResourceKind.GROUP, group, Operation.READ)
+
+
+_OF_TOPIC: Mapping[Duty, tuple[Operation, ...]] = {
+    Duty.TOPICS: (Operation.CREATE, Operation.ALTER, Operation.ALTER_CONFIGS),
+    Duty.REMOVAL: (Operation.DELETE,),
+    Duty.PLACEMENT: (Operation.DESCRIBE, Operation.ALTER_CONFIGS),  # to list, by topic, the replicas under a throttle
+    Duty.ACCESS: (),
+}
+_OF_CLUSTER: Mapping[Duty, tuple[Operation, ...]] = {
+    Duty.TOPICS: (),
+    Duty.REMOVAL: (),
+    Duty.PLACEMENT: (Operation.ALTER, Operation.ALTER_CONFIGS),
+    Duty.ACCESS: (Operation.ALTER,),
+}
+
+
+def _of_planner(spec: PrincipalSpec, catalog: Catalog) -> Iterator[Right]:
+    for duty in spec.duties or (Duty.TOPICS,):
+        for topic in catalog.kafka_topics():
+            if _in_scope(spec, topic):
+                yield from _on(ResourceKind.TOPIC, topic, *_OF_TOPIC[duty])
+        yield from (Right(CLUSTER, operation) for operation in _OF_CLUSTER[duty])
+
+
+def _in_scope(spec: PrincipalSpec, name: str) -> bool:
+    return spec.scope is None or name in spec.scope
+
+
+_OF: Mapping[Role, Callable[[PrincipalSpec, Catalog], Iterator[Right]]] = {
+    Role.FEED: _of_feed,
+    Role.STREAM: _of_stream,
+    Role.BACKFILL: _of_backfill,
+    Role.PLANNER: _of_planner,
+    Role.WATCHER: _of_watcher,
+}

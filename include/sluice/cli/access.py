@@ -1,0 +1,127 @@
+"""`sluice access`: who may do what in Kafka by the specs, against what the cluster has."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from typing import Annotated
+
+import typer
+from rich.console import Console
+from rich.table import Column, Table
+
+from sluice.access.apply import Approval, clause, command, look
+from sluice.access.apply import apply as apply_specs
+from sluice.access.plan import Access, as_dict
+from sluice.access.plan import plan as plan_access
+from sluice.cli.console import Output, OutputOption, print_json
+from sluice.errors import RefusedError
+from sluice.kafka.access import KafkaPythonAccess
+from sluice.project import Project
+from sluice.settings import password, settings
+from sluice.topics.changes import Risk
+
+app = typer.Typer(help="Plan, apply and list who may do what in Kafka.", no_args_is_help=True)
+
+_MARKS = {Risk.SAFE: "+", Risk.APPROVAL: "!", Risk.LOSS: "!!", Risk.WIDENING: "!!"}
+_STYLES = {Risk.SAFE: "green", Risk.APPROVAL: "yellow", Risk.LOSS: "red", Risk.WIDENING: "red"}
+
+RotateOption = Annotated[
+    list[str] | None, typer.Option(help="A user whose password is set anew from its variable; may be repeated.")
+]
+
+
+@app.command()
+def plan(rotate: RotateOption = None, output: OutputOption = Output.TABLE) -> None:
+    """Show what `apply` would do. Changes nothing.
+
+    Exit codes: 0 the cluster was asked; 2 a spec is wrong; 3 the stack is not up, or the cluster has no access control;
+    4 no broker answered, or we may not ask.
+    """
+    project = Project.open(settings())
+    with _cluster(project) as cluster:
+        found = plan_access(project.catalog, look(cluster), rotate=rotate or ())
+    if output is Output.JSON:
+        print_json(as_dict(found))
+        return
+    console = Console(soft_wrap=True, markup=False, highlight=False)
+    for item in found.items:
+        risk = "" if item.risk is Risk.SAFE else f" [{item.risk}: {item.why}]"
+        console.print(f"{_MARKS[item.risk]} {clause(item)}{risk}", style=_STYLES[item.risk])
+    for kept in found.kept:
+        console.print(f"  {kept.topic}: {kept.value} ({kept.current}) is in no spec, and stays")
+    if not found:
+        console.print(f"{_count(len(project.catalog.access))} as declared; nothing to do.")
+    else:
+        how = command(found, rotate or ()) if found.guarded else "`sluice access apply`"
+        console.print(f"Plan {found.id}; apply it by {how}.")
+
+
+@app.command()
+def apply(
+    plan: Annotated[str, typer.Option(help="The id of the plan that you have read; needed if it is not safe.")] = "",
+    widening: Annotated[
+        list[str] | None,
+        typer.Option(help="A principal by which something may be opened; once for each that the plan names."),
+    ] = None,
+    rotate: RotateOption = None,
+    output: OutputOption = Output.TABLE,
+) -> None:
+    """Make users and rights what is declared, and verify all. A second run changes nothing.
+
+    What is safe needs no more. Of a plan with anything else the id must be given, which `sluice access plan` shows: it
+    stands for that plan and the state that it saw. Passwords come from the variables that the specs name.
+
+    Exit codes: 0 all is as declared; 2 a spec is wrong; 3 the stack is not up, the cluster has no access control, or a
+    password is missing; 4 no broker answered, or we may not ask; 5 the plan may not be applied, or the cluster refused.
+    """
+    project = Project.open(settings())
+    if widening and not plan:
+        raise RefusedError(
+            "Principals are named by which something may be opened, and no plan is, so nothing was applied.",
+            fix="read `sluice access plan`, and give its id by --plan.",
+        )
+    with _cluster(project) as cluster:
+        approval = Approval(plan, frozenset(widening or ())) if plan else None
+        done = apply_specs(project.catalog, cluster, password, rotate=rotate or (), approval=approval)
+    if output is Output.JSON:
+        print_json({"applied": as_dict(done)["items"]})
+        return
+    console = Console(soft_wrap=True, markup=False, highlight=False)
+    for item in done.items:
+        console.print(f"{item.topic}: {item.value} is {item.wanted} now", style="green")
+    console.print(f"{_count(len(project.catalog.access))} as declared.")
+
+
+@app.command("list")
+def list_(output: OutputOption = Output.TABLE) -> None:
+    """Show who may do what, as the cluster has it: declared or not.
+
+    Exit codes: 0 the cluster was asked; 2 a spec is wrong; 3 the stack is not up, or the cluster has no access control;
+    4 no broker answered, or we may not ask.
+    """
+    project = Project.open(settings())
+    with _cluster(project) as cluster:
+        found = look(cluster)
+    names = {spec.principal: spec.name for spec in project.catalog.access.values()}
+    if output is Output.JSON:
+        acls = [{**asdict(acl), "spec": names.get(acl.principal)} for acl in sorted(found.acls)]
+        print_json({"acls": acls, "users": [asdict(credential) for credential in sorted(found.credentials)]})
+        return
+    table = Table(Column("principal", overflow="fold"), "spec", Column("what", overflow="fold"), box=None)
+    for principal, what in _rows(found):
+        table.add_row(principal, names.get(principal, ""), what)
+    Console().print(table)
+
+
+def _rows(found: Access) -> list[tuple[str, str]]:
+    rights = [(acl.principal, f"{'never ' if acl.denied else ''}{acl}") for acl in sorted(found.acls)]
+    passwords = [(f"User:{credential.user}", f"password: {credential}") for credential in sorted(found.credentials)]
+    return sorted([*rights, *passwords])
+
+
+def _cluster(project: Project) -> KafkaPythonAccess:
+    return KafkaPythonAccess(project.bootstrap(), project.kafka_client())
+
+
+def _count(principals: int) -> str:
+    return f"{principals} principal is" if principals == 1 else f"{principals} principals are"

@@ -1,0 +1,222 @@
+"""Access control lists and SCRAM users through kafka-python."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Mapping, Sequence
+from types import TracebackType
+from typing import Any, Self
+
+import tenacity
+from kafka.admin import (
+    ACL,
+    ACLFilter,
+    ACLOperation,
+    ACLPermissionType,
+    ACLResourcePatternType,
+    ResourcePattern,
+    ResourcePatternFilter,
+    ResourceType,
+    ScramMechanism,
+    UserScramCredentialDeletion,
+    UserScramCredentialUpsertion,
+)
+from kafka.errors import NoError, SecurityDisabledError
+
+from sluice.access.acl import Acl, Resource, Right
+from sluice.access.administration import Credential
+from sluice.errors import NotReadyError, RefusedError, UnreachableError
+from sluice.kafka.admin_connection import AdminConnection
+from sluice.specs.access import Mechanism, Operation, Pattern, ResourceKind
+
+_MECHANISMS: Mapping[Mechanism, ScramMechanism] = {
+    Mechanism.SHA_256: ScramMechanism.SCRAM_SHA_256,
+    Mechanism.SHA_512: ScramMechanism.SCRAM_SHA_512,
+}
+_CLOSED = (
+    "start the cluster with an authorizer (`authorizer.class.name`), or declare no principals for this deployment."
+)
+
+
+class KafkaPythonAccess:
+    """One cluster. Connects on first use; close it, or use it as a context manager.
+
+    Args:
+        bootstrap: host:port of some brokers.
+        client: further settings, under Kafka's names.
+        patience_seconds: how long to look for a broker that answers, and for what was changed to be shown.
+    """
+
+    def __init__(
+        self, bootstrap: Sequence[str], client: Mapping[str, str] | None = None, *, patience_seconds: float = 15
+    ) -> None:
+        self._connection = AdminConnection(bootstrap, client or {}, patience_seconds)
+        self._patience_seconds = patience_seconds
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Close the connections. Using it again connects again."""
+        self._connection.close()
+
+    def acls(self) -> frozenset[Acl]:
+        """Return all entries of all principals."""
+        found = self._connection.ask("list who may do what", _listed)
+        try:
+            return frozenset(map(_read, found))
+        except ValueError as error:
+            raise UnreachableError(
+                f"The cluster has a right of a kind that is not known here ({error}).",
+                fix="look at it with Kafka's own tools, kafka-acls.",
+            ) from error
+
+    def grant(self, acls: Collection[Acl]) -> None:
+        """Add entries, and return when the cluster shows them."""
+        if not acls:
+            return
+        wanted = {acl: _written(acl) for acl in sorted(acls)}
+        answer = self._connection.ask(
+            "grant rights", _secured(lambda client: client.create_acls(list(wanted.values())))
+        )
+        done = set(map(id, answer["succeeded"]))
+        failed = [acl for acl, written in wanted.items() if id(written) not in done]
+        self._wait(lambda: self.acls() >= wanted.keys() - set(failed))
+        why = dict(zip(failed, answer["failed"], strict=True))
+        _refuse("grant", [f"{acl.principal}: {acl} ({error.__name__})" for acl, error in why.items()])
+
+    def revoke(self, acls: Collection[Acl]) -> None:
+        """Remove exactly these entries, and return when the cluster no longer shows them."""
+        if not acls:
+            return
+        wanted = sorted(acls)
+        answers = self._connection.ask(
+            "revoke rights", _secured(lambda client: client.delete_acls(list(map(_exactly, wanted))))
+        )
+        why = {acl: error for acl, (_, _, error) in zip(wanted, answers, strict=True) if error is not NoError}
+        self._wait(lambda: self.acls().isdisjoint(set(wanted) - why.keys()))
+        _refuse("revoke", [f"{acl.principal}: {acl} ({error.__name__})" for acl, error in why.items()])
+
+    def credentials(self) -> frozenset[Credential]:
+        """Return of which users the cluster has a password."""
+        found = self._connection.ask("list the users", lambda client: client.describe_user_scram_credentials())
+        names = {theirs: ours for ours, theirs in _MECHANISMS.items()}
+        return frozenset(
+            Credential(user, names[info["mechanism"]], int(info["iterations"]))
+            for user, told in found.items()
+            for info in told["credential_infos"]
+            if info["mechanism"] in names
+        )
+
+    def set_password(self, credential: Credential, password: str) -> None:
+        """Add a user, or give it another password, and return when the cluster shows it."""
+        mechanism = _MECHANISMS[credential.mechanism]
+        self._alter(
+            f"set the password of {credential.user}",
+            credential.user,
+            UserScramCredentialUpsertion(credential.user, mechanism, password, credential.iterations),
+        )
+        self._wait(lambda: credential in self.credentials())
+
+    def drop_password(self, user: str, mechanism: Mechanism) -> None:
+        """Remove a user's password, and return when the cluster no longer shows it."""
+        self._alter(f"remove the password of {user}", user, UserScramCredentialDeletion(user, _MECHANISMS[mechanism]))
+        self._wait(lambda: not any((c.user, c.mechanism) == (user, mechanism) for c in self.credentials()))
+
+    def _alter(self, purpose: str, user: str, change: object) -> None:
+        # Asked once: the second answer to a removal that succeeded unheard would be "there is none".
+        answer = self._connection.ask(
+            purpose, lambda client: client.alter_user_scram_credentials([change]), repeatable=False
+        )
+        if why := answer[user]:
+            raise RefusedError(
+                f"The cluster refused to {purpose} ({str(why).rstrip('.')}).", fix="see what it says, and plan again."
+            )
+
+    def _wait(self, shown: Callable[[], bool]) -> None:
+        """Wait until a broker that may be asked has heard of a change; who looks again decides what a delay means."""
+        retrying = tenacity.Retrying(
+            retry=tenacity.retry_if_result(lambda there: not there),
+            stop=tenacity.stop_after_delay(self._patience_seconds),
+            wait=tenacity.wait_exponential(multiplier=0.05, max=1),
+            retry_error_callback=lambda _: None,
+        )
+        retrying(shown)
+
+
+def _secured(question: Callable[[Any], Any]) -> Callable[[Any], Any]:
+    """Return a change that a cluster without access control does not answer entry by entry."""
+
+    def ask(client: Any) -> Any:  # noqa: ANN401  untyped client
+        answer = question(client)
+        refusals = answer["failed"] if isinstance(answer, dict) else [each[-1] for each in answer]
+        if SecurityDisabledError in refusals:
+            raise _open_to_all()
+        return answer
+
+    return ask
+
+
+def _listed(client: Any) -> Any:  # noqa: ANN401  untyped client
+    try:
+        found, _ = client.describe_acls(_ALL)
+    except SecurityDisabledError as error:
+        raise _open_to_all() from error
+    return found
+
+
+def _open_to_all() -> NotReadyError:
+    return NotReadyError("The cluster lets everybody do everything: it has no authorizer.", fix=_CLOSED)
+
+
+def _read(acl: Any) -> Acl:  # noqa: ANN401  untyped client
+    pattern = acl.resource_pattern
+    resource = Resource(
+        ResourceKind(pattern.resource_type.name.lower()),
+        pattern.resource_name,
+        Pattern(pattern.pattern_type.name.lower()),
+    )
+    right = Right(resource, Operation(acl.operation.name.lower()))
+    return Acl(acl.principal, right, acl.host, denied=acl.permission_type is ACLPermissionType.DENY)
+
+
+def _written(acl: Acl) -> Any:  # noqa: ANN401  untyped client
+    resource = acl.right.resource
+    pattern = ResourcePattern(
+        ResourceType[resource.kind.name], resource.name, ACLResourcePatternType[resource.pattern.name]
+    )
+    return ACL(acl.principal, acl.host, ACLOperation[acl.right.operation.name], _permission(acl), pattern)
+
+
+def _exactly(acl: Acl) -> Any:  # noqa: ANN401  untyped client
+    """Return a filter that one entry passes: a pattern of the type `match` would take its neighbours, too."""
+    resource = acl.right.resource
+    pattern = ResourcePatternFilter(
+        ResourceType[resource.kind.name], resource.name, ACLResourcePatternType[resource.pattern.name]
+    )
+    return ACLFilter(acl.principal, acl.host, ACLOperation[acl.right.operation.name], _permission(acl), pattern)
+
+
+def _permission(acl: Acl) -> ACLPermissionType:
+    return ACLPermissionType.DENY if acl.denied else ACLPermissionType.ALLOW
+
+
+_ALL = ACLFilter(
+    None,
+    None,
+    ACLOperation.ANY,
+    ACLPermissionType.ANY,
+    ResourcePatternFilter(ResourceType.ANY, None, ACLResourcePatternType.ANY),
+)
+
+
+def _refuse(verb: str, refusals: Sequence[str]) -> None:
+    if refusals:
+        raise RefusedError(
+            f"The cluster refused to {verb} {'; '.join(refusals)}.",
+            fix="use a principal that may change the cluster (the role planner with the duty access), and plan again.",
+        )
