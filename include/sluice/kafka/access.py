@@ -85,7 +85,8 @@ class KafkaPythonAccess:
         )
         done = set(map(id, answer["succeeded"]))
         failed = [acl for acl, written in wanted.items() if id(written) not in done]
-        self._wait(lambda: self.acls() >= wanted.keys() - set(failed))
+        if added := wanted.keys() - set(failed):
+            self._wait(lambda: self.acls() >= added)
         why = dict(zip(failed, answer["failed"], strict=True))
         _refuse("grant", [f"{acl.principal}: {acl} ({error.__name__})" for acl, error in why.items()])
 
@@ -98,12 +99,14 @@ class KafkaPythonAccess:
             "revoke rights", _secured(lambda client: client.delete_acls(list(map(_exactly, wanted))))
         )
         why = {acl: error for acl, (_, _, error) in zip(wanted, answers, strict=True) if error is not NoError}
-        self._wait(lambda: self.acls().isdisjoint(set(wanted) - why.keys()))
+        if removed := set(wanted) - why.keys():
+            self._wait(lambda: self.acls().isdisjoint(removed))
         _refuse("revoke", [f"{acl.principal}: {acl} ({error.__name__})" for acl, error in why.items()])
 
     def credentials(self) -> frozenset[Credential]:
         """Return of which users the cluster has a password."""
-        found = self._connection.ask("list the users", lambda client: client.describe_user_scram_credentials())
+        # An empty list is all users, as none at all is. To the latter a broker that does not allow it gives no answer.
+        found = self._connection.ask("list the users", lambda client: client.describe_user_scram_credentials([]))
         names = {theirs: ours for ours, theirs in _MECHANISMS.items()}
         return frozenset(
             Credential(user, names[info["mechanism"]], int(info["iterations"]))
