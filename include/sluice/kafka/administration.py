@@ -19,7 +19,7 @@ from kafka.errors import (
 )
 from kafka.structs import OffsetAndMetadata
 
-from sluice.errors import RefusedError, SluiceError
+from sluice.errors import RefusedError, SluiceError, UnreachableError
 from sluice.kafka.extents import missing, read_extents
 from sluice.kafka.replicas import ReplicaCalls
 from sluice.kafka.stamps import read_stamps
@@ -223,6 +223,12 @@ def _configs(client: Any, names: Iterable[str]) -> Mapping[str, Mapping[str, str
     if not resources:
         return {}
     answer = client.describe_configs(resources, config_filter="all")
+    # The client drops the error, and a topic without any configuration would look like one on which none is set.
+    if silent := sorted(name for name, configs in next(iter(answer.values()), {}).items() if not configs):
+        raise UnreachableError(
+            f"Kafka does not tell the configurations of {_listed(silent)}: no authorization, or just deleted.",
+            fix="use a principal that may see them (describe_configs, as the role planner has), or ask again.",
+        )
     return {
         name: {
             key: str(config["value"])
