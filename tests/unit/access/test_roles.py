@@ -1,0 +1,108 @@
+"""What each role needs by the specs, and that nothing of it is implied by the rest."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from sluice.access.acl import Acl, Resource, Right, kafka_address, least
+from sluice.access.roles import declared, needed
+from sluice.specs.access import Duty, Operation, Pattern, ResourceKind, Role
+from tests.twins.access import allows
+from tests.unit.access.catalogs import catalog, principal, said
+
+TOPICS = {"orders", "weather", "hourly"}
+
+
+@pytest.mark.parametrize(
+    ("role", "rights"),
+    [
+        (Role.FEED, {"write topic orders", "read topic orders", "write topic weather", "read topic weather"}),
+        (Role.STREAM, {"read topic orders", "read topic weather", "write topic hourly"}),
+        (Role.BACKFILL, {"read topic orders"}),
+        (Role.WATCHER, {"read topic orders", "describe topic weather", "read group shown", "read group shown_live"}),
+        (Role.PLANNER, {f"{verb} topic {t}" for t in TOPICS for verb in ("create", "alter", "alter_configs")}),
+    ],
+)
+def test_a_role_needs_this_for_everything_that_is_declared(role: Role, rights: set[str]) -> None:
+    assert said(needed(principal(role), catalog())) == rights
+
+
+@pytest.mark.parametrize(
+    ("role", "scope", "rights"),
+    [
+        (Role.FEED, "sensors", {"write topic weather", "read topic weather"}),
+        (Role.STREAM, "sky", {"read topic weather"}),
+        (Role.STREAM, "shop", {"read topic orders", "write topic hourly"}),
+        (Role.BACKFILL, "sales", {"read topic orders"}),
+        (Role.WATCHER, "weather", {"describe topic weather"}),
+        (Role.PLANNER, "hourly", {"create topic hourly", "alter topic hourly", "alter_configs topic hourly"}),
+    ],
+)
+def test_a_scope_leaves_out_the_rest(role: Role, scope: str, rights: set[str]) -> None:
+    assert said(needed(principal(role, scope=(scope,)), catalog())) == rights
+
+
+@pytest.mark.parametrize(
+    ("duty", "rights"),
+    [
+        (Duty.REMOVAL, {"delete topic orders"}),
+        (Duty.PLACEMENT, {"alter_configs topic orders", "describe topic orders", "alter_configs the cluster"}),
+        (Duty.ACCESS, set()),
+    ],
+)
+def test_a_planner_has_the_rights_of_its_duties(duty: Duty, rights: set[str]) -> None:
+    found = said(needed(principal(Role.PLANNER, scope=("orders",), duties=(duty,)), catalog()))
+    assert found - {"alter the cluster"} == rights
+    assert ("alter the cluster" in found) is (duty is not Duty.REMOVAL)
+
+
+def test_what_two_duties_share_is_asked_for_once() -> None:
+    both = principal(Role.PLANNER, scope=("orders",), duties=tuple(Duty))
+    assert "describe topic orders" not in said(needed(both, catalog())), "who may alter may describe"
+
+
+def test_every_host_gets_its_own_entries_and_addresses_are_spelt_as_the_broker_does() -> None:
+    spec = principal(Role.BACKFILL, hosts=("10.0.0.7", "::1"))
+    assert {acl.host for acl in needed(spec, catalog())} == {"10.0.0.7", "0:0:0:0:0:0:0:1"}
+    assert kafka_address("2001:db8::00ff") == "2001:db8:0:0:0:0:0:ff"
+    assert kafka_address("*") == "*"
+
+
+def test_what_goes_beyond_the_role_is_added_and_an_absent_principal_has_nothing() -> None:
+    extra = [
+        {"resource": "group", "name": "shop-", "pattern": Pattern.PREFIXED, "operation": Operation.READ},
+        {"resource": "cluster", "operation": Operation.IDEMPOTENT_WRITE},
+    ]
+    spec = principal(Role.BACKFILL, extra=extra)
+    assert said(declared(spec, catalog()) - needed(spec, catalog())) == {
+        "read every group that begins with shop-",
+        "idempotent_write the cluster",
+    }
+    assert declared(principal(Role.BACKFILL, extra=extra, state="absent"), catalog()) == frozenset()
+
+
+rights = st.frozensets(
+    st.builds(
+        Right,
+        st.builds(Resource, st.sampled_from([ResourceKind.TOPIC, ResourceKind.GROUP]), st.sampled_from(["a", "b"])),
+        st.sampled_from([o for o in Operation if o is not Operation.ALL]),
+    ),
+    max_size=12,
+)
+
+
+def permitted(some: frozenset[Right]) -> set[Right]:
+    """Return everything that Kafka lets somebody do who has these rights."""
+    acls = [Acl("User:u", right, "h") for right in some]
+    asked = {Right(right.resource, operation) for right in some for operation in Operation}
+    return {right for right in asked if allows(acls, "User:u", right.operation, right.resource, "h")}
+
+
+@given(rights)
+def test_the_least_rights_permit_the_same_and_each_of_them_counts(some: frozenset[Right]) -> None:
+    few = least(some)
+    assert few <= some
+    assert permitted(few) == permitted(some)
+    assert all(permitted(few - {right}) < permitted(few) for right in few)
