@@ -13,16 +13,9 @@ from sluice.errors import NotReadyError, RefusedError, UnreachableError
 from sluice.kafka.access import KafkaPythonAccess
 from sluice.kafka.connection import client_arguments
 from sluice.local.broker import Broker
-from sluice.settings import settings
 from sluice.specs.access import Mechanism
-from tests.integration.secured import SecuredBroker, running_secured
+from tests.integration.secured import SecuredBroker
 from tests.twins.access_suite import AccessAdministrationSuite, LogsIn, acl
-
-
-@pytest.fixture(scope="module")
-def secured(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SecuredBroker]:
-    with running_secured(tmp_path_factory.mktemp("secured"), settings().jars) as broker:
-        yield broker
 
 
 class TestKafkaPythonAccess(AccessAdministrationSuite):

@@ -106,3 +106,13 @@ def test_the_least_rights_permit_the_same_and_each_of_them_counts(some: frozense
     assert few <= some
     assert permitted(few) == permitted(some)
     assert all(permitted(few - {right}) < permitted(few) for right in few)
+
+
+@pytest.mark.parametrize("one", list(Operation))
+@pytest.mark.parametrize("other", list(Operation))
+def test_a_pair_of_rights_loses_exactly_what_kafka_implies(one: Operation, other: Operation) -> None:
+    topic = Resource(ResourceKind.TOPIC, "a")
+    pair = frozenset({Right(topic, one), Right(topic, other)})
+    if Operation.ALL not in (one, other):  # nothing of a role's is everything
+        assert permitted(least(pair)) == permitted(pair)
+        assert all(permitted(least(pair) - {right}) < permitted(pair) for right in least(pair))
