@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
-from types import TracebackType
-from typing import Any, Self
+from typing import Any
 
 import tenacity
 from kafka.admin import (
@@ -25,7 +24,7 @@ from kafka.errors import NoError, SecurityDisabledError
 from sluice.access.acl import Acl, Resource, Right
 from sluice.access.administration import Credential
 from sluice.errors import NotReadyError, RefusedError, UnreachableError
-from sluice.kafka.admin_connection import AdminConnection
+from sluice.kafka.session import AdminSession
 from sluice.specs.access import Mechanism, Operation, Pattern, ResourceKind
 
 _MECHANISMS: Mapping[Mechanism, ScramMechanism] = {
@@ -37,36 +36,12 @@ _CLOSED = (
 )
 
 
-class KafkaPythonAccess:
-    """One cluster. Connects on first use; close it, or use it as a context manager.
-
-    Args:
-        bootstrap: host:port of some brokers.
-        client: further settings, under Kafka's names.
-        patience_seconds: how long to look for a broker that answers, and for what was changed to be shown.
-    """
-
-    def __init__(
-        self, bootstrap: Sequence[str], client: Mapping[str, str] | None = None, *, patience_seconds: float = 15
-    ) -> None:
-        self._connection = AdminConnection(bootstrap, client or {}, patience_seconds)
-        self._patience_seconds = patience_seconds
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
-
-    def close(self) -> None:
-        """Close the connections. Using it again connects again."""
-        self._connection.close()
+class KafkaPythonAccess(AdminSession):
+    """One cluster; see `AdminSession`."""
 
     def acls(self) -> frozenset[Acl]:
         """Return all entries of all principals."""
-        found = self._connection.ask("list who may do what", _listed)
+        found = self._ask("list who may do what", _listed)
         try:
             return frozenset(map(_read, found))
         except ValueError as error:
@@ -80,9 +55,7 @@ class KafkaPythonAccess:
         if not acls:
             return
         wanted = {acl: _written(acl) for acl in sorted(acls)}
-        answer = self._connection.ask(
-            "grant rights", _secured(lambda client: client.create_acls(list(wanted.values())))
-        )
+        answer = self._ask("grant rights", _secured(lambda client: client.create_acls(list(wanted.values()))))
         done = set(map(id, answer["succeeded"]))
         failed = [acl for acl, written in wanted.items() if id(written) not in done]
         if added := wanted.keys() - set(failed):
@@ -95,9 +68,7 @@ class KafkaPythonAccess:
         if not acls:
             return
         wanted = sorted(acls)
-        answers = self._connection.ask(
-            "revoke rights", _secured(lambda client: client.delete_acls(list(map(_exactly, wanted))))
-        )
+        answers = self._ask("revoke rights", _secured(lambda client: client.delete_acls(list(map(_exactly, wanted)))))
         why = {acl: error for acl, (_, _, error) in zip(wanted, answers, strict=True) if error is not NoError}
         if removed := set(wanted) - why.keys():
             self._wait(lambda: self.acls().isdisjoint(removed))
@@ -106,7 +77,7 @@ class KafkaPythonAccess:
     def credentials(self) -> frozenset[Credential]:
         """Return of which users the cluster has a password."""
         # An empty list is all users, as none at all is. To the latter a broker that does not allow it gives no answer.
-        found = self._connection.ask("list the users", lambda client: client.describe_user_scram_credentials([]))
+        found = self._ask("list the users", lambda client: client.describe_user_scram_credentials([]))
         names = {theirs: ours for ours, theirs in _MECHANISMS.items()}
         return frozenset(
             Credential(user, names[info["mechanism"]], int(info["iterations"]))
@@ -132,9 +103,7 @@ class KafkaPythonAccess:
 
     def _alter(self, purpose: str, user: str, change: object) -> None:
         # Asked once: the second answer to a removal that succeeded unheard would be "there is none".
-        answer = self._connection.ask(
-            purpose, lambda client: client.alter_user_scram_credentials([change]), repeatable=False
-        )
+        answer = self._ask(purpose, lambda client: client.alter_user_scram_credentials([change]), repeatable=False)
         if why := answer[user]:
             raise RefusedError(
                 f"The cluster refused to {purpose} ({str(why).rstrip('.')}).", fix="see what it says, and plan again."
@@ -144,7 +113,7 @@ class KafkaPythonAccess:
         """Wait until a broker that may be asked has heard of a change; who looks again decides what a delay means."""
         retrying = tenacity.Retrying(
             retry=tenacity.retry_if_result(lambda there: not there),
-            stop=tenacity.stop_after_delay(self._patience_seconds),
+            stop=tenacity.stop_after_delay(self.patience_seconds),
             wait=tenacity.wait_exponential(multiplier=0.05, max=1),
             retry_error_callback=lambda _: None,
         )

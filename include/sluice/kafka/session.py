@@ -8,7 +8,7 @@ from typing import Any, Self, TypeVar
 
 import tenacity
 from kafka import KafkaAdminClient
-from kafka.errors import KafkaError, KafkaTimeoutError
+from kafka.errors import AuthorizationError, KafkaError, KafkaTimeoutError
 
 from sluice.errors import UnreachableError
 from sluice.kafka.connection import client_arguments, reachable
@@ -51,7 +51,7 @@ class AdminSession:
         """Ask the cluster; a connection that went stale since the last question is replaced.
 
         Raises:
-            UnreachableError: no broker answered.
+            UnreachableError: no broker answered, or the cluster does not tell us.
         """
         # A new connection may be to the very broker that has just died: there is a try for each that we know.
         tries = len(self.bootstrap) + (self._connected is not None) if repeatable else 1
@@ -60,6 +60,11 @@ class AdminSession:
             try:
                 self._connected = self._connected or self._connect()
                 return question(self._connected)
+            except AuthorizationError as error:
+                raise UnreachableError(
+                    f"Kafka at {', '.join(self.bootstrap)} does not allow us to {purpose} ({type(error).__name__}).",
+                    fix="use a principal whose role needs it: `sluice access list` shows who may do what.",
+                ) from error
             except (KafkaError, OSError) as error:
                 self.close()
                 if tries and not isinstance(error, KafkaTimeoutError):

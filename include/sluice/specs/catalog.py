@@ -49,13 +49,13 @@ class Catalog:
     """
 
     topics: Mapping[str, TopicSpec] = field(default_factory=dict)
-    absent: Mapping[str, AbsentTopic] = field(default_factory=dict)
     pipelines: Mapping[str, PipelineSpec] = field(default_factory=dict)
     feeds: Mapping[str, FeedSpec] = field(default_factory=dict)
     deployments: Mapping[str, DeploymentSpec] = field(default_factory=dict)
     expectations: Mapping[str, ExpectationsSpec] = field(default_factory=dict)
     access: Mapping[str, PrincipalSpec] = field(default_factory=dict)
     doubtful_suites: Mapping[str, str | None] = field(default_factory=dict)
+    absent: Mapping[str, AbsentTopic] = field(default_factory=dict)
 
     @property
     def interval_pipelines(self) -> Mapping[str, PipelineSpec]:

@@ -13,7 +13,7 @@ from sluice.specs.catalog import Catalog
 from sluice.specs.model import DeploymentSpec
 from sluice.specs.topic_shape import TopicShape
 from sluice.topics.administration import KafkaAdministration, TopicState
-from sluice.topics.replica_administration import BrokerState, PartitionKey
+from sluice.topics.replica_administration import THROTTLED, BrokerState, PartitionKey
 
 
 @dataclass(frozen=True)
@@ -90,15 +90,21 @@ class Seen:
 
 def look(declared: Declared, administration: KafkaAdministration) -> Seen:
     """Ask the cluster for all that a plan needs."""
-    moving = administration.moving()  # first: a move that ends in between is then one that leaves no broker any more
-    topics = administration.describe(declared.topics.keys() | declared.absent)
+    names = declared.topics.keys() | declared.absent
+    seen = Seen(administration.describe(names), administration.cluster())
+    movable = [name for name in declared.topics if _may_move(declared, seen, name)]
+    if not movable:  # then nobody needs the right to look at moves and disks
+        return seen
+    moving = administration.moving()
+    topics = administration.describe(names)  # afterwards: a move that has ended in between leaves no broker any more
     ours = {key: leaving for key, leaving in moving.items() if key[0] in topics}
-    seen = Seen(topics, administration.cluster(), ours)
-    movable = [name for name in declared.topics if name in topics and _may_move(declared, seen, name)]
-    sizes = administration.sizes(movable) if movable else {}
-    return replace(seen, sizes={key: max(of.values(), default=0) for key, of in sizes.items()})
+    sizes = {key: max(of.values(), default=0) for key, of in administration.sizes(movable).items()}
+    return replace(seen, topics=topics, moving=ours, sizes=sizes)
 
 
 def _may_move(declared: Declared, seen: Seen, topic: str) -> bool:
-    wanted = declared.replicas_of(topic)
-    return declared.topics[topic].placement != "any" or any(len(now) != wanted for now in seen.settled(topic))
+    state, wanted = seen.topics.get(topic), declared.replicas_of(topic)
+    if state is None:
+        return False
+    odd = any(len(now) != wanted for now in state.replicas) or any(name in state.configs for name in THROTTLED)
+    return odd or declared.topics[topic].placement != "any"

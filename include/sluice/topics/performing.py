@@ -12,6 +12,7 @@ from sluice.topics.draining import DrainedGrowth
 from sluice.topics.moving import Pace, move
 from sluice.topics.order_break import OrderBreaks, grow_on_record
 from sluice.topics.plan import Plan
+from sluice.topics.replica_administration import PartitionKey
 from sluice.topics.retention_cut import Position
 from sluice.topics.retention_steps import RETENTION, lower_in_steps
 
@@ -64,12 +65,22 @@ def perform(todo: Plan, administration: KafkaAdministration, manner: Manner) -> 
     _grow([item for item in growths if item.topic in replicating], administration, manner)
     for topic, changes in after.items():
         administration.set_configs(topic, changes)
-    administration.elect([(i.topic, partition) for i in todo.items if isinstance(i, Elect) for partition in i.leaders])
+    administration.elect(_to_elect(todo))
     administration.unthrottle([item.topic for item in todo.items if isinstance(item, Unthrottle)])
     for item in todo.items:
         if isinstance(item, SetConfig) and _is_cut(item):
             _lower(item, administration, manner)
     administration.delete([item.topic for item in todo.items if isinstance(item, Delete)])
+
+
+def _to_elect(todo: Plan) -> list[PartitionKey]:
+    """Return the partitions to be led by the first of their replicas: of a topic that moves all.
+
+    Some of them may have arrived in an earlier run, which did not live to elect their leaders.
+    """
+    elections = [(item.topic, partition) for item in todo.items if isinstance(item, Elect) for partition in item.leaders]
+    moves = [item for item in todo.items if isinstance(item, Reassign)]
+    return [*elections, *((item.topic, partition) for item in moves for partition in range(len(item.after)))]
 
 
 def _grow(items: Sequence[Grow], administration: KafkaAdministration, manner: Manner) -> None:
