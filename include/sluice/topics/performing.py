@@ -46,7 +46,8 @@ def perform(todo: Plan, administration: KafkaAdministration, manner: Manner) -> 
         UnreachableError: the cluster or the control database did not answer. What was done before stays.
     """
     administration.create([item.creation for item in todo.items if isinstance(item, Create)])
-    replicating = {item.topic for item in todo.items if isinstance(item, Reassign) and item.value == "replication"}
+    moving = [item for item in todo.items if isinstance(item, Reassign)]
+    replicating = {item.topic for item in moving if item.value == "replication" or item.under_way}
     growths = [item for item in todo.items if isinstance(item, Grow)]
     _grow([item for item in growths if item.topic not in replicating], administration, manner)
     before, after = _configs(todo)
@@ -54,8 +55,7 @@ def perform(todo: Plan, administration: KafkaAdministration, manner: Manner) -> 
         administration.set_configs(topic, changes)
     moves = {
         (item.topic, partition): replicas
-        for item in todo.items
-        if isinstance(item, Reassign)
+        for item in moving
         for partition, replicas in enumerate(item.after)
         if item.under_way or replicas != item.before[partition]
     }
@@ -78,7 +78,7 @@ def _to_elect(todo: Plan) -> list[PartitionKey]:
 
     Some of them may have arrived in an earlier run, which did not live to elect their leaders.
     """
-    elections = [(item.topic, partition) for item in todo.items if isinstance(item, Elect) for partition in item.leaders]
+    elections = [(item.topic, number) for item in todo.items if isinstance(item, Elect) for number in item.leaders]
     moves = [item for item in todo.items if isinstance(item, Reassign)]
     return [*elections, *((item.topic, partition) for item in moves for partition in range(len(item.after)))]
 

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from sluice.errors import CorruptionError, RefusedError
 from sluice.specs.model import FieldType, RawTable, TopicSpec, TopicValue, ValueField
 from sluice.topics.administration import TopicCreation, TopicState
-from sluice.topics.apply import Approval, apply, command
+from sluice.topics.apply import Approval, apply, command, current_plan
 from sluice.topics.changes import Grow, Kept, Risk, SetConfig, sentence
 from sluice.topics.declared import Declared, Seen
 from sluice.topics.plan import Plan, as_dict, plan
@@ -58,7 +58,7 @@ def planned(topics: Mapping[str, TopicSpec], actual: Mapping[str, TopicState], r
 
 def approved(specs: dict[str, TopicSpec], cluster: InMemoryKafkaAdministration) -> tuple[Plan, object]:
     """Apply what there is to do on the word of somebody who approves all of it."""
-    todo = planned(specs, cluster.topics, 2)
+    todo = current_plan(Declared(specs, 2), cluster)
     return apply(Declared(specs, 2), cluster, approval=Approval(todo.id, frozenset(todo.losing)))
 
 

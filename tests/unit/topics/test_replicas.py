@@ -6,7 +6,7 @@ from collections.abc import Collection, Mapping
 from itertools import combinations
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from sluice.errors import RefusedError, UnreachableError
@@ -115,6 +115,7 @@ def test_what_is_approved_is_done_and_lies_by_its_rule(
 
 @settings(max_examples=200, deadline=None)
 @given(CATALOGS, CATALOGS, st.integers(0, 3), st.integers(0, 80), st.integers(1, 3))
+@example({"b": shape(partitions=1, replication=2)}, {"b": shape(partitions=2, replication=1)}, 2, 14, 1)
 def test_whatever_call_it_dies_at_the_next_plan_leads_to_the_end(
     before: dict[str, TopicShape], after: dict[str, TopicShape], looks: int, calls: int, batch: int
 ) -> None:
