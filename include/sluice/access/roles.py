@@ -82,26 +82,31 @@ def _of_watcher(spec: PrincipalSpec, catalog: Catalog) -> Iterator[Right]:
                 yield from _on(ResourceKind.GROUP, group, Operation.READ)
 
 
+_LOOKING = (Operation.DESCRIBE, Operation.DESCRIBE_CONFIGS)
 _OF_TOPIC: Mapping[Duty, tuple[Operation, ...]] = {
     Duty.TOPICS: (Operation.CREATE, Operation.ALTER, Operation.ALTER_CONFIGS),
-    Duty.REMOVAL: (Operation.DELETE,),
-    Duty.PLACEMENT: (Operation.DESCRIBE, Operation.ALTER_CONFIGS),  # to list, by topic, the replicas under a throttle
-    Duty.ACCESS: (),
+    Duty.SAMPLING: (Operation.READ,),
+    Duty.PLACEMENT: (Operation.ALTER_CONFIGS,),  # a topic lists its replicas under a throttle
 }
 _OF_CLUSTER: Mapping[Duty, tuple[Operation, ...]] = {
-    Duty.TOPICS: (),
-    Duty.REMOVAL: (),
     Duty.PLACEMENT: (Operation.ALTER, Operation.ALTER_CONFIGS),
     Duty.ACCESS: (Operation.ALTER,),
 }
 
 
 def _of_planner(spec: PrincipalSpec, catalog: Catalog) -> Iterator[Right]:
-    for duty in spec.duties or (Duty.TOPICS,):
+    """Whoever plans topics, in whatever respect, sees them all, and which replicas move."""
+    for duty in spec.all_duties:
+        yield from (Right(CLUSTER, operation) for operation in _OF_CLUSTER.get(duty, ()))
         for topic in catalog.kafka_topics():
-            if _in_scope(spec, topic):
-                yield from _on(ResourceKind.TOPIC, topic, *_OF_TOPIC[duty])
-        yield from (Right(CLUSTER, operation) for operation in _OF_CLUSTER[duty])
+            yield from _on(ResourceKind.TOPIC, topic, *_OF_TOPIC.get(duty, ()))
+        if duty is Duty.REMOVAL:
+            for topic in catalog.absent:
+                yield from _on(ResourceKind.TOPIC, topic, Operation.DELETE)
+        if duty is not Duty.ACCESS:
+            yield Right(CLUSTER, Operation.DESCRIBE)
+            for topic in catalog.kafka_topics().keys() | catalog.absent.keys():
+                yield from _on(ResourceKind.TOPIC, topic, *_LOOKING)
 
 
 def _in_scope(spec: PrincipalSpec, name: str) -> bool:

@@ -177,11 +177,16 @@ class ReplicaCalls(AdminSession):
             key: (AlterConfigOp.DELETE, None) if value is None else (AlterConfigOp.SET, value)
             for key, value in configs.items()
         }
-        resource = ConfigResource(kind, name, wanted)
-        self._ask(
-            f"set {', '.join(configs)} of {name}",
-            lambda client: client.alter_configs([resource], raise_on_unknown=False, incremental=True),
+        resource, purpose = ConfigResource(kind, name, wanted), f"set {', '.join(configs)} of {name}"
+        answers = self._ask(
+            purpose, lambda client: client.alter_configs([resource], raise_on_unknown=False, incremental=True)
         )
+        answer = str(answers[kind.name.lower()][name])
+        if "AuthorizationFailed" in answer:
+            raise RefusedError(
+                f"The cluster refused to {purpose} ({answer}).",
+                fix="use a principal with the role planner and the duty placement.",
+            )
 
     def _set_rates(self, rate: str | None) -> None:
         """Tell each broker, which only it itself takes.

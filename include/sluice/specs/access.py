@@ -39,8 +39,9 @@ class Duty(StrEnum):
     """A part of a planner's work. Each has rights of its own."""
 
     TOPICS = "topics"  # create, grow, configure
-    REMOVAL = "removal"  # delete
-    PLACEMENT = "placement"  # move replicas, elect leaders, throttle
+    SAMPLING = "sampling"  # read the newest records, to say what a change does to them
+    REMOVAL = "removal"  # delete what is declared absent
+    PLACEMENT = "placement"  # move replicas, also to have more or fewer, under a throttle, and elect leaders
     ACCESS = "access"  # what these specs say
 
 
@@ -171,8 +172,8 @@ class PrincipalSpec(Spec):
     """The user, as Kafka knows it: of SCRAM, or what a certificate's subject is mapped to."""
     role: Role
     scope: Annotated[tuple[Name, ...], Field(min_length=1)] | None = None
-    """What it is there for: feeds of a feed, units of a stream, pipelines of a backfill, topics of a planner or a
-    watcher. Omitted: all that are declared."""
+    """What it is there for: feeds of a feed, units of a stream, pipelines of a backfill, topics of a watcher. Omitted,
+    and always for a planner: all that are declared."""
     duties: Annotated[tuple[Duty, ...], Field(min_length=1)] | None = None
     """Of a planner: what it plans. Omitted: topics."""
     hosts: tuple[str, ...] = Field(min_length=1)
@@ -194,6 +195,13 @@ class PrincipalSpec(Spec):
             who = "everybody" if user == ANYTHING else "whoever does not say who it is"
             _ask_for(Widening.PRINCIPAL, f"{user} is {who}", info)
         return user
+
+    @field_validator("scope")
+    @classmethod
+    def _is_no_planners(cls, scope: tuple[str, ...] | None, info: ValidationInfo) -> tuple[str, ...] | None:
+        if scope is not None and info.data.get("role") is Role.PLANNER:
+            raise ValueError("a plan is about all topics that are declared; remove the scope")
+        return scope
 
     @field_validator("duties")
     @classmethod
@@ -232,6 +240,11 @@ class PrincipalSpec(Spec):
     def principal(self) -> str:
         """The user as access control lists have it."""
         return f"User:{self.user}"
+
+    @property
+    def all_duties(self) -> tuple[Duty, ...]:
+        """What a planner plans."""
+        return self.duties or (Duty.TOPICS,)
 
     @property
     def widenings(self) -> frozenset[Widening]:

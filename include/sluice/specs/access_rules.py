@@ -15,7 +15,6 @@ _MEMBERS: Mapping[Role, str] = {
     Role.FEED: "feed",
     Role.STREAM: "unit",
     Role.BACKFILL: "pipeline",
-    Role.PLANNER: "topic",
     Role.WATCHER: "topic",
 }
 """What the scope of a role names."""
@@ -37,7 +36,7 @@ def principals_are_unique(reading: Reading) -> Iterator[Finding]:
 
 def scopes_exist(reading: Reading) -> Iterator[Finding]:
     """A scope names what is declared. A spec that is broken exists."""
-    declared = {role: _declared(reading, role) for role in Role}
+    declared = {role: _declared(reading, role) for role in _MEMBERS}
     for name, spec in reading.catalog.access.items():
         for position, member in enumerate(spec.scope or ()):
             if member not in declared[spec.role]:
@@ -97,7 +96,7 @@ def _declared(reading: Reading, role: Role) -> Collection[str]:
             closing = reading.catalog.interval_pipelines.keys()
             return names[Kind.PIPELINE] - (reading.catalog.pipelines.keys() - closing)
         case _:
-            return names[Kind.TOPIC] | reading.catalog.kafka_topics().keys()
+            return names[Kind.TOPIC]
 
 
 def _drivers(reading: Reading) -> set[str]:

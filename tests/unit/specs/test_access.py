@@ -49,6 +49,7 @@ def test_a_principal_is_read_and_belongs_to_its_deployments(guarded: Bench) -> N
         ("user: sluice-stream", "user: ''", 2, "user", "'' is no user"),
         ("scope: [shop]", "scope: [ship]", 4, "scope[0]", "for units, and there is no 'ship' among them. Fix: did you"),
         ("scope: [shop]", "scope: []", 4, "scope", "it needs at least one entry"),
+        ("role: stream", "role: planner", 4, "scope", "a plan is about all topics that are declared"),
         ("scope: [shop]", "duties: [topics]", 4, "duties", "only a planner has duties; this is a stream"),
         ("[10.0.0.7]", "[kafka-1]", 5, "hosts", "'kafka-1' is no address, and Kafka compares addresses"),
         ("[10.0.0.7]", "[10.0.0.0/8]", 5, "hosts", "is no address"),
@@ -113,7 +114,7 @@ def test_everybody_has_no_password(guarded: Bench) -> None:
 
 @pytest.mark.parametrize(
     ("role", "member", "other"),
-    [("feed", "replay", "orders"), ("backfill", "sales", "shop"), ("planner", "orders", "sales")],
+    [("feed", "replay", "orders"), ("backfill", "sales", "shop"), ("watcher", "orders", "sales")],
 )
 def test_a_scope_names_what_its_role_is_there_for(guarded: Bench, role: str, member: str, other: str) -> None:
     guarded.edit(PRINCIPAL_FILE, "role: stream\nscope: [shop]", f"role: {role}\nscope: [{member}]")
