@@ -3,6 +3,8 @@
 * A task that has failed for good (no retry is left; a skip is no failure) calls at once.
 * The run that fails with it is recorded too, but calls only if nobody was told: once per run is what people want. A run
   that fails without a failed task (a timeout, a deadlock) calls by itself. The rule is `already_called`.
+* A task that is about a state which lasts (its `alert_subject`) calls when that is news, and once a day after. What is
+  known already is in the task's log only.
 * Whatever goes wrong here fails no run: the alert is in the journal, and so is what became of its delivery.
 """
 
@@ -24,7 +26,7 @@ from sluice.airflow.runtime import open_project
 from sluice.airflow.task_evidence import task_facts
 from sluice.airflow.unit_evidence import Evidence, unit_evidence
 from sluice.alerts.alert import Alert, Level
-from sluice.alerts.delivery import Delivery, History, Outcome, already_called
+from sluice.alerts.delivery import Delivery, History, Outcome, already_called, already_known
 from sluice.alerts.journal import Journal
 from sluice.alerts.redaction import Redaction
 from sluice.clock import Clock, SystemClock
@@ -46,6 +48,8 @@ class FailureNotifier(BaseNotifier):
         open_project: gives the project, for that evidence.
         find: returns the services. Omitted: those of the Airflow connection `sluice_alerts`.
         clock: gives the time.
+        tasks_tell: of a DAG whose tasks each tell for themselves, and soon again: a run that fails with a task says
+            nothing of its own.
         context: what Airflow's callbacks in a triggerer are constructed with.
     """
 
@@ -57,6 +61,7 @@ class FailureNotifier(BaseNotifier):
         open_project: Callable[[], Project] = open_project,
         find: Callable[[], Sequence[Service]] | None = None,
         clock: Clock | None = None,
+        tasks_tell: bool = False,
         context: Context | None = None,
     ) -> None:
         super().__init__(context)
@@ -65,6 +70,7 @@ class FailureNotifier(BaseNotifier):
         self._open_project = open_project
         self._find = find
         self._clock = clock or SystemClock()
+        self._tasks_tell = tasks_tell
 
     __call__ = partialmethod(BaseNotifier.__call__)
     """Airflow serialises a callback as its source code, which it finds, tokenises and stores for every DAG anew. It
@@ -72,6 +78,9 @@ class FailureNotifier(BaseNotifier):
 
     def notify(self, context: Context) -> None:
         """Record the failure; tell somebody if nobody knows of it. Raises nothing."""
+        values: Mapping[str, Any] = context
+        if self._tasks_tell and values.get("reason") == "task_failure":
+            return
         try:
             journal = Journal(settings().folder.alerts, clock=self._clock)
             self._tell(journal, self._alert(context, journal))
@@ -119,6 +128,9 @@ class FailureNotifier(BaseNotifier):
             self._clock.sleep(_POLL_SECONDS)
 
     def _tell(self, journal: Journal, alert: Alert) -> None:
+        if alert.subject and (known := already_known(alert, read(journal), self._clock.now())):
+            log.info("Alert %s has told of it at %s: %s", known.id, f"{known.at:%Y-%m-%d %H:%M} UTC", alert.why)
+            return
         try:
             journal.append(alert)
         except SluiceError as error:

@@ -51,12 +51,14 @@ def task_alert(context: Mapping[str, Any], subject: Subject | None, now: datetim
     """
     ti = context["ti"]
     error = context.get("exception")
-    mapped = f"[{ti.map_index}]" if (ti.map_index or -1) >= 0 else ""
+    place = -1 if ti.map_index is None else ti.map_index
+    mapped = f"[{getattr(ti, 'rendered_map_index', None) or place}]" if place >= 0 else ""
+    lasting = str(getattr(ti.task, "alert_subject", ""))
     return Alert(
         id=new_id(),
         at=now,
         level=Level.TASK,
-        what=f"Task {ti.task_id}{mapped} of DAG {ti.dag_id} failed{_about(subject)}",
+        what=f"Task {ti.task_id}{mapped} of DAG {ti.dag_id} failed{_about(subject or lasting)}",
         why=printable(reason(error, getattr(ti.task, "execution_timeout", None))),
         evidence=tuple(map(printable, (*_whose(context), *_facts(error)))),
         where=ti.log_url,
@@ -67,6 +69,7 @@ def task_alert(context: Mapping[str, Any], subject: Subject | None, now: datetim
         task_id=f"{ti.task_id}{mapped}",
         try_number=ti.try_number,
         host=getattr(ti, "hostname", None) or socket.gethostname(),
+        subject=lasting,
     )
 
 
@@ -161,7 +164,7 @@ def new_id() -> str:
     return secrets.token_hex(4)
 
 
-def _about(subject: Subject | None) -> str:
+def _about(subject: Subject | str | None) -> str:
     return f" ({subject})" if subject else ""
 
 

@@ -39,6 +39,8 @@ class Alert:
         task_id: the task; None at the DAG's level.
         try_number: counted from 1; None at the DAG's level.
         host: the machine where it was noticed.
+        subject: what is in a state that lasts, such as `topic flights`; empty for what happens once. A run may be about
+            several, and a state is told once, see `sluice.alerts.delivery`.
     """
 
     id: str
@@ -55,6 +57,7 @@ class Alert:
     task_id: str | None = None
     try_number: int | None = None
     host: str = ""
+    subject: str = ""
 
     def same_run(self, other: Alert) -> bool:
         """Whether both are about one execution of one run. A run that was cleared is executed anew."""

@@ -1,4 +1,4 @@
-"""Whether somebody was told, and the rule that one execution of a run calls a person once."""
+"""Whether somebody was told, and the rules that one execution of a run, and a state that lasts, call a person once."""
 
 from __future__ import annotations
 
@@ -14,6 +14,10 @@ from sluice.alerts.alert import Alert, Level
 
 IN_FLIGHT = timedelta(seconds=20)
 """Longer than any delivery may take: an alert that has no outcome after this never gets one."""
+
+
+REMINDER = timedelta(hours=24)
+"""After this a state that lasts is told again."""
 
 
 class Outcome(StrEnum):
@@ -78,6 +82,11 @@ class History:
         delivery = self.deliveries.get(alert.id)
         return delivery is not None and delivery.outcome is Outcome.DELIVERED
 
+    def lasting(self, dag_id: str) -> Mapping[str, Alert]:
+        """Return the newest alert about each subject of a DAG that is not over."""
+        newest = {alert.subject: alert for alert in self.alerts if alert.subject and alert.dag_id == dag_id}
+        return {subject: alert for subject, alert in newest.items() if alert.level is not Level.RECOVERY}
+
     def in_flight(self, alert: Alert, now: datetime) -> bool:
         """Whether the outcome of a delivery is still to come."""
         return alert.id not in self.deliveries and now - alert.at < IN_FLIGHT
@@ -88,7 +97,7 @@ def already_called(alert: Alert, history: History, now: datetime) -> Alert | Non
 
     Of tasks that fail together the first one calls. The others rely on it while it is under way: should it fail, the
     alert of the DAG's level, which comes last and relies on nothing but a delivery, calls instead. So a person may be
-    called twice, but never not at all.
+    called twice, but never not at all. Tasks about different subjects rely on none of each other.
 
     Args:
         alert: on record already.
@@ -97,9 +106,30 @@ def already_called(alert: Alert, history: History, now: datetime) -> Alert | Non
     """
     order = {other.id: place for place, other in enumerate(history.alerts)}
     for other in history.tasks_of(alert):
+        if alert.level is Level.TASK and other.subject != alert.subject:
+            continue
         if history.delivered(other):
             return other
         first = order[other.id] < order.get(alert.id, len(order))
         if alert.level is Level.TASK and first and history.in_flight(other, now):
             return other
     return None
+
+
+def already_known(alert: Alert, history: History, now: datetime) -> Alert | None:
+    """Return the alert that has told of the same state of the same subject; None if this is news.
+
+    It is news when nothing was told of the subject, or something else, or its end; a day later it is told again, as a
+    reminder. Where no service is configured, the record is all the telling there is.
+
+    Args:
+        alert: not on record yet.
+        history: what is on record.
+        now: the present (UTC).
+    """
+    newest = history.lasting(alert.dag_id).get(alert.subject)
+    if newest is None or newest.why != alert.why or now - newest.at >= REMINDER:
+        return None
+    delivery = history.deliveries.get(newest.id)
+    told = delivery is not None and delivery.outcome in {Outcome.DELIVERED, Outcome.NOT_CONFIGURED}
+    return newest if told else None

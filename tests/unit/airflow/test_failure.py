@@ -81,11 +81,21 @@ def test_a_process_that_was_lost_is_told_as_that() -> None:
     assert "Airflow lost its process" in task_alert(context(None), None, NOW).why
 
 
-def test_a_mapped_task_is_named_with_its_place() -> None:
-    alert = task_alert(context(map_index=3), Subject("pipeline", "departures"), NOW)
+@pytest.mark.parametrize("place", [0, 3])
+def test_a_mapped_task_is_named_with_its_place(place: int) -> None:
+    alert = task_alert(context(map_index=place), Subject("pipeline", "departures"), NOW)
 
-    assert alert.what == "Task apply[3] of DAG topics failed (pipeline departures)"
-    assert alert.task_id == "apply[3]"
+    assert alert.what == f"Task apply[{place}] of DAG topics failed (pipeline departures)"
+    assert alert.task_id == f"apply[{place}]"
+
+
+def test_a_mapped_task_that_has_a_label_is_named_by_it_and_says_what_it_is_about() -> None:
+    task = SimpleNamespace(execution_timeout=None, alert_subject="topic flights")
+
+    alert = task_alert(context(map_index=0, rendered_map_index="flights", task=task), None, NOW)
+
+    assert alert.what == "Task apply[flights] of DAG topics failed (topic flights)"
+    assert (alert.task_id, alert.subject) == ("apply[flights]", "topic flights")
 
 
 @pytest.mark.parametrize(

@@ -56,4 +56,5 @@ def any_alert() -> st.SearchStrategy[Alert]:
         task_id=st.none() | text,
         try_number=st.none() | st.integers(1, 9),
         host=text,
+        subject=text,
     )

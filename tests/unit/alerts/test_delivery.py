@@ -2,11 +2,16 @@ from __future__ import annotations
 
 from datetime import timedelta
 
+import pytest
+
 from sluice.alerts.alert import Level
-from sluice.alerts.delivery import IN_FLIGHT, Outcome, already_called
+from sluice.alerts.delivery import IN_FLIGHT, REMINDER, Outcome, already_called, already_known
 from tests.unit.alerts.examples import NOW, history_of, make_alert
 
 FIRST, SECOND = make_alert("a1"), make_alert("a2", task_id="verify")
+SALES = make_alert("s1", dag_id="topic_drift", subject="topic sales")
+FLIGHTS = make_alert("f1", dag_id="topic_drift", subject="topic flights")
+OVER = make_alert("s2", dag_id="topic_drift", subject="topic sales", level=Level.RECOVERY, task_id=None)
 WHOLE = make_alert("d1", level=Level.DAG, task_id=None)
 
 
@@ -57,3 +62,42 @@ def test_an_alert_is_under_way_until_it_has_an_outcome_or_its_time_is_over() -> 
     assert history_of(FIRST).in_flight(FIRST, NOW)
     assert not history_of(FIRST).in_flight(FIRST, NOW + timedelta(hours=1))
     assert not history_of(FIRST, a1=Outcome.FAILED).in_flight(FIRST, NOW)
+
+
+def test_tasks_about_different_subjects_call_each_for_itself() -> None:
+    assert already_called(FLIGHTS, history_of(SALES, FLIGHTS, s1=Outcome.DELIVERED), NOW) is None
+    again = make_alert("s3", dag_id="topic_drift", subject="topic sales")
+    assert already_called(again, history_of(SALES, again, s1=Outcome.DELIVERED), NOW) == SALES
+
+
+@pytest.mark.parametrize("outcome", [Outcome.DELIVERED, Outcome.NOT_CONFIGURED])
+def test_a_state_that_was_told_is_known_for_a_day(outcome: Outcome) -> None:
+    history = history_of(SALES, FLIGHTS, s1=outcome)
+
+    assert already_known(SALES, history, NOW + REMINDER - timedelta(seconds=1)) == SALES
+    assert already_known(SALES, history, NOW + REMINDER) is None
+
+
+def test_a_state_is_news_if_nobody_heard_of_it_or_it_is_another_one() -> None:
+    other = make_alert("s3", dag_id="topic_drift", subject="topic sales", why="partitions is 3, declared 4.")
+
+    assert already_known(SALES, history_of(), NOW) is None
+    assert already_known(SALES, history_of(SALES), NOW) is None
+    assert already_known(SALES, history_of(SALES, s1=Outcome.FAILED), NOW) is None
+    assert already_known(other, history_of(SALES, s1=Outcome.DELIVERED), NOW) is None
+    assert already_known(FLIGHTS, history_of(SALES, s1=Outcome.DELIVERED), NOW) is None
+
+
+def test_a_state_that_was_over_in_between_is_news() -> None:
+    assert already_known(SALES, history_of(SALES, OVER, s1=Outcome.DELIVERED, s2=Outcome.DELIVERED), NOW) is None
+
+
+def test_what_lasts_is_the_newest_of_each_subject_without_those_that_are_over() -> None:
+    newer = make_alert("f2", dag_id="topic_drift", subject="topic flights", why="something else")
+
+    assert history_of(SALES, FLIGHTS, FIRST, newer).lasting("topic_drift") == {
+        "topic sales": SALES,
+        "topic flights": newer,
+    }
+    assert history_of(SALES, FLIGHTS, OVER).lasting("topic_drift") == {"topic flights": FLIGHTS}
+    assert history_of(SALES).lasting("topics") == {}
