@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from types import SimpleNamespace
 
+from sluice.settings import settings
 from sluice.specs.catalog import Catalog
 from sluice.streams.launcher import Job
 from sluice.streams.life import UnitLife
@@ -30,8 +31,8 @@ class InMemoryProject:
     clock: ManualClock = field(default_factory=ManualClock)
 
     def __post_init__(self) -> None:
-        self.settings = SimpleNamespace(deployment="local")
-        self.deployment = SimpleNamespace(replication=1)
+        self.settings = SimpleNamespace(deployment="local", home=settings().home)
+        self.deployment = SimpleNamespace(replication=1, failure_domains=("rack",), topology=None)
         self.control = InMemoryRegistry(self.clock)
         self.drivers = DictionaryLauncher(self.clock)
 

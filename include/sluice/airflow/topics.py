@@ -1,37 +1,43 @@
-"""The DAG `topics`: applies what of the topic specs is safe, and verifies it. What is not safe is refused, with why."""
+"""The DAG `topics`: makes the topics what is declared, on a person's word where that is not safe, and verifies them."""
 
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from datetime import timedelta
 from typing import Any
 
-from airflow.sdk import DAG, task
+from airflow.sdk import DAG, Param, TriggerRule, task
 from airflow.sdk.exceptions import AirflowFailException
 
-from sluice.airflow.conventions import Tag, house_dag
+from sluice.airflow.conventions import Tag, give_form, house_dag
 from sluice.airflow.failures import retried_only_if_unknown
 from sluice.airflow.runtime import open_project
+from sluice.airflow.topic_approval import WAIT_HOURS, Answer, TopicApprovalOperator, page_of
+from sluice.airflow.topic_plans import apply_to, differences, log_table, plan_of, summary
 from sluice.project import Project
-from sluice.topics.apply import apply, current_plan
-from sluice.topics.changes import Create
-from sluice.topics.declared import Declared
 from sluice.topics.plan import Plan
 
 log = logging.getLogger(__name__)
 
-MOST_NAMES = 20
-"""Names in a summary: it goes through XCom."""
+LONGEST_APPLY = timedelta(hours=12)
+"""Replicas are copied under a throttle."""
 
 DOCUMENTATION = """# Topics
 
-`plan` compares `include/topics/` with the cluster, and its log has the table; `apply` does what is safe: it creates
-topics and sets configurations that nobody notices; `verify` looks again. A second run changes nothing and says so.
+`plan` compares `include/topics/` with the cluster; its log has the table. If all of it is safe (topics that are made,
+configurations that nobody notices), `approve` is skipped. Otherwise `approve` waits for a person: its page **Required
+Actions** shows the plan, asks for the names of topics of which records may go, and takes **Approve** or **Reject**. It
+holds no worker while it waits. `apply` does exactly the plan that was on the page, or nothing if the specs or the
+cluster have changed since; `verify` looks again. A second run changes nothing and says so.
 
-If something of the plan is not safe (partitions that can never be taken away, records that may go), or no plan does it,
-`apply` fails with each such value, why, and the command by which somebody approves it; then nothing is applied. Topics
-without a spec, and configurations that a spec does not name, belong to somebody else. A broken spec is left out here;
-the import error of `spec_errors.py` shows it.
+* **Rejected**: `apply` and `verify` are skipped. The log of `approve` says by whom.
+* **Nobody answers** within `wait_hours`: `approve` fails, and nothing is applied.
+* **Refused**: what no plan does fails `apply` with why and what to do; nobody is asked then.
+* **Killed anywhere**: trigger the DAG again. What is done already is no difference any more.
+
+Topics without a spec, and configurations that a spec does not name, belong to somebody else. A broken spec is left out
+here; the import error of `spec_errors.py` shows it.
 """
 
 
@@ -44,83 +50,106 @@ def build_topics_dag(*, open_project: Callable[[], Project] = open_project) -> D
     with house_dag(
         "topics",
         doc=DOCUMENTATION,
-        description="Makes the topics what is declared, as far as that is safe, and verifies them.",
+        description="Makes the topics what is declared, asks somebody where that is not safe, and verifies them.",
         tags=(Tag.TOPICS,),
+        max_active_runs=16,  # a plan that waits for its approval must not keep another from being made
     ) as dag:
 
         @task(task_id="plan", doc_md="Changes nothing.")
         def plan_topics() -> dict[str, Any]:
-            """Return what stands between the specs and the cluster."""
-            with retried_only_if_unknown():
-                project = open_project()
-                found = _plan(project)
-            log.info("%s", table(found))
-            return {
-                "declared": len(project.catalog.kafka_topics()),
-                "plan": found.id,
-                "changes": len(found.items),
-                "to_approve": len(found.guarded),
-                "refused": len(found.refused),
-            }
+            return planned(open_project)
 
-        @task(task_id="apply", doc_md="Does what is safe, or refuses and changes nothing.")
-        def apply_plan() -> dict[str, Any]:
-            """Compare again, apply what is safe, and return what was done."""
-            with retried_only_if_unknown():
-                project = open_project()
-                done, _ = apply(
-                    _declared(project),
-                    project.administration(),
-                )
-            outcome = summary(done)
-            log.info("%s", outcome)
-            return {"applied": len(done.items), "summary": outcome}
+        approve = TopicApprovalOperator(
+            task_id="approve", doc_md="Waits for a person, who reads the plan. Skipped if the plan is safe."
+        )
+
+        @task(
+            task_id="apply",
+            trigger_rule=TriggerRule.NONE_FAILED,
+            max_active_tis_per_dag=1,
+            execution_timeout=LONGEST_APPLY,
+            doc_md="Does what is safe or approved, or refuses and changes nothing.",
+        )
+        def apply_plan(**context: Any) -> dict[str, Any]:  # noqa: ANN401 - Airflow's context
+            return applied(open_project, context["ti"].xcom_pull(task_ids="approve"))
 
         @task(task_id="verify", doc_md="Looks again, after the fact.")
         def verify_topics() -> dict[str, Any]:
-            """Return how many topics are as declared; fail if one is not."""
-            with retried_only_if_unknown():
-                project = open_project()
-                left = _plan(project)
-            if left:
-                raise AirflowFailException(f"The cluster is not what the specs declare:\n{table(left)}")
-            return {"as_declared": len(project.catalog.kafka_topics())}
+            return verified(open_project)
 
-        plan_topics() >> apply_plan() >> verify_topics()
+        plan_topics() >> approve >> apply_plan() >> verify_topics()
+    give_form(dag, _form())
     return dag
 
 
-def _plan(project: Project) -> Plan:
-    return current_plan(_declared(project), project.administration())
+def planned(open_project: Callable[[], Project]) -> dict[str, Any]:
+    """Return what stands between the specs and the cluster, and the page that asks about it."""
+    with retried_only_if_unknown():
+        project = open_project()
+        found = plan_of(project)
+    log.info("%s", log_table(found))
+    return {
+        "declared": len(project.catalog.kafka_topics()),
+        "plan": found.id,
+        "changes": len(found.items),
+        "to_approve": len(found.guarded),
+        "refused": len(found.refused),
+        "page": page_of(found),
+    }
 
 
-def _declared(project: Project) -> Declared:
-    return Declared.of(project.catalog, project.deployment, project.settings.home / "include")
+def applied(open_project: Callable[[], Project], given: Mapping[str, Any] | None) -> dict[str, Any]:
+    """Compare again, apply, and return what was done and who approved it.
+
+    Args:
+        open_project: gives the project.
+        given: what `approve` has returned; None if it was skipped.
+    """
+    answer = None if given is None else Answer.of(given)
+    with retried_only_if_unknown():
+        done = apply_approved(open_project(), answer)
+    outcome = summary(done)
+    log.info("%s%s", outcome, f", approved by {answer.by}" if answer else "")
+    approval = {} if answer is None else {"plan": answer.plan, "approved_by": answer.by}
+    return {"applied": len(done.items), "summary": outcome, **approval}
 
 
-def summary(done: Plan) -> str:
-    """Return what was done in one line, short whatever the number of topics."""
-    created = [item.topic for item in done.items if isinstance(item, Create)]
-    changed = sorted({item.topic for item in done.items if not isinstance(item, Create)})
-    said = [f"{verb} {_listed(names)}" for verb, names in (("created", created), ("changed", changed)) if names]
-    return "; ".join(said) or "nothing to change"
+def verified(open_project: Callable[[], Project]) -> dict[str, Any]:
+    """Return how many topics are as declared; fail if one is not."""
+    with retried_only_if_unknown():
+        project = open_project()
+        left = plan_of(project)
+    if differences(left):
+        raise AirflowFailException(f"The cluster is not what the specs declare:\n{log_table(left)}")
+    return {"as_declared": len(project.catalog.kafka_topics())}
 
 
-def _listed(names: list[str]) -> str:
-    more = f" and {len(names) - MOST_NAMES} more" if len(names) > MOST_NAMES else ""
-    return ", ".join(names[:MOST_NAMES]) + more
+def apply_approved(project: Project, answer: Answer | None) -> Plan:
+    """Apply what somebody has approved, or what is safe if nobody was asked, and return what was done.
+
+    If nothing is left to do, an earlier try has done it.
+
+    Raises:
+        RefusedError: nothing was applied; says why.
+    """
+    if answer is None:
+        return apply_to(project, None)
+    found = plan_of(project)
+    if not differences(found):
+        log.info("Of the plan %s nothing is left to do.", answer.plan)
+        return apply_to(project, None)
+    log.info("%s", log_table(found))
+    return apply_to(project, answer.approval(found))
 
 
-def table(found: Plan) -> str:
-    """Return a plan as a Markdown table, or one line if there is nothing to do."""
-    if not found:
-        return "Nothing to change: every declared topic is as declared."
-    rows = [
-        *(_row(item.topic, item.value, item.current, item.wanted, item.risk, item.why) for item in found.items),
-        *(_row(d.topic, d.value, d.current, d.wanted, "refused", f"{d.why}: {d.fix}") for d in found.refused),
-    ]
-    return "\n".join(["| topic | what | now | declared | risk | why |", "|---|---|---|---|---|---|", *rows])
-
-
-def _row(*cells: str) -> str:
-    return f"| {' | '.join(cells)} |"
+def _form() -> dict[str, Param]:
+    return {
+        "wait_hours": Param(
+            WAIT_HOURS,
+            type="number",
+            exclusiveMinimum=0,
+            maximum=24 * 30,
+            title="Hours to wait for an approval",
+            description_md="How long a plan that is not safe waits for somebody's answer. Then the run fails.",
+        )
+    }

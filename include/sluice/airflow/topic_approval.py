@@ -1,0 +1,204 @@
+"""The person in the DAG `topics`: a page with the plan in Airflow's UI, and the answer that was given there.
+
+The answer carries the id of the plan that was on the page, so it stands for what was read. What the run has planned
+does not suffice: Airflow keeps the page of a task that is cleared, and asks by it again.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import Any
+
+from airflow.providers.standard.operators.hitl import ApprovalOperator, HITLOperator
+from airflow.sdk import Context, Param
+from airflow.sdk.definitions.param import ParamsDict
+from airflow.sdk.exceptions import AirflowFailException, AirflowSkipException
+
+from sluice.airflow.markdown import as_text, table
+from sluice.airflow.topic_plans import HEADER, rows
+from sluice.errors import RefusedError
+from sluice.topics.apply import Approval
+from sluice.topics.plan import Plan
+
+MOST_SAFE = 50
+"""Rows of what is safe on the page; what needs somebody's word is there in full."""
+
+WAIT_HOURS = 24
+_CHOICE = (
+    "**Approve** applies exactly this plan, or nothing if specs or cluster have changed by then. "
+    "**Reject** applies nothing."
+)
+AGAIN = "trigger the DAG `topics` again"
+
+
+def page_of(found: Plan) -> dict[str, Any] | None:
+    """Return what is asked of a person, as JSON values: plan, names to type, subject and Markdown; None if nothing is.
+
+    A plan with a refused item is not asked about: nobody can approve that.
+    """
+    if found.refused or not found.guarded:
+        return None
+    total, guarded = len(found.items), len(found.guarded)
+    changes = "1 change" if total == 1 else f"{total} changes"
+    shown = rows(found)[: guarded + MOST_SAFE]
+    hidden = total - len(shown)
+    parts = [
+        f"{changes} to topics. {_count(guarded, total)} somebody who has read this.",
+        table(HEADER, shown),
+        f"And {hidden} more that are safe: the log of `plan` has them." if hidden else "",
+        _losing(found),
+        _CHOICE,
+    ]
+    return {
+        "plan": found.id,
+        "losing": list(found.losing),
+        "subject": f"Apply plan {found.id} to the topics?",
+        "body": "\n\n".join(part for part in parts if part),
+    }
+
+
+def _count(guarded: int, total: int) -> str:
+    if guarded == total:
+        return "It needs" if total == 1 else "All of them need"
+    return "One of them needs" if guarded == 1 else f"{guarded} of them need"
+
+
+def _losing(found: Plan) -> str:
+    if not found.losing:
+        return ""
+    names = " ".join(f"**{as_text(name)}**" for name in found.losing)
+    return f"By this plan records may go for good. Who wants that types the names of the topics below: {names}"
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What somebody has approved.
+
+    Attributes:
+        plan: the id of the plan on the page; empty if the answer has none.
+        losing: what was typed as the names of topics of which records may go.
+        by: who it was.
+    """
+
+    plan: str
+    losing: str
+    by: str
+
+    @classmethod
+    def of(cls, given: Mapping[str, Any]) -> Answer:
+        """Read what `ask` returned."""
+        return cls(str(given["plan"] or ""), str(given["losing"] or ""), str(given["by"]))
+
+    def approval(self, found: Plan) -> Approval:
+        """Return the approval of a plan.
+
+        Args:
+            found: the plan as it is now.
+
+        Raises:
+            RefusedError: it is another plan than the one on the page, or what was typed is not what it takes.
+        """
+        if self.plan != found.id:
+            read = f"the plan {self.plan!r}" if self.plan else "no plan: the field `plan` was not sent"
+            raise RefusedError(
+                f"{self.by} has approved {read}. The specs or the cluster have changed since that page was made, so "
+                f"nothing was applied. The plan is {found.id} now: {found or 'nothing to do'}.",
+                fix=f"{AGAIN} and read the new page.",
+            )
+        typed = frozenset(name for name in re.split(r"[\s,]+", self.losing) if name)
+        if typed != frozenset(found.losing):
+            expected = " ".join(found.losing)
+            raise RefusedError(
+                f"{self.by} has approved the plan {found.id} and typed {self.losing!r}. By that plan records of "
+                f"{', '.join(found.losing) or 'no topic'} may go, so {expected!r} was expected, and nothing was "
+                "applied.",
+                fix=f"if they may go, {AGAIN} and type exactly that; otherwise reject it.",
+            )
+        return Approval(self.plan, typed)
+
+
+class TopicApprovalOperator(ApprovalOperator):  # type: ignore[misc]  # the provider is not typed
+    """Asks somebody about the plan that the task `plan` has made, and is skipped if that needs nobody.
+
+    It waits without worker and trigger. A rejection skips the rest of the run; an answer that does not come in time
+    fails it.
+    """
+
+    template_fields = ()
+    """Nothing of the page is a template: the names on it are not ours."""
+
+    def __init__(self, **arguments: Any) -> None:  # noqa: ANN401 - ApprovalOperator's
+        # Both are replaced when the page is made; without a time to wait it would take the task's own limit for that.
+        waiting = {"subject": "Apply a plan to the topics?", "response_timeout": timedelta(hours=WAIT_HOURS)}
+        super().__init__(**{**waiting, **arguments})
+
+    def execute(self, context: Context) -> None:
+        """Put the page up and wait. It does not return.
+
+        Raises:
+            AirflowSkipException: nothing of the plan needs anybody.
+        """
+        page = context["ti"].xcom_pull(task_ids="plan")["page"]
+        if page is None:
+            raise AirflowSkipException("Nothing of the plan waits for anybody's word.")
+        self.subject, self.body, self.params = page["subject"], page["body"], _form(page)
+        hours = float(context["params"]["wait_hours"])
+        self.response_timeout = timedelta(hours=hours)
+        self.log.info("Plan %s waits for an answer, at most %g hours.", page["plan"], hours)
+        super().execute(context)
+
+    def execute_complete(self, context: Context, event: dict[str, Any]) -> dict[str, Any]:
+        """Return what was approved, and by whom.
+
+        Raises:
+            AirflowFailException: nobody has answered in time.
+        """
+        given = HITLOperator.execute_complete(self, context, event)
+        by = _name(given["responded_by_user"])
+        approved = given["chosen_options"] == [self.APPROVE]
+        self.log.info("%s by %s at %s.", "Approved" if approved else "Rejected", by, given["responded_at"])
+        form = given["params_input"]
+        answer = {
+            "answer": "approved" if approved else "rejected",
+            "plan": form.get("plan"),
+            "losing": form.get("losing"),
+            "by": by,
+            "at": given["responded_at"].isoformat(),
+        }
+        if not approved:
+            context["ti"].xcom_push("return_value", answer)  # a task that skips others returns nothing
+            self.skip(ti=context["ti"], tasks=self.get_flat_relatives(upstream=False))
+        return answer
+
+    def validate_params_input(self, params_input: Mapping[str, Any]) -> None:
+        """Take what was sent: the form is not at hand when a task goes on, and `apply` looks at every field."""
+
+    def process_trigger_event_error(self, event: dict[str, Any]) -> None:
+        """Fail without another try, which would ask again."""
+        if event["error_type"] == "timeout":
+            raise AirflowFailException(
+                f"Nobody has answered in time, so nothing was applied. Fix: {AGAIN} if it is still wanted."
+            )
+        raise AirflowFailException(f"The answer cannot be used, so nothing was applied: {event['error']}")
+
+
+def _form(page: Mapping[str, Any]) -> ParamsDict:
+    plan = page["plan"]
+    fields = {
+        "plan": Param(plan, type="string", enum=[plan], title="Plan", description="The one that you have read above.")
+    }
+    if page["losing"]:
+        fields["losing"] = Param(
+            None,
+            type=["string", "null"],  # the page sends no empty field that may not be null, also not to reject
+            title="Records may go of",
+            description="To approve: the names of all topics of which records may go. To reject: nothing.",
+        )
+    return ParamsDict(fields)
+
+
+def _name(user: Mapping[str, Any] | None) -> str:
+    return "somebody" if user is None else str(user["name"] or user["id"])

@@ -1,0 +1,102 @@
+"""What the DAGs about topics ask of the plan, and how they show one: the only module of Airflow's that calls it."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Mapping
+
+from sluice.airflow.failure import printable
+from sluice.project import Project
+from sluice.topics.apply import Approval, apply, current_plan
+from sluice.topics.changes import Create, Delete, Elect, Item, Reassign, Risk
+from sluice.topics.declared import Declared
+from sluice.topics.moving import Pace, Progress
+from sluice.topics.plan import Plan
+
+log = logging.getLogger(__name__)
+
+HEADER = ("topic", "what", "now", "declared", "risk", "why")
+MOST_NAMES = 20
+"""Names in a summary: it goes through XCom."""
+
+Row = tuple[str, str, str, str, str, str]
+
+
+def plan_of(project: Project) -> Plan:
+    """Compare the specs with the cluster as it is now."""
+    return current_plan(_declared(project), project.administration())
+
+
+def apply_to(project: Project, approval: Approval | None) -> Plan:
+    """Apply what is safe, or the approved plan, and return what was done. The log tells of moves while they last."""
+    done, _ = apply(_declared(project), project.administration(), approval=approval, pace=Pace(on_progress=_Progress()))
+    return done
+
+
+def _declared(project: Project) -> Declared:
+    return Declared.of(project.catalog, project.deployment, project.settings.home / "include")
+
+
+class _Progress:
+    """Logs how far the moves are, each time when there is something else to say."""
+
+    def __init__(self) -> None:
+        self._last = ""
+
+    def __call__(self, progress: Progress) -> None:
+        if str(progress) != self._last:
+            self._last = str(progress)
+            log.info("%s", self._last)
+
+
+def rows(found: Plan) -> list[Row]:
+    """Return what a plan says, a row each: what is refused first, then what needs somebody's word."""
+    safe = [item for item in found.items if item.risk is Risk.SAFE]
+    refused = [(d.topic, d.value, d.current, d.wanted, "refused", f"{d.why}: {d.fix}") for d in found.refused]
+    return [*refused, *map(_row, (*found.guarded, *safe))]
+
+
+def _row(item: Item) -> Row:
+    return (item.topic, item.value, item.current, item.wanted, str(item.risk), item.why)
+
+
+def log_table(found: Plan) -> str:
+    """Return a plan for a log, or one line if there is nothing to do."""
+    if not found:
+        return "Nothing to change: every declared topic is as declared."
+    return "\n".join(["Plan " + found.id, *(" | ".join(map(_in_one_line, row)) for row in (HEADER, *rows(found)))])
+
+
+def _in_one_line(cell: str) -> str:
+    return " ".join(printable(cell).split())
+
+
+def differences(found: Plan) -> Mapping[str, tuple[str, ...]]:
+    """Return what is not as declared, by topic: each value as a clause.
+
+    What comes and goes by itself is none: leaders change whenever a broker restarts, moves are under way.
+    """
+    by_topic: dict[str, list[str]] = {}
+    for each in (*found.refused, *found.items):
+        if not _passes(each):
+            by_topic.setdefault(each.topic, []).append(f"{each.value} is {each.current}, declared {each.wanted}")
+    return {topic: tuple(clauses) for topic, clauses in sorted(by_topic.items())}
+
+
+def _passes(each: object) -> bool:
+    return isinstance(each, Elect) or (isinstance(each, Reassign) and each.before == each.after)
+
+
+def summary(done: Plan) -> str:
+    """Return what was done in one line, short whatever the number of topics."""
+    created = [item.topic for item in done.items if isinstance(item, Create)]
+    deleted = [item.topic for item in done.items if isinstance(item, Delete)]
+    changed = sorted({item.topic for item in done.items if not isinstance(item, Create | Delete)})
+    verbs = (("created", created), ("changed", changed), ("deleted", deleted))
+    return "; ".join(f"{verb} {listed(names)}" for verb, names in verbs if names) or "nothing to change"
+
+
+def listed(names: list[str]) -> str:
+    """Return names in a line, not too many of them."""
+    more = f" and {len(names) - MOST_NAMES} more" if len(names) > MOST_NAMES else ""
+    return ", ".join(names[:MOST_NAMES]) + more

@@ -1,0 +1,86 @@
+"""A person at Airflow's pages: waits for what is asked there, and answers by the requests that the pages send."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from threading import Thread
+from typing import Any
+
+from airflow.api_fastapi.app import create_app, get_auth_manager
+from airflow.api_fastapi.auth.managers.simple.user import SimpleAuthManagerUser
+from fastapi.testclient import TestClient
+
+from sluice.clock import SystemClock
+from sluice.local.processes import wait_until
+
+Page = dict[str, Any]
+"""What Airflow shows: `subject`, `body`, `params`, and the `task_instance` that asks."""
+
+
+class Person:
+    """Somebody who is logged in.
+
+    Args:
+        name: who it is.
+        role: what he or she may do, as Airflow's simple auth manager has it.
+    """
+
+    def __init__(self, name: str, role: str = "op") -> None:
+        token = get_auth_manager().generate_jwt(SimpleAuthManagerUser(username=name, role=role))
+        self._client = TestClient(create_app(), headers={"Authorization": f"Bearer {token}"})
+
+    def page(self, dag_id: str) -> Page:
+        """Wait until a task of a DAG asks something that nobody has answered, and return it."""
+        found: list[Page] = []
+
+        def asked() -> bool:
+            answer = self.send("GET", f"/dags/{dag_id}/dagRuns/~/hitlDetails?response_received=false")
+            found[:] = [page for page in answer["hitl_details"] if page["task_instance"]["state"] == "awaiting_input"]
+            return bool(found)
+
+        assert wait_until(asked, SystemClock(), deadline_seconds=60), "nothing was asked"
+        return found[0]
+
+    def answer(self, page: Page, option: str, fields: Mapping[str, Any]) -> int:
+        """Press a button and return the status of the response."""
+        ti = page["task_instance"]
+        path = f"/dags/{ti['dag_id']}/dagRuns/{ti['dag_run_id']}/taskInstances/{ti['task_id']}/-1/hitlDetails"
+        body = {"chosen_options": [option], "params_input": dict(fields)}
+        return int(self._request("PATCH", path, body).status_code)
+
+    def send(self, method: str, path: str, body: Mapping[str, Any] | None = None) -> dict[str, Any]:
+        """Send a request, which has to succeed, and return the answer."""
+        response = self._request(method, path, body)
+        assert response.is_success, response.text
+        found: dict[str, Any] = response.json()
+        return found
+
+    def _request(self, method: str, path: str, body: Mapping[str, Any] | None) -> Any:  # noqa: ANN401 - httpx is not typed here
+        return self._client.request(method, f"/api/v2{path}", json=None if body is None else dict(body))
+
+
+@contextmanager
+def meanwhile(act: Callable[[], None]) -> Iterator[None]:
+    """Act beside the block, which waits for it; what goes wrong there fails here."""
+    faults: list[BaseException] = []
+
+    def work() -> None:
+        try:
+            act()
+        except BaseException as error:  # noqa: BLE001 - raised again below
+            faults.append(error)
+
+    thread = Thread(target=work, daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        thread.join(90)
+    if faults:
+        raise faults[0]
+
+
+def as_it_is(page: Page) -> dict[str, Any]:
+    """Return the fields of a page as they stand there before anybody types."""
+    return {name: field["value"] for name, field in page["params"].items()}
