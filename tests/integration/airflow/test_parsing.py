@@ -81,6 +81,7 @@ def test_the_shipped_project_has_these_dags_and_no_import_error(shipped: Parsed)
         "reconcile_streams",
         "repair_intervals",
         "stream_flights",
+        "topic_drift",
         "topics",
     ]
     assert shipped.errors == {}
@@ -100,6 +101,7 @@ def test_each_dag_belongs_to_its_file(shipped: Parsed) -> None:
         "reconcile_streams": "upkeep.py",
         "repair_intervals": "upkeep.py",
         "stream_flights": "streams.py",
+        "topic_drift": "topics.py",
         "topics": "topics.py",
     }
 

@@ -1,0 +1,197 @@
+"""The DAG `topic_drift`: looks by the clock whether topics are as declared, and fails for each that is not.
+
+It repairs nothing: that is the DAG `topics`, when somebody triggers it. A topic calls once, when it begins to differ or
+differs in something else, then daily, and once more when it is as declared again.
+"""
+
+from __future__ import annotations
+
+import logging
+import socket
+from collections.abc import Collection, Mapping, Sequence
+from datetime import timedelta
+from typing import Any
+
+from airflow.sdk import DAG, BaseOperator, Context, CronTriggerTimetable
+from airflow.sdk.exceptions import AirflowFailException
+
+from sluice.airflow.alerting import FailureNotifier, conclude, read, redaction
+from sluice.airflow.conventions import Tag, house_dag
+from sluice.airflow.delivery import deliver
+from sluice.airflow.failure import dag_url, new_id, printable
+from sluice.airflow.failures import retried_only_if_unknown
+from sluice.airflow.project_operator import OpenProject
+from sluice.airflow.runtime import open_project
+from sluice.airflow.topic_plans import differences, listed, log_table, plan_of
+from sluice.alerts.alert import Alert, Level
+from sluice.alerts.journal import Journal
+from sluice.clock import Clock, SystemClock
+from sluice.errors import SluiceError
+from sluice.settings import settings
+
+log = logging.getLogger(__name__)
+
+DAG_ID = "topic_drift"
+EVERY = "*/15 * * * *"
+"""When it looks (cron, UTC)."""
+
+MOST_TOPICS = 100
+"""That call each for themselves; a cluster that was made anew is one event."""
+
+THE_REST = "the rest of the topics"
+
+FIX = (
+    "read `sluice topics plan`; then trigger the DAG `topics`, which asks before anything that is not safe, or change "
+    "the spec. Nothing was repaired."
+)
+
+
+def build_topic_drift_dag(*, open_project: OpenProject = open_project) -> DAG:
+    """Build the DAG.
+
+    Args:
+        open_project: gives the project at run time.
+    """
+    with house_dag(
+        DAG_ID,
+        doc=__doc__ or "",
+        description="Fails for each topic that is not as declared. Repairs nothing.",
+        tags=(Tag.TOPICS, Tag.UPKEEP),
+        schedule=CronTriggerTimetable(EVERY, timezone="UTC"),
+        dagrun_timeout=timedelta(minutes=10),
+        on_failure_callback=FailureNotifier(Level.DAG, tasks_tell=True),
+    ) as dag:
+        look = LookOperator(
+            task_id="look",
+            open_project=open_project,
+            doc_md="Compares, and changes nothing. Red only if Kafka could not be asked, which is no drift.",
+        )
+        TopicDriftOperator.partial(
+            task_id="drifted",
+            map_index_template="{{ task.topic }}",
+            retries=0,  # the next look decides anew
+            doc_md="One for each topic that is not as declared; skipped if there is none.",
+        ).expand_kwargs(look.output)
+    return dag
+
+
+class LookOperator(BaseOperator):
+    """Compares the specs with the cluster.
+
+    Args:
+        open_project: gives the project at run time.
+        clock: gives the time.
+        **arguments: those of `BaseOperator`.
+    """
+
+    alert_subject = "the look at all topics"
+
+    def __init__(
+        self,
+        *,
+        open_project: OpenProject = open_project,
+        clock: Clock | None = None,
+        **arguments: Any,  # noqa: ANN401 - BaseOperator's
+    ) -> None:
+        super().__init__(**arguments)
+        self._open_project = open_project
+        self._clock = clock or SystemClock()
+
+    def execute(self, context: Context) -> list[dict[str, str]]:
+        """Return the arguments of one `TopicDriftOperator` per topic that is not as declared."""
+        _ = context
+        with retried_only_if_unknown():
+            found = plan_of(self._open_project())
+        log.info("%s", log_table(found))
+        told = to_tell(differences(found))
+        tell_recoveries({each["subject"] for each in told}, self._clock)
+        return told
+
+
+class TopicDriftOperator(BaseOperator):
+    """Fails with the differences of one topic.
+
+    Args:
+        topic: its name, or how many more there are; the name of the task in Airflow's pages.
+        subject: what is not as declared, until somebody acts.
+        differences: what they are, as a sentence.
+        **arguments: those of `BaseOperator`.
+    """
+
+    def __init__(
+        self,
+        *,
+        topic: str,
+        subject: str,
+        differences: str,
+        **arguments: Any,  # noqa: ANN401 - BaseOperator's
+    ) -> None:
+        super().__init__(**arguments)
+        self.topic = topic
+        self.alert_subject = subject
+        self.differences = differences
+
+    def execute(self, context: Context) -> None:
+        """Fail.
+
+        Raises:
+            AirflowFailException: always.
+        """
+        _ = context
+        drift = SluiceError(self.differences, fix=FIX)
+        raise AirflowFailException(str(drift)) from drift
+
+
+def to_tell(drifted: Mapping[str, Sequence[str]]) -> list[dict[str, str]]:
+    """Return what the mapped tasks are given; if there are very many, the last one stands for the rest."""
+    alone = list(drifted) if len(drifted) <= MOST_TOPICS else list(drifted)[: MOST_TOPICS - 1]
+    rest = list(drifted)[len(alone) :]
+    told = [
+        {
+            "topic": topic,
+            "subject": f"topic {topic}",
+            "differences": printable(f"{topic} is not as declared: {'; '.join(drifted[topic])}."),
+        }
+        for topic in alone
+    ]
+    if rest:
+        said = f"{listed(rest)} are not as declared; the log of `look` says in what."
+        told.append({"topic": f"{len(rest)} more", "subject": THE_REST, "differences": said})
+    return told
+
+
+def tell_recoveries(still: Collection[str], clock: Clock) -> None:
+    """Tell of what was told as lasting and is over. Raises nothing: what is not told now is told by the next look.
+
+    Args:
+        still: the subjects of what lasts.
+        clock: gives the time.
+    """
+    journal = Journal(settings().folder.alerts, clock=clock)
+    for subject in read(journal).lasting(DAG_ID):
+        if subject in still:
+            continue
+        alert = _recovery(subject, clock).with_text(redaction())
+        try:
+            journal.append(alert)
+        except SluiceError as error:
+            log.warning("That %s is well again is not on record, and not told: %s", subject, error)
+            continue
+        log.info("Alert %s: %s.", alert.id, alert.what)
+        conclude(journal, alert, deliver(alert), clock)
+
+
+def _recovery(subject: str, clock: Clock) -> Alert:
+    return Alert(
+        id=new_id(),
+        at=clock.now(),
+        level=Level.RECOVERY,
+        what=f"{subject[:1].upper()}{subject[1:]} is well again",
+        why=f"The DAG {DAG_ID} has looked, and nothing is wrong with it any more.",
+        evidence=(),
+        where=dag_url(DAG_ID),
+        what_to_do="Nothing.",
+        dag_id=DAG_ID,
+        host=socket.gethostname(),
+        subject=subject,
+    )

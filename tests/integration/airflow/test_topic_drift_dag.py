@@ -1,0 +1,213 @@
+"""The DAG `topic_drift`, run by Airflow: who fails, who is told, and that nothing is repaired."""
+
+from __future__ import annotations
+
+import json
+import uuid
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from airflow.sdk import DagRunState
+
+from sluice.airflow.topic_drift import LookOperator, build_topic_drift_dag
+from sluice.alerts.alert import Alert, Level
+from sluice.alerts.journal import Journal
+from sluice.kafka.administration import KafkaPythonAdministration
+from sluice.local.broker import Broker
+from sluice.settings import settings
+from sluice.specs.catalog import Catalog
+from sluice.specs.load import load_catalog
+from sluice.topics.administration import KafkaAdministration
+from sluice.topics.apply import apply
+from sluice.topics.declared import Declared
+from tests.integration.sink import Sink, running_sink
+from tests.twins.kafka_administration import InMemoryKafkaAdministration
+from tests.twins.project import InMemoryProject
+
+pytestmark = pytest.mark.usefixtures("airflow_database")
+
+NAMES = ("flights", "sales", "weather")
+
+
+@pytest.fixture(autouse=True)
+def state(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    monkeypatch.setenv("SLUICE_STATE", str(tmp_path))
+    settings.cache_clear()
+    yield
+    settings.cache_clear()
+
+
+@pytest.fixture
+def sink(monkeypatch: pytest.MonkeyPatch) -> Iterator[Sink]:
+    with running_sink() as sink:
+        extra = {"config": {"path": sink.address}}
+        monkeypatch.setenv("AIRFLOW_CONN_SLUICE_ALERTS", json.dumps({"conn_type": "apprise", "extra": extra}))
+        yield sink
+
+
+@dataclass
+class Case:
+    """Three topics that are as declared."""
+
+    project: InMemoryProject
+    administration: KafkaAdministration
+    names: tuple[str, ...]
+
+    def grow(self, name: str, partitions: int) -> None:
+        """Let somebody change the cluster by hand."""
+        self.administration.grow(name, partitions)
+
+
+def prepared(administration: KafkaAdministration, names: tuple[str, ...]) -> Case:
+    shipped = load_catalog(settings().home / "include").topics["flights"]
+    topics = {name: shipped.model_copy(update={"name": name, "partitions": 2}) for name in names}
+    apply(Declared(topics), administration)
+    return Case(InMemoryProject(Catalog(topics=topics), administration), administration, names)
+
+
+@pytest.fixture
+def case() -> Case:
+    return prepared(InMemoryKafkaAdministration(), NAMES)
+
+
+@pytest.fixture(params=["memory", "kafka"])
+def any_case(request: pytest.FixtureRequest) -> Iterator[Case]:
+    unique = uuid.uuid4().hex[:8]
+    names = tuple(f"{name}_{unique}" for name in NAMES)
+    if request.param == "memory":
+        yield prepared(InMemoryKafkaAdministration(), names)
+    else:
+        broker: Broker = request.getfixturevalue("broker")
+        with KafkaPythonAdministration([broker.bootstrap]) as administration:
+            yield prepared(administration, names)
+
+
+def look(case: Case) -> tuple[str, dict[str, str]]:
+    """Return the run's state, and that of each task by its label."""
+    dag = build_topic_drift_dag(open_project=lambda: case.project)  # type: ignore[arg-type, return-value]
+    dag.get_task("look").retries = 0
+    dag_run = dag.test()
+    tasks: dict[str, Any] = {ti.rendered_map_index or ti.task_id: ti for ti in dag_run.get_task_instances()}
+    return dag_run.state, {name: str(ti.state) for name, ti in tasks.items()}
+
+
+def alerts() -> list[Alert]:
+    return list(Journal(settings().folder.alerts).read().alerts)
+
+
+def titles(sink: Sink) -> list[str]:
+    return [page["title"] for page in sink.received]
+
+
+def test_each_topic_that_drifted_fails_and_calls_by_its_name_and_nothing_is_repaired(
+    any_case: Case, sink: Sink
+) -> None:
+    flights, sales, weather = any_case.names
+    any_case.grow(flights, 3)
+    any_case.grow(weather, 5)
+    before = any_case.administration.describe(any_case.names)
+
+    state, tasks = look(any_case)
+
+    assert state == DagRunState.FAILED
+    assert tasks == {"look": "success", flights: "failed", weather: "failed"}
+    assert any_case.administration.describe(any_case.names) == before
+    assert sorted(titles(sink)) == [
+        f"Task drifted[{flights}] of DAG topic_drift failed (topic {flights})",
+        f"Task drifted[{weather}] of DAG topic_drift failed (topic {weather})",
+    ]
+    told = {alert.subject: alert for alert in alerts()}
+    assert set(told) == {f"topic {flights}", f"topic {weather}"}, "the run says nothing of its own"
+    assert told[f"topic {weather}"].why == f"{weather} is not as declared: partitions is 5, declared 2."
+    assert "Nothing was repaired" in told[f"topic {weather}"].what_to_do
+    assert sales not in str(told)
+
+
+def test_a_cluster_as_declared_costs_one_task(case: Case) -> None:
+    assert look(case) == (DagRunState.SUCCESS, {"look": "success", "drifted": "skipped"})
+    assert alerts() == []
+
+
+def test_a_topic_calls_when_it_drifts_not_at_each_look_and_when_it_is_well_again(case: Case, sink: Sink) -> None:
+    case.grow("flights", 3)
+    for _ in range(3):
+        state, tasks = look(case)
+        assert (state, tasks["flights"]) == (DagRunState.FAILED, "failed")
+    assert len(sink.received) == len(alerts()) == 1
+
+    case.grow("flights", 4)
+    look(case)
+    assert [alert.why for alert in alerts()][1:] == ["flights is not as declared: partitions is 4, declared 2."]
+
+    case.project.catalog = Catalog(
+        topics={
+            name: spec.model_copy(update={"partitions": 4}) if name == "flights" else spec
+            for name, spec in case.project.catalog.topics.items()
+        }
+    )
+    for _ in range(2):
+        assert look(case)[0] == DagRunState.SUCCESS
+    assert [(alert.level, alert.what) for alert in alerts()][2:] == [
+        (Level.RECOVERY, "Topic flights is well again"),
+    ]
+    assert titles(sink)[-1] == "Topic flights is well again"
+
+    case.grow("flights", 5)
+    look(case)
+    assert len(sink.received) == 4, "what comes again after it was over is news"
+
+
+def test_a_topic_that_is_gone_or_altered_has_drifted(case: Case) -> None:
+    assert isinstance(case.administration, InMemoryKafkaAdministration)
+    case.administration.forget("sales")
+    weather = case.administration.topics["weather"]
+    case.administration.topics["weather"] = replace(weather, configs={"retention.ms": "1"})
+
+    _, tasks = look(case)
+
+    assert tasks == {"look": "success", "sales": "failed", "weather": "failed"}
+    told = {alert.subject: alert.why for alert in alerts()}
+    assert told["topic sales"].startswith("sales is not as declared: topic is absent, declared 2 partitions")
+    assert told["topic weather"] == "weather is not as declared: retention.ms is 1, declared -1."
+
+
+def test_a_cluster_that_cannot_be_asked_is_one_failure_that_says_so_and_no_drift(case: Case, sink: Sink) -> None:
+    assert isinstance(case.administration, InMemoryKafkaAdministration)
+    case.grow("flights", 3)
+    case.administration.reachable = False
+    for _ in range(2):
+        assert look(case) == (DagRunState.FAILED, {"look": "failed", "drifted": "upstream_failed"})
+
+    (alert,) = alerts()
+    assert alert.why == "No Kafka broker could be reached."
+    assert "drifted" not in alert.text()
+    assert len(sink.received) == 1
+
+    case.administration.reachable = True
+    look(case)
+    assert titles(sink)[1:] == [
+        f"{LookOperator.alert_subject[:1].upper()}{LookOperator.alert_subject[1:]} is well again",
+        "Task drifted[flights] of DAG topic_drift failed (topic flights)",
+    ]
+
+
+def test_an_unreachable_cluster_is_asked_again_before_it_is_a_failure() -> None:
+    dag = build_topic_drift_dag()
+
+    assert dag.get_task("look").retries == 3
+    assert dag.get_task("drifted").retries == 0
+
+
+def test_a_service_that_is_down_is_tried_again_by_the_next_look(case: Case, monkeypatch: pytest.MonkeyPatch) -> None:
+    extra = {"config": {"path": "json://127.0.0.1:1/"}}
+    monkeypatch.setenv("AIRFLOW_CONN_SLUICE_ALERTS", json.dumps({"conn_type": "apprise", "extra": extra}))
+    case.grow("flights", 3)
+    look(case)
+    with running_sink() as sink:
+        extra = {"config": {"path": sink.address}}
+        monkeypatch.setenv("AIRFLOW_CONN_SLUICE_ALERTS", json.dumps({"conn_type": "apprise", "extra": extra}))
+        look(case)
+        assert titles(sink) == ["Task drifted[flights] of DAG topic_drift failed (topic flights)"]
