@@ -29,9 +29,14 @@ class InMemoryKafkaAdministration(InMemoryReplicas):
     def __init__(self, brokers: int = 1, racks: Mapping[int, str] | None = None) -> None:
         super().__init__(brokers, racks)
         self.offsets: dict[str, dict[int, int]] = {}
+        self.firsts: dict[str, dict[int, int]] = {}
         self.records: dict[str, dict[tuple[int, int], RecordStamp]] = {}
         self.groups: dict[str, dict[str, int]] = {}
         self.consumed: set[str] = set()
+
+    def names(self) -> tuple[str, ...]:
+        self._look()
+        return tuple(sorted(self.topics))
 
     def describe(self, names: Iterable[str]) -> Mapping[str, TopicState]:
         self._look()
@@ -76,10 +81,15 @@ class InMemoryKafkaAdministration(InMemoryReplicas):
         """Lose a topic and its records, as if somebody had deleted it."""
         super().forget(topic)
         self.offsets.pop(topic, None)
+        self.firsts.pop(topic, None)
         self.records.pop(topic, None)
 
     def beginnings(self, topic: str) -> Mapping[int, int]:
-        return dict.fromkeys(self.ends(topic), 0)
+        return dict.fromkeys(self.ends(topic), 0) | self.firsts.get(topic, {})
+
+    def trim(self, topic: str, partition: int, first: int) -> None:
+        """Lose the records of a partition before an offset, as retention does."""
+        self.firsts.setdefault(topic, {})[partition] = first
 
     def ends(self, topic: str) -> Mapping[int, int]:
         self._look()

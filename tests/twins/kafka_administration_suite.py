@@ -45,6 +45,13 @@ class KafkaAdministrationSuite:
         assert uuid.UUID(states[name].topic_id) != uuid.UUID(states[other].topic_id)
         assert administration.describe([name])[name].topic_id == states[name].topic_id
 
+    def test_every_topic_is_listed(self, administration: KafkaAdministration, name: str) -> None:
+        assert name not in administration.names()
+        administration.create([TopicCreation(name, 1, 1), TopicCreation(f"{name}.B-2", 1, 1)])
+        listed = administration.names()
+        assert {name, f"{name}.B-2"} <= set(listed)
+        assert list(listed) == sorted(listed)
+
     def test_a_topic_that_does_not_exist_is_left_out(self, administration: KafkaAdministration, name: str) -> None:
         assert administration.describe([name]) == {}
 

@@ -9,10 +9,13 @@ from typing import Annotated
 
 import typer
 from rich.console import Console
-from rich.table import Column, Table
 
 from sluice.cli.console import Output, OutputOption
 from sluice.cli.placement import place
+from sluice.cli.topic_check import check
+from sluice.cli.topic_describe import describe
+from sluice.cli.topic_import import import_topics
+from sluice.cli.topic_tail import tail
 from sluice.clock import SystemClock
 from sluice.errors import RefusedError
 from sluice.project import Project
@@ -29,7 +32,7 @@ from sluice.topics.moving import cancel as cancel_moves
 from sluice.topics.performing import Manner
 from sluice.topics.plan import as_dict
 
-app = typer.Typer(help="Plan, apply and describe the declared topics.", no_args_is_help=True)
+app = typer.Typer(help="Plan, apply, check, import and look at topics.", no_args_is_help=True)
 
 _MARKS = {Risk.SAFE: "+", Risk.APPROVAL: "!", Risk.LOSS: "!!"}
 _STYLES = {Risk.SAFE: "green", Risk.APPROVAL: "yellow", Risk.LOSS: "red"}
@@ -155,34 +158,10 @@ def cancel() -> None:
     )
 
 
-@app.command()
-def describe(output: OutputOption = Output.TABLE) -> None:
-    """Show the declared topics as the cluster has them.
-
-    Exit codes: 0 the cluster was asked; 2 a spec is wrong; 3 the stack is not up; 4 no broker answered.
-    """
-    project = Project.open(settings())
-    administration = project.administration()
-    topics = administration.describe(project.catalog.kafka_topics())
-    ends = {name: administration.ends(name) for name in topics}
-    if output is Output.JSON:
-        described = {name: {**state, "ends": ends[name]} for name, state in _as_dict(topics).items()}
-        typer.echo(json.dumps(described, indent=2))
-        return
-    table = Table(Column("topic", overflow="fold", min_width=20), "partitions", "replicas", "records", box=None)
-    table.add_column("configurations", overflow="fold")
-    for name, state in sorted(topics.items()):
-        replicas = ",".join(sorted({str(len(replicas)) for replicas in state.replicas}))
-        configs = " ".join(f"{key}={value}" for key, value in sorted(state.configs.items()))
-        first = administration.beginnings(name)
-        records = sum(end - first.get(partition, 0) for partition, end in ends[name].items())
-        table.add_row(name, str(state.partitions), replicas, f"{records:,}", configs)
-    Console().print(table)
-    missing = sorted(set(project.catalog.kafka_topics()) - set(topics))
-    if missing:
-        typer.echo(f"declared and not there: {', '.join(missing)} (run `sluice topics apply`)", err=True)
-
-
+app.command()(check)
+app.command("import")(import_topics)
+app.command()(describe)
+app.command()(tail)
 app.command()(place)
 
 

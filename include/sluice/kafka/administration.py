@@ -35,6 +35,10 @@ _NOT_COORDINATED_YET = (CoordinatorLoadInProgressError, CoordinatorNotAvailableE
 class KafkaPythonAdministration(ReplicaCalls):
     """One cluster; see `AdminSession`."""
 
+    def names(self) -> tuple[str, ...]:
+        """Return the names of all topics that we may see, Kafka's own too, ordered."""
+        return tuple(sorted(self._ask("list the topics", lambda client: client.list_topics())))
+
     def describe(self, names: Iterable[str]) -> Mapping[str, TopicState]:
         """Return the state of those topics that exist."""
         wanted = sorted(set(names))

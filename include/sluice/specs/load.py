@@ -65,6 +65,7 @@ def scan(
     rules: Iterable[Rule] = RULES,
     parse: Parse = parse_document,
     kinds: Collection[Kind] = tuple(Kind),
+    unwritten: Mapping[Key, Document] = MappingProxyType({}),
 ) -> Scan:
     """Read all specs below `include` and keep the sound ones, so that one broken spec stops no other.
 
@@ -75,9 +76,11 @@ def scan(
         parse: reads the bytes of a file; see `sluice.specs.memo`.
         kinds: what is read; with less than all, what names a spec of another kind lacks it. Without suites no pipeline
             has a gate, and the catalog refuses to name one.
+        unwritten: specs that are no files yet, to see whether they would be sound beside the others.
     """
     include = include.resolve()
     documents, strays = _read(include, parse, kinds)
+    documents.update(unwritten)
     specs: dict[Key, Spec] = {}
     broken: dict[Key, set[Fault]] = defaultdict(set)
     for key, document in documents.items():

@@ -38,7 +38,7 @@ def topic_of(catalog: Catalog, stream: str) -> str:
 def rhythm_of(catalog: Catalog, stream: str) -> Rhythm:
     """Return how a stream reads. A raw stream keeps up with the fastest pipeline of its topic."""
     topic, pipeline = catalog.topics.get(topic_of(catalog, stream)), catalog.pipeline_of(stream)
-    retention = None if topic is None or topic.retention == "forever" else topic.retention
+    retention = topic.retention if topic is not None and isinstance(topic.retention, timedelta) else None
     if pipeline is not None:
         return Rhythm(pipeline.trigger, pipeline.max_records_per_batch, retention)
     readers = [reader.trigger for reader in catalog.readers.get(topic.name, ())] if topic else []

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from datetime import timedelta
 from typing import Literal, Self, TypeAlias
 
 from pydantic import ConfigDict, Field, field_validator
@@ -31,12 +32,16 @@ Placement: TypeAlias = Literal["any", "balanced-leaders"] | FailureDomains
 """`any`: as Kafka places them, and they stay where they are; `balanced-leaders`: leaders are even over the brokers."""
 
 
+Retention: TypeAlias = Duration | Literal["forever", "default"]
+"""How long records are kept."""
+
+
 class ShapeDifference(Spec):
     """What a topic is like in one deployment; what is omitted is as everywhere."""
 
     partitions: int | None = Field(default=None, ge=1, le=10_000)
     replication: int | None = Field(default=None, ge=1, le=32)
-    retention: Duration | Literal["forever"] | None = None
+    retention: Retention | None = None
     placement: Placement | None = None
     protected: bool | None = None
     configs: dict[str, str | None] = Field(default_factory=dict)
@@ -57,7 +62,8 @@ class TopicShape(Spec):
     partitions: int = Field(ge=1, le=10_000)
     replication: int | None = Field(default=None, ge=1, le=32)
     """Omitted: what the deployment says."""
-    retention: Duration | Literal["forever"] = "forever"
+    retention: Retention = "forever"
+    """`default`: the broker's, as long as nothing is set on the topic itself."""
     configs: dict[str, str | None] = Field(default_factory=dict)
     """Further topic configurations, under Kafka's names; `null`: the broker's default. What is set on the topic and is
     not named here stays as it is."""
@@ -97,9 +103,12 @@ class TopicShape(Spec):
 
     def wanted_configs(self) -> dict[str, str | None]:
         """Return the configurations to set, retention included, as Kafka spells them; None for the broker's default."""
-        forever = self.retention == "forever"
-        milliseconds = -1 if forever else int(self.retention.total_seconds() * 1000)  # type: ignore[union-attr]
-        return {**self.configs, "retention.ms": str(milliseconds)}
+        return {**self.configs, "retention.ms": self._retention_ms()}
+
+    def _retention_ms(self) -> str | None:
+        if isinstance(self.retention, timedelta):
+            return str(int(self.retention.total_seconds() * 1000))
+        return "-1" if self.retention == "forever" else None
 
 
 class AbsentTopic(Spec):

@@ -71,6 +71,10 @@ class RecordStamp:
 class KafkaAdministration(ReplicaAdministration, Protocol):
     """Every method may raise UnreachableError."""
 
+    def names(self) -> tuple[str, ...]:
+        """Return the names of all topics that we may see, Kafka's own too, ordered."""
+        ...
+
     def describe(self, names: Iterable[str]) -> Mapping[str, TopicState]:
         """Return the state of those topics that exist."""
         ...

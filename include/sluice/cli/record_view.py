@@ -1,0 +1,68 @@
+"""Records as lines: for people, and as JSON for programs."""
+
+from __future__ import annotations
+
+import base64
+from datetime import datetime
+from typing import Any
+
+from rich.text import Text
+
+from sluice.topics.legible import legible, safe
+from sluice.topics.records import Record
+
+TOMBSTONE = "(tombstone)"
+_NO_TIME = "no time                 "
+
+
+def as_line(record: Record, most: int | None) -> Text:
+    """Return a record as one line: time (UTC), partition/offset, key, headers, value.
+
+    Args:
+        record: the record.
+        most: bytes of the value, and of the key and of each header, that are shown.
+    """
+    line = Text(f"{_time(record.at) or _NO_TIME}  {record.partition}/{record.offset}", style="dim")
+    line.append("  ")
+    if record.key is not None:
+        line.append(f"{legible(record.key, most)}  ", style="cyan not dim")
+    for name, value in record.headers:
+        shown = "" if value is None else f"={legible(value, most)}"
+        line.append(f"[{safe(name)}{shown}]  ", style="magenta not dim")
+    if record.value is None:
+        return line.append(TOMBSTONE, style="yellow not dim")
+    return line.append(legible(record.value, most), style="not dim")
+
+
+def as_dict(topic: str, record: Record, most: int | None) -> dict[str, Any]:
+    """Return a record as JSON values.
+
+    Bytes that are UTF-8 are text under `key` and `value`, others are under `key_base64` and `value_base64`. Of a value
+    that is cut, `value_bytes` says how long it is.
+    """
+    return {
+        "topic": topic,
+        "partition": record.partition,
+        "offset": record.offset,
+        "timestamp": _time(record.at),
+        "timestamp_by": "broker" if record.appended else "producer",
+        **_bytes("key", record.key, most),
+        **_bytes("value", record.value, most),
+        "headers": [{"name": name, **_bytes("value", value, most)} for name, value in record.headers],
+    }
+
+
+def _bytes(name: str, data: bytes | None, most: int | None) -> dict[str, Any]:
+    if data is None:
+        return {name: None}
+    cut = most is not None and len(data) > most
+    told = {f"{name}_bytes": len(data)} if cut else {}
+    try:
+        data.decode()
+    except UnicodeDecodeError:
+        return {f"{name}_base64": base64.b64encode(data[:most]).decode(), **told}
+    return {name: data[:most].decode(errors="ignore") if cut else data.decode(), **told}
+
+
+def _time(at: datetime | None) -> str | None:
+    return None if at is None else f"{at:%Y-%m-%dT%H:%M:%S}.{at.microsecond // 1000:03d}Z"

@@ -1,0 +1,103 @@
+"""`sluice topics check`: for CI and cron. Is every topic as declared?"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from rich.console import Console
+
+from sluice.cli.console import Output, OutputOption, print_json
+from sluice.errors import RefusedError, SpecError
+from sluice.placement.document import read_topology_file
+from sluice.project import Project
+from sluice.settings import settings
+from sluice.specs.catalog import Catalog
+from sluice.specs.faults import Fault
+from sluice.specs.load import scan
+from sluice.topics.apply import current_plan
+from sluice.topics.declared import Declared
+from sluice.topics.drift import as_dict, differences, lines
+from sluice.topics.plan import Plan
+
+_DIFFERS, _WRONG = RefusedError.exit_code, SpecError.exit_code
+
+
+def check(
+    offline: Annotated[bool, typer.Option("--offline", help="Only the specs; no cluster is asked.")] = False,
+    output: OutputOption = Output.TABLE,
+) -> None:
+    """Say whether every declared topic is as declared, and everything that is not. Changes nothing.
+
+    Exit codes: 0 all topics are as declared (with --offline: the specs are sound); 2 a spec is wrong; 3 the stack is
+    not up; 4 no broker answered; 5 a topic differs.
+    """
+    place = settings()
+    include = place.home / "include"
+    specs = scan(include, deployment=place.deployment)
+    faults = (*specs.faults, *topology_faults(specs.catalog, include))
+    if faults or offline:
+        declared = len(specs.catalog.in_deployment(place.deployment).kafka_topics())
+        _tell_specs(faults, declared, output)
+        return
+    project = Project(place, specs.catalog)
+    declared_topics = Declared.of(project.catalog, project.deployment, include)
+    with project.administration() as administration:
+        _tell_cluster(current_plan(declared_topics, administration), len(declared_topics.topics), output)
+
+
+def topology_faults(catalog: Catalog, include: Path) -> list[Fault]:
+    """Return what is wrong with the topology files of all deployments."""
+    faults = []
+    for name, deployment in sorted(catalog.deployments.items()):
+        if deployment.topology is None:
+            continue
+        try:
+            read_topology_file(include / deployment.topology)
+        except SpecError as error:
+            faults.append(Fault(f"include/deployments/{name}.yaml", 1, "topology", error.message, error.fix))
+    return faults
+
+
+def report(*, declared: int, faults: Sequence[Fault] = (), found: Plan | None = None) -> dict[str, Any]:
+    """Return the outcome as JSON values; `differences` is null where no cluster was asked."""
+    return {
+        "ok": not faults and not found,
+        "declared": declared,
+        "differences": None if found is None else as_dict(found),
+        "faults": [fault.as_dict() for fault in faults],
+    }
+
+
+def _tell_specs(faults: Sequence[Fault], declared: int, output: Output) -> None:
+    if output is Output.JSON:
+        print_json(report(declared=declared, faults=faults))
+    else:
+        console = Console(stderr=True, soft_wrap=True, markup=False, highlight=False)
+        for fault in sorted(faults):
+            console.print(str(fault), style="red")
+        faulty = f"{len(faults)} fault{'' if len(faults) == 1 else 's'} in the specs"
+        said = f"{faulty if faults else 'The specs are sound'}; no cluster was asked."
+        console.print(said, style="red" if faults else "green")
+    if faults:
+        raise typer.Exit(_WRONG)
+
+
+def _tell_cluster(found: Plan, declared: int, output: Output) -> None:
+    if output is Output.JSON:
+        print_json(report(declared=declared, found=found))
+    else:
+        console = Console(soft_wrap=True, markup=False, highlight=False)
+        for line in lines(found):
+            console.print(line, style="red")
+
+        if found:
+            topics = len({each.topic for each in differences(found)})
+            count = "1 topic differs" if topics == 1 else f"{topics} topics differ"
+            console.print(f"{count} from the specs; `sluice topics plan` says what each change risks.")
+        else:
+            console.print(f"{declared} topic{' is' if declared == 1 else 's are'} as declared.")
+    if found:
+        raise typer.Exit(_DIFFERS)

@@ -1,0 +1,118 @@
+"""`sluice topics describe`: what the cluster has, and what the specs know of it."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from typing import Annotated
+
+import typer
+from rich.console import Console
+from rich.table import Table
+
+from sluice.cli.console import Output, OutputOption, err, print_json
+from sluice.project import Project
+from sluice.settings import settings
+from sluice.specs.catalog import Catalog
+from sluice.topics.administration import KafkaAdministration
+from sluice.topics.description import Description, Usage
+from sluice.topics.legible import safe
+from sluice.topics.names import unknown_topic
+
+
+def describe(
+    topic: Annotated[str, typer.Argument(help="Omitted: all that are declared.")] = "",
+    output: OutputOption = Output.TABLE,
+) -> None:
+    """Show the declared topics as the cluster has them; of one topic, declared or not, also every partition.
+
+    Exit codes: 0 the cluster was asked; 2 a spec is wrong, or there is no such topic; 3 the stack is not up; 4 no
+    broker answered.
+    """
+    project = Project.open(settings())
+    with project.administration() as administration:
+        if topic:
+            one(described_one(project.catalog, administration, topic), output)
+        else:
+            declared = sorted(project.catalog.kafka_topics())
+            many(described(project.catalog, administration, declared), declared, output)
+
+
+def described(catalog: Catalog, administration: KafkaAdministration, topics: Collection[str]) -> list[Description]:
+    """Return those topics that exist, ordered by name."""
+    states = administration.describe(topics)
+    extents = administration.extents(states.keys())
+    return [Description(states[name], Usage.of(catalog, name), extents[name]) for name in sorted(states)]
+
+
+def described_one(catalog: Catalog, administration: KafkaAdministration, topic: str) -> Description:
+    """Return one topic.
+
+    Raises:
+        SpecError: there is none of that name, with those that resemble it.
+    """
+    if topic not in (names := administration.names()):
+        raise unknown_topic(topic, names)
+    (found,) = described(catalog, administration, [topic])
+    return found
+
+
+def one(found: Description, output: Output) -> None:
+    """Print a topic and its partitions."""
+    if output is Output.JSON:
+        print_json({**found.as_dict(), "partition_list": found.rows})
+        return
+    _print(found)
+    table = Table(box=None, pad_edge=False)
+    for column in ("partition", "leader", "replicas", "in sync", "first", "next"):
+        table.add_column(column, justify="left" if column in {"replicas", "in sync"} else "right", no_wrap=True)
+    for row in found.rows:
+        style = "red" if row["leader"] is None else "yellow" if set(row["replicas"]) - set(row["in_sync"]) else None
+        ids = (",".join(map(str, row[name])) for name in ("replicas", "in_sync"))
+        offsets = ("?" if row[name] is None else str(row[name]) for name in ("first", "next"))
+        leader = "none" if row["leader"] is None else str(row["leader"])
+        table.add_row(str(row["partition"]), leader, *ids, *offsets, style=style)
+    _console().print(table)
+
+
+def many(found: Sequence[Description], declared: Collection[str], output: Output) -> None:
+    """Print topics, and which of the declared ones are not among them."""
+    if output is Output.JSON:
+        print_json({description.state.name: description.as_dict() for description in found})
+        return
+    for description in found:
+        _print(description)
+    missing = sorted(set(declared) - {description.state.name for description in found})
+    if missing:
+        err.print(f"declared and not there: {', '.join(missing)} (run `sluice topics apply`)", markup=False)
+
+
+def _print(found: Description) -> None:
+    state, usage, console = found.state, found.usage, _console()
+    counts = "/".join(sorted({str(len(replicas)) for replicas in state.replicas}))
+    records = "records unknown" if found.records is None else f"{found.records:,} records"
+    keyed = {True: ", keyed", False: ", not keyed", None: ""}[usage.keyed]
+    console.print(safe(state.name), style="bold", end="")
+    console.print(f"  {state.partitions} partitions, replication {counts}, {records}{keyed}")
+    owner = f", owner {safe(usage.owner)}" if usage.owner else ""
+    console.print(f"    declared in {usage.file}{owner}" if usage.file else "    declared nowhere")
+    for verb, names in (
+        ("read by the pipelines", usage.read_by),
+        ("written by the pipelines", usage.written_by),
+        ("filled by the feeds", usage.fed_by),
+    ):
+        if names:
+            console.print(f"    {verb} {', '.join(names)}")
+    if state.configs:
+        console.print("    " + " ".join(safe(f"{key}={value}") for key, value in sorted(state.configs.items())))
+    if found.leaderless:
+        console.print(f"    no leader: partitions {_numbers(found.leaderless)}", style="red")
+    if found.under_replicated:
+        console.print(f"    replicas out of sync: partitions {_numbers(found.under_replicated)}", style="yellow")
+
+
+def _numbers(partitions: Sequence[int]) -> str:
+    return ", ".join(map(str, partitions))
+
+
+def _console() -> Console:
+    return Console(soft_wrap=True, markup=False, highlight=False, emoji=False)

@@ -1,0 +1,125 @@
+"""`sluice topics import`: specs for topics that exist and that nobody has declared."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.console import Console
+
+from sluice.cli.console import Output, OutputOption, err, print_json
+from sluice.errors import RefusedError, SpecError
+from sluice.project import Project
+from sluice.settings import settings
+from sluice.topics.importing import Importer
+from sluice.topics.legible import safe
+from sluice.topics.proposal import Proposal, Rejection
+
+_PATIENCE_SECONDS = 10
+_MOST_NAMED = 10
+
+
+def import_topics(
+    topics: Annotated[list[str] | None, typer.Argument(metavar="[TOPIC]...", help="Topics of the cluster.")] = None,
+    every: Annotated[bool, typer.Option("--all", help="All that no spec declares, but for Kafka's own.")] = False,
+    into: Annotated[
+        Path | None, typer.Option(file_okay=False, exists=True, help="Write there; omitted: include/topics.")
+    ] = None,
+    output: OutputOption = Output.TABLE,
+) -> None:
+    """Write specs for topics that exist, so that the next plan has nothing to do for them. Changes no topic.
+
+    Partitions, replication, retention and configs are the cluster's. Fields, times, and whether the topic is keyed, are
+    proposed from a sample of records; none of their values is written or shown. No file is overwritten.
+
+    Exit codes: 0 all are written; 2 a spec or an argument is wrong; 3 the stack is not up; 4 no broker answered;
+    5 some were refused, with the reason of each; the others are written.
+    """
+    from sluice.kafka.records import KafkaPythonRecords  # noqa: PLC0415  its neighbours pay for no client
+
+    project = Project.open(settings())
+    with (
+        project.administration() as administration,
+        KafkaPythonRecords(project.bootstrap(), project.kafka_client(), patience_seconds=_PATIENCE_SECONDS) as reader,
+    ):
+        importer = Importer(
+            project.settings.home / "include",
+            project.catalog,
+            project.settings.deployment,
+            project.deployment.replication,
+            administration,
+            reader,
+        )
+        proposed, rejected = importer.propose(_asked(importer, topics or [], every=every))
+    written, present = write(proposed, into or _topics_folder(project))
+    _tell(written, sorted([*rejected, *present], key=lambda each: each.topic), output)
+
+
+def _asked(importer: Importer, topics: Sequence[str], *, every: bool) -> Sequence[str]:
+    """Return the topics that are meant.
+
+    Raises:
+        SpecError: none is named, or some and all.
+    """
+    if every and not topics:
+        return importer.undeclared()
+    if topics and not every:
+        return topics
+    if topics:
+        raise SpecError("Topics are named, and --all too.", fix="write one or the other.")
+    there = importer.undeclared()
+    more = f" and {len(there) - _MOST_NAMED} more" if len(there) > _MOST_NAMED else ""
+    undeclared = f"{', '.join(map(safe, there[:_MOST_NAMED]))}{more}" if there else "none"
+    raise SpecError(f"No topic is named. Without a spec: {undeclared}.", fix="name some of them, or write --all.")
+
+
+def write(proposed: Sequence[Proposal], folder: Path) -> tuple[list[tuple[Proposal, Path]], list[Rejection]]:
+    """Write specs, and return those that are written, with their files, and those of which a file is there already."""
+    written: list[tuple[Proposal, Path]] = []
+    present: list[Rejection] = []
+    for proposal in proposed:
+        path = folder / f"{proposal.topic}.yaml"
+        try:
+            with path.open("x", encoding="utf-8") as file:
+                file.write(proposal.text)
+        except FileExistsError:
+            fix = "move it away, or name another folder by --into."
+            present.append(Rejection(proposal.topic, f"{path} exists, and no file is overwritten", fix))
+        else:
+            written.append((proposal, path))
+    return written, present
+
+
+def _topics_folder(project: Project) -> Path:
+    folder = project.settings.home / "include" / "topics"
+    folder.mkdir(exist_ok=True)
+    return folder
+
+
+def _tell(written: Sequence[tuple[Proposal, Path]], rejected: Sequence[Rejection], output: Output) -> None:
+    if output is Output.JSON:
+        files = [
+            {"topic": proposal.topic, "file": str(path), "sampled": proposal.sampled, "keyed": proposal.keyed}
+            for proposal, path in written
+        ]
+        print_json({"written": files, "refused": [asdict(rejection) for rejection in rejected]})
+    else:
+        console = Console(soft_wrap=True, markup=False, highlight=False)
+        for proposal, path in written:
+            console.print(f"{proposal.topic}: {path}, from {proposal.sampled:,} sampled records", style="green")
+        for rejection in rejected:
+            err.print(
+                f"{safe(rejection.topic)}: refused, {rejection.why}. Fix: {rejection.fix}",
+                style="red",
+                markup=False,
+                soft_wrap=True,
+            )
+        if written:
+            console.print("Read what is proposed in them; then `sluice check`, and `sluice topics plan`.")
+        elif not rejected:
+            console.print("Every topic has a spec; nothing to import.")
+    if rejected:
+        raise typer.Exit(RefusedError.exit_code)

@@ -1,0 +1,112 @@
+"""Records of topics, without a consumer group."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from datetime import UTC, datetime, timedelta
+from types import TracebackType
+from typing import Any, Self
+
+from kafka import KafkaConsumer, TopicPartition
+from kafka.errors import KafkaError
+
+from sluice.errors import UnreachableError
+from sluice.kafka.connection import client_arguments, reachable
+from sluice.topics.records import Record
+
+_POLL_MS = 500
+_LOG_APPEND_TIME = 1
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+
+
+class KafkaPythonRecords:
+    """One cluster. Connects on first use, and again after a failure; close it, or use it as a context manager.
+
+    Attributes:
+        bootstrap: host:port of some brokers.
+        client: further settings, under Kafka's names.
+        patience_seconds: how long a broker may send nothing of what it has.
+    """
+
+    def __init__(
+        self, bootstrap: Sequence[str], client: Mapping[str, str] | None = None, *, patience_seconds: float = 30
+    ) -> None:
+        self.bootstrap = tuple(bootstrap)
+        self.client = dict(client or {})
+        self.patience_seconds = patience_seconds
+        self._connected: Any = None
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Close the connections. Using it again connects again."""
+        if self._connected is not None:
+            self._connected.close()
+            self._connected = None
+
+    def read(self, topic: str, start: Mapping[int, int], end: Mapping[int, int]) -> Iterator[Record]:
+        """Yield the records in [start, end) of each partition, ordered by offset within a partition.
+
+        Raises:
+            UnreachableError: the broker did not answer, stopped sending before `end`, or no longer has `start`.
+        """
+        waiting = {p: end[p] for p in end if start.get(p, 0) < end[p]}
+        if not waiting:
+            return
+        try:
+            self._connected = self._connected or self._connect()
+            yield from self._read(self._connected, topic, start, waiting)
+        except KafkaError as error:
+            self.close()
+            raise UnreachableError(f"{topic} could not be read ({error}).", fix="run the command again.") from error
+
+    def _connect(self) -> Any:  # noqa: ANN401  untyped client
+        return KafkaConsumer(
+            bootstrap_servers=reachable(self.bootstrap),
+            enable_auto_commit=False,
+            auto_offset_reset="none",
+            metrics_enabled=False,
+            **client_arguments(self.client),
+        )
+
+    def _read(self, consumer: Any, topic: str, start: Mapping[int, int], waiting: dict[int, int]) -> Iterator[Record]:  # noqa: ANN401  untyped client
+        partitions = {p: TopicPartition(topic, p) for p in waiting}
+        consumer.assign(list(partitions.values()))
+        for partition, at in partitions.items():
+            consumer.resume(at)  # an earlier reading may have ended in it
+            consumer.seek(at, start.get(partition, 0))
+        silent = 0
+        while waiting:
+            batches = consumer.poll(timeout_ms=_POLL_MS)
+            silent = 0 if batches else silent + 1
+            if silent * _POLL_MS > self.patience_seconds * 1000:
+                raise UnreachableError(
+                    f"{topic} sent nothing for {silent * _POLL_MS // 1000} s before offsets {waiting}.",
+                    fix="see whether the brokers run, then run the command again.",
+                )
+            for records in batches.values():
+                for record in records:
+                    if record.offset < waiting.get(record.partition, 0):
+                        yield _record(record)
+            for partition in [p for p, last in waiting.items() if consumer.position(partitions[p]) >= last]:
+                del waiting[partition]
+                consumer.pause(partitions[partition])
+
+
+def _record(found: Any) -> Record:  # noqa: ANN401  untyped client
+    stamped = found.timestamp is not None and found.timestamp >= 0
+    return Record(
+        found.partition,
+        found.offset,
+        _EPOCH + timedelta(milliseconds=found.timestamp) if stamped else None,
+        found.timestamp_type == _LOG_APPEND_TIME,
+        found.key,
+        found.value,
+        tuple(found.headers or ()),
+    )

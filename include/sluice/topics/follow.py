@@ -1,0 +1,80 @@
+"""Records of a topic as they come, through whatever becomes of the brokers and of the topic."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterator, Mapping
+from typing import TypeAlias
+
+from sluice.clock import Clock
+from sluice.errors import UnreachableError
+from sluice.topics.administration import KafkaAdministration, TopicExtent
+from sluice.topics.records import Record, RecordReader
+
+Tell: TypeAlias = Callable[[str], None]
+"""Says one sentence to whoever watches."""
+
+_PAUSE_SECONDS = 0.5
+
+
+def follow(
+    topic: str,
+    seen: TopicExtent,
+    start: Mapping[int, int],
+    *,
+    administration: KafkaAdministration,
+    reader: RecordReader,
+    clock: Clock,
+    tell: Tell,
+    only: Collection[int] = (),
+) -> Iterator[Record]:
+    """Yield a topic's records from `start` on, for ever; each once, ordered by offset within a partition.
+
+    Brokers that are away are waited for. What makes the topic another one is told: it was created again, has lost
+    records, or has more partitions.
+
+    Args:
+        topic: its name.
+        seen: what it held when somebody looked.
+        start: the first offset, per partition.
+        administration: says how far it goes.
+        reader: reads it.
+        clock: to wait by.
+        tell: hears what a person should know.
+        only: partitions to follow; empty: all, also those that come.
+
+    Raises:
+        RefusedError: the topic is gone.
+    """
+    topic_id, at, away = seen.topic_id, dict(start), False
+    while True:
+        try:
+            found = administration.extent(topic)
+            if away:
+                tell("The brokers answer again.")
+                away = False
+            if found.topic_id != topic_id:
+                tell(f"{topic} was deleted and created again; what follows is the new one, from its first record.")
+                topic_id, at = found.topic_id, {}
+            ends = {p: end for p, end in found.ends.items() if not only or p in only}
+            for partition in ends:
+                _settle(topic, partition, at, found, tell)
+            for record in reader.read(topic, dict(at), ends):
+                at[record.partition] = record.offset + 1
+                yield record
+            at |= ends
+        except UnreachableError as error:
+            if not away:
+                tell(f"{error.message} It is tried again until somebody answers.")
+                away = True
+        clock.sleep(_PAUSE_SECONDS)
+
+
+def _settle(topic: str, partition: int, at: dict[int, int], found: TopicExtent, tell: Tell) -> None:
+    """Go on within what there is, and tell where that leaves something out."""
+    first, end = found.beginnings[partition], found.ends[partition]
+    wanted = at.setdefault(partition, first)
+    if wanted < first:
+        tell(f"The records {wanted} to {first - 1} of {topic}/{partition} were deleted before they could be read.")
+    elif wanted > end:
+        tell(f"{topic}/{partition} ends at offset {end} and went on to {wanted} before: the brokers lost records.")
+    at[partition] = min(max(wanted, first), end)

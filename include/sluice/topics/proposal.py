@@ -1,0 +1,269 @@
+"""The spec of a topic that exists: its shape as the cluster has it, its value as a sample of records looks. Pure."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import timedelta
+
+import yaml
+
+from sluice.specs.document import parse_document
+from sluice.specs.duration import format_duration, parse_duration
+from sluice.specs.model import FieldType
+from sluice.specs.spec import NAME_PATTERN
+from sluice.topics.administration import TopicState
+from sluice.topics.sketch import Form, Sketch
+
+MOST_FIELDS = 200
+"""Objects with more different keys are maps: their keys are data."""
+
+_LONGEST_STEM = 59
+_MOST_NAMED = 8
+_COMMENT_COLUMN = 30
+_STAMPED = "message.timestamp.type"
+_PLAIN_KEY = re.compile(r"[a-z][a-zA-Z0-9._-]*")
+_HARMLESS_KEY = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,62}")
+_ARRIVAL_WORDS = frozenset({"arrived", "arrival", "received", "ingested", "ingestion", "observed", "recorded", "seen"})
+_EVENT_WORDS = frozenset({"event", "occurred", "happened", "timestamp", "time", "ts"})
+
+
+@dataclass(frozen=True)
+class Rejection:
+    """A topic for which no spec is written: why, and what to do."""
+
+    topic: str
+    why: str
+    fix: str
+
+
+@dataclass(frozen=True)
+class Proposal:
+    """The text of a spec.
+
+    Attributes:
+        topic: its name.
+        text: YAML, with comments on what was only guessed.
+        sampled: how many records were looked at.
+        keyed: whether one of them has a key.
+    """
+
+    topic: str
+    text: str
+    sampled: int
+    keyed: bool
+
+
+@dataclass(frozen=True)
+class _Times:
+    """The fields proposed for the two times, and why."""
+
+    event: str
+    event_why: str
+    arrival: str
+    arrival_why: str
+
+
+def propose(
+    state: TopicState, sketch: Sketch, *, replication: int, drivers: Collection[str] = ()
+) -> Proposal | Rejection:
+    """Write the spec of a topic.
+
+    Args:
+        state: the topic as the cluster has it.
+        sketch: a sample of its records.
+        replication: replicas of a topic that does not say.
+        drivers: names of units that there are already: the topic's raw stream gets one of its own.
+
+    Returns:
+        The spec, or why there is none. Whether it is sound beside the others, `sluice.specs.load.scan` knows.
+    """
+    if fault := _no_name(state.name) or _no_value(state.name, sketch):
+        return fault
+    counts = sorted({len(replicas) for replicas in state.replicas})
+    if len(counts) != 1:
+        why = f"its partitions have {' or '.join(map(str, counts))} replicas"
+        return Rejection(state.name, why, "give all of them as many, and import again.")
+    retention = _retention(state.configs)
+    if retention is None:
+        why = (
+            f"retention.ms is {state.configs['retention.ms']}, and a spec has whole seconds up to a century, or forever"
+        )
+        return Rejection(state.name, why, "set such a value on the topic (-1 is forever), and import again.")
+    times = _times(sketch, appended=state.configs.get(_STAMPED) == "LogAppendTime")
+    if times is None:
+        return _no_time(state.name, sketch)
+    shape = _shape(state, retention, "" if counts == [replication] else str(counts[0]))
+    raw = _raw(state.name, drivers)
+    text = "\n".join([*_head(sketch), *shape, *_keyed(sketch), *_value(sketch, times), *raw, ""])
+    return Proposal(state.name, text, sketch.records, bool(sketch.keyed))
+
+
+def _no_name(topic: str) -> Rejection | None:
+    if re.fullmatch(NAME_PATTERN, topic):
+        return None
+    why = "a spec's name is a lower-case letter, then at most 62 of a-z, 0-9 and underscore"
+    return Rejection(topic, why, "copy its records to a topic with such a name, or leave it to whom it belongs.")
+
+
+def _no_value(topic: str, sketch: Sketch) -> Rejection | None:
+    by_hand = f"write include/topics/{topic}.yaml by hand (docs/specs.md)"
+    if not sketch.records:
+        return Rejection(topic, "it holds no record, so nothing is known of its fields", f"send one, or {by_hand}.")
+    if not sketch.objects:
+        why = f"none of {_records(sketch.records)} is a JSON object, and no other format is known"
+        return Rejection(topic, why, "have its producers send JSON objects, or leave it undeclared.")
+    if len(sketch.fields) + len(sketch.others) > MOST_FIELDS:
+        why = f"its objects have more than {MOST_FIELDS} different keys, so they are data and no names of fields"
+        return Rejection(topic, why, f"{by_hand}, with the fields that matter.")
+    return None
+
+
+def _no_time(topic: str, sketch: Sketch) -> Rejection:
+    some = [name for name, seen in sketch.fields.items() if seen.type is FieldType.TIMESTAMP]
+    numbers = [name for name, seen in sketch.fields.items() if seen.epoch and seen.epoch == seen.present]
+    why = "event_time needs a field that is a time (text such as 2013-01-07T12:00:00Z) in every record; it has none"
+    if some:
+        why += f", and {_named(map(repr, some))} is one only in some"
+    elif numbers:
+        why += f", and {_named(map(repr, numbers))} holds numbers"
+    return Rejection(topic, why, "have its producers send such a field, and import again.")
+
+
+def _retention(configs: Mapping[str, str]) -> str | None:
+    """Return the retention as a spec has it; None where it cannot."""
+    if "retention.ms" not in configs:
+        return "default"
+    milliseconds = int(configs["retention.ms"])
+    if milliseconds == -1:
+        return "forever"
+    if milliseconds < 0 or milliseconds % 1000:
+        return None
+    try:
+        text = format_duration(timedelta(milliseconds=milliseconds))
+        parse_duration(text)
+    except (OverflowError, ValueError):
+        return None
+    return text
+
+
+def _times(sketch: Sketch, *, appended: bool) -> _Times | None:
+    """Choose the two times from the timestamps that every object has; None if there is none."""
+    fields = [name for name in sketch.fields if _is_time(sketch, name)]
+    if not fields:
+        return None
+    event = min(fields, key=lambda name: (_has(name, _ARRIVAL_WORDS), not _has(name, _EVENT_WORDS)))
+    rest = [name for name in fields if name != event]
+    arrival, why = ("broker", "the broker stamps what it appends") if appended else _arrival(sketch, event, rest)
+    also = [name for name in rest if name != arrival]
+    event_why = f"proposed: all {_records(sketch.objects)} have it" + (f", as {_named(also)} too" if also else "")
+    return _Times(event, event_why, arrival, why)
+
+
+def _arrival(sketch: Sketch, event: str, others: Sequence[str]) -> tuple[str, str]:
+    """Return the field that says when a record became known, and why: records come in the order of their arrival."""
+    likely = [name for name in others if _has(name, _ARRIVAL_WORDS) or not sketch.fields[name].backward]
+    if not likely:
+        return event, f"no other time fits, so nothing is ever late; or set {_STAMPED}, and write broker"
+    arrival = min(likely, key=lambda name: (not _has(name, _ARRIVAL_WORDS), sketch.fields[name].backward))
+    why = "its name says so" if sketch.fields[arrival].backward else "it never goes back from record to record"
+    return arrival, f"proposed: {why}"
+
+
+def _is_time(sketch: Sketch, name: str) -> bool:
+    return sketch.fields[name].type is FieldType.TIMESTAMP and sketch.always(name)
+
+
+def _has(name: str, words: frozenset[str]) -> bool:
+    return bool(words & set(name.split("_")))
+
+
+def _head(sketch: Sketch) -> Iterator[str]:
+    yield "# Written by `sluice topics import`: partitions, replication, retention and configs are the cluster's;"
+    yield f"# keyed, value and raw are proposed from {_records(sketch.records)}, the oldest and the newest."
+
+
+def _shape(state: TopicState, retention: str, replication: str) -> Iterator[str]:
+    yield f"name: {_text(state.name)}"
+    yield f"partitions: {state.partitions}"
+    if replication:
+        yield f"replication: {replication}"
+    yield _line(
+        f"retention: {retention}", "the broker's; nothing is set on the topic" if retention == "default" else ""
+    )
+    configs = {key: value for key, value in sorted(state.configs.items()) if key != "retention.ms"}
+    if configs:
+        yield "configs:"
+    for key, value in configs.items():
+        yield f"  {key if _PLAIN_KEY.fullmatch(key) else _quoted(key)}: {_quoted(value)}"
+
+
+def _keyed(sketch: Sketch) -> Iterator[str]:
+    share = f"{sketch.keyed:,} of {_records(sketch.records)} have a key"
+    yield _line(f"keyed: {'true' if sketch.keyed else 'false'}", share)
+
+
+def _value(sketch: Sketch, times: _Times) -> Iterator[str]:
+    yield "value:"
+    yield "  format: json"
+    yield _line(f"  event_time: {_text(times.event)}", times.event_why)
+    yield _line(f"  arrival_time: {_text(times.arrival)}", times.arrival_why)
+    yield "  fields:"
+    for name, seen in sketch.fields.items():
+        if seen.type is None:
+            continue
+        required = ", required: true" if sketch.always(name) else ""
+        notes = []
+        if seen.zoneless:
+            notes.append("names no zone, and is read as UTC")
+        if seen.forms[Form.NESTED]:
+            notes.append("objects or lists, as their JSON text")
+        elif seen.type is FieldType.STRING and set(seen.forms) - {Form.TEXT, Form.TIMESTAMP}:
+            notes.append("of several types")
+        yield _line(f"    {_text(name)}: {{type: {seen.type}{required}}}", "; ".join(notes))
+    yield from (f"    # {note}" for note in _left_out(sketch))
+
+
+def _left_out(sketch: Sketch) -> Iterator[str]:
+    """Say what of the sample is not in the spec. A key that may be data is not repeated."""
+    if empty := [name for name, seen in sketch.fields.items() if seen.type is None]:
+        yield f"left out, for it was always null: {_named(empty)}"
+    if named := sorted(key for key in sketch.others if _HARMLESS_KEY.fullmatch(key)):
+        yield f"left out, for a field's name is lower case with underscores: {_named(named)}"
+    if unnamed := len(sketch.others) - len(named):
+        yield f"left out: {unnamed} key{'' if unnamed == 1 else 's'} that cannot be the name of a field"
+    if others := sketch.records - sketch.objects:
+        yield f"{others:,} of {_records(sketch.records)} {'is' if others == 1 else 'are'} no JSON object: quarantined"
+
+
+def _raw(topic: str, drivers: Collection[str]) -> Iterator[str]:
+    raw = f"{topic[:_LONGEST_STEM]}_raw"
+    yield "raw:"
+    yield f"  table: {raw}"
+    yield f"  driver: {_text(topic) if topic not in drivers else raw}"
+
+
+def _line(text: str, comment: str) -> str:
+    return f"{text:<{_COMMENT_COLUMN}}  # {comment}" if comment else text
+
+
+def _text(name: str) -> str:
+    """Return a name so that it is read as text, which `true` would not be."""
+    read = parse_document(f"name: {name}\n".encode(), "").data
+    return name if read is not None and read["name"] == name else _quoted(name)
+
+
+def _quoted(text: str) -> str:
+    dumped: str = yaml.safe_dump(text, default_style='"', width=float("inf"))
+    return dumped.removesuffix("\n")
+
+
+def _records(count: int) -> str:
+    return f"{count:,} sampled record{'' if count == 1 else 's'}"
+
+
+def _named(names: Iterable[str]) -> str:
+    shown = list(names)
+    more = len(shown) - _MOST_NAMED
+    return ", ".join(shown[:_MOST_NAMED]) + (f" and {more} more" if more > 0 else "")

@@ -1,0 +1,174 @@
+"""What some records of a topic look like: which fields, of which types. No value of a record is kept. Pure."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections import Counter
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from enum import Enum, auto
+from typing import Any
+
+from sluice.specs.model import FieldType
+from sluice.specs.spec import NAME_PATTERN
+from sluice.topics.records import Record
+
+_TIME = re.compile(r"(\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d)(\.\d{1,9})?(Z|[+-]\d\d:\d\d)?")
+_EARLIEST, _LATEST = 1900, 2200
+_LONG = 2**63
+_SINCE_1970 = (10**9, 10**12, 10**15)
+"""Where times of our age begin, in seconds, milliseconds and microseconds; they end at ten times that."""
+
+
+class Form(Enum):
+    """What a JSON value is."""
+
+    TIMESTAMP = auto()
+    TEXT = auto()
+    BOOLEAN = auto()
+    LONG = auto()
+    DOUBLE = auto()
+    NESTED = auto()
+
+
+@dataclass
+class FieldSketch:
+    """What was seen of one field.
+
+    Attributes:
+        forms: how many values had which form; absent and null ones have none.
+        zoneless: how many of its timestamps name no zone.
+        epoch: how many of its numbers could be times since 1970.
+        backward: how often its timestamp was before that of the record before it in the partition.
+    """
+
+    forms: Counter[Form] = field(default_factory=Counter)
+    zoneless: int = 0
+    epoch: int = 0
+    backward: int = 0
+    _last: dict[int, datetime] = field(default_factory=dict)
+
+    @property
+    def present(self) -> int:
+        """How many records have it."""
+        return self.forms.total()
+
+    @property
+    def type(self) -> FieldType | None:
+        """The type that holds all of its values; None if it never had one."""
+        forms = set(self.forms)
+        if not forms:
+            return None
+        for form, kind in _TYPES.items():
+            if forms == {form}:
+                return kind
+        return FieldType.DOUBLE if forms == {Form.LONG, Form.DOUBLE} else FieldType.STRING
+
+    def take(self, value: Any, partition: int) -> None:  # noqa: ANN401  JSON is any
+        """Look at one value, and forget it."""
+        form = form_of(value)
+        if form is None:
+            return
+        self.forms[form] += 1
+        if form is Form.TIMESTAMP:
+            at = _moment(value)
+            self.zoneless += at.tzinfo is None
+            at = at if at.tzinfo else at.replace(tzinfo=UTC)
+            self.backward += partition in self._last and at < self._last[partition]
+            self._last[partition] = at
+        elif form is Form.LONG:
+            self.epoch += any(least <= value < least * 10 for least in _SINCE_1970)
+
+
+_TYPES = {
+    Form.TIMESTAMP: FieldType.TIMESTAMP,
+    Form.TEXT: FieldType.STRING,
+    Form.BOOLEAN: FieldType.BOOLEAN,
+    Form.LONG: FieldType.LONG,
+    Form.DOUBLE: FieldType.DOUBLE,
+    Form.NESTED: FieldType.STRING,
+}
+
+
+@dataclass
+class Sketch:
+    """What was seen of a topic's records. The records of a partition are taken in the order of their offsets.
+
+    Attributes:
+        records: how many were seen.
+        keyed: how many of them have a key.
+        objects: how many of the values are JSON objects.
+        fields: by name, in the order in which they came; only names that a spec can write.
+        others: the keys of objects that are no such name.
+    """
+
+    records: int = 0
+    keyed: int = 0
+    objects: int = 0
+    fields: dict[str, FieldSketch] = field(default_factory=dict)
+    others: set[str] = field(default_factory=set)
+
+    def take(self, record: Record) -> None:
+        """Look at one record, and forget it."""
+        self.records += 1
+        self.keyed += record.key is not None
+        found = read_object(record.value)
+        if found is None:
+            return
+        self.objects += 1
+        for name, value in found.items():
+            if re.fullmatch(NAME_PATTERN, name) is None:
+                self.others.add(name)
+            else:
+                self.fields.setdefault(name, FieldSketch()).take(value, record.partition)
+
+    def always(self, name: str) -> bool:
+        """Whether every object has this field."""
+        return self.fields[name].present == self.objects
+
+
+def form_of(value: Any) -> Form | None:  # noqa: ANN401  JSON is any
+    """Return what a JSON value is; None of nothing."""
+    match value:
+        case None:
+            return None
+        case bool():
+            return Form.BOOLEAN
+        case int():
+            return Form.LONG if -_LONG <= value < _LONG else Form.DOUBLE
+        case float():
+            return Form.DOUBLE
+        case str():
+            return Form.TIMESTAMP if _is_time(value) else Form.TEXT
+        case _:
+            return Form.NESTED
+
+
+def read_object(value: bytes | None) -> dict[str, Any] | None:
+    """Return the JSON object that a record's value is; None if it is none."""
+    try:
+        found = json.loads((value or b"").decode(), parse_constant=_refuse)
+    except (ValueError, RecursionError):
+        return None
+    return found if isinstance(found, dict) else None
+
+
+def _refuse(word: str) -> None:
+    """NaN and the like are no JSON, though Python reads them."""
+    raise ValueError(word)
+
+
+def _is_time(text: str) -> bool:
+    if _TIME.fullmatch(text) is None:
+        return False
+    try:
+        return _EARLIEST <= _moment(text).year < _LATEST
+    except ValueError:
+        return False
+
+
+def _moment(text: str) -> datetime:
+    match = _TIME.fullmatch(text)
+    assert match is not None  # noqa: S101 - the form was matched before
+    return datetime.fromisoformat(f"{match[1]}{(match[2] or '')[:7]}{match[3] or ''}")
