@@ -27,7 +27,7 @@ class InMemoryRecords:
         value: bytes | None = b"{}",
         *,
         key: bytes | None = None,
-        headers: tuple[tuple[str, bytes | None], ...] = (),
+        headers: tuple[tuple[str, bytes], ...] = (),
         at: datetime = NOON,
     ) -> None:
         offset = self.cluster.offsets[topic][partition]

@@ -37,7 +37,7 @@ def check(
     place = settings()
     include = place.home / "include"
     specs = scan(include, deployment=place.deployment)
-    faults = (*specs.faults, *topology_faults(specs.catalog, include))
+    faults = sorted([*specs.faults, *topology_faults(specs.catalog, include)])
     if faults or offline:
         declared = len(specs.catalog.in_deployment(place.deployment).kafka_topics())
         _tell_specs(faults, declared, output)
@@ -76,7 +76,7 @@ def _tell_specs(faults: Sequence[Fault], declared: int, output: Output) -> None:
         print_json(report(declared=declared, faults=faults))
     else:
         console = Console(stderr=True, soft_wrap=True, markup=False, highlight=False)
-        for fault in sorted(faults):
+        for fault in faults:
             console.print(str(fault), style="red")
         faulty = f"{len(faults)} fault{'' if len(faults) == 1 else 's'} in the specs"
         said = f"{faulty if faults else 'The specs are sound'}; no cluster was asked."

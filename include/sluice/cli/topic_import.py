@@ -16,7 +16,7 @@ from sluice.project import Project
 from sluice.settings import settings
 from sluice.topics.importing import Importer
 from sluice.topics.legible import safe
-from sluice.topics.proposal import Proposal, Rejection
+from sluice.topics.proposal import Proposal, Rejection, sampled_records
 
 _PATIENCE_SECONDS = 10
 _MOST_NAMED = 10
@@ -109,7 +109,7 @@ def _tell(written: Sequence[tuple[Proposal, Path]], rejected: Sequence[Rejection
     else:
         console = Console(soft_wrap=True, markup=False, highlight=False)
         for proposal, path in written:
-            console.print(f"{proposal.topic}: {path}, from {proposal.sampled:,} sampled records", style="green")
+            console.print(f"{proposal.topic}: {path}, from {sampled_records(proposal.sampled)}", style="green")
         for rejection in rejected:
             err.print(
                 f"{safe(rejection.topic)}: refused, {rejection.why}. Fix: {rejection.fix}",

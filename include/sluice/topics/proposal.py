@@ -112,7 +112,7 @@ def _no_value(topic: str, sketch: Sketch) -> Rejection | None:
     if not sketch.records:
         return Rejection(topic, "it holds no record, so nothing is known of its fields", f"send one, or {by_hand}.")
     if not sketch.objects:
-        why = f"none of {_records(sketch.records)} is a JSON object, and no other format is known"
+        why = f"none of {sampled_records(sketch.records)} is a JSON object, and no other format is known"
         return Rejection(topic, why, "have its producers send JSON objects, or leave it undeclared.")
     if len(sketch.fields) + len(sketch.others) > MOST_FIELDS:
         why = f"its objects have more than {MOST_FIELDS} different keys, so they are data and no names of fields"
@@ -157,7 +157,9 @@ def _times(sketch: Sketch, *, appended: bool) -> _Times | None:
     rest = [name for name in fields if name != event]
     arrival, why = ("broker", "the broker stamps what it appends") if appended else _arrival(sketch, event, rest)
     also = [name for name in rest if name != arrival]
-    event_why = f"proposed: all {_records(sketch.objects)} have it" + (f", as {_named(also)} too" if also else "")
+    event_why = f"proposed: all {sampled_records(sketch.objects)} have it" + (
+        f", as {_named(also)} too" if also else ""
+    )
     return _Times(event, event_why, arrival, why)
 
 
@@ -181,7 +183,7 @@ def _has(name: str, words: frozenset[str]) -> bool:
 
 def _head(sketch: Sketch) -> Iterator[str]:
     yield "# Written by `sluice topics import`: partitions, replication, retention and configs are the cluster's;"
-    yield f"# keyed, value and raw are proposed from {_records(sketch.records)}, the oldest and the newest."
+    yield f"# keyed, value and raw are proposed from {sampled_records(sketch.records)}, the oldest and the newest."
 
 
 def _shape(state: TopicState, retention: str, replication: str) -> Iterator[str]:
@@ -200,7 +202,7 @@ def _shape(state: TopicState, retention: str, replication: str) -> Iterator[str]
 
 
 def _keyed(sketch: Sketch) -> Iterator[str]:
-    share = f"{sketch.keyed:,} of {_records(sketch.records)} have a key"
+    share = f"{sketch.keyed:,} of {sampled_records(sketch.records)} have a key"
     yield _line(f"keyed: {'true' if sketch.keyed else 'false'}", share)
 
 
@@ -234,7 +236,8 @@ def _left_out(sketch: Sketch) -> Iterator[str]:
     if unnamed := len(sketch.others) - len(named):
         yield f"left out: {unnamed} key{'' if unnamed == 1 else 's'} that cannot be the name of a field"
     if others := sketch.records - sketch.objects:
-        yield f"{others:,} of {_records(sketch.records)} {'is' if others == 1 else 'are'} no JSON object: quarantined"
+        verb = "is" if others == 1 else "are"
+        yield f"{others:,} of {sampled_records(sketch.records)} {verb} no JSON object, and will be quarantined"
 
 
 def _raw(topic: str, drivers: Collection[str]) -> Iterator[str]:
@@ -259,7 +262,8 @@ def _quoted(text: str) -> str:
     return dumped.removesuffix("\n")
 
 
-def _records(count: int) -> str:
+def sampled_records(count: int) -> str:
+    """Return a number of records with its noun."""
     return f"{count:,} sampled record{'' if count == 1 else 's'}"
 
 

@@ -14,7 +14,7 @@ from sluice.specs.model import FieldType
 from sluice.specs.spec import NAME_PATTERN
 from sluice.topics.records import Record
 
-_TIME = re.compile(r"(\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d)(\.\d{1,9})?(Z|[+-]\d\d:\d\d)?")
+_TIME = re.compile(r"(\d{4}-\d\d-\d\d[T ](?:[01]\d|2[0-3]):\d\d:\d\d)(\.\d{1,9})?(Z|[+-]\d\d:\d\d)?")
 _EARLIEST, _LATEST = 1900, 2200
 _LONG = 2**63
 _SINCE_1970 = (10**9, 10**12, 10**15)

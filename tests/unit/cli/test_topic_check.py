@@ -1,0 +1,139 @@
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Self
+
+import pytest
+import typer
+from typer.testing import CliRunner, Result
+
+from sluice.cli.topic_check import check
+from sluice.errors import NotReadyError
+from sluice.project import Project
+from sluice.settings import settings
+from sluice.topics.administration import TopicCreation
+from tests.twins.kafka_administration import InMemoryKafkaAdministration
+from tests.unit.specs.bench import DEPLOYMENT_FILE, FEED_FILE, TOPIC_FILE, Bench, sound_project
+
+KEPT = {"retention.ms": "604800000", "cleanup.policy": "delete"}
+
+
+class Cluster(InMemoryKafkaAdministration):
+    """A cluster that is closed when it is no longer asked."""
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None: ...
+
+
+@pytest.fixture
+def bench(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Bench]:
+    monkeypatch.setenv("SLUICE_HOME", str(tmp_path))
+    monkeypatch.setenv("SLUICE_DEPLOYMENT", "prod")
+    settings.cache_clear()
+    yield sound_project(tmp_path)
+    settings.cache_clear()
+
+
+@pytest.fixture
+def cluster(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> Cluster:
+    assert bench
+    cluster = Cluster()
+    monkeypatch.setattr(Project, "administration", lambda _: cluster)
+    return cluster
+
+
+@pytest.fixture
+def nobody(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let whoever asks a cluster be refused."""
+
+    def refuse(_project: Project) -> None:
+        raise NotReadyError("The stack is not up.")
+
+    assert bench
+    monkeypatch.setattr(Project, "administration", refuse)
+
+
+def run(*arguments: str) -> Result:
+    app = typer.Typer()
+    app.command()(check)
+    return CliRunner().invoke(app, list(arguments))
+
+
+def test_topics_as_declared_are_well(cluster: Cluster) -> None:
+    cluster.create([TopicCreation("orders", 2, 1, KEPT)])
+    result = run()
+    assert (result.exit_code, result.stdout) == (0, "1 topic is as declared.\n")
+    result = run("-o", "json")
+    assert (result.exit_code, json.loads(result.stdout)) == (
+        0,
+        {"ok": True, "declared": 1, "differences": [], "faults": []},
+    )
+
+
+def test_everything_that_differs_is_told_and_nothing_is_changed(cluster: Cluster, bench: Bench) -> None:
+    text = (bench.include / "topics/orders.yaml").read_text().replace("orders", "lost")
+    bench.write("include/topics/lost.yaml", text.replace("driver: shop", "driver: lost"))
+    cluster.create([TopicCreation("orders", 3, 1, {"retention.ms": "1000", "cleanup.policy": "delete"})])
+    before = dict(cluster.topics)
+    result = run()
+    assert result.exit_code == 5
+    assert result.stdout.splitlines() == [
+        "lost: create with 2 partitions, replication 1, cleanup.policy=delete, retention.ms=604800000",
+        "orders: partitions is 3, declared 2",
+        "orders: retention.ms is 1000, declared 604800000",
+        "2 topics differ from the specs; `sluice topics plan` says what each change risks.",
+    ]
+    result = run("-o", "json")
+    found = json.loads(result.stdout)
+    assert (result.exit_code, found["ok"], found["declared"]) == (5, False, 2)
+    assert [(d["topic"], d["value"], d["current"], d["risk"]) for d in found["differences"]] == [
+        ("lost", "topic", "absent", "safe"),
+        ("orders", "partitions", "3", "refused"),
+        ("orders", "retention.ms", "1000", "safe"),
+    ]
+    assert cluster.topics == before
+
+
+@pytest.mark.usefixtures("nobody")
+def test_offline_no_cluster_is_asked() -> None:
+    result = run("--offline")
+    assert (result.exit_code, result.stdout) == (0, "")
+    assert result.stderr == "The specs are sound; no cluster was asked.\n"
+    assert json.loads(run("--offline", "-o", "json").stdout) == {
+        "ok": True,
+        "declared": 1,
+        "differences": None,
+        "faults": [],
+    }
+
+
+@pytest.mark.usefixtures("nobody")
+@pytest.mark.parametrize("where", [("--offline",), ()])
+def test_all_faults_of_all_files_are_told_and_no_cluster_is_asked(bench: Bench, where: tuple[str, ...]) -> None:
+    bench.edit(TOPIC_FILE, "partitions: 2", "partitions: 0")
+    bench.edit(FEED_FILE, "topic: orders", "topic: orderz")
+    bench.write(DEPLOYMENT_FILE, (bench.home / DEPLOYMENT_FILE).read_text() + "topology: racks.json\n")
+    result = run(*where)
+    assert result.exit_code == 2
+    told = result.stderr.splitlines()
+    assert [line.partition(": ")[0] for line in told[:-1]] == [
+        f"{DEPLOYMENT_FILE}:1",
+        f"{FEED_FILE}:2",
+        f"{TOPIC_FILE}:2",
+    ]
+    assert "racks.json cannot be read" in told[0]
+    assert told[-1] == "3 faults in the specs; no cluster was asked."
+    result = run(*where, "-o", "json")
+    assert result.exit_code == 2
+    assert [fault["file"] for fault in json.loads(result.stdout)["faults"]] == [DEPLOYMENT_FILE, FEED_FILE, TOPIC_FILE]
+
+
+def test_nobody_who_answers_is_no_difference(cluster: Cluster) -> None:
+    cluster.reachable = False
+    result = run()
+    assert result.exit_code != 5
+    assert "could be reached" in str(result.exception)

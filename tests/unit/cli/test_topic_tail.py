@@ -1,0 +1,96 @@
+"""Where `sluice topics tail` begins; what it shows is tested in test_newest, test_follow and test_record_view."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+import pytest
+
+from sluice.cli.topic_tail import choose, first_offsets
+from sluice.errors import SpecError
+from sluice.topics.administration import TopicCreation, TopicExtent
+from tests.twins.kafka_administration import InMemoryKafkaAdministration
+from tests.twins.topic_records import NOON
+
+
+@pytest.fixture
+def cluster() -> InMemoryKafkaAdministration:
+    cluster = InMemoryKafkaAdministration()
+    cluster.create([TopicCreation("flights", 2, 1), TopicCreation("flighty", 1, 1), TopicCreation("__own", 1, 1)])
+    for partition in (0, 1):
+        cluster.append("flights", partition, [NOON + timedelta(hours=hour) for hour in range(10)])
+    cluster.trim("flights", 0, 4)
+    return cluster
+
+
+def begin(cluster: InMemoryKafkaAdministration, since: str, partition: int | None = None) -> dict[int, int]:
+    return dict(first_offsets(cluster, choose(cluster, "flights", partition), "flights", since))
+
+
+def test_the_edges_are_those_of_the_topic(cluster: InMemoryKafkaAdministration) -> None:
+    assert begin(cluster, "earliest") == {0: 4, 1: 0}
+    assert begin(cluster, "latest") == {0: 10, 1: 10}
+    assert begin(cluster, "earliest", 0) == {0: 4}
+
+
+@pytest.mark.parametrize("since", ["2013-01-07T17:00:00Z", "2013-01-07T17:00", "2013-01-07T18:00+01:00"])
+def test_a_time_is_utc_unless_it_says_otherwise(cluster: InMemoryKafkaAdministration, since: str) -> None:
+    assert begin(cluster, since) == {0: 5, 1: 5}
+    assert begin(cluster, since, 1) == {1: 5}
+
+
+def test_an_offset_is_one_of_a_partition(
+    cluster: InMemoryKafkaAdministration, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert begin(cluster, "7", 1) == {1: 7}
+    assert begin(cluster, "10", 1) == {1: 10}
+    assert capsys.readouterr().err == ""
+    assert begin(cluster, "2", 0) == {0: 4}
+    assert "no longer has the offset 2: it begins with 4" in capsys.readouterr().err.replace("\n", " ")
+
+
+@pytest.mark.parametrize(
+    ("since", "partition", "why"),
+    [
+        ("7", None, "name one by --partition"),
+        ("11", 1, "its next record gets 10"),
+        ("yesterday", None, "'yesterday' is no place to begin"),
+        ("-1", 0, "'-1' is no place to begin"),
+        ("2013-13-01", None, "write an offset, a time in UTC"),
+        ("\u0663", 0, "no place to begin"),
+    ],
+)
+def test_what_is_no_place_to_begin_is_refused(
+    cluster: InMemoryKafkaAdministration, since: str, partition: int | None, why: str
+) -> None:
+    with pytest.raises(SpecError) as refused:
+        begin(cluster, since, partition)
+    assert why in str(refused.value)
+
+
+def test_a_partition_that_there_is_not_is_refused(cluster: InMemoryKafkaAdministration) -> None:
+    with pytest.raises(SpecError, match=r"flights has no partition 2.*0 to 1"):
+        choose(cluster, "flights", 2)
+
+
+@pytest.mark.parametrize(
+    ("topic", "fix"),
+    [
+        ("flight", "did you mean 'flighty' or 'flights'?"),
+        ("zzz", "there are flights, flighty."),
+        ("no such\x1b name", "there are flights, flighty."),
+    ],
+)
+def test_an_unknown_topic_is_told_with_those_that_may_be_meant(
+    cluster: InMemoryKafkaAdministration, topic: str, fix: str
+) -> None:
+    with pytest.raises(SpecError) as refused:
+        choose(cluster, topic, None)
+    assert fix in str(refused.value)
+    assert "\x1b" not in str(refused.value)
+
+
+def test_of_one_partition_nothing_else_is_known(cluster: InMemoryKafkaAdministration) -> None:
+    whole = cluster.extent("flights")
+    assert choose(cluster, "flights", None) == whole
+    assert choose(cluster, "flights", 1) == TopicExtent(whole.topic_id, {1: 0}, {1: 10})
