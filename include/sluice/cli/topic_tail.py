@@ -57,7 +57,7 @@ def tail(
     from sluice.kafka.records import KafkaPythonRecords  # noqa: PLC0415  its neighbours pay for no client
 
     project = Project.open_sound(settings())
-    show = _Shown(topic, output, max_bytes)
+    show = Shown(topic, output, max_bytes)
     with (
         project.administration() as administration,
         KafkaPythonRecords(project.bootstrap(), project.kafka_client(), patience_seconds=_PATIENCE_SECONDS) as reader,
@@ -148,7 +148,7 @@ def _with_key(key: bytes) -> Wanted:
     return lambda record: record.key == key
 
 
-class _Shown:
+class Shown:
     """Prints records; notes go to stderr, so that programs get nothing else."""
 
     def __init__(self, topic: str, output: Output, max_bytes: int | None) -> None:
@@ -157,6 +157,7 @@ class _Shown:
         self._console = Console(soft_wrap=True, markup=False, highlight=False, emoji=False)
 
     def records(self, records: Iterable[Record]) -> None:
+        """Print each record as it comes."""
         for record in records:
             if self._output is Output.JSON:
                 typer.echo(json.dumps(as_dict(self._topic, record, self._most)))
@@ -164,6 +165,7 @@ class _Shown:
                 self._console.print(as_line(record, self._most))
 
     def found(self, found: Found) -> None:
+        """Print what was found, and note what else there may be."""
         self.records(found.records)
         if found.given_up:
             which = ", ".join(map(str, found.given_up))

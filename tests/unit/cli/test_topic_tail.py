@@ -6,9 +6,11 @@ from datetime import timedelta
 
 import pytest
 
-from sluice.cli.topic_tail import choose, first_offsets
+from sluice.cli.console import Output
+from sluice.cli.topic_tail import Shown, choose, first_offsets
 from sluice.errors import SpecError
 from sluice.topics.administration import TopicCreation, TopicExtent
+from sluice.topics.records import Record
 from tests.twins.kafka_administration import InMemoryKafkaAdministration
 from tests.twins.topic_records import NOON
 
@@ -94,3 +96,23 @@ def test_of_one_partition_nothing_else_is_known(cluster: InMemoryKafkaAdministra
     whole = cluster.extent("flights")
     assert choose(cluster, "flights", None) == whole
     assert choose(cluster, "flights", 1) == TopicExtent(whole.topic_id, {1: 0}, {1: 10})
+
+
+@pytest.mark.parametrize(
+    ("environment", "coloured"),
+    [({}, False), ({"FORCE_COLOR": "1"}, True), ({"FORCE_COLOR": "1", "NO_COLOR": "1"}, False)],
+)
+def test_without_a_terminal_or_where_nobody_wants_colours_there_are_none(
+    environment: dict[str, str],
+    coloured: bool,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    for name in ("FORCE_COLOR", "NO_COLOR", "TTY_COMPATIBLE"):
+        monkeypatch.delenv(name, raising=False)
+    for name, value in environment.items():
+        monkeypatch.setenv(name, value)
+    Shown("flights", Output.TABLE, None).records([Record(0, 1, NOON, False, b"key", b"v" * 400)])
+    printed = capsys.readouterr().out
+    assert ("\x1b[36m" in printed) == coloured
+    assert printed.count("\n") == 1

@@ -12,10 +12,11 @@ from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 
 from sluice.errors import SpecError
+from sluice.specs.document import parse_document
 from sluice.specs.faults import SpecFaults
 from sluice.specs.kinds import Kind
 from sluice.specs.load import load_catalog, scan
-from tests.unit.specs.bench import DEPLOYMENT_FILE, FEED_FILE, PIPELINE, PIPELINE_FILE, TOPIC_FILE, Bench
+from tests.unit.specs.bench import DEPLOYMENT_FILE, FEED_FILE, PIPELINE, PIPELINE_FILE, TOPIC, TOPIC_FILE, Bench
 
 
 def test_the_specs_of_this_repository_are_sound() -> None:
@@ -100,6 +101,17 @@ def test_a_value_of_a_secret_is_never_shown(bench: Bench) -> None:
     (fault,) = bench.scan().faults
     assert "where text is needed" in fault.message
     assert "271828" not in str(fault)
+
+
+def test_a_spec_that_is_no_file_yet_is_judged_beside_the_others(bench: Bench) -> None:
+    other = TOPIC.replace("orders", "parcels").replace("driver: shop", "driver: parcels")
+    unwritten = {(Kind.TOPIC, "parcels"): parse_document(other.encode(), "parcels.yaml")}
+    found = scan(bench.include, unwritten=unwritten)
+    assert (found.faults, sorted(found.catalog.topics)) == ((), ["orders", "parcels"])
+    taken = other.replace("parcels_raw", "orders_raw")
+    unwritten = {(Kind.TOPIC, "parcels"): parse_document(taken.encode(), "parcels.yaml")}
+    assert {fault.file for fault in scan(bench.include, unwritten=unwritten).faults} == {TOPIC_FILE, "parcels.yaml"}
+    assert bench.scan().faults == ()
 
 
 @given(content=st.binary(max_size=300), kind=st.sampled_from(list(Kind)))

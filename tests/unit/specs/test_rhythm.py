@@ -12,7 +12,7 @@ def project() -> Catalog:
     return load_catalog(settings().home / "include")
 
 
-def with_retention(catalog: Catalog, retention: timedelta) -> Catalog:
+def with_retention(catalog: Catalog, retention: timedelta | str) -> Catalog:
     topics = {name: topic.model_copy(update={"retention": retention}) for name, topic in catalog.topics.items()}
     return Catalog(topics=topics, pipelines=catalog.pipelines)
 
@@ -43,5 +43,6 @@ def test_a_raw_stream_is_as_quick_as_the_quickest_reader_of_its_topic_and_has_no
     assert rhythm_of(Catalog(topics=catalog.topics, pipelines=readers), "raw_flights").cap is None
 
 
-def test_a_topic_that_keeps_everything_has_no_retention() -> None:
+def test_a_topic_that_keeps_everything_or_what_the_broker_likes_has_no_retention() -> None:
     assert rhythm_of(project(), "departures").retention is None
+    assert rhythm_of(with_retention(project(), "default"), "departures").retention is None

@@ -62,6 +62,14 @@ def approved(specs: dict[str, TopicSpec], cluster: InMemoryKafkaAdministration) 
     return apply(Declared(specs, 2), cluster, approval=Approval(todo.id, frozenset(todo.losing)))
 
 
+def test_a_topic_with_the_brokers_retention_is_created_and_left_without_one() -> None:
+    cluster = InMemoryKafkaAdministration()
+    declared = Declared({"flights": spec(retention="default")})
+    apply(declared, cluster)
+    assert cluster.topics["flights"].configs == {}
+    assert not current_plan(declared, cluster)
+
+
 @settings(max_examples=40)
 @given(specs)
 def test_after_apply_nothing_is_left_to_do(declared: dict[str, TopicSpec]) -> None:
@@ -208,6 +216,13 @@ def test_a_spec_that_names_its_replication_keeps_it() -> None:
             "max.message.bytes is 5, declared unset",
             Risk.APPROVAL,
             id="a configuration that shall be the broker's default",
+        ),
+        pytest.param(
+            spec(retention="default"),
+            state(),
+            "retention.ms is -1, declared unset",
+            Risk.LOSS,
+            id="a retention that shall be the broker's default",
         ),
     ],
 )
