@@ -80,6 +80,16 @@ def of(records: Sequence[Record], partition: int) -> list[int]:
     return [record.offset for record in records if record.partition == partition]
 
 
+def test_gaps_are_gone_back_over_and_the_order_stays() -> None:
+    cluster, records = bench(1)
+    for second in range(9):
+        sent(records, [(0, second)])
+        records.skip(TOPIC, 0, 2)
+    extent = cluster.extent(TOPIC)
+    assert seconds(newest(records, TOPIC, extent, 4)) == [5, 6, 7, 8]
+    assert seconds(onwards(records, TOPIC, {0: 1}, extent.ends, 4)) == [1, 2, 3, 4]
+
+
 def test_a_key_is_found_behind_other_records() -> None:
     cluster, records = bench()
     records.append(TOPIC, 1, b"1", key=b"wanted")
