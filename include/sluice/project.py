@@ -21,6 +21,7 @@ from sluice.intervals.claiming import dead_in_the_way
 from sluice.intervals.ledger import Ledger, fold
 from sluice.intervals.reach import RawPosition
 from sluice.intervals.request import Request
+from sluice.local.endpoints import kafka_client, read_endpoints
 from sluice.settings import Settings, StateFolder
 from sluice.specs.catalog import Catalog, Unit
 from sluice.specs.code import build_archive
@@ -134,15 +135,13 @@ class Project:
         Raises:
             NotReadyError: the embedded stack is not up.
         """
-        from sluice.local.endpoints import read_endpoints  # noqa: PLC0415 - see the module's docstring
-
         kafka = self.deployment.kafka
         return kafka.bootstrap if kafka.kind == "external" else read_endpoints(self.folder).kafka_bootstrap
 
     def kafka_client(self) -> Mapping[str, str]:
-        """Return client settings of the deployment's Kafka, under Kafka's names; the embedded one needs none."""
+        """Return client settings of the deployment's Kafka, under Kafka's names; they may hold a password."""
         kafka = self.deployment.kafka
-        return kafka.client if kafka.kind == "external" else {}
+        return kafka.client if kafka.kind == "external" else kafka_client(self.folder)
 
     def administration(self, *, patience_seconds: float = 15) -> KafkaPythonAdministration:
         """Return the administration of the deployment's Kafka. It connects on first use.

@@ -82,12 +82,22 @@ def _connect(host: str, port: int) -> None:
     socket.create_connection((host, port), timeout=_PROBE_SECONDS).close()
 
 
-def _refusal(address: str) -> str | None:
+def host_and_port(address: str) -> tuple[str, int]:
+    """Return the parts of an address.
+
+    Raises:
+        SpecError: it is none.
+    """
     host, _, port = address.rpartition(":")
     if not host or not port.isdigit():
         raise SpecError(f"{address!r} is no Kafka address.", fix="write host:port.")
+    return host.strip("[]"), int(port)
+
+
+def _refusal(address: str) -> str | None:
+    host, port = host_and_port(address)
     try:
-        _connect(host.strip("[]"), int(port))
+        _connect(host, port)
     except OSError as error:
         return error.strerror or str(error) or type(error).__name__
     return None

@@ -12,6 +12,7 @@ from kafka.errors import KafkaError, KafkaTimeoutError
 from sluice.errors import UnreachableError
 from sluice.feeds.ports import Position
 from sluice.kafka.connection import client_arguments, reachable
+from sluice.kafka.login import refuse_login
 
 _CLOSING_SECONDS = 3.0
 _RESUME = "see whether the brokers run, then run the command again: it goes on where it stopped."
@@ -55,6 +56,7 @@ class KafkaPythonProducer:
                 **client_arguments(client or {}),
             )
         except KafkaError as error:
+            refuse_login(bootstrap, client or {})
             raise UnreachableError(f"No producer for {topic} could be made ({error}).", fix=_RESUME) from error
 
     def __enter__(self) -> Self:

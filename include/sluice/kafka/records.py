@@ -12,6 +12,7 @@ from kafka.errors import KafkaError
 
 from sluice.errors import UnreachableError
 from sluice.kafka.connection import client_arguments, reachable
+from sluice.kafka.login import refuse_login
 from sluice.topics.records import Record
 
 _POLL_MS = 500
@@ -64,6 +65,7 @@ class KafkaPythonRecords:
             yield from self._read(self._connected, topic, start, waiting)
         except KafkaError as error:
             self.close()
+            refuse_login(self.bootstrap, self.client)
             raise UnreachableError(f"{topic} could not be read ({error}).", fix="run the command again.") from error
 
     def _connect(self) -> Any:  # noqa: ANN401  untyped client

@@ -12,6 +12,7 @@ from kafka.errors import AuthorizationError, KafkaError, KafkaTimeoutError
 
 from sluice.errors import UnreachableError
 from sluice.kafka.connection import client_arguments, reachable
+from sluice.kafka.login import refuse_login
 
 _Answer = TypeVar("_Answer")
 
@@ -51,7 +52,7 @@ class AdminSession:
         """Ask the cluster; a connection that went stale since the last question is replaced.
 
         Raises:
-            UnreachableError: no broker answered, or the cluster does not tell us.
+            UnreachableError: no broker answered, none lets us in, or the cluster does not tell us.
         """
         # A new connection may be to the very broker that has just died: there is a try for each that we know.
         tries = len(self.bootstrap) + (self._connected is not None) if repeatable else 1
@@ -69,9 +70,10 @@ class AdminSession:
                 self.close()
                 if tries and not isinstance(error, KafkaTimeoutError):
                     continue
+                refuse_login(self.bootstrap, self.client)
                 raise UnreachableError(
                     f"Kafka at {', '.join(self.bootstrap)} did not answer when asked to {purpose} ({error}).",
-                    fix="see whether the brokers run; a wrong password shows as a timeout too.",
+                    fix="see whether the brokers run; over TLS a wrong password shows as a timeout too.",
                 ) from error
 
     def _connect(self) -> Any:  # noqa: ANN401  untyped client

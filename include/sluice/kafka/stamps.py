@@ -12,6 +12,7 @@ from kafka.errors import KafkaError
 
 from sluice.errors import UnreachableError
 from sluice.kafka.connection import client_arguments, reachable
+from sluice.kafka.login import refuse_login
 from sluice.topics.administration import RecordStamp
 
 _POLL_MS = 200
@@ -49,6 +50,7 @@ def read_stamps(
         finally:
             consumer.close()
     except KafkaError as error:
+        refuse_login(bootstrap, client)
         raise UnreachableError(f"{topic} could not be read ({error}).", fix="see whether the brokers run.") from error
 
 

@@ -16,6 +16,7 @@ from pathlib import Path
 
 from sluice.errors import CorruptionError
 from sluice.local.ports import HOST
+from sluice.local.private_file import write_private
 from sluice.local.processes import STACK_MARK, carrying
 from sluice.settings import Settings, inherited_environment
 from sluice.specs.load import scan
@@ -90,7 +91,7 @@ def write_configuration(settings: Settings, port: int) -> None:
         f"[{section}]\n" + "".join(f"{name} = {value}\n".replace("%", "%%") for name, value in values.items())
         for section, values in options.items()
     )
-    _write_private(folder / "airflow.cfg", "\n".join(sections))
+    write_private(folder / "airflow.cfg", "\n".join(sections))
 
 
 def _options(settings: Settings, port: int, secret: Mapping[str, str]) -> dict[str, dict[str, object]]:
@@ -136,18 +137,9 @@ def _secrets(path: Path) -> dict[str, str]:
             "jwt_secret": secrets.token_hex(64),
             "secret_key": secrets.token_hex(32),
         }
-        _write_private(path, json.dumps(drawn))
+        write_private(path, json.dumps(drawn))
     try:
         kept: dict[str, str] = json.loads(path.read_bytes())
     except ValueError as error:
         raise CorruptionError(f"{path} holds no secrets: {error}.", fix="remove it; new ones are drawn.") from error
     return kept
-
-
-def _write_private(path: Path, text: str) -> None:
-    """Write a file that nobody else may read, whole or not at all."""
-    draft = path.with_name(f".{path.name}.{os.getpid()}")
-    draft.unlink(missing_ok=True)
-    with os.fdopen(os.open(draft, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600), "w", encoding="utf-8") as file:
-        file.write(text)
-    draft.replace(path)

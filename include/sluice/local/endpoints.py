@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 
 from sluice.errors import CorruptionError, NotReadyError
+from sluice.local.kafka_admin import administrators_client
 from sluice.local.keeper import write_durably
 from sluice.settings import StateFolder
 
@@ -19,12 +21,14 @@ class Endpoints:
         airflow_url: Airflow's UI and API, without a slash at the end.
         spark_master: where drivers find the embedded Spark cluster; empty if there is none.
         spark_page: the address of its master's page.
+        kafka_secured: whether the brokers ask who connects; see `sluice.local.kafka_admin`.
     """
 
     kafka_bootstrap: tuple[str, ...]
     airflow_url: str
     spark_master: str = ""
     spark_page: str = ""
+    kafka_secured: bool = False
 
 
 def read_endpoints(folder: StateFolder) -> Endpoints:
@@ -37,13 +41,24 @@ def read_endpoints(folder: StateFolder) -> Endpoints:
     try:
         record = json.loads(folder.stack.read_bytes())
         spark = {name: str(record.get(name, "")) for name in ("spark_master", "spark_page")}
-        return Endpoints(tuple(record["kafka_bootstrap"]), record["airflow_url"], **spark)
+        secured = bool(record.get("kafka_secured", False))
+        return Endpoints(tuple(record["kafka_bootstrap"]), record["airflow_url"], **spark, kafka_secured=secured)
     except FileNotFoundError:
         raise NotReadyError(f"The stack of {folder.root} is not up.", fix="run `sluice up`.") from None
     except (ValueError, KeyError, TypeError, AttributeError) as error:
         raise CorruptionError(
             f"{folder.stack} does not say where the stack is: {error!r}.", fix="run `sluice down`, then `sluice up`."
         ) from error
+
+
+def kafka_client(folder: StateFolder) -> Mapping[str, str]:
+    """Return the settings with which Sluice connects to the brokers of a state folder, under Kafka's names.
+
+    Raises:
+        NotReadyError: the stack is not up, or the administrator's password is gone.
+        CorruptionError: a file cannot be understood.
+    """
+    return administrators_client(folder.kafka) if read_endpoints(folder).kafka_secured else {}
 
 
 def write_endpoints(folder: StateFolder, endpoints: Endpoints) -> None:

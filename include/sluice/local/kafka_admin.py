@@ -1,0 +1,129 @@
+"""The administrator of an embedded cluster that asks who connects: the one user that it has from the beginning.
+
+His password is drawn here. It is in a file of this user's own, from which Sluice's processes read it themselves, as
+Kafka's tools can (`--command-config`): it travels in no argument, no variable and no record. Brokers have it in their
+configuration, by which they know each other.
+"""
+
+from __future__ import annotations
+
+import re
+import secrets
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from sluice.errors import CorruptionError, NotReadyError, SpecError
+from sluice.local.private_file import write_private
+from sluice.settings import Settings
+from sluice.specs.model import EmbeddedKafka, ExternalKafka
+
+USER = "admin"
+MECHANISM = "SCRAM-SHA-512"
+_SCRAM = "org.apache.kafka.common.security.scram.ScramLoginModule"
+_JAAS = re.compile(rf'{re.escape(_SCRAM)} required username="{USER}" password="([\w-]+)";')
+_FILE = "admin.properties"
+_DRAFT = "admin.properties.new"
+_HEADING = "# The administrator of this folder's Kafka: whoever reads this may do everything there.\n"
+
+
+@dataclass(frozen=True)
+class Administrator:
+    """Who may do everything.
+
+    Attributes:
+        folder: where his file is; the first broker's.
+        password: letters, digits, `-` and `_`.
+    """
+
+    folder: Path
+    password: str = field(repr=False)
+
+    @property
+    def client(self) -> Mapping[str, str]:
+        """Return the settings with which he connects, under Kafka's names."""
+        return {
+            "security.protocol": "SASL_PLAINTEXT",
+            "sasl.mechanism": MECHANISM,
+            "sasl.jaas.config": f'{_SCRAM} required username="{USER}" password="{self.password}";',
+        }
+
+    def is_admitted(self) -> bool:
+        """Whether he has logged in to this cluster once; until then it may not know him."""
+        return (self.folder / _FILE).exists()
+
+    def admit(self) -> None:
+        """Put on record that he has logged in. Repeating it changes nothing."""
+        if not self.is_admitted():
+            (self.folder / _DRAFT).replace(self.folder / _FILE)
+
+
+def administrator(folder: Path) -> Administrator:
+    """Return the administrator of a cluster, drawn the first time.
+
+    Raises:
+        CorruptionError: his file cannot be understood.
+        OSError: the folder cannot be written.
+    """
+    for path in (folder / _FILE, folder / _DRAFT):
+        if path.exists():
+            return Administrator(folder, _password(path))
+    drawn = Administrator(folder, secrets.token_urlsafe(32))
+    folder.mkdir(parents=True, exist_ok=True)
+    lines = (f"{name}={value}\n" for name, value in drawn.client.items())
+    write_private(folder / _DRAFT, _HEADING + "".join(lines))
+    return drawn
+
+
+def administrators_client(folder: Path) -> Mapping[str, str]:
+    """Return the settings with which the administrator of a cluster that is up connects, under Kafka's names.
+
+    Raises:
+        NotReadyError: his file is not there.
+        CorruptionError: it cannot be understood.
+    """
+    try:
+        return Administrator(folder, _password(folder / _FILE)).client
+    except FileNotFoundError:
+        raise NotReadyError(
+            f"Kafka asks who connects, and {folder / _FILE} is not there.",
+            fix="run `sluice down`, then `sluice up`: it draws a new password.",
+        ) from None
+
+
+def _password(path: Path) -> str:
+    found = _JAAS.search(path.read_text(encoding="utf-8", errors="replace"))
+    if found is None:
+        raise CorruptionError(
+            f"{path} holds no password of Kafka's administrator.",
+            fix="run `sluice down`, remove the file, then run `sluice up`: it draws a new one.",
+        )
+    return found[1]
+
+
+def asked_security(settings: Settings, kafka: EmbeddedKafka | ExternalKafka, asked: bool | None) -> bool:
+    """Return whether clients shall say who they are, and keep it; False where somebody else runs the brokers.
+
+    Args:
+        settings: where things are.
+        kafka: what the deployment says.
+        asked: what shall be; None: as last time, at first not.
+
+    Raises:
+        SpecError: the deployment has a cluster of its own.
+    """
+    if isinstance(kafka, ExternalKafka):
+        if asked:
+            raise SpecError(
+                f"The deployment {settings.deployment!r} has brokers of its own, {', '.join(kafka.bootstrap)}.",
+                fix="leave out --secure, or choose another deployment with SLUICE_DEPLOYMENT.",
+            )
+        return False
+    kept = settings.folder.supervisor / "secured"
+    if asked is None:
+        return kept.exists()
+    if asked:
+        kept.touch()
+    else:
+        kept.unlink(missing_ok=True)
+    return asked
