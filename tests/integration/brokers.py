@@ -11,6 +11,7 @@ from pathlib import Path
 from socket import socket
 
 from sluice.local.broker import Broker
+from sluice.local.kafka_admin import Administrator
 from sluice.settings import settings
 
 
@@ -74,8 +75,8 @@ class RunningCluster:
 
 
 @contextmanager
-def running_cluster(folder: Path, count: int) -> Iterator[RunningCluster]:
-    """Run a cluster of brokers; on the way out it is gone, whatever happened."""
+def running_cluster(folder: Path, count: int, admin: Administrator | None = None) -> Iterator[RunningCluster]:
+    """Run a cluster of brokers, which ask who connects if there is an administrator; on the way out it is gone."""
     controller, *ports = free_ports(count + 1)
     first = folder / "1"
     brokers = [
@@ -88,6 +89,7 @@ def running_cluster(folder: Path, count: int) -> Iterator[RunningCluster]:
             number=number,
             cluster=count,
             first=None if number == 1 else first,
+            admin=admin,
         )
         for number, port in enumerate(ports, start=1)
     ]

@@ -8,6 +8,7 @@ import typer
 
 from sluice.cli.console import err, out
 from sluice.local import stack
+from sluice.local.kafka_admin import administrators_file
 from sluice.local.kafka_cluster import MOST_BROKERS
 from sluice.settings import settings
 
@@ -25,18 +26,28 @@ def up(
             min=1, max=MOST_BROKERS, help="Kafka brokers, each in failure domains; omitted: as last time, first one."
         ),
     ] = None,
+    secure: Annotated[
+        bool | None,
+        typer.Option(
+            "--secure/--no-secure",
+            help="Let Kafka ask who connects, and forbid what is not granted; omitted: as last time, first not.",
+            show_default=False,
+        ),
+    ] = None,
 ) -> None:
     """Start Kafka and Airflow on this machine, or complete what runs. Repeating it changes nothing.
 
     With a Spark cluster, drivers that start from now on take their cores from it. Another number of workers or brokers
-    starts the stack anew; drivers live on.
+    starts the stack anew; drivers live on. With --secure, and without it again, they are stopped and started, too.
 
     Exit codes: 0 all components are healthy; 3 one of them is not, and what was started is gone again; 5 there would be
     fewer brokers than have data.
     """
-    endpoints = stack.up(settings(), _tell, spark_workers=spark_workers, brokers=brokers)
+    endpoints = stack.up(settings(), _tell, spark_workers=spark_workers, brokers=brokers, secure=secure)
     out.print(f"Airflow  {endpoints.airflow_url} (no login: only this machine reaches it)", soft_wrap=True)
     out.print(f"Kafka    {', '.join(endpoints.kafka_bootstrap)}", soft_wrap=True)
+    if endpoints.kafka_secured:
+        out.print(f"         asks who connects: {administrators_file(settings().folder.kafka)}", soft_wrap=True)
     if endpoints.spark_master:
         out.print(f"Spark    {endpoints.spark_master}, {endpoints.spark_page}", soft_wrap=True)
 

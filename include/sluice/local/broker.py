@@ -11,15 +11,23 @@ import shutil
 import socket
 import subprocess
 import uuid
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from sluice.clock import Clock, SystemClock
 from sluice.errors import NotReadyError, UnreachableError
 from sluice.kafka.administration import KafkaPythonAdministration
+from sluice.kafka.login import LoginRefusedError
+from sluice.kafka.users import Users
 from sluice.local.java import FIX as JAVA_FIX
+from sluice.local.kafka_admin import MECHANISM, USER, Administrator
+from sluice.local.kafka_security import security_properties
+from sluice.local.private_file import write_private
 
 _HOST = "127.0.0.1"
+_INTRODUCTION_SECONDS = 60.0
+_SHUT_DOWN_SECONDS = 30.0
 
 _SERVER_PROPERTIES = """\
 process.roles={roles}
@@ -27,11 +35,10 @@ node.id={number}
 broker.rack={rack}
 controller.quorum.voters=1@{host}:{controller_port}
 listeners={listeners}
-advertised.listeners=PLAINTEXT://{host}:{port}
-listener.security.protocol.map=PLAINTEXT:PLAINTEXT,CONTROLLER:PLAINTEXT
+advertised.listeners=CLIENTS://{host}:{port}
 controller.listener.names=CONTROLLER
-inter.broker.listener.name=PLAINTEXT
-log.dirs={data}
+inter.broker.listener.name=CLIENTS
+{security}log.dirs={data}
 auto.create.topics.enable=false
 default.replication.factor=1
 min.insync.replicas=1
@@ -91,6 +98,7 @@ class Broker:
         number: its id in the cluster, from 1.
         cluster: how many brokers there are.
         first: the folder of the first one, which knows the cluster's id; None: this is the first.
+        admin: who may do everything in a cluster that asks who connects; None: it asks nobody.
     """
 
     folder: Path
@@ -102,6 +110,7 @@ class Broker:
     number: int = 1
     cluster: int = 1
     first: Path | None = None
+    admin: Administrator | None = None
 
     @property
     def rack(self) -> str:
@@ -114,12 +123,22 @@ class Broker:
         return f"{_HOST}:{self.port}"
 
     @property
+    def client(self) -> Mapping[str, str]:
+        """Return the settings with which Sluice connects, under Kafka's names."""
+        return {} if self.admin is None else self.admin.client
+
+    @property
     def log(self) -> Path:
         """Return the broker's own log: this start's and, in `.old`, the one before."""
         return self.folder / "broker.log"
 
-    def prepare(self) -> None:
+    def prepare(self, environment: Mapping[str, str] | None = None) -> None:
         """Write the configuration and, the first time, format the data. Repeating it changes nothing.
+
+        A cluster that has data and has not met its administrator runs for a moment to be told of him.
+
+        Args:
+            environment: of the processes that this takes; None: ours.
 
         Raises:
             NotReadyError: Java or the jars are missing, or formatting failed.
@@ -129,14 +148,16 @@ class Broker:
         if not any((self.jars / "kafka").glob("kafka_*.jar")):
             raise NotReadyError(f"The broker's jars are not in {self.jars / 'kafka'}.", fix="run `make setup`.")
         try:
+            if self.admin is not None and self.first is None and self.has_data() and not self.admin.is_admitted():
+                self._introduce(self.admin, environment)
             self._configure()
+            if not self.has_data():
+                self._format(environment)
         except OSError as error:
             raise NotReadyError(
                 f"The broker's folder {self.folder} cannot be written: {error.strerror}.",
                 fix="free some space, or choose another state folder (SLUICE_STATE).",
             ) from error
-        if not self.has_data():
-            self._format()
 
     def has_data(self) -> bool:
         """Whether its data is there: formatted, and perhaps with records."""
@@ -174,17 +195,48 @@ class Broker:
 
     def _answers(self) -> bool:
         try:
-            with KafkaPythonAdministration((self.bootstrap,), patience_seconds=5) as administration:
+            with KafkaPythonAdministration((self.bootstrap,), self.client, patience_seconds=5) as administration:
                 return self.number in administration.brokers()
+        except LoginRefusedError as error:
+            raise NotReadyError(
+                f"The broker at {self.bootstrap} does not know the password that it was started with. {error.message}",
+                fix=f"run `sluice down`, remove {self.admin.file if self.admin else self._properties}, then run "
+                "`sluice up`: it draws another one.",
+            ) from error
         except UnreachableError:
             return False
+
+    def _introduce(self, admin: Administrator, environment: Mapping[str, str] | None) -> None:
+        """Tell a cluster that has data of its administrator: run it once more as it was, asking nobody."""
+        opened = replace(self, admin=None)
+        opened.prepare()
+        process = subprocess.Popen(
+            opened.command(),
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            env=environment,
+            start_new_session=True,
+        )
+        try:
+            opened.wait_ready(_INTRODUCTION_SECONDS)
+            with Users((self.bootstrap,)) as users:
+                users.set_password(USER, admin.password)
+        finally:
+            process.terminate()
+            try:
+                process.wait(_SHUT_DOWN_SECONDS)
+            except subprocess.TimeoutExpired:
+                process.kill()
+                process.wait()
 
     def _configure(self) -> None:
         self.folder.mkdir(parents=True, exist_ok=True)
         if self.log.exists() and not self.is_listening():
             self.log.replace(self.log.with_suffix(".log.old"))  # a fault found in the log is then this start's
-        clients, controller = f"PLAINTEXT://{_HOST}:{self.port}", f"CONTROLLER://{_HOST}:{self.controller_port}"
-        self._properties.write_text(
+        clients, controller = f"CLIENTS://{_HOST}:{self.port}", f"CONTROLLER://{_HOST}:{self.controller_port}"
+        write_private(
+            self._properties,
             _SERVER_PROPERTIES.format(
                 host=_HOST,
                 port=self.port,
@@ -195,8 +247,8 @@ class Broker:
                 roles="broker" if self.first else "broker,controller",
                 listeners=clients if self.first else f"{clients},{controller}",
                 replication=min(3, self.cluster),
+                security=security_properties(self.admin),
             ),
-            encoding="utf-8",
         )
         self._logging.write_text(_LOGGING.format(log=self.log), encoding="utf-8")
 
@@ -217,6 +269,10 @@ class Broker:
     @property
     def _logging(self) -> Path:
         return self.folder / "log4j2.properties"
+
+    @property
+    def _administrators(self) -> Path:
+        return self.folder / "format.arguments"
 
     def _java(self, heap: str, main: str, *arguments: str) -> tuple[str, ...]:
         return (
@@ -240,16 +296,24 @@ class Broker:
         lines = (self.first / "data" / "meta.properties").read_text(encoding="utf-8").splitlines()
         return next(line.removeprefix("cluster.id=") for line in lines if line.startswith("cluster.id="))
 
-    def _format(self) -> None:
+    def _format(self, environment: Mapping[str, str] | None) -> None:
         cluster_id = self._cluster_id()
         # With "=": an id may begin with a dash. The tool draws the directory's id itself.
-        arguments = (f"--cluster-id={cluster_id}", f"--config={self._properties}")
-        done = subprocess.run(
-            self._java("128m", "kafka.tools.StorageTool", "format", *arguments),
-            capture_output=True,
-            text=True,
-            check=False,
-        )
+        arguments = [f"--cluster-id={cluster_id}", f"--config={self._properties}"]
+        if self.admin is not None and self.first is None:  # in a file: everybody sees a process's arguments
+            user = f"{MECHANISM}=[name={USER},password={self.admin.password}]"
+            write_private(self._administrators, f"--add-scram\n{user}\n")
+            arguments.append(f"@{self._administrators}")
+        try:
+            done = subprocess.run(
+                self._java("128m", "kafka.tools.StorageTool", "format", *arguments),
+                env=environment,
+                capture_output=True,
+                text=True,
+                check=False,
+            )
+        finally:
+            self._administrators.unlink(missing_ok=True)
         if done.returncode != 0:
             said = (done.stderr or done.stdout).strip()
             fix = next((fix for sign, (_, fix) in _FAULTS.items() if sign in said), "read the tool's message above.")

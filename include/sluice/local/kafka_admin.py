@@ -13,10 +13,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from sluice.errors import CorruptionError, NotReadyError, SpecError
+from sluice.errors import CorruptionError, NotReadyError
 from sluice.local.private_file import write_private
-from sluice.settings import Settings
-from sluice.specs.model import EmbeddedKafka, ExternalKafka
 
 USER = "admin"
 MECHANISM = "SCRAM-SHA-512"
@@ -48,14 +46,24 @@ class Administrator:
             "sasl.jaas.config": f'{_SCRAM} required username="{USER}" password="{self.password}";',
         }
 
+    @property
+    def file(self) -> Path:
+        """Return where his settings are, as Kafka's tools read them, once he is admitted."""
+        return administrators_file(self.folder)
+
     def is_admitted(self) -> bool:
         """Whether he has logged in to this cluster once; until then it may not know him."""
-        return (self.folder / _FILE).exists()
+        return self.file.exists()
 
     def admit(self) -> None:
         """Put on record that he has logged in. Repeating it changes nothing."""
         if not self.is_admitted():
-            (self.folder / _DRAFT).replace(self.folder / _FILE)
+            (self.folder / _DRAFT).replace(self.file)
+
+
+def administrators_file(folder: Path) -> Path:
+    """Return where the settings of a cluster's administrator are, as Kafka's tools read them."""
+    return folder / _FILE
 
 
 def administrator(folder: Path) -> Administrator:
@@ -65,7 +73,7 @@ def administrator(folder: Path) -> Administrator:
         CorruptionError: his file cannot be understood.
         OSError: the folder cannot be written.
     """
-    for path in (folder / _FILE, folder / _DRAFT):
+    for path in (administrators_file(folder), folder / _DRAFT):
         if path.exists():
             return Administrator(folder, _password(path))
     drawn = Administrator(folder, secrets.token_urlsafe(32))
@@ -82,11 +90,12 @@ def administrators_client(folder: Path) -> Mapping[str, str]:
         NotReadyError: his file is not there.
         CorruptionError: it cannot be understood.
     """
+    file = administrators_file(folder)
     try:
-        return Administrator(folder, _password(folder / _FILE)).client
+        return Administrator(folder, _password(file)).client
     except FileNotFoundError:
         raise NotReadyError(
-            f"Kafka asks who connects, and {folder / _FILE} is not there.",
+            f"Kafka asks who connects, and {file} is not there.",
             fix="run `sluice down`, then `sluice up`: it draws a new password.",
         ) from None
 
@@ -99,31 +108,3 @@ def _password(path: Path) -> str:
             fix="run `sluice down`, remove the file, then run `sluice up`: it draws a new one.",
         )
     return found[1]
-
-
-def asked_security(settings: Settings, kafka: EmbeddedKafka | ExternalKafka, asked: bool | None) -> bool:
-    """Return whether clients shall say who they are, and keep it; False where somebody else runs the brokers.
-
-    Args:
-        settings: where things are.
-        kafka: what the deployment says.
-        asked: what shall be; None: as last time, at first not.
-
-    Raises:
-        SpecError: the deployment has a cluster of its own.
-    """
-    if isinstance(kafka, ExternalKafka):
-        if asked:
-            raise SpecError(
-                f"The deployment {settings.deployment!r} has brokers of its own, {', '.join(kafka.bootstrap)}.",
-                fix="leave out --secure, or choose another deployment with SLUICE_DEPLOYMENT.",
-            )
-        return False
-    kept = settings.folder.supervisor / "secured"
-    if asked is None:
-        return kept.exists()
-    if asked:
-        kept.touch()
-    else:
-        kept.unlink(missing_ok=True)
-    return asked

@@ -14,6 +14,7 @@ from sluice.clock import Clock
 from sluice.errors import NotReadyError, RefusedError, SpecError
 from sluice.local.broker import Broker
 from sluice.local.java import java_command
+from sluice.local.kafka_admin import Administrator, administrator
 from sluice.local.ports import Ports
 from sluice.settings import Settings, inherited_environment
 from sluice.specs.model import EmbeddedKafka, ExternalKafka
@@ -64,12 +65,26 @@ def _folder(settings: Settings, number: int) -> Path:
     return settings.folder.kafka if number == 1 else settings.folder.kafka / broker_name(number)
 
 
-def embedded_brokers(settings: Settings, kafka: EmbeddedKafka | ExternalKafka, ports: Ports) -> KafkaCluster:
-    """Return the cluster of a state folder's stack, with a broker for each port; without one if it is external."""
+def embedded_brokers(
+    settings: Settings, kafka: EmbeddedKafka | ExternalKafka, ports: Ports, *, secured: bool = False
+) -> KafkaCluster:
+    """Return the cluster of a state folder's stack, with a broker for each port; without one if it is external.
+
+    Args:
+        settings: where things are.
+        kafka: what the deployment says.
+        ports: of the stack.
+        secured: whether it asks who connects. Its administrator is drawn the first time.
+
+    Raises:
+        CorruptionError: the administrator's file cannot be understood.
+        OSError: it cannot be written.
+    """
     if isinstance(kafka, ExternalKafka):
         return KafkaCluster(())
     java = java_command(inherited_environment().get("JAVA_HOME", ""))
     first, count = _folder(settings, 1), 1 + len(ports.further_brokers)
+    admin = administrator(first) if secured else None
     return KafkaCluster(
         tuple(
             Broker(
@@ -82,6 +97,7 @@ def embedded_brokers(settings: Settings, kafka: EmbeddedKafka | ExternalKafka, p
                 number=number,
                 cluster=count,
                 first=None if number == 1 else first,
+                admin=admin,
             )
             for number, port in enumerate((ports.kafka, *ports.further_brokers), start=1)
         )
@@ -100,12 +116,17 @@ class KafkaCluster:
         return tuple(broker.bootstrap for broker in self.brokers)
 
     @property
+    def admin(self) -> Administrator | None:
+        """Return who may do everything; None if nobody is asked who he is."""
+        return self.brokers[0].admin if self.brokers else None
+
+    @property
     def by_name(self) -> Mapping[str, Broker]:
         """Return the brokers by their names among the components."""
         return {broker_name(broker.number): broker for broker in self.brokers}
 
     def wait_ready(self, deadline_seconds: float, clock: Clock) -> None:
-        """Return once every broker answers and is listed.
+        """Return once every broker answers and is listed, and has let its administrator in if it has one.
 
         Raises:
             NotReadyError: one did not in time, or its log says that it never will.
@@ -118,3 +139,5 @@ class KafkaCluster:
                     f"The broker at {broker.bootstrap} did not answer in time.", fix=f"read {broker.log}."
                 )
             broker.wait_ready(left, clock)
+        if self.admin is not None:
+            self.admin.admit()

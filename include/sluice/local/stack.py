@@ -12,7 +12,6 @@ import contextlib
 import fcntl
 import hashlib
 import json
-import shutil
 import subprocess
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -35,11 +34,13 @@ from sluice.local.airflow_environment import (
 from sluice.local.airflow_health import has_parsed, unhealthy_components
 from sluice.local.endpoints import Endpoints, write_endpoints
 from sluice.local.kafka_cluster import KafkaCluster, asked_brokers, embedded_brokers
+from sluice.local.kafka_security import asked_security, is_secured, keep_security
 from sluice.local.launcher import LocalLauncher
 from sluice.local.ports import Ports, choose_ports, kept_ports, read_ports, reserved, write_ports
 from sluice.local.processes import STACK_MARK, end_marked, wait_until
 from sluice.local.spark_cluster import MASTER, SparkCluster, embedded_cluster
-from sluice.local.supervision import ALIVE, Program, ProgramState, Supervisor, last_lines
+from sluice.local.stack_faults import component_fault, unusable
+from sluice.local.supervision import ALIVE, Program, ProgramState, Supervisor
 from sluice.settings import Settings
 from sluice.specs.load import scan
 from sluice.specs.model import DeploymentSpec, ExternalKafka
@@ -49,7 +50,6 @@ _SPARK_SECONDS = 90.0
 _MIGRATION_SECONDS = 300.0
 _AIRFLOW_SECONDS = 240.0
 _PARSE_SECONDS = 60.0
-_FULL_DISK_BYTES = 4 * 1024**2
 _STOP_SECONDS = 10
 _SHUT_DOWN_SECONDS = 45.0
 _DRAIN_SECONDS = 60.0
@@ -65,6 +65,7 @@ def up(
     *,
     spark_workers: int | None = None,
     brokers: int | None = None,
+    secure: bool | None = None,
 ) -> Endpoints:
     """Bring the stack up, or complete it, and return where it answers.
 
@@ -74,6 +75,7 @@ def up(
         clock: gives the time.
         spark_workers: of the embedded Spark cluster; 0: none; omitted: as last time, at first none.
         brokers: of the embedded Kafka cluster; omitted: as last time, at first one.
+        secure: whether that cluster asks who connects; omitted: as last time, at first not.
 
     Raises:
         NotReadyError: a part did not come up; says which and why. What this call started is gone again.
@@ -82,7 +84,7 @@ def up(
     """
     stack = Stack(settings, on_step, clock or SystemClock())
     with stack.exclusively():
-        return stack.start(spark_workers, brokers)
+        return stack.start(spark_workers, brokers, secure)
 
 
 def down(settings: Settings, on_step: OnStep = lambda _name, _seconds: None, clock: Clock | None = None) -> None:
@@ -93,9 +95,7 @@ def down(settings: Settings, on_step: OnStep = lambda _name, _seconds: None, clo
     """
     stack = Stack(settings, on_step, clock or SystemClock())
     with stack.exclusively():
-        stack.end_airflow()
-        stack.end_drivers()
-        stack.end()
+        stack.stop()
 
 
 def component_states(settings: Settings, clock: Clock | None = None) -> dict[str, ProgramState]:
@@ -123,18 +123,21 @@ class Stack:
             self._folder.supervisor.mkdir(parents=True, exist_ok=True)
             lock = (self._folder.supervisor / "lock").open("w", encoding="utf-8")
         except OSError as error:
-            raise NotReadyError(
-                f"The state folder {self._folder.root} cannot be used: {error.strerror}.",
-                fix="free some space or name another folder with SLUICE_STATE.",
-            ) from error
+            raise unusable(self._folder.root, error) from error
         with lock:
             fcntl.flock(lock, fcntl.LOCK_EX)
             yield
 
-    def start(self, spark_workers: int | None = None, brokers: int | None = None) -> Endpoints:
+    def start(
+        self, spark_workers: int | None = None, brokers: int | None = None, secure: bool | None = None
+    ) -> Endpoints:
         """See `up`."""
         deployment = self._deployment()
+        secured = asked_security(self._settings, deployment.kafka, secure)
         count = asked_brokers(self._settings, deployment.kafka, brokers)
+        if secured != is_secured(self._settings):
+            self.stop()  # a driver goes on with what it has read at its start
+            keep_security(self._settings, secured)
         with reserved() as free:
             return self._start(deployment, self._ports(free, max(count, 1)), spark_workers)
 
@@ -142,14 +145,14 @@ class Stack:
         kafka = deployment.kafka
         try:
             write_configuration(self._settings, ports.airflow)
-            brokers = embedded_brokers(self._settings, kafka, ports)
+            brokers = embedded_brokers(self._settings, kafka, ports, secured=is_secured(self._settings))
             self._cluster = embedded_cluster(self._settings, deployment.spark, ports, spark_workers)
             fresh = not self._adopt(brokers)
         except OSError as error:
-            raise _unusable(self._folder.root, error) from error
+            raise unusable(self._folder.root, error) from error
         try:
             if fresh:
-                self._supervisor.start(self._programs(brokers), self._identity(), self._environment())
+                self._supervisor.start(self._programs(brokers), self._identity(brokers), self._environment())
             self._start_parts(brokers, airflow_url(ports.airflow))
         except BaseException:
             if fresh:
@@ -157,9 +160,15 @@ class Stack:
             raise
         bootstrap = kafka.bootstrap if isinstance(kafka, ExternalKafka) else brokers.bootstrap
         spark = (self._cluster.master, self._cluster.page) if self._cluster else ("", "")
-        endpoints = Endpoints(bootstrap, airflow_url(ports.airflow), *spark)
+        endpoints = Endpoints(bootstrap, airflow_url(ports.airflow), *spark, kafka_secured=brokers.admin is not None)
         write_endpoints(self._folder, endpoints)
         return endpoints
+
+    def stop(self) -> None:
+        """See `down`."""
+        self.end_airflow()
+        self.end_drivers()
+        self.end()
 
     def end_airflow(self) -> None:
         """End Airflow first: its reconciler would start again the streams that are about to be stopped."""
@@ -228,19 +237,20 @@ class Stack:
     def _environment(self) -> dict[str, str]:
         return stack_environment(self._settings, self._cluster.master if self._cluster else "")
 
-    def _identity(self) -> str:
+    def _identity(self, brokers: KafkaCluster) -> str:
         """Return a digest of what the processes were started with, beside their commands."""
         environment = self._environment()
         ours = {name: value for name, value in environment.items() if name.startswith(("SLUICE_", "AIRFLOW_"))}
         configuration = (self._folder.airflow / "airflow.cfg").read_text(encoding="utf-8")
-        meaning = json.dumps([__version__, _airflow_version(), ours, configuration], sort_keys=True)
+        password = brokers.admin.password if brokers.admin else ""
+        meaning = json.dumps([__version__, _airflow_version(), ours, configuration, password], sort_keys=True)
         return hashlib.sha256(meaning.encode()).hexdigest()
 
     def _adopt(self, brokers: KafkaCluster) -> bool:
         """Whether supervisord runs what it should; one that runs something else is ended."""
         if not self._supervisor.is_up():
             return False
-        if self._supervisor.runs(self._programs(brokers), self._identity()):
+        if self._supervisor.runs(self._programs(brokers), self._identity(brokers)):
             return True
         self.end()
         return False
@@ -274,7 +284,7 @@ class Stack:
         states = self._supervisor.states()
         for name, broker in brokers.by_name.items():
             if states[name] not in ALIVE:
-                broker.prepare()
+                broker.prepare(self._environment())
                 self._supervisor.start_programs([name])
         end = self._clock.monotonic() + _BROKER_SECONDS
         for name, broker in brokers.by_name.items():
@@ -355,14 +365,7 @@ class Stack:
             raise self._fault(next(iter(names)), "did not become ready in time")
 
     def _fault(self, name: str, what: str) -> NotReadyError:
-        log = self._supervisor.log(name)
-        said = "\n".join(last_lines(log))
-        if shutil.disk_usage(self._folder.root).free < _FULL_DISK_BYTES:  # then the log may not say so either
-            return NotReadyError(
-                f"{name} {what}: the disk of {self._folder.root} is full.", fix="free some space, then repeat it."
-            )
-        fix = next((fix for sign, fix in _FIXES.items() if sign in said), f"read {log}; `sluice doctor` may know why.")
-        return NotReadyError(f"{name} {what}. Its log ends:\n{said}\n", fix=fix)
+        return component_fault(name, what, self._supervisor.log(name), self._folder.root)
 
     @contextlib.contextmanager
     def _step(self, name: str) -> Iterator[None]:
@@ -370,21 +373,6 @@ class Stack:
         self._on_step(name, None)
         yield
         self._on_step(name, self._clock.monotonic() - begin)
-
-
-_FIXES = {
-    "ddress already in use": "another process took its port; `sluice up` again takes the next free one.",
-    "Cannot allocate memory": "free some memory, then run `sluice up` again.",
-    "file is not a database": "move airflow/airflow.db out of the state folder, then run `sluice up` again.",
-}
-"""What a log says → what to do."""
-
-
-def _unusable(root: Path, error: OSError) -> NotReadyError:
-    return NotReadyError(
-        f"The state folder {root} cannot be used: {error.strerror}.",
-        fix="free some space or name another folder with SLUICE_STATE.",
-    )
 
 
 def _airflow_version() -> str:

@@ -1,0 +1,83 @@
+"""Whom the brokers of an embedded cluster let in: everybody on this machine, or whoever says who he is.
+
+Where they ask, they ask everybody: clients and each other by SCRAM, the controller by a password that stands in their
+configuration, because it keeps the users and cannot look for them before it is there. Nobody may do what was not
+granted; the administrator may do everything. Nothing is encrypted: it does not leave this machine.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from sluice.errors import SpecError
+from sluice.local.kafka_admin import MECHANISM, USER, Administrator
+from sluice.settings import Settings
+from sluice.specs.model import EmbeddedKafka, ExternalKafka
+
+_OPEN = "listener.security.protocol.map=CLIENTS:PLAINTEXT,CONTROLLER:PLAINTEXT\n"
+_PLAIN = "org.apache.kafka.common.security.plain.PlainLoginModule"
+_SECURED = """\
+listener.security.protocol.map=CLIENTS:SASL_PLAINTEXT,CONTROLLER:SASL_PLAINTEXT
+sasl.enabled.mechanisms={mechanism}
+sasl.mechanism.inter.broker.protocol={mechanism}
+sasl.mechanism.controller.protocol=PLAIN
+listener.name.controller.sasl.enabled.mechanisms=PLAIN
+listener.name.clients.{listener}.sasl.jaas.config={scram}
+listener.name.controller.plain.sasl.jaas.config={plain}
+authorizer.class.name=org.apache.kafka.metadata.authorizer.StandardAuthorizer
+allow.everyone.if.no.acl.found=false
+super.users=User:{user}
+"""
+
+
+def security_properties(admin: Administrator | None) -> str:
+    """Return the lines of a broker's configuration for the listeners CLIENTS and CONTROLLER.
+
+    Args:
+        admin: who may do everything; None: nobody is asked.
+    """
+    if admin is None:
+        return _OPEN
+    return _SECURED.format(
+        mechanism=MECHANISM,
+        listener=MECHANISM.lower(),
+        user=USER,
+        scram=admin.client["sasl.jaas.config"],
+        plain=f'{_PLAIN} required username="{USER}" password="{admin.password}" user_{USER}="{admin.password}";',
+    )
+
+
+def is_secured(settings: Settings) -> bool:
+    """Whether the embedded cluster asked who connects when it was last brought up."""
+    return _kept(settings).exists()
+
+
+def asked_security(settings: Settings, kafka: EmbeddedKafka | ExternalKafka, asked: bool | None) -> bool:
+    """Return whether it shall ask.
+
+    Args:
+        settings: where things are.
+        kafka: what the deployment says.
+        asked: what shall be; None: as last time, at first not.
+
+    Raises:
+        SpecError: the deployment has a cluster of its own.
+    """
+    if asked and isinstance(kafka, ExternalKafka):
+        raise SpecError(
+            f"The deployment {settings.deployment!r} has brokers of its own, {', '.join(kafka.bootstrap)}.",
+            fix="leave out --secure, or choose another deployment with SLUICE_DEPLOYMENT.",
+        )
+    return is_secured(settings) if asked is None else asked
+
+
+def keep_security(settings: Settings, secured: bool) -> None:
+    """Let it be so from now on, until somebody asks for something else."""
+    if secured:
+        _kept(settings).touch()
+    else:
+        _kept(settings).unlink(missing_ok=True)
+
+
+def _kept(settings: Settings) -> Path:
+    return settings.folder.supervisor / "secured"

@@ -1,0 +1,41 @@
+"""What is wrong with a stack that does not come up, and what to do."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+from sluice.errors import NotReadyError
+from sluice.local.supervision import last_lines
+
+_FULL_DISK_BYTES = 4 * 1024**2
+_FIXES = {
+    "ddress already in use": "another process took its port; `sluice up` again takes the next free one.",
+    "Cannot allocate memory": "free some memory, then run `sluice up` again.",
+    "file is not a database": "move airflow/airflow.db out of the state folder, then run `sluice up` again.",
+}
+"""What a log says → what to do."""
+
+
+def component_fault(name: str, what: str, log: Path, root: Path) -> NotReadyError:
+    """Return the error of a component, with the end of its log.
+
+    Args:
+        name: the component.
+        what: what happened to it, as in "died while starting".
+        log: its log.
+        root: the state folder.
+    """
+    said = "\n".join(last_lines(log))
+    if shutil.disk_usage(root).free < _FULL_DISK_BYTES:  # then the log may not say so either
+        return NotReadyError(f"{name} {what}: the disk of {root} is full.", fix="free some space, then repeat it.")
+    fix = next((fix for sign, fix in _FIXES.items() if sign in said), f"read {log}; `sluice doctor` may know why.")
+    return NotReadyError(f"{name} {what}. Its log ends:\n{said}\n", fix=fix)
+
+
+def unusable(root: Path, error: OSError) -> NotReadyError:
+    """Return the error of a state folder that cannot be written."""
+    return NotReadyError(
+        f"The state folder {root} cannot be used: {error.strerror}.",
+        fix="free some space or name another folder with SLUICE_STATE.",
+    )
