@@ -8,6 +8,7 @@ import pandas as pd
 import pytest
 
 from sluice.local.airflow_api import AirflowApi, watching
+from sluice.local.kafka_admin import administrator
 from tests.e2e.machine import Machine
 from tests.oracle import departures, differences, flights
 
@@ -68,4 +69,28 @@ def test_a_second_demo_goes_on_from_the_checkpoint_sends_nothing_and_ends_the_sa
     assert again["parity"]["correct"] == "identical"  # what came too late is in already
     assert differences(machine.table(again, "departures"), departures(*DAYS, with_late=True)) == []
     assert len(machine.table(again, "flights_raw")) == len(flights(*DAYS)) + 1
+    assert machine.processes() == []
+
+
+@pytest.mark.verify
+@pytest.mark.timeout(1200)
+def test_the_demo_works_with_brokers_that_ask_who_connects_and_tells_nobody_the_password(machine: Machine) -> None:
+    assert machine.sluice("up", "--brokers", "2", "--secure", deadline=400).returncode == 0
+    report = machine.demo(DAYS)
+    assert report["ok"] is True
+    assert report["parity"]["verify"] == "identical"
+    assert differences(machine.table(report, "departures"), departures(*DAYS, with_late=True)) == []
+
+    # Whoever shows a plan, an error, a record or a page had many occasions by now.
+    kafka = machine.state / "kafka"
+    password = administrator(kafka).password
+    files = (path for path in machine.state.rglob("*") if path.is_file() and password.encode() in path.read_bytes())
+    known = {kafka / "admin.properties", kafka / "server.properties", kafka / "broker-2" / "server.properties"}
+    assert set(files) == known
+
+    # Opened again, everything goes on as before; a stream that was running runs.
+    assert machine.sluice("up", "--no-secure", deadline=400).returncode == 0
+    machine.eventually(lambda: machine.ask("status")["streams"]["departures"]["verdict"] in {"OK", "IDLE"}, 240)
+    assert [attempt["generation"] for attempt in machine.ask("streams", "show", "flights")["attempts"]] == [2, 1]
+    assert machine.sluice("down").returncode == 0
     assert machine.processes() == []

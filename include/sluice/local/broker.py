@@ -15,17 +15,20 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from sluice.access.administration import Credential
 from sluice.clock import Clock, SystemClock
 from sluice.errors import NotReadyError, UnreachableError
+from sluice.kafka.access import KafkaPythonAccess
 from sluice.kafka.administration import KafkaPythonAdministration
 from sluice.kafka.login import LoginRefusedError
-from sluice.kafka.users import Users
 from sluice.local.java import FIX as JAVA_FIX
 from sluice.local.kafka_admin import MECHANISM, USER, Administrator
 from sluice.local.kafka_security import security_properties
 from sluice.local.private_file import write_private
+from sluice.specs.access import Mechanism
 
 _HOST = "127.0.0.1"
+_ITERATIONS = 8192
 _INTRODUCTION_SECONDS = 60.0
 _SHUT_DOWN_SECONDS = 30.0
 
@@ -220,8 +223,8 @@ class Broker:
         )
         try:
             opened.wait_ready(_INTRODUCTION_SECONDS)
-            with Users((self.bootstrap,)) as users:
-                users.set_password(USER, admin.password)
+            with KafkaPythonAccess((self.bootstrap,)) as access:
+                access.set_password(Credential(USER, Mechanism.SHA_512, _ITERATIONS), admin.password)
         finally:
             process.terminate()
             try:
@@ -301,7 +304,7 @@ class Broker:
         # With "=": an id may begin with a dash. The tool draws the directory's id itself.
         arguments = [f"--cluster-id={cluster_id}", f"--config={self._properties}"]
         if self.admin is not None and self.first is None:  # in a file: everybody sees a process's arguments
-            user = f"{MECHANISM}=[name={USER},password={self.admin.password}]"
+            user = f"{MECHANISM}=[name={USER},iterations={_ITERATIONS},password={self.admin.password}]"
             write_private(self._administrators, f"--add-scram\n{user}\n")
             arguments.append(f"@{self._administrators}")
         try:

@@ -172,7 +172,7 @@ def clients_hold_no_secret(reading: Reading) -> Iterator[Finding]:
         client = deployment.kafka.client if deployment.kafka.kind == "external" else {}
         for key in filter(is_secret, client):
             message = "this is a secret, and specs are read by everybody."
-            fix = "keep it out; a cluster that asks for credentials is not supported yet."
+            fix = "keep it out; an external cluster that asks for credentials is not supported yet."
             yield reading.finding(Kind.DEPLOYMENT, name, ("kafka", "client", key), message, fix)
 
 

@@ -9,17 +9,19 @@ from pathlib import Path
 import psutil
 import pytest
 
+from sluice.access.administration import Credential
 from sluice.clock import SystemClock
 from sluice.errors import NotReadyError, UnreachableError
+from sluice.kafka.access import KafkaPythonAccess
 from sluice.kafka.administration import KafkaPythonAdministration
 from sluice.kafka.login import LoginRefusedError, refuse_login
 from sluice.kafka.producer import KafkaPythonProducer
 from sluice.kafka.reader import KafkaPythonReader
-from sluice.kafka.users import Users
 from sluice.local.broker import Broker
 from sluice.local.kafka_admin import Administrator, administrator
 from sluice.local.processes import wait_until
 from sluice.settings import settings
+from sluice.specs.access import Mechanism
 from sluice.topics.administration import TopicCreation
 from tests.integration.brokers import RunningCluster, free_ports, running, running_cluster
 
@@ -97,8 +99,8 @@ def test_nobody_else_gets_in_and_is_told_why(
 def test_what_was_not_granted_is_forbidden(cluster: RunningCluster, admin: Administrator, topic_name: str) -> None:
     with KafkaPythonAdministration(cluster.bootstrap, admin.client) as administration:
         administration.create([TopicCreation(topic_name, 1, 2)])
-    with Users(cluster.bootstrap, admin.client) as users:
-        users.set_password("guest", "a guest's")
+    with KafkaPythonAccess(cluster.bootstrap, admin.client) as access:
+        access.set_password(Credential("guest", Mechanism.SHA_512, 4096), "a guest's")
     guest = named(admin, "guest", "a guest's")
 
     def is_known() -> bool:

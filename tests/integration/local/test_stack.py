@@ -11,9 +11,11 @@ import psutil
 import pytest
 
 from sluice.errors import NotReadyError, UnreachableError
+from sluice.kafka.login import LoginRefusedError, refuse_login
 from sluice.local.airflow_api import AirflowApi, succeeded
 from sluice.local.airflow_health import unhealthy_components
 from sluice.local.endpoints import Endpoints, read_endpoints
+from sluice.local.kafka_admin import administrator
 from sluice.local.launcher import LocalLauncher
 from sluice.local.processes import STACK_MARK, marked
 from sluice.local.stack import component_states, down, up
@@ -71,7 +73,7 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Settings]:
 
 @pytest.fixture(scope="module")
 def endpoints(place: Settings) -> Endpoints:
-    return up(place, spark_workers=2)
+    return up(place, spark_workers=2, secure=True)
 
 
 def test_a_stack_that_is_up_is_healthy_and_says_where_it_is(place: Settings, endpoints: Endpoints) -> None:
@@ -88,6 +90,26 @@ def test_drivers_and_batches_are_told_where_the_cluster_is(place: Settings, endp
     assert (offer.address, len(offer.workers)) == (endpoints.spark_master, len(WORKERS))
     (scheduler,) = (p for p in map(psutil.Process, components_of(place)) if "scheduler" in p.cmdline())
     assert endpoints.spark_master in scheduler.environ()["AIRFLOW_CONN_SPARK_DEFAULT"]
+
+
+def test_kafka_lets_in_whoever_works_for_this_project_and_nobody_else(place: Settings, endpoints: Endpoints) -> None:
+    assert endpoints.kafka_secured
+    with Project.open(place).administration() as administration:
+        assert administration.brokers() == [1]
+    with pytest.raises(LoginRefusedError, match="the client names nobody"):
+        refuse_login(endpoints.kafka_bootstrap, {})
+
+
+def test_the_password_of_kafkas_administrator_is_in_its_files_alone(place: Settings, endpoints: Endpoints) -> None:
+    assert endpoints
+    password = administrator(place.folder.kafka).password
+    files = (path for path in place.state.rglob("*") if path.is_file() and password.encode() in path.read_bytes())
+    assert {str(path.relative_to(place.state)) for path in files} == {
+        "kafka/admin.properties",
+        "kafka/server.properties",
+    }
+    for process in map(psutil.Process, processes(place)):
+        assert password not in " ".join([*process.cmdline(), *process.environ().values()])
 
 
 def test_it_listens_on_this_machine_alone(place: Settings, endpoints: Endpoints) -> None:

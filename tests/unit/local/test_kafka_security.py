@@ -102,7 +102,9 @@ def test_the_password_is_in_no_process_s_arguments_and_in_no_file_that_others_ma
     assert formatting.admin is not None
     password = formatting.admin.password
     assert password not in (tmp_path / "arguments").read_text()
-    assert (tmp_path / "file").read_text() == f"--add-scram\nSCRAM-SHA-512=[name=admin,password={password}]\n"
+    assert (
+        tmp_path / "file"
+    ).read_text() == f"--add-scram\nSCRAM-SHA-512=[name=admin,iterations=8192,password={password}]\n"
     assert (tmp_path / "mode").read_text().strip() == "600"
     holding = {path.name: path for path in formatting.folder.iterdir() if password in path.read_text()}
     assert set(holding) == {"admin.properties.new", "server.properties"}
