@@ -201,10 +201,10 @@ class Broker:
             with KafkaPythonAdministration((self.bootstrap,), self.client, patience_seconds=5) as administration:
                 return self.number in administration.brokers()
         except LoginRefusedError as error:
+            another = "" if self.admin is None else f"remove {self.admin.file} (another password is drawn), "
             raise NotReadyError(
-                f"The broker at {self.bootstrap} does not know the password that it was started with. {error.message}",
-                fix=f"run `sluice down`, remove {self.admin.file if self.admin else self._properties}, then run "
-                "`sluice up`: it draws another one.",
+                f"The broker at {self.bootstrap} is not the one that was configured. {error.message}",
+                fix=f"run `sluice down`, {another}then run `sluice up`.",
             ) from error
         except UnreachableError:
             return False

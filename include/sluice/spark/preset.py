@@ -58,8 +58,6 @@ def preset(resources: Resources) -> dict[str, str]:
         "spark.sql.ui.retainedExecutions": "50",
         "spark.sql.streaming.ui.retainedQueries": "10",
         "spark.log.structuredLogging.enabled": "false",
-        # Of options, Spark itself hides URLs alone, and shows the rest in plans.
-        "spark.sql.redaction.options.regex": "(?i)url|jaas|passw|secret|token|credential",
     }
 
 

@@ -156,7 +156,7 @@ def test_the_password_is_where_it_has_to_be_and_nowhere_else(
 def test_a_broker_that_knows_another_password_says_what_to_do(cluster: RunningCluster, tmp_path: Path) -> None:
     stranger = replace(cluster.brokers[0], admin=administrator(tmp_path))
     with pytest.raises(
-        NotReadyError, match=r"does not know the password .* Fix: run `sluice down`, remove .*admin\.properties"
+        NotReadyError, match=r"refuses the user 'admin' .* Fix: run `sluice down`, remove .*admin\.properties"
     ):
         stranger.wait_ready(30)
 
