@@ -18,7 +18,7 @@ from airflow.sdk.definitions.param import ParamsDict
 from airflow.sdk.exceptions import AirflowFailException, AirflowSkipException
 
 from sluice.airflow.markdown import as_text, table
-from sluice.airflow.topic_plans import HEADER, rows
+from sluice.airflow.topic_plans import HEADER, Impacts, rows
 from sluice.errors import RefusedError
 from sluice.topics.apply import Approval
 from sluice.topics.plan import Plan
@@ -34,16 +34,20 @@ _CHOICE = (
 AGAIN = "trigger the DAG `topics` again"
 
 
-def page_of(found: Plan) -> dict[str, Any] | None:
+def page_of(found: Plan, impacts: Impacts | None = None) -> dict[str, Any] | None:
     """Return what is asked of a person, as JSON values: plan, names to type, subject and Markdown; None if nothing is.
 
     A plan with a refused item is not asked about: nobody can approve that.
+
+    Args:
+        found: the plan.
+        impacts: what its items touch.
     """
     if found.refused or not found.guarded:
         return None
     total, guarded = len(found.items), len(found.guarded)
     changes = "1 change" if total == 1 else f"{total} changes"
-    shown = rows(found)[: guarded + MOST_SAFE]
+    shown = rows(found, impacts)[: guarded + MOST_SAFE]
     hidden = total - len(shown)
     parts = [
         f"{changes} to topics. {_count(guarded, total)} somebody who has read this.",

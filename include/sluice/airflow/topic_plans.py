@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Mapping
+from datetime import UTC, datetime
 
 from sluice.airflow.failure import printable
 from sluice.project import Project
+from sluice.topic_looks import looker, order_breaks, positions
 from sluice.topics.apply import Approval, apply, current_plan
 from sluice.topics.changes import Create, Delete, Elect, Item, Reassign, Risk
 from sluice.topics.declared import Declared
+from sluice.topics.impact import Impact, impacts_of
 from sluice.topics.moving import Pace, Progress
+from sluice.topics.performing import Manner
 from sluice.topics.plan import Plan
 
 log = logging.getLogger(__name__)
@@ -20,6 +24,8 @@ MOST_NAMES = 20
 """Names in a summary: it goes through XCom."""
 
 Row = tuple[str, str, str, str, str, str]
+Impacts = Mapping[tuple[str, str], Impact]
+"""What items touch, by topic and value."""
 
 
 def plan_of(project: Project) -> Plan:
@@ -27,9 +33,27 @@ def plan_of(project: Project) -> Plan:
     return current_plan(_declared(project), project.administration())
 
 
-def apply_to(project: Project, approval: Approval | None) -> Plan:
-    """Apply what is safe, or the approved plan, and return what was done. The log tells of moves while they last."""
-    done, _ = apply(_declared(project), project.administration(), approval=approval, pace=Pace(on_progress=_Progress()))
+def impacts(project: Project, found: Plan) -> Impacts:
+    """Return what the items of a plan touch, as it is now."""
+    return impacts_of(found, looker(project, project.administration(), now=datetime.now(UTC)))
+
+
+def apply_to(project: Project, approval: Approval | None, drain_minutes: float | None = None) -> Plan:
+    """Apply what is safe, or the approved plan, and return what was done. The log tells of what lasts.
+
+    Args:
+        project: in its deployment.
+        approval: what somebody has read and wants.
+        drain_minutes: so long is waited until a keyed topic is drained, before it grows; None: it grows at once.
+    """
+    manner = Manner(
+        Pace(on_progress=_Progress()),
+        order_breaks(project),
+        lambda topic: positions(project, topic),
+        None if drain_minutes is None else drain_minutes * 60,
+        lambda said: log.info("%s", said),
+    )
+    done, _ = apply(_declared(project), project.administration(), approval=approval, manner=manner)
     return done
 
 
@@ -49,22 +73,30 @@ class _Progress:
             log.info("%s", self._last)
 
 
-def rows(found: Plan) -> list[Row]:
-    """Return what a plan says, a row each: what is refused first, then what needs somebody's word."""
+def rows(found: Plan, impacts: Impacts | None = None) -> list[Row]:
+    """Return what a plan says, a row each: what is refused first, then what needs somebody's word.
+
+    Args:
+        found: the plan.
+        impacts: what its items touch; they stand beside why.
+    """
     safe = [item for item in found.items if item.risk is Risk.SAFE]
     refused = [(d.topic, d.value, d.current, d.wanted, "refused", f"{d.why}: {d.fix}") for d in found.refused]
-    return [*refused, *map(_row, (*found.guarded, *safe))]
+    return [*refused, *(_row(item, impacts or {}) for item in (*found.guarded, *safe))]
 
 
-def _row(item: Item) -> Row:
-    return (item.topic, item.value, item.current, item.wanted, str(item.risk), item.why)
+def _row(item: Item, impacts: Impacts) -> Row:
+    impact = impacts.get((item.topic, item.value))
+    why = "; ".join([item.why, *(impact.clauses if impact else ())])
+    return (item.topic, item.value, item.current, item.wanted, str(item.risk), why)
 
 
-def log_table(found: Plan) -> str:
+def log_table(found: Plan, impacts: Impacts | None = None) -> str:
     """Return a plan for a log, or one line if there is nothing to do."""
     if not found:
         return "Nothing to change: every declared topic is as declared."
-    return "\n".join(["Plan " + found.id, *(" | ".join(map(_in_one_line, row)) for row in (HEADER, *rows(found)))])
+    lines = (" | ".join(map(_in_one_line, row)) for row in (HEADER, *rows(found, impacts)))
+    return "\n".join(["Plan " + found.id, *lines])
 
 
 def _in_one_line(cell: str) -> str:

@@ -14,7 +14,7 @@ from sluice.airflow.conventions import Tag, give_form, house_dag
 from sluice.airflow.failures import retried_only_if_unknown
 from sluice.airflow.runtime import open_project
 from sluice.airflow.topic_approval import WAIT_HOURS, Answer, TopicApprovalOperator, page_of
-from sluice.airflow.topic_plans import apply_to, differences, log_table, plan_of, summary
+from sluice.airflow.topic_plans import apply_to, differences, impacts, log_table, plan_of, summary
 from sluice.project import Project
 from sluice.topics.plan import Plan
 
@@ -71,7 +71,8 @@ def build_topics_dag(*, open_project: Callable[[], Project] = open_project) -> D
             doc_md="Does what is safe or approved, or refuses and changes nothing.",
         )
         def apply_plan(**context: Any) -> dict[str, Any]:  # noqa: ANN401 - Airflow's context
-            return applied(open_project, context["ti"].xcom_pull(task_ids="approve"))
+            drain_minutes = context["params"]["drain_minutes"]
+            return applied(open_project, context["ti"].xcom_pull(task_ids="approve"), drain_minutes)
 
         @task(task_id="verify", doc_md="Looks again, after the fact.")
         def verify_topics() -> dict[str, Any]:
@@ -87,27 +88,31 @@ def planned(open_project: Callable[[], Project]) -> dict[str, Any]:
     with retried_only_if_unknown():
         project = open_project()
         found = plan_of(project)
-    log.info("%s", log_table(found))
+        touched = impacts(project, found)
+    log.info("%s", log_table(found, touched))
     return {
         "declared": len(project.catalog.kafka_topics()),
         "plan": found.id,
         "changes": len(found.items),
         "to_approve": len(found.guarded),
         "refused": len(found.refused),
-        "page": page_of(found),
+        "page": page_of(found, touched),
     }
 
 
-def applied(open_project: Callable[[], Project], given: Mapping[str, Any] | None) -> dict[str, Any]:
+def applied(
+    open_project: Callable[[], Project], given: Mapping[str, Any] | None, drain_minutes: float | None = None
+) -> dict[str, Any]:
     """Compare again, apply, and return what was done and who approved it.
 
     Args:
         open_project: gives the project.
         given: what `approve` has returned; None if it was skipped.
+        drain_minutes: so long is waited until a keyed topic is drained, before it grows; None: it grows at once.
     """
     answer = None if given is None else Answer.of(given)
     with retried_only_if_unknown():
-        done = apply_approved(open_project(), answer)
+        done = apply_approved(open_project(), answer, drain_minutes)
     outcome = summary(done)
     log.info("%s%s", outcome, f", approved by {answer.by}" if answer else "")
     approval = {} if answer is None else {"plan": answer.plan, "approved_by": answer.by}
@@ -124,7 +129,7 @@ def verified(open_project: Callable[[], Project]) -> dict[str, Any]:
     return {"as_declared": len(project.catalog.kafka_topics())}
 
 
-def apply_approved(project: Project, answer: Answer | None) -> Plan:
+def apply_approved(project: Project, answer: Answer | None, drain_minutes: float | None = None) -> Plan:
     """Apply what somebody has approved, or what is safe if nobody was asked, and return what was done.
 
     If nothing is left to do, an earlier try has done it.
@@ -139,7 +144,7 @@ def apply_approved(project: Project, answer: Answer | None) -> Plan:
         log.info("Of the plan %s nothing is left to do.", answer.plan)
         return apply_to(project, None)
     log.info("%s", log_table(found))
-    return apply_to(project, answer.approval(found))
+    return apply_to(project, answer.approval(found), drain_minutes)
 
 
 def _form() -> dict[str, Param]:
@@ -151,5 +156,14 @@ def _form() -> dict[str, Param]:
             maximum=24 * 30,
             title="Hours to wait for an approval",
             description_md="How long a plan that is not safe waits for somebody's answer. Then the run fails.",
-        )
+        ),
+        "drain_minutes": Param(
+            None,
+            type=["number", "null"],
+            minimum=0,
+            maximum=60 * 10,
+            title="Minutes to wait until a keyed topic is drained",
+            description_md="Pause whoever writes it: it gets its partitions only when nothing has come for a minute "
+            "and its streams have read everything, so that no key is read out of order. Empty: it grows at once.",
+        ),
     }

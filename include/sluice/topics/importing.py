@@ -64,10 +64,11 @@ class Importer:
         existing = self.administration.names()
         rejected = [fault for name in names if (fault := self._not_ours(name, existing)) is not None]
         wanted = sorted(set(names) - {rejection.topic for rejection in rejected})
+        moving = {topic for topic, _ in self.administration.moving()}
         states, extents = self.administration.describe(wanted), self.administration.extents(wanted)
         proposed: list[Proposal] = []
         for name in wanted:
-            found = self._proposed(states.get(name), name, extents[name])
+            found = _moving(name) if name in moving else self._proposed(states.get(name), name, extents[name])
             if isinstance(found, Proposal):
                 proposed.append(found)
             else:
@@ -128,6 +129,14 @@ class Importer:
             Rejection(topic, f"a plan would change it ({'; '.join(of)})", fix) for topic, of in differing.items()
         ]
         return [each for each in proposed if each.topic not in differing], rejected
+
+
+def _moving(topic: str) -> Rejection:
+    return Rejection(
+        topic,
+        "its replicas are being moved, so that it has more of them than it will",
+        "import it when they have arrived.",
+    )
 
 
 def sample(reader: RecordReader, topic: str, extent: TopicExtent) -> Sketch:
