@@ -279,7 +279,7 @@ def leaderless(scene: Scene) -> None:
         (configured("retention.ms", str(2**63 - 1)), "up to a century"),
         (configured("retention.ms", "9000000000000000"), "up to a century"),
         (uneven, "its partitions have 1 or 2 replicas"),
-        (under_way, "its partitions have 1 or 2 replicas"),
+        (under_way, "its replicas are being moved"),
         (leaderless, "No broker leads partition 1"),
     ],
 )
