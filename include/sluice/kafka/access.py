@@ -32,7 +32,8 @@ _MECHANISMS: Mapping[Mechanism, ScramMechanism] = {
     Mechanism.SHA_512: ScramMechanism.SCRAM_SHA_512,
 }
 _CLOSED = (
-    "start the cluster with an authorizer (`authorizer.class.name`), or declare no principals for this deployment."
+    "start the embedded cluster by `sluice up --secure`, another one with an authorizer (`authorizer.class.name`), or "
+    "declare no principals for this deployment."
 )
 
 
