@@ -64,11 +64,12 @@ class Importer:
         existing = self.administration.names()
         rejected = [fault for name in names if (fault := self._not_ours(name, existing)) is not None]
         wanted = sorted(set(names) - {rejection.topic for rejection in rejected})
-        moving = {topic for topic, _ in self.administration.moving()}
         states, extents = self.administration.describe(wanted), self.administration.extents(wanted)
+        # Of a topic that moves the plan may be empty as long as it moves, and not afterwards.
+        moving = {topic for topic, _ in self.administration.moving()} if wanted else set()
         proposed: list[Proposal] = []
         for name in wanted:
-            found = _moving(name) if name in moving else self._proposed(states.get(name), name, extents[name])
+            found = _unsettled(name) if name in moving else self._proposed(states.get(name), name, extents[name])
             if isinstance(found, Proposal):
                 proposed.append(found)
             else:
@@ -124,19 +125,15 @@ class Importer:
         differing: dict[str, list[str]] = {}
         for each in differences(current_plan(Declared(specs, self.replication), self.administration)):
             differing.setdefault(each.topic, []).append(sentence(each))
-        fix = "let what is under way come to its end, or settle it; then import again."
+        fix = "settle it, and import again."
         rejected = [
             Rejection(topic, f"a plan would change it ({'; '.join(of)})", fix) for topic, of in differing.items()
         ]
         return [each for each in proposed if each.topic not in differing], rejected
 
 
-def _moving(topic: str) -> Rejection:
-    return Rejection(
-        topic,
-        "its replicas are being moved, so that it has more of them than it will",
-        "import it when they have arrived.",
-    )
+def _unsettled(topic: str) -> Rejection:
+    return Rejection(topic, "its replicas are being moved", "let the moves end, and import it again.")
 
 
 def sample(reader: RecordReader, topic: str, extent: TopicExtent) -> Sketch:

@@ -14,6 +14,7 @@ from sluice.specs.duration import format_duration, parse_duration
 from sluice.specs.model import FieldType
 from sluice.specs.spec import NAME_PATTERN
 from sluice.topics.administration import TopicState
+from sluice.topics.replica_administration import THROTTLED
 from sluice.topics.sketch import Form, Sketch
 
 MOST_FIELDS = 200
@@ -85,6 +86,11 @@ def propose(
     if len(counts) != 1:
         why = f"its partitions have {' or '.join(map(str, counts))} replicas"
         return Rejection(state.name, why, "give all of them as many, and import again.")
+    if any(name in state.configs for name in THROTTLED):
+        why = "a move of its replicas is under way, or has left its throttle, which is nothing to declare"
+        return Rejection(
+            state.name, why, "let the move end, remove the throttle from topic and brokers, and import again."
+        )
     retention = _retention(state.configs)
     if retention is None:
         why = (

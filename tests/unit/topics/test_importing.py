@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 import shutil
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
 
@@ -21,6 +22,7 @@ from sluice.topics.apply import current_plan
 from sluice.topics.declared import Declared
 from sluice.topics.importing import MOST_RECORDS, Importer, sample, sample_ranges
 from sluice.topics.proposal import Proposal, Rejection
+from sluice.topics.replica_administration import Throttle
 from tests.twins.kafka_administration import InMemoryKafkaAdministration
 from tests.twins.topic_records import NOON, InMemoryRecords
 from tests.unit.specs.bench import Bench, sound_project
@@ -262,6 +264,11 @@ def under_way(scene: Scene) -> None:
     scene.cluster.reassign({(TOPIC, 0): (3,)})
 
 
+def throttled(scene: Scene) -> None:
+    key = (TOPIC, 0)
+    scene.cluster.throttle(Throttle(1_000, {key: (1,)}, {key: (2,)}))
+
+
 def leaderless(scene: Scene) -> None:
     extents = scene.cluster.extents
 
@@ -280,6 +287,7 @@ def leaderless(scene: Scene) -> None:
         (configured("retention.ms", "9000000000000000"), "up to a century"),
         (uneven, "its partitions have 1 or 2 replicas"),
         (under_way, "its replicas are being moved"),
+        (throttled, "or has left its throttle"),
         (leaderless, "No broker leads partition 1"),
     ],
 )
@@ -297,11 +305,22 @@ def test_a_topic_that_no_spec_describes_is_refused_and_the_others_go_on(
     assert rejection.fix
 
 
-def test_a_topic_of_which_replicas_move_is_refused(scene: Scene) -> None:
+def test_what_a_plan_would_change_is_refused_whatever_it_is(scene: Scene, monkeypatch: pytest.MonkeyPatch) -> None:
     scene.send(AT)
-    scene.cluster.looks_per_move = 99
-    scene.cluster.reassign({(TOPIC, 0): (3,), (TOPIC, 1): (3,)})
-    assert scene.rejection().why.startswith("its replicas are being moved")
+    found = scene.importer
+    described = scene.cluster.describe
+    states = iter([described([TOPIC])])  # afterwards somebody changes it
+
+    def changing(names: Iterable[str]) -> Mapping[str, TopicState]:
+        if (first := next(states, None)) is not None:
+            return first
+        scene.cluster.topics[TOPIC] = replace(scene.cluster.topics[TOPIC], configs={"retention.ms": "1000"})
+        return described(names)
+
+    monkeypatch.setattr(scene.cluster, "describe", changing)
+    proposed, (rejection,) = found.propose([TOPIC])
+    assert proposed == []
+    assert rejection.why == "a plan would change it (events: retention.ms is 1000, declared unset)"
 
 
 def test_a_stream_of_the_same_name_is_a_fault_that_refuses(scene: Scene) -> None:
