@@ -4,10 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from types import SimpleNamespace
 
+from sqlalchemy import Engine
+
+from sluice.control.database import migrate, open_database, sqlite_url
 from sluice.settings import settings
 from sluice.specs.catalog import Catalog
+from sluice.streams.checkpoint import Checkpoint
 from sluice.streams.launcher import Job
 from sluice.streams.life import UnitLife
 from sluice.streams.lives import Lives
@@ -35,6 +40,16 @@ class InMemoryProject:
         self.deployment = SimpleNamespace(replication=1, failure_domains=("rack",), topology=None)
         self.control = InMemoryRegistry(self.clock)
         self.drivers = DictionaryLauncher(self.clock)
+
+    @cached_property
+    def control_database(self) -> Engine:
+        """A real one, in a file of the test's."""
+        engine = open_database(sqlite_url(settings().folder.control))
+        migrate(engine)
+        return engine
+
+    def checkpoint(self, stream: str) -> Checkpoint:
+        return Checkpoint(settings().folder.checkpoint(stream))
 
     def registry(self) -> InMemoryRegistry:
         return self.control

@@ -7,7 +7,7 @@ does not suffice: Airflow keeps the page of a task that is cleared, and asks by 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any
@@ -18,7 +18,7 @@ from airflow.sdk.definitions.param import ParamsDict
 from airflow.sdk.exceptions import AirflowFailException, AirflowSkipException
 
 from sluice.airflow.markdown import as_text, table
-from sluice.airflow.topic_plans import HEADER, Impacts, rows
+from sluice.airflow.topic_plans import HEADER, Touches, rows
 from sluice.errors import RefusedError
 from sluice.topics.apply import Approval
 from sluice.topics.plan import Plan
@@ -34,25 +34,31 @@ _CHOICE = (
 AGAIN = "trigger the DAG `topics` again"
 
 
-def page_of(found: Plan, impacts: Impacts | None = None) -> dict[str, Any] | None:
-    """Return what is asked of a person, as JSON values: plan, names to type, subject and Markdown; None if nothing is.
+def needs_somebody(found: Plan) -> bool:
+    """Whether a plan can be applied, and only if a person says so: nobody can approve what is refused."""
+    return bool(found.guarded) and not found.refused
 
-    A plan with a refused item is not asked about: nobody can approve that.
+
+def page_of(found: Plan, touches: Touches) -> dict[str, Any] | None:
+    """Return what is asked of a person, as JSON values; None if nothing is.
+
+    They are the plan's id, the names to be typed (`losing`), and what is shown (`subject`, and `body` as Markdown).
 
     Args:
-        found: the plan.
-        impacts: what its items touch.
+        found: the plan; one that waits for nobody's word has no page.
+        touches: what its changes touch.
     """
-    if found.refused or not found.guarded:
+    if not needs_somebody(found):
         return None
     total, guarded = len(found.items), len(found.guarded)
     changes = "1 change" if total == 1 else f"{total} changes"
-    shown = rows(found, impacts)[: guarded + MOST_SAFE]
+    shown = rows(found)[: guarded + MOST_SAFE]
     hidden = total - len(shown)
     parts = [
         f"{changes} to topics. {_count(guarded, total)} somebody who has read this.",
         table(HEADER, shown),
         f"And {hidden} more that are safe: the log of `plan` has them." if hidden else "",
+        *(_touched(topic, value, clauses) for (topic, value), clauses in touches.items()),
         _losing(found),
         _CHOICE,
     ]
@@ -62,6 +68,11 @@ def page_of(found: Plan, impacts: Impacts | None = None) -> dict[str, Any] | Non
         "subject": f"Apply plan {found.id} to the topics?",
         "body": "\n\n".join(part for part in parts if part),
     }
+
+
+def _touched(topic: str, value: str, clauses: Sequence[str]) -> str:
+    lines = [f"- {as_text(clause)}" for clause in clauses]
+    return "\n".join([f"**{as_text(topic)}, {as_text(value)}** touches:", "", *lines]) if lines else ""
 
 
 def _count(guarded: int, total: int) -> str:

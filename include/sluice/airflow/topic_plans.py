@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Mapping
-from datetime import UTC, datetime
+from typing import TypeAlias
 
 from sluice.airflow.failure import printable
+from sluice.clock import SystemClock
 from sluice.project import Project
 from sluice.topic_looks import looker, order_breaks, positions
 from sluice.topics.apply import Approval, apply, current_plan
 from sluice.topics.changes import Create, Delete, Elect, Item, Reassign, Risk
 from sluice.topics.declared import Declared
-from sluice.topics.impact import Impact, impacts_of
+from sluice.topics.impact import impacts_of
 from sluice.topics.moving import Pace, Progress
 from sluice.topics.performing import Manner
 from sluice.topics.plan import Plan
@@ -23,9 +24,9 @@ HEADER = ("topic", "what", "now", "declared", "risk", "why")
 MOST_NAMES = 20
 """Names in a summary: it goes through XCom."""
 
-Row = tuple[str, str, str, str, str, str]
-Impacts = Mapping[tuple[str, str], Impact]
-"""What items touch, by topic and value."""
+Row: TypeAlias = tuple[str, str, str, str, str, str]
+Touches: TypeAlias = Mapping[tuple[str, str], tuple[str, ...]]
+"""What changes touch, a clause each, by topic and value."""
 
 
 def plan_of(project: Project) -> Plan:
@@ -33,25 +34,26 @@ def plan_of(project: Project) -> Plan:
     return current_plan(_declared(project), project.administration())
 
 
-def impacts(project: Project, found: Plan) -> Impacts:
-    """Return what the items of a plan touch, as it is now."""
-    return impacts_of(found, looker(project, project.administration(), now=datetime.now(UTC)))
+def touches_of(project: Project, found: Plan) -> Touches:
+    """Look at what the changes touch, beyond the values. What cannot be seen is a clause that says so."""
+    looking = looker(project, project.administration(), now=SystemClock().now())
+    return {key: impact.clauses for key, impact in impacts_of(found, looking).items()}
 
 
-def apply_to(project: Project, approval: Approval | None, drain_minutes: float | None = None) -> Plan:
-    """Apply what is safe, or the approved plan, and return what was done. The log tells of what lasts.
+def apply_to(project: Project, approval: Approval | None, *, drain_minutes: float | None = None) -> Plan:
+    """Apply what is safe, or the approved plan, and return what was done. The log tells of what takes its time.
 
     Args:
-        project: in its deployment.
-        approval: what somebody has read and wants.
-        drain_minutes: so long is waited until a keyed topic is drained, before it grows; None: it grows at once.
+        project: gives specs and cluster.
+        approval: the plan that somebody has read.
+        drain_minutes: so long a keyed topic is waited for to be drained, before it grows; None: it grows at once.
     """
     manner = Manner(
         Pace(on_progress=_Progress()),
-        order_breaks(project),
+        None if approval is None else order_breaks(project),  # what is safe needs no control database
         lambda topic: positions(project, topic),
         None if drain_minutes is None else drain_minutes * 60,
-        lambda said: log.info("%s", said),
+        log.info,
     )
     done, _ = apply(_declared(project), project.administration(), approval=approval, manner=manner)
     return done
@@ -73,30 +75,22 @@ class _Progress:
             log.info("%s", self._last)
 
 
-def rows(found: Plan, impacts: Impacts | None = None) -> list[Row]:
-    """Return what a plan says, a row each: what is refused first, then what needs somebody's word.
-
-    Args:
-        found: the plan.
-        impacts: what its items touch; they stand beside why.
-    """
+def rows(found: Plan) -> list[Row]:
+    """Return what a plan says, a row each: what is refused first, then what needs somebody's word."""
     safe = [item for item in found.items if item.risk is Risk.SAFE]
     refused = [(d.topic, d.value, d.current, d.wanted, "refused", f"{d.why}: {d.fix}") for d in found.refused]
-    return [*refused, *(_row(item, impacts or {}) for item in (*found.guarded, *safe))]
+    return [*refused, *map(_row, (*found.guarded, *safe))]
 
 
-def _row(item: Item, impacts: Impacts) -> Row:
-    impact = impacts.get((item.topic, item.value))
-    why = "; ".join([item.why, *(impact.clauses if impact else ())])
-    return (item.topic, item.value, item.current, item.wanted, str(item.risk), why)
+def _row(item: Item) -> Row:
+    return (item.topic, item.value, item.current, item.wanted, str(item.risk), item.why)
 
 
-def log_table(found: Plan, impacts: Impacts | None = None) -> str:
+def log_table(found: Plan) -> str:
     """Return a plan for a log, or one line if there is nothing to do."""
     if not found:
         return "Nothing to change: every declared topic is as declared."
-    lines = (" | ".join(map(_in_one_line, row)) for row in (HEADER, *rows(found, impacts)))
-    return "\n".join(["Plan " + found.id, *lines])
+    return "\n".join(["Plan " + found.id, *(" | ".join(map(_in_one_line, row)) for row in (HEADER, *rows(found)))])
 
 
 def _in_one_line(cell: str) -> str:

@@ -13,15 +13,24 @@ from airflow.sdk.exceptions import AirflowFailException
 from sluice.airflow.conventions import Tag, give_form, house_dag
 from sluice.airflow.failures import retried_only_if_unknown
 from sluice.airflow.runtime import open_project
-from sluice.airflow.topic_approval import WAIT_HOURS, Answer, TopicApprovalOperator, page_of
-from sluice.airflow.topic_plans import apply_to, differences, impacts, log_table, plan_of, summary
+from sluice.airflow.topic_approval import (
+    WAIT_HOURS,
+    Answer,
+    TopicApprovalOperator,
+    needs_somebody,
+    page_of,
+)
+from sluice.airflow.topic_plans import apply_to, differences, log_table, plan_of, summary, touches_of
 from sluice.project import Project
 from sluice.topics.plan import Plan
 
 log = logging.getLogger(__name__)
 
+LONGEST_LOOK = timedelta(minutes=30)
+"""Of what needs somebody's word, the newest records and the streams' positions are looked at."""
+
 LONGEST_APPLY = timedelta(hours=12)
-"""Replicas are copied under a throttle."""
+"""Replicas are copied under a throttle, a retention is lowered in steps, a topic is drained."""
 
 DOCUMENTATION = """# Topics
 
@@ -55,7 +64,7 @@ def build_topics_dag(*, open_project: Callable[[], Project] = open_project) -> D
         max_active_runs=16,  # a plan that waits for its approval must not keep another from being made
     ) as dag:
 
-        @task(task_id="plan", doc_md="Changes nothing.")
+        @task(task_id="plan", execution_timeout=LONGEST_LOOK, doc_md="Changes nothing.")
         def plan_topics() -> dict[str, Any]:
             return planned(open_project)
 
@@ -71,8 +80,8 @@ def build_topics_dag(*, open_project: Callable[[], Project] = open_project) -> D
             doc_md="Does what is safe or approved, or refuses and changes nothing.",
         )
         def apply_plan(**context: Any) -> dict[str, Any]:  # noqa: ANN401 - Airflow's context
-            drain_minutes = context["params"]["drain_minutes"]
-            return applied(open_project, context["ti"].xcom_pull(task_ids="approve"), drain_minutes)
+            given, minutes = context["ti"].xcom_pull(task_ids="approve"), context["params"]["drain_minutes"]
+            return applied(open_project, given, drain_minutes=minutes)
 
         @task(task_id="verify", doc_md="Looks again, after the fact.")
         def verify_topics() -> dict[str, Any]:
@@ -88,31 +97,31 @@ def planned(open_project: Callable[[], Project]) -> dict[str, Any]:
     with retried_only_if_unknown():
         project = open_project()
         found = plan_of(project)
-        touched = impacts(project, found)
-    log.info("%s", log_table(found, touched))
+        touches = touches_of(project, found) if needs_somebody(found) else {}
+    log.info("%s", log_table(found))
     return {
         "declared": len(project.catalog.kafka_topics()),
         "plan": found.id,
         "changes": len(found.items),
         "to_approve": len(found.guarded),
         "refused": len(found.refused),
-        "page": page_of(found, touched),
+        "page": page_of(found, touches),
     }
 
 
 def applied(
-    open_project: Callable[[], Project], given: Mapping[str, Any] | None, drain_minutes: float | None = None
+    open_project: Callable[[], Project], given: Mapping[str, Any] | None, *, drain_minutes: float | None = None
 ) -> dict[str, Any]:
     """Compare again, apply, and return what was done and who approved it.
 
     Args:
         open_project: gives the project.
         given: what `approve` has returned; None if it was skipped.
-        drain_minutes: so long is waited until a keyed topic is drained, before it grows; None: it grows at once.
+        drain_minutes: see `apply_to`.
     """
     answer = None if given is None else Answer.of(given)
     with retried_only_if_unknown():
-        done = apply_approved(open_project(), answer, drain_minutes)
+        done = apply_approved(open_project(), answer, drain_minutes=drain_minutes)
     outcome = summary(done)
     log.info("%s%s", outcome, f", approved by {answer.by}" if answer else "")
     approval = {} if answer is None else {"plan": answer.plan, "approved_by": answer.by}
@@ -129,7 +138,7 @@ def verified(open_project: Callable[[], Project]) -> dict[str, Any]:
     return {"as_declared": len(project.catalog.kafka_topics())}
 
 
-def apply_approved(project: Project, answer: Answer | None, drain_minutes: float | None = None) -> Plan:
+def apply_approved(project: Project, answer: Answer | None, *, drain_minutes: float | None = None) -> Plan:
     """Apply what somebody has approved, or what is safe if nobody was asked, and return what was done.
 
     If nothing is left to do, an earlier try has done it.
@@ -144,7 +153,7 @@ def apply_approved(project: Project, answer: Answer | None, drain_minutes: float
         log.info("Of the plan %s nothing is left to do.", answer.plan)
         return apply_to(project, None)
     log.info("%s", log_table(found))
-    return apply_to(project, answer.approval(found), drain_minutes)
+    return apply_to(project, answer.approval(found), drain_minutes=drain_minutes)
 
 
 def _form() -> dict[str, Param]:
@@ -161,9 +170,9 @@ def _form() -> dict[str, Param]:
             None,
             type=["number", "null"],
             minimum=0,
-            maximum=60 * 10,
+            maximum=LONGEST_APPLY.total_seconds() / 60,
             title="Minutes to wait until a keyed topic is drained",
-            description_md="Pause whoever writes it: it gets its partitions only when nothing has come for a minute "
-            "and its streams have read everything, so that no key is read out of order. Empty: it grows at once.",
+            description_md="Give a keyed topic partitions only when its writers have paused and its streams have read "
+            "everything, and wait so long for that. Empty: at once; then the order of keys breaks.",
         ),
     }

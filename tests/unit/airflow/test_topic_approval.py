@@ -31,11 +31,11 @@ LOSING = Plan((cut("sales"), cut("weather")))
 
 @pytest.mark.parametrize("found", [Plan(), Plan((create(1),)), Plan((GROW,), (REFUSED,))])
 def test_nobody_is_asked_about_what_is_safe_or_cannot_be_approved(found: Plan) -> None:
-    assert page_of(found) is None
+    assert page_of(found, {}) is None
 
 
 def test_the_page_has_the_plan_and_says_what_the_buttons_do() -> None:
-    page = page_of(Plan((GROW, create(1))))
+    page = page_of(Plan((GROW, create(1))), {})
 
     assert page is not None
     assert page["losing"] == []
@@ -44,6 +44,13 @@ def test_the_page_has_the_plan_and_says_what_the_buttons_do() -> None:
     assert "| flights | partitions | 2 | 4 | approval | partitions can never be taken away again |" in page["body"]
     assert "**Reject** applies nothing." in page["body"]
     assert "may go" not in page["body"]
+
+
+def test_the_page_tells_what_a_change_touches_and_whatever_that_quotes_is_text() -> None:
+    page = page_of(Plan((GROW,)), {("flights", "partitions"): ("half of *all* keys", "8 records | more")})
+
+    assert page is not None
+    assert "**flights, partitions** touches:\n\n- half of &#42;all&#42; keys\n- 8 records &#124; more" in page["body"]
 
 
 @pytest.mark.parametrize(
@@ -55,14 +62,14 @@ def test_the_page_has_the_plan_and_says_what_the_buttons_do() -> None:
     ],
 )
 def test_the_page_says_how_much_needs_somebody(guarded: int, safe: int, said: str) -> None:
-    page = page_of(Plan((*(Grow(f"t{n}", 1, 2) for n in range(guarded)), *map(create, range(safe)))))
+    page = page_of(Plan((*(Grow(f"t{n}", 1, 2) for n in range(guarded)), *map(create, range(safe)))), {})
 
     assert page is not None
     assert page["body"].startswith(said)
 
 
 def test_the_page_names_the_topics_of_which_records_may_go() -> None:
-    page = page_of(LOSING)
+    page = page_of(LOSING, {})
 
     assert page is not None
     assert page["losing"] == ["sales", "weather"]
@@ -71,7 +78,7 @@ def test_the_page_names_the_topics_of_which_records_may_go() -> None:
 
 def test_of_what_is_safe_the_page_shows_some_and_of_the_rest_everything() -> None:
     guarded = [Grow(f"big_{n}", 1, 2) for n in range(300)]
-    page = page_of(Plan((*map(create, range(200)), *guarded)))
+    page = page_of(Plan((*map(create, range(200)), *guarded)), {})
 
     assert page is not None
     assert sum(line.startswith("| big") for line in page["body"].splitlines()) == 300
