@@ -145,7 +145,7 @@ class Case:
         self.project.catalog = replace(self.project.catalog, topics={self.name: found})
 
 
-@pytest.fixture(params=["memory", "kafka"])
+@pytest.fixture(params=["memory", pytest.param("kafka", marks=pytest.mark.verify)])
 def case(request: pytest.FixtureRequest) -> Iterator[Case]:
     """A topic with two partitions that keeps everything, as declared; four partitions are declared from now on."""
     name = f"topic_{uuid.uuid4().hex[:12]}"
@@ -187,6 +187,7 @@ def alerts() -> list[str]:
     return [alert.why for alert in Journal(settings().folder.alerts).read().alerts]
 
 
+@pytest.mark.parametrize("case", ["memory", "kafka"], indirect=True)
 def test_a_guarded_plan_waits_and_is_applied_when_somebody_approves_it(case: Case, ada: Person) -> None:
     seen: list[Page] = []
 
