@@ -1,30 +1,27 @@
-"""`sluice access` against a broker with an authorizer, with the project's own specs in another deployment."""
+"""`sluice access` against the broker that `sluice up --secure` starts, with the project's own specs."""
 
 from __future__ import annotations
 
 import json
 import shutil
 from collections.abc import Iterator
-from contextlib import closing
 from pathlib import Path
 
 import pytest
-from kafka import KafkaAdminClient
 from typer.testing import CliRunner
 
 from sluice.access.acl import Acl, Resource, Right
 from sluice.cli import access
 from sluice.errors import NotReadyError, RefusedError, SpecError
 from sluice.kafka.access import KafkaPythonAccess
-from sluice.kafka.connection import client_arguments
-from sluice.settings import settings
+from sluice.kafka.login import LoginRefusedError, refuse_login
+from sluice.local.broker import Broker
+from sluice.local.endpoints import Endpoints, write_endpoints
+from sluice.local.kafka_admin import USER, administrator
+from sluice.settings import Settings, settings
 from sluice.specs.access import Operation, ResourceKind
-from tests.integration.secured import SecuredBroker
+from tests.integration.brokers import free_ports, running
 
-DEPLOYMENT = """\
-name: elsewhere
-kafka: {{kind: external, bootstrap: ["{bootstrap}"]}}
-"""
 STREAM = """\
 name: stream
 user: sluice-stream
@@ -41,28 +38,54 @@ widens: [host]
 """
 
 
+@pytest.fixture(scope="module")
+def embedded(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Broker]:
+    """A stack's state folder with its broker, as far as the command line sees it."""
+    state = tmp_path_factory.mktemp("state")
+    admin = administrator(state / "kafka")
+    broker = Broker(state / "kafka", *free_ports(), settings().jars, admin=admin)
+    broker.prepare()
+    with running(broker):
+        admin.admit()
+        endpoints = Endpoints(kafka_bootstrap=(broker.bootstrap,), airflow_url="", kafka_secured=True)
+        write_endpoints(Settings(state=state).folder, endpoints)
+        yield broker
+
+
 @pytest.fixture
-def specs(secured: SecuredBroker, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+def specs(embedded: Broker, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     """Make a private project with one principal, on a cluster without any; return the folder of principals."""
     home = settings().home
     for folder in ("include", "spark_jobs"):
-        ignored = shutil.ignore_patterns("sluice", "__pycache__")
+        ignored = shutil.ignore_patterns("sluice", "__pycache__", "access")
         shutil.copytree(home / folder, tmp_path / folder, ignore=ignored)
-    (tmp_path / "include/deployments/elsewhere.yaml").write_text(DEPLOYMENT.format(bootstrap=secured.everything))
     folder = tmp_path / "include/access"
-    shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir()
     (folder / "stream.yaml").write_text(STREAM)
-    for key, value in (("HOME", str(tmp_path)), ("STATE", "state"), ("DEPLOYMENT", "elsewhere")):
+    for key, value in (("HOME", str(tmp_path)), ("STATE", str(embedded.folder.parent)), ("DEPLOYMENT", "local")):
         monkeypatch.setenv(f"SLUICE_{key}", value)
     monkeypatch.setenv("SLUICE_PASSWORD_STREAM", "correct horse")
     settings.cache_clear()
-    with KafkaPythonAccess([secured.everything]) as cluster:
+    with KafkaPythonAccess([embedded.bootstrap], embedded.client) as cluster:
         cluster.revoke(cluster.acls())
         for credential in cluster.credentials():
-            cluster.drop_password(credential.user, credential.mechanism)
+            if credential.user != USER:
+                cluster.drop_password(credential.user, credential.mechanism)
     yield folder
     settings.cache_clear()
+
+
+def lets_in(broker: Broker, password: str) -> bool:
+    """Whether the stream's user logs in with a password."""
+    assert broker.admin is not None
+    client = dict(broker.client)
+    for old, new in ((f'"{USER}"', '"sluice-stream"'), (broker.admin.password, password)):
+        client["sasl.jaas.config"] = client["sasl.jaas.config"].replace(old, new)
+    try:
+        refuse_login([broker.bootstrap], client)
+    except LoginRefusedError:
+        return False
+    return True
 
 
 def run(*arguments: str) -> str:
@@ -78,7 +101,7 @@ def items(*arguments: str) -> list[dict[str, str]]:
     return found
 
 
-def test_what_is_safe_is_applied_once_and_lets_the_user_in(specs: Path, secured: SecuredBroker) -> None:
+def test_what_is_safe_is_applied_once_and_lets_the_user_in(specs: Path, embedded: Broker) -> None:
     assert specs.is_dir()
     text = run("plan")
     assert "+ User:sluice-stream: read topic flights from 127.0.0.1 is absent, declared allowed\n" in text
@@ -88,16 +111,13 @@ def test_what_is_safe_is_applied_once_and_lets_the_user_in(specs: Path, secured:
     assert [(item["change"], item["risk"]) for item in planned] == [("set password", "safe"), ("grant", "safe")]
     assert json.loads(run("apply", "-o", "json"))["applied"] == planned
     assert items() == []
-    assert run("plan") == "1 principal is as declared; nothing to do.\n"
+    assert run("plan").endswith("1 principal is as declared; nothing to do.\n")
     assert run("apply") == "1 principal is as declared.\n"
-    arguments = client_arguments(secured.client("sluice-stream", "correct horse"))
-    with closing(KafkaAdminClient(bootstrap_servers=secured.bootstrap, **arguments)) as client:
-        assert client.list_topics() == []
-
+    assert lets_in(embedded, "correct horse")
     listed = json.loads(run("list", "-o", "json"))
     (right,) = listed["acls"]
     assert (right["principal"], right["spec"], right["right"]["operation"]) == ("User:sluice-stream", "stream", "read")
-    assert listed["users"] == [{"user": "sluice-stream", "mechanism": "SCRAM-SHA-512", "iterations": 8192}]
+    assert {"user": "sluice-stream", "mechanism": "SCRAM-SHA-512", "iterations": 8192} in listed["users"]
     assert "read topic flights from 127.0.0.1" in run("list")
 
 
@@ -121,13 +141,20 @@ def test_what_opens_something_is_applied_only_by_name(specs: Path) -> None:
     assert items() == []
 
 
+def test_the_clusters_administrator_is_in_no_spec_and_stays(specs: Path) -> None:
+    assert specs.is_dir()
+    kept = json.loads(run("plan", "-o", "json"))["kept"]
+    assert [(each["principal"], each["value"]) for each in kept] == [(f"User:{USER}", "password")]
+    assert f"  User:{USER}: password ({kept[0]['current']}) is in no spec, and stays\n" in run("plan")
+
+
 def test_a_right_from_elsewhere_is_revoked_after_approval_and_that_of_others_stays(
-    specs: Path, secured: SecuredBroker
+    specs: Path, embedded: Broker
 ) -> None:
     assert specs.is_dir()
     run("apply")
     right = Right(Resource(ResourceKind.TOPIC, "flights"), Operation.WRITE)
-    with KafkaPythonAccess([secured.everything]) as cluster:
+    with KafkaPythonAccess([embedded.bootstrap], embedded.client) as cluster:
         cluster.grant([Acl(f"User:{user}", right, "*") for user in ("sluice-stream", "somebody")])
     (item,) = items()
     assert (item["change"], item["principal"], item["risk"]) == ("revoke", "User:sluice-stream", "approval")
@@ -138,7 +165,7 @@ def test_a_right_from_elsewhere_is_revoked_after_approval_and_that_of_others_sta
     }
 
 
-def test_a_password_is_rotated_on_request(specs: Path, secured: SecuredBroker, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_password_is_rotated_on_request(specs: Path, embedded: Broker, monkeypatch: pytest.MonkeyPatch) -> None:
     assert specs.is_dir()
     run("apply")
     monkeypatch.setenv("SLUICE_PASSWORD_STREAM", "horse of another colour")
@@ -146,9 +173,8 @@ def test_a_password_is_rotated_on_request(specs: Path, secured: SecuredBroker, m
     assert (item["change"], item["risk"]) == ("set password", "approval")
     identity = json.loads(run("plan", "-o", "json", "--rotate", "sluice-stream"))["id"]
     run("apply", "--plan", identity, "--rotate", "sluice-stream")
-    arguments = client_arguments(secured.client("sluice-stream", "horse of another colour"))
-    with closing(KafkaAdminClient(bootstrap_servers=secured.bootstrap, **arguments)) as client:
-        assert client.list_topics() == []
+    assert lets_in(embedded, "horse of another colour")
+    assert not lets_in(embedded, "correct horse")
     with pytest.raises(SpecError, match="anew for ghost, and no spec"):
         run("plan", "--rotate", "ghost")
 
@@ -165,7 +191,8 @@ def test_without_a_password_nothing_is_applied(
         run("apply")
     assert "SLUICE_PASSWORD_STREAM" in str(missing.value)
     assert "horse" not in str(missing.value)
-    assert json.loads(run("list", "-o", "json")) == {"acls": [], "users": []}
+    listed = json.loads(run("list", "-o", "json"))
+    assert (listed["acls"], [user["user"] for user in listed["users"]]) == ([], [USER])
 
 
 def test_a_wrong_spec_is_told_before_anybody_is_asked(specs: Path) -> None:

@@ -69,7 +69,9 @@ PRINCIPALS = [
 def shipped_with_more() -> Catalog:
     """Return the shipped specs, with a topic output, a mirrored pipeline, two more topics, and the principals."""
     catalog = load_catalog(settings().home / "include")
-    flights, departures = catalog.topics["flights"], catalog.pipelines["departures"]
+    departures = catalog.pipelines["departures"]
+    # By this rule replicas may move at any time, so a plan looks at moves and disks.
+    flights = catalog.topics["flights"].model_copy(update={"placement": "balanced-leaders"})
     hourly = TopicOutput(kind="topic", topic="hourly", keys=("hour",), create=TopicShape(partitions=1))
     mirrored = departures.model_copy(update={"outputs": (*departures.outputs, hourly), "mirror_group": "shown"})
     raw = flights.raw.model_copy(update={"table": "other_raw", "driver": "other"})
