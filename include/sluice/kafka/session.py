@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Mapping, Sequence
 from types import TracebackType
 from typing import Any, Self, TypeVar
@@ -15,6 +16,7 @@ from sluice.kafka.connection import client_arguments, reachable
 from sluice.kafka.login import refuse_login
 
 _Answer = TypeVar("_Answer")
+_PAUSE_SECONDS = 0.5
 
 
 class AdminSession:
@@ -69,6 +71,7 @@ class AdminSession:
             except (KafkaError, OSError) as error:
                 self.close()
                 if tries and not isinstance(error, KafkaTimeoutError):
+                    time.sleep(_PAUSE_SECONDS)  # until the others have heard who is gone
                     continue
                 refuse_login(self.bootstrap, self.client)
                 raise UnreachableError(

@@ -223,7 +223,9 @@ def test_a_rejected_plan_changes_nothing_and_is_no_failure(
     assert "Rejected by ada" in caplog.text + capsys.readouterr().out
 
 
-@pytest.mark.parametrize("typed", ["", "yes", "some_other_topic"])
+@pytest.mark.parametrize(
+    "typed", ["yes", *(pytest.param(text, marks=pytest.mark.verify) for text in ("", "some_other_topic"))]
+)
 def test_loss_takes_the_names_of_the_topics_and_any_other_text_applies_nothing(
     case: Case, ada: Person, typed: str
 ) -> None:
@@ -319,7 +321,7 @@ class Dying(InMemoryKafkaAdministration):
             raise SystemExit(9)
 
 
-@pytest.mark.parametrize("changes", [1, 2])
+@pytest.mark.parametrize("changes", [1, pytest.param(2, marks=pytest.mark.verify)])
 def test_a_run_that_is_killed_anywhere_is_finished_by_the_next(grown: Case, ada: Person, changes: int) -> None:
     topics = grown.project.cluster.topics
     grown.project.cluster = Dying(changes)
@@ -357,6 +359,7 @@ def test_a_try_after_one_that_did_everything_and_was_killed_succeeds(grown: Case
     assert grown.state().partitions == 4
 
 
+@pytest.mark.verify
 def test_the_page_of_a_task_that_was_cleared_is_the_old_one_and_approves_only_what_it_shows(
     grown: Case, ada: Person
 ) -> None:
@@ -382,6 +385,7 @@ def test_the_page_of_a_task_that_was_cleared_is_the_old_one_and_approves_only_wh
     assert grown.state().partitions == 2
 
 
+@pytest.mark.verify
 @pytest.mark.parametrize("fields", [{}, {"plan": None}, {"plan": "0123456789ab"}])
 def test_an_answer_that_does_not_name_the_plan_approves_nothing(
     grown: Case, ada: Person, fields: Mapping[str, Any]
@@ -396,6 +400,7 @@ def test_an_answer_that_does_not_name_the_plan_approves_nothing(
     assert grown.state().partitions == 2
 
 
+@pytest.mark.verify
 def test_nobody_answers_twice_and_who_may_only_look_does_not_answer(grown: Case, ada: Person) -> None:
     def act() -> None:
         page = ada.page("topics")

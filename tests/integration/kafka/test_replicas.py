@@ -85,6 +85,7 @@ def test_a_topic_is_created_spread_replicated_and_moved_by_plans(
     assert not current_plan(wanted, administration)
 
 
+@pytest.mark.verify
 @pytest.mark.timeout(300)
 def test_an_interrupted_move_goes_back_and_leaves_no_throttle(
     cluster: RunningCluster, administration: KafkaPythonAdministration, topic_name: str
@@ -229,6 +230,7 @@ def test_what_was_acknowledged_survives_a_move_during_which_a_broker_dies(
     assert set(writing.acknowledged) <= read_numbers(cluster.bootstrap, topic_name)
 
 
+@pytest.mark.verify
 @pytest.mark.timeout(300)
 def test_a_replica_that_is_out_of_sync_stays_in_the_list(
     cluster: RunningCluster, administration: KafkaPythonAdministration, topic_name: str

@@ -101,6 +101,7 @@ def test_a_broker_keeps_the_segment_of_a_young_record_and_nobody_waits_for_ever(
     assert administration.beginnings(topic_name) == {0: 0}
 
 
+@pytest.mark.verify
 def test_a_retention_is_lowered_step_by_step_as_the_broker_follows(
     brisk: Broker, administration: KafkaPythonAdministration, topic_name: str
 ) -> None:

@@ -289,6 +289,7 @@ def test_a_role_can_do_its_work_and_none_of_its_rights_can_be_spared(site: Site,
     assert not refusal(site, name, name)
 
 
+@pytest.mark.verify
 @pytest.mark.parametrize("name", WORK)
 def test_a_role_does_the_work_of_another_only_where_its_own_rights_imply_that(site: Site, name: str) -> None:
     own, user = acls(site, name), site.catalog.access[name].principal

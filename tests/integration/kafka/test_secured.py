@@ -125,6 +125,7 @@ def test_what_was_not_granted_is_forbidden(cluster: RunningCluster, admin: Admin
         assert administration.ends(topic_name) == {0: 0}
 
 
+@pytest.mark.verify
 def test_a_broker_that_was_killed_comes_back_and_is_let_in_by_the_other(
     cluster: RunningCluster, admin: Administrator, topic_name: str
 ) -> None:
@@ -153,6 +154,7 @@ def test_the_password_is_where_it_has_to_be_and_nowhere_else(
         assert admin.password not in " ".join([*seen.cmdline(), *seen.environ().values()])
 
 
+@pytest.mark.verify
 def test_a_broker_that_knows_another_password_says_what_to_do(cluster: RunningCluster, tmp_path: Path) -> None:
     stranger = replace(cluster.brokers[0], admin=administrator(tmp_path))
     with pytest.raises(
@@ -171,6 +173,7 @@ def test_a_client_with_a_password_is_told_that_an_open_broker_asks_nobody(broker
     refuse_login([broker.bootstrap], {})
 
 
+@pytest.mark.verify
 def test_records_from_before_stay_when_brokers_begin_to_ask_and_when_they_stop(tmp_path: Path) -> None:
     port, controller = free_ports()
     opened = Broker(tmp_path / "kafka", port, controller, settings().jars)

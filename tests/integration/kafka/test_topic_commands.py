@@ -216,6 +216,7 @@ def following(*arguments: str) -> Iterator[tuple[subprocess.Popen[str], Queue[st
             reader.join(10)
 
 
+@pytest.mark.verify
 def test_it_follows_through_a_restart_of_the_broker_until_it_is_interrupted(
     tmp_path: Path, topic_name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:

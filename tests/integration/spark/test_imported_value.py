@@ -38,6 +38,7 @@ FIELDS = {
 }
 
 
+@pytest.mark.verify
 def test_every_record_of_the_sample_is_good_and_no_field_is_lost(spark: SparkSession) -> None:
     values = [json.dumps({name: of[number] for name, of in FIELDS.items()}).encode() for number in range(3)]
     sketch = Sketch()

@@ -86,6 +86,7 @@ def run(project: Project, spark: SparkSession, generation: int) -> LastWords:
     return words
 
 
+@pytest.mark.verify
 def test_a_driver_needs_exactly_the_rights_of_its_role(
     secured: SecuredBroker, project: AsPrincipal, spark: SparkSession
 ) -> None:

@@ -6,6 +6,8 @@ from datetime import UTC, datetime
 from itertools import chain
 from pathlib import Path
 
+import pytest
+
 from sluice.kafka.administration import KafkaPythonAdministration
 from sluice.kafka.newest_keys import KafkaPythonKeyReader
 from sluice.local.broker import Broker
@@ -15,6 +17,7 @@ from sluice.topic_looks import keeps_state, looker, positions
 from sluice.topics.changes import Grow
 
 
+@pytest.mark.verify
 def test_checkpoints_show_positions_and_state_and_the_impact_is_told(broker: Broker, drained_state: Path) -> None:
     project = Project.open(Settings(state=drained_state))
     with KafkaPythonAdministration([broker.bootstrap]) as administration:
