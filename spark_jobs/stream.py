@@ -35,12 +35,12 @@ def main(arguments: list[str]) -> int:
     last_words = LastWords(folder, redact=Redaction(hidden))
     try:
         project = Project.open_sound(settings())
-        last_words = LastWords(folder, redact=Redaction(hidden.union(_secrets(project.kafka_client()))))
         project.refuse_broken(options.unit)
         from sluice.spark.unit import run_unit  # noqa: PLC0415  seconds of imports, in which a stop may be asked for
 
         if stop.asked:
             return ExitCode.STOPPED
+        last_words = LastWords(folder, redact=Redaction(hidden.union(_secrets(project.kafka_client()))))
         return run_unit(
             project,
             options.unit,
