@@ -14,7 +14,7 @@ from sluice.topics.apply import Approval, apply, current_plan
 from sluice.topics.changes import Create, Delete, Elect, Item, Reassign, Risk
 from sluice.topics.declared import Declared
 from sluice.topics.impact import impacts_of
-from sluice.topics.moving import Pace, Progress
+from sluice.topics.moving import Pace, news
 from sluice.topics.performing import Manner
 from sluice.topics.plan import Plan
 
@@ -49,7 +49,7 @@ def apply_to(project: Project, approval: Approval | None, *, drain_minutes: floa
         drain_minutes: so long a keyed topic is waited for to be drained, before it grows; None: it grows at once.
     """
     manner = Manner(
-        Pace(on_progress=_Progress()),
+        Pace(on_progress=news(log.info)),
         None if approval is None else order_breaks(project),  # what is safe needs no control database
         lambda topic: positions(project, topic),
         None if drain_minutes is None else drain_minutes * 60,
@@ -61,18 +61,6 @@ def apply_to(project: Project, approval: Approval | None, *, drain_minutes: floa
 
 def _declared(project: Project) -> Declared:
     return Declared.of(project.catalog, project.deployment, project.settings.home / "include")
-
-
-class _Progress:
-    """Logs how far the moves are, each time when there is something else to say."""
-
-    def __init__(self) -> None:
-        self._last = ""
-
-    def __call__(self, progress: Progress) -> None:
-        if str(progress) != self._last:
-            self._last = str(progress)
-            log.info("%s", self._last)
 
 
 def rows(found: Plan) -> list[Row]:

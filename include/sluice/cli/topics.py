@@ -27,7 +27,7 @@ from sluice.topics.apply import apply as apply_specs
 from sluice.topics.changes import Create, Risk, sentence
 from sluice.topics.declared import Declared
 from sluice.topics.impact import impacts_of
-from sluice.topics.moving import DEFAULT_BATCH, DEFAULT_THROTTLE, Pace, Progress
+from sluice.topics.moving import DEFAULT_BATCH, DEFAULT_THROTTLE, Pace, news
 from sluice.topics.moving import cancel as cancel_moves
 from sluice.topics.performing import Manner
 from sluice.topics.plan import as_dict
@@ -111,7 +111,7 @@ def apply(
         project.administration(),
         approval=Approval(plan, frozenset(losing or ())) if plan else None,
         manner=Manner(
-            Pace(int(throttle_mb * 1e6), batch, _Shown()),
+            Pace(int(throttle_mb * 1e6), batch, news(lambda said: typer.echo(said, err=True))),
             order_breaks(project),
             lambda topic: positions(project, topic),
             None if drain_minutes is None else drain_minutes * 60,
@@ -128,18 +128,6 @@ def apply(
         )
         console.print(said, style="green")
     console.print(f"{_count(len(topics))} as declared.")
-
-
-class _Shown:
-    """Tells of moves on stderr, each time when there is something else to say."""
-
-    def __init__(self) -> None:
-        self._last = ""
-
-    def __call__(self, progress: Progress) -> None:
-        if str(progress) != self._last:
-            self._last = str(progress)
-            typer.echo(self._last, err=True)
 
 
 @app.command()

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any
 
-import tenacity
 from kafka.admin import (
     ACL,
     ACLFilter,
@@ -60,7 +59,7 @@ class KafkaPythonAccess(AdminSession):
         done = set(map(id, answer["succeeded"]))
         failed = [acl for acl, written in wanted.items() if id(written) not in done]
         if added := wanted.keys() - set(failed):
-            self._wait(lambda: self.acls() >= added)
+            self._until(lambda: self.acls() >= added)
         why = dict(zip(failed, answer["failed"], strict=True))
         _refuse("grant", [f"{acl.principal}: {acl} ({error.__name__})" for acl, error in why.items()])
 
@@ -72,7 +71,7 @@ class KafkaPythonAccess(AdminSession):
         answers = self._ask("revoke rights", _secured(lambda client: client.delete_acls(list(map(_exactly, wanted)))))
         why = {acl: error for acl, (_, _, error) in zip(wanted, answers, strict=True) if error is not NoError}
         if removed := set(wanted) - why.keys():
-            self._wait(lambda: self.acls().isdisjoint(removed))
+            self._until(lambda: self.acls().isdisjoint(removed))
         _refuse("revoke", [f"{acl.principal}: {acl} ({error.__name__})" for acl, error in why.items()])
 
     def credentials(self) -> frozenset[Credential]:
@@ -95,12 +94,12 @@ class KafkaPythonAccess(AdminSession):
             credential.user,
             UserScramCredentialUpsertion(credential.user, mechanism, password, credential.iterations),
         )
-        self._wait(lambda: credential in self.credentials())
+        self._until(lambda: credential in self.credentials())
 
     def drop_password(self, user: str, mechanism: Mechanism) -> None:
         """Remove a user's password, and return when the cluster no longer shows it."""
         self._alter(f"remove the password of {user}", user, UserScramCredentialDeletion(user, _MECHANISMS[mechanism]))
-        self._wait(lambda: not any((c.user, c.mechanism) == (user, mechanism) for c in self.credentials()))
+        self._until(lambda: not any((c.user, c.mechanism) == (user, mechanism) for c in self.credentials()))
 
     def _alter(self, purpose: str, user: str, change: object) -> None:
         # Asked once: the second answer to a removal that succeeded unheard would be "there is none".
@@ -109,16 +108,6 @@ class KafkaPythonAccess(AdminSession):
             raise RefusedError(
                 f"The cluster refused to {purpose} ({str(why).rstrip('.')}).", fix="see what it says, and plan again."
             )
-
-    def _wait(self, shown: Callable[[], bool]) -> None:
-        """Wait until a broker that may be asked has heard of a change; who looks again decides what a delay means."""
-        retrying = tenacity.Retrying(
-            retry=tenacity.retry_if_result(lambda there: not there),
-            stop=tenacity.stop_after_delay(self.patience_seconds),
-            wait=tenacity.wait_exponential(multiplier=0.05, max=1),
-            retry_error_callback=lambda _: None,
-        )
-        retrying(shown)
 
 
 def _secured(question: Callable[[Any], Any]) -> Callable[[Any], Any]:

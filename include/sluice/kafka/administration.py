@@ -148,14 +148,13 @@ class KafkaPythonAdministration(ReplicaCalls):
         return read_stamps(self.bootstrap, self.client, topic, within, deadline_seconds=self.patience_seconds)
 
     def _wait(self, topic: str, shows: Callable[[TopicState], bool]) -> None:
-        """Wait until every broker that may be asked has heard of a change; who asks on decides what a delay means."""
-        retrying = tenacity.Retrying(
-            retry=tenacity.retry_if_result(lambda state: state is not None and not shows(state)),
-            stop=tenacity.stop_after_delay(self.patience_seconds),
-            wait=tenacity.wait_exponential(multiplier=0.05, max=1),
-            retry_error_callback=lambda _: None,
-        )
-        retrying(lambda: self.describe([topic]).get(topic))
+        """Wait until every broker that may be asked has heard of a change of a topic, or it is gone."""
+
+        def shown() -> bool:
+            state = self.describe([topic]).get(topic)
+            return state is None or shows(state)
+
+        self._until(shown)
 
     def _offsets(self, topic: str, spec: OffsetSpec) -> Mapping[int, int]:
         # Not `describe`: who asks for offsets need not be allowed to see configurations.

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from contextlib import suppress
 from typing import Any
 
-import tenacity
 from kafka import TopicPartition
 from kafka.admin import AlterConfigOp, ConfigResource, ConfigResourceType
 from kafka.errors import (
@@ -197,16 +196,6 @@ class ReplicaCalls(AdminSession):
         for broker in self.brokers():
             with suppress(UnreachableError):
                 self._alter(ConfigResourceType.BROKER, str(broker), dict.fromkeys(_RATES, rate))
-
-    def _until(self, shown: Callable[[], bool]) -> None:
-        """Wait until the cluster shows a change; who asks on decides what a delay means."""
-        retrying = tenacity.Retrying(
-            retry=tenacity.retry_if_result(lambda found: not found),
-            stop=tenacity.stop_after_delay(self.patience_seconds),
-            wait=tenacity.wait_exponential(multiplier=0.05, max=1),
-            retry_error_callback=lambda _: None,
-        )
-        retrying(shown)
 
 
 def _log_folders(

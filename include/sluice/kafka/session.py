@@ -79,6 +79,16 @@ class AdminSession:
                     fix="see whether the brokers run; over TLS a wrong password shows as a timeout too.",
                 ) from error
 
+    def _until(self, shown: Callable[[], bool]) -> None:
+        """Wait until the cluster shows a change; who asks on decides what a delay means."""
+        retrying = tenacity.Retrying(
+            retry=tenacity.retry_if_result(lambda found: not found),
+            stop=tenacity.stop_after_delay(self.patience_seconds),
+            wait=tenacity.wait_exponential(multiplier=0.05, max=1),
+            retry_error_callback=lambda _: None,
+        )
+        retrying(shown)
+
     def _connect(self) -> Any:  # noqa: ANN401  untyped client
         retrying = tenacity.Retrying(
             # A broker's name that stopped resolving fails some first attempts although other brokers are up.

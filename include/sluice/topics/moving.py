@@ -51,6 +51,19 @@ class Progress:
         return said + (f"; waits for broker {', '.join(map(str, self.waiting_for))}" if self.waiting_for else "")
 
 
+def news(tell: Callable[[str], None]) -> Callable[[Progress], None]:
+    """Return what tells of moves, each time when there is something else to say."""
+    last = ""
+
+    def say(progress: Progress) -> None:
+        nonlocal last
+        if str(progress) != last:
+            last = str(progress)
+            tell(last)
+
+    return say
+
+
 @dataclass(frozen=True)
 class Pace:
     """How replicas are moved.
