@@ -206,6 +206,7 @@ def test_a_guarded_plan_waits_and_is_applied_when_somebody_approves_it(case: Cas
     assert (ran.approved["by"], ran.approved["answer"]) == ("ada", "approved")
     assert plan in seen[0]["subject"]
     assert f"| {case.name.replace('_', '&#95;')} | partitions | 2 | 4 | approval |" in seen[0]["body"]
+    assert f"**{case.name.replace('_', '&#95;')}, partitions** touches:" in seen[0]["body"]
     assert list(seen[0]["params"]) == ["plan"]
     assert alerts() == []
 
@@ -398,6 +399,15 @@ def test_an_answer_that_does_not_name_the_plan_approves_nothing(
 
     assert ran.tasks == REFUSED
     assert grown.state().partitions == 2
+
+
+def test_a_topic_that_is_not_drained_in_time_does_not_grow(grown: Case, ada: Person) -> None:
+    with pressing(ada, "Approve"):
+        ran = run(grown.project, drain_minutes=0.001)
+
+    assert ran.tasks == REFUSED
+    assert grown.state().partitions == 2
+    assert "drained" in alerts()[0]
 
 
 @pytest.mark.verify

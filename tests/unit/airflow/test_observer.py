@@ -101,7 +101,7 @@ def test_deadlines_of_a_stopped_stream_are_left_alone() -> None:
 def test_a_unit_that_cannot_be_judged_disturbs_no_other(caplog: pytest.LogCaptureFixture) -> None:
     project, offered = lagging(), Offered()
     arrivals = project.catalog.pipelines["departures"].model_copy(update={"name": "arrivals", "driver": "trains"})
-    project.catalog = Catalog(project.catalog.topics, {**project.catalog.pipelines, "arrivals": arrivals})
+    project.catalog = Catalog(project.catalog.topics, pipelines={**project.catalog.pipelines, "arrivals": arrivals})
     project.life("trains").start("ada", "launch")
     sound = project.evidence
     broken = replace(sound("flights")["departures"], at=cast(datetime, None))
@@ -119,7 +119,7 @@ def test_verdicts_of_a_hundred_units_are_recorded_as_those_of_one() -> None:
     departures = project.catalog.pipelines["departures"]
     units = [f"unit_{n:03}" for n in range(100)]
     pipelines = {unit: departures.model_copy(update={"name": unit, "driver": unit}) for unit in units}
-    project.catalog = Catalog(project.catalog.topics, {**project.catalog.pipelines, **pipelines})
+    project.catalog = Catalog(project.catalog.topics, pipelines={**project.catalog.pipelines, **pipelines})
     for unit in units[:50]:  # the others never had a driver
         project.life(unit).start("ada", "launch")
     sound = project.evidence
