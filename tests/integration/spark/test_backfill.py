@@ -220,6 +220,7 @@ def test_of_a_topic_that_was_created_again_only_the_newest_is_bounded_and_what_c
     assert one + other == held
 
 
+@pytest.mark.verify
 def test_versions_of_long_ago_are_compared_as_long_as_their_files_are_there(
     drained: Drained, tmp_path: Path, spark: SparkSession
 ) -> None:

@@ -133,6 +133,7 @@ def test_open_values_survive_kills_and_agree_with_the_oracle(
     assert len(found.records) > len(found.once) > len(expected), "values were told as they grew, and a part twice"
 
 
+@pytest.mark.verify
 @pytest.mark.timeout(600)
 def test_at_most_once_loses_the_batch_of_a_crash_and_repeats_nothing(
     place: DriverPlace, broker: Broker, two_days: int, topic_name: str

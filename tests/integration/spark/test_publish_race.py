@@ -131,6 +131,7 @@ def test_a_stream_that_appends_to_a_published_interval_makes_it_dirty(drained: D
     assert drained.ledger.rows[TARGET].state(drained.code.code_hash) is State.PUBLISHED
 
 
+@pytest.mark.verify
 def test_a_reader_sees_the_old_or_the_new_beside_a_running_stream(drained: Drained) -> None:
     old = readable(drained.table)
     seen: list[pd.DataFrame] = []
