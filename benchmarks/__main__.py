@@ -10,9 +10,10 @@ from collections.abc import Callable
 from importlib.metadata import version
 from typing import Any
 
-from benchmarks import backfill, drain, floor, parse, placement, publish, recover, tax, verdicts, watch
+from benchmarks import agreement, backfill, drain, floor, parse, placement, publish, recover, tax, verdicts, watch
 
 BENCHMARKS: dict[str, Callable[..., tuple[dict[str, Any], dict[str, Any]]]] = {
+    "agreement": agreement.run,
     "drain": drain.run,
     "backfill": backfill.run,
     "publish": publish.run,

@@ -307,7 +307,8 @@ class Project:
     def code_of(self, pipeline: str) -> str:
         """Return the hash of a pipeline's code, spec and static inputs as they are today."""
         spec = self.catalog.pipelines[pipeline]
-        return pipeline_hash(self.settings.home, spec, self.catalog.topics[spec.source])
+        expected = self.catalog.expected_of_records(pipeline)
+        return pipeline_hash(self.settings.home, spec, self.catalog.topics[spec.source], expected)
 
     def archive(self) -> Path:
         """Zip the package and the transforms for executors, so that workers need no repository, and return the file."""

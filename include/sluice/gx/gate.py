@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from pyspark.sql import DataFrame
 
+from sluice.gx.like import as_spark_knows
 from sluice.gx.vocabulary import implementation
 from sluice.quality.gate import Checked, GateResult, judge
 from sluice.specs.expectations import Expectation, ExpectationsSpec
@@ -59,7 +60,8 @@ def _evaluate(rows: DataFrame, suite: ExpectationsSpec) -> dict[int, Checked]:
     outcomes, built = {}, []
     for position, declared in enumerate(suite.expectations):
         try:
-            built.append(implementation(declared.expect)(**declared.kwargs, meta={_POSITION: position}))
+            spelled = as_spark_knows(declared)
+            built.append(implementation(spelled.expect)(**spelled.kwargs, meta={_POSITION: position}))
         except Exception as error:  # noqa: BLE001 - its validators raise what they like; the others are still evaluated
             outcomes[position] = Checked.failed(declared, _words(error))
     found = _validate(rows, suite.name, built, samples=0)

@@ -56,7 +56,7 @@ def check_published(
     records = Records(spark, raw, pipeline_code(project, spark, spec), bounds)
     # Without rows it matters whether there were records that could have made some; else their order of size does.
     input_records = records.count_good() if rows.isEmpty() else records.count()
-    result = run_gate(rows, project.catalog.suite_of(pipeline), input_records=input_records)
+    result = run_gate(rows, project.catalog.gate_of(pipeline), input_records=input_records)
     newest = project.folder.quality(pipeline)
     facts = {"Range": f"{checked.start:%Y-%m-%d %H:%M} to {checked.end:%Y-%m-%d %H:%M} UTC", "At": f"{at:%F %T} UTC"}
     page = quality_page(result, title=f"{pipeline}, as published", facts=facts)

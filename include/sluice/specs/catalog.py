@@ -10,7 +10,7 @@ from functools import cached_property
 from sluice.errors import SpecError
 from sluice.specs.access import PrincipalSpec
 from sluice.specs.deadlines import UNDECLARED, StreamDeadlines
-from sluice.specs.expectations import ExpectationsSpec
+from sluice.specs.expectations import Expectation, ExpectationsSpec, Subject
 from sluice.specs.model import DeploymentSpec, FeedSpec, PipelineSpec, TopicSpec
 from sluice.specs.outputs import TopicOutput
 from sluice.specs.topic_shape import AbsentTopic, TopicShape
@@ -120,6 +120,24 @@ class Catalog:
                 fix="run `sluice check` and repair it.",
             )
         return None
+
+    def gate_of(self, pipeline: str) -> ExpectationsSpec | None:
+        """Return what a pipeline's rows have to pass before they are published; None where nothing is declared of them.
+
+        Raises:
+            SpecError: see `suite_of`.
+        """
+        suite = self.suite_of(pipeline)
+        return None if suite is None else suite.gate
+
+    def expected_of_records(self, pipeline: str) -> tuple[Expectation, ...]:
+        """Return what must hold for each record of a pipeline, beyond what its topic declares.
+
+        Raises:
+            SpecError: see `suite_of`.
+        """
+        suite = self.suite_of(pipeline)
+        return () if suite is None else suite.about(Subject.RECORD)
 
     def units(self) -> dict[str, Unit]:
         """Group streams by the driver that they name, ordered by name."""

@@ -14,6 +14,7 @@ import zipfile
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
+from sluice.specs.expectations import Expectation, Severity
 from sluice.specs.model import PipelineSpec, TopicSpec
 from sluice.specs.modules import imported_files
 
@@ -75,14 +76,16 @@ def code_hash(files: Iterable[tuple[str, bytes]], meaning: Mapping[str, object],
     return hashlib.sha256(json.dumps(parts, sort_keys=True, separators=(",", ":")).encode()).hexdigest()
 
 
-def meaning(pipeline: PipelineSpec, topic: TopicSpec) -> dict[str, object]:
-    """Return what the two specs say about results, as JSON values: how to read a record and what to make of it.
+def meaning(pipeline: PipelineSpec, topic: TopicSpec, expected: Sequence[Expectation] = ()) -> dict[str, object]:
+    """Return what the specs say about results, as JSON values: how to read a record and what to make of it.
 
     Spark settings count: some change results, and nobody knows the full list.
     """
     delay = int(pipeline.time.delay.total_seconds())
     intervals = pipeline.intervals.model_dump(mode="json", exclude=_NO_WINDOWS) if pipeline.has_intervals else None
+    judged = [(e.expect, e.kwargs) for e in expected if e.severity is Severity.CRITICAL]
     return {
+        **({"expected": judged} if judged else {}),
         "pipeline": {**pipeline.model_dump(mode="json", exclude=_WITHOUT_MEANING), "output": intervals},
         "watermark_delay_seconds": delay,
         "value": topic.value.model_dump(mode="json"),

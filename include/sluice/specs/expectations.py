@@ -1,4 +1,4 @@
-"""What must hold for the rows of a pipeline before anybody sees them, as frozen models.
+"""What must hold for the records and rows of a pipeline, as frozen models.
 
 Expectations have Great Expectations' names and arguments; whether it knows them, `sluice.gx.vocabulary` judges. The
 severity is ours, because Great Expectations counts a failed warning as a failure.
@@ -23,6 +23,17 @@ class Severity(StrEnum):
     """Nothing is published."""
     WARNING = "warning"
     """It is reported, and the rows are published."""
+    INFO = "info"
+    """It is counted and shown, and nobody is told."""
+
+
+class Subject(StrEnum):
+    """Where an expectation holds."""
+
+    RECORD = "record"
+    """For each record, in the stream and in every batch, as soon as it is decoded; about the topic's fields."""
+    TABLE = "table"
+    """For the pipeline's rows, at the gate of a backfill and in the published table; about the output's columns."""
 
 
 class Expectation(Spec):
@@ -32,9 +43,18 @@ class Expectation(Spec):
     """Great Expectations' name, such as `expect_column_values_to_not_be_null`."""
     kwargs: dict[str, JsonValue] = Field(default_factory=dict)
     """Its arguments, under Great Expectations' names."""
+    on: tuple[Subject, ...] = Field(default=(Subject.TABLE,), json_schema_extra={"minItems": 1})
+    """Where it holds; both where record and row have its columns."""
     severity: Severity = Severity.CRITICAL
     description: str = ""
     """Why it must hold, for whoever reads that it does not."""
+
+    @field_validator("on")
+    @classmethod
+    def _somewhere(cls, on: tuple[Subject, ...]) -> tuple[Subject, ...]:
+        if not on:  # not by `min_length`, which is a second fault beside each entry that is none
+            raise ValueError("it needs at least one entry")
+        return tuple(dict.fromkeys(on))
 
     @property
     def subject(self) -> str:
@@ -45,15 +65,25 @@ class Expectation(Spec):
 
 
 class ExpectationsSpec(Spec):
-    """`include/expectations/<name>.yaml`: the suite of one pipeline's quality gate."""
+    """`include/expectations/<name>.yaml`: what must hold for the records and rows of one pipeline."""
 
     name: Name
     description: str = ""
     pipeline: Name
-    """The pipeline whose rows it guards; a pipeline has at most one suite."""
+    """The pipeline that it guards; a pipeline has at most one suite."""
     may_be_empty: bool = False
     """Whether no rows are right although there are records, as where a transform only picks out rare ones."""
     expectations: tuple[Expectation, ...] = Field(min_length=1)
+
+    def about(self, subject: Subject) -> tuple[Expectation, ...]:
+        """Return the expectations that hold there, in their order."""
+        return tuple(expectation for expectation in self.expectations if subject in expectation.on)
+
+    @property
+    def gate(self) -> ExpectationsSpec | None:
+        """What of it the pipeline's rows have to pass; None if it is only about records."""
+        about_rows = self.about(Subject.TABLE)
+        return self.model_copy(update={"expectations": about_rows}) if about_rows else None
 
     @field_validator("expectations")
     @classmethod

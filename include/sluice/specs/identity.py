@@ -3,20 +3,23 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Sequence
 from pathlib import Path
 
 from sluice.specs.code import code_hash, import_closure, meaning
+from sluice.specs.expectations import Expectation
 from sluice.specs.model import PipelineSpec, TopicSpec
 from sluice.specs.static import locate
 
 
-def pipeline_hash(home: Path, pipeline: PipelineSpec, topic: TopicSpec) -> str:
+def pipeline_hash(home: Path, pipeline: PipelineSpec, topic: TopicSpec, expected: Sequence[Expectation] = ()) -> str:
     """Hash the transform's import closure, validation's, the specs' meaning and the static inputs.
 
     Args:
         home: the project.
         pipeline: its spec.
         topic: the spec of its source.
+        expected: what must hold for each record.
 
     Raises:
         SpecError: a static input is not there.
@@ -27,7 +30,9 @@ def pipeline_hash(home: Path, pipeline: PipelineSpec, topic: TopicSpec) -> str:
     entries = (transform, home / "include" / "sluice" / "spark" / "validation.py")
     closure = sorted({path for entry in entries for path in import_closure(entry, roots)})
     static = {name: digest(locate(wanted, home / "include")) for name, wanted in pipeline.static.items()}
-    return code_hash(((str(p.relative_to(home)), p.read_bytes()) for p in closure), meaning(pipeline, topic), static)
+    return code_hash(
+        ((str(p.relative_to(home)), p.read_bytes()) for p in closure), meaning(pipeline, topic, expected), static
+    )
 
 
 def digest(path: Path) -> str:

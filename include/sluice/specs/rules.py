@@ -26,6 +26,7 @@ from sluice.specs.output_rules import (
     written_table,
 )
 from sluice.specs.reading import Finding, Reading, Rule
+from sluice.specs.record_expectations import records_can_be_judged
 from sluice.specs.secrecy import is_secret
 from sluice.specs.spark_settings import spark_settings_are_safe
 from sluice.specs.spec import NAME_PATTERN
@@ -194,6 +195,7 @@ RULES: tuple[Rule, ...] = (
     static_inputs_exist,
     transforms_fit,
     suites_guard_pipelines,
+    records_can_be_judged,
     principals_are_unique,
     scopes_exist,
     principals_are_in_deployments,

@@ -7,6 +7,7 @@ from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator
 
 from sluice.specs.diagnosis import nearest
+from sluice.specs.expectations import Subject
 from sluice.specs.faults import Fault, Loc
 from sluice.specs.kinds import Key, Kind
 from sluice.specs.reading import Finding, Reading
@@ -33,9 +34,11 @@ def suites_guard_pipelines(reading: Reading) -> Iterator[Finding]:
             message = f"there is no pipeline {pipeline!r} in include/pipelines."
             yield reading.finding(Kind.SUITE, name, loc, message, nearest(pipeline, pipelines))
         guarded = reading.catalog.pipelines.get(pipeline)
-        if guarded is not None and not guarded.has_intervals:
+        rows = reading.catalog.expectations.get(name)
+        judges_rows = rows is None or rows.about(Subject.TABLE)
+        if guarded is not None and not guarded.has_intervals and judges_rows:
             message = f"the pipeline {pipeline!r} has no `intervals` output, so nothing is published through a gate."
-            yield reading.finding(Kind.SUITE, name, loc, message, "remove the suite, or add such an output.")
+            yield reading.finding(Kind.SUITE, name, loc, message, "say `on: [record]`, or add such an output.")
     for pipeline, names in suites.items():
         for name in names if len(names) > 1 else ():
             others = ", ".join(other for other in names if other != name)

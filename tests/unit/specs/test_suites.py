@@ -53,7 +53,7 @@ def test_a_pipeline_may_have_no_suite(bench: Bench) -> None:
     "case",
     [
         ("pipeline: sales", "pipeline: sale", 2, "pipeline", "no pipeline 'sale' in include/pipelines. Fix: did you"),
-        ("    severity: warning", "    severity: fatal", 8, "expectations[1].severity", "it must be 'critical' or"),
+        ("    severity: warning", "    severity: fatal", 8, "expectations[1].severity", "'critical', 'warning'"),
         ("    severity: warning", "    sevrity: warning", 8, "expectations[1].sevrity", "did you mean 'severity'?"),
         ("column: hour", "column: shop", 3, "expectations", "number 2 repeats number 1"),
         ("expect_column", "Expect_column", 4, "expectations[0].expect", "does not have the form"),

@@ -107,7 +107,7 @@ class _Run:
         self.backfills.advance(self.backfill.id, done=finished, total=total)
         if not todo:
             return self._result(selection, found)
-        suite = None if request.mode is Mode.VERIFY else self.project.catalog.suite_of(pipeline.name)
+        suite = None if request.mode is Mode.VERIFY else self.project.catalog.gate_of(pipeline.name)
         steps = Steps(self.project, self._workbench(), self.backfill, self.evidence, suite, ledger.version)
         for mode, chunk in plan:
             if asker := self.backfills.get(self.backfill.id).cancel_asked_by:
