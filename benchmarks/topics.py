@@ -12,9 +12,9 @@ from sluice.feeds.pace import Pace
 from sluice.kafka.administration import KafkaPythonAdministration
 from sluice.kafka.feed import open_feed
 from sluice.local.broker import Broker
+from sluice.provisioning.apply import apply
 from sluice.settings import settings
 from sluice.specs.load import load_catalog
-from sluice.topics.apply import apply
 from sluice.topics.declared import Declared
 from tests.integration.brokers import free_ports, running
 

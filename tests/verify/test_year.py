@@ -24,9 +24,9 @@ from sluice.kafka.feed import open_feed
 from sluice.local.broker import Broker
 from sluice.local.endpoints import Endpoints, write_endpoints
 from sluice.project import Project
+from sluice.provisioning.apply import apply
 from sluice.settings import Settings, settings
 from sluice.specs.load import load_catalog
-from sluice.topics.apply import apply
 from sluice.topics.declared import Declared
 from tests.integration.brokers import free_ports, running
 from tests.oracle import departures, differences, differing_hours

@@ -62,7 +62,7 @@ def apply(
     """
     todo = plan(catalog, look(administration), rotate=rotate)
     _refuse(todo, approval, rotate)
-    apply_access(todo.items, administration, passwords)
+    apply_access(todo.items, administration, known_passwords(todo.items, passwords))
     if left := plan(catalog, look(administration)):
         raise CorruptionError(
             f"After the access was applied, the cluster still differs: {said(left.items)}.",
@@ -71,29 +71,37 @@ def apply(
     return todo
 
 
-def apply_access(items: Iterable[Item], administration: AccessAdministration, passwords: Passwords) -> None:
+def apply_access(items: Iterable[Item], administration: AccessAdministration, passwords: Mapping[str, str]) -> None:
     """Do what some items say, in the order that is safe.
 
+    Args:
+        items: what to do.
+        administration: the cluster.
+        passwords: by variable, those that are to be set.
+
     Raises:
-        NotReadyError: a password is not there; nothing was changed.
         RefusedError: the cluster refused.
     """
     items = tuple(items)
     to_set = [item for item in items if isinstance(item, SetPassword)]
-    known = _known(to_set, passwords)
     administration.grant([item.acl for item in items if isinstance(item, Grant)])
     for each in to_set:
-        administration.set_password(each.credential, known[each.variable])
+        administration.set_password(each.credential, passwords[each.variable])
     for item in items:
         if isinstance(item, DropPassword):
             administration.drop_password(item.credential.user, item.credential.mechanism)
     administration.revoke([item.acl for item in items if isinstance(item, Revoke)])
 
 
-def _known(items: Iterable[SetPassword], passwords: Passwords) -> Mapping[str, str]:
+def known_passwords(items: Iterable[Item], passwords: Passwords) -> Mapping[str, str]:
+    """Return the passwords that some items set, by variable.
+
+    Raises:
+        NotReadyError: one or more are not there; all are named.
+    """
     known: dict[str, str] = {}
     missing: list[str] = []
-    for variable in sorted({item.variable for item in items}):
+    for variable in sorted({item.variable for item in items if isinstance(item, SetPassword)}):
         try:
             known[variable] = passwords(variable)
         except NotReadyError as error:

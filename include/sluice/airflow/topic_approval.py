@@ -20,8 +20,8 @@ from airflow.sdk.exceptions import AirflowFailException, AirflowSkipException
 from sluice.airflow.markdown import as_text, table
 from sluice.airflow.topic_plans import HEADER, Touches, rows
 from sluice.errors import RefusedError
-from sluice.topics.apply import Approval
-from sluice.topics.plan import Plan
+from sluice.provisioning.apply import Approval
+from sluice.provisioning.plan import Provision
 
 MOST_SAFE = 50
 """Rows of what is safe on the page; what needs somebody's word is there in full."""
@@ -34,15 +34,16 @@ _CHOICE = (
 AGAIN = "trigger the DAG `topics` again"
 
 
-def needs_somebody(found: Plan) -> bool:
+def needs_somebody(found: Provision) -> bool:
     """Whether a plan can be applied, and only if a person says so: nobody can approve what is refused."""
     return bool(found.guarded) and not found.refused
 
 
-def page_of(found: Plan, touches: Touches) -> dict[str, Any] | None:
+def page_of(found: Provision, touches: Touches) -> dict[str, Any] | None:
     """Return what is asked of a person, as JSON values; None if nothing is.
 
-    They are the plan's id, the names to be typed (`losing`), and what is shown (`subject`, and `body` as Markdown).
+    They are the plan's id, the names to be typed (`losing` and `widening`), and what is shown (`subject`, and `body`
+    as Markdown).
 
     Args:
         found: the plan; one that waits for nobody's word has no page.
@@ -55,17 +56,19 @@ def page_of(found: Plan, touches: Touches) -> dict[str, Any] | None:
     shown = rows(found)[: guarded + MOST_SAFE]
     hidden = total - len(shown)
     parts = [
-        f"{changes} to topics. {_count(guarded, total)} somebody who has read this.",
+        f"{changes} to {_subjects(found)}. {_count(guarded, total)} somebody who has read this.",
         table(HEADER, shown),
         f"And {hidden} more that are safe: the log of `plan` has them." if hidden else "",
         *(_touched(topic, value, clauses) for (topic, value), clauses in touches.items()),
         _losing(found),
+        _widening(found),
         _CHOICE,
     ]
     return {
         "plan": found.id,
         "losing": list(found.losing),
-        "subject": f"Apply plan {found.id} to the topics?",
+        "widening": list(found.widening),
+        "subject": f"Apply plan {found.id} to {_subjects(found)}?",
         "body": "\n\n".join(part for part in parts if part),
     }
 
@@ -81,11 +84,24 @@ def _count(guarded: int, total: int) -> str:
     return "One of them needs" if guarded == 1 else f"{guarded} of them need"
 
 
-def _losing(found: Plan) -> str:
+def _losing(found: Provision) -> str:
     if not found.losing:
         return ""
     names = " ".join(f"**{as_text(name)}**" for name in found.losing)
     return f"By this plan records may go for good. Who wants that types the names of the topics below: {names}"
+
+
+def _widening(found: Provision) -> str:
+    if not found.widening:
+        return ""
+    names = " ".join(f"**{as_text(name)}**" for name in found.widening)
+    return f"By this plan something is opened. Who wants that types the names of the principals below: {names}"
+
+
+def _subjects(found: Provision) -> str:
+    if not found.access:
+        return "topics"
+    return "topics and access" if found.topics else "access"
 
 
 @dataclass(frozen=True)
@@ -96,18 +112,21 @@ class Answer:
         plan: the id of the plan on the page; empty if the answer has none.
         losing: what was typed as the names of topics of which records may go.
         by: who it was.
+        widening: what was typed as the names of principals by which something may be opened.
     """
 
     plan: str
     losing: str
     by: str
+    widening: str = ""
 
     @classmethod
     def of(cls, given: Mapping[str, Any]) -> Answer:
         """Read what `ask` returned."""
-        return cls(str(given["plan"] or ""), str(given["losing"] or ""), str(given["by"]))
+        plan, losing, widening = (str(given.get(name) or "") for name in ("plan", "losing", "widening"))
+        return cls(plan, losing, str(given["by"]), widening)
 
-    def approval(self, found: Plan) -> Approval:
+    def approval(self, found: Provision) -> Approval:
         """Return the approval of a plan.
 
         Args:
@@ -132,7 +151,14 @@ class Answer:
                 "applied.",
                 fix=f"if they may go, {AGAIN} and type exactly that; otherwise reject it.",
             )
-        return Approval(self.plan, typed)
+        if not _is_all_of(self.widening, found.widening):
+            raise RefusedError(
+                f"{self.by} has approved the plan {found.id} and typed {self.widening!r}. By that plan something is "
+                f"opened by {', '.join(found.widening) or 'nobody'}, so {' '.join(found.widening)!r} was expected, and "
+                "nothing was applied.",
+                fix=f"if it may be, {AGAIN} and type exactly that; otherwise reject it.",
+            )
+        return Approval(self.plan, typed, frozenset(found.widening))
 
 
 class TopicApprovalOperator(ApprovalOperator):  # type: ignore[misc]  # the provider is not typed
@@ -180,6 +206,7 @@ class TopicApprovalOperator(ApprovalOperator):  # type: ignore[misc]  # the prov
             "answer": "approved" if approved else "rejected",
             "plan": form.get("plan"),
             "losing": form.get("losing"),
+            "widening": form.get("widening"),
             "by": by,
             "at": given["responded_at"].isoformat(),
         }
@@ -212,7 +239,23 @@ def _form(page: Mapping[str, Any]) -> ParamsDict:
             title="Records may go of",
             description="To approve: the names of all topics of which records may go. To reject: nothing.",
         )
+    if page["widening"]:
+        fields["widening"] = Param(
+            None,
+            type=["string", "null"],
+            title="Something is opened by",
+            description="To approve: the names of all principals by which something is opened. To reject: nothing.",
+        )
     return ParamsDict(fields)
+
+
+def _is_all_of(typed: str, names: Sequence[str]) -> bool:
+    """Whether a text is exactly some names, in any order; users may have blanks and commas in theirs."""
+    for name in sorted(names, key=len, reverse=True):
+        if name not in typed:
+            return False
+        typed = typed.replace(name, " ")
+    return not re.sub(r"[\s,]+", "", typed)
 
 
 def _name(user: Mapping[str, Any] | None) -> str:

@@ -1,4 +1,4 @@
-"""The DAG `topic_drift`: looks by the clock whether topics are as declared, and fails for each that is not.
+"""The DAG `topic_drift`: looks by the clock whether topics and access are as declared, and fails for each that is not.
 
 It repairs nothing: that is the DAG `topics`, when somebody triggers it. A topic calls once, when it begins to differ or
 differs in something else, then daily, and once more when it is as declared again.
@@ -149,7 +149,7 @@ def to_tell(drifted: Mapping[str, Sequence[str]]) -> list[dict[str, str]]:
     told = [
         {
             "topic": topic,
-            "subject": f"topic {topic}",
+            "subject": f"principal {topic}" if ":" in topic else f"topic {topic}",  # no topic's name has a colon
             "differences": printable(f"{topic} is not as declared: {'; '.join(drifted[topic])}."),
         }
         for topic in alone

@@ -9,18 +9,19 @@ from typing import TypeAlias
 from sluice.airflow.failure import printable
 from sluice.clock import SystemClock
 from sluice.project import Project
+from sluice.provisioned import declared_access, declared_topics
+from sluice.provisioning.apply import Approval, apply, current_plan
+from sluice.provisioning.plan import Item, Provision
+from sluice.provisioning.plan import differences as differing
 from sluice.topic_looks import looker, order_breaks, positions
-from sluice.topics.apply import Approval, apply, current_plan
-from sluice.topics.changes import Create, Delete, Elect, Item, Reassign, Risk
-from sluice.topics.declared import Declared
+from sluice.topics.changes import Create, Delete, Refused, Risk
 from sluice.topics.impact import impacts_of
 from sluice.topics.moving import Pace, news
 from sluice.topics.performing import Manner
-from sluice.topics.plan import Plan
 
 log = logging.getLogger(__name__)
 
-HEADER = ("topic", "what", "now", "declared", "risk", "why")
+HEADER = ("topic or principal", "what", "now", "declared", "risk", "why")
 MOST_NAMES = 20
 """Names in a summary: it goes through XCom."""
 
@@ -29,18 +30,18 @@ Touches: TypeAlias = Mapping[tuple[str, str], tuple[str, ...]]
 """What changes touch, a clause each, by topic and value."""
 
 
-def plan_of(project: Project) -> Plan:
+def plan_of(project: Project) -> Provision:
     """Compare the specs with the cluster as it is now."""
-    return current_plan(_declared(project), project.administration())
+    return current_plan(declared_topics(project), project.administration(), declared_access(project))
 
 
-def touches_of(project: Project, found: Plan) -> Touches:
+def touches_of(project: Project, found: Provision) -> Touches:
     """Look at what the changes touch, beyond the values. What cannot be seen is a clause that says so."""
     looking = looker(project, project.administration(), now=SystemClock().now())
-    return {key: impact.clauses for key, impact in impacts_of(found, looking).items()}
+    return {key: impact.clauses for key, impact in impacts_of(found.topics, looking).items()}
 
 
-def apply_to(project: Project, approval: Approval | None, *, drain_minutes: float | None = None) -> Plan:
+def apply_to(project: Project, approval: Approval | None, *, drain_minutes: float | None = None) -> Provision:
     """Apply what is safe, or the approved plan, and return what was done. The log tells of what takes its time.
 
     Args:
@@ -55,15 +56,12 @@ def apply_to(project: Project, approval: Approval | None, *, drain_minutes: floa
         None if drain_minutes is None else drain_minutes * 60,
         log.info,
     )
-    done, _ = apply(_declared(project), project.administration(), approval=approval, manner=manner)
+    access = declared_access(project)
+    done, _ = apply(declared_topics(project), project.administration(), access, approval=approval, manner=manner)
     return done
 
 
-def _declared(project: Project) -> Declared:
-    return Declared.of(project.catalog, project.deployment, project.settings.home / "include")
-
-
-def rows(found: Plan) -> list[Row]:
+def rows(found: Provision) -> list[Row]:
     """Return what a plan says, a row each: what is refused first, then what needs somebody's word."""
     safe = [item for item in found.items if item.risk is Risk.SAFE]
     refused = [(d.topic, d.value, d.current, d.wanted, "refused", f"{d.why}: {d.fix}") for d in found.refused]
@@ -74,10 +72,10 @@ def _row(item: Item) -> Row:
     return (item.topic, item.value, item.current, item.wanted, str(item.risk), item.why)
 
 
-def log_table(found: Plan) -> str:
+def log_table(found: Provision) -> str:
     """Return a plan for a log, or one line if there is nothing to do."""
     if not found:
-        return "Nothing to change: every declared topic is as declared."
+        return "Nothing to change: all is as declared."
     return "\n".join(["Plan " + found.id, *(" | ".join(map(_in_one_line, row)) for row in (HEADER, *rows(found)))])
 
 
@@ -85,23 +83,15 @@ def _in_one_line(cell: str) -> str:
     return " ".join(printable(cell).split())
 
 
-def differences(found: Plan) -> Mapping[str, tuple[str, ...]]:
-    """Return what is not as declared, by topic: each value as a clause.
-
-    What comes and goes by itself is none: leaders change whenever a broker restarts, moves are under way.
-    """
+def differences(found: Provision) -> Mapping[str, tuple[str, ...]]:
+    """Return what is not as declared, by topic or principal: each value as a clause."""
     by_topic: dict[str, list[str]] = {}
-    for each in (*found.refused, *found.items):
-        if not _passes(each):
-            by_topic.setdefault(each.topic, []).append(f"{each.value} is {each.current}, declared {each.wanted}")
-    return {topic: tuple(clauses) for topic, clauses in sorted(by_topic.items())}
+    for each in sorted(differing(found), key=lambda each: (each.topic, not isinstance(each, Refused))):
+        by_topic.setdefault(each.topic, []).append(f"{each.value} is {each.current}, declared {each.wanted}")
+    return {topic: tuple(clauses) for topic, clauses in by_topic.items()}
 
 
-def _passes(each: object) -> bool:
-    return isinstance(each, Elect) or (isinstance(each, Reassign) and each.before == each.after)
-
-
-def summary(done: Plan) -> str:
+def summary(done: Provision) -> str:
     """Return what was done in one line, short whatever the number of topics."""
     created = [item.topic for item in done.items if isinstance(item, Create)]
     deleted = [item.topic for item in done.items if isinstance(item, Delete)]

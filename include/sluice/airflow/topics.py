@@ -1,4 +1,4 @@
-"""The DAG `topics`: makes the topics what is declared, on a person's word where that is not safe, and verifies them."""
+"""The DAG `topics`: makes topics and access what is declared, on a person's word where that is not safe, and verifies them."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from sluice.airflow.topic_approval import (
 )
 from sluice.airflow.topic_plans import apply_to, differences, log_table, plan_of, summary, touches_of
 from sluice.project import Project
-from sluice.topics.plan import Plan
+from sluice.provisioning.plan import Provision
 
 log = logging.getLogger(__name__)
 
@@ -34,9 +34,10 @@ LONGEST_APPLY = timedelta(hours=12)
 
 DOCUMENTATION = """# Topics
 
-`plan` compares `include/topics/` with the cluster; its log has the table. If all of it is safe (topics that are made,
-configurations that nobody notices), `approve` is skipped. Otherwise `approve` waits for a person: its page **Required
-Actions** shows the plan, asks for the names of topics of which records may go, and takes **Approve** or **Reject**. It
+`plan` compares `include/topics/` and `include/access/` with the cluster; its log has the table. If all of it is safe
+(topics that are made, configurations that nobody notices, rights that a role needs), `approve` is skipped. Otherwise `approve` waits for a person: its page **Required
+Actions** shows the plan, asks for the names of topics of which records may go and of principals by which something is
+opened, and takes **Approve** or **Reject**. It
 holds no worker while it waits. `apply` does exactly the plan that was on the page, or nothing if the specs or the
 cluster have changed since; `verify` looks again. A second run changes nothing and says so.
 
@@ -138,7 +139,7 @@ def verified(open_project: Callable[[], Project]) -> dict[str, Any]:
     return {"as_declared": len(project.catalog.kafka_topics())}
 
 
-def apply_approved(project: Project, answer: Answer | None, *, drain_minutes: float | None = None) -> Plan:
+def apply_approved(project: Project, answer: Answer | None, *, drain_minutes: float | None = None) -> Provision:
     """Apply what somebody has approved, or what is safe if nobody was asked, and return what was done.
 
     If nothing is left to do, an earlier try has done it.

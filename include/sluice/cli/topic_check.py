@@ -13,14 +13,13 @@ from sluice.cli.console import Output, OutputOption, print_json
 from sluice.errors import RefusedError, SpecError
 from sluice.placement.document import read_topology_file
 from sluice.project import Project
+from sluice.provisioned import declared_access, declared_topics
+from sluice.provisioning.apply import current_plan
+from sluice.provisioning.plan import Provision, differences, differences_as_dict, said
 from sluice.settings import settings
 from sluice.specs.catalog import Catalog
 from sluice.specs.faults import Fault
 from sluice.specs.load import scan
-from sluice.topics.apply import current_plan
-from sluice.topics.declared import Declared
-from sluice.topics.drift import as_dict, differences, lines
-from sluice.topics.plan import Plan
 
 _DIFFERS, _WRONG = RefusedError.exit_code, SpecError.exit_code
 
@@ -29,10 +28,12 @@ def check(
     offline: Annotated[bool, typer.Option("--offline", help="Only the specs; no cluster is asked.")] = False,
     output: OutputOption = Output.TABLE,
 ) -> None:
-    """Say whether every declared topic is as declared, and everything that is not. Changes nothing.
+    """Say whether every declared topic and principal is as declared, and all that is not. Changes nothing.
 
-    Exit codes: 0 all topics are as declared (with --offline: the specs are sound); 2 a spec is wrong; 3 the stack is
-    not up; 4 no broker answered; 5 a topic differs.
+    A leader that is not the preferred broker is no difference: that comes and goes with every restart.
+
+    Exit codes: 0 all is as declared (with --offline: the specs are sound); 2 a spec is wrong; 3 the stack is not up, or
+    the cluster has no access control; 4 no broker answered; 5 something differs.
     """
     place = settings()
     include = place.home / "include"
@@ -43,9 +44,10 @@ def check(
         _tell_specs(faults, declared, output)
         return
     project = Project(place, specs.catalog)
-    declared_topics = Declared.of(project.catalog, project.deployment, include)
+    wanted = declared_topics(project)
     with project.administration() as administration:
-        _tell_cluster(current_plan(declared_topics, administration), len(declared_topics.topics), output)
+        found = current_plan(wanted, administration, declared_access(project))
+    _tell_cluster(found, len(wanted.topics), output)
 
 
 def topology_faults(catalog: Catalog, include: Path) -> list[Fault]:
@@ -61,12 +63,12 @@ def topology_faults(catalog: Catalog, include: Path) -> list[Fault]:
     return faults
 
 
-def report(*, declared: int, faults: Sequence[Fault] = (), found: Plan | None = None) -> dict[str, Any]:
+def report(*, declared: int, faults: Sequence[Fault] = (), found: Provision | None = None) -> dict[str, Any]:
     """Return the outcome as JSON values; `differences` is null where no cluster was asked."""
     return {
-        "ok": not faults and not found,
+        "ok": not faults and not (found and differences(found)),
         "declared": declared,
-        "differences": None if found is None else as_dict(found),
+        "differences": None if found is None else differences_as_dict(found),
         "faults": [fault.as_dict() for fault in faults],
     }
 
@@ -85,19 +87,20 @@ def _tell_specs(faults: Sequence[Fault], declared: int, output: Output) -> None:
         raise typer.Exit(_WRONG)
 
 
-def _tell_cluster(found: Plan, declared: int, output: Output) -> None:
+def _tell_cluster(found: Provision, declared: int, output: Output) -> None:
+    differing = differences(found)
     if output is Output.JSON:
         print_json(report(declared=declared, found=found))
     else:
         console = Console(soft_wrap=True, markup=False, highlight=False)
-        for line in lines(found):
-            console.print(line, style="red")
-
-        if found:
-            topics = len({each.topic for each in differences(found)})
-            count = "1 topic differs" if topics == 1 else f"{topics} topics differ"
+        for each in differing:
+            console.print(said(each), style="red")
+        if differing:
+            names = len({each.topic for each in differing})
+            what = "topic" if found.access is None else "topic or principal"
+            count = f"1 {what} differs" if names == 1 else f"{names} {what.replace('topic', 'topics')} differ"
             console.print(f"{count} from the specs; `sluice topics plan` says what each change risks.")
         else:
             console.print(f"{declared} topic{' is' if declared == 1 else 's are'} as declared.")
-    if found:
+    if differing:
         raise typer.Exit(_DIFFERS)

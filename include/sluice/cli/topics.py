@@ -19,35 +19,38 @@ from sluice.cli.topic_tail import tail
 from sluice.clock import SystemClock
 from sluice.errors import RefusedError
 from sluice.project import Project
+from sluice.provisioned import UNASKED, asks_nobody, declared_access, declared_topics
+from sluice.provisioning.apply import Approval, command, current_plan
+from sluice.provisioning.apply import apply as apply_specs
+from sluice.provisioning.plan import Provision, as_dict, said
 from sluice.settings import settings
 from sluice.topic_looks import looker, order_breaks, positions
 from sluice.topics.administration import TopicState
-from sluice.topics.apply import Approval, command, current_plan
-from sluice.topics.apply import apply as apply_specs
-from sluice.topics.changes import Create, Risk, sentence
-from sluice.topics.declared import Declared
+from sluice.topics.changes import Create, Risk
 from sluice.topics.impact import impacts_of
 from sluice.topics.moving import DEFAULT_BATCH, DEFAULT_THROTTLE, Pace, news
 from sluice.topics.moving import cancel as cancel_moves
 from sluice.topics.performing import Manner
-from sluice.topics.plan import as_dict
 
 app = typer.Typer(help="Plan, apply, check, import and look at topics.", no_args_is_help=True)
 
-_MARKS = {Risk.SAFE: "+", Risk.APPROVAL: "!", Risk.LOSS: "!!"}
-_STYLES = {Risk.SAFE: "green", Risk.APPROVAL: "yellow", Risk.LOSS: "red"}
+_MARKS = {Risk.SAFE: "+", Risk.APPROVAL: "!", Risk.LOSS: "!!", Risk.WIDENING: "!!"}
+_STYLES = {Risk.SAFE: "green", Risk.APPROVAL: "yellow", Risk.LOSS: "red", Risk.WIDENING: "red"}
 
 
 @app.command()
 def plan(output: OutputOption = Output.TABLE) -> None:
     """Show what `apply` would do. Changes nothing.
 
-    Exit codes: 0 the cluster was asked; 2 a spec is wrong; 3 the stack is not up; 4 no broker answered.
+    It holds topics, and principals where some are declared: one id for both.
+
+    Exit codes: 0 the cluster was asked; 2 a spec is wrong; 3 the stack is not up, or principals are declared and the
+    cluster has no access control; 4 no broker answered.
     """
     project = Project.open(settings())
     administration = project.administration()
-    found = current_plan(declared_topics(project), administration)
-    impacts = impacts_of(found, looker(project, administration, now=SystemClock().now()))
+    found = current_plan(declared_topics(project), administration, declared_access(project))
+    impacts = impacts_of(found.topics, looker(project, administration, now=SystemClock().now()))
     if output is Output.JSON:
         touches = [{"topic": i.topic, "value": i.value, "clauses": i.clauses, **i.facts} for i in impacts.values()]
         typer.echo(json.dumps({**as_dict(found), "touches": touches}, indent=2, default=str))
@@ -55,15 +58,18 @@ def plan(output: OutputOption = Output.TABLE) -> None:
     console = Console(soft_wrap=True, markup=False, highlight=False)
     for item in found.items:
         risk = "" if item.risk is Risk.SAFE else f" [{item.risk}: {item.why}]"
-        console.print(f"{_MARKS[item.risk]} {sentence(item)}{risk}", style=_STYLES[item.risk])
+        console.print(f"{_MARKS[item.risk]} {said(item)}{risk}", style=_STYLES[item.risk])
         for clause in impact.clauses if (impact := impacts.get((item.topic, item.value))) else ():
             console.print(f"    {clause}")
     for refused in found.refused:
-        console.print(f"x {sentence(refused)}: refused, {refused.why}; {refused.fix}", style="red")
+        console.print(f"x {said(refused)}: refused, {refused.why}; {refused.fix}", style="red")
     for kept in found.kept:
         console.print(f"  {kept.topic}: {kept.value}={kept.current} {kept.why}")
+    if asks_nobody(project):
+        console.print(UNASKED)
     if not found:
-        console.print(f"{_count(len(project.catalog.kafka_topics()))} as declared; nothing to do.")
+        count = _count(len(project.catalog.kafka_topics()), _principals(project, found))
+        console.print(f"{count} as declared; nothing to do.")
     elif not found.refused:
         console.print(f"Plan {found.id}; apply it by {command(found) if found.guarded else '`sluice topics apply`'}.")
 
@@ -74,6 +80,10 @@ def apply(
     plan: Annotated[str, typer.Option(help="The id of the plan that you have read; needed if it is not safe.")] = "",
     losing: Annotated[
         list[str] | None, typer.Option(help="A topic of which records may go; once for each that the plan names.")
+    ] = None,
+    widening: Annotated[
+        list[str] | None,
+        typer.Option(help="A principal by which something may be opened; once for each that the plan names."),
     ] = None,
     throttle_mb: Annotated[
         float, typer.Option(min=0.001, help="MB/s into each broker and out of it while replicas are copied.")
@@ -87,7 +97,7 @@ def apply(
     ] = None,
     output: OutputOption = Output.TABLE,
 ) -> None:
-    """Make the topics what is declared, and verify all. A second run changes nothing.
+    """Make topics and access what is declared, and verify all. A second run changes nothing.
 
     What is safe needs no more. Of a plan with anything else the id must be given, which `sluice topics plan` shows: it
     stands for that plan and the state that it saw.
@@ -97,19 +107,20 @@ def apply(
     has deleted what it lets go. With --drain-minutes a keyed topic grows only after whoever writes it has paused and
     its streams have read everything.
 
-    Exit codes: 0 all topics are as declared; 2 a spec is wrong; 3 the stack is not up; 4 no broker answered;
-    5 the plan may not be applied, or the cluster refused.
+    Exit codes: 0 all is as declared; 2 a spec is wrong; 3 the stack is not up, the cluster has no access control, or a
+    password is missing; 4 no broker answered; 5 the plan may not be applied, or the cluster refused.
     """
     project = Project.open(settings())
-    if losing and not plan:
+    if (losing or widening) and not plan:
         raise RefusedError(
-            "Topics are named of which records may go, and no plan is, so nothing was applied.",
+            "It is named of what records may go or by whom something is opened, and no plan is: nothing was applied.",
             fix="read `sluice topics plan`, and give its id by --plan.",
         )
     done, topics = apply_specs(
         declared_topics(project),
         project.administration(),
-        approval=Approval(plan, frozenset(losing or ())) if plan else None,
+        declared_access(project),
+        approval=Approval(plan, frozenset(losing or ()), frozenset(widening or ())) if plan else None,
         manner=Manner(
             Pace(int(throttle_mb * 1e6), batch, news(lambda said: typer.echo(said, err=True))),
             order_breaks(project),
@@ -118,16 +129,21 @@ def apply(
             lambda said: typer.echo(said, err=True),
         ),
     )
+    _tell(project, done, topics, output)
+
+
+def _tell(project: Project, done: Provision, topics: Mapping[str, TopicState], output: Output) -> None:
+    """Say what was done."""
     if output is Output.JSON:
-        typer.echo(json.dumps({"applied": as_dict(done)["items"], "topics": _as_dict(topics)}, indent=2))
+        applied = as_dict(done)
+        access = applied["access"] and applied["access"]["items"]
+        typer.echo(json.dumps({"applied": applied["items"], "access": access, "topics": _as_dict(topics)}, indent=2))
         return
     console = Console(soft_wrap=True, markup=False, highlight=False)
     for item in done.items:
-        said = (
-            f"created {item.topic}" if isinstance(item, Create) else f"{item.topic}: {item.value} is {item.wanted} now"
-        )
-        console.print(said, style="green")
-    console.print(f"{_count(len(topics))} as declared.")
+        changed = f"{item.topic}: {item.value} is {item.wanted} now"
+        console.print(f"created {item.topic}" if isinstance(item, Create) else changed, style="green")
+    console.print(f"{_count(len(topics), _principals(project, done))} as declared.")
 
 
 @app.command()
@@ -153,14 +169,16 @@ app.command()(tail)
 app.command()(place)
 
 
-def declared_topics(project: Project) -> Declared:
-    """Return what the specs say of topics in the project's deployment."""
-    return Declared.of(project.catalog, project.deployment, project.settings.home / "include")
-
-
 def _as_dict(topics: Mapping[str, TopicState]) -> dict[str, dict[str, object]]:
     return {name: {**asdict(state), "partitions": state.partitions} for name, state in sorted(topics.items())}
 
 
-def _count(topics: int) -> str:
-    return f"{topics} topic is" if topics == 1 else f"{topics} topics are"
+def _principals(project: Project, found: Provision) -> int:
+    return 0 if found.access is None else len(project.catalog.access)
+
+
+def _count(topics: int, principals: int) -> str:
+    of_topics = "1 topic" if topics == 1 else f"{topics} topics"
+    if not principals:
+        return f"{of_topics} {'is' if topics == 1 else 'are'}"
+    return f"{of_topics} and {'1 principal' if principals == 1 else f'{principals} principals'} are"

@@ -15,12 +15,11 @@ from sluice.specs.kinds import Key, Kind
 from sluice.specs.load import scan
 from sluice.specs.model import TopicSpec
 from sluice.topics.administration import KafkaAdministration, TopicExtent, TopicState
-from sluice.topics.apply import current_plan
 from sluice.topics.changes import sentence
-from sluice.topics.declared import Declared
+from sluice.topics.declared import Declared, look
 from sluice.topics.description import Usage
-from sluice.topics.drift import differences
 from sluice.topics.names import is_internal, near
+from sluice.topics.plan import plan
 from sluice.topics.proposal import Proposal, Rejection, propose
 from sluice.topics.records import RecordReader
 from sluice.topics.sketch import Sketch
@@ -123,7 +122,9 @@ class Importer:
         """Part those that are as declared from those of which something would be changed."""
         specs = {spec.name: spec.in_deployment(self.deployment) for spec in map(_spec, proposed)}
         differing: dict[str, list[str]] = {}
-        for each in differences(current_plan(Declared(specs, self.replication), self.administration)):
+        declared = Declared(specs, self.replication)
+        found = plan(declared, look(declared, self.administration))
+        for each in (*found.items, *found.refused):
             differing.setdefault(each.topic, []).append(sentence(each))
         fix = "settle it, and import again."
         rejected = [

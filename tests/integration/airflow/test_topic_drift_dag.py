@@ -17,11 +17,11 @@ from sluice.alerts.alert import Alert, Level
 from sluice.alerts.journal import Journal
 from sluice.kafka.administration import KafkaPythonAdministration
 from sluice.local.broker import Broker
+from sluice.provisioning.apply import apply
 from sluice.settings import settings
 from sluice.specs.catalog import Catalog
 from sluice.specs.load import load_catalog
 from sluice.topics.administration import KafkaAdministration
-from sluice.topics.apply import apply
 from sluice.topics.declared import Declared
 from tests.integration.sink import Sink, running_sink
 from tests.twins.kafka_administration import InMemoryKafkaAdministration

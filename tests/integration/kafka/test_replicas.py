@@ -14,9 +14,9 @@ from kafka.errors import KafkaError
 from sluice.clock import SystemClock
 from sluice.kafka.administration import KafkaPythonAdministration
 from sluice.local.processes import wait_until
+from sluice.provisioning.apply import Approval, apply, current_plan
 from sluice.specs.topic_shape import TopicShape
 from sluice.topics.administration import TopicCreation
-from sluice.topics.apply import Approval, apply, current_plan
 from sluice.topics.changes import Reassign, Unthrottle
 from sluice.topics.declared import Declared
 from sluice.topics.moving import Pace, Progress, cancel, move

@@ -26,6 +26,9 @@ from sluice.kafka.connection import client_arguments
 from sluice.kafka.feed import open_feed
 from sluice.kafka.newest_keys import KafkaPythonKeyReader
 from sluice.kafka.reader import KafkaPythonReader
+from sluice.provisioning.apply import Approval as TopicApproval
+from sluice.provisioning.apply import apply as apply_topics
+from sluice.provisioning.apply import current_plan
 from sluice.settings import settings
 from sluice.specs.access import Duty, Mechanism, PrincipalSpec, Role, Scram
 from sluice.specs.catalog import Catalog
@@ -33,9 +36,6 @@ from sluice.specs.load import load_catalog
 from sluice.specs.outputs import TopicOutput
 from sluice.specs.topic_shape import AbsentTopic, TopicShape
 from sluice.topics.administration import TopicCreation
-from sluice.topics.apply import Approval as TopicApproval
-from sluice.topics.apply import apply as apply_topics
-from sluice.topics.apply import current_plan
 from sluice.topics.declared import Declared
 from sluice.topics.replica_administration import Throttle
 from tests.integration.secured import SecuredBroker, running_secured

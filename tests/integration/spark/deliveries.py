@@ -12,7 +12,7 @@ from kafka import KafkaConsumer, TopicPartition
 
 from sluice.kafka.administration import KafkaPythonAdministration
 from sluice.kafka.deduplication import deduplicated
-from sluice.topics.apply import apply
+from sluice.provisioning.apply import apply
 from sluice.topics.declared import Declared
 from tests.integration.spark.conftest import DriverPlace
 

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from sluice.airflow.topic_approval import MOST_SAFE, Answer, page_of
 from sluice.errors import RefusedError
+from sluice.provisioning.apply import Approval
+from sluice.provisioning.plan import Provision
 from sluice.topics.administration import TopicCreation
-from sluice.topics.apply import Approval
 from sluice.topics.changes import Create, Grow, Refused, Risk, SetConfig
 from sluice.topics.plan import Plan
 
@@ -26,16 +29,20 @@ def create(number: int) -> Create:
     return Create(TopicCreation(f"topic_{number}", 1, 1))
 
 
-LOSING = Plan((cut("sales"), cut("weather")))
+def of_topics(*arguments: Any) -> Provision:  # noqa: ANN401 - a plan's
+    return Provision(Plan(*arguments))
 
 
-@pytest.mark.parametrize("found", [Plan(), Plan((create(1),)), Plan((GROW,), (REFUSED,))])
+LOSING = of_topics((cut("sales"), cut("weather")))
+
+
+@pytest.mark.parametrize("found", [of_topics(), of_topics((create(1),)), of_topics((GROW,), (REFUSED,))])
 def test_nobody_is_asked_about_what_is_safe_or_cannot_be_approved(found: Plan) -> None:
     assert page_of(found, {}) is None
 
 
 def test_the_page_has_the_plan_and_says_what_the_buttons_do() -> None:
-    page = page_of(Plan((GROW, create(1))), {})
+    page = page_of(of_topics((GROW, create(1))), {})
 
     assert page is not None
     assert page["losing"] == []
@@ -47,7 +54,7 @@ def test_the_page_has_the_plan_and_says_what_the_buttons_do() -> None:
 
 
 def test_the_page_tells_what_a_change_touches_and_whatever_that_quotes_is_text() -> None:
-    page = page_of(Plan((GROW,)), {("flights", "partitions"): ("half of *all* keys", "8 records | more")})
+    page = page_of(of_topics((GROW,)), {("flights", "partitions"): ("half of *all* keys", "8 records | more")})
 
     assert page is not None
     assert "**flights, partitions** touches:\n\n- half of &#42;all&#42; keys\n- 8 records &#124; more" in page["body"]
@@ -62,7 +69,7 @@ def test_the_page_tells_what_a_change_touches_and_whatever_that_quotes_is_text()
     ],
 )
 def test_the_page_says_how_much_needs_somebody(guarded: int, safe: int, said: str) -> None:
-    page = page_of(Plan((*(Grow(f"t{n}", 1, 2) for n in range(guarded)), *map(create, range(safe)))), {})
+    page = page_of(of_topics((*(Grow(f"t{n}", 1, 2) for n in range(guarded)), *map(create, range(safe)))), {})
 
     assert page is not None
     assert page["body"].startswith(said)
@@ -78,7 +85,7 @@ def test_the_page_names_the_topics_of_which_records_may_go() -> None:
 
 def test_of_what_is_safe_the_page_shows_some_and_of_the_rest_everything() -> None:
     guarded = [Grow(f"big_{n}", 1, 2) for n in range(300)]
-    page = page_of(Plan((*map(create, range(200)), *guarded)), {})
+    page = page_of(of_topics((*map(create, range(200)), *guarded)), {})
 
     assert page is not None
     assert sum(line.startswith("| big") for line in page["body"].splitlines()) == 300
@@ -87,7 +94,7 @@ def test_of_what_is_safe_the_page_shows_some_and_of_the_rest_everything() -> Non
 
 
 def test_an_answer_approves_the_plan_that_was_read() -> None:
-    assert Answer(Plan((GROW,)).id, "", "ada").approval(Plan((GROW,))) == Approval(Plan((GROW,)).id)
+    assert Answer(of_topics((GROW,)).id, "", "ada").approval(of_topics((GROW,))) == Approval(of_topics((GROW,)).id)
 
 
 @pytest.mark.parametrize("typed", ["sales weather", "weather,sales", " sales ,\n weather "])
@@ -97,7 +104,7 @@ def test_the_names_may_be_typed_in_any_order(typed: str) -> None:
 
 @given(names, st.text(max_size=30))
 def test_any_other_text_than_exactly_the_names_approves_nothing(losing: set[str], typed: str) -> None:
-    found = Plan(tuple(cut(name) for name in sorted(losing)))
+    found = of_topics(tuple(cut(name) for name in sorted(losing)))
     if set(typed.replace(",", " ").split()) != losing:
         with pytest.raises(RefusedError, match="was expected, and nothing was applied"):
             Answer(found.id, typed, "ada").approval(found)
@@ -105,7 +112,7 @@ def test_any_other_text_than_exactly_the_names_approves_nothing(losing: set[str]
 
 @given(names)
 def test_exactly_the_names_approve(losing: set[str]) -> None:
-    found = Plan(tuple(cut(name) for name in sorted(losing)))
+    found = of_topics(tuple(cut(name) for name in sorted(losing)))
 
     assert Answer(found.id, " ".join(losing), "ada").approval(found).losing == losing
 
@@ -121,15 +128,15 @@ def test_a_refusal_says_what_was_typed_and_what_was_expected(typed: str) -> None
 
 def test_names_that_no_plan_asks_for_are_refused_too() -> None:
     with pytest.raises(RefusedError, match="records of no topic may go, so '' was expected"):
-        Answer(Plan((GROW,)).id, "flights", "ada").approval(Plan((GROW,)))
+        Answer(of_topics((GROW,)).id, "flights", "ada").approval(of_topics((GROW,)))
 
 
 @pytest.mark.parametrize("plan", ["", "0123456789ab"])
 def test_another_plan_than_the_one_that_was_read_is_refused_with_what_it_is_now(plan: str) -> None:
     with pytest.raises(RefusedError) as refused:
-        Answer(plan, "sales weather", "ada").approval(Plan((GROW,)))
+        Answer(plan, "sales weather", "ada").approval(of_topics((GROW,)))
 
-    assert f"The plan is {Plan((GROW,)).id} now: flights: partitions is 2, declared 4." in refused.value.message
+    assert f"The plan is {of_topics((GROW,)).id} now: flights: partitions is 2, declared 4." in refused.value.message
     assert refused.value.fix == "trigger the DAG `topics` again and read the new page."
 
 

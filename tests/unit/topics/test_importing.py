@@ -15,10 +15,10 @@ from hypothesis import strategies as st
 
 from sluice.cli.topic_import import write
 from sluice.errors import UnreachableError
+from sluice.provisioning.apply import current_plan
 from sluice.specs.load import load_catalog, scan
 from sluice.specs.model import FieldType, TopicSpec
 from sluice.topics.administration import TopicCreation, TopicExtent, TopicState
-from sluice.topics.apply import current_plan
 from sluice.topics.declared import Declared
 from sluice.topics.importing import MOST_RECORDS, Importer, sample, sample_ranges
 from sluice.topics.proposal import Proposal, Rejection

@@ -7,9 +7,9 @@ from datetime import timedelta
 import pytest
 
 from sluice.errors import RefusedError
+from sluice.provisioning.apply import Approval, apply, current_plan
 from sluice.specs.topic_shape import TopicShape
 from sluice.topics.administration import TopicCreation
-from sluice.topics.apply import Approval, apply, current_plan
 from sluice.topics.declared import Declared
 from sluice.topics.moving import Pace
 from sluice.topics.performing import Manner

@@ -8,9 +8,10 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from sluice.errors import CorruptionError, RefusedError
+from sluice.provisioning.apply import Approval, apply, command, current_plan
+from sluice.provisioning.plan import Provision
 from sluice.specs.model import FieldType, RawTable, TopicSpec, TopicValue, ValueField
 from sluice.topics.administration import TopicCreation, TopicState
-from sluice.topics.apply import Approval, apply, command, current_plan
 from sluice.topics.changes import Grow, Kept, Risk, SetConfig, sentence
 from sluice.topics.declared import Declared, Seen
 from sluice.topics.plan import Plan, as_dict, plan
@@ -345,7 +346,7 @@ class TestApproval:
     def test_whoever_loses_records_names_the_topic(self, cluster: InMemoryKafkaAdministration) -> None:
         cut = {"flights": spec(partitions=2, retention=timedelta(days=1))}
         todo = planned(cut, cluster.topics, 1)
-        assert command(todo) == f"`sluice topics apply --plan {todo.id} --losing flights`"
+        assert command(Provision(todo)) == f"`sluice topics apply --plan {todo.id} --losing flights`"
         assert "records of flights may go" in str(self.refusal(cut, cluster, Approval(todo.id)))
         assert "records of flights may go" in str(self.refusal(cut, cluster, Approval(todo.id, frozenset({"other"}))))
         apply(Declared(cut, 1), cluster, approval=Approval(todo.id, frozenset({"flights"})))

@@ -10,9 +10,9 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from sluice.errors import RefusedError, UnreachableError
+from sluice.provisioning.apply import Approval, apply, current_plan
 from sluice.specs.topic_shape import TopicShape
 from sluice.topics.administration import TopicCreation
-from sluice.topics.apply import Approval, apply, current_plan
 from sluice.topics.changes import Create, Delete, Elect, Kept, Reassign, Risk, Unthrottle
 from sluice.topics.declared import Declared
 from sluice.topics.moving import Pace, Progress, cancel, move
