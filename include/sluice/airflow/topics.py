@@ -1,9 +1,9 @@
-"""The DAG `topics`: makes topics and access what is declared, on a person's word where that is not safe, and verifies them."""
+"""The DAG `topics`: makes topics and access what is declared, on somebody's word where needed, and looks again."""
 
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from datetime import timedelta
 from typing import Any
 
@@ -12,6 +12,7 @@ from airflow.sdk.exceptions import AirflowFailException
 
 from sluice.airflow.conventions import Tag, give_form, house_dag
 from sluice.airflow.failures import retried_only_if_unknown
+from sluice.airflow.growth_following import FOLLOW_MINUTES, FollowOperator
 from sluice.airflow.runtime import open_project
 from sluice.airflow.topic_approval import (
     WAIT_HOURS,
@@ -21,8 +22,11 @@ from sluice.airflow.topic_approval import (
     page_of,
 )
 from sluice.airflow.topic_plans import apply_to, differences, log_table, plan_of, summary, touches_of
+from sluice.clock import SystemClock
+from sluice.growth_looks import growths_of, with_unread
 from sluice.project import Project
 from sluice.provisioning.plan import Provision
+from sluice.topics.growth import Growth
 
 log = logging.getLogger(__name__)
 
@@ -35,13 +39,14 @@ LONGEST_APPLY = timedelta(hours=12)
 DOCUMENTATION = """# Topics
 
 `plan` compares `include/topics/` and `include/access/` with the cluster; its log has the table. If all of it is safe
-(topics that are made, configurations that nobody notices, rights that a role needs), `approve` is skipped. Otherwise `approve` waits for a person: its page **Required
-Actions** shows the plan, asks for the names of topics of which records may go and of principals by which something is
-opened, and takes **Approve** or **Reject**. It
-holds no worker while it waits. `apply` does exactly the plan that was on the page, or nothing if the specs or the
-cluster have changed since; `verify` looks again. A second run changes nothing and says so.
+(topics that are made, configurations that nobody notices, rights that a role needs), `approve` is skipped. Otherwise
+`approve` waits for a person: its page **Required Actions** shows the plan, asks for the names of topics of which
+records may go and of principals by which something is opened, and takes **Approve** or **Reject**. It holds no worker
+while it waits. `apply` does exactly the plan that was on the page, or nothing if the specs or the cluster have changed
+since; `verify` looks again. Where topics have grown, `follow` waits until the running streams read the new partitions
+from their start and come nearer. A second run changes nothing and says so.
 
-* **Rejected**: `apply` and `verify` are skipped. The log of `approve` says by whom.
+* **Rejected**: the rest is skipped. The log of `approve` says by whom.
 * **Nobody answers** within `wait_hours`: `approve` fails, and nothing is applied.
 * **Refused**: what no plan does fails `apply` with why and what to do; nobody is asked then.
 * **Killed anywhere**: trigger the DAG again. What is done already is no difference any more.
@@ -82,13 +87,22 @@ def build_topics_dag(*, open_project: Callable[[], Project] = open_project) -> D
         )
         def apply_plan(**context: Any) -> dict[str, Any]:  # noqa: ANN401 - Airflow's context
             given, minutes = context["ti"].xcom_pull(task_ids="approve"), context["params"]["drain_minutes"]
-            return applied(open_project, given, drain_minutes=minutes)
+            grows = context["ti"].xcom_pull(task_ids="plan")["grows"]
+            done = applied(open_project, given, drain_minutes=minutes)
+            context["ti"].xcom_push("grown", grown(open_project, grows))
+            return done
 
         @task(task_id="verify", doc_md="Looks again, after the fact.")
         def verify_topics() -> dict[str, Any]:
             return verified(open_project)
 
-        plan_topics() >> approve >> apply_plan() >> verify_topics()
+        follow = FollowOperator(
+            task_id="follow",
+            open_project=open_project,
+            retries=0,
+            doc_md="Waits for the streams of topics that grew. Skipped if none did.",
+        )
+        plan_topics() >> approve >> apply_plan() >> verify_topics() >> follow
     give_form(dag, _form())
     return dag
 
@@ -107,6 +121,7 @@ def planned(open_project: Callable[[], Project]) -> dict[str, Any]:
         "to_approve": len(found.guarded),
         "refused": len(found.refused),
         "page": page_of(found, touches),
+        "grows": [growth.as_dict() for growth in growths_of(found)],
     }
 
 
@@ -127,6 +142,17 @@ def applied(
     log.info("%s%s", outcome, f", approved by {answer.by}" if answer else "")
     approval = {} if answer is None else {"plan": answer.plan, "approved_by": answer.by}
     return {"applied": len(done.items), "summary": outcome, **approval}
+
+
+def grown(open_project: Callable[[], Project], grows: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
+    """Return what has grown, when, and what its streams had yet to read then: what `follow` compares with.
+
+    It is what the run has planned, not what this try has done: an earlier try may have died after it.
+    """
+    growths = [Growth.of(each) for each in grows]
+    project = open_project() if growths else None
+    found = [with_unread(project, growth) for growth in growths] if project else []
+    return {"growths": [growth.as_dict() for growth in found], "at": SystemClock().now().isoformat()}
 
 
 def verified(open_project: Callable[[], Project]) -> dict[str, Any]:
@@ -166,6 +192,15 @@ def _form() -> dict[str, Param]:
             maximum=24 * 30,
             title="Hours to wait for an approval",
             description_md="How long a plan that is not safe waits for somebody's answer. Then the run fails.",
+        ),
+        "follow_minutes": Param(
+            FOLLOW_MINUTES,
+            type="number",
+            minimum=0,
+            maximum=60 * 24,
+            title="Minutes to wait for the streams of a topic that grew",
+            description_md="How long running streams may take to begin with new partitions and to come nearer. "
+            "Then the run fails.",
         ),
         "drain_minutes": Param(
             None,

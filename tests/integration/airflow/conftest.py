@@ -44,3 +44,23 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Project
     yield opened
     opened.life("flights").stop("the test", "it is over", 10)
     settings.cache_clear()
+
+
+@pytest.fixture
+def private_state(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """A state folder of the test's own."""
+    monkeypatch.setenv("SLUICE_STATE", str(tmp_path))
+    settings.cache_clear()
+    yield
+    settings.cache_clear()
+
+
+@pytest.fixture
+def no_runs(airflow_database: Path) -> None:
+    """Each test begins without runs of the DAG `topics`: what one that failed left waiting is nobody's question."""
+    from airflow.models.dagrun import DagRun  # noqa: PLC0415 - after AIRFLOW_HOME is set
+    from airflow.utils.session import create_session  # noqa: PLC0415 - the same
+
+    assert airflow_database.is_file()
+    with create_session() as session:
+        session.query(DagRun).filter(DagRun.dag_id == "topics").delete()

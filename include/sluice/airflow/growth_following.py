@@ -1,0 +1,79 @@
+"""The end of a growth: the running streams read the new partitions from their start, and come nearer."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from datetime import datetime, timedelta
+from typing import Any
+
+from airflow.sdk import BaseSensorOperator, Context
+from airflow.sdk.exceptions import AirflowFailException, AirflowSkipException
+
+from sluice.airflow.project_operator import OpenProject
+from sluice.airflow.runtime import open_project
+from sluice.clock import Clock, SystemClock
+from sluice.errors import SluiceError
+from sluice.growth_looks import follow_growths
+from sluice.topics.growth import Followed, Following, Growth
+
+FOLLOW_MINUTES = 30
+POLL = timedelta(seconds=15)
+FIX = (
+    "read `sluice streams show`: a driver learns of new partitions within `metadata.max.age.ms` of Kafka's client, "
+    "five minutes by default, and one that falls behind needs cores. Nothing is undone by this."
+)
+
+
+class FollowOperator(BaseSensorOperator):
+    """Waits, without a worker between its looks, until every running stream of a topic that grew has taken that.
+
+    Skipped if nothing has grown. Red when the time is over.
+
+    Args:
+        open_project: gives the project at run time.
+        clock: gives the time.
+        **arguments: those of `BaseSensorOperator`.
+    """
+
+    def __init__(
+        self,
+        *,
+        open_project: OpenProject = open_project,
+        clock: Clock | None = None,
+        **arguments: Any,  # noqa: ANN401 - BaseSensorOperator's
+    ) -> None:
+        super().__init__(**{"mode": "reschedule", "poke_interval": POLL, "timeout": timedelta(days=2), **arguments})
+        self._open_project = open_project
+        self._clock = clock or SystemClock()
+
+    def poke(self, context: Context) -> bool:
+        """Look once; whether there is nothing left to wait for.
+
+        Raises:
+            AirflowSkipException: nothing has grown.
+            AirflowFailException: it takes too long; says of each stream what was seen.
+        """
+        grown: Mapping[str, Any] = context["ti"].xcom_pull(task_ids="apply", key="grown")
+        growths = [Growth.of(each) for each in grown["growths"]]
+        if not growths:
+            raise AirflowSkipException("No topic has grown.")
+        try:
+            found = follow_growths(self._open_project(), growths)
+        except SluiceError as error:
+            self.log.warning("Could not look: %s", error)
+            found = None
+        for each in found or ():
+            self.log.info("%s.", each)
+        waiting = None if found is None else [each for each in found if each.state is Following.WAITS]
+        if waiting == []:
+            return True
+        until = datetime.fromisoformat(grown["at"]) + timedelta(minutes=float(context["params"]["follow_minutes"]))
+        if self._clock.now() >= until:
+            raise AirflowFailException(f"{_late(waiting)} Fix: {FIX}")
+        return False
+
+
+def _late(waiting: Sequence[Followed] | None) -> str:
+    if waiting is None:
+        return "The topics have grown, and how their streams take it could not be looked at."
+    return f"The topics have grown, and {'; '.join(map(str, waiting))}."

@@ -1,0 +1,64 @@
+"""How a stream has taken a growth, by one look."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from sluice.streams.launcher import DriverReport, DriverState
+from sluice.streams.observation import Evidence
+from sluice.topics.growth import Following, Growth, followed
+
+GROWTH = Growth("sales", 2, 4, {"raw_sales": 10})
+NOW = datetime(2013, 1, 7, tzinfo=UTC)
+RUNNING = DriverReport("key", DriverState.RUNNING)
+
+
+def seen(
+    committed: dict[int, int] | None, ends: dict[int, int] | None = None, driver: DriverReport | None = RUNNING
+) -> Evidence:
+    def named(offsets: dict[int, int] | None) -> dict[str, int] | None:
+        return None if offsets is None else {f"sales/{partition}": offset for partition, offset in offsets.items()}
+
+    ends = {0: 9, 1: 9, 2: 0, 3: 0} if ends is None else ends
+    return Evidence(NOW, driver, named(committed), ends=named(ends), starts=named(dict.fromkeys(ends, 0)))
+
+
+@pytest.mark.parametrize(
+    ("look", "state", "said"),
+    [
+        (seen({0: 9, 1: 9, 2: 0, 3: 0}), Following.READS, "reads the new partitions from their start, and has nothing"),
+        (seen({0: 9, 1: 0, 2: 0, 3: 0}), Following.READS, "has 9 records of 10 yet to read"),
+        (seen({0: 8, 1: 0, 2: 0, 3: 0}), Following.WAITS, "has 10 records yet to read; it had 10"),
+        (seen({0: 9, 1: 9, 3: 0}), Following.WAITS, "has yet to begin with the partitions 2"),
+        (seen({0: 9, 1: 9}), Following.WAITS, "has yet to begin with the partitions 2, 3"),
+        (seen(None), Following.WAITS, "could not be looked at"),
+        (seen({0: 9, 1: 9, 2: 0, 3: 0}, driver=None), Following.WAITS, "could not be looked at"),
+        (seen({0: 9}, driver=DriverReport("key", DriverState.LOST)), Following.RESTS, "does not run; it begins with"),
+    ],
+)
+def test_a_look_says_how_it_is(look: Evidence, state: Following, said: str) -> None:
+    found = followed(GROWTH, "raw_sales", look)
+    assert found.state is state
+    assert said in found.said
+    assert str(found).startswith("sales: raw_sales ")
+
+
+def test_where_nobody_could_look_at_the_growth_reading_all_partitions_is_enough() -> None:
+    look = seen({0: 0, 1: 0, 2: 0, 3: 0})
+    assert followed(Growth("sales", 2, 4), "raw_sales", look).state is Following.READS
+
+
+@given(st.dictionaries(st.integers(0, 3), st.integers(0, 9)), st.integers(0, 40))
+def test_it_reads_only_if_it_names_every_new_partition_and_is_nearer(committed: dict[int, int], unread: int) -> None:
+    ends = dict.fromkeys(range(4), 9)
+    found = followed(Growth("sales", 2, 4, {"s": unread}), "s", seen(committed, ends))
+    left = sum(9 - committed.get(partition, 0) for partition in range(4))
+    assert (found.state is Following.READS) == ({2, 3} <= committed.keys() and (left == 0 or left < unread))
+
+
+def test_a_growth_survives_json() -> None:
+    assert Growth.of(GROWTH.as_dict()) == GROWTH
