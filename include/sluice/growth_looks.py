@@ -38,7 +38,11 @@ def follow_growths(project: Project, growths: Iterable[Growth]) -> list[Followed
     Raises:
         UnreachableError: what all looks need did not answer.
     """
-    return [followed(growth, stream, seen) for growth in growths for stream, seen in _readers(project, growth.topic)]
+    return [
+        followed(growth, stream, seen, project.checkpoint(stream).origin())
+        for growth in growths
+        for stream, seen in _readers(project, growth.topic)
+    ]
 
 
 def _readers(project: Project, topic: str) -> Iterator[tuple[str, Evidence]]:

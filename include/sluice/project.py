@@ -21,8 +21,10 @@ from sluice.intervals.claiming import dead_in_the_way
 from sluice.intervals.ledger import Ledger, fold
 from sluice.intervals.reach import RawPosition
 from sluice.intervals.request import Request
-from sluice.local.endpoints import kafka_client, read_endpoints
+from sluice.local.endpoints import read_endpoints
+from sluice.logins import client_of
 from sluice.settings import Settings, StateFolder
+from sluice.specs.access import Role
 from sluice.specs.catalog import Catalog, Unit
 from sluice.specs.code import build_archive
 from sluice.specs.identity import pipeline_hash
@@ -130,31 +132,27 @@ class Project:
         self.unit(unit)
 
     def bootstrap(self) -> tuple[str, ...]:
-        """Return Kafka's addresses.
-
-        Raises:
-            NotReadyError: the embedded stack is not up.
-        """
+        """Return Kafka's addresses; raise NotReadyError if the embedded stack is not up."""
         kafka = self.deployment.kafka
         return kafka.bootstrap if kafka.kind == "external" else read_endpoints(self.folder).kafka_bootstrap
 
-    def kafka_client(self) -> Mapping[str, str]:
-        """Return client settings of the deployment's Kafka, under Kafka's names; they may hold a password."""
-        kafka = self.deployment.kafka
-        return kafka.client if kafka.kind == "external" else kafka_client(self.folder)
+    def kafka_client(self, role: Role = Role.PLANNER) -> Mapping[str, str]:
+        """Return the settings by which a process of a role connects; see `sluice.logins.client_of`."""
+        return client_of(self, role)
 
-    def administration(self, *, patience_seconds: float = 15) -> KafkaPythonAdministration:
+    def administration(self, role: Role = Role.PLANNER, *, patience_seconds: float = 15) -> KafkaPythonAdministration:
         """Return the administration of the deployment's Kafka. It connects on first use.
 
         Args:
+            role: of the process that connects.
             patience_seconds: how long to look for a broker that answers.
 
         Raises:
-            NotReadyError: the embedded stack is not up.
+            NotReadyError: see `kafka_client`.
         """
         from sluice.kafka.administration import KafkaPythonAdministration  # noqa: PLC0415 - see the module's docstring
 
-        return KafkaPythonAdministration(self.bootstrap(), self.kafka_client(), patience_seconds=patience_seconds)
+        return KafkaPythonAdministration(self.bootstrap(), self.kafka_client(role), patience_seconds=patience_seconds)
 
     def registry(self) -> Registry:
         """Return the control database, its schema up to date.
@@ -360,7 +358,7 @@ class Project:
 
             @cache
             def cluster() -> KafkaPythonAdministration:
-                return connections.enter_context(self.administration(patience_seconds=5))
+                return connections.enter_context(self.administration(Role.WATCHER, patience_seconds=5))
 
             return gather([case], cluster, at=self._clock.now(), stamps=stamps)[unit]
 

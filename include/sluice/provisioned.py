@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from sluice.local.kafka_security import is_secured
+from sluice.logins import passwords_of
 from sluice.provisioning.apply import Access
-from sluice.settings import password
 from sluice.topics.declared import Declared
 
 if TYPE_CHECKING:
@@ -38,7 +38,7 @@ def declared_access(project: Project) -> Access | None:
     if not project.catalog.access or asks_nobody(project):
         return None
     cluster = KafkaPythonAccess(project.bootstrap(), project.kafka_client())
-    return Access(project.catalog, cluster, password)
+    return Access(project.catalog, cluster, passwords_of(project))
 
 
 def asks_nobody(project: Project) -> bool:

@@ -147,9 +147,15 @@ def password(variable: str) -> str:
     """Return a password that a spec names by its variable.
 
     Raises:
-        NotReadyError: this process has no such variable, or what it holds can hardly be meant.
+        NotReadyError: this process has neither the variable nor `<variable>_FILE`, which names a file that holds it,
+            or what is there can hardly be meant.
     """
-    found = os.environ.get(variable, "")  # noqa: TID251 - here
+    found, file = os.environ.get(variable, ""), os.environ.get(f"{variable}_FILE", "")  # noqa: TID251 - here
+    if file and not found:
+        try:
+            found = Path(file).read_text(encoding="utf-8").rstrip("\r\n")
+        except OSError as error:
+            raise NotReadyError(f"{variable}_FILE names a file that cannot be read: {error}.") from error
     if not found:
         raise NotReadyError(f"{variable} is not set here.", fix="set it to the password.")
     if found != found.strip():

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from sluice.clock import Clock
 from sluice.errors import SluiceError, UnreachableError
+from sluice.specs.access import Role
 from sluice.specs.catalog import Unit
 from sluice.specs.rhythm import rhythm_of, topic_of
 from sluice.streams.checkpoint import Checkpoint, CheckpointLook
@@ -153,5 +154,5 @@ class Survey:
         """Return the connection that there is, unless Kafka has moved."""
         if self._connected is None or self._connected.bootstrap != self._project.bootstrap():
             self.close()
-            self._connected = self._project.administration(patience_seconds=_PATIENCE_SECONDS)
+            self._connected = self._project.administration(Role.WATCHER, patience_seconds=_PATIENCE_SECONDS)
         return self._connected

@@ -35,7 +35,7 @@ class DeparturesProject:
     def create(cls, folder: Path, monkeypatch: pytest.MonkeyPatch) -> DeparturesProject:
         """Copy the specs; `settings()` names the copy from now on."""
         repository, place = Settings().home, cls(folder / "project", folder / "state")
-        for kind in ("pipelines", "topics", "expectations", "deployments"):
+        for kind in ("pipelines", "topics", "feeds", "expectations", "access", "deployments"):
             shutil.copytree(repository / "include" / kind, place.home / "include" / kind)
         shutil.copytree(repository / "spark_jobs" / "transforms", place.home / "spark_jobs" / "transforms")
         validation = Path("include", "sluice", "spark", "validation.py")  # a part of the code's identity

@@ -11,6 +11,7 @@ from sqlalchemy import Engine
 
 from sluice.control.database import migrate, open_database, sqlite_url
 from sluice.settings import settings
+from sluice.specs.access import Role
 from sluice.specs.catalog import Catalog
 from sluice.streams.checkpoint import Checkpoint
 from sluice.streams.launcher import Job
@@ -57,7 +58,7 @@ class InMemoryProject:
     def launcher(self) -> DictionaryLauncher:
         return self.drivers
 
-    def administration(self) -> KafkaAdministration:
+    def administration(self, _role: Role = Role.PLANNER) -> KafkaAdministration:
         assert self.cluster is not None
         return self.cluster
 

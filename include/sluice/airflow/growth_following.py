@@ -19,8 +19,8 @@ from sluice.topics.growth import Followed, Following, Growth
 FOLLOW_MINUTES = 30
 POLL = timedelta(seconds=15)
 FIX = (
-    "read `sluice streams show`: a driver learns of new partitions within `metadata.max.age.ms` of Kafka's client, "
-    "five minutes by default, and one that falls behind needs cores. Nothing is undone by this."
+    "read `sluice streams show` of what is named: a driver that is down comes back by itself or says why not, one that "
+    "stands still is STALLED, and one that falls behind needs cores. Nothing is undone by this."
 )
 
 

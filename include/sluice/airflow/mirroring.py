@@ -12,6 +12,7 @@ from collections.abc import Mapping
 from sluice.clock import Clock, SystemClock
 from sluice.errors import SluiceError
 from sluice.project import Project
+from sluice.specs.access import Role
 from sluice.streams.observation import Evidence
 from sluice.topics.administration import KafkaAdministration
 
@@ -48,7 +49,7 @@ class Mirrors:
         if not changed:
             return
         try:
-            with project.administration(patience_seconds=_PATIENCE_SECONDS) as cluster:
+            with project.administration(Role.WATCHER, patience_seconds=_PATIENCE_SECONDS) as cluster:
                 for group, offsets in changed.items():
                     self._write(cluster, group, offsets)
         except Exception as error:  # noqa: BLE001 - whatever a cluster does, verdicts go on

@@ -16,8 +16,9 @@ from sluice.access.plan import plan as plan_access
 from sluice.cli.console import Output, OutputOption, print_json
 from sluice.errors import RefusedError
 from sluice.kafka.access import KafkaPythonAccess
+from sluice.logins import passwords_of
 from sluice.project import Project
-from sluice.settings import password, settings
+from sluice.settings import settings
 from sluice.topics.changes import Risk
 
 app = typer.Typer(help="Plan, apply and list who may do what in Kafka.", no_args_is_help=True)
@@ -82,7 +83,7 @@ def apply(
         )
     with _cluster(project) as cluster:
         approval = Approval(plan, frozenset(widening or ())) if plan else None
-        done = apply_specs(project.catalog, cluster, password, rotate=rotate or (), approval=approval)
+        done = apply_specs(project.catalog, cluster, passwords_of(project), rotate=rotate or (), approval=approval)
     if output is Output.JSON:
         print_json({"applied": as_dict(done)["items"]})
         return

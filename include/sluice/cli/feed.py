@@ -24,6 +24,7 @@ from sluice.feeds.publish import Feed, Progress, Sending
 from sluice.kafka.feed import open_feed
 from sluice.project import Project
 from sluice.settings import settings
+from sluice.specs.access import Role
 from sluice.specs.model import FeedSpec
 
 app = typer.Typer(help="Send reproducible data to a topic.", no_args_is_help=True)
@@ -101,7 +102,7 @@ def open_project_feed(project: Project, name: str) -> Iterator[Feed]:
         project.catalog.topics[spec.topic],
         project.catalog.pipelines.values(),
         bootstrap=project.bootstrap(),
-        client=project.kafka_client(),
+        client=project.kafka_client(Role.FEED),
         folder=project.folder.feeds / name,
     ) as feed:
         yield feed

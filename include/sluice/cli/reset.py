@@ -18,6 +18,7 @@ from sluice.clock import SystemClock
 from sluice.errors import SpecError
 from sluice.project import Project
 from sluice.settings import settings
+from sluice.specs.access import Role
 from sluice.specs.start import in_words, parse_moment
 from sluice.streams.epochs import Epoch, Epochs
 from sluice.streams.reset import StreamReset
@@ -45,7 +46,7 @@ def reset(  # noqa: PLR0917 - typer's options are named on the command line
     project = Project.open_sound(settings())
     declared = project.unit(unit)
     refuse_living(project.life(unit).record_end())
-    with project.administration() as cluster:
+    with project.administration(Role.WATCHER) as cluster:
         resetting = Resetting(declared, project.catalog, lambda s: _epochs(project, s), cluster, SystemClock())
         planned = resetting.plan(target, tuple(stream or ()))
     if output is Output.TABLE:

@@ -49,8 +49,9 @@ def refuse_login(bootstrap: Sequence[str], client: Mapping[str, str]) -> None:
         if why:
             raise LoginRefusedError(
                 f"Kafka at {address} does not let us in: {why}.",
-                fix="correct the client's user, password and mechanism; those of the embedded cluster are in "
-                "kafka/admin.properties of the state folder.",
+                fix="correct the client's user, password and mechanism. A user that include/access declares is made by "
+                "the DAG `topics`; the embedded cluster's administrator is in kafka/admin.properties of the state "
+                "folder.",
             )
         return
 

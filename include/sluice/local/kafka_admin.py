@@ -15,8 +15,9 @@ from pathlib import Path
 
 from sluice.errors import CorruptionError, NotReadyError
 from sluice.local.private_file import write_private
+from sluice.specs.kafka_place import ADMINISTRATOR
 
-USER = "admin"
+USER = ADMINISTRATOR
 MECHANISM = "SCRAM-SHA-512"
 _SCRAM = "org.apache.kafka.common.security.scram.ScramLoginModule"
 _JAAS = re.compile(rf'{re.escape(_SCRAM)} required username="{USER}" password="([\w-]+)";')

@@ -17,7 +17,7 @@ from sluice.local.java import java_command
 from sluice.local.kafka_admin import Administrator, administrator
 from sluice.local.ports import Ports
 from sluice.settings import Settings, inherited_environment
-from sluice.specs.model import EmbeddedKafka, ExternalKafka
+from sluice.specs.kafka_place import EmbeddedKafka, ExternalKafka
 
 MOST_BROKERS = 9
 

@@ -12,7 +12,7 @@ from pathlib import Path
 from sluice.errors import SpecError
 from sluice.local.kafka_admin import MECHANISM, USER, Administrator
 from sluice.settings import Settings
-from sluice.specs.model import EmbeddedKafka, ExternalKafka
+from sluice.specs.kafka_place import EmbeddedKafka, ExternalKafka
 
 _OPEN = "listener.security.protocol.map=CLIENTS:PLAINTEXT,CONTROLLER:PLAINTEXT\n"
 _PLAIN = "org.apache.kafka.common.security.plain.PlainLoginModule"

@@ -24,6 +24,7 @@ from sluice.spark.raw import start_raw
 from sluice.spark.session import session
 from sluice.spark.static import read_static
 from sluice.spark.stopping import StopRequest
+from sluice.specs.access import Role
 from sluice.specs.catalog import Unit
 from sluice.specs.identity import pipeline_hash
 from sluice.specs.model import PipelineSpec, TopicSpec
@@ -123,14 +124,14 @@ def _topics(project: Project, unit: Unit) -> dict[str, KafkaTopic]:
     outputs = [output for name in unit.pipelines for output in project.catalog.pipelines[name].beside]
     written = {output.topic for output in outputs if isinstance(output, TopicOutput)}
     names = sorted({*unit.topics, *sources, *written})
-    with project.administration() as cluster:
+    with project.administration(Role.STREAM) as cluster:
         told = cluster.extents(names)  # not `describe`: a stream need not be allowed to see configurations
     if missing := [name for name in names if isinstance(told[name], RefusedError)]:
         raise NotReadyError(
             f"the cluster at {', '.join(project.bootstrap())} has no topic {', '.join(missing)}.",
             fix="run the DAG `topics`, or `sluice topics apply`.",
         )
-    bootstrap, client = project.bootstrap(), project.kafka_client()
+    bootstrap, client = project.bootstrap(), project.kafka_client(Role.STREAM)
     return {name: _topic(bootstrap, name, told[name], client) for name in names}
 
 
@@ -148,7 +149,7 @@ def _begin(project: Project, topics: Sequence[str], pipelines: Sequence[Pipeline
     def epochs(streams: Sequence[str]) -> dict[str, Epochs]:
         return {stream: Epochs(project.folder.checkpoint(stream)) for stream in streams}
 
-    with project.administration() as cluster:
+    with project.administration(Role.STREAM) as cluster:
         for topic in topics:  # a raw table holds every record
             begin(Edge.EARLIEST, topic, epochs([f"raw_{topic}"]), cluster, SystemClock())
         for pipeline in pipelines:

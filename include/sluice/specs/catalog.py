@@ -46,6 +46,8 @@ class Catalog:
         absent: topics that there shall no longer be.
         doubtful_suites: files of suites that are broken, with the pipeline that each guards; None where that is not
             certain. They are here so that no pipeline loses its gate by a slip in a file.
+        users: every principal whose own file is sound. While another spec is broken nobody can say what `access` needs,
+            and processes connect as before.
     """
 
     topics: Mapping[str, TopicSpec] = field(default_factory=dict)
@@ -56,6 +58,7 @@ class Catalog:
     access: Mapping[str, PrincipalSpec] = field(default_factory=dict)
     doubtful_suites: Mapping[str, str | None] = field(default_factory=dict)
     absent: Mapping[str, AbsentTopic] = field(default_factory=dict)
+    users: Mapping[str, PrincipalSpec] = field(default_factory=dict)
 
     @property
     def interval_pipelines(self) -> Mapping[str, PipelineSpec]:

@@ -103,7 +103,8 @@ def scan(
     unusable.update(undecided_principals(unusable, strays, [key for key in specs if key[0] is Kind.PRINCIPAL]))
     sound = _catalog({key: spec for key, spec in specs.items() if key not in unusable})
     doubtful = doubtful_suites(reading, unusable, strays) if Kind.SUITE in kinds else _UNREAD_SUITES
-    catalog = replace(sound, doubtful_suites=doubtful)
+    users = {name: spec for name, spec in reading.catalog.access.items() if not broken[Kind.PRINCIPAL, name]}
+    catalog = replace(sound, doubtful_suites=doubtful, users=users)
     return Scan(catalog, tuple(sorted(faults)), MappingProxyType(unusable))
 
 

@@ -17,6 +17,7 @@ from pydantic import Field, StringConstraints, ValidationInfo, field_validator
 from sluice.errors import SpecError
 from sluice.specs.deadlines import UNDECLARED, StreamDeadlines
 from sluice.specs.duration import Duration, format_duration
+from sluice.specs.kafka_place import EmbeddedKafka, ExternalKafka
 from sluice.specs.outputs import DAY, BesideOutput, IntervalsOutput, LatestOutput, Output, TopicOutput
 from sluice.specs.spec import Name, Spec
 from sluice.specs.start import Edge, Start
@@ -354,22 +355,6 @@ class FeedSpec(Spec):
     """The module in `sluice.feeds` that makes the records."""
     max_unacknowledged_arrival: Duration = timedelta(minutes=15)
     """Records in flight never span more arrival time than this."""
-
-
-class EmbeddedKafka(Spec):
-    """One KRaft broker that `sluice up` starts on free ports of this machine."""
-
-    kind: Literal["embedded"] = "embedded"
-    heap: Annotated[str, StringConstraints(pattern=r"^[1-9][0-9]*[mg]$")] = "256m"
-
-
-class ExternalKafka(Spec):
-    """A cluster that somebody else runs."""
-
-    kind: Literal["external"] = "external"
-    bootstrap: tuple[str, ...] = Field(min_length=1)
-    client: dict[str, str] = Field(default_factory=dict)
-    """Client settings without secrets, under Kafka's names."""
 
 
 class SparkPlace(Spec):

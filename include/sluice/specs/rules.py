@@ -16,6 +16,11 @@ from sluice.specs.access_rules import (
 from sluice.specs.diagnosis import nearest
 from sluice.specs.faults import Fault, Loc
 from sluice.specs.kinds import Key, Kind
+from sluice.specs.login_rules import (
+    administrators_are_not_declared,
+    logins_are_principals,
+    logins_say_it_once,
+)
 from sluice.specs.model import TopicSpec
 from sluice.specs.output_rules import (
     absence,
@@ -173,7 +178,7 @@ def clients_hold_no_secret(reading: Reading) -> Iterator[Finding]:
         client = deployment.kafka.client if deployment.kafka.kind == "external" else {}
         for key in filter(is_secret, client):
             message = "this is a secret, and specs are read by everybody."
-            fix = "keep it out; an external cluster that asks for credentials is not supported yet."
+            fix = "say `login` instead, or `users`: they name the variable that holds the password."
             yield reading.finding(Kind.DEPLOYMENT, name, ("kafka", "client", key), message, fix)
 
 
@@ -200,6 +205,9 @@ RULES: tuple[Rule, ...] = (
     scopes_exist,
     principals_are_in_deployments,
     nothing_widens_unseen,
+    logins_are_principals,
+    logins_say_it_once,
+    administrators_are_not_declared,
 )
 
 

@@ -2,7 +2,8 @@
 
 A checkpoint names a partition once a batch with it is committed. Spark begins with a partition that it has not known at
 the first record that the broker has, and stops if that is not the partition's first (`failOnDataLoss`): so a stream
-that names it and runs on has read it from its start.
+that names it and runs on has read it from its start, unless it began only after the growth, where its spec or a reset
+says. A stream comes nearer if it has less to read than at the growth, or all that there was then.
 """
 
 from __future__ import annotations
@@ -27,21 +28,29 @@ class Growth:
         before: how many it had.
         after: how many it has.
         unread: how many records each stream that reads it had yet to read then; without those where nobody could look.
+        ends: the end of each `topic/partition` then; {} where nobody could look.
     """
 
     topic: str
     before: int
     after: int
     unread: Mapping[str, int] = field(default_factory=dict)
+    ends: Mapping[str, int] = field(default_factory=dict)
 
     def as_dict(self) -> dict[str, Any]:
         """Return it as JSON values."""
-        return {"topic": self.topic, "before": self.before, "after": self.after, "unread": dict(self.unread)}
+        return {
+            "topic": self.topic,
+            "before": self.before,
+            "after": self.after,
+            "unread": dict(self.unread),
+            "ends": dict(self.ends),
+        }
 
     @classmethod
     def of(cls, given: Mapping[str, Any]) -> Self:
         """Read what `as_dict` returned."""
-        return cls(given["topic"], given["before"], given["after"], given["unread"])
+        return cls(given["topic"], given["before"], given["after"], given["unread"], given["ends"])
 
 
 class Following(StrEnum):
@@ -49,7 +58,7 @@ class Following(StrEnum):
 
     READS = "reads"  # all new partitions, and it does not fall behind
     WAITS = "waits"
-    RESTS = "rests"  # it does not run: whoever starts it again sees to it
+    RESTS = "rests"  # it shall not run: whoever starts it again sees to it
 
 
 @dataclass(frozen=True)
@@ -73,32 +82,50 @@ class Followed:
         return f"{self.topic}: {self.stream} {self.said}"
 
 
-def followed(growth: Growth, stream: str, seen: Evidence) -> Followed:
+def followed(growth: Growth, stream: str, seen: Evidence, origin: Mapping[str, int] | None = None) -> Followed:
     """Judge one stream by one look.
 
     Args:
         growth: what has happened.
         stream: its name; it reads the topic.
         seen: the look.
+        origin: the first offset of each `topic/partition` that it knew when it began; None: nobody has looked.
     """
+    state, said = _judged(growth, stream, seen, origin or {})
+    return Followed(growth.topic, stream, state, said)
+
+
+def _judged(growth: Growth, stream: str, seen: Evidence, origin: Mapping[str, int]) -> tuple[Following, str]:
+    unread = seen.lag_records
     if seen.driver is not None and seen.driver.state is not DriverState.RUNNING:
-        wish = "is stopped" if seen.stop_wanted else "does not run"
-        said = f"{wish}; it begins with the new partitions when it runs again"
-        return Followed(growth.topic, stream, Following.RESTS, said)
-    committed, unread = seen.committed, seen.lag_records
-    if seen.driver is None or committed is None or unread is None:
-        said = f"could not be looked at ({'; '.join(seen.notes) or 'nobody said why'})"
-        return Followed(growth.topic, stream, Following.WAITS, said)
-    new = range(growth.before, growth.after)
-    missing = [str(partition) for partition in new if f"{growth.topic}/{partition}" not in committed]
-    if missing:
-        named = ", ".join(missing[:_MOST_NAMED]) + (" and more" if len(missing) > _MOST_NAMED else "")
-        return Followed(growth.topic, stream, Following.WAITS, f"has yet to begin with the partitions {named}")
+        return _not_running(seen, seen.driver.state)
+    if seen.driver is None or seen.committed is None or unread is None:
+        return Following.WAITS, f"could not be looked at ({'; '.join(seen.notes) or 'nobody said why'})"
+    new = [f"{growth.topic}/{partition}" for partition in range(growth.before, growth.after)]
+    if missing := [partition for partition in new if partition not in seen.committed]:
+        return Following.WAITS, f"has yet to begin with {_named(missing)}"
     before = growth.unread.get(stream)
-    if unread and before is not None and unread >= before:
-        said = f"reads all {growth.after} partitions, and has {unread:,} records yet to read; it had {before:,}"
-        return Followed(growth.topic, stream, Following.WAITS, said)
-    had = "" if before is None or not unread else f" of {before:,}"
-    rest = f"{unread:,} records{had} yet to read" if unread else "nothing yet to read"
-    said = f"reads the new partitions from their start, and has {rest}"
-    return Followed(growth.topic, stream, Following.READS, said)
+    rest = f"{unread:,} records yet to read" if unread else "nothing yet to read"
+    if unread and before is not None and unread >= before and not _has_read(seen.committed, growth.ends):
+        return Following.WAITS, f"reads {_named(new)}, and has {rest}; it had {before:,}"
+    past = [partition for partition in new if origin.get(partition, 0) > (seen.starts or {}).get(partition, 0)]
+    if past:
+        return Following.READS, f"began after the growth, with {_named(past)} not at the start; it has {rest}"
+    had = f"; it had {before:,}" if unread and before is not None else ""
+    return Following.READS, f"reads {_named(new)} from the start, and has {rest}{had}"
+
+
+def _not_running(seen: Evidence, state: DriverState) -> tuple[Following, str]:
+    if seen.stop_wanted or seen.halted or state is DriverState.ABSENT:
+        wish = "is halted" if seen.halted else "is stopped" if seen.stop_wanted else "was never started"
+        return Following.RESTS, f"{wish}; it begins with the new partitions when it runs"
+    return Following.WAITS, "is down, although it shall run"
+
+
+def _has_read(committed: Mapping[str, int], ends: Mapping[str, int]) -> bool:
+    return bool(ends) and all(committed.get(partition, 0) >= end for partition, end in ends.items())
+
+
+def _named(partitions: list[str]) -> str:
+    more = f" and {len(partitions) - _MOST_NAMED} more" if len(partitions) > _MOST_NAMED else ""
+    return ", ".join(partitions[:_MOST_NAMED]) + more

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from datetime import UTC, datetime
 
 import pytest
@@ -49,15 +50,15 @@ def test_it_ends_when_the_stream_reads_all_partitions_and_comes_nearer(case: Cas
 
 
 def test_a_stream_that_is_stopped_is_not_waited_for(case: Case, capsys: pytest.CaptureFixture[str]) -> None:
-    stopped = evidence(4, partitions=2, state=DriverState.ENDED)
+    stopped = replace(evidence(4, partitions=2, state=DriverState.ENDED), stop_wanted=True)
     assert grown(case, [stopped]) == (DagRunState.SUCCESS, "success")
-    assert "sales: raw_sales does not run; it begins with the new partitions when it runs" in capsys.readouterr().out
+    assert "sales: raw_sales is stopped; it begins with the new partitions when it runs" in capsys.readouterr().out
 
 
 def test_a_stream_that_does_not_begin_in_time_fails_the_run(case: Case, capsys: pytest.CaptureFixture[str]) -> None:
     blind = evidence(4, partitions=2)
     assert grown(case, [blind], follow_minutes=0) == (DagRunState.FAILED, "failed")
-    assert "sales: raw_sales has yet to begin with the partitions 2, 3" in capsys.readouterr().out
+    assert "sales: raw_sales has yet to begin with sales/2, sales/3" in capsys.readouterr().out
 
 
 def test_without_a_growth_nothing_is_followed(case: Case) -> None:

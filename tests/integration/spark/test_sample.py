@@ -181,7 +181,7 @@ def test_the_command_prints_one_document_and_leaves_neither_process_nor_file(
     home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The transform prints and calls Python in a worker: neither may spoil the document, and both must work."""
-    for kind in ("topics", "deployments"):
+    for kind in ("topics", "access", "deployments"):
         shutil.copytree(settings().home / "include" / kind, home / "include" / kind)
     (home / "include" / "deployments" / "local.yaml").write_text("name: [")  # another spec is broken
     (home / "spark_jobs" / "transforms" / "departures.py").write_text(

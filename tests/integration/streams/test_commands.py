@@ -34,7 +34,7 @@ HOME = Settings().home
 def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     """A project with the repository's specs and a driver without Spark."""
     home = tmp_path / "project"
-    for kind in ("pipelines", "topics", "feeds", "deployments"):
+    for kind in ("pipelines", "topics", "feeds", "access", "deployments"):
         shutil.copytree(HOME / "include" / kind, home / "include" / kind)
     shutil.copytree(HOME / "spark_jobs" / "transforms", home / "spark_jobs" / "transforms")
     (home / "spark_jobs" / "stream.py").write_text(DRIVER)

@@ -12,6 +12,7 @@ import pytest
 from sluice.airflow.mirroring import Mirrors
 from sluice.project import Project
 from sluice.settings import settings
+from sluice.specs.access import Role
 from sluice.specs.catalog import Catalog
 from sluice.specs.load import load_catalog
 from sluice.streams.observation import Evidence
@@ -41,7 +42,7 @@ class MirroredProject:
         self.catalog = Catalog(topics=catalog.topics, pipelines={"departures": pipeline})
         self.cluster = Cluster()
 
-    def administration(self, *, patience_seconds: float) -> AbstractContextManager[Cluster]:
+    def administration(self, _role: Role, *, patience_seconds: float) -> AbstractContextManager[Cluster]:
         assert patience_seconds < 5
         return nullcontext(self.cluster)
 

@@ -36,7 +36,7 @@ class Bench:
         self.cluster.create([TopicCreation("flights", 1, 1)])
         self.cluster.append("flights", 0, [START + timedelta(minutes=n) for n in range(10)])
         self.launcher = DictionaryLauncher(ManualClock())
-        monkeypatch.setattr(Project, "administration", lambda _project, **_patience: nullcontext(self.cluster))
+        monkeypatch.setattr(Project, "administration", lambda _project, _role, **_patience: nullcontext(self.cluster))
         monkeypatch.setattr(Project, "launcher", lambda _project: self.launcher)
         self.project = place.project
         for stream in ("departures", "departures_live"):

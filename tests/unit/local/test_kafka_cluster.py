@@ -10,7 +10,7 @@ from sluice.local.broker import Broker
 from sluice.local.kafka_cluster import MOST_BROKERS, asked_brokers, embedded_brokers
 from sluice.local.ports import choose_ports, kept_ports, read_ports, write_ports
 from sluice.settings import Settings, StateFolder
-from sluice.specs.model import EmbeddedKafka, ExternalKafka
+from sluice.specs.kafka_place import EmbeddedKafka, ExternalKafka
 
 EMBEDDED = EmbeddedKafka()
 ELSEWHERE = ExternalKafka(kind="external", bootstrap=("kafka:9092",))

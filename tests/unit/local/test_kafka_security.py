@@ -11,7 +11,7 @@ from sluice.local.kafka_cluster import embedded_brokers
 from sluice.local.kafka_security import asked_security, is_secured, keep_security, security_properties
 from sluice.local.ports import choose_ports
 from sluice.settings import Settings, StateFolder
-from sluice.specs.model import EmbeddedKafka, ExternalKafka
+from sluice.specs.kafka_place import EmbeddedKafka, ExternalKafka
 
 EMBEDDED = EmbeddedKafka()
 ELSEWHERE = ExternalKafka(kind="external", bootstrap=("kafka:9092",))

@@ -123,7 +123,7 @@ def test_a_feed_that_breaks_a_rule_is_refused(bench: Bench, case: Case) -> None:
             "sasl.password: hunter2",
             6,
             'kafka.client["sasl.password"]',
-            "keep it out",
+            "say `login` instead",
         ),
     ],
     ids=words,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import UTC, datetime
 
 import pytest
@@ -15,6 +16,7 @@ from sluice.topics.growth import Following, Growth, followed
 GROWTH = Growth("sales", 2, 4, {"raw_sales": 10})
 NOW = datetime(2013, 1, 7, tzinfo=UTC)
 RUNNING = DriverReport("key", DriverState.RUNNING)
+ENDED = DriverReport("key", DriverState.ENDED)
 
 
 def seen(
@@ -30,14 +32,17 @@ def seen(
 @pytest.mark.parametrize(
     ("look", "state", "said"),
     [
-        (seen({0: 9, 1: 9, 2: 0, 3: 0}), Following.READS, "reads the new partitions from their start, and has nothing"),
-        (seen({0: 9, 1: 0, 2: 0, 3: 0}), Following.READS, "has 9 records of 10 yet to read"),
+        (seen({0: 9, 1: 9, 2: 0, 3: 0}), Following.READS, "reads sales/2, sales/3 from the start, and has nothing"),
+        (seen({0: 9, 1: 0, 2: 0, 3: 0}), Following.READS, "has 9 records yet to read; it had 10"),
         (seen({0: 8, 1: 0, 2: 0, 3: 0}), Following.WAITS, "has 10 records yet to read; it had 10"),
-        (seen({0: 9, 1: 9, 3: 0}), Following.WAITS, "has yet to begin with the partitions 2"),
-        (seen({0: 9, 1: 9}), Following.WAITS, "has yet to begin with the partitions 2, 3"),
+        (seen({0: 9, 1: 9, 3: 0}), Following.WAITS, "has yet to begin with sales/2"),
+        (seen({0: 9, 1: 9}), Following.WAITS, "has yet to begin with sales/2, sales/3"),
         (seen(None), Following.WAITS, "could not be looked at"),
         (seen({0: 9, 1: 9, 2: 0, 3: 0}, driver=None), Following.WAITS, "could not be looked at"),
-        (seen({0: 9}, driver=DriverReport("key", DriverState.LOST)), Following.RESTS, "does not run; it begins with"),
+        (seen({0: 9}, driver=DriverReport("key", DriverState.ABSENT)), Following.RESTS, "was never started; it begins"),
+        (seen({0: 9}, driver=DriverReport("key", DriverState.LOST)), Following.WAITS, "is down, although it shall run"),
+        (replace(seen({0: 9}, driver=ENDED), stop_wanted=True), Following.RESTS, "is stopped; it begins with the new"),
+        (replace(seen({0: 9}, driver=ENDED), halted="its budget is spent"), Following.RESTS, "is halted; it begins"),
     ],
 )
 def test_a_look_says_how_it_is(look: Evidence, state: Following, said: str) -> None:
@@ -50,6 +55,19 @@ def test_a_look_says_how_it_is(look: Evidence, state: Following, said: str) -> N
 def test_where_nobody_could_look_at_the_growth_reading_all_partitions_is_enough() -> None:
     look = seen({0: 0, 1: 0, 2: 0, 3: 0})
     assert followed(Growth("sales", 2, 4), "raw_sales", look).state is Following.READS
+
+
+def test_under_steady_traffic_it_is_enough_to_have_read_what_there_was() -> None:
+    growth = Growth("sales", 2, 4, {"raw_sales": 0}, {"sales/0": 9, "sales/1": 9})
+    ends = {0: 20, 1: 20, 2: 5, 3: 5}
+    assert followed(growth, "raw_sales", seen({0: 9, 1: 9, 2: 1, 3: 0}, ends)).state is Following.READS
+    assert followed(growth, "raw_sales", seen({0: 8, 1: 9, 2: 1, 3: 0}, ends)).state is Following.WAITS
+
+
+def test_a_stream_that_began_after_the_growth_elsewhere_is_told_of() -> None:
+    found = followed(GROWTH, "raw_sales", seen({0: 9, 1: 9, 2: 0, 3: 0}), {"sales/2": 4, "sales/3": 0})
+    assert found.state is Following.READS
+    assert "began after the growth, with sales/2 not at the start" in found.said
 
 
 @given(st.dictionaries(st.integers(0, 3), st.integers(0, 9)), st.integers(0, 40))

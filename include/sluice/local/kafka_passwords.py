@@ -1,0 +1,46 @@
+"""Passwords of the users of an embedded cluster, where nobody has set the variables that should hold them.
+
+Each is drawn once and kept in a file of this user's own, like the administrator's.
+"""
+
+from __future__ import annotations
+
+import secrets
+from pathlib import Path
+
+from sluice.errors import NotReadyError
+from sluice.local.private_file import write_private
+
+_FOLDER = "passwords"
+
+
+def drawn_password(kafka: Path, variable: str) -> str:
+    """Return a password, drawn the first time.
+
+    Args:
+        kafka: the folder of the cluster's first broker.
+        variable: the name by which the specs ask for it.
+
+    Raises:
+        OSError: the folder cannot be written.
+    """
+    file = kafka / _FOLDER / variable
+    if not file.exists():
+        file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        write_private(file, secrets.token_urlsafe(32))
+    return kept_password(kafka, variable)
+
+
+def kept_password(kafka: Path, variable: str) -> str:
+    """Return a password that was drawn.
+
+    Raises:
+        NotReadyError: it never was.
+    """
+    try:
+        return (kafka / _FOLDER / variable).read_text(encoding="utf-8")
+    except FileNotFoundError:
+        raise NotReadyError(
+            f"{variable} is not set here, and no password was drawn for it: its user is not in the cluster yet.",
+            fix="run the DAG `topics`, or `sluice topics apply`, which makes the users that are declared.",
+        ) from None

@@ -1,0 +1,71 @@
+"""Who a process of Sluice connects to Kafka as: the user of its role, where the deployment names one."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING
+
+from sluice.errors import NotReadyError
+from sluice.kafka.credentials import as_user
+from sluice.local.endpoints import kafka_client, read_endpoints
+from sluice.local.kafka_passwords import drawn_password, kept_password
+from sluice.settings import password
+from sluice.specs.access import Role
+
+if TYPE_CHECKING:
+    from sluice.project import Project
+
+
+def client_of(project: Project, role: Role) -> Mapping[str, str]:
+    """Return the settings with which a process connects, under Kafka's names; they may hold a password.
+
+    Args:
+        project: in its deployment.
+        role: the process's.
+
+    Raises:
+        NotReadyError: the embedded stack is not up, or the password is not there.
+        CorruptionError: a file of the stack cannot be understood.
+    """
+    kafka = project.deployment.kafka
+    principal = project.catalog.users.get(kafka.users.get(role, ""))
+    if kafka.kind == "embedded":
+        if principal is None or not read_endpoints(project.folder).kafka_secured:
+            return kafka_client(project.folder)
+        plain: Mapping[str, str] = {}
+    else:
+        plain = kafka.client
+        if principal is None:
+            login = kafka.login
+            return (
+                plain
+                if login is None
+                else as_user(plain, login.user, password(login.password_variable), login.mechanism)
+            )
+    if principal.scram is None:
+        return plain  # it proves who it is in another way
+    found = _password(project, principal.scram.password_variable)
+    return as_user(plain, principal.user, found, principal.scram.mechanism)
+
+
+def passwords_of(project: Project) -> Callable[[str], str]:
+    """Return where the passwords of declared users come from: on the embedded cluster, drawn if nobody has set them."""
+
+    def found(variable: str) -> str:
+        try:
+            return password(variable)
+        except NotReadyError:
+            if project.deployment.kafka.kind == "external":
+                raise
+            return drawn_password(project.folder.kafka, variable)
+
+    return found
+
+
+def _password(project: Project, variable: str) -> str:
+    try:
+        return password(variable)
+    except NotReadyError:
+        if project.deployment.kafka.kind == "external":
+            raise
+        return kept_password(project.folder.kafka, variable)
