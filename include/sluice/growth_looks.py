@@ -2,19 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from sluice.errors import SluiceError
+from sluice.clock import Clock
+from sluice.errors import NotReadyError, SluiceError
 from sluice.specs.rhythm import topic_of
 from sluice.streams.observation import Evidence
 from sluice.topics.changes import Grow
-from sluice.topics.growth import Followed, Growth, followed
+from sluice.topics.growth import Followed, Following, Growth, followed
 
 if TYPE_CHECKING:
     from sluice.project import Project
     from sluice.provisioning.plan import Provision
+
+FIX = (
+    "read `sluice streams show` of what is named: a driver that is down comes back by itself or says why not, one that "
+    "stands still is STALLED, and one that falls behind needs cores. Nothing is undone by this."
+)
+_POLL_SECONDS = 2.0
 
 
 def growths_of(found: Provision) -> list[Growth]:
@@ -43,6 +50,36 @@ def follow_growths(project: Project, growths: Iterable[Growth]) -> list[Followed
         for growth in growths
         for stream, seen in _readers(project, growth.topic)
     ]
+
+
+def wait_for_streams(
+    project: Project, growths: Collection[Growth], *, seconds: float, tell: Callable[[str], None], clock: Clock
+) -> None:
+    """Wait until the running streams read the new partitions and come nearer.
+
+    Args:
+        project: gives the looks.
+        growths: what has happened.
+        seconds: how long.
+        tell: told what every stream does, once each time that changes.
+        clock: to wait by.
+
+    Raises:
+        NotReadyError: the time is over; says of each stream that is waited for what was seen.
+        UnreachableError: what all looks need did not answer.
+    """
+    until, told = clock.monotonic() + seconds, ""
+    while True:
+        found = follow_growths(project, growths)
+        if (said := "; ".join(map(str, found))) != told:
+            tell(said)
+            told = said
+        waiting = [each for each in found if each.state is Following.WAITS]
+        if not waiting:
+            return
+        if clock.monotonic() >= until:
+            raise NotReadyError(f"The topics have grown, and {'; '.join(map(str, waiting))}.", fix=FIX)
+        clock.sleep(_POLL_SECONDS)
 
 
 def _readers(project: Project, topic: str) -> Iterator[tuple[str, Evidence]]:

@@ -13,15 +13,11 @@ from sluice.airflow.project_operator import OpenProject
 from sluice.airflow.runtime import open_project
 from sluice.clock import Clock, SystemClock
 from sluice.errors import SluiceError
-from sluice.growth_looks import follow_growths
+from sluice.growth_looks import FIX, follow_growths
 from sluice.topics.growth import Followed, Following, Growth
 
 FOLLOW_MINUTES = 30
 POLL = timedelta(seconds=15)
-FIX = (
-    "read `sluice streams show` of what is named: a driver that is down comes back by itself or says why not, one that "
-    "stands still is STALLED, and one that falls behind needs cores. Nothing is undone by this."
-)
 
 
 class FollowOperator(BaseSensorOperator):

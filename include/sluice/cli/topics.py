@@ -18,6 +18,7 @@ from sluice.cli.topic_import import import_topics
 from sluice.cli.topic_tail import tail
 from sluice.clock import SystemClock
 from sluice.errors import RefusedError
+from sluice.growth_looks import growths_of, wait_for_streams, with_unread
 from sluice.project import Project
 from sluice.provisioned import UNASKED, asks_nobody, declared_access, declared_topics
 from sluice.provisioning.apply import Approval, command, current_plan
@@ -95,6 +96,9 @@ def apply(
             min=0, help="Give a keyed topic partitions only when its streams have read everything; wait so long."
         ),
     ] = None,
+    follow_minutes: Annotated[
+        float, typer.Option(min=0, help="Wait so long until running streams read the partitions that a topic got.")
+    ] = 0,
     output: OutputOption = Output.TABLE,
 ) -> None:
     """Make topics and access what is declared, and verify all. A second run changes nothing.
@@ -107,29 +111,40 @@ def apply(
     has deleted what it lets go. With --drain-minutes a keyed topic grows only after whoever writes it has paused and
     its streams have read everything.
 
-    Exit codes: 0 all is as declared; 2 a spec is wrong; 3 the stack is not up, the cluster has no access control, or a
-    password is missing; 4 no broker answered; 5 the plan may not be applied, or the cluster refused.
+    Exit codes: 0 all is as declared; 2 a spec is wrong; 3 the stack is not up, the cluster has no access control, a
+    password is missing, or streams were not there in time; 4 no broker answered; 5 the plan may not be applied, or the
+    cluster refused.
     """
     project = Project.open(settings())
-    if (losing or widening) and not plan:
-        raise RefusedError(
-            "It is named of what records may go or by whom something is opened, and no plan is: nothing was applied.",
-            fix="read `sluice topics plan`, and give its id by --plan.",
-        )
+    _refuse_names_without_plan(plan, losing, widening)
     done, topics = apply_specs(
         declared_topics(project),
         project.administration(),
         declared_access(project),
         approval=Approval(plan, frozenset(losing or ()), frozenset(widening or ())) if plan else None,
         manner=Manner(
-            Pace(int(throttle_mb * 1e6), batch, news(lambda said: typer.echo(said, err=True))),
+            Pace(int(throttle_mb * 1e6), batch, news(_say)),
             order_breaks(project),
             lambda topic: positions(project, topic),
             None if drain_minutes is None else drain_minutes * 60,
-            lambda said: typer.echo(said, err=True),
+            _say,
         ),
     )
     _tell(project, done, topics, output)
+    if follow_minutes and (growths := [with_unread(project, growth) for growth in growths_of(done)]):
+        wait_for_streams(project, growths, seconds=follow_minutes * 60, tell=_say, clock=SystemClock())
+
+
+def _refuse_names_without_plan(plan: str, losing: list[str] | None, widening: list[str] | None) -> None:
+    if (losing or widening) and not plan:
+        raise RefusedError(
+            "It is named of what records may go or by whom something is opened, and no plan is: nothing was applied.",
+            fix="read `sluice topics plan`, and give its id by --plan.",
+        )
+
+
+def _say(what: str) -> None:
+    typer.echo(what, err=True)
 
 
 def _tell(project: Project, done: Provision, topics: Mapping[str, TopicState], output: Output) -> None:

@@ -1,0 +1,100 @@
+"""A real topic grows under a real driver: its streams read the new partitions from their start."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from sluice.clock import SystemClock
+from sluice.errors import NotReadyError
+from sluice.growth_looks import follow_growths, growths_of, wait_for_streams, with_unread
+from sluice.kafka.administration import KafkaPythonAdministration
+from sluice.local.broker import Broker
+from sluice.local.endpoints import Endpoints, write_endpoints
+from sluice.project import Project
+from sluice.provisioning.apply import Approval, apply, current_plan
+from sluice.settings import Settings
+from sluice.streams.launcher import DriverReport, DriverState
+from sluice.streams.observation import Evidence
+from sluice.topics.declared import Declared
+from sluice.topics.growth import Following, Growth
+from tests.integration.spark.conftest import DriverPlace, RunningDriver, publish_two_days
+
+pytestmark = [pytest.mark.verify, pytest.mark.timeout(600)]
+
+
+class Seen(Project):
+    """The project; a driver that a test has started stands in for the launcher's."""
+
+    state = DriverState.RUNNING
+
+    def evidence(self, unit: str, **arguments: object) -> dict[str, Evidence]:  # type: ignore[override]
+        found = super().evidence(unit, **arguments)  # type: ignore[arg-type]
+        return {stream: replace(seen, driver=DriverReport("key", self.state)) for stream, seen in found.items()}
+
+
+@pytest.fixture
+def place(own_broker: Broker, tmp_path: Path) -> DriverPlace:
+    place = DriverPlace(tmp_path / "state")
+    write_endpoints(Settings(state=place.state).folder, Endpoints((own_broker.bootstrap,), ""))
+    publish_two_days(own_broker.bootstrap)
+    return place
+
+
+@pytest.fixture
+def driver(place: DriverPlace) -> Iterator[RunningDriver]:
+    with place.driver(1) as driver:
+        yield driver
+
+
+def grow(place: DriverPlace, broker: Broker) -> tuple[Seen, list[Growth]]:
+    """Give the topic two more partitions by a plan, and each of them ten records."""
+    project = Seen.open(Settings(home=place.home, state=place.state))
+    flights = project.catalog.topics["flights"].model_copy(update={"partitions": 6})
+    wanted = Declared({"flights": flights})
+    with KafkaPythonAdministration([broker.bootstrap]) as cluster:
+        approval = Approval(current_plan(wanted, cluster).id)
+        done, _ = apply(wanted, cluster, approval=approval)
+    return project, [with_unread(project, growth) for growth in growths_of(done)]
+
+
+def send(broker: Broker) -> None:
+    from kafka import KafkaProducer  # noqa: PLC0415
+
+    with KafkaProducer(bootstrap_servers=broker.bootstrap) as producer:
+        for number in range(20):
+            producer.send("flights", b"{}", partition=4 + number % 2).get(30)
+
+
+def test_the_growth_ends_when_the_streams_read_the_new_partitions_from_their_start(
+    place: DriverPlace, driver: RunningDriver, own_broker: Broker
+) -> None:
+    driver.eventually((place.state / "checkpoints/departures/commits/0").exists, "commits")
+    project, growths = grow(place, own_broker)
+    assert [(growth.before, growth.after) for growth in growths] == [(4, 6)]
+    send(own_broker)
+    said: list[str] = []
+    wait_for_streams(project, growths, seconds=120, tell=said.append, clock=SystemClock())
+    assert "raw_flights reads flights/4, flights/5 from the start" in said[-1]
+    driver.eventually(lambda: len(new_rows(place)) == 20, "has stored what came into the new partitions")
+    assert sorted(map(tuple, new_rows(place))) == [(partition, offset) for partition in (4, 5) for offset in range(10)]
+    assert driver.stop() == 0
+
+
+def new_rows(place: DriverPlace) -> list[list[int]]:
+    raw = place.table("flights_raw")
+    found: list[list[int]] = raw[raw["partition"] >= 4][["partition", "offset"]].to_numpy().tolist()
+    return found
+
+
+def test_a_stream_that_is_down_does_not_read_them_and_that_is_said(place: DriverPlace, own_broker: Broker) -> None:
+    assert place.run().returncode == 0
+    project, growths = grow(place, own_broker)
+    with pytest.raises(NotReadyError, match="departures has yet to begin with flights/4, flights/5"):
+        wait_for_streams(project, growths, seconds=0, tell=lambda _said: None, clock=SystemClock())
+    project.state = DriverState.LOST
+    assert {each.state for each in follow_growths(project, growths)} == {Following.WAITS}
+    assert {each.said for each in follow_growths(project, growths)} == {"is down, although it shall run"}
