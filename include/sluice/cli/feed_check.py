@@ -33,9 +33,19 @@ def check(
         _show(census)
 
 
+def _show_unexpected(census: Census) -> None:
+    if not census.unexpected:
+        return
+    table = Table("expectation", "of", "severity", "records that break it")
+    for each in census.unexpected:
+        table.add_row(each.expectation, each.subject, each.severity, f"{each.records:,}")
+    out.print(table)
+
+
 def _show(census: Census) -> None:
     outcomes = ", ".join(f"{count:,} {outcome}" for outcome, count in census.outcomes.items())
     out.print(f"{census.pipeline}: {census.records:,} records: {outcomes}; {census.undecodable:,} do not decode.")
+    _show_unexpected(census)
     if not census.reasons:
         return
     first = {sample.reason: sample for sample in census.samples}

@@ -19,6 +19,7 @@ from sluice.errors import SpecError
 from sluice.quality.preview import JudgedLine, Preview
 from sluice.quality.reasons import EXPLANATIONS, Outcome, Reason
 from sluice.settings import Settings, settings
+from sluice.specs.expectations import Expectation
 from sluice.specs.faults import SpecFaults
 from sluice.specs.kinds import Kind
 from sluice.specs.load import Scan, scan
@@ -56,10 +57,12 @@ def run(
     start.
     """
     place = settings()
-    spec, topic = sound_pipeline(scan(place.home / "include"), pipeline)
+    specs = scan(place.home / "include")
+    spec, topic = sound_pipeline(specs, pipeline)
+    expected = specs.catalog.expected_of_records(pipeline)
     arrival = broker_time(topic, arrived_at)
     lines = read_sample(sample)
-    found = _preview(place, spec, topic, lines, arrival)
+    found = _preview(place, spec, topic, lines, arrival, expected=expected)
     if output is Output.JSON:
         print_json(report(found, limit))
     else:
@@ -105,7 +108,13 @@ def broker_time(topic: TopicSpec, arrived_at: datetime | None) -> datetime | Non
 
 
 def _preview(
-    place: Settings, pipeline: PipelineSpec, topic: TopicSpec, lines: Sequence[bytes], arrived_at: datetime | None
+    place: Settings,
+    pipeline: PipelineSpec,
+    topic: TopicSpec,
+    lines: Sequence[bytes],
+    arrived_at: datetime | None,
+    *,
+    expected: Sequence[Expectation],
 ) -> Preview:
     from sluice.spark.sample import preview  # noqa: PLC0415  Spark is slow to import, and bad input needs none
     from sluice.spark.scratch import scratch_session  # noqa: PLC0415  the same
@@ -117,7 +126,7 @@ def _preview(
         transforms=place.home / "spark_jobs",
         overrides=pipeline.spark,
     ) as spark:
-        return preview(spark, place.home, pipeline, topic, lines, arrived_at=arrived_at)
+        return preview(spark, place.home, pipeline, topic, lines, arrived_at=arrived_at, expected=expected)
 
 
 def report(found: Preview, limit: int | None = None) -> dict[str, Any]:

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from sluice.quality.reasons import Outcome, Reason
+from sluice.specs.expectations import Severity
 
 
 @dataclass(frozen=True)
@@ -19,8 +20,21 @@ class Sample:
 
 
 @dataclass(frozen=True)
+class Unexpected:
+    """How many records break an expectation, of those that are what their topic declares."""
+
+    expectation: str
+    subject: str
+    severity: Severity
+    records: int
+
+
+@dataclass(frozen=True)
 class Census:
-    """Counts over a whole raw table. `outcomes` sums to `records`, `reasons` to the quarantined among them."""
+    """Counts over a whole raw table. `outcomes` sums to `records`, `reasons` to the quarantined among them.
+
+    A record may break several expectations: they do not sum to anything.
+    """
 
     pipeline: str
     records: int
@@ -28,3 +42,4 @@ class Census:
     outcomes: Mapping[Outcome, int]
     reasons: Mapping[Reason, int]
     samples: tuple[Sample, ...]
+    unexpected: tuple[Unexpected, ...] = ()

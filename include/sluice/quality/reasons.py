@@ -25,6 +25,7 @@ class Reason(StrEnum):
     OUT_OF_RANGE = "out_of_range"
     NOT_ALLOWED = "not_allowed"
     FUTURE = "future"
+    UNEXPECTED = "unexpected"
 
 
 EXPLANATIONS: dict[Reason, tuple[str, str]] = {
@@ -38,6 +39,10 @@ EXPLANATIONS: dict[Reason, tuple[str, str]] = {
         "check the unit; widen the range if it is right",
     ),
     Reason.NOT_ALLOWED: ("a string is not in its declared list", "add the value to one_of if it is right"),
+    Reason.UNEXPECTED: (
+        "a critical expectation on records does not hold for it",
+        "`sluice feed check` says which; correct the producer, or the expectation in include/expectations",
+    ),
     Reason.FUTURE: ("it happened later than it became known, by more than future_skew", "check the producer's clock"),
 }
 """Reason → (what it means, what to do)."""

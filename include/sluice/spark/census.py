@@ -6,34 +6,45 @@ that could disagree with today's rules.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 
 from pyspark.sql import Row, SparkSession
 from pyspark.sql import functions as F  # noqa: N812  the ecosystem's name for it
 
-from sluice.quality.census import Census, Sample
+from sluice.quality.census import Census, Sample, Unexpected
 from sluice.quality.reasons import Outcome, Reason
 from sluice.spark.raw import raw_records
-from sluice.spark.validation import DECODED_BEFORE, OUTCOME, REASON, validate
+from sluice.spark.validation import DECODED_BEFORE, OUTCOME, REASON, broken_expectations, validate
+from sluice.specs.expectations import Expectation
 from sluice.specs.model import PipelineSpec, TopicSpec
 
 _SAMPLE_BYTES = 120
 
 
-def take_census(spark: SparkSession, raw_table: Path, topic: TopicSpec, pipeline: PipelineSpec) -> Census:
+def take_census(
+    spark: SparkSession,
+    raw_table: Path,
+    topic: TopicSpec,
+    pipeline: PipelineSpec,
+    expected: Sequence[Expectation] = (),
+) -> Census:
     """Recompute validation over the raw table, in one pass."""
     stored = spark.read.format("delta").load(str(raw_table))
     afresh = raw_records(stored).drop(DECODED_BEFORE)  # a recount takes nothing for granted
-    validated = validate(afresh, topic.value, pipeline.time)
+    validated = validate(afresh, topic.value, pipeline.time, expected)
+    breaking = enumerate(column for _, column in broken_expectations(expected, topic.value))
+    broken = [F.count_if(column).alias(f"broken_{number}") for number, column in breaking]
     place = F.struct("_partition", "_offset", F.substring("_value", 1, _SAMPLE_BYTES).alias("value"))
     quarantined = F.col(OUTCOME) == Outcome.QUARANTINED.value
     groups = (
         validated.groupBy(OUTCOME, REASON)
-        .agg(F.count("*").alias("records"), F.min(F.when(quarantined, place)).alias("sample"))
+        .agg(F.count("*").alias("records"), F.min(F.when(quarantined, place)).alias("sample"), *broken)
         .collect()
     )
     outcomes = {outcome: sum(g.records for g in groups if g[OUTCOME] == outcome.value) for outcome in Outcome}
     reasons = {Reason(g[REASON]): g.records for g in groups if g[REASON] is not None}
+    whole = [group for group in groups if group[REASON] in (None, Reason.UNEXPECTED.value)]
     return Census(
         pipeline=pipeline.name,
         records=sum(outcomes.values()),
@@ -41,6 +52,10 @@ def take_census(spark: SparkSession, raw_table: Path, topic: TopicSpec, pipeline
         outcomes=outcomes,
         reasons={reason: reasons[reason] for reason in Reason if reason in reasons},
         samples=tuple(_sample(Reason(g[REASON]), g.sample) for g in groups if g[REASON]),
+        unexpected=tuple(
+            Unexpected(each.expect, each.subject, each.severity, sum(group[f"broken_{number}"] for group in whole))
+            for number, each in enumerate(expected)
+        ),
     )
 
 

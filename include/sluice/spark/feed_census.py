@@ -28,6 +28,7 @@ def census_of_feed(project: Project, feed: str) -> list[Census]:
     jars, warehouse = project.settings.jars / "spark", project.settings.state / "warehouse"
     spark = session(f"sluice-check-{feed}", readers[0].resources, jars=jars, warehouse=warehouse)
     try:
-        return [take_census(spark, raw_table, topic, pipeline) for pipeline in readers]
+        expected = project.catalog.expected_of_records
+        return [take_census(spark, raw_table, topic, pipeline, expected(pipeline.name)) for pipeline in readers]
     finally:
         spark.stop()

@@ -13,6 +13,7 @@ from sluice.quality.reasons import Outcome
 from sluice.spark.transforms import load_transform
 from sluice.spark.validation import OUTCOME, is_heartbeat, validate
 from sluice.specs.duration import format_duration
+from sluice.specs.expectations import Expectation
 from sluice.specs.model import PipelineSpec, TopicSpec
 from sluice.specs.outputs import IntervalsOutput
 
@@ -22,12 +23,13 @@ INTERVAL = "interval_start"
 
 @dataclass(frozen=True)
 class PipelineCode:
-    """What turns records into rows: the spec, its topic, the static inputs and the hash of it all."""
+    """What turns records into rows: the spec, its topic, static inputs, what must hold for each record; their hash."""
 
     pipeline: PipelineSpec
     topic: TopicSpec
     static: Mapping[str, DataFrame]
     code_hash: str
+    expected: tuple[Expectation, ...] = ()
 
 
 def result_rows(records: DataFrame, code: PipelineCode, *, late: Column | None = None) -> DataFrame:
@@ -49,7 +51,7 @@ def good_records(records: DataFrame, code: PipelineCode, *, late: Column | None 
     taken = F.col(OUTCOME).isin(Outcome.GOOD.value, Outcome.CONTROL.value)
     if late is not None:  # a choice, not a disjunction: the outcome is worked out once
         taken = F.when(late, F.col(OUTCOME) != Outcome.QUARANTINED.value).otherwise(taken)
-    accepted = validate(records, value, pipeline.time).where(taken)
+    accepted = validate(records, value, pipeline.time, code.expected).where(taken)
     marked = accepted.withWatermark(value.event_time, f"{int(pipeline.time.delay.total_seconds())} seconds")
     # A heartbeat moves the watermark and must go no further. Naming the event time keeps Spark from pushing this
     # filter below the watermark, where the heartbeat would be lost.

@@ -23,6 +23,7 @@ from sluice.spark.columns import refuse_unwritable
 from sluice.spark.pipeline import PipelineCode, good_records, partitioned, transformed
 from sluice.spark.static import read_static
 from sluice.spark.validation import OUTCOME, REASON, validate
+from sluice.specs.expectations import Expectation
 from sluice.specs.model import PipelineSpec, TopicSpec
 from sluice.specs.static import locate
 
@@ -35,6 +36,7 @@ def preview(
     lines: Sequence[bytes],
     *,
     arrived_at: datetime | None = None,
+    expected: Sequence[Expectation] = (),
 ) -> Preview:
     """Validate and transform a sample.
 
@@ -44,6 +46,7 @@ def preview(
         pipeline: what to run.
         topic: the topic that it reads.
         lines: one value per line, as a producer would send it.
+        expected: what must hold for each record.
         arrived_at: the broker's append time of every line; needed only where that is the topic's arrival time.
 
     Raises:
@@ -54,7 +57,7 @@ def preview(
         name: read_static(spark, source, locate(source, home / "include")) for name, source in pipeline.static.items()
     }
     # What a sample gives is compared with nothing, so the code needs no identity.
-    code = PipelineCode(pipeline, topic, static, code_hash="")
+    code = PipelineCode(pipeline, topic, static, code_hash="", expected=tuple(expected))
     records = _kafka_read(spark, lines, arrived_at)
     judged = _judge(records, code, lines)
     with _transforms_of(home), _faults_of(pipeline, home):
@@ -90,7 +93,7 @@ def _kafka_read(spark: SparkSession, lines: Sequence[bytes], arrived_at: datetim
 
 def _judge(records: DataFrame, code: PipelineCode, lines: Sequence[bytes]) -> tuple[JudgedLine, ...]:
     value = code.topic.value
-    validated = validate(records, value, code.pipeline.time)
+    validated = validate(records, value, code.pipeline.time, code.expected)
     fields = as_json(validated.select(*value.fields).schema)
     found = sorted(validated.select("_offset", OUTCOME, REASON, fields.alias("fields")).collect())
     return tuple(

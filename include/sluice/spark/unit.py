@@ -111,11 +111,13 @@ def unit_session(project: Project, unit: Unit) -> SparkSession:
 def pipeline_code(project: Project, spark: SparkSession, pipeline: PipelineSpec) -> PipelineCode:
     """Return what turns records into rows, with the hash that names it."""
     include, topic = project.settings.home / "include", project.catalog.topics[pipeline.source]
+    expected = project.catalog.expected_of_records(pipeline.name)
     return PipelineCode(
         pipeline=pipeline,
         topic=topic,
         static={n: read_static(spark, static, locate(static, include)) for n, static in pipeline.static.items()},
-        code_hash=pipeline_hash(project.settings.home, pipeline, topic),
+        code_hash=pipeline_hash(project.settings.home, pipeline, topic, expected),
+        expected=expected,
     )
 
 

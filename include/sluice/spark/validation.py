@@ -6,6 +6,7 @@ one the first reason that applies.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import UTC, datetime
 from functools import reduce
 from operator import or_
@@ -14,7 +15,9 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F  # noqa: N812  the ecosystem's name for it
 
 from sluice.quality.reasons import Outcome, Reason
-from sluice.spark.decoding import CORRUPT, decode
+from sluice.spark.decoding import CORRUPT, columns_schema, decode
+from sluice.spark.predicates import unexpected
+from sluice.specs.expectations import Expectation, Severity
 from sluice.specs.model import FieldType, TimeRules, TopicValue, ValueField
 
 OUTCOME, REASON = "_outcome", "_reason"
@@ -26,13 +29,16 @@ EARLIEST, LATEST = datetime(1900, 1, 1, tzinfo=UTC), datetime(2200, 1, 1, tzinfo
 """A time beyond these is a number in another unit. A watermark would follow it, out of what Python can count."""
 
 
-def validate(records: DataFrame, value: TopicValue, rules: TimeRules) -> DataFrame:
+def validate(
+    records: DataFrame, value: TopicValue, rules: TimeRules, expected: Sequence[Expectation] = ()
+) -> DataFrame:
     """Decode records and append `_outcome` and `_reason` (null unless quarantined).
 
     Args:
         records: columns `_value` (binary) and `_timestamp` (the broker's), maybe `_decoded_before`; others are kept.
         value: what the bytes mean.
         rules: how late and how early a record may be.
+        expected: what must hold for each record; what is critical and does not hold quarantines it.
     """
     decoded = decode(records, value)
     known = F.col(DECODED_BEFORE) if DECODED_BEFORE in records.columns else F.lit(False)
@@ -41,7 +47,9 @@ def validate(records: DataFrame, value: TopicValue, rules: TimeRules) -> DataFra
     late = arrival - event > F.expr(f"interval {int(rules.allowed_lateness.total_seconds())} seconds")
     absurd = ~(plausible(event) & plausible(arrival))
     times = [(absurd, Reason.OUT_OF_RANGE), (future, Reason.FUTURE)]  # in this order: the difference could overflow
-    reason = _first([*_undecodable(value, known), *_incomplete(value), *times])
+    critical = [broken for e, broken in broken_expectations(expected, value) if e.severity is Severity.CRITICAL]
+    judged = [(broken, Reason.UNEXPECTED) for broken in critical]
+    reason = _first([*_undecodable(value, known), *_incomplete(value), *times, *judged])
     outcome = (
         F.when(F.col(REASON).isNotNull(), F.lit(Outcome.QUARANTINED.value))
         .when(is_heartbeat(value), F.lit(Outcome.CONTROL.value))
@@ -49,6 +57,16 @@ def validate(records: DataFrame, value: TopicValue, rules: TimeRules) -> DataFra
         .otherwise(F.lit(Outcome.GOOD.value))
     )
     return decoded.withColumn(REASON, reason).withColumn(OUTCOME, outcome)
+
+
+def broken_expectations(expected: Sequence[Expectation], value: TopicValue) -> list[tuple[Expectation, Column]]:
+    """Return for each expectation whether a decoded record breaks it. A heartbeat has only its times and breaks none.
+
+    Raises:
+        SpecError: one is not about single records.
+    """
+    schema = columns_schema({name: field.type for name, field in value.fields.items()})
+    return [(each, ~is_heartbeat(value) & unexpected(each, schema)) for each in expected]
 
 
 def decodes(value: TopicValue) -> Column:

@@ -106,7 +106,7 @@ class Records:
         seconds = int(rules.allowed_lateness.total_seconds())
         # The raw table knows both times, so only what can be late is parsed.
         suspects = raw_records(self._rows.where(f"arrival_time - event_time > interval {seconds} seconds"))
-        late = validate(suspects, value, rules).where(F.col(OUTCOME) == Outcome.LATE.value)
+        late = validate(suspects, value, rules, self._code.expected).where(F.col(OUTCOME) == Outcome.LATE.value)
         start = F.unix_micros(self._interval(F.col(value.event_time))).alias("start")
         counted = late.groupBy(start).agg(F.count("*").alias("records")).collect()
         return {instant(row["start"]): row["records"] for row in counted}
