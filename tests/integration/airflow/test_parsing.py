@@ -77,6 +77,7 @@ def test_the_shipped_project_has_these_dags_and_no_import_error(shipped: Parsed)
     assert sorted(shipped.dags) == [
         "backfill_departures",
         "keep_ledger",
+        "lift_throttles",
         "quality_departures",
         "reconcile_streams",
         "repair_intervals",
@@ -97,6 +98,7 @@ def test_each_dag_belongs_to_its_file(shipped: Parsed) -> None:
     assert files == {
         "backfill_departures": "backfills.py",
         "keep_ledger": "upkeep.py",
+        "lift_throttles": "upkeep.py",
         "quality_departures": "quality.py",
         "reconcile_streams": "upkeep.py",
         "repair_intervals": "upkeep.py",

@@ -1,0 +1,42 @@
+"""The throttle that a killed move has left: it would slow down every copy from then on, also one after a failure."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+
+from sluice.clock import Clock
+from sluice.topics.administration import KafkaAdministration
+from sluice.topics.replica_administration import THROTTLED
+
+QUIET_SECONDS = 60.0
+"""So long nothing has to move: between two batches of an apply there are seconds."""
+_POLL_SECONDS = 5.0
+
+
+def lift_left_throttles(administration: KafkaAdministration, topics: Collection[str], clock: Clock) -> tuple[str, ...]:
+    """Remove throttles under which nothing moves any more, and return the topics that had one.
+
+    Args:
+        administration: the cluster.
+        topics: the declared ones; what somebody else has throttled is his.
+        clock: to wait by, only where there is a throttle.
+
+    Raises:
+        RefusedError: the cluster refused.
+        UnreachableError: it did not answer.
+    """
+    if not _throttled(administration, topics):
+        return ()
+    until = clock.monotonic() + QUIET_SECONDS
+    while not administration.moving():
+        if clock.monotonic() >= until:
+            left = _throttled(administration, topics)
+            administration.unthrottle(left)
+            return left
+        clock.sleep(_POLL_SECONDS)
+    return ()
+
+
+def _throttled(administration: KafkaAdministration, topics: Collection[str]) -> tuple[str, ...]:
+    states = administration.describe(topics)
+    return tuple(sorted(name for name, state in states.items() if any(key in state.configs for key in THROTTLED)))

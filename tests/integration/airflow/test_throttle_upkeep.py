@@ -1,0 +1,30 @@
+"""The DAG `lift_throttles`, run by Airflow."""
+
+from __future__ import annotations
+
+import pytest
+from airflow.sdk import DagRunState
+
+from sluice.airflow.throttle_upkeep import build_lift_throttles_dag
+from sluice.settings import settings
+from sluice.specs.load import load_catalog
+from sluice.topics.administration import TopicCreation
+from sluice.topics.replica_administration import THROTTLED, Throttle
+from tests.twins.clock import ManualClock
+from tests.twins.kafka_administration import InMemoryKafkaAdministration
+from tests.twins.project import InMemoryProject
+
+pytestmark = pytest.mark.usefixtures("airflow_database", "private_state")
+
+
+def test_what_a_killed_move_has_left_is_gone_after_a_run_and_told_in_its_result() -> None:
+    cluster = InMemoryKafkaAdministration(brokers=2)
+    cluster.create([TopicCreation("flights", 4, 1)])
+    cluster.throttle(Throttle(1000, {("flights", 0): (1,)}, {("flights", 0): (2,)}))
+    project = InMemoryProject(load_catalog(settings().home / "include"), cluster)
+    dag = build_lift_throttles_dag(open_project=lambda: project, clock=ManualClock())  # type: ignore[arg-type, return-value]
+    for lifted in (["flights"], []):
+        dag_run = dag.test()
+        assert dag_run.state == DagRunState.SUCCESS
+        assert dag_run.get_task_instances()[0].xcom_pull("lift") == lifted
+    assert not set(THROTTLED) & cluster.topics["flights"].configs.keys()
