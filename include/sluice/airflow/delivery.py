@@ -34,7 +34,11 @@ _TALKATIVE = ("apprise", "urllib3")
 """Loggers that write whole addresses at DEBUG."""
 
 
-_KINDS: Mapping[Level, Literal["info", "success"]] = {Level.TEST: "info", Level.RECOVERY: "success"}
+_KINDS: Mapping[Level, Literal["info", "success"]] = {
+    Level.TEST: "info",
+    Level.QUESTION: "info",
+    Level.RECOVERY: "success",
+}
 """What is no failure, in Apprise's words."""
 
 

@@ -17,8 +17,10 @@ from airflow.sdk import Context, Param
 from airflow.sdk.definitions.param import ParamsDict
 from airflow.sdk.exceptions import AirflowFailException, AirflowSkipException
 
+from sluice.airflow.approval_call import call, settle
 from sluice.airflow.markdown import as_text, table
 from sluice.airflow.topic_plans import HEADER, Touches, rows
+from sluice.clock import SystemClock
 from sluice.errors import RefusedError
 from sluice.provisioning.apply import Approval
 from sluice.provisioning.plan import Provision
@@ -189,6 +191,7 @@ class TopicApprovalOperator(ApprovalOperator):  # type: ignore[misc]  # the prov
         hours = float(context["params"]["wait_hours"])
         self.response_timeout = timedelta(hours=hours)
         self.log.info("Plan %s waits for an answer, at most %g hours.", page["plan"], hours)
+        call(context, page["plan"], page["subject"], hours, SystemClock())
         super().execute(context)
 
     def execute_complete(self, context: Context, event: dict[str, Any]) -> dict[str, Any]:
@@ -197,7 +200,12 @@ class TopicApprovalOperator(ApprovalOperator):  # type: ignore[misc]  # the prov
         Raises:
             AirflowFailException: nobody has answered in time.
         """
-        given = HITLOperator.execute_complete(self, context, event)
+        asked = context["ti"].xcom_pull(task_ids="plan")["page"]["plan"]
+        try:
+            given = HITLOperator.execute_complete(self, context, event)
+        except AirflowFailException as error:
+            settle(context, asked, str(error), SystemClock())
+            raise
         by = _name(given["responded_by_user"])
         approved = given["chosen_options"] == [self.APPROVE]
         self.log.info("%s by %s at %s.", "Approved" if approved else "Rejected", by, given["responded_at"])
@@ -210,6 +218,7 @@ class TopicApprovalOperator(ApprovalOperator):  # type: ignore[misc]  # the prov
             "by": by,
             "at": given["responded_at"].isoformat(),
         }
+        settle(context, asked, f"{by} has {answer['answer']} it.", SystemClock())
         if not approved:
             context["ti"].xcom_push("return_value", answer)  # a task that skips others returns nothing
             self.skip(ti=context["ti"], tasks=self.get_flat_relatives(upstream=False))

@@ -17,6 +17,7 @@ class Level(StrEnum):
     DAG = "dag"  # the run as a whole: also one without a failed task, such as a timeout
     DEADLINE = "deadline"  # nothing has ended: a stream that runs misses what it promises
     RECOVERY = "recovery"  # nothing: it keeps its promise again
+    QUESTION = "question"  # nothing: somebody is asked, and a run waits for the answer
     TEST = "test"  # nothing: somebody tries the delivery
 
 

@@ -15,6 +15,7 @@ from airflow.sdk import DagRunState
 from airflow.utils.session import create_session
 
 from sluice.airflow.topics import build_topics_dag
+from sluice.alerts.alert import Level
 from sluice.clock import SystemClock
 from sluice.kafka.administration import KafkaPythonAdministration
 from sluice.local.broker import Broker
@@ -27,6 +28,7 @@ from tests.integration.airflow.topic_runs import (
     UNASKED,
     Case,
     alerts,
+    calls,
     own_topic,
     pressing,
     run,
@@ -75,6 +77,10 @@ def test_a_guarded_plan_waits_and_is_applied_when_somebody_approves_it(case: Cas
     assert f"**{case.name.replace('_', '&#95;')}, partitions** touches:" in seen[0]["body"]
     assert list(seen[0]["params"]) == ["plan"]
     assert alerts() == []
+    question, over = calls()
+    assert question[:2] == (Level.QUESTION, f"Plan {plan} waits for an answer")
+    assert "It waits at most 24 hours; then the run fails" in question[2]
+    assert over == (Level.RECOVERY, f"Plan {plan} waits no longer", "ada has approved it.")
 
 
 def test_a_rejected_plan_changes_nothing_and_is_no_failure(
@@ -305,6 +311,8 @@ def test_a_plan_that_nobody_answers_in_time_ends_and_says_so(grown: Case, ada: P
     assert (ran.state, ran.tasks) == (DagRunState.FAILED, states)
     assert grown.state().partitions == 2
     assert alerts()[0].startswith("Nobody has answered in time, so nothing was applied.")
+    assert calls()[-1][0] is Level.RECOVERY
+    assert calls()[-1][2].startswith("Nobody has answered in time")
 
 
 def test_hostile_text_from_the_cluster_reaches_the_page_as_text(ada: Person) -> None:

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from sluice.airflow.topics import build_topics_dag
+from sluice.alerts.alert import Level
 from sluice.alerts.journal import Journal
 from sluice.settings import settings
 from sluice.specs.catalog import Catalog
@@ -102,7 +103,15 @@ def pressing(person: Person, option: str, *, before: Callable[[Page], None] | No
 
 
 def alerts() -> list[str]:
-    return [alert.why for alert in Journal(settings().folder.alerts).read().alerts]
+    """Return why something failed, oldest first."""
+    told = Journal(settings().folder.alerts).read().alerts
+    return [alert.why for alert in told if alert.level in (Level.TASK, Level.DAG)]
+
+
+def calls() -> list[tuple[Level, str, str]]:
+    """Return who was called to a plan, and that it is over."""
+    told = Journal(settings().folder.alerts).read().alerts
+    return [(a.level, a.what, a.why) for a in told if a.level in (Level.QUESTION, Level.RECOVERY)]
 
 
 def own_topic(administration: KafkaAdministration | None = None, *, name: str = "") -> Case:

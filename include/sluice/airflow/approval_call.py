@@ -1,0 +1,96 @@
+"""Calls a person to a plan that waits for an answer, and says when it has one: the way of all alerts."""
+
+from __future__ import annotations
+
+import logging
+import socket
+from collections.abc import Mapping
+from typing import Any
+
+from sluice.airflow.alerting import conclude, read, redaction
+from sluice.airflow.delivery import deliver
+from sluice.airflow.failure import new_id, run_url
+from sluice.alerts.alert import Alert, Level
+from sluice.alerts.delivery import already_known
+from sluice.alerts.journal import Journal
+from sluice.clock import Clock
+from sluice.errors import SluiceError
+from sluice.settings import settings
+
+log = logging.getLogger(__name__)
+
+
+def call(context: Mapping[str, Any], plan: str, question: str, hours: float, clock: Clock) -> None:
+    """Call somebody to a plan. One that was called for within a day is not told again.
+
+    Raises nothing: a call that fails leaves the page, which waits all the same.
+
+    Args:
+        context: of the task that waits.
+        plan: the plan's id.
+        question: what is asked.
+        hours: how long the page waits.
+        clock: gives the time.
+    """
+    _tell(
+        context,
+        clock,
+        level=Level.QUESTION,
+        subject=_subject(plan),
+        what=f"Plan {plan} waits for an answer",
+        why=f"{question} It waits at most {hours:g} hours; then the run fails and nothing is applied.",
+        what_to_do="read the page under Required Actions, and approve or reject it there.",
+    )
+
+
+def settle(context: Mapping[str, Any], plan: str, outcome: str, clock: Clock) -> None:
+    """Say that nobody is waited for any more, where somebody was called. Raises nothing.
+
+    Args:
+        context: of the task that waited.
+        plan: the plan's id.
+        outcome: how it ended, as a sentence.
+        clock: gives the time.
+    """
+    if _subject(plan) in read(_journal(clock)).lasting(context["dag"].dag_id):
+        _tell(
+            context,
+            clock,
+            level=Level.RECOVERY,
+            subject=_subject(plan),
+            what=f"Plan {plan} waits no longer",
+            why=outcome,
+            what_to_do="Nothing.",
+        )
+
+
+def _subject(plan: str) -> str:
+    return f"plan {plan}"
+
+
+def _journal(clock: Clock) -> Journal:
+    return Journal(settings().folder.alerts, clock=clock)
+
+
+def _tell(context: Mapping[str, Any], clock: Clock, **said: Any) -> None:  # noqa: ANN401 - an alert's
+    journal, dag_id, run_id = _journal(clock), context["dag"].dag_id, context["run_id"]
+    alert = Alert(
+        id=new_id(),
+        at=clock.now(),
+        evidence=(),
+        where=run_url(dag_id, run_id),
+        dag_id=dag_id,
+        run_id=run_id,
+        host=socket.gethostname(),
+        **said,
+    ).with_text(redaction())
+    if known := already_known(alert, read(journal), clock.now()):
+        log.info("Alert %s has told of it at %s.", known.id, f"{known.at:%Y-%m-%d %H:%M} UTC")
+        return
+    try:
+        journal.append(alert)
+    except SluiceError as error:
+        log.warning("%s: this is not on record, and not told: %s", alert.what, error)
+        return
+    log.info("Alert %s: %s.", alert.id, alert.what)
+    conclude(journal, alert, deliver(alert), clock)
