@@ -72,7 +72,7 @@ def tally_of(records: DataFrame, code: PipelineCode) -> Tally:
     """Count what validation makes of records, in one pass."""
     topic = code.topic
     groups = (
-        validate(records, topic.value, code.pipeline.time)
+        validate(records, topic.value, code.pipeline.time, code.expected)
         .groupBy(REASON, "_partition")
         .agg(F.count("*").alias("records"), F.min("_offset").alias("first"), F.max("_offset").alias("last"))
         .collect()

@@ -3,10 +3,9 @@ from __future__ import annotations
 import json
 from datetime import UTC, datetime
 
-import pytest
 from pyspark.sql import Row, SparkSession
 
-from sluice.quality.reasons import EXPLANATIONS, FAULTS, Reason
+from sluice.quality.reasons import FAULTS, Reason
 from sluice.spark.raw import raw_records, raw_rows
 from sluice.spark.validation import OUTCOME, REASON, decodes, validate
 from sluice.specs.catalog import Catalog
@@ -135,10 +134,3 @@ def test_the_raw_table_has_the_times_of_what_decodes(spark: SparkSession, catalo
         decodes_now, event = known[row["_offset"]]
         assert decodes_now is (row[REASON] not in FAULTS)
         assert event is None or decodes_now
-
-
-@pytest.mark.parametrize("reason", list(Reason))
-def test_every_reason_says_what_it_means_and_what_to_do(reason: Reason) -> None:
-    meaning, advice = EXPLANATIONS[reason]
-    assert meaning
-    assert advice
