@@ -1,6 +1,6 @@
 """Bytes to columns: one strict parse per record.
 
-The parser is Spark's own, watched by a class of ours in the JVM (`jars/java/sluice/decoding`, ADR 0017): it also tells
+The parser is Spark's own, watched by a class of ours in the JVM (`jars/java/sluice/decoding`, ADR 0018): it also tells
 what `from_json` takes without a word, such as a key that is there twice, or bytes after the object.
 """
 
