@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from pathlib import Path
 from typing import TYPE_CHECKING
 
-from sluice.errors import NotReadyError
 from sluice.kafka.credentials import as_user
 from sluice.local.endpoints import kafka_client, read_endpoints
 from sluice.local.kafka_passwords import drawn_password, kept_password
-from sluice.settings import password
+from sluice.settings import is_set, password
 from sluice.specs.access import Role
 
 if TYPE_CHECKING:
@@ -50,22 +50,10 @@ def client_of(project: Project, role: Role) -> Mapping[str, str]:
 
 def passwords_of(project: Project) -> Callable[[str], str]:
     """Return where the passwords of declared users come from: on the embedded cluster, drawn if nobody has set them."""
-
-    def found(variable: str) -> str:
-        try:
-            return password(variable)
-        except NotReadyError:
-            if project.deployment.kafka.kind == "external":
-                raise
-            return drawn_password(project.folder.kafka, variable)
-
-    return found
+    return lambda variable: _password(project, variable, drawn_password)
 
 
-def _password(project: Project, variable: str) -> str:
-    try:
+def _password(project: Project, variable: str, drawn: Callable[[Path, str], str] = kept_password) -> str:
+    if project.deployment.kafka.kind == "external" or is_set(variable):
         return password(variable)
-    except NotReadyError:
-        if project.deployment.kafka.kind == "external":
-            raise
-        return kept_password(project.folder.kafka, variable)
+    return drawn(project.folder.kafka, variable)

@@ -143,6 +143,11 @@ def connection_url(name: str) -> str:
     return url
 
 
+def is_set(variable: str) -> bool:
+    """Whether a password is given by a variable, or by a file that one names."""
+    return any(os.environ.get(name) for name in (variable, f"{variable}_FILE"))  # noqa: TID251 - here
+
+
 def password(variable: str) -> str:
     """Return a password that a spec names by its variable.
 

@@ -61,6 +61,7 @@ def specs(embedded: Broker, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
         shutil.copytree(home / folder, tmp_path / folder, ignore=ignored)
     folder = tmp_path / "include/access"
     folder.mkdir()
+    (tmp_path / "include/deployments/local.yaml").write_text("name: local\nkafka: {kind: embedded}\n")
     (folder / "stream.yaml").write_text(STREAM)
     for key, value in (("HOME", str(tmp_path)), ("STATE", str(embedded.folder.parent)), ("DEPLOYMENT", "local")):
         monkeypatch.setenv(f"SLUICE_{key}", value)
@@ -179,20 +180,27 @@ def test_a_password_is_rotated_on_request(specs: Path, embedded: Broker, monkeyp
         run("plan", "--rotate", "ghost")
 
 
-@pytest.mark.parametrize(
-    ("value", "why"), [("", "is not set here"), ("correct horse\n", "ends with a blank or a line")]
-)
-def test_without_a_password_nothing_is_applied(
-    specs: Path, monkeypatch: pytest.MonkeyPatch, value: str, why: str
-) -> None:
+def test_with_a_password_that_cannot_be_meant_nothing_is_applied(specs: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert specs.is_dir()
-    monkeypatch.setenv("SLUICE_PASSWORD_STREAM", value)
-    with pytest.raises(NotReadyError, match=why) as missing:
+    monkeypatch.setenv("SLUICE_PASSWORD_STREAM", "correct horse\n")
+    with pytest.raises(NotReadyError, match="ends with a blank or a line") as missing:
         run("apply")
     assert "SLUICE_PASSWORD_STREAM" in str(missing.value)
     assert "horse" not in str(missing.value)
     listed = json.loads(run("list", "-o", "json"))
     assert (listed["acls"], [user["user"] for user in listed["users"]]) == ([], [USER])
+
+
+def test_a_password_that_nobody_has_set_is_drawn_once(
+    specs: Path, embedded: Broker, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert specs.is_dir()
+    monkeypatch.delenv("SLUICE_PASSWORD_STREAM")
+    said = run("apply")
+    drawn = (embedded.folder / "passwords" / "SLUICE_PASSWORD_STREAM").read_text()
+    assert drawn not in said
+    assert lets_in(embedded, drawn)
+    assert "1 principal is as declared" in run("apply")
 
 
 def test_a_wrong_spec_is_told_before_anybody_is_asked(specs: Path) -> None:

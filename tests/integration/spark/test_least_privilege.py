@@ -50,7 +50,8 @@ class AsPrincipal(Project):
     def bootstrap(self) -> tuple[str, ...]:
         return (self._broker.bootstrap,)
 
-    def kafka_client(self) -> Mapping[str, str]:
+    def kafka_client(self, role: Role = Role.PLANNER) -> Mapping[str, str]:
+        assert role is Role.STREAM, "a driver is nobody else"
         return self._broker.client(STREAM.user, PASSWORD)
 
 
