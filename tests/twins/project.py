@@ -13,6 +13,8 @@ from sluice.control.database import migrate, open_database, sqlite_url
 from sluice.settings import settings
 from sluice.specs.access import Role
 from sluice.specs.catalog import Catalog
+from sluice.specs.kafka_place import EmbeddedKafka
+from sluice.specs.model import DeploymentSpec
 from sluice.streams.checkpoint import Checkpoint
 from sluice.streams.launcher import Job
 from sluice.streams.life import UnitLife
@@ -37,8 +39,8 @@ class InMemoryProject:
     clock: ManualClock = field(default_factory=ManualClock)
 
     def __post_init__(self) -> None:
-        self.settings = SimpleNamespace(deployment="local", home=settings().home)
-        self.deployment = SimpleNamespace(replication=1, failure_domains=("rack",), topology=None)
+        self.settings = SimpleNamespace(deployment="local", home=settings().home, folder=settings().folder)
+        self.deployment = DeploymentSpec(name="local", kafka=EmbeddedKafka())
         self.control = InMemoryRegistry(self.clock)
         self.drivers = DictionaryLauncher(self.clock)
 
