@@ -22,7 +22,7 @@ help: ## Show this list
 setup: $(READY) ## Install everything into .venv, once (Python 3.11-3.13 and a JDK 17 are needed)
 	@echo "Ready: $(BIN)/sluice"
 
-$(READY): requirements/uv.txt requirements/lock.txt pyproject.toml jars/ivy.xml jars/jars.sha256 jars/java/sluice/fs/AtomicLocalFs.java
+$(READY): requirements/uv.txt requirements/lock.txt pyproject.toml jars/ivy.xml jars/jars.sha256 $(wildcard jars/java/sluice/*/*.java)
 	@PYTHONPATH=include PYTHONDONTWRITEBYTECODE=1 $(PYTHON) -m sluice.local.preflight
 	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	@echo "Installing the locked Python packages (about a minute the first time) ..."

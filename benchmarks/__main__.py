@@ -10,9 +10,23 @@ from collections.abc import Callable
 from importlib.metadata import version
 from typing import Any
 
-from benchmarks import agreement, backfill, drain, floor, parse, placement, publish, recover, tax, verdicts, watch
+from benchmarks import (
+    admission,
+    agreement,
+    backfill,
+    drain,
+    floor,
+    parse,
+    placement,
+    publish,
+    recover,
+    tax,
+    verdicts,
+    watch,
+)
 
 BENCHMARKS: dict[str, Callable[..., tuple[dict[str, Any], dict[str, Any]]]] = {
+    "admission": admission.run,
     "agreement": agreement.run,
     "drain": drain.run,
     "backfill": backfill.run,

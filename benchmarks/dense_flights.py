@@ -18,7 +18,9 @@ from sluice.specs.model import TopicSpec
 
 ID = '{"flight_id":'
 """How every value begins, but the heartbeat's."""
-_BROKEN_EVERY = 200
+BROKEN_EVERY = 200
+BROKEN_AS = ("malformed", "wrong_type", "missing_field", "out_of_range", "not_allowed", "future")
+"""Why validation must refuse the kinds of `broken`, in turn."""
 
 
 def lines(records: Iterable[FeedRecord], topic: TopicSpec, closing: datetime) -> Iterator[dict[str, Any]]:
@@ -35,8 +37,8 @@ def lines(records: Iterable[FeedRecord], topic: TopicSpec, closing: datetime) ->
 
     for position, record in enumerate(records):
         yield line(record.key, encode(record.value).decode(), record.arrival)
-        if position % _BROKEN_EVERY == 0:
-            yield line(record.key, broken(record, position // _BROKEN_EVERY), record.arrival)
+        if position % BROKEN_EVERY == 0:
+            yield line(record.key, broken(record, position // BROKEN_EVERY), record.arrival)
     yield line(b"", encode(heartbeat_value(topic.value, closing)).decode(), closing)
 
 

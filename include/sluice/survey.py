@@ -19,7 +19,7 @@ from sluice.streams.checkpoint import Checkpoint, CheckpointLook
 from sluice.streams.epochs import Epochs
 from sluice.streams.evidence import Case, Source, Stamps, gather
 from sluice.streams.executors import executors_of
-from sluice.streams.last_report import last_report
+from sluice.streams.last_report import ended_alone, last_report
 from sluice.streams.observation import Evidence
 from sluice.streams.sighting import Sighting
 from sluice.topics.administration import RecordStamp, TopicExtent
@@ -60,6 +60,7 @@ def case_of(
             partial(_look_at, Epochs(folder.checkpoint(stream)), stream, look),
             rhythm_of(catalog, stream),
             partial(last_report, folder.progress_file(stream)),
+            partial(ended_alone, folder.progress_file(stream)),
         )
         for stream in unit.streams
     }

@@ -17,7 +17,7 @@ from sluice.cli.console import Output, OutputOption, print_json
 from sluice.cli.sample_file import read_sample
 from sluice.errors import SpecError
 from sluice.quality.preview import JudgedLine, Preview
-from sluice.quality.reasons import EXPLANATIONS, Outcome, Reason
+from sluice.quality.reasons import EXPLANATIONS, FAULTS, Outcome, Reason
 from sluice.settings import Settings, settings
 from sluice.specs.expectations import Expectation
 from sluice.specs.faults import SpecFaults
@@ -29,7 +29,6 @@ _UNBOUNDED = 10_000
 _TEXT = 200
 """How many characters of a line that does not decode are shown."""
 _STYLES = {Outcome.GOOD: "green", Outcome.QUARANTINED: "red", Outcome.LATE: "yellow", Outcome.CONTROL: "dim"}
-_AS_WRITTEN = {Reason.TOMBSTONE, Reason.EMPTY, Reason.MALFORMED, Reason.WRONG_TYPE}
 
 
 def run(
@@ -186,7 +185,7 @@ def census(found: Preview) -> str:
 
 def _content(line: JudgedLine) -> str:
     """Return the fields that a line has, or the line as it was written where they cannot be read."""
-    if line.reason in _AS_WRITTEN:
+    if line.reason in FAULTS:
         return line.text if len(line.text) <= _TEXT else f"{line.text[:_TEXT]}..."
     return " ".join(f"{name}={_text(value)}" for name, value in line.fields.items() if value is not None)
 

@@ -1,7 +1,7 @@
 """The JVM artefacts: fetched once by the Ivy that ships inside pyspark, and verified against `jars/jars.sha256`.
 
 `jars/ivy.xml` names every artefact by exact version and resolves nothing transitively; where they come from is Ivy's
-own configuration. They belong to the installation (`Settings.jars`), not to a state folder. One is compiled.
+own configuration. They belong to the installation (`Settings.jars`), not to a state folder. One more is compiled.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The one JVM class that Sluice brings itself (`jars/java/`), compiled where the jars are fetched.
+"""The JVM classes that Sluice brings itself (`jars/java/`), compiled where the jars are fetched.
 
 The jar's name holds the digest of its sources, so that it is there or not, and never another one.
 """
@@ -16,7 +16,7 @@ from pathlib import Path
 from sluice.errors import NotReadyError
 from sluice.local.java import FIX, REQUIRED_VERSION, find_compiler
 
-PATTERN = "sluice-fs-*.jar"
+PATTERN = "sluice-*.jar"
 _EPOCH = (1980, 1, 1, 0, 0, 0)
 
 

@@ -20,6 +20,10 @@ class Reason(StrEnum):
     TOMBSTONE = "tombstone"
     EMPTY = "empty"
     MALFORMED = "malformed"
+    TRAILING_BYTES = "trailing_bytes"
+    DUPLICATE_KEY = "duplicate_key"
+    WRONG_CASE = "wrong_case"
+    NOT_FINITE = "not_finite"
     WRONG_TYPE = "wrong_type"
     MISSING_FIELD = "missing_field"
     OUT_OF_RANGE = "out_of_range"
@@ -28,10 +32,41 @@ class Reason(StrEnum):
     UNEXPECTED = "unexpected"
 
 
+FAULTS = (
+    Reason.TOMBSTONE,
+    Reason.EMPTY,
+    Reason.MALFORMED,
+    Reason.TRAILING_BYTES,
+    Reason.DUPLICATE_KEY,
+    Reason.WRONG_CASE,
+    Reason.NOT_FINITE,
+    Reason.WRONG_TYPE,
+)
+"""Those that are found while the bytes are read, before any field is looked at: the record does not decode."""
+
 EXPLANATIONS: dict[Reason, tuple[str, str]] = {
     Reason.TOMBSTONE: ("the value is null", "find the producer that deletes keys; this topic is no table"),
     Reason.EMPTY: ("the value has no bytes, or only blanks", "find the producer that sends empty values"),
-    Reason.MALFORMED: ("the bytes are no JSON object", "look at the bytes; compare the producer's format"),
+    Reason.MALFORMED: (
+        "the bytes are no JSON object in UTF-8, or a text in it escapes half a character",
+        "look at the bytes; compare the producer's format",
+    ),
+    Reason.TRAILING_BYTES: (
+        "something follows the object",
+        "find the producer that puts several values, or the rest of a buffer, into one record",
+    ),
+    Reason.DUPLICATE_KEY: (
+        "an object has a key twice, and which value is meant nobody can know",
+        "find the producer that writes its JSON by hand",
+    ),
+    Reason.WRONG_CASE: (
+        "a key differs from a declared field in upper and lower case only",
+        "spell the key in the producer as the topic spec does",
+    ),
+    Reason.NOT_FINITE: (
+        "a number is NaN or infinite, or too large for a double",
+        "find what the producer divides by; write null for what is not known",
+    ),
     Reason.WRONG_TYPE: ("a field does not read as its declared type", "compare the topic spec with the producer"),
     Reason.MISSING_FIELD: ("a required field is absent or null", "fix the producer, or make the field optional"),
     Reason.OUT_OF_RANGE: (

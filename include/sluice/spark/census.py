@@ -15,7 +15,7 @@ from pyspark.sql import functions as F  # noqa: N812  the ecosystem's name for i
 from sluice.quality.census import Census, Sample, Unexpected
 from sluice.quality.reasons import Outcome, Reason
 from sluice.spark.raw import raw_records
-from sluice.spark.validation import DECODED_BEFORE, OUTCOME, REASON, broken_expectations, validate
+from sluice.spark.validation import OUTCOME, REASON, broken_expectations, validate
 from sluice.specs.expectations import Expectation
 from sluice.specs.model import PipelineSpec, TopicSpec
 
@@ -31,8 +31,7 @@ def take_census(
 ) -> Census:
     """Recompute validation over the raw table, in one pass."""
     stored = spark.read.format("delta").load(str(raw_table))
-    afresh = raw_records(stored).drop(DECODED_BEFORE)  # a recount takes nothing for granted
-    validated = validate(afresh, topic.value, pipeline.time, expected)
+    validated = validate(raw_records(stored), topic.value, pipeline.time, expected)
     breaking = enumerate(column for _, column in broken_expectations(expected, topic.value))
     broken = [F.count_if(column).alias(f"broken_{number}") for number, column in breaking]
     place = F.struct("_partition", "_offset", F.substring("_value", 1, _SAMPLE_BYTES).alias("value"))

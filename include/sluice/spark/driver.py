@@ -1,6 +1,7 @@
 """The life of a driver: start the unit's streams, keep them going, stop them between batches when asked.
 
-One driver couples its streams: when one fails, all end, and the exit code and the driver's last words say why.
+One driver couples its streams: when one fails, all end, and the exit code and the driver's last words say why. Only one
+that its circuit breaker stops ends alone: the raw stream beside it must keep what comes meanwhile.
 """
 
 from __future__ import annotations
@@ -15,12 +16,14 @@ from pyspark.sql import DataFrame
 from pyspark.sql.streaming.query import StreamingQuery
 
 from sluice.clock import Clock, SystemClock
+from sluice.quality.breaker import SchemaDriftError
 from sluice.spark.drops import Drops
 from sluice.spark.last_words import LastWords
 from sluice.spark.progress import ProgressFile
 from sluice.spark.stopping import StopRequest
 from sluice.streams.checkpoint import location
 from sluice.streams.exits import ExitCode
+from sluice.streams.failure import FailureClass
 from sluice.streams.fencing import FencedError
 
 log = structlog.get_logger()
@@ -77,6 +80,7 @@ class Driver:
         self._stop = stop or StopRequest()
         self._interrupting = False
         self._failure: tuple[Exception, str] | None = None
+        self._drifted: dict[str, SchemaDriftError] = {}
 
     def run(self, *, available_now: bool = False, clock: Clock | None = None) -> ExitCode:
         """Start all streams and return when they have ended.
@@ -87,7 +91,7 @@ class Driver:
         """
         clock = clock or SystemClock()
         queries = [self._start(stream, available_now=available_now) for stream in self._streams]
-        while not self._stop.asked and self._failure is None and _alive(queries, available_now=available_now):
+        while not self._stop.asked and self._failure is None and self._alive(queries, available_now=available_now):
             clock.sleep(_POLL_SECONDS)
             self._report(queries)
         self._drain(queries, clock)
@@ -136,6 +140,9 @@ class Driver:
                 stream.check_fence()
                 stream.sink(rows, batch_id)
                 stream.check_fence()  # who slept in the middle of a batch must not end it: the newer driver does
+            except SchemaDriftError as drift:
+                self._tell_drift(stream, drift)
+                raise
             except Exception as error:
                 # Spark wraps what a sink raises in its own words. What a stop interrupts is no failure.
                 if not self._interrupting:
@@ -143,6 +150,23 @@ class Driver:
                 raise
 
         return run_batch
+
+    def _tell_drift(self, stream: Stream, drift: SchemaDriftError) -> None:
+        """Let one stream end; the driver itself has last words when it ends."""
+        self._drifted[stream.name] = drift
+        log.error("stream stops", stream=stream.name, failure=FailureClass.SCHEMA_DRIFT.value, why=str(drift))
+        if stream.name in self._progress:
+            self._progress[stream.name].end(self._last_words.words(drift, stream.name))
+
+    def _alive(self, queries: list[StreamingQuery], *, available_now: bool) -> bool:
+        """Whether the driver has reason to go on: bounded streams end one by one, endless ones together."""
+        seen = [(query.name, query.isActive, query.exception()) for query in queries]
+        # Only now: what drifts is known before its query ends, so that none that was seen to end is missing here.
+        left = [(active, error) for name, active, error in seen if name not in self._drifted]
+        if any(error is not None for _, error in left):
+            return False
+        active = [active for active, _ in left]
+        return any(active) and (available_now or all(active))
 
     def _drain(self, queries: list[StreamingQuery], clock: Clock) -> None:
         """Let running batches finish, then stop. What a stop still interrupts is replayed at the next start."""
@@ -156,10 +180,14 @@ class Driver:
             query.stop()
 
     def _outcome(self, queries: list[StreamingQuery]) -> ExitCode:
-        ends = ((exception, query.name) for query in queries if (exception := query.exception()) is not None)
+        left = [query for query in queries if query.name not in self._drifted]
+        ends = ((exception, query.name) for query in left if (exception := query.exception()) is not None)
         failure = self._failure or next(ends, None)
         if failure is not None:
             return self._last_words.leave(*(self._fenced() or failure))
+        if self._drifted and not self._stop.asked:
+            stream, drift = next(iter(self._drifted.items()))
+            return self._last_words.leave(drift, stream)
         log.info("driver ends", why="stopped as asked" if self._stop.asked else "read all there was")
         return ExitCode.STOPPED
 
@@ -176,10 +204,3 @@ class Driver:
             except Exception:  # what cannot be looked at explains nothing
                 log.warning("the fence could not be looked at", stream=stream.name, exc_info=True)
         return None
-
-
-def _alive(queries: list[StreamingQuery], *, available_now: bool) -> bool:
-    """Whether the driver has reason to go on: bounded streams end one by one, endless ones together."""
-    failed = any(query.exception() is not None for query in queries)
-    active = [query.isActive for query in queries]
-    return not failed and (any(active) if available_now else all(active))

@@ -40,7 +40,7 @@ class History:
 
     def windows(self, batch: Batch) -> set[datetime]:
         """Return the starts of the windows that the good records of a batch touch."""
-        good = good_records(self._between(batch.start, batch.end.offsets), self._code)
+        good = good_records(self.between(batch.start, batch.end.offsets), self._code)
         return windows_of(good, self._code.topic.value.event_time, self._code.pipeline.intervals.window)
 
     def newest_before(self, origin: Mapping[str, int], *, created_again: bool = False) -> datetime | None:
@@ -70,7 +70,8 @@ class History:
         newest = good.agg(F.max(F.unix_micros(self._code.topic.value.event_time))).collect()[0][0]
         return None if newest is None else instant(newest)
 
-    def _between(self, start: Mapping[str, int], end: Mapping[str, int]) -> DataFrame:
+    def between(self, start: Mapping[str, int], end: Mapping[str, int]) -> DataFrame:
+        """Return the records of an offset range, whatever validation makes of them."""
         if covers(self._raw_ends(), end):  # the topic may be trimmed meanwhile
             return self._in_raw_table(start, end)
         return read_between(self._spark, self._source, start, end)

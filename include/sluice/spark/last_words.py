@@ -55,13 +55,17 @@ class LastWords:
             stream: in which stream; empty if in none.
         """
         if self.failure is None:
-            kind, telling = classify(causes(error))
-            self.failure = Failure(kind, telling.called, self._redact(in_one_line(telling)), self._clock.now(), stream)
-            log.error("driver ends", failure=kind.value, why=str(self.failure))
+            self.failure = self.words(error, stream)
+            log.error("driver ends", failure=self.failure.kind.value, why=str(self.failure))
             if not isinstance(error, SluiceError):
                 traceback.print_exception(error)
             self._write(self.failure)
         return EXIT_CODES[self.failure.kind]
+
+    def words(self, error: BaseException, stream: str = "") -> Failure:
+        """Return what is to be said of a failure; the arguments are those of `leave`."""
+        kind, telling = classify(causes(error))
+        return Failure(kind, telling.called, self._redact(in_one_line(telling)), self._clock.now(), stream)
 
     def _write(self, failure: Failure) -> None:
         if self._folder is None:

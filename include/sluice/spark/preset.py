@@ -20,7 +20,8 @@ _LOG_OPTION = f'-Dlog4j2.configurationFile="{_LOGGING}"'
 _LOOPBACK = {"spark.driver.host": "127.0.0.1", "spark.driver.bindAddress": "127.0.0.1"}
 MOST_COLLECTED = "128m"
 """What outgrows this is not brought to the driver (`sluice.spark.collected`); what does not is there twice at most."""
-_FILE_SYSTEMS = ("hadoop-bare-naked-local-fs-*.jar", "sluice-fs-*.jar")
+_OWN = "sluice-*.jar"
+_FILE_SYSTEMS = ("hadoop-bare-naked-local-fs-*.jar", _OWN)
 
 
 def preset(resources: Resources) -> dict[str, str]:
@@ -32,7 +33,8 @@ def preset(resources: Resources) -> dict[str, str]:
         "spark.driver.extraJavaOptions": f"-Xss16m -XX:+UseSerialGC {_LOG_OPTION}",
         "spark.driver.maxResultSize": MOST_COLLECTED,
         "spark.sql.session.timeZone": "UTC",
-        "spark.sql.extensions": "io.delta.sql.DeltaSparkSessionExtension",
+        # Ours brings the function that decodes records.
+        "spark.sql.extensions": "io.delta.sql.DeltaSparkSessionExtension,sluice.decoding.Functions",
         "spark.sql.catalog.spark_catalog": "org.apache.spark.sql.delta.catalog.DeltaCatalog",
         # Frozen into a stateful checkpoint at its first start. The default of 200 costs seconds a batch.
         "spark.sql.shuffle.partitions": cores,
@@ -88,6 +90,8 @@ def effective_settings(
         raise NotReadyError(
             f"{jars} holds no jar: Spark has no Kafka and no Delta without them.", fix="run `make setup`."
         )
+    if not any(jar.match(_OWN) for jar in found):
+        raise NotReadyError(f"{jars} holds no {_OWN}: no record can be decoded without it.", fix="run `make setup`.")
     return {
         **preset(resources),
         "spark.master": f"local[{resources.cores}]" if master == LOCAL else master,

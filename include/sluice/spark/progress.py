@@ -12,6 +12,8 @@ from typing import Any
 import structlog
 from pyspark.sql.streaming.listener import StreamingQueryProgress
 
+from sluice.streams.failure import Failure, to_record
+
 log = structlog.get_logger()
 
 
@@ -22,15 +24,21 @@ class ProgressFile:
         self._path = path
         self._identity = identity
         self._written: tuple[int, str] | None = None
+        self._ended = False
 
     def update(self, progress: StreamingQueryProgress) -> None:
         """Write a query's newest progress, unless it is written already."""
         data = json.loads(progress.json)
         key = (data["batchId"], data["timestamp"])
-        if key == self._written:
+        if key == self._written or self._ended:
             return
         tell(self._path, {**self._identity, **_selected(data)})
         self._written = key
+
+    def end(self, failure: Failure) -> None:
+        """Write that the stream has ended alone, and why: its driver goes on, and nobody asks that for an exit code."""
+        self._ended = True
+        tell(self._path, {**self._identity, "at": failure.at.isoformat(), "ended": to_record(failure)})
 
 
 def _selected(data: dict[str, Any]) -> dict[str, Any]:

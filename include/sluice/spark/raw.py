@@ -23,7 +23,7 @@ from sluice.intervals.writers import writer_id
 from sluice.spark.decoding import decode
 from sluice.spark.kafka_source import KafkaTopic, read_stream
 from sluice.spark.sink import Batch, append, entry_for, planned_batch
-from sluice.spark.validation import DECODED_BEFORE, arrival_time, decodes, plausible
+from sluice.spark.validation import arrival_time, decodes, plausible
 from sluice.specs.model import TopicSpec
 from sluice.streams.checkpoint import Checkpoint
 from sluice.streams.epochs import EpochInForce
@@ -32,7 +32,7 @@ from sluice.streams.epochs import EpochInForce
 def raw_rows(records: DataFrame, topic: TopicSpec) -> DataFrame:
     """Return the rows of the raw table: coordinates, bytes, both times as far as they decode, and whether it does."""
     value = topic.value
-    readable, event, arrival = decodes(value), F.col(value.event_time), arrival_time(value)
+    readable, event, arrival = decodes(), F.col(value.event_time), arrival_time(value)
     return decode(records, value).select(
         F.col("_topic_id").alias("topic_id"),
         F.col("_partition").alias("partition"),
@@ -48,7 +48,7 @@ def raw_rows(records: DataFrame, topic: TopicSpec) -> DataFrame:
 
 
 def raw_records(raw_table: DataFrame) -> DataFrame:
-    """Return the raw table's rows under the names of a Kafka read: what validation takes, and what it found before."""
+    """Return the raw table's rows under the names of a Kafka read: what validation takes."""
     return raw_table.select(
         F.col("topic_id").alias("_topic_id"),
         F.col("partition").alias("_partition"),
@@ -57,7 +57,6 @@ def raw_records(raw_table: DataFrame) -> DataFrame:
         F.col("key").alias("_key"),
         F.col("value").alias("_value"),
         F.col("headers").alias("_headers"),
-        F.col("decodes").alias(DECODED_BEFORE),
     )
 
 

@@ -12,8 +12,10 @@ from sluice.delta.writer_log import DataLossError
 from sluice.errors import NotReadyError, RefusedError, SluiceError
 from sluice.project import Project
 from sluice.settings import connection_url
+from sluice.spark.breaker import Breaker
 from sluice.spark.driver import Driver, Stream
 from sluice.spark.executors import UnitFile, executors_of
+from sluice.spark.history import History
 from sluice.spark.interval_stream import start_pipeline
 from sluice.spark.kafka_source import KafkaTopic
 from sluice.spark.last_words import LastWords
@@ -31,6 +33,7 @@ from sluice.specs.model import PipelineSpec, TopicSpec
 from sluice.specs.outputs import TopicOutput
 from sluice.specs.start import Edge
 from sluice.specs.static import locate
+from sluice.streams.checkpoint import Checkpoint
 from sluice.streams.epochs import EpochInForce, Epochs
 from sluice.streams.exits import ExitCode
 from sluice.streams.needs import application_of, resources_of
@@ -184,6 +187,16 @@ def _under(epoch: EpochInForce, sink: Callable[[DataFrame, int], None]) -> Calla
     return run_batch
 
 
+def _behind_breaker(
+    sink: Callable[[DataFrame, int], None], stream: str, epoch: EpochInForce, code: PipelineCode, history: History
+) -> Callable[[DataFrame, int], None]:
+    """Return a sink that gets no batch of which more is quarantined than the pipeline allows."""
+    limit = code.pipeline.circuit_breaker
+    if limit is None:
+        return sink
+    return Breaker(limit, code, stream, Checkpoint(epoch.checkpoint), history.between).before(sink)
+
+
 def _raw(project: Project, spark: SparkSession, topic: TopicSpec, source: KafkaTopic, generation: int) -> Stream:
     name = f"raw_{topic.name}"
     epoch = _epoch(project, name, source)
@@ -202,7 +215,8 @@ def _pipeline(
     table = project.folder.table(pipeline.intervals.table)
     raw = project.folder.table(code.topic.raw.table)
     rows, sink, drops = start_pipeline(spark, code, source, raw=raw, table=table, epoch=epoch, generation=generation)
-    seconds, run_batch = pipeline.trigger.total_seconds(), _under(epoch, sink)
+    guarded = _behind_breaker(sink, pipeline.name, epoch, code, History(spark, code, source, raw))
+    seconds, run_batch = pipeline.trigger.total_seconds(), _under(epoch, guarded)
     return Stream(pipeline.name, rows, run_batch, epoch.checkpoint, seconds, drops, check_fence=sink.check_fence)
 
 
@@ -211,14 +225,10 @@ def _beside(
 ) -> Stream:
     name = pipeline.live_stream or pipeline.name
     around = Surroundings(topics[pipeline.source], topics, project.folder.table, connection_url)
-    epoch = _epoch(project, name, topics[pipeline.source])
-    rows, sink, mode = start_outputs(
-        spark,
-        pipeline_code(project, spark, pipeline),
-        around,
-        stream=name,
-        epoch=epoch,
-        generation=generation,
-    )
-    seconds, run_batch = pipeline.trigger.total_seconds(), _under(epoch, sink)
+    source, code = topics[pipeline.source], pipeline_code(project, spark, pipeline)
+    epoch = _epoch(project, name, source)
+    rows, sink, mode = start_outputs(spark, code, around, stream=name, epoch=epoch, generation=generation)
+    history = History(spark, code, source, project.folder.table(code.topic.raw.table))
+    guarded = _behind_breaker(sink, name, epoch, code, history)
+    seconds, run_batch = pipeline.trigger.total_seconds(), _under(epoch, guarded)
     return Stream(name, rows, run_batch, epoch.checkpoint, seconds, output_mode=mode, check_fence=sink.check_fence)

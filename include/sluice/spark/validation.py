@@ -15,15 +15,12 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F  # noqa: N812  the ecosystem's name for it
 
 from sluice.quality.reasons import Outcome, Reason
-from sluice.spark.decoding import CORRUPT, columns_schema, decode
+from sluice.spark.decoding import FAULT, columns_schema, decode
 from sluice.spark.predicates import unexpected
 from sluice.specs.expectations import Expectation, Severity
 from sluice.specs.model import FieldType, TimeRules, TopicValue, ValueField
 
 OUTCOME, REASON = "_outcome", "_reason"
-DECODED_BEFORE = "_decoded_before"
-"""Whether a record is known to have been an object in valid UTF-8, whatever its types: this is not looked at again."""
-
 
 EARLIEST, LATEST = datetime(1900, 1, 1, tzinfo=UTC), datetime(2200, 1, 1, tzinfo=UTC)
 """A time beyond these is a number in another unit. A watermark would follow it, out of what Python can count."""
@@ -35,13 +32,12 @@ def validate(
     """Decode records and append `_outcome` and `_reason` (null unless quarantined).
 
     Args:
-        records: columns `_value` (binary) and `_timestamp` (the broker's), maybe `_decoded_before`; others are kept.
+        records: columns `_value` (binary) and `_timestamp` (the broker's); others are kept.
         value: what the bytes mean.
         rules: how late and how early a record may be.
         expected: what must hold for each record; what is critical and does not hold quarantines it.
     """
     decoded = decode(records, value)
-    known = F.col(DECODED_BEFORE) if DECODED_BEFORE in records.columns else F.lit(False)
     event, arrival = F.col(value.event_time), arrival_time(value)
     future = event - arrival > F.expr(f"interval {int(rules.future_skew.total_seconds())} seconds")
     late = arrival - event > F.expr(f"interval {int(rules.allowed_lateness.total_seconds())} seconds")
@@ -49,7 +45,7 @@ def validate(
     times = [(absurd, Reason.OUT_OF_RANGE), (future, Reason.FUTURE)]  # in this order: the difference could overflow
     critical = [broken for e, broken in broken_expectations(expected, value) if e.severity is Severity.CRITICAL]
     judged = [(broken, Reason.UNEXPECTED) for broken in critical]
-    reason = _first([*_undecodable(value, known), *_incomplete(value), *times, *judged])
+    reason = F.coalesce(F.col(FAULT), _first([*_incomplete(value), *times, *judged]))
     outcome = (
         F.when(F.col(REASON).isNotNull(), F.lit(Outcome.QUARANTINED.value))
         .when(is_heartbeat(value), F.lit(Outcome.CONTROL.value))
@@ -69,9 +65,9 @@ def broken_expectations(expected: Sequence[Expectation], value: TopicValue) -> l
     return [(each, ~is_heartbeat(value) & unexpected(each, schema)) for each in expected]
 
 
-def decodes(value: TopicValue) -> Column:
-    """Whether a decoded record is an object of the declared types."""
-    return _first(_undecodable(value, F.lit(False))).isNull()
+def decodes() -> Column:
+    """Whether a decoded record is what the topic declares, field by field."""
+    return F.col(FAULT).isNull()
 
 
 def plausible(moment: Column) -> Column:
@@ -87,20 +83,6 @@ def arrival_time(value: TopicValue) -> Column:
 def is_heartbeat(value: TopicValue) -> Column:
     """Whether a decoded record is a heartbeat; false where none is declared."""
     return F.coalesce(F.col(value.heartbeat), F.lit(False)) if value.heartbeat else F.lit(False)
-
-
-def _undecodable(value: TopicValue, known: Column) -> list[tuple[Column, Reason]]:
-    raw = F.col("_value")
-    nothing_kept = F.coalesce(*(F.col(name).cast("string") for name in value.fields)).isNull()
-    text = F.expr("trim(leading ' \\t\\r\\n' from cast(_value as string))")
-    no_text = ~known & (~F.is_valid_utf8(raw.cast("string")) | ~text.startswith("{"))
-    no_object = no_text | (F.col(CORRUPT).isNotNull() & nothing_kept)
-    return [
-        (raw.isNull(), Reason.TOMBSTONE),
-        (~known & (text == ""), Reason.EMPTY),  # not by its length: that counts every character of every record
-        (no_object, Reason.MALFORMED),
-        (F.col(CORRUPT).isNotNull(), Reason.WRONG_TYPE),
-    ]
 
 
 def _incomplete(value: TopicValue) -> list[tuple[Column, Reason]]:

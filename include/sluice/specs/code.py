@@ -30,6 +30,7 @@ _WITHOUT_MEANING: dict[str, bool | set[str]] = {
     "max_records_per_batch": True,
     "start": True,  # which records a state knows is said by each commit, of which the code knows nothing
     "mirror_group": True,
+    "circuit_breaker": True,  # a batch is committed as it is, or not at all
     "time": {"watermark_delay"},
     "output": True,
     "outputs": True,

@@ -13,7 +13,7 @@ from sluice.specs.static import locate
 
 
 def pipeline_hash(home: Path, pipeline: PipelineSpec, topic: TopicSpec, expected: Sequence[Expectation] = ()) -> str:
-    """Hash the transform's import closure, validation's, the specs' meaning and the static inputs.
+    """Hash the transform's import closure, validation's and its decoder's, the specs' meaning and the static inputs.
 
     Args:
         home: the project.
@@ -29,6 +29,7 @@ def pipeline_hash(home: Path, pipeline: PipelineSpec, topic: TopicSpec, expected
     roots = (home / "spark_jobs", home / "include")
     entries = (transform, home / "include" / "sluice" / "spark" / "validation.py")
     closure = sorted({path for entry in entries for path in import_closure(entry, roots)})
+    closure += sorted((home / "jars" / "java" / "sluice" / "decoding").glob("*.java"))
     static = {name: digest(locate(wanted, home / "include")) for name, wanted in pipeline.static.items()}
     return code_hash(
         ((str(p.relative_to(home)), p.read_bytes()) for p in closure), meaning(pipeline, topic, expected), static

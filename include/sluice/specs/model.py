@@ -15,6 +15,7 @@ from typing import Annotated, Literal, Self
 from pydantic import Field, StringConstraints, ValidationInfo, field_validator
 
 from sluice.errors import SpecError
+from sluice.specs.circuit_breaker import CircuitBreaker
 from sluice.specs.deadlines import UNDECLARED, StreamDeadlines
 from sluice.specs.duration import Duration, format_duration
 from sluice.specs.kafka_place import EmbeddedKafka, ExternalKafka
@@ -258,6 +259,8 @@ class PipelineSpec(Spec):
     of each partition. Put on record at their first start; later only `sluice streams reset` changes it."""
     mirror_group: GroupName | None = None
     """The consumer group that shows the stream's position to tools that look there; nobody may consume with it."""
+    circuit_breaker: CircuitBreaker | None = None
+    """When so much of a batch is quarantined that its streams stop; omitted: never."""
     spark: dict[str, str] = Field(default_factory=dict)
     """Spark settings that win over the preset."""
 

@@ -47,7 +47,7 @@ REFUSED: Mapping[str, Refusal] = {
     "spark.databricks.delta.retentionDurationCheck.enabled": Refusal(
         "a vacuum could delete files that readers and verifications still need", values=_FALSE
     ),
-    "spark.sql.extensions": Refusal("the tables are Delta tables, and it would replace Delta's extension"),
+    "spark.sql.extensions": Refusal("the tables are Delta tables, and it would replace Delta's extension and ours"),
     "spark.sql.catalog.spark_catalog": Refusal("the tables are Delta tables, and it would replace Delta's catalog"),
     "spark.sql.streaming.checkpointLocation": Refusal("a checkpoint belongs to its stream, and Sluice places it"),
     "spark.master": Refusal("where a driver runs is no matter of a pipeline", "set spark.master in the deployment."),

@@ -140,6 +140,7 @@ RULES: Sequence[Rule] = (
         r"|DelegationTokenExpiredException|SSLHandshakeException",
         messages=r".* \(Permission denied\)",
     ),
+    Rule(FailureClass.SCHEMA_DRIFT, names=r"SchemaDriftError"),
     Rule(FailureClass.WRONG_SPEC, names=r"SpecError|SpecFaults"),
     Rule(FailureClass.KILLED, names=r"Py4JNetworkError|GatewayGone"),
     Rule(

@@ -13,6 +13,7 @@ from sluice.errors import SluiceError
 from sluice.specs.rhythm import UNDECLARED, Rhythm
 from sluice.streams.checkpoint import CheckpointLook
 from sluice.streams.executors import Executors
+from sluice.streams.failure import Failure
 from sluice.streams.launcher import DriverReport, DriverState
 from sluice.streams.observation import Evidence
 from sluice.streams.registry import Attempt, AttemptState, Desired
@@ -36,12 +37,14 @@ class Source:
         checkpoint: what its checkpoint says.
         rhythm: what the specs say about how it reads.
         reported_at: when its driver last wrote its progress file; None if there is none.
+        ended_alone: why a generation's driver has ended it alone; None if it has not.
     """
 
     topic: str
     checkpoint: Callable[[], CheckpointLook]
     rhythm: Rhythm = UNDECLARED
     reported_at: Callable[[], datetime | None] = lambda: None
+    ended_alone: Callable[[int], Failure | None] = lambda _generation: None
 
 
 class Cluster(Protocol):
@@ -145,11 +148,14 @@ def _unit_evidence(
         halted="" if sighting is None else sighting.halted(at),
         lack="" if sighting is None else sighting.lack,
     )
-    executors = cache(partial(case.executors, attempt.generation)) if attempt is not None else _nobody
-    return {
-        stream: _asked_further(_evidence(base, notes, source, looks[stream], extents[source.topic]), source, executors)
-        for stream, source in case.sources.items()
-    }
+    generation = None if attempt is None else attempt.generation
+    executors = _nobody if generation is None else cache(partial(case.executors, generation))
+
+    def found(stream: str, source: Source) -> Evidence:
+        seen = _evidence(base, notes, source, looks[stream], extents[source.topic])
+        return _asked_further(seen, source, executors, generation)
+
+    return {stream: found(stream, source) for stream, source in case.sources.items()}
 
 
 class _Base(TypedDict):
@@ -221,12 +227,17 @@ def _evidence(
     )
 
 
-def _asked_further(seen: Evidence, source: Source, executors: Callable[[], Executors | None]) -> Evidence:
+def _asked_further(
+    seen: Evidence, source: Source, executors: Callable[[], Executors | None], generation: int | None
+) -> Evidence:
     """Add what a driver says of itself, if anybody wants to know: that is not worth two files for all the others."""
     if not seen.lag_records and seen.committed_at is not None and seen.at - seen.committed_at < AT_WORK:
         return seen
     reported_at = _ask("progress file", source.reported_at).value if seen.lag_records else None
-    return replace(seen, reported_at=reported_at, executors=_ask("unit file", executors).value)
+    ended = None
+    if seen.lag_records and generation is not None:  # what stopped it is still unread
+        ended = _ask("progress file", partial(source.ended_alone, generation)).value
+    return replace(seen, reported_at=reported_at, executors=_ask("unit file", executors).value, ended_alone=ended)
 
 
 def _nobody() -> Executors | None:

@@ -20,6 +20,7 @@ class ExitCode(IntEnum):
     INCOMPATIBLE_STATE = 16  # the checkpoint's state does not fit the code
     AUTHORISATION = 17
     JVM_LOST = 18  # Spark's JVM died beneath the driver
+    SCHEMA_DRIFT = 19  # more of a batch is quarantined than the spec allows
 
 
 EXPLANATIONS: dict[int, str] = {
@@ -34,6 +35,7 @@ EXPLANATIONS: dict[int, str] = {
     ExitCode.CODE: "failed in the transform or in Spark's analysis of it",
     ExitCode.INCOMPATIBLE_STATE: "failed: the state in its checkpoint does not fit the code",
     ExitCode.AUTHORISATION: "was refused by Kafka or the storage: it is not authorised",
+    ExitCode.SCHEMA_DRIFT: "stopped at a batch of which more is quarantined than its spec allows",
     ExitCode.JVM_LOST: "ended because Spark's JVM died beneath it (often the kernel, for lack of memory)",
 }
 

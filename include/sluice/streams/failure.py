@@ -33,6 +33,7 @@ class FailureClass(StrEnum):
     CORRUPT = "corrupt"  # a checkpoint, state or ledger that contradicts itself
     INCOMPATIBLE_STATE = "incompatible state"  # what is kept does not fit the code
     AUTHORISATION = "authorisation"
+    SCHEMA_DRIFT = "schema drift"  # so much of a batch is quarantined that its producer writes something else
     UNKNOWN = "unknown"  # none of these
 
 
@@ -48,6 +49,7 @@ EXIT_CODES: Mapping[FailureClass, ExitCode] = {
     FailureClass.CORRUPT: ExitCode.CORRUPT,
     FailureClass.INCOMPATIBLE_STATE: ExitCode.INCOMPATIBLE_STATE,
     FailureClass.AUTHORISATION: ExitCode.AUTHORISATION,
+    FailureClass.SCHEMA_DRIFT: ExitCode.SCHEMA_DRIFT,
     FailureClass.UNKNOWN: ExitCode.FAILED,
 }
 """What a driver exits with. Nobody exits by force: that class is only ever recorded."""
@@ -63,6 +65,7 @@ REMEDIES: Mapping[FailureClass, str] = {
     FailureClass.DATA_LOSS: "see which records are gone, and decide whether the stream may go on without them",
     FailureClass.CORRUPT: "keep a copy of the checkpoint, then repair it or put back an older one",
     FailureClass.INCOMPATIBLE_STATE: "go back to the code that wrote the state, or start from a new checkpoint",
+    FailureClass.SCHEMA_DRIFT: "compare what the producer writes with the topic spec, and mend one of them",
     FailureClass.AUTHORISATION: "renew the credentials, or grant what it lacks",
     FailureClass.UNKNOWN: "find the cause in the log",
 }

@@ -81,6 +81,7 @@ POLICIES: Mapping[FailureClass, Policy] = {
     FailureClass.CORRUPT: _NEVER,
     FailureClass.INCOMPATIBLE_STATE: _NEVER,
     FailureClass.AUTHORISATION: _NEVER,
+    FailureClass.SCHEMA_DRIFT: _NEVER,
 }
 
 

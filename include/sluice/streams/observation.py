@@ -10,6 +10,7 @@ from functools import cached_property
 from sluice.specs.rhythm import UNDECLARED, Rhythm
 from sluice.streams.checkpoint import CommittedBatch, PlannedBatch
 from sluice.streams.executors import Executors
+from sluice.streams.failure import Failure
 from sluice.streams.launcher import DriverReport
 from sluice.topics.administration import RecordStamp
 
@@ -42,6 +43,7 @@ class Evidence:
         rhythm: what the specs say.
         lack: why there is no room for the attempt that shall be submitted; empty if that is not so.
         executors: what the driver says of those that it has; None if it said nothing, or needs none.
+        ended_alone: why this stream has ended although its driver lives; None if it has not.
     """
 
     at: datetime
@@ -64,6 +66,7 @@ class Evidence:
     rhythm: Rhythm = UNDECLARED
     lack: str = ""
     executors: Executors | None = None
+    ended_alone: Failure | None = None
     epoch: int = 0
 
     @cached_property

@@ -15,6 +15,7 @@ from typing import TypeAlias
 
 from sluice.streams.cadence import LEAST_SECONDS
 from sluice.streams.exits import explain_exit
+from sluice.streams.failure import REMEDIES
 from sluice.streams.lag import LEAST_SPAN_SECONDS
 from sluice.streams.launcher import DriverState
 from sluice.streams.observation import Evidence
@@ -128,7 +129,7 @@ def _judge_life(case: Situation) -> _Judgement | None:
     seen = case.seen
     driver = seen.driver
     if driver is None or driver.state is DriverState.RUNNING:
-        return None
+        return None if driver is None or seen.stop_wanted else _judge_end_alone(seen)
     end = f"{driver.key} {explain_exit(driver.exit_code)}"
     if driver.state is DriverState.ABSENT:
         end = "no driver was submitted"
@@ -143,6 +144,15 @@ def _judge_life(case: Situation) -> _Judgement | None:
         return Health.STOPPED, f"It does not run: there is no room for it. {_sentence(seen.lack)}", ADVICE
     verb = "start" if driver.state is DriverState.ABSENT else "logs"
     return Health.STOPPED, f"It does not run: {end}.", f"sluice streams {verb} {seen.unit}"
+
+
+def _judge_end_alone(seen: Evidence) -> _Judgement | None:
+    """A stream that has ended beside others that go on."""
+    if (ended := seen.ended_alone) is None:
+        return None
+    why = f"It has ended {_ago(seen.at, ended.at)}, and the other streams of its driver go on: {ended.kind.value}. "
+    remedy = REMEDIES.get(ended.kind, "find the cause")
+    return Health.STOPPED, f"{why}{_sentence(ended.message)}", f"{remedy}; then sluice streams restart {seen.unit}"
 
 
 def _judge_sight(case: Situation) -> _Judgement | None:

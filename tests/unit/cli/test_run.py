@@ -138,7 +138,7 @@ def test_programs_get_one_document() -> None:
     }
     assert [line["line"] for line in document["lines"]] == [1, 2]
     assert document["lines"][1]["reason"] == "malformed"
-    assert document["lines"][1]["meaning"] == "the bytes are no JSON object"
+    assert document["lines"][1]["meaning"] == EXPLANATIONS[Reason.MALFORMED][0]
     assert document["columns"] == {"hour": "timestamp", "sold": "bigint"}
     assert (document["output_rows"], len(document["rows"])) == (2, 2)
 

@@ -10,6 +10,14 @@ from sluice.errors import NotReadyError
 from sluice.spark.preset import effective_settings
 from sluice.specs.model import Resources
 
+OWN = "sluice-0123456789ab.jar"
+
+
+@pytest.fixture(autouse=True)
+def jars(tmp_path: Path) -> None:
+    for name in ("delta.jar", OWN):
+        (tmp_path / name).touch()
+
 
 def test_the_settings_of_a_session_are_known_without_spark() -> None:
     code = "import sys, sluice.spark.preset; print('pyspark' in sys.modules)"
@@ -18,31 +26,31 @@ def test_the_settings_of_a_session_are_known_without_spark() -> None:
 
 
 def test_what_a_spec_says_wins_over_the_preset(tmp_path: Path) -> None:
-    (tmp_path / "delta.jar").touch()
     found = effective_settings(
         Resources(cores=3), jars=tmp_path, warehouse=tmp_path, overrides={"spark.sql.shuffle.partitions": "7"}
     )
     assert (found["spark.master"], found["spark.default.parallelism"]) == ("local[3]", "3")
     assert found["spark.sql.shuffle.partitions"] == "7"
-    assert found["spark.jars"] == str(tmp_path / "delta.jar")
+    assert found["spark.jars"] == f"{tmp_path / 'delta.jar'},{tmp_path / OWN}"
 
 
 def test_a_driver_takes_no_more_of_a_cluster_than_its_spec_says(tmp_path: Path) -> None:
-    (tmp_path / "delta.jar").touch()
     found = effective_settings(Resources(cores=3), jars=tmp_path, warehouse=tmp_path, master="spark://master:7077")
     assert (found["spark.master"], found["spark.cores.max"]) == ("spark://master:7077", "3")
 
 
 def test_without_jars_there_is_no_session(tmp_path: Path) -> None:
+    (tmp_path / OWN).unlink()
+    with pytest.raises(NotReadyError, match=r"holds no sluice-\*\.jar"):
+        effective_settings(Resources(), jars=tmp_path, warehouse=tmp_path)
+    (tmp_path / "delta.jar").unlink()
     with pytest.raises(NotReadyError, match="holds no jar"):
         effective_settings(Resources(), jars=tmp_path, warehouse=tmp_path)
 
 
 def test_on_one_machine_no_file_needs_a_process(tmp_path: Path) -> None:
-    (tmp_path / "delta.jar").touch()
-    bare, own = tmp_path / "hadoop-bare-naked-local-fs-0.1.0.jar", tmp_path / "sluice-fs-0123456789ab.jar"
-    for jar in (bare, own):
-        jar.touch()
+    bare, own = tmp_path / "hadoop-bare-naked-local-fs-0.1.0.jar", tmp_path / OWN
+    bare.touch()
     alone = effective_settings(Resources(), jars=tmp_path, warehouse=tmp_path)
     beside_others = effective_settings(Resources(), jars=tmp_path, warehouse=tmp_path, master="spark://master:7077")
     assert alone["spark.driver.extraClassPath"] == f"{bare}:{own}"
@@ -52,7 +60,6 @@ def test_on_one_machine_no_file_needs_a_process(tmp_path: Path) -> None:
 
 
 def test_executors_have_the_memory_that_the_spec_says(tmp_path: Path) -> None:
-    (tmp_path / "delta.jar").touch()
     resources = Resources(executor_memory="512m")
     on_a_cluster = effective_settings(resources, jars=tmp_path, warehouse=tmp_path, master="spark://master:7077")
     assert on_a_cluster["spark.executor.memory"] == "512m"
@@ -60,8 +67,7 @@ def test_executors_have_the_memory_that_the_spec_says(tmp_path: Path) -> None:
 
 
 def test_the_embedded_cluster_shares_the_machines_file_systems_and_its_loopback(tmp_path: Path) -> None:
-    for jar in ("delta.jar", "hadoop-bare-naked-local-fs-0.1.0.jar", "sluice-fs-0123456789ab.jar"):
-        (tmp_path / jar).touch()
+    (tmp_path / "hadoop-bare-naked-local-fs-0.1.0.jar").touch()
     alone = effective_settings(Resources(), jars=tmp_path, warehouse=tmp_path)
     embedded = effective_settings(Resources(), jars=tmp_path, warehouse=tmp_path, master="spark://127.0.0.1:7077")
     assert embedded["spark.executor.extraClassPath"] == alone["spark.driver.extraClassPath"]

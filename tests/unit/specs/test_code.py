@@ -137,6 +137,7 @@ def specs(bench: Bench) -> tuple[PipelineSpec, TopicSpec]:
             "driver: shop",
             "driver: shop\nstart: latest\nmirror_group: sales\nmax_records_per_batch: 9",
         ),
+        ("pipelines/sales", "driver: shop", "driver: shop\ncircuit_breaker: {share: 0.2}"),
         ("pipelines/sales", "  table: sales", "  table: sales_2"),
         ("pipelines/sales", "future_skew: 5 min", "future_skew: 300s\n  watermark_delay: 65 min"),
         ("topics/orders", "partitions: 2", "partitions: 8\ndescription: Words."),

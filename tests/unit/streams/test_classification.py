@@ -123,6 +123,8 @@ ONE_EXCEPTION = [
         "org.apache.spark.sql.delta.DeltaAnalysisException",
         "[DELTA_METADATA_MISMATCH] A metadata mismatch was detected when writing to the Delta table. SQLSTATE: 42KDG",
     ),
+    # what comes is not what the spec says
+    (F.SCHEMA_DRIFT, "sluice.quality.breaker.SchemaDriftError", "batch 7 of departures: 80 of 100 records (80%) are"),
     # it may not
     (F.AUTHORISATION, f"{KAFKA}.TopicAuthorizationException", "Not authorized to access topics: [flights]"),
     (F.AUTHORISATION, f"{KAFKA}.SaslAuthenticationException", "Authentication failed: Invalid username or password"),

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping
+from dataclasses import replace
 from datetime import timedelta
 from typing import NoReturn
 
@@ -9,6 +10,7 @@ from sluice.specs.rhythm import Rhythm
 from sluice.streams.checkpoint import CheckpointLook, CommittedBatch, PlannedBatch
 from sluice.streams.evidence import Case, Source, Stamps, gather
 from sluice.streams.executors import Executors
+from sluice.streams.failure import Failure, FailureClass
 from sluice.streams.launcher import DriverReport, DriverState
 from sluice.streams.observation import Evidence
 from sluice.streams.registry import Attempt, AttemptState, Desired, DesiredState
@@ -269,3 +271,17 @@ def test_a_stream_of_a_new_epoch_stands_where_that_begins_until_its_first_batch(
     case = Case("flights", None, {"departures": source})
     seen = gather([case], lambda: Cluster(end=61), at=START, stamps=Stamps.NEVER)["flights"]["departures"]
     assert (seen.epoch, seen.committed, seen.batches, seen.lag_records) == (2, {"flights/0": 50}, 0, 11)
+
+
+def test_a_stream_that_has_ended_alone_is_asked_for_by_the_generation_that_lives() -> None:
+    drift = Failure(FailureClass.SCHEMA_DRIFT, "SchemaDriftError", "80 of 100", START)
+    source = Source("flights", lambda: LOOK, ended_alone={BOUND.generation: drift}.get)
+
+    def ended(sighting: Sighting, end: int) -> Failure | None:
+        case = Case("flights", sighting, {"departures": source})
+        return gather([case], lambda: Cluster(end=end), at=START)["flights"]["departures"].ended_alone
+
+    alive = Sighting("flights", WANTED, BOUND, RUNNING)
+    assert ended(alive, 61) == drift
+    assert ended(alive, 60) is None  # nothing is unread: the batch that stopped it was committed
+    assert ended(replace(alive, attempt=replace(BOUND, generation=9)), 61) is None

@@ -1,11 +1,13 @@
 from __future__ import annotations
 
+import json
 from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
 
-from sluice.streams.last_report import last_report
+from sluice.streams.failure import Failure, FailureClass, to_record
+from sluice.streams.last_report import ended_alone, last_report
 
 
 def test_the_time_in_the_progress_file_is_the_drivers_last_word(tmp_path: Path) -> None:
@@ -23,3 +25,15 @@ def test_what_cannot_be_read_says_nothing(tmp_path: Path, content: str) -> None:
 
 def test_no_file_says_nothing(tmp_path: Path) -> None:
     assert last_report(tmp_path / "nowhere.json") is None
+
+
+def test_why_a_stream_has_ended_alone_is_believed_of_the_driver_that_lives(tmp_path: Path) -> None:
+    file = tmp_path / "departures.json"
+    drift = Failure(FailureClass.SCHEMA_DRIFT, "SchemaDriftError", "80 of 100", datetime(2013, 1, 7, tzinfo=UTC))
+    assert ended_alone(file, 3) is None
+    for said in ("no JSON", "[]", '{"generation": 3}', '{"generation": 3, "ended": "yesterday"}'):
+        file.write_text(said)
+        assert ended_alone(file, 3) is None
+    file.write_text(json.dumps({"generation": 3, "ended": to_record(drift)}))
+    assert ended_alone(file, 3) == drift
+    assert ended_alone(file, 4) is None

@@ -6,6 +6,7 @@ from datetime import datetime, timedelta
 import pytest
 
 from sluice.streams.executors import Executors
+from sluice.streams.failure import Failure, FailureClass
 from sluice.streams.launcher import DriverReport, DriverState
 from sluice.streams.observation import Evidence
 from sluice.streams.verdict import Health, judge
@@ -165,3 +166,18 @@ def test_without_an_executor_and_without_anything_to_read_nothing_is_wrong_yet_a
     verdict = judge(replace(AT_WORK, executors=Executors(0, 0, ago(minutes=3))))
     assert verdict.health is Health.OK
     assert verdict.why.endswith("local.flights.g1 (pid 7) has had no executor for 3 min, and could read nothing.")
+
+
+def test_a_stream_that_has_ended_beside_others_is_stopped_and_says_why() -> None:
+    drift = Failure(FailureClass.SCHEMA_DRIFT, "SchemaDriftError", "80 of 100 are refused", ago(minutes=3))
+    seen = replace(AT_WORK, ends={"flights/0": 160, "flights/1": 40}, ended_alone=drift)
+    verdict = judge(seen)
+    assert verdict.health is Health.STOPPED
+    assert verdict.why == (
+        "It has ended 3 min ago, and the other streams of its driver go on: schema drift. 80 of 100 are refused."
+    )
+    assert verdict.what_to_do.endswith("mend one of them; then sluice streams restart flights")
+    assert judge(replace(seen, stop_wanted=True)).health is Health.UNKNOWN
+    dead = replace(seen, driver=replace(RUNNING, state=DriverState.ENDED, exit_code=13))
+    assert "exited" not in judge(dead).why
+    assert "the other streams" not in judge(dead).why

@@ -1,0 +1,96 @@
+"""Whatever bytes come: nothing raises, nothing is dropped, and each record has the outcome that an oracle gives it."""
+
+from __future__ import annotations
+
+import json
+from datetime import UTC, datetime, timedelta
+
+import pytest
+from pyspark.sql import SparkSession
+
+from sluice.quality.reasons import Outcome, Reason
+from sluice.spark.validation import OUTCOME, REASON, validate
+from sluice.specs.model import TimeRules, TopicValue
+from tests.admission_oracle import UNSURE, Declared, judge
+from tests.near_json import NearJson
+
+FIELDS = {
+    "id": {"type": "long", "required": True, "minimum": 0},
+    "place": {"type": "string", "required": True, "one_of": ["EWR", "JFK"]},
+    "note": {"type": "string"},
+    "speed": {"type": "double", "minimum": -10, "maximum": 10},
+    "up": {"type": "boolean"},
+    "at": {"type": "timestamp", "required": True},
+    "seen": {"type": "timestamp", "required": True},
+    "beat": {"type": "boolean"},
+}
+VALUE = TopicValue.model_validate({"fields": FIELDS, "event_time": "at", "arrival_time": "seen", "heartbeat": "beat"})
+DECLARED = Declared(
+    types={name: str(said["type"]) for name, said in FIELDS.items()},
+    required=("id", "place"),
+    event_time="at",
+    arrival_time="seen",
+    heartbeat="beat",
+    minimum={"id": 0, "speed": -10},
+    maximum={"speed": 10},
+    one_of={"place": ("EWR", "JFK")},
+)
+RULES = TimeRules(allowed_lateness=timedelta(hours=3), future_skew=timedelta(hours=1))
+GOOD = {
+    "id": 7,
+    "place": "JFK",
+    "note": "größer 🙂",
+    "speed": 1.5,
+    "up": True,
+    "at": "2013-01-01T10:00:00Z",
+    "seen": "2013-01-01T10:05:00Z",
+    "beat": False,
+}
+
+
+def judged(spark: SparkSession, values: list[bytes | None]) -> list[str]:
+    """Return each record's reason, or its outcome; a record that is not there, or there twice, fails."""
+    at = datetime(2013, 1, 1, tzinfo=UTC)
+    rows = [(n, None if value is None else bytearray(value), at) for n, value in enumerate(values)]
+    found = validate(spark.createDataFrame(rows, "n int, _value binary, _timestamp timestamp"), VALUE, RULES)
+    outcomes = sorted(found.select("n", OUTCOME, REASON).collect())
+    assert [row["n"] for row in outcomes] == list(range(len(values)))
+    assert all((row[OUTCOME] == "quarantined") is (row[REASON] is not None) for row in outcomes)
+    return [row[REASON] or row[OUTCOME] for row in outcomes]
+
+
+def agree(spark: SparkSession, seed: int, count: int) -> list[str]:
+    """Judge random records by Spark and by the oracle, and return what both say."""
+    random = NearJson(seed, GOOD)
+    values = [random.value() for _ in range(count)]
+    expected = [judge(value, DECLARED, RULES.allowed_lateness, RULES.future_skew) for value in values]
+    found = judged(spark, values)
+    assert [(v, f, e) for v, f, e in zip(values, found, expected, strict=True) if e not in (f, UNSURE)] == []
+    assert expected.count(UNSURE) < count / 20
+    return found
+
+
+def test_a_few_thousand_records_are_judged_as_the_oracle_does(spark: SparkSession) -> None:
+    found = agree(spark, seed=0, count=5_000)
+    everything = {*Reason, *Outcome} - {Outcome.QUARANTINED, Reason.UNEXPECTED}  # nothing further is expected of them
+    assert set(found) == everything
+
+
+@pytest.mark.verify
+@pytest.mark.timeout(1200)
+@pytest.mark.parametrize("seed", range(1, 51))
+def test_a_million_records_are_judged_as_the_oracle_does(spark: SparkSession, seed: int) -> None:
+    agree(spark, seed, count=20_000)
+
+
+def test_what_is_deep_or_long_is_judged_and_no_more(spark: SparkSession) -> None:
+    good = json.dumps(GOOD)
+    deep = [f'{good[:-1]},"x":{"[" * depth}{"]" * depth}}}'.encode() for depth in (999, 1000, 100_000)]
+    wide = json.dumps({**GOOD, **{f"key_{n}": n for n in range(100_000)}})
+    assert judged(spark, [*deep, wide.encode(), f'{wide[:-1]},"key_99999":0}}'.encode()]) == [
+        "good",
+        "malformed",
+        "malformed",
+        "good",
+        "duplicate_key",
+    ]
