@@ -8,7 +8,9 @@ from collections.abc import Mapping
 
 import pytest
 
+from sluice.clock import SystemClock
 from sluice.errors import RefusedError
+from sluice.local.processes import wait_until
 from sluice.topics.administration import KafkaAdministration, TopicCreation
 from sluice.topics.moving import Pace, Progress, cancel, move
 from sluice.topics.replica_administration import THROTTLED, BrokerState, Throttle
@@ -30,6 +32,13 @@ class KafkaReplicasSuite:
         self, administration: KafkaAdministration, name: str
     ) -> None:
         administration.grow(name, 3, [(4, 2, 1)])
+        # Each broker learns of partitions by itself, and on a busy machine that takes a while.
+        wait_until(lambda: len(administration.describe([name])[name].replicas) == 3, SystemClock(), deadline_seconds=30)
+        wait_until(
+            lambda: all(len(each) == 3 for each in administration.describe([name])[name].in_sync),
+            SystemClock(),
+            deadline_seconds=30,
+        )
         state = administration.describe([name])[name]
         assert state.replicas == ((2, 1, 3), (3, 4, 1), (4, 2, 1))
         assert state.leaders == (2, 3, 4)
@@ -79,10 +88,13 @@ class KafkaReplicasSuite:
         administration.elect([])
 
     def test_sizes_are_told_per_broker(self, administration: KafkaAdministration, name: str) -> None:
-        assert {key: set(sizes) for key, sizes in administration.sizes([name]).items()} == {
-            (name, 0): {1, 2, 3},
-            (name, 1): {1, 3, 4},
-        }
+        brokers = {(name, 0): {1, 2, 3}, (name, 1): {1, 3, 4}}
+
+        def told() -> dict[tuple[str, int], set[int]]:
+            return {key: set(sizes) for key, sizes in administration.sizes([name]).items()}
+
+        # A broker makes its replica's folder some time after the topic is there.
+        assert wait_until(lambda: told() == brokers, SystemClock(), deadline_seconds=30), told()
         assert administration.sizes([]) == {}
 
     def test_a_deleted_topic_is_gone_and_deleting_it_again_is_allowed(

@@ -193,6 +193,7 @@ def read_numbers(bootstrap: list[str], topic: str) -> set[int]:
 
 
 @pytest.mark.timeout(400)
+@pytest.mark.verify
 def test_what_was_acknowledged_survives_a_move_during_which_a_broker_dies(
     cluster: RunningCluster, administration: KafkaPythonAdministration, topic_name: str
 ) -> None:
