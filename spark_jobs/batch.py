@@ -18,11 +18,12 @@ import structlog
 from pyspark.sql import SparkSession
 
 from sluice.errors import SluiceError, SpecError
+from sluice.intervals.acceptance import GATE_FAILED
 from sluice.intervals.request import Mode, Only, Request, range_of
 from sluice.local.processes import give_way
 from sluice.project import Project
 from sluice.settings import settings
-from sluice.spark.backfill.evidence import GATE_FAILED, Result
+from sluice.spark.backfill.evidence import Result
 from sluice.spark.backfill.run import run_backfill
 from sluice.spark.preset import batch_settings
 from sluice.spark.published_quality import check_published
@@ -54,6 +55,7 @@ def _backfill(options: argparse.Namespace) -> int:
         by=options.by,
         why=options.why,
         only=options.only,
+        accepts=options.accepts,
     )
     spark = _session(project, "backfill", options.pipeline)
     try:
@@ -116,6 +118,7 @@ def _parser() -> argparse.ArgumentParser:
     )
     backfill.add_argument("--by", required=True, help="who asks; goes on record")
     backfill.add_argument("--why", default="", help="the reason on record")
+    backfill.add_argument("--accepts", default="", help="the backfill whose gate failed, and is overridden")
     backfill.add_argument("--key", required=True, help="names the asking: the same key resumes what was interrupted")
     quality = commands.add_parser("quality", help="run the pipeline's suite on what is published")
     for command, required in ((backfill, True), (quality, False)):

@@ -14,7 +14,9 @@ from enum import StrEnum
 from typing import Any, TypeVar
 
 from sluice.errors import SluiceError, SpecError
+from sluice.intervals.acceptance import accepting
 from sluice.intervals.alignment import Interval
+from sluice.intervals.backfills import Backfill
 from sluice.intervals.request import Mode, Only, Request, range_of
 from sluice.intervals.selection import Selection
 from sluice.specs.model import PipelineSpec
@@ -60,18 +62,22 @@ class Run:
         return "/".join(part for part in (self.dag_id, self.run_id, self.partition) if part)
 
 
-def request_of(pipeline: PipelineSpec, form: Mapping[str, Any], run: Run) -> Request:
+def request_of(pipeline: PipelineSpec, form: Mapping[str, Any], run: Run, accepted: Backfill | None = None) -> Request:
     """Return what a run asks for.
 
     Args:
         pipeline: whose backfill it is.
         form: the run's params.
         run: what else is known of it.
+        accepted: the backfill that the form names under `accepts`: its request is made again.
 
     Raises:
         SpecError: with every fault of the form.
+        RefusedError: no gate has stopped `accepted`.
     """
     faults: list[str] = []
+    if accepted is not None:
+        return _accepting(pipeline, form, run, accepted)
     mode = _choice(Mode, "mode", form.get("mode") or pipeline.backfill.mode, faults)
     only = _choice(Only, "only", form.get("only") or Only.ALL, faults)
     if mode not in (None, Mode.RECOMPUTE) and only not in (None, Only.ALL):
@@ -83,6 +89,20 @@ def request_of(pipeline: PipelineSpec, form: Mapping[str, Any], run: Run) -> Req
             fix="trigger it again with these repaired.",
         )
     return Request(pipeline.name, asked, mode, run.by, str(form.get("reason") or ""), only)
+
+
+def _accepting(pipeline: PipelineSpec, form: Mapping[str, Any], run: Run, accepted: Backfill) -> Request:
+    if accepted.request.pipeline != pipeline.name:
+        raise SpecError(
+            f"the backfill {accepted.id} is one of {accepted.request.pipeline}, not of {pipeline.name}.",
+            fix=f"trigger the DAG of {accepted.request.pipeline}.",
+        )
+    if given := [name for name in ("from", "to") if form.get(name)]:
+        raise SpecError(
+            f"the form names {' and '.join(map(repr, given))} and accepts {accepted.id}, whose range is taken again.",
+            fix="leave these out.",
+        )
+    return accepting(accepted, run.by, str(form.get("reason") or ""))
 
 
 def nothing_to_do(selection: Selection) -> str:
@@ -113,6 +133,7 @@ def plan(selection: Selection, key: str, chunk: timedelta) -> dict[str, Any]:
         "only": asked.only.value,
         "by": asked.by,
         "why": asked.why,
+        "accepts": asked.accepts,
         "key": key,
         "intervals": len(selection.taken),
         "ranges": [words(piece) for piece in selection.ranges[:MOST_RANGES]],

@@ -148,7 +148,7 @@ def _cancelled(found: Backfill, error: AirflowException) -> AirflowFailException
     )
 
 
-_OPTIONS = ("from", "to", "mode", "only", "by", "why", "key")
+_OPTIONS = ("from", "to", "mode", "only", "by", "why", "accepts", "key")
 
 
 def run_of(dag_run: Any) -> Run:  # noqa: ANN401 - the SDK's run
@@ -167,13 +167,16 @@ def select_for(project: Project, pipeline: str, form: Mapping[str, Any], run: Ru
 
     Raises:
         SpecError: the form or the pipeline's spec does not stand.
-        RefusedError: another backfill works on a part of the range, or a recompute has no reason.
+        RefusedError: another backfill works on a part of the range, a recompute has no reason, or no gate has stopped
+            what is to be accepted.
         UnreachableError: the control database could not be asked.
     """
     spec = project.catalog.pipelines.get(pipeline)
     if spec is None:
         raise SpecError(f"there is no sound pipeline {pipeline!r}.", fix="run `sluice check` and repair it.")
-    request = backfill_request.request_of(spec, form, run)
+    accepts = str(form.get("accepts") or "")
+    failed = project.backfills().get(accepts) if accepts else None
+    request = backfill_request.request_of(spec, form, run, failed)
     project.refuse_overlap(request, run.key)
     ledger, code, resumed = project.ledger(pipeline), project.code_of(pipeline), project.backfills().find(run.key)
     return select(request, ledger, spec.intervals.interval_length, code, resumed.id if resumed else "")

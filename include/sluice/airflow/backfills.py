@@ -128,6 +128,13 @@ def _form(spec: PipelineSpec) -> dict[str, Param]:
             title="Reason",
             description_md="Goes on record beside your name. A recompute of healthy intervals needs one.",
         ),
+        "accepts": Param(
+            None,
+            type=["null", "string"],
+            title="Accepts",
+            description_md="The id of a backfill that the quality gate has stopped: it is run again, and what its gate "
+            "had found is published all the same. Needs a reason, and leaves `from` and `to` empty.",
+        ),
         "dry_run": Param(False, type="boolean", title="Dry run", description_md="Plan only; see the log of `plan`."),
     }
 

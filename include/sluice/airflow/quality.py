@@ -20,10 +20,11 @@ from sluice.airflow.runtime import open_project
 from sluice.airflow.spark_batch import BatchOperator
 from sluice.airflow.specs import scan_specs
 from sluice.project import Project
+from sluice.specs.expectations import Rhythm
 from sluice.specs.model import PipelineSpec
 
-DAILY = "30 6 * * *"
-"""When the table is checked though nobody published (cron, UTC): after the nightly backfills."""
+TIMES: Mapping[Rhythm, str] = {Rhythm.DAILY: "30 6 * * *", Rhythm.HOURLY: "40 * * * *"}
+"""When the table is checked though nobody published (cron, UTC): daily, after the nightly backfills."""
 
 LONGEST_CHECK = timedelta(hours=4)
 
@@ -36,26 +37,30 @@ def build_quality_dags(only: str | None = None) -> list[DAG]:
     """
     only = only or get_parsing_context().dag_id
     catalog = scan_specs().catalog
-    guarded = {suite.pipeline for suite in catalog.expectations.values()}
+    guarded = {suite.pipeline: suite.check for suite in catalog.expectations.values() if suite.gate is not None}
     pipelines = [spec for name, spec in catalog.interval_pipelines.items() if name in guarded]
-    return [build_quality_dag(spec) for spec in pipelines if only in (None, quality_dag_id(spec.name))]
+    wanted = [spec for spec in pipelines if only in (None, quality_dag_id(spec.name))]
+    return [build_quality_dag(spec, guarded[spec.name]) for spec in wanted]
 
 
-def build_quality_dag(spec: PipelineSpec, *, open_project: Callable[[], Project] = open_project) -> DAG:
+def build_quality_dag(
+    spec: PipelineSpec, rhythm: Rhythm = Rhythm.DAILY, *, open_project: Callable[[], Project] = open_project
+) -> DAG:
     """Build the DAG of one pipeline.
 
     Args:
         spec: the pipeline; it has a suite.
+        rhythm: how often the table is checked though nobody published.
         open_project: gives the project at run time.
     """
     with house_dag(
         quality_dag_id(spec.name),
-        doc=_documentation(spec),
+        doc=_documentation(spec, TIMES[rhythm]),
         description=f"Runs the suite of {spec.name} on its published table.",
         tags=(Tag.QUALITY,),
         owner=spec.owner,
         schedule=AssetOrTimeSchedule(
-            timetable=_clock(),
+            timetable=_clock(TIMES[rhythm]),
             assets=[output_table(spec.intervals.table)],  # type: ignore[list-item]  # it takes the SDK's, too
         ),
     ) as dag:
@@ -70,8 +75,8 @@ def build_quality_dag(spec: PipelineSpec, *, open_project: Callable[[], Project]
 
 
 @cache
-def _clock() -> CronTriggerTimetable:
-    return CronTriggerTimetable(DAILY, timezone="UTC")  # one for all, see `sluice.airflow.backfills`
+def _clock(cron: str) -> CronTriggerTimetable:
+    return CronTriggerTimetable(cron, timezone="UTC")  # one for all, see `sluice.airflow.backfills`
 
 
 class QualityOperator(BatchOperator):
@@ -107,11 +112,11 @@ def published_range(extras: Iterable[Mapping[str, Any]]) -> dict[str, str]:
     return {"from": min(starts, key=datetime.fromisoformat), "to": max(ends, key=datetime.fromisoformat)}
 
 
-def _documentation(spec: PipelineSpec) -> str:
+def _documentation(spec: PipelineSpec, cron: str) -> str:
     return f"""# Quality of `{spec.intervals.table}`
 
 Runs the suite of `{spec.name}` on the published table: after each publish on the published range, and by the clock
-(`{DAILY}`, UTC) on the recent past.
+(`{cron}`, UTC) on the recent past. What must hold of each interval is judged once for what the interval holds.
 
 The gate of a backfill looks at rows before they are published. This looks at what readers have, the stream's rows
 included. A red `check` names what does not hold; its link opens the newest page. Nothing is changed.

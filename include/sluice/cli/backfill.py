@@ -20,6 +20,7 @@ from sluice.cli.instants import FromOption, ToOption, in_utc
 from sluice.cli.pipelines import open_pipeline
 from sluice.clock import SystemClock
 from sluice.errors import RefusedError, SpecError
+from sluice.intervals.acceptance import accepting
 from sluice.intervals.backfills import Backfill, BackfillState
 from sluice.intervals.request import Mode, Only, Request, range_of
 from sluice.intervals.selection import select
@@ -87,7 +88,31 @@ def run(
         plan(pipeline=pipeline, start=start, end=end, mode=mode, only=only, why=why, output=output)
         return
     project, spec = open_pipeline(pipeline)
-    request, key = _request(spec, start, end, mode, only=only, why=why), key or f"cli-{uuid.uuid4().hex}"
+    _run(project, spec, _request(spec, start, end, mode, only=only, why=why), key, output)
+
+
+@app.command()
+def accept(
+    backfill_id: IdArgument,
+    why: Annotated[str, typer.Option("--why", help="The reason. It goes on record beside your name.")] = "",
+    key: Annotated[str, typer.Option(help="Names this asking: the same key again resumes what broke off.")] = "",
+    output: OutputOption = Output.TABLE,
+) -> None:
+    """Run again what a quality gate has stopped, and publish it although it holds what that gate had found.
+
+    What the gate had not found, or could not evaluate, stops it again. The page, the table's log and the record of
+    backfills say who accepted what, and why.
+
+    Exit codes: as those of `run`; 5 also where no gate has stopped that backfill.
+    """
+    project = Project.open_sound(settings())
+    request = accepting(project.backfills().get(backfill_id), asker(), why)
+    project, spec = open_pipeline(request.pipeline)
+    _run(project, spec, request, key, output)
+
+
+def _run(project: Project, spec: PipelineSpec, request: Request, key: str, output: Output) -> None:
+    key = key or f"cli-{uuid.uuid4().hex}"
     planned = _plan(project, spec, request, key)
     if planned.in_the_way:  # Spark need not start to be told so
         raise RefusedError(planned.in_the_way)
@@ -209,6 +234,7 @@ def _arguments(request: Request, key: str) -> list[str]:
         "--only": request.only.value,
         "--by": request.by,
         "--why": request.why,
+        "--accepts": request.accepts,
         "--key": key,
     }
     return ["backfill", *(f"{name}={value}" for name, value in asked.items())]

@@ -10,6 +10,7 @@ from typing import Any
 from rich.markup import escape
 
 from sluice.cli.console import out
+from sluice.intervals.acceptance import GATE_FAILED
 from sluice.intervals.backfills import Backfill, BackfillState
 from sluice.intervals.progress import expected_end, progress_in_words
 from sluice.local.batch_process import LOG
@@ -36,6 +37,7 @@ def backfill_as_dict(project: Project, found: Backfill) -> dict[str, Any]:
         "only": asked.only,
         "by": asked.by,
         "reason": asked.why,
+        "accepts": asked.accepts,
         "state": found.state,
         "alive": project.backfill_lock(found.id).held() if found.state is BackfillState.RUNNING else False,
         "claimed_at": found.claimed_at.isoformat(),
@@ -57,7 +59,8 @@ def tell_backfill(project: Project, found: Backfill, now: datetime) -> None:
     out.print(f"{escape(found.id)}: [{style}]{found.state}[/{style}] {found.outcome}".rstrip(), soft_wrap=True)
     lines = {
         "asked": f"{asked.mode} of {asked.range.start:%FT%RZ} to {asked.range.end:%FT%RZ}, by {asked.by}"
-        + (f" ({asked.why})" if asked.why else ""),
+        + (f" ({asked.why})" if asked.why else "")
+        + (f", accepting what the gate of {asked.accepts} had found" if asked.accepts else ""),
         "progress": progress_in_words(found, now),
         "why": found.why,
         "cancel": f"asked by {found.cancel_asked_by}" if found.cancel_asked_by else "",
@@ -65,6 +68,8 @@ def tell_backfill(project: Project, found: Backfill, now: datetime) -> None:
     }
     if found.state is BackfillState.RUNNING and not project.backfill_lock(found.id).held():
         lines["process"] = f"gone; the same run with --key {found.key} goes on where it broke off"
+    if found.outcome == GATE_FAILED:
+        lines["accept"] = f"mend what is wrong and run it again, or sluice backfill accept {found.id} --why REASON"
     for name, text in lines.items():
         if text:
             out.print(f"  {name:<9} {text}", markup=False, soft_wrap=True)

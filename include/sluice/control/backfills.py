@@ -167,6 +167,7 @@ def _columns(found: Backfill) -> dict[str, Any]:
         "outcome": found.outcome,
         "why": found.why,
         "cancel_asked_by": found.cancel_asked_by,
+        "accepts": asked.accepts,
     }
 
 
@@ -178,6 +179,7 @@ def _backfill(row: Row[Any]) -> Backfill:
         by=row.asked_by,
         why=row.asked_why,
         only=Only(row.only),
+        accepts=row.accepts,
     )
     return Backfill(
         id=row.id,

@@ -151,6 +151,7 @@ backfill = Table(
     Column("outcome", String(32), nullable=False),
     Column("why", Text, nullable=False),
     Column("cancel_asked_by", String(256), nullable=False),
+    Column("accepts", String(160), nullable=False, server_default=""),
     UniqueConstraint("deployment", "key"),
     Index(None, "deployment", "pipeline", "state"),
 )
@@ -224,3 +225,19 @@ order_break = Table(
     Index(None, "deployment", "topic"),
 )
 """Where the order of keys broke when a topic grew to so many partitions; nothing else knows it afterwards."""
+
+interval_quality = Table(
+    "interval_quality",
+    metadata,
+    Column("deployment", String(64), primary_key=True),
+    Column("pipeline", String(64), primary_key=True),
+    Column("key", String(32), primary_key=True),
+    Column("starts_at", UtcDateTime, primary_key=True),
+    Column("rows", BigInteger, nullable=False),
+    Column("checksum", String(64), nullable=False),
+    Column("verdict", String(16), nullable=False),
+    Column("result", Text, nullable=False),
+    Column("found_by", String(160), nullable=False),
+    Column("at", UtcDateTime, nullable=False),
+)
+"""What became of each expectation in each interval, as it held those rows with that checksum; `result` is JSON."""

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import logging
 import warnings
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
@@ -16,8 +16,10 @@ from pyspark.sql import DataFrame
 
 from sluice.gx.like import as_spark_knows
 from sluice.gx.vocabulary import implementation
-from sluice.quality.gate import Checked, GateResult, judge
-from sluice.specs.expectations import Expectation, ExpectationsSpec
+from sluice.quality.checked import Checked
+from sluice.quality.gate import GateResult, Override, judge
+from sluice.quality.intervals import IntervalChecked
+from sluice.specs.expectations import Expectation, ExpectationsSpec, Subject
 
 if TYPE_CHECKING:
     from great_expectations.core import ExpectationValidationResult
@@ -29,18 +31,28 @@ _POSITION = "position"
 """Where an expectation stands in the suite, carried in its `meta`: results come back in another order."""
 
 
-def run_gate(rows: DataFrame, suite: ExpectationsSpec | None, *, input_records: int) -> GateResult:
+def run_gate(
+    rows: DataFrame,
+    suite: ExpectationsSpec | None,
+    *,
+    input_records: int,
+    of_intervals: Callable[[DataFrame], tuple[IntervalChecked, ...]] = lambda _: (),
+    override: Override | None = None,
+) -> GateResult:
     """Check rows before they are published. The rows are read once and cached while they are looked at.
 
     Args:
         rows: what is to be published; best a table staged on disk, or whatever makes them is run once for the cache.
         suite: what must hold; None: only that there are rows if there are records.
         input_records: how many records the rows were made from.
+        of_intervals: judges the expectations about intervals.
+        override: whose word lets pass what would stop.
 
     Returns:
         A result for whatever happens. An exception, of Spark or of Great Expectations, is a failed gate that says why.
     """
     outcomes: dict[int, Checked] = {}
+    intervals: tuple[IntervalChecked, ...] = ()
     count: int | None = None
     error = None
     try:
@@ -50,26 +62,36 @@ def run_gate(rows: DataFrame, suite: ExpectationsSpec | None, *, input_records: 
             with _cached(rows), _quiet():
                 count = rows.count()
                 outcomes = _evaluate(rows, suite)
+                intervals = of_intervals(rows)
     except Exception as raised:  # noqa: BLE001 - whatever it is, the rows have not been looked at
         error = _words(raised)
-    return judge(suite, outcomes, rows=count, input_records=input_records, error=error)
+    return judge(
+        suite,
+        outcomes,
+        rows=count,
+        input_records=input_records,
+        error=error,
+        intervals=intervals,
+        override=override,
+    )
 
 
 def _evaluate(rows: DataFrame, suite: ExpectationsSpec) -> dict[int, Checked]:
     """Return what became of the expectations, by position. Those that Great Expectations leaves out are absent."""
     outcomes, built = {}, []
-    for position, declared in enumerate(suite.expectations):
+    expectations = suite.about(Subject.TABLE)
+    for position, declared in enumerate(expectations):
         try:
             spelled = as_spark_knows(declared)
             built.append(implementation(spelled.expect)(**spelled.kwargs, meta={_POSITION: position}))
         except Exception as error:  # noqa: BLE001 - its validators raise what they like; the others are still evaluated
             outcomes[position] = Checked.failed(declared, _words(error))
-    found = _validate(rows, suite.name, built, samples=0)
+    found = _validate(rows, suite.name, built, samples=0) if built else {}
     # A sample is a query of its own for each expectation: it is asked for only where there is something to show.
     unexpected = {position for position, result in found.items() if _has_unexpected(result)}
     if again := [expectation for expectation in built if _position(expectation) in unexpected]:
         found |= _validate(rows, suite.name, again, samples=_SAMPLES)
-    checked = {position: _checked(suite.expectations[position], result) for position, result in found.items()}
+    checked = {position: _checked(expectations[position], result) for position, result in found.items()}
     return outcomes | checked
 
 

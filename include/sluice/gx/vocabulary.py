@@ -19,6 +19,7 @@ from sluice.specs.expectations import Expectation
 from sluice.specs.faults import Loc
 from sluice.specs.kinds import Kind
 from sluice.specs.reading import Finding, Reading, Rule
+from sluice.specs.set_level import OWN_ARGUMENTS
 
 _OURS = {
     "severity": "write it beside `expect`.",
@@ -99,7 +100,9 @@ def expectations_are_known(reading: Reading) -> Iterator[Finding]:
 
 
 def _faults(expectation: Expectation) -> Iterator[tuple[Loc, str, str]]:
-    names = known_expectations()
+    if expectation.expect in OWN_ARGUMENTS:
+        return  # judged by `sluice.specs.interval_expectations`
+    names = [*known_expectations(), *OWN_ARGUMENTS]
     if expectation.expect not in names:
         message = f"Great Expectations has no {expectation.expect!r}."
         yield ("expect",), message, nearest(expectation.expect, names)

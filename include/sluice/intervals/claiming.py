@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Iterable
+from dataclasses import replace
 from datetime import UTC, datetime
 
 from sluice.errors import RefusedError, SpecError
@@ -94,12 +95,7 @@ def backfill_id(pipeline: str, at: datetime, key: str, taken: Callable[[str], bo
 
 def _refuse_other_request(request: Request, own: Backfill) -> None:
     asked = own.request
-    if (asked.pipeline, asked.range, asked.mode, asked.only) != (
-        request.pipeline,
-        request.range,
-        request.mode,
-        request.only,
-    ):
+    if replace(asked, by=request.by, why=request.why) != request:
         raise RefusedError(
             f"the key {own.key!r} names the backfill {own.id} of {_words(own)}; this is another request.",
             fix="use another key.",

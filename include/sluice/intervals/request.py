@@ -37,6 +37,8 @@ class Request:
         by: who asks.
         why: the reason on record; a recompute of intervals that are neither dirty nor stale needs one.
         only: which intervals of the range; anything but `all` needs mode `recompute`.
+        accepts: the backfill whose quality gate failed, and whose findings are to be published all the same, for the
+            reason `why`; empty for none.
     """
 
     pipeline: str
@@ -45,6 +47,7 @@ class Request:
     by: str
     why: str = ""
     only: Only = Only.ALL
+    accepts: str = ""
 
 
 def range_of(start: datetime, end: datetime, length: timedelta) -> Interval:

@@ -6,95 +6,38 @@ be counted, no rows although there are records. Only a warning that was evaluate
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, replace
 from functools import cache
 
 from pydantic import TypeAdapter, ValidationError
 
 from sluice.errors import CorruptionError
-from sluice.specs.expectations import Expectation, ExpectationsSpec, Severity
+from sluice.quality.checked import Checked
+from sluice.quality.intervals import IntervalChecked
+from sluice.quality.samples import in_manner
+from sluice.specs.expectations import ExpectationsSpec, Samples, Subject
 
 _NOT_EVALUATED = "the engine returned nothing for it"
+_NO_ROWS = "no rows"
 
 
 @dataclass(frozen=True)
-class Checked:
-    """What became of one expectation.
+class Override:
+    """Somebody's word that what a gate found may be published all the same.
 
     Attributes:
-        expectation: Great Expectations' name.
-        subject: the columns that it looks at, separated by commas, or `table`.
-        severity: what follows when it does not hold.
-        success: whether it holds; meaningless where there is an error.
-        unexpected: how many rows are not as expected; None where it does not look at single rows.
-        observed: what was seen, in words.
-        sample: a few of the unexpected values, as text.
-        error: why it could not be evaluated; None if it was.
-        description: why it must hold, from the spec.
+        by: who says so.
+        why: the reason on record.
+        backfill: whose gate had failed; what that did not find is not accepted.
+        accepted: what it had found, see `GateResult.found`.
     """
 
-    expectation: str
-    subject: str
-    severity: Severity
-    success: bool
-    unexpected: int | None = None
-    observed: str = ""
-    sample: tuple[str, ...] = ()
-    error: str | None = None
-    description: str = ""
-
-    @classmethod
-    def of(
-        cls,
-        declared: Expectation,
-        *,
-        success: bool,
-        unexpected: int | None = None,
-        observed: str = "",
-        sample: tuple[str, ...] = (),
-    ) -> Checked:
-        """Return the outcome of an expectation that was evaluated."""
-        return cls(
-            declared.expect,
-            declared.subject,
-            declared.severity,
-            success,
-            unexpected,
-            observed,
-            sample,
-            description=declared.description,
-        )
-
-    @classmethod
-    def failed(cls, declared: Expectation, error: str) -> Checked:
-        """Return the outcome of an expectation that could not be evaluated."""
-        return cls(
-            declared.expect,
-            declared.subject,
-            declared.severity,
-            success=False,
-            error=error or "no reason was given",
-            description=declared.description,
-        )
-
-    @property
-    def holds(self) -> bool:
-        """Whether it was evaluated and holds."""
-        return self.success and self.error is None
-
-    @property
-    def stops(self) -> bool:
-        """Whether nothing may be published because of it: not knowing stops, however mild the severity."""
-        return self.error is not None or (not self.success and self.severity is Severity.CRITICAL)
-
-    def __str__(self) -> str:
-        subject = f"{self.expectation} ({self.subject})"
-        if self.error is not None:
-            return f"{subject} could not be evaluated: {self.error}"
-        verb = "holds" if self.success else "does not hold"
-        examples = f", such as {'; '.join(self.sample)}" if self.sample else ""
-        return f"{subject} {verb}{f': {self.observed}' if self.observed else ''}{examples}"
+    by: str
+    why: str
+    backfill: str
+    accepted: tuple[str, ...]
 
 
 @dataclass(frozen=True)
@@ -107,6 +50,9 @@ class GateResult:
         rows: how many rows were to be published; None if they could not be counted.
         input_records: how many records those rows were made from.
         failures: why nothing may be published, one sentence each.
+        missing: there are no rows, and there should be some.
+        intervals: one for every declared expectation about intervals and every interval, in the order of time.
+        override: whose word lets pass what would stop; None if nobody's.
     """
 
     suite: str | None
@@ -114,26 +60,79 @@ class GateResult:
     rows: int | None
     input_records: int
     failures: tuple[str, ...]
+    missing: bool = False
+    intervals: tuple[IntervalChecked, ...] = ()
+    override: Override | None = None
 
     @property
     def passed(self) -> bool:
         """Whether the rows may be published."""
-        return not self.failures and self.rows is not None and not any(c.stops for c in self.checked)
+        return not self.failures and self.rows is not None and not self.stopping
 
     @property
     def warnings(self) -> tuple[str, ...]:
         """What does not hold and stops nothing, one sentence each."""
-        return tuple(str(c) for c in self.checked if not c.holds and not c.stops)
+        return self._told(lambda _, c: not c.holds and not c.stops)
+
+    @property
+    def stopping(self) -> tuple[str, ...]:
+        """Why nothing may be published, as far as it follows from what was looked at, one sentence each."""
+        found = self._told(lambda name, c: c.stops and not (c.error is None and self._accepts(name)))
+        return (*([self._no_rows] if self.missing and not self._accepts(_NO_ROWS) else []), *found)
+
+    @property
+    def overridden(self) -> tuple[str, ...]:
+        """What would have stopped, and somebody has accepted; one sentence each."""
+        found = self._told(lambda name, c: c.stops and c.error is None and self._accepts(name))
+        return (*([self._no_rows] if self.missing and self._accepts(_NO_ROWS) else []), *found)
+
+    @property
+    def found(self) -> tuple[str, ...]:
+        """Name what was evaluated and stops, so that somebody can accept it; what nobody has seen is not in it."""
+        stopping = [name for name, c in self._all() if c.stops and c.error is None]
+        return (*([_NO_ROWS] if self.missing else []), *stopping)
 
     @property
     def expectations_passed(self) -> int:
-        """How many expectations hold."""
-        return sum(c.holds for c in self.checked)
+        """How many expectations hold; one about intervals if it holds in all of them."""
+        return self.expectations - self.expectations_failed
 
     @property
     def expectations_failed(self) -> int:
         """How many expectations do not hold or could not be evaluated, warnings included."""
-        return len(self.checked) - self.expectations_passed
+        return len(
+            {c.key for c in self.checked if not c.holds} | {i.key for i in self.intervals if not i.checked.holds}
+        )
+
+    @property
+    def expectations(self) -> int:
+        """How many expectations there are."""
+        return len({c.key for c in self.checked} | {i.key for i in self.intervals})
+
+    @property
+    def _no_rows(self) -> str:
+        return f"there are no rows, although {self.input_records:,} records came in."
+
+    def _accepts(self, name: str) -> bool:
+        return self.override is not None and name in self.override.accepted
+
+    def _all(self) -> Iterator[tuple[str, Checked]]:
+        """Yield what became of each expectation, with its name here."""
+        yield from ((checked.key, checked) for checked in self.checked)
+        yield from ((_name(found), found.checked) for found in self.intervals)
+
+    def _told(self, wanted: Callable[[str, Checked], bool]) -> tuple[str, ...]:
+        """Return sentences about what is wanted; of an expectation about intervals one, about the last of them."""
+        told = [str(checked) for checked in self.checked if wanted(checked.key, checked)]
+        by_key: dict[str, list[IntervalChecked]] = defaultdict(list)
+        for found in self.intervals:
+            if wanted(_name(found), found.checked):
+                by_key[found.key].append(found)
+        for same in by_key.values():
+            more = len(same) - 1
+            earlier = f"; so {more:,} earlier {'interval' if more == 1 else 'intervals'}" if more else ""
+            told.append(f"{same[-1]}{earlier}")
+        return tuple(told)
 
     def to_json(self) -> str:
         """Return all of it as JSON text; `from_json` reads it back."""
@@ -152,6 +151,10 @@ class GateResult:
             raise CorruptionError(f"this is no result of a quality gate: {error}", fix="run the gate again.") from error
 
 
+def _name(found: IntervalChecked) -> str:
+    return f"{found.key} {found.start.isoformat()}"
+
+
 @cache
 def _adapter() -> TypeAdapter[GateResult]:
     return TypeAdapter(GateResult)
@@ -164,6 +167,8 @@ def judge(
     rows: int | None,
     input_records: int,
     error: str | None = None,
+    intervals: tuple[IntervalChecked, ...] = (),
+    override: Override | None = None,
 ) -> GateResult:
     """Decide whether rows may be published.
 
@@ -173,16 +178,21 @@ def judge(
         rows: how many rows there are; None if they could not be counted.
         input_records: how many records they were made from.
         error: what kept the engine as a whole from finishing; None if nothing did.
+        intervals: what became of the expectations about intervals.
+        override: whose word lets pass what would stop. Nobody's lets pass what was not evaluated.
     """
-    declared = suite.expectations if suite else ()
+    declared = suite.about(Subject.TABLE) if suite else ()
     checked = tuple(
         outcomes.get(position) or Checked.failed(expectation, _NOT_EVALUATED)
         for position, expectation in enumerate(declared)
     )
+    manner = suite.samples if suite else Samples.SHOWN
+    checked = tuple(in_manner(each, manner) for each in checked)
+    intervals = tuple(replace(each, checked=in_manner(each.checked, manner)) for each in intervals)
+    missing = rows == 0 and input_records > 0 and not (suite and suite.may_be_empty)
+    name = suite.name if suite else None
+    result = GateResult(name, checked, rows, input_records, (), missing, intervals, override)
     failures = [f"the checks did not finish: {error}"] if error is not None else []
     if rows is None:
         failures.append("the rows could not be counted.")
-    elif rows == 0 and input_records > 0 and not (suite and suite.may_be_empty):
-        failures.append(f"there are no rows, although {input_records:,} records came in.")
-    failures += [str(c) for c in checked if c.stops]
-    return GateResult(suite.name if suite else None, checked, rows, input_records, tuple(failures))
+    return replace(result, failures=(*failures, *result.stopping))

@@ -2,21 +2,33 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
-from sluice.quality.gate import Checked, GateResult
+from sluice.quality.checked import Checked
+from sluice.quality.gate import GateResult
+from sluice.quality.intervals import IntervalChecked, Verdict
+from sluice.reports.history import HEIGHT, WIDTH, picture, summary
 from sluice.reports.page import Tone, render
-from sluice.specs.expectations import Severity
+from sluice.specs.expectations import Expectation, Severity
+
+MOST_FAILING = 20
+"""Failing intervals that a page names of one expectation; the newest."""
 
 
-def quality_page(result: GateResult, *, title: str, facts: Mapping[str, str]) -> str:
+Found = Sequence[tuple[Expectation, Sequence[IntervalChecked]]]
+"""Expectations about intervals, each with what is known of it, in the order of time."""
+
+
+def quality_page(result: GateResult, *, title: str, facts: Mapping[str, str], history: Found = ()) -> str:
     """Return the page as HTML.
 
     Args:
         result: what the gate found.
         title: what was checked, such as `departures, 2013-01-01 to 2013-01-07`.
         facts: further lines of the overview, name → text, in their order.
+        history: what is known of the expectations about intervals; the result's own where it is omitted.
     """
+    of_intervals = _of_intervals(result, history)
     return render(
         "quality.html",
         title=title,
@@ -25,26 +37,56 @@ def quality_page(result: GateResult, *, title: str, facts: Mapping[str, str]) ->
         facts={**facts, **_facts(result)},
         result=result,
         checks=[(_word(c), _colour(c), c) for c in sorted(result.checked, key=_urgency)],
+        intervals=[_panel(found, results) for found, results in of_intervals],
+        drawn=(WIDTH, HEIGHT),
     )
+
+
+def _of_intervals(result: GateResult, history: Found) -> list[tuple[Checked, Sequence[IntervalChecked]]]:
+    """Return each expectation about intervals with what is known of it, the ones that do not hold first."""
+    own: dict[str, list[IntervalChecked]] = {}
+    for each in result.intervals:
+        own.setdefault(each.key, []).append(each)
+    known = {expectation.key: results for expectation, results in history}
+    worst = {key: min(results, key=lambda each: _urgency(each.checked)).checked for key, results in own.items()}
+    return [(worst[key], known.get(key) or own[key]) for key in sorted(own, key=lambda key: _urgency(worst[key]))]
+
+
+def _panel(worst: Checked, results: Sequence[IntervalChecked]) -> dict[str, object]:
+    failing = [each for each in results if not each.checked.holds]
+    unjudged = all(each.verdict is Verdict.UNJUDGED for each in results)
+    return {
+        "check": worst,
+        "word": "not judged" if unjudged else _word(worst),
+        "colour": Tone.WARNING if unjudged else _colour(worst),
+        "summary": summary(results),
+        "newest": results[-1],
+        "failing": failing[-MOST_FAILING:],
+        "more": max(len(failing) - MOST_FAILING, 0),
+        "picture": picture(results),
+    }
 
 
 def _verdict(result: GateResult) -> str:
     if not result.passed:
         return "failed"
+    if result.overridden:
+        return "passed by override"
     return "passed with warnings" if result.warnings else "passed"
 
 
 def _tone(result: GateResult) -> Tone:
     if not result.passed:
         return Tone.BAD
-    return Tone.WARNING if result.warnings else Tone.GOOD
+    return Tone.WARNING if result.warnings or result.overridden else Tone.GOOD
 
 
 def _facts(result: GateResult) -> dict[str, str]:
-    count = len(result.checked)
+    count = result.expectations
     return {
         "Suite": result.suite or "none: only that there are rows was checked",
         "Expectations": f"{result.expectations_passed} of {count} hold" if count else "none",
+        **({"Overridden": f"{word.by}: {word.why}"} if (word := result.override) and result.overridden else {}),
         "Rows": f"{result.rows:,}" if result.rows is not None else "could not be counted",
         "From records": f"{result.input_records:,}",
     }
@@ -60,7 +102,7 @@ def _word(checked: Checked) -> str:
         return "not evaluated"
     if checked.success:
         return "holds"
-    return "warning" if checked.severity is Severity.WARNING else "failed"
+    return {Severity.CRITICAL: "failed", Severity.WARNING: "warning", Severity.INFO: "noted"}[checked.severity]
 
 
 def _colour(checked: Checked) -> Tone:

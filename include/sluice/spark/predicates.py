@@ -63,6 +63,20 @@ def unexpected(expectation: Expectation, schema: StructType) -> Column:
     return F.coalesce(found, F.lit(False))
 
 
+def considered(expectation: Expectation) -> Column:
+    """Return whether a row counts among those that an expectation looks at, of which `mostly` is a share."""
+    name, given = expectation.expect, cast(Arguments, expectation.kwargs)
+    if name in _OF_VALUES or name == "expect_column_values_to_be_unique":
+        return _column(str(given["column"])).isNotNull()
+    if name in _OF_PAIRS:
+        ignored = str(given.get("ignore_row_if", "both_values_are_missing"))
+        return _considered([_column(str(given["column_A"])), _column(str(given["column_B"]))], ignored)
+    if "column_list" in given:
+        ignored = str(given.get("ignore_row_if", "all_values_are_missing"))
+        return _considered([_column(str(each)) for each in given["column_list"]], ignored)
+    return F.lit(True)
+
+
 def _column(name: str) -> Column:
     return F.col(f"`{name}`")
 

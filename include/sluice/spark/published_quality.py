@@ -19,6 +19,7 @@ from sluice.reports.quality import quality_page
 from sluice.spark.backfill.evidence import write_atomically
 from sluice.spark.backfill.output import OutputTable
 from sluice.spark.backfill.records import RawTable, Records
+from sluice.spark.interval_quality import interval_quality
 from sluice.spark.unit import pipeline_code
 
 _DEFAULT_RANGE = timedelta(days=31)
@@ -53,13 +54,21 @@ def check_published(
     folder = project.folder.table(project.catalog.topics[spec.source].raw.table)
     raw = RawTable.pin(folder, project.raw_position(spec.source))
     bounds = {start: Bound(None, late=row.current is not None and row.current.late) for start, row in closed.items()}
-    records = Records(spark, raw, pipeline_code(project, spark, spec), bounds)
+    code = pipeline_code(project, spark, spec)
+    records = Records(spark, raw, code, bounds)
     # Without rows it matters whether there were records that could have made some; else their order of size does.
     input_records = records.count_good() if rows.isEmpty() else records.count()
-    result = run_gate(rows, project.catalog.gate_of(pipeline), input_records=input_records)
+    suite = project.catalog.gate_of(pipeline)
+    quality = interval_quality(project, spark, code, ledger, suite)
+    result = run_gate(
+        rows,
+        suite,
+        input_records=input_records,
+        of_intervals=lambda cached: quality.catch_up(cached, [*closed], records),
+    )
     newest = project.folder.quality(pipeline)
     facts = {"Range": f"{checked.start:%Y-%m-%d %H:%M} to {checked.end:%Y-%m-%d %H:%M} UTC", "At": f"{at:%F %T} UTC"}
-    page = quality_page(result, title=f"{pipeline}, as published", facts=facts)
+    page = quality_page(result, title=f"{pipeline}, as published", facts=facts, history=quality.history(checked.end))
     for path in (newest.with_name(f"{at:%Y%m%dT%H%M%SZ}.json"), newest):
         write_atomically(path.with_suffix(".html"), page)
         write_atomically(path, result.to_json())

@@ -6,11 +6,14 @@ severity is ours, because Great Expectations counts a failed warning as a failur
 
 from __future__ import annotations
 
+import hashlib
+import json
 from enum import StrEnum
 from typing import Annotated
 
-from pydantic import Field, JsonValue, StringConstraints, field_validator
+from pydantic import Field, JsonValue, StringConstraints, ValidationInfo, field_validator
 
+from sluice.specs.duration import Duration
 from sluice.specs.spec import Name, Spec
 
 _SUBJECT_KEYS = ("column", "column_A", "column_B", "column_list", "column_set")
@@ -34,6 +37,47 @@ class Subject(StrEnum):
     """For each record, in the stream and in every batch, as soon as it is decoded; about the topic's fields."""
     TABLE = "table"
     """For the pipeline's rows, at the gate of a backfill and in the published table; about the output's columns."""
+    INTERVAL = "interval"
+    """For each interval's rows on their own, once it is closed, and at the gate; one result for each interval."""
+
+
+class Rhythm(StrEnum):
+    """How often something is done that nobody asks for."""
+
+    HOURLY = "hourly"
+    DAILY = "daily"
+
+
+class Samples(StrEnum):
+    """What is seen of unexpected values in results and on pages."""
+
+    SHOWN = "shown"
+    MASKED = "masked"
+    """Their form: letters as `x`, digits as `9`."""
+    NONE = "none"
+
+
+class History(Spec):
+    """Bounds that earlier intervals give: around the median of what was measured in them."""
+
+    intervals: int = Field(ge=3, le=1000)
+    """The window: so many intervals before the one that is judged."""
+    every: Duration | None = None
+    """How far they are apart; `7 days` compares a Monday with Mondays. Omitted: each interval before it."""
+    at_least: int = Field(default=5, ge=3)
+    """With fewer measured ones in the window there is no bound yet: nothing is judged, and the page says so."""
+    deviations: float = Field(default=5, gt=0)
+    """Half the width, in deviations: 1.4826 times the median distance from the median."""
+    share: float = Field(default=0.1, ge=0)
+    """Half the width at least, as a share of the median: where nothing ever varied, a little must not stop anything."""
+
+    @field_validator("at_least")
+    @classmethod
+    def _within_the_window(cls, at_least: int, info: ValidationInfo) -> int:
+        intervals = info.data.get("intervals")
+        if intervals is not None and at_least > intervals:
+            raise ValueError(f"the window has {intervals} intervals, so there are never {at_least}")
+        return at_least
 
 
 class Expectation(Spec):
@@ -48,6 +92,8 @@ class Expectation(Spec):
     severity: Severity = Severity.CRITICAL
     description: str = ""
     """Why it must hold, for whoever reads that it does not."""
+    history: History | None = None
+    """Further bounds, which earlier intervals give."""
 
     @field_validator("on")
     @classmethod
@@ -55,6 +101,12 @@ class Expectation(Spec):
         if not on:  # not by `min_length`, which is a second fault beside each entry that is none
             raise ValueError("it needs at least one entry")
         return tuple(dict.fromkeys(on))
+
+    @property
+    def key(self) -> str:
+        """Name what is asked: the same however often, and by whatever suite; changed with an argument."""
+        asked = [self.expect, self.kwargs, None if self.history is None else self.history.model_dump(mode="json")]
+        return hashlib.sha256(json.dumps(asked, sort_keys=True).encode()).hexdigest()[:16]
 
     @property
     def subject(self) -> str:
@@ -73,6 +125,10 @@ class ExpectationsSpec(Spec):
     """The pipeline that it guards; a pipeline has at most one suite."""
     may_be_empty: bool = False
     """Whether no rows are right although there are records, as where a transform only picks out rare ones."""
+    check: Rhythm = Rhythm.DAILY
+    """How often the published table is checked though no backfill has published: what the stream closes meanwhile."""
+    samples: Samples = Samples.SHOWN
+    """What is seen of unexpected values, in results, on pages and in alerts."""
     expectations: tuple[Expectation, ...] = Field(min_length=1)
 
     def about(self, subject: Subject) -> tuple[Expectation, ...]:
@@ -82,19 +138,19 @@ class ExpectationsSpec(Spec):
     @property
     def gate(self) -> ExpectationsSpec | None:
         """What of it the pipeline's rows have to pass; None if it is only about records."""
-        about_rows = self.about(Subject.TABLE)
+        about_rows = tuple(e for e in self.expectations if {Subject.TABLE, Subject.INTERVAL} & {*e.on})
         return self.model_copy(update={"expectations": about_rows}) if about_rows else None
 
     @field_validator("expectations")
     @classmethod
     def _each_once(cls, expectations: tuple[Expectation, ...]) -> tuple[Expectation, ...]:
-        seen: list[tuple[str, dict[str, JsonValue]]] = []
+        seen: list[str] = []
         for number, expectation in enumerate(expectations, start=1):
-            asked = (expectation.expect, expectation.kwargs)
-            if asked in seen:
+            if expectation.key in seen:
+                first = seen.index(expectation.key) + 1
                 raise ValueError(
-                    f"number {number} repeats number {seen.index(asked) + 1} ({expectation.expect} of "
+                    f"number {number} repeats number {first} ({expectation.expect} of "
                     f"{expectation.subject}); keep one of the two"
                 )
-            seen.append(asked)
+            seen.append(expectation.key)
         return expectations

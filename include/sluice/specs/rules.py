@@ -15,6 +15,7 @@ from sluice.specs.access_rules import (
 )
 from sluice.specs.diagnosis import nearest
 from sluice.specs.faults import Fault, Loc
+from sluice.specs.interval_expectations import intervals_can_be_judged
 from sluice.specs.kinds import Key, Kind
 from sluice.specs.login_rules import (
     administrators_are_not_declared,
@@ -201,6 +202,7 @@ RULES: tuple[Rule, ...] = (
     transforms_fit,
     suites_guard_pipelines,
     records_can_be_judged,
+    intervals_can_be_judged,
     principals_are_unique,
     scopes_exist,
     principals_are_in_deployments,

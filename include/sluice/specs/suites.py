@@ -7,7 +7,6 @@ from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator
 
 from sluice.specs.diagnosis import nearest
-from sluice.specs.expectations import Subject
 from sluice.specs.faults import Fault, Loc
 from sluice.specs.kinds import Key, Kind
 from sluice.specs.reading import Finding, Reading
@@ -35,7 +34,7 @@ def suites_guard_pipelines(reading: Reading) -> Iterator[Finding]:
             yield reading.finding(Kind.SUITE, name, loc, message, nearest(pipeline, pipelines))
         guarded = reading.catalog.pipelines.get(pipeline)
         rows = reading.catalog.expectations.get(name)
-        judges_rows = rows is None or rows.about(Subject.TABLE)
+        judges_rows = rows is None or rows.gate is not None
         if guarded is not None and not guarded.has_intervals and judges_rows:
             message = f"the pipeline {pipeline!r} has no `intervals` output, so nothing is published through a gate."
             yield reading.finding(Kind.SUITE, name, loc, message, "say `on: [record]`, or add such an output.")

@@ -36,6 +36,6 @@ def test_whatever_happens_in_whatever_order_the_next_plan_leads_to_what_is_decla
         run_state_machine_as_test(
             RealPlanMachine,
             settings=settings(
-                max_examples=12, stateful_step_count=12, deadline=None, suppress_health_check=list(HealthCheck)
+                max_examples=100, stateful_step_count=20, deadline=None, suppress_health_check=list(HealthCheck)
             ),
         )

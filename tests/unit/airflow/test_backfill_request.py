@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
 
 from sluice.airflow.backfill_request import Run, left, nothing_closed, nothing_to_do, plan, request_of
-from sluice.errors import SpecError
+from sluice.errors import RefusedError, SpecError
+from sluice.intervals.acceptance import GATE_FAILED
 from sluice.intervals.alignment import Interval
+from sluice.intervals.backfills import Backfill, BackfillState
 from sluice.intervals.ledger import Ledger
 from sluice.intervals.request import Mode, Only, Request
 from sluice.intervals.selection import Selection, select
@@ -126,3 +129,40 @@ def test_a_plan_stays_small_whatever_the_range() -> None:
     assert len(planned["ranges"]) == 20
     assert left(gaps) == ["43800 intervals: why"]
     assert len(str(planned)) < 4_000
+
+
+class TestAccepting:
+    FAILED = Backfill(
+        "departures-1",
+        "k",
+        Request("departures", Interval(DAY, DAY + HOUR), Mode.CORRECT, "the schedule"),
+        BackfillState.FAILED,
+        DAY,
+        outcome=GATE_FAILED,
+    )
+
+    def test_the_request_that_the_gate_stopped_is_made_again(self, departures: PipelineSpec) -> None:
+        request = request_of(departures, {**FORM, "reason": "a holiday"}, by_hand(), self.FAILED)
+        assert request == Request(
+            "departures",
+            Interval(DAY, DAY + HOUR),
+            Mode.CORRECT,
+            "ada (Airflow run manual__1)",
+            "a holiday",
+            accepts="departures-1",
+        )
+
+    def test_a_range_beside_it_is_refused(self, departures: PipelineSpec) -> None:
+        with pytest.raises(SpecError, match="names 'from' and accepts departures-1"):
+            request_of(departures, {**FORM, "from": "2013-01-01", "reason": "x"}, by_hand(), self.FAILED)
+
+    def test_it_needs_a_reason(self, departures: PipelineSpec) -> None:
+        with pytest.raises(SpecError, match="only accepted with a reason"):
+            request_of(departures, FORM, by_hand(), self.FAILED)
+
+    def test_what_no_gate_has_stopped_and_what_is_anothers_is_refused(self, departures: PipelineSpec) -> None:
+        with pytest.raises(RefusedError, match="was not stopped by its quality gate"):
+            request_of(departures, FORM, by_hand(), replace(self.FAILED, outcome="failed"))
+        other = replace(self.FAILED, request=replace(self.FAILED.request, pipeline="sales"))
+        with pytest.raises(SpecError, match="is one of sales, not of departures"):
+            request_of(departures, FORM, by_hand(), other)

@@ -172,3 +172,13 @@ def test_backfills_are_listed_newest_first(place: DeparturesProject) -> None:
     assert [found["id"] for found in json.loads(sluice_backfill("list", "-o", "json").stdout)] == [name]
     assert json.loads(sluice_backfill("list", "arrivals", "-o", "json").stdout) == []
     assert name in sluice_backfill("list").stdout
+
+
+def test_what_a_gate_has_stopped_says_how_it_can_be_accepted_and_only_that_is(place: DeparturesProject) -> None:
+    name = first_hours(place, hold=False)
+    with pytest.raises(RefusedError, match="was not stopped by its quality gate"):
+        sluice_backfill("accept", name, "--why", "a holiday")
+    place.project.backfills().end(name, BackfillState.FAILED, outcome="gate_failed", why="the quality gate failed: …")
+    assert f"sluice backfill accept {name} --why REASON" in sluice_backfill("status", name).stdout
+    with pytest.raises(SpecError, match="only accepted with a reason"):
+        sluice_backfill("accept", name)

@@ -7,7 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sluice.errors import CorruptionError
-from sluice.quality.gate import Checked, GateResult, judge
+from sluice.quality.checked import Checked
+from sluice.quality.gate import GateResult, judge
 from sluice.specs.expectations import ExpectationsSpec, Severity
 from tests.unit.quality.suites import expectation, suite
 

@@ -7,7 +7,8 @@ import re
 import pytest
 from jinja2 import UndefinedError
 
-from sluice.quality.gate import Checked, GateResult, judge
+from sluice.quality.checked import Checked
+from sluice.quality.gate import GateResult, judge
 from sluice.reports.page import render
 from sluice.reports.quality import quality_page
 from sluice.specs.expectations import Severity

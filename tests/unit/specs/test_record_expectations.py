@@ -56,7 +56,7 @@ def test_a_suite_only_about_records_is_no_gate(guarded: Bench) -> None:
         ("column: shop", "column: shoq", 6, "expectations[0].kwargs.column", "no field 'shoq'"),
         ("south]", "south], mostly: 0.9", 6, "expectations[0].kwargs.mostly", "a share of many rows"),
         ("south]", "south], row_condition: a = 1", 6, "expectations[0].kwargs.row_condition", "can only be Spark's"),
-        ("[record, table]", "[recrod]", 5, "expectations[0].on[0]", "it must be 'record' or 'table'"),
+        ("[record, table]", "[recrod]", 5, "expectations[0].on[0]", "it must be 'record', 'table' or 'interval'"),
         ("[record, table]", "[]", 5, "expectations[0].on", "at least one"),
         (
             "to_be_in_set\n    on: [record, table]\n    kwargs: {column: shop, value_set: [north, south]}",

@@ -21,8 +21,8 @@ from sluice.quality.gate import GateResult
 from sluice.reports.parity import parity_page
 from sluice.reports.quality import quality_page
 
-GATE_FAILED, FAILED, CANCELLED = "gate_failed", "failed", "cancelled"
-"""Outcomes of a backfill beside those of its parity report."""
+FAILED, CANCELLED = "failed", "cancelled"
+"""Outcomes of a backfill beside those of its parity report and `GATE_FAILED`."""
 
 
 @dataclass(frozen=True)
@@ -96,6 +96,7 @@ class Result:
                 "passed": gate.passed,
                 "expectations": {"passed": gate.expectations_passed, "failed": gate.expectations_failed},
                 "failures": gate.failures,
+                "overridden": gate.overridden,
             },
         }
         return json.dumps(data, indent=1)

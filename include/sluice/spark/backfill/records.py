@@ -73,15 +73,21 @@ class Records:
         raw: the pinned raw table.
         code: what makes rows of them.
         bounds: what is taken of each interval, by its start.
+
+    Attributes:
+        length: of an interval.
+        rows: the records as the raw table holds them.
+        whole: all that the raw table holds.
     """
 
     def __init__(
         self, spark: SparkSession, raw: RawTable, code: PipelineCode, bounds: Mapping[datetime, Bound]
     ) -> None:
         self._code = code
-        self._length = code.pipeline.intervals.interval_length
-        rows = raw.rows(spark).where(within("event_time", self._ranges(bounds)))
-        self._rows = self._before(spark, rows, {start: bound.reach for start, bound in bounds.items()})
+        self.length = code.pipeline.intervals.interval_length
+        self.whole = raw.rows(spark)
+        rows = self.whole.where(within("event_time", self._ranges(bounds)))
+        self.rows = self._before(spark, rows, {start: bound.reach for start, bound in bounds.items()})
         late = self._ranges(start for start, bound in bounds.items() if bound.late)
         self._late = F.expr(within(code.topic.value.event_time, late))
 
@@ -90,24 +96,37 @@ class Records:
 
         They are not cut off here: Spark would push the condition below the aggregation, and judge every record.
         """
-        return result_rows(raw_records(self._rows), self._code, late=self._late)
+        return result_rows(raw_records(self.rows), self._code, late=self._late)
 
     def count(self) -> int:
         """Count the records, whatever validation makes of them: cheap, from the columns beside their bytes."""
-        return self._rows.count()
+        return self.rows.count()
 
     def count_good(self) -> int:
         """Count what the transform is given; parses every record once more."""
-        return good_records(raw_records(self._rows), self._code, late=self._late).count()
+        return self.good().count()
+
+    def good(self) -> DataFrame:
+        """Return what the transform is given."""
+        return good_records(raw_records(self.rows), self._code, late=self._late)
+
+    @property
+    def event_time(self) -> Column:
+        """When a good record happened."""
+        return F.col(self._code.topic.value.event_time)
+
+    def start(self, instant: Column) -> Column:
+        """Return the start of the interval that an instant lies in, in microseconds."""
+        return F.unix_micros(self._interval(instant))
 
     def count_late(self) -> dict[datetime, int]:
         """Count the late records per interval, taken or not; intervals without any are not in the result."""
         value, rules = self._code.topic.value, self._code.pipeline.time
         seconds = int(rules.allowed_lateness.total_seconds())
         # The raw table knows both times, so only what can be late is parsed.
-        suspects = raw_records(self._rows.where(f"arrival_time - event_time > interval {seconds} seconds"))
+        suspects = raw_records(self.rows.where(f"arrival_time - event_time > interval {seconds} seconds"))
         late = validate(suspects, value, rules, self._code.expected).where(F.col(OUTCOME) == Outcome.LATE.value)
-        start = F.unix_micros(self._interval(F.col(value.event_time))).alias("start")
+        start = self.start(self.event_time).alias("start")
         counted = late.groupBy(start).agg(F.count("*").alias("records")).collect()
         return {instant(row["start"]): row["records"] for row in counted}
 
@@ -131,7 +150,7 @@ class Records:
         return F.date_trunc(self._code.pipeline.intervals.interval, instant)
 
     def _ranges(self, starts: Iterable[datetime]) -> list[Interval]:
-        return contiguous(Interval(start, start + self._length) for start in starts)
+        return contiguous(Interval(start, start + self.length) for start in starts)
 
 
 def _below(reach: Reach) -> Column:

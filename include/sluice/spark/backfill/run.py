@@ -10,20 +10,23 @@ import structlog
 from pyspark.sql import SparkSession
 
 from sluice.clock import Clock, SystemClock
-from sluice.errors import SluiceError
+from sluice.errors import RefusedError, SluiceError
+from sluice.intervals.acceptance import GATE_FAILED
 from sluice.intervals.backfills import Backfill, Backfills, BackfillState
-from sluice.intervals.ledger import LedgerRow
+from sluice.intervals.ledger import Ledger, LedgerRow
 from sluice.intervals.parity import ParityReport
 from sluice.intervals.request import Mode, Request
 from sluice.intervals.selection import NOT_LOOKED_AT, Selection, select
 from sluice.local.backfill_claim import claimed
 from sluice.project import Project
-from sluice.spark.backfill.evidence import CANCELLED, FAILED, GATE_FAILED, ChunkEvidence, EvidenceFolder, Result
+from sluice.quality.gate import Override
+from sluice.spark.backfill.evidence import CANCELLED, FAILED, ChunkEvidence, EvidenceFolder, Result
 from sluice.spark.backfill.examination import Workbench
 from sluice.spark.backfill.output import OutputTable
 from sluice.spark.backfill.publishing import chunks_published
 from sluice.spark.backfill.records import RawTable
-from sluice.spark.backfill.steps import Chunk, Steps
+from sluice.spark.backfill.steps import Chunk, Gate, Steps
+from sluice.spark.interval_quality import interval_quality
 from sluice.spark.pipeline import PipelineCode
 
 log = structlog.get_logger()
@@ -107,8 +110,8 @@ class _Run:
         self.backfills.advance(self.backfill.id, done=finished, total=total)
         if not todo:
             return self._result(selection, found)
-        suite = None if request.mode is Mode.VERIFY else self.project.catalog.gate_of(pipeline.name)
-        steps = Steps(self.project, self._workbench(), self.backfill, self.evidence, suite, ledger.version)
+        gate = None if request.mode is Mode.VERIFY else self._gate(ledger)
+        steps = Steps(self.project, self._workbench(), self.backfill, self.evidence, gate, ledger.version)
         for mode, chunk in plan:
             if asker := self.backfills.get(self.backfill.id).cancel_asked_by:
                 return self._result(selection, found, cancelled_by=asker)
@@ -124,6 +127,30 @@ class _Run:
         if self.selection is None:
             return Result(self.backfill.id, FAILED, why)
         return replace(self._result(self.selection, self.found), outcome=FAILED, why=why)
+
+    def _gate(self, ledger: Ledger) -> Gate:
+        suite = self.project.catalog.gate_of(self.code.pipeline.name)
+        quality = interval_quality(self.project, self.spark, self.code, ledger, suite)
+        return Gate(suite, quality, self._override())
+
+    def _override(self) -> Override | None:
+        """Return the word on which what another backfill's gate had found is published.
+
+        Raises:
+            RefusedError: what it had found is not there any more.
+        """
+        request = self.backfill.request
+        if not request.accepts:
+            return None
+        evidence = EvidenceFolder(self.project.folder.backfill(request.accepts)).chunks().values()
+        found = tuple(name for chunk in evidence if chunk.gate is not None for name in chunk.gate.found)
+        if not found:
+            raise RefusedError(
+                f"nothing is left of what the gate of {request.accepts} had found that could be accepted: its evidence "
+                "is gone, or it could not be evaluated, and what nobody has seen nobody can accept.",
+                fix="run the backfill again; if it fails again, accept that.",
+            )
+        return Override(request.by, request.why, request.accepts, tuple(dict.fromkeys(found)))
 
     def _plan(self, todo: list[Chunk]) -> Iterator[tuple[Mode, Chunk]]:
         """Yield the steps in order: a correction first has all its chunks verified."""

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
 import structlog
+from pyspark.sql import DataFrame
 
 from sluice.delta.log import append_entry
 from sluice.errors import RefusedError, SluiceError
@@ -17,10 +19,12 @@ from sluice.intervals.ledger import LedgerRow
 from sluice.intervals.parity import Outcome
 from sluice.intervals.request import Mode
 from sluice.project import Project
-from sluice.quality.gate import GateResult
+from sluice.quality.gate import GateResult, Override
 from sluice.spark.backfill.evidence import ChunkEvidence, EvidenceFolder
 from sluice.spark.backfill.examination import Examined, Workbench
 from sluice.spark.backfill.publishing import Publication
+from sluice.spark.backfill.records import Records
+from sluice.spark.interval_quality import IntervalQuality
 from sluice.specs.expectations import ExpectationsSpec
 
 log = structlog.get_logger()
@@ -40,6 +44,31 @@ class Chunk:
 
 
 @dataclass(frozen=True)
+class Gate:
+    """What rows have to pass before they are published.
+
+    Attributes:
+        suite: what must hold; None where nothing is declared.
+        intervals: judges what must hold of each interval.
+        override: whose word lets pass what would stop.
+    """
+
+    suite: ExpectationsSpec | None
+    intervals: IntervalQuality
+    override: Override | None = None
+
+    def look(self, rows: DataFrame, starts: Sequence[datetime], records: Records, *, input_records: int) -> GateResult:
+        """Judge the rows of some intervals."""
+        return run_gate(
+            rows,
+            self.suite,
+            input_records=input_records,
+            of_intervals=lambda cached: self.intervals.judge(cached, starts, records),
+            override=self.override,
+        )
+
+
+@dataclass(frozen=True)
 class Steps:
     """Takes the steps of one backfill.
 
@@ -48,7 +77,7 @@ class Steps:
         bench: what chunks are examined with.
         backfill: on whose behalf.
         evidence: where what is found is kept.
-        suite: what must hold of rows that are published; None where nothing is declared.
+        gate: what rows have to pass; None where nothing is published.
         as_of: the table version that the ledger was taken from.
     """
 
@@ -56,7 +85,7 @@ class Steps:
     bench: Workbench
     backfill: Backfill
     evidence: EvidenceFolder
-    suite: ExpectationsSpec | None
+    gate: Gate | None
     as_of: int
 
     def take(self, mode: Mode, chunk: Chunk) -> ChunkEvidence:
@@ -87,23 +116,33 @@ class Steps:
         wanted = {Mode.CORRECT: Outcome.EXPLAINED, Mode.RECOMPUTE: Outcome.RECOMPUTED}[mode]
         starts = tuple(parity.interval.start for parity in examined.parities if parity.outcome is wanted)
         evidence = ChunkEvidence(examined.parities)
-        if starts and evidence.passes:
-            evidence = ChunkEvidence(examined.parities, self._gate(mode, chunk, examined, starts), starts)
+        if starts and evidence.passes and self.gate is not None:
+            evidence = ChunkEvidence(examined.parities, self._look(self.gate, mode, chunk, examined, starts), starts)
         self.evidence.keep(chunk.number, evidence)
         if evidence.published:
             self._publish(mode, chunk, examined, evidence)
+            self._keep_quality(examined, evidence)
         return evidence
 
-    def _gate(self, mode: Mode, chunk: Chunk, examined: Examined, starts: tuple[datetime, ...]) -> GateResult:
+    def _look(
+        self, gate: Gate, mode: Mode, chunk: Chunk, examined: Examined, starts: tuple[datetime, ...]
+    ) -> GateResult:
         bench = self.bench
         records = bench.records({r.interval.start: bound_of(mode, r) for r in chunk.rows if r.interval.start in starts})
         # Without rows it matters whether there were records that could have made some; else their order of size does.
         empty = not any(examined.computed[start].rows for start in starts)
-        return run_gate(
-            examined.stage.rows(bench.spark).where(bench.table.condition(starts)),
-            self.suite,
-            input_records=records.count_good() if empty else records.count(),
-        )
+        rows = examined.stage.rows(bench.spark).where(bench.table.condition(starts))
+        input_records = records.count_good() if empty else records.count()
+        return gate.look(rows, starts, records, input_records=input_records)
+
+    def _keep_quality(self, examined: Examined, evidence: ChunkEvidence) -> None:
+        """Put what the gate found of each interval on record; whoever checks the published table can also find it."""
+        if self.gate is None or evidence.gate is None:
+            return
+        try:
+            self.gate.intervals.keep(evidence.gate.intervals, examined.computed, by=self.backfill.id)
+        except SluiceError as error:
+            log.warning("the record of the intervals' quality is behind", why=str(error))
 
     def _publish(self, mode: Mode, chunk: Chunk, examined: Examined, evidence: ChunkEvidence) -> None:
         bench, request, starts = self.bench, self.backfill.request, evidence.published
@@ -150,5 +189,6 @@ class Steps:
 
 
 def _in_one_line(gate: GateResult) -> str:
-    held = f"{gate.expectations_passed} of {len(gate.checked)} expectations hold"
-    return f"{gate.suite or 'no suite'}: {held}, {'passed' if gate.passed else 'failed'}"
+    held = f"{gate.expectations_passed} of {gate.expectations} expectations hold"
+    word = f", {gate.override.by} accepts the rest: {gate.override.why}" if gate.override and gate.overridden else ""
+    return f"{gate.suite or 'no suite'}: {held}, {'passed' if gate.passed else 'failed'}{word}"

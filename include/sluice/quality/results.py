@@ -1,0 +1,62 @@
+"""The record of what became of expectations in intervals: one result for each, of what the interval holds."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+from typing import Protocol
+
+from sluice.intervals.entries import Content
+from sluice.quality.intervals import IntervalChecked
+
+
+@dataclass(frozen=True)
+class KeptResult:
+    """One result on record.
+
+    Attributes:
+        checked: what was found, without samples: values of the data stay where the data is.
+        content: what the interval held when it was looked at. Once it holds something else, the result is about a past.
+        by: a backfill's id, or `check` for one of the published table.
+        at: when (UTC).
+    """
+
+    checked: IntervalChecked
+    content: Content
+    by: str
+    at: datetime
+
+
+class QualityResults(Protocol):
+    """Results in the control database. They can be found again from the table. Methods may raise UnreachableError."""
+
+    def keep(self, pipeline: str, results: Iterable[KeptResult]) -> None:
+        """Put results on record, in place of earlier ones of the same expectation and interval."""
+        ...
+
+    def of(self, pipeline: str, keys: Collection[str], since: datetime, until: datetime) -> Sequence[KeptResult]:
+        """Return the results of expectations in the intervals that start in `[since, until)`, in the order of time."""
+        ...
+
+
+def without_samples(checked: IntervalChecked) -> IntervalChecked:
+    """Return a result without values of the data."""
+    return replace(checked, checked=replace(checked.checked, sample=()))
+
+
+def known_values(
+    results: Iterable[KeptResult], contents: Mapping[datetime, Content]
+) -> dict[str, dict[datetime, float]]:
+    """Return the values that are still true, by expectation and interval.
+
+    Args:
+        results: on record.
+        contents: what each interval holds now; what is known of others is left out.
+    """
+    values: dict[str, dict[datetime, float]] = {}
+    for kept in results:
+        found = kept.checked
+        if found.value is not None and contents.get(found.start) == kept.content:
+            values.setdefault(found.key, {})[found.start] = found.value
+    return values
