@@ -99,10 +99,12 @@ class TestPage:
         assert "7 intervals" in self.page(100, history=over(*[100.0] * 7))
 
     def test_of_many_failures_the_newest_are_named(self) -> None:
-        values = [100.0] * 3 + [50 * 0.5**number for number in range(MOST_FAILING + 5)]
-        html = self.page(*values)
+        bounded = STEADY.model_copy(update={"history": None, "kwargs": {"column": "departed", "min_value": 0}})
+        found = {START + number * HOUR: [Measured(1, -1.0)] for number in range(MOST_FAILING + 5)}
+        intervals = judge_intervals([bounded], found, HOUR, {})
+        html = quality_page(judge(self.SUITE, {}, rows=9, input_records=9, intervals=intervals), title="t", facts={})
         assert html.count("<time>") == MOST_FAILING
-        assert "earlier ones" in html
+        assert "and 5 earlier ones" in html
 
     @pytest.mark.parametrize("what", ["://", "<script", "@import", "url("])
     def test_it_needs_nothing_from_elsewhere(self, what: str) -> None:
