@@ -1,5 +1,7 @@
-"""Airflow DAGs of the quality suites: one per sound pipeline that has a suite."""
+"""Airflow DAGs of quality: the suites, one per sound pipeline that has one, and the replay of a case."""
 
 from sluice.airflow.quality import build_quality_dags
+from sluice.airflow.replays import build_replay_dag
 
 build_quality_dags()
+build_replay_dag()

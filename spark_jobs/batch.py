@@ -1,7 +1,8 @@
-"""Main of the batch side: backfills closed intervals, or checks what is published.
+"""Main of the batch side: backfills closed intervals, checks what is published, or replays a case.
 
     batch.py backfill --pipeline P --from ISO --to ISO --mode verify|correct|recompute --by WHO --key KEY
     batch.py quality --pipeline P [--from ISO --to ISO]
+    batch.py replay --pipeline P --case ID --by WHO
 
 Runs as a plain Python process and under spark-submit. Exit code 0: all is as it should be; 1: it is not, and the line
 on stderr says why; others: see `sluice.errors`.
@@ -15,7 +16,6 @@ from datetime import datetime, timedelta
 from pathlib import Path
 
 import structlog
-from pyspark.sql import SparkSession
 
 from sluice.errors import SluiceError, SpecError
 from sluice.intervals.acceptance import GATE_FAILED
@@ -25,12 +25,10 @@ from sluice.project import Project
 from sluice.settings import settings
 from sluice.spark.backfill.evidence import Result
 from sluice.spark.backfill.run import run_backfill
-from sluice.spark.preset import batch_settings
+from sluice.spark.batch_session import batch_session
 from sluice.spark.published_quality import check_published
-from sluice.spark.session import session_with
-from sluice.spark.standalone import refuse_crowded
+from sluice.spark.replay import replay
 from sluice.spark.unit import pipeline_code
-from sluice.streams.needs import need_of_batch
 
 log = structlog.get_logger()
 
@@ -40,7 +38,7 @@ def main(arguments: list[str]) -> int:
     options = _parser().parse_args(arguments)
     give_way(settings().batch_niceness)
     try:
-        return _backfill(options) if options.command == "backfill" else _quality(options)
+        return {"backfill": _backfill, "quality": _quality, "replay": _replay}[options.command](options)
     except SluiceError as error:
         log.error("it cannot be done", command=options.command, why=str(error))  # noqa: TRY400  our own errors need no trace
         return error.exit_code
@@ -57,12 +55,9 @@ def _backfill(options: argparse.Namespace) -> int:
         only=options.only,
         accepts=options.accepts,
     )
-    spark = _session(project, "backfill", options.pipeline)
-    try:
+    with batch_session(project, "backfill", options.pipeline) as spark:
         code = pipeline_code(project, spark, project.catalog.pipelines[options.pipeline])
         result = run_backfill(project, spark, code, request, key=options.key)
-    finally:
-        spark.stop()
     return tell_backfill(result, project.folder.backfill(result.backfill))
 
 
@@ -81,11 +76,8 @@ def _quality(options: argparse.Namespace) -> int:
     if (options.start is None) != (options.end is None):
         raise SpecError("a range needs both --from and --to.", fix="give both, or neither for the last 31 days.")
     asked = range_of(options.start, options.end, length) if options.start else None
-    spark = _session(project, "quality", options.pipeline)
-    try:
+    with batch_session(project, "quality", options.pipeline) as spark:
         result, page = check_published(project, spark, options.pipeline, asked)
-    finally:
-        spark.stop()
     if result.passed:
         log.info("quality holds", pipeline=options.pipeline, expectations=result.expectations_passed, rows=result.rows)
         return 0
@@ -94,10 +86,16 @@ def _quality(options: argparse.Namespace) -> int:
     return SluiceError.exit_code
 
 
-def _session(project: Project, kind: str, pipeline: str) -> SparkSession:
-    name = f"sluice-{kind}-{pipeline}"
-    refuse_crowded(project.spark_place(), need_of_batch(project.catalog.pipelines[pipeline], name))
-    return session_with(name, batch_settings(project, pipeline))
+def _replay(options: argparse.Namespace) -> int:
+    project, _ = _project(options.pipeline)
+    with batch_session(project, "replay", options.pipeline) as spark:
+        result = replay(project, spark, options.case, by=options.by)
+    if result.passed:
+        log.info("replay ends", case=options.case, records=result.case.records, backfills=len(result.backfills))
+        return 0
+    why = f"the case {options.case} is not closed: {result.why} Fix: see `sluice quarantine show {options.case}`."
+    log.error("replay ends", case=options.case, why=why)
+    return SluiceError.exit_code
 
 
 def _project(pipeline: str) -> tuple[Project, timedelta]:
@@ -121,8 +119,12 @@ def _parser() -> argparse.ArgumentParser:
     backfill.add_argument("--accepts", default="", help="the backfill whose gate failed, and is overridden")
     backfill.add_argument("--key", required=True, help="names the asking: the same key resumes what was interrupted")
     quality = commands.add_parser("quality", help="run the pipeline's suite on what is published")
-    for command, required in ((backfill, True), (quality, False)):
+    replaying = commands.add_parser("replay", help="put the records of a case into the results")
+    replaying.add_argument("--case", required=True, help="its id")
+    replaying.add_argument("--by", required=True, help="who asks; goes on record")
+    for command in (backfill, quality, replaying):
         command.add_argument("--pipeline", required=True)
+    for command, required in ((backfill, True), (quality, False)):
         command.add_argument("--from", dest="start", type=datetime.fromisoformat, required=required)
         command.add_argument("--to", dest="end", type=datetime.fromisoformat, required=required, help="exclusive")
     return parser

@@ -168,6 +168,7 @@ def _columns(found: Backfill) -> dict[str, Any]:
         "why": found.why,
         "cancel_asked_by": found.cancel_asked_by,
         "accepts": asked.accepts,
+        "replays": asked.replays,
     }
 
 
@@ -180,6 +181,7 @@ def _backfill(row: Row[Any]) -> Backfill:
         why=row.asked_why,
         only=Only(row.only),
         accepts=row.accepts,
+        replays=row.replays,
     )
     return Backfill(
         id=row.id,

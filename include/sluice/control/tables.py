@@ -152,6 +152,7 @@ backfill = Table(
     Column("why", Text, nullable=False),
     Column("cancel_asked_by", String(256), nullable=False),
     Column("accepts", String(160), nullable=False, server_default=""),
+    Column("replays", String(96), nullable=False, server_default=""),
     UniqueConstraint("deployment", "key"),
     Index(None, "deployment", "pipeline", "state"),
 )
@@ -241,3 +242,32 @@ interval_quality = Table(
     Column("at", UtcDateTime, nullable=False),
 )
 """What became of each expectation in each interval, as it held those rows with that checksum; `result` is JSON."""
+
+quarantine_case = Table(
+    "quarantine_case",
+    metadata,
+    Column("deployment", String(64), primary_key=True),
+    Column("id", String(96), primary_key=True),
+    Column("pipeline", String(64), nullable=False),
+    Column("asked", Text, nullable=False),
+    Column("places", Text, nullable=False),
+    Column("reasons", Text, nullable=False),
+    Column("opened_at", UtcDateTime, nullable=False),
+    Index(None, "deployment", "pipeline"),
+)
+"""Which records a case is about: `places` is JSON of topic id, partition and offsets. Nothing else knows it."""
+
+quarantine_event = Table(
+    "quarantine_event",
+    metadata,
+    Column("deployment", String(64), primary_key=True),
+    Column("case_id", String(96), primary_key=True),
+    Column("number", Integer, primary_key=True, autoincrement=False),
+    Column("state", String(16), nullable=False),
+    Column("said_by", String(256), nullable=False),
+    Column("why", Text, nullable=False),
+    Column("at", UtcDateTime, nullable=False),
+    Column("backfills", Text, nullable=False),
+    Column("counts", Text),
+)
+"""What happened to a case, oldest first: append-only."""

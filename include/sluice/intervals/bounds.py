@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from sluice.errors import RefusedError
 from sluice.intervals.ledger import LedgerRow
+from sluice.intervals.places import NOWHERE, Places
 from sluice.intervals.reach import Reach
 from sluice.intervals.request import Mode
 
@@ -17,14 +18,21 @@ class Bound:
     Attributes:
         reach: what lies below it; None: everything that the raw table holds.
         late: whether late records are taken too.
+        again: records that did not decode when they came, and are read again.
     """
 
     reach: Reach | None
     late: bool
+    again: Places = field(default_factory=Places)
 
 
-def bound_of(mode: Mode, row: LedgerRow) -> Bound:
+def bound_of(mode: Mode, row: LedgerRow, replays: Places = NOWHERE) -> Bound:
     """Return what a backfill takes of an interval: `verify` exactly what its base took, the others all there is.
+
+    Args:
+        mode: what the backfill does.
+        row: what is known of the interval.
+        replays: records that did not decode when they came, and are to be read again from now on.
 
     Raises:
         RefusedError: there is no base to verify.
@@ -33,8 +41,18 @@ def bound_of(mode: Mode, row: LedgerRow) -> Bound:
         case Mode.VERIFY:
             if row.base is None:
                 raise RefusedError(f"the interval {row.interval.start:%FT%RZ} was never written: nothing to verify.")
-            return Bound(row.base.reach, row.base.late)
+            return Bound(row.base.reach, row.base.late, Places.joined(row.base.replayed))
         case Mode.CORRECT:
-            return Bound(None, late=True)
+            return Bound(None, late=True, again=_again(row) | replays)
         case Mode.RECOMPUTE:
-            return Bound(None, late=row.current is not None and row.current.late)
+            late = row.current is not None and row.current.late
+            return Bound(None, late=late, again=_again(row) | replays)
+
+
+def published_bound(row: LedgerRow) -> Bound:
+    """Return what of the records of an interval is in what readers see, as far as the raw table goes."""
+    return Bound(None, late=row.current is not None and row.current.late, again=_again(row))
+
+
+def _again(row: LedgerRow) -> Places:
+    return Places.joined(row.current.replayed) if row.current is not None else Places()

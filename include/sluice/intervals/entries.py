@@ -18,6 +18,7 @@ from pydantic import TypeAdapter, ValidationError
 
 from sluice.errors import CorruptionError
 from sluice.intervals.coverage import Position
+from sluice.intervals.places import Piece
 from sluice.intervals.reach import Reach
 from sluice.intervals.writers import topic_of
 
@@ -144,6 +145,7 @@ class BackfillEntry:
         gate: one line of the quality gate's result.
         topics: ids of the topics that the raw table held, oldest first; `raw` counts in the last one. Empty in what was
             written before they were kept.
+        replayed: records that did not decode when they came, and were read again all the same.
     """
 
     backfill: str
@@ -156,6 +158,7 @@ class BackfillEntry:
     code: str
     gate: str
     topics: tuple[str, ...] = ()
+    replayed: tuple[Piece, ...] = ()
     kind: Literal["backfill"] = "backfill"
 
 

@@ -22,6 +22,7 @@ from sluice.intervals.entries import (
     StreamEntry,
     VerifiedEntry,
 )
+from sluice.intervals.places import Piece
 from sluice.intervals.reach import Reach
 from sluice.intervals.writers import topic_of
 
@@ -51,6 +52,7 @@ class Written:
         late: late records are in it.
         watermark: that the stream closed it by; None for a backfill.
         topics: ids of the topics that `offsets` and all before them belong to, see `Reach`.
+        replayed: records that did not decode when they came, and were read again for it.
     """
 
     owner: str
@@ -63,6 +65,7 @@ class Written:
     late: bool = False
     watermark: datetime | None = None
     topics: tuple[str, ...] = ()
+    replayed: tuple[Piece, ...] = field(default=(), compare=False)  # the index does not keep it
 
     @property
     def reach(self) -> Reach:
@@ -297,6 +300,7 @@ class _Folding:
                 content=content,
                 late=entry.late.get(start, False),
                 topics=reach.topics,
+                replayed=entry.replayed,
             )
             row = self._row(start)
             if entry.mode == "correct":

@@ -39,6 +39,8 @@ class Request:
         only: which intervals of the range; anything but `all` needs mode `recompute`.
         accepts: the backfill whose quality gate failed, and whose findings are to be published all the same, for the
             reason `why`; empty for none.
+        replays: the case whose records are read again, those included that did not decode when they came; empty for
+            none.
     """
 
     pipeline: str
@@ -48,6 +50,7 @@ class Request:
     why: str = ""
     only: Only = Only.ALL
     accepts: str = ""
+    replays: str = ""
 
 
 def range_of(start: datetime, end: datetime, length: timedelta) -> Interval:

@@ -32,6 +32,8 @@ Failpoint = Literal[
     "after_gate",  # it may be published; nothing is
     "mid_publish",  # data files of it are written; no commit names them
     "after_publish_before_index",  # it is published; the control database does not know
+    "between_backfills",  # a backfill of a replay is done; the next one, or the case, is not
+    "before_case_closes",  # all of them are done; the case is open
     "after_submit_before_bind",  # a driver lives; its attempt is an intent
     "after_bind_before_defer",  # it is bound; nobody watches it
     "after_poll_before_event",  # a watcher has seen something; nobody was told

@@ -9,12 +9,12 @@ from datetime import datetime, timedelta
 from pyspark.sql import DataFrame, SparkSession
 
 from sluice.clock import Clock, SystemClock
-from sluice.control.quality import SqlQualityResults
 from sluice.intervals.entries import Content
 from sluice.intervals.ledger import Ledger
 from sluice.project import Project
 from sluice.quality.intervals import IntervalChecked, Values, Verdict, judge_intervals, window
 from sluice.quality.results import KeptResult, QualityResults, known_values
+from sluice.quality_records import results_of
 from sluice.spark.backfill.output import OutputTable
 from sluice.spark.backfill.records import Records
 from sluice.spark.interval_measures import Found, measure
@@ -187,7 +187,7 @@ def interval_quality(
         pipeline=pipeline.name,
         table=OutputTable(project.folder.table(pipeline.intervals.table), pipeline.intervals),
         ledger=ledger,
-        results=SqlQualityResults(project.control_database, project.settings.deployment),
+        results=results_of(project),
         references=References(spark, code.static, project.folder.table),
         expectations=() if suite is None else suite.about(Subject.INTERVAL),
     )

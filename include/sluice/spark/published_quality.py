@@ -11,7 +11,7 @@ from sluice.clock import Clock, SystemClock
 from sluice.errors import NotReadyError
 from sluice.gx.gate import run_gate
 from sluice.intervals.alignment import Interval
-from sluice.intervals.bounds import Bound
+from sluice.intervals.bounds import published_bound
 from sluice.intervals.ledger import Ledger, LedgerRow
 from sluice.project import Project
 from sluice.quality.gate import GateResult
@@ -53,7 +53,7 @@ def check_published(
     rows = table.rows(spark, closed, table.version())
     folder = project.folder.table(project.catalog.topics[spec.source].raw.table)
     raw = RawTable.pin(folder, project.raw_position(spec.source))
-    bounds = {start: Bound(None, late=row.current is not None and row.current.late) for start, row in closed.items()}
+    bounds = {start: published_bound(row) for start, row in closed.items()}
     code = pipeline_code(project, spark, spec)
     records = Records(spark, raw, code, bounds)
     # Without rows it matters whether there were records that could have made some; else their order of size does.

@@ -76,14 +76,18 @@ class _Intervals:
 
     def offsets(self, _: Expectation) -> dict[datetime, Measured]:
         """Count the offsets that are missing, and those that are there more than once, between first and last."""
-        where = ("topic_id", "partition")
+        where = {"topic_id": "_topic", "partition": "_partition"}
         start = self.records.start(F.col("event_time")).alias(_START)
         offset = F.col("offset")
         ends = (F.min("offset").alias("_first"), F.max("offset").alias("_last"))
-        spans = self.records.rows.select(start, *where, offset).groupBy(_START, *where).agg(*ends)
+        own = [F.col(name).alias(other) for name, other in where.items()]
+        spans = self.records.rows.select(start, *own, offset).groupBy(_START, *where.values()).agg(*ends)
         there = self.records.whole.select(*where, offset)
-        inside = [*(there[name] == spans[name] for name in where), offset.between(spans["_first"], spans["_last"])]
-        each = there.join(F.broadcast(spans), inside).groupBy(_START, there["partition"], there["topic_id"], "offset")
+        inside = [
+            *(F.col(name) == F.col(other) for name, other in where.items()),
+            offset.between(F.col("_first"), F.col("_last")),
+        ]
+        each = there.join(F.broadcast(spans), inside).groupBy(_START, *where, "offset")
         found = each.agg(F.count("*").alias("times")).groupBy(_START)
         counted = found.agg(F.count("*").alias("found"), F.sum(F.col("times") - 1).alias("repeated"))
         wanted = spans.groupBy(_START).agg(F.sum(F.col("_last") - F.col("_first") + 1).alias("wanted"))

@@ -81,6 +81,7 @@ def test_the_shipped_project_has_these_dags_and_no_import_error(shipped: Parsed)
         "quality_departures",
         "reconcile_streams",
         "repair_intervals",
+        "replay_case",
         "stream_flights",
         "topic_drift",
         "topics",
@@ -102,6 +103,7 @@ def test_each_dag_belongs_to_its_file(shipped: Parsed) -> None:
         "quality_departures": "quality.py",
         "reconcile_streams": "upkeep.py",
         "repair_intervals": "upkeep.py",
+        "replay_case": "quality.py",
         "stream_flights": "streams.py",
         "topic_drift": "topics.py",
         "topics": "topics.py",
@@ -238,6 +240,7 @@ def test_whatever_starts_spark_waits_in_the_pool_of_batches(shipped: Parsed) -> 
     assert {where for where, pool in pools.items() if pool != "default_pool"} == {
         ("backfill_departures", "run"),
         ("quality_departures", "check"),
+        ("replay_case", "replay"),
     }
     assert pools["backfill_departures", "run"] == pools["quality_departures", "check"] == "spark_batch"
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from pathlib import Path
 
@@ -13,6 +13,7 @@ from sluice.intervals.bounds import Bound, bound_of
 from sluice.intervals.entries import NO_ROWS, Content
 from sluice.intervals.ledger import LedgerRow, Written
 from sluice.intervals.parity import Counts, IntervalParity, Outcome, judge_interval
+from sluice.intervals.places import Places
 from sluice.intervals.request import Mode
 from sluice.spark.backfill.comparison import Compared, compare
 from sluice.spark.backfill.output import OutputTable, by_version
@@ -51,6 +52,7 @@ class Workbench:
         raw: the pinned raw table.
         table: the published table.
         staging: the folder for stages.
+        replays: records that did not decode when they came, and are read again.
     """
 
     spark: SparkSession
@@ -58,6 +60,11 @@ class Workbench:
     raw: RawTable
     table: OutputTable
     staging: Path
+    replays: Places = field(default_factory=Places)
+
+    def bound(self, mode: Mode, row: LedgerRow) -> Bound:
+        """Return what is taken of an interval."""
+        return bound_of(mode, row, self.replays)
 
     def records(self, bounds: Mapping[datetime, Bound]) -> Records:
         """Return the records behind intervals."""
@@ -75,7 +82,7 @@ class Workbench:
         versions = {row.interval.start: _version_of(mode, row, version) for row in chunk}
         gone = self.table.unreadable({start: v for start, v in versions.items() if v != version})
         compared_with = {start: v for start, v in versions.items() if start not in gone}
-        bounds = {r.interval.start: bound_of(mode, r) for r in chunk if r.interval.start in compared_with}
+        bounds = {r.interval.start: self.bound(mode, r) for r in chunk if r.interval.start in compared_with}
         records = self.records(bounds)
         stage, found = self._compare(records, compared_with, number)
         late = {} if mode is Mode.RECOMPUTE else records.count_late()  # a recompute explains nothing

@@ -17,12 +17,14 @@ from sluice.delta.reading import open_table
 from sluice.errors import NotReadyError
 from sluice.intervals.alignment import Interval, contiguous
 from sluice.intervals.bounds import Bound
+from sluice.intervals.places import Places
 from sluice.intervals.reach import RawPosition, Reach
 from sluice.quality.reasons import Outcome
 from sluice.spark.backfill.ranges import within
 from sluice.spark.instants import instant
+from sluice.spark.offsets import rows_at
 from sluice.spark.pipeline import PipelineCode, good_records, result_rows
-from sluice.spark.raw import raw_records
+from sluice.spark.raw import raw_records, raw_rows
 from sluice.spark.validation import OUTCOME, validate
 
 _ENDS = pa.schema(
@@ -86,7 +88,11 @@ class Records:
         self._code = code
         self.length = code.pipeline.intervals.interval_length
         self.whole = raw.rows(spark)
-        rows = self.whole.where(within("event_time", self._ranges(bounds)))
+        ranges = within("event_time", self._ranges(bounds))
+        rows = self.whole.where(ranges)
+        if (again := reduce(or_, (bound.again for bound in bounds.values()), Places())).count:
+            did_not_decode = rows_at(self.whole.where("event_time IS NULL"), again, spark)
+            rows = rows.unionByName(raw_rows(raw_records(did_not_decode), code.topic).where(ranges))
         self.rows = self._before(spark, rows, {start: bound.reach for start, bound in bounds.items()})
         late = self._ranges(start for start, bound in bounds.items() if bound.late)
         self._late = F.expr(within(code.topic.value.event_time, late))

@@ -15,11 +15,13 @@ from sluice.intervals.acceptance import GATE_FAILED
 from sluice.intervals.backfills import Backfill, Backfills, BackfillState
 from sluice.intervals.ledger import Ledger, LedgerRow
 from sluice.intervals.parity import ParityReport
+from sluice.intervals.places import Places
 from sluice.intervals.request import Mode, Request
 from sluice.intervals.selection import NOT_LOOKED_AT, Selection, select
 from sluice.local.backfill_claim import claimed
 from sluice.project import Project
 from sluice.quality.gate import Override
+from sluice.quality_records import cases_of
 from sluice.spark.backfill.evidence import CANCELLED, FAILED, ChunkEvidence, EvidenceFolder, Result
 from sluice.spark.backfill.examination import Workbench
 from sluice.spark.backfill.output import OutputTable
@@ -28,6 +30,7 @@ from sluice.spark.backfill.records import RawTable
 from sluice.spark.backfill.steps import Chunk, Gate, Steps
 from sluice.spark.interval_quality import interval_quality
 from sluice.spark.pipeline import PipelineCode
+from sluice.spark.quarantine import Quarantine
 
 log = structlog.get_logger()
 
@@ -186,7 +189,15 @@ class _Run:
         topic = self.code.topic
         raw = RawTable.pin(self.project.folder.table(topic.raw.table), self.project.raw_position(topic.name))
         table = OutputTable(self._folder, self.code.pipeline.intervals)
-        return Workbench(self.spark, self.code, raw, table, self.project.folder.staging / self.backfill.id)
+        staging = self.project.folder.staging / self.backfill.id
+        return Workbench(self.spark, self.code, raw, table, staging, self._replays(raw))
+
+    def _replays(self, raw: RawTable) -> Places:
+        """Return those records of the case to replay that did not decode when they came."""
+        case_id = self.backfill.request.replays
+        if not case_id:
+            return Places()
+        return Quarantine(self.spark, raw, self.code).undecoded(cases_of(self.project).get(case_id).places)
 
     def _result(self, selection: Selection, found: Mapping[int, ChunkEvidence], *, cancelled_by: str = "") -> Result:
         evidence = [found[number] for number in sorted(found)]

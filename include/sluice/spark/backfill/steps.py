@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from functools import reduce
+from operator import or_
 
 import structlog
 from pyspark.sql import DataFrame
@@ -13,7 +15,6 @@ from sluice.delta.log import append_entry
 from sluice.errors import RefusedError, SluiceError
 from sluice.gx.gate import run_gate
 from sluice.intervals.backfills import Backfill
-from sluice.intervals.bounds import bound_of
 from sluice.intervals.entries import BackfillEntry, VerifiedEntry
 from sluice.intervals.ledger import LedgerRow
 from sluice.intervals.parity import Outcome
@@ -128,7 +129,9 @@ class Steps:
         self, gate: Gate, mode: Mode, chunk: Chunk, examined: Examined, starts: tuple[datetime, ...]
     ) -> GateResult:
         bench = self.bench
-        records = bench.records({r.interval.start: bound_of(mode, r) for r in chunk.rows if r.interval.start in starts})
+        records = bench.records(
+            {r.interval.start: bench.bound(mode, r) for r in chunk.rows if r.interval.start in starts}
+        )
         # Without rows it matters whether there were records that could have made some; else their order of size does.
         empty = not any(examined.computed[start].rows for start in starts)
         rows = examined.stage.rows(bench.spark).where(bench.table.condition(starts))
@@ -147,6 +150,7 @@ class Steps:
     def _publish(self, mode: Mode, chunk: Chunk, examined: Examined, evidence: ChunkEvidence) -> None:
         bench, request, starts = self.bench, self.backfill.request, evidence.published
         rows = [row for row in chunk.rows if row.interval.start in starts]
+        again = reduce(or_, (bench.bound(mode, row).again for row in rows))
         entry = BackfillEntry(
             backfill=self.backfill.id,
             mode="correct" if mode is Mode.CORRECT else "recompute",
@@ -158,6 +162,7 @@ class Steps:
             code=bench.code.code_hash,
             gate=_in_one_line(evidence.gate) if evidence.gate else "",
             topics=bench.raw.reach.topics,
+            replayed=tuple(again.pieces()),
         )
         publication = Publication(
             bench.table, entry, chunk.number, examined.files(starts), still_ours=lambda: self._refuse_other_owner(rows)

@@ -1,0 +1,186 @@
+"""Quarantined records and cases, for people and for programs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Any
+
+from rich.markup import escape
+from rich.table import Column, Table
+from rich.text import Text
+
+from sluice.cli.console import err, out
+from sluice.quality.cases import Case, CaseState
+from sluice.quality.quarantine import Browsed, Quarantined
+from sluice.quality.reasons import EXPLANATIONS
+from sluice.quality.samples import masked as in_form
+from sluice.topics.legible import legible, safe
+
+if TYPE_CHECKING:
+    from sluice.spark.replay import Replayed
+
+_STYLES = {
+    CaseState.OPEN: "red",
+    CaseState.FIXED: "yellow",
+    CaseState.REPLAYED: "green",
+    CaseState.DISCARDED: "dim",
+}
+_NEXT = {
+    CaseState.OPEN: "mend the rules, then `sluice quarantine replay {id}`; or `discard`",
+    CaseState.FIXED: "`sluice quarantine replay {id}`",
+    CaseState.REPLAYED: "nothing: its records are in the results",
+    CaseState.DISCARDED: "nothing: its records stay in the raw table, and out of the results",
+}
+_WIDTH = 200
+_PER_LINE = 16
+_MOST_DUMPED = 4096
+
+
+def tell_browsed(pipeline: str, found: Browsed, *, masked: bool) -> None:
+    """Print what a look came to."""
+    out.print(f"{pipeline} refuses {found.total:,} records.", markup=False)
+    if not found.total:
+        return
+    table = Table("reason", "day (UTC)", Column("records", justify="right"), "meaning", "what to do", box=None)
+    for (reason, day), count in found.counts.items():
+        meaning, advice = EXPLANATIONS[reason]
+        table.add_row(reason, day, f"{count:,}", meaning, advice)
+    out.print(table)
+    for one in found.records:
+        out.print(_line(one, masked=masked), soft_wrap=True)
+    if len(found.records) < found.total:
+        err.print(f"The newest {len(found.records):,} are shown; see --limit.", style="dim")
+
+
+def tell_record(topic: str, found: Quarantined, *, masked: bool) -> None:
+    """Print one record in full: text, and bytes beside it."""
+    meaning, advice = EXPLANATIONS[found.reason]
+    topic_id, partition, offset = found.place
+    lines = {
+        "record": f"{topic}/{partition} offset {offset:,} (topic id {topic_id}), {found.at:%Y-%m-%d %H:%M:%S} UTC",
+        "reason": f"{found.reason}: {meaning}",
+        "to do": advice,
+        "breaks": "; ".join(found.broken),
+        "key": "none" if found.key is None else _text(found.key, None, masked=masked),
+        "headers": ", ".join(_headers(found, masked=masked)),
+        "value": "none (a tombstone)" if found.value is None else _text(found.value, None, masked=masked),
+    }
+    for name, text in lines.items():
+        if text:
+            out.print(f"  {name:<8} {text}", markup=False, soft_wrap=True)
+    if found.value and not masked:
+        out.print(f"  {len(found.value):,} bytes:", markup=False)
+        for line in dump(found.value[:_MOST_DUMPED]):
+            out.print(f"  {line}", markup=False, soft_wrap=True)
+
+
+def dump(data: bytes) -> Iterator[str]:
+    """Yield bytes as lines of hexadecimal with what is printable beside them."""
+    for start in range(0, len(data), _PER_LINE):
+        part = data[start : start + _PER_LINE]
+        text = "".join(chr(byte) if 0x20 <= byte < 0x7F else "." for byte in part)  # noqa: PLR2004 - printable ASCII
+        yield f"{start:08x}  {part.hex(' '):<47}  {text}"
+
+
+def record_as_dict(topic: str, found: Quarantined, *, masked: bool) -> dict[str, Any]:
+    """Return a record as JSON values; bytes that are no UTF-8 are escaped."""
+    topic_id, partition, offset = found.place
+    return {
+        "topic": topic,
+        "topic_id": topic_id,
+        "partition": partition,
+        "offset": offset,
+        "timestamp": found.at.isoformat(),
+        "reason": found.reason,
+        "breaks": list(found.broken),
+        "key": None if found.key is None else _text(found.key, None, masked=masked),
+        "value": None if found.value is None else _text(found.value, None, masked=masked),
+        "headers": list(_headers(found, masked=masked)),
+    }
+
+
+def tell_cases(found: Sequence[Case]) -> None:
+    """Print cases as a table."""
+    name = Column("case", no_wrap=True, min_width=max((len(case.id) for case in found), default=4))  # to be copied
+    table = Table(name, "state", Column("records", justify="right"), "reasons", "opened by", "why", box=None)
+    for case in found:
+        opened, style = case.events[0], _STYLES[case.state]
+        reasons = ", ".join(f"{count:,} {reason}" for reason, count in case.reasons.items())
+        state = f"[{style}]{case.state}[/{style}]"
+        table.add_row(case.id, state, f"{case.records:,}", reasons, escape(opened.by), escape(opened.why))
+    out.print(table)
+
+
+def tell_case(case: Case) -> None:
+    """Print a case with what happened to it."""
+    style = _STYLES[case.state]
+    out.print(f"{escape(case.id)}: [{style}]{case.state}[/{style}]", soft_wrap=True)
+    places = str(case.places)
+    lines = {
+        "records": f"{case.records:,} of {case.pipeline} ({case.asked})",
+        "reasons": ", ".join(f"{count:,} {reason}" for reason, count in case.reasons.items()),
+        "offsets": places if len(places) <= _WIDTH else f"{places[:_WIDTH]}…",
+        "next": _NEXT[case.state].format(id=case.id),
+    }
+    for name, text in lines.items():
+        out.print(f"  {name:<8} {text}", markup=False, soft_wrap=True)
+    for event in case.events:
+        counts = "" if event.counts is None else f" [{', '.join(f'{n:,} {what}' for what, n in event.counts.items())}]"
+        by = f"by {', '.join(event.backfills)}, " if event.backfills else ""
+        said = f"{event.at:%Y-%m-%d %H:%M:%S} UTC  {event.state}: {event.why}{counts}; {by}{event.by}"
+        out.print(f"  {said}", markup=False, soft_wrap=True)
+
+
+def tell_replayed(found: Replayed) -> None:
+    """Print how a replay ended."""
+    if found.found is None:
+        out.print("It was replayed before; nothing is done twice.", markup=False)
+    elif found.why:
+        err.print(f"Nothing was changed: {found.why}", markup=False, soft_wrap=True)
+    tell_case(found.case)
+
+
+def case_as_dict(case: Case) -> dict[str, Any]:
+    """Return a case as JSON values."""
+    return {
+        "id": case.id,
+        "pipeline": case.pipeline,
+        "state": case.state,
+        "asked": case.asked,
+        "records": case.records,
+        "reasons": dict(case.reasons),
+        "offsets": str(case.places),
+        "events": [
+            {
+                "state": event.state,
+                "by": event.by,
+                "why": event.why,
+                "at": event.at.isoformat(),
+                "backfills": list(event.backfills),
+                "counts": None if event.counts is None else dict(event.counts),
+            }
+            for event in case.events
+        ],
+    }
+
+
+def _line(found: Quarantined, *, masked: bool) -> Text:
+    _, partition, offset = found.place
+    line = Text(f"{found.at:%Y-%m-%dT%H:%M:%SZ}  {partition}:{offset}  ", style="dim")
+    line.append(f"{found.reason}  ", style="red not dim")
+    if found.broken:
+        line.append(f"[{'; '.join(found.broken)}]  ", style="magenta not dim")
+    if found.key is not None:
+        line.append(f"{_text(found.key, _WIDTH, masked=masked)}  ", style="cyan not dim")
+    value = "(tombstone)" if found.value is None else _text(found.value, _WIDTH, masked=masked)
+    return line.append(value, style="not dim")
+
+
+def _text(data: bytes, most: int | None, *, masked: bool) -> str:
+    text = legible(data, most)
+    return in_form(text) if masked else text
+
+
+def _headers(found: Quarantined, *, masked: bool) -> Iterator[str]:
+    for name, value in found.headers:
+        yield safe(name) if value is None else f"{safe(name)}={_text(value, _WIDTH, masked=masked)}"

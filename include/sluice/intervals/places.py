@@ -1,0 +1,79 @@
+"""Where records are: offsets of partitions of topics, as ranges."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from itertools import pairwise
+
+Place = tuple[str, int, int]
+"""A record: topic id, partition, offset."""
+
+Range = tuple[int, int]
+"""Offsets, the last one included."""
+
+Piece = tuple[str, int, Range]
+"""Records of one partition: topic id, partition, offsets."""
+
+
+@dataclass(frozen=True)
+class Places:
+    """Records by their places.
+
+    Attributes:
+        ranges: by topic id and partition: apart from each other, in order.
+    """
+
+    ranges: Mapping[str, Mapping[int, tuple[Range, ...]]] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, places: Iterable[Place]) -> Places:
+        """Return records as ranges."""
+        return cls.joined((topic, partition, (offset, offset)) for topic, partition, offset in places)
+
+    @classmethod
+    def joined(cls, pieces: Iterable[Piece]) -> Places:
+        """Return ranges, those that touch or overlap as one."""
+        held: dict[str, dict[int, list[Range]]] = {}
+        for topic, partition, (first, last) in sorted(pieces):
+            own = held.setdefault(topic, {}).setdefault(partition, [])
+            if own and first <= own[-1][1] + 1:
+                own[-1] = (own[-1][0], max(own[-1][1], last))
+            else:
+                own.append((first, last))
+        return cls({topic: {p: tuple(own) for p, own in parts.items()} for topic, parts in held.items()})
+
+    def pieces(self) -> Iterator[Piece]:
+        """Yield all ranges in order."""
+        for topic, parts in sorted(self.ranges.items()):
+            for partition, own in sorted(parts.items()):
+                yield from ((topic, partition, each) for each in own)
+
+    @property
+    def count(self) -> int:
+        """How many offsets there are."""
+        return sum(last - first + 1 for _, _, (first, last) in self.pieces())
+
+    def __or__(self, other: Places) -> Places:
+        return Places.joined([*self.pieces(), *other.pieces()])
+
+    def __contains__(self, place: Place) -> bool:
+        topic, partition, offset = place
+        return any(first <= offset <= last for first, last in self.ranges.get(topic, {}).get(partition, ()))
+
+    def __str__(self) -> str:
+        """Return it as people write it: `0:5-9,12; 3:7`; topic ids are left out."""
+        parts: dict[int, list[str]] = {}
+        for _, partition, (first, last) in self.pieces():
+            parts.setdefault(partition, []).append(f"{first}" if first == last else f"{first}-{last}")
+        return "; ".join(f"{partition}:{','.join(own)}" for partition, own in sorted(parts.items()))
+
+
+def are_apart(ranges: Iterable[Range]) -> bool:
+    """Whether ranges are in order, sound, and neither touch nor overlap."""
+    own = list(ranges)
+    return all(first <= last for first, last in own) and all(a[1] + 1 < b[0] for a, b in pairwise(own))
+
+
+NOWHERE = Places()
+"""No records."""

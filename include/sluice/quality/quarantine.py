@@ -1,0 +1,118 @@
+"""The quarantine as people look at it: which records, why, and what they hold."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+
+from sluice.intervals.places import Place, Places
+from sluice.quality.reasons import Outcome, Reason
+
+
+@dataclass(frozen=True)
+class Asked:
+    """Which quarantined records are wanted; what is not said is not asked.
+
+    Attributes:
+        reasons: only these.
+        since: appended to the topic at or after this (UTC).
+        until: appended before this (UTC).
+        partition: only of this one.
+        first: only this offset and later ones.
+        last: only this offset and earlier ones.
+    """
+
+    reasons: tuple[Reason, ...] = ()
+    since: datetime | None = None
+    until: datetime | None = None
+    partition: int | None = None
+    first: int | None = None
+    last: int | None = None
+
+    def __str__(self) -> str:
+        """Return it in words."""
+        parts = [", ".join(self.reasons)] if self.reasons else []
+        parts += [f"since {self.since:%Y-%m-%dT%H:%MZ}"] if self.since else []
+        parts += [f"until {self.until:%Y-%m-%dT%H:%MZ}"] if self.until else []
+        parts += [f"partition {self.partition}"] if self.partition is not None else []
+        parts += [f"offsets from {self.first}"] if self.first is not None else []
+        parts += [f"offsets to {self.last}"] if self.last is not None else []
+        return "; ".join(parts) or "all"
+
+
+@dataclass(frozen=True)
+class Quarantined:
+    """One record.
+
+    Attributes:
+        place: topic id, partition, offset.
+        at: its timestamp (UTC).
+        reason: why it is quarantined.
+        broken: expectations that it breaks, as their subjects; only where the reason is `unexpected`.
+        key: its key.
+        value: its value.
+        headers: names and values.
+    """
+
+    place: Place
+    at: datetime
+    reason: Reason
+    broken: tuple[str, ...]
+    key: bytes | None
+    value: bytes | None
+    headers: tuple[tuple[str, bytes | None], ...] = ()
+
+
+@dataclass(frozen=True)
+class Browsed:
+    """What was asked for.
+
+    Attributes:
+        counts: how many records for each reason and day of their timestamp (UTC), in that order.
+        records: the newest ones.
+    """
+
+    counts: Mapping[tuple[Reason, str], int]
+    records: tuple[Quarantined, ...]
+
+    @property
+    def total(self) -> int:
+        """How many there are."""
+        return sum(self.counts.values())
+
+    @property
+    def reasons(self) -> dict[Reason, int]:
+        """How many for each reason, in the order of the catalogue."""
+        found = {reason: sum(n for (own, _), n in self.counts.items() if own is reason) for reason in Reason}
+        return {reason: count for reason, count in found.items() if count}
+
+
+@dataclass(frozen=True)
+class LookedAgain:
+    """What today's rules make of a case's records.
+
+    Attributes:
+        outcomes: how many have each outcome.
+        reasons: how many are quarantined for each reason.
+        intervals: starts of the intervals in which the others happened (UTC), with how many in each.
+        missing: records of the case that the raw table does not have.
+        left: places of those that are still quarantined.
+    """
+
+    outcomes: Mapping[Outcome, int]
+    reasons: Mapping[Reason, int]
+    intervals: Mapping[datetime, int]
+    missing: int
+    left: Places
+
+    @property
+    def better(self) -> int:
+        """How many are not quarantined any more."""
+        return sum(count for outcome, count in self.outcomes.items() if outcome is not Outcome.QUARANTINED)
+
+    @property
+    def counts(self) -> dict[str, int]:
+        """All of it for the record: outcomes, and reasons of what is left."""
+        found: dict[str, int] = {str(outcome): count for outcome, count in self.outcomes.items() if count}
+        return found | {f"quarantined: {reason}": count for reason, count in self.reasons.items()}

@@ -1,0 +1,72 @@
+"""Rows of the raw table by the places of their records."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from functools import reduce
+from operator import or_
+
+import pyarrow as pa
+from pyspark.sql import Column, DataFrame, SparkSession, Window
+from pyspark.sql import functions as F  # noqa: N812  the ecosystem's name for it
+
+from sluice.errors import RefusedError
+from sluice.intervals.places import Piece, Places
+
+MOST_PIECES = 50_000
+"""Ranges of offsets that a case may have: they are kept in the table's log."""
+
+_WHERE = ("topic_id", "partition")
+_RANGES = pa.schema(
+    {"_topic": pa.string(), "_partition": pa.int32(), "_first": pa.int64(), "_last": pa.int64()}.items()
+)
+
+
+def rows_at(rows: DataFrame, places: Places, spark: SparkSession) -> DataFrame:
+    """Return the rows at some places. Files without any of them are skipped by their offsets.
+
+    Args:
+        rows: with the columns of the raw table.
+        places: which.
+        spark: the session.
+    """
+    pieces = list(places.pieces())
+    if not pieces:
+        return rows.limit(0)
+    near = rows.where(reduce(or_, (_between(*span) for span in _spans(pieces))))
+    columns = zip(*((topic, partition, first, last) for topic, partition, (first, last) in pieces), strict=True)
+    ranges = F.broadcast(spark.createDataFrame(pa.table([list(column) for column in columns], schema=_RANGES)))
+    same = (near["topic_id"] == ranges["_topic"]) & (near["partition"] == ranges["_partition"])
+    return near.join(ranges, same & near["offset"].between(ranges["_first"], ranges["_last"]), "left_semi")
+
+
+def places_of(rows: DataFrame) -> Places:
+    """Return the places of rows: neighbours are joined in Spark, so that as many ranges are brought here as there are.
+
+    Raises:
+        RefusedError: there are more than a case may have.
+    """
+    where = [F.col(name) for name in _WHERE]
+    island = F.col("offset") - F.row_number().over(Window.partitionBy(*where).orderBy("offset"))
+    numbered = rows.select(*where, "offset").distinct().withColumn("_island", island)
+    ends = (F.min("offset").alias("first"), F.max("offset").alias("last"))
+    found = numbered.groupBy(*where, "_island").agg(*ends).limit(MOST_PIECES + 1).collect()
+    if len(found) > MOST_PIECES:
+        raise RefusedError(
+            f"these records lie in more than {MOST_PIECES:,} separate ranges of offsets.",
+            fix="choose fewer: by reason, time, partition or offsets.",
+        )
+    return Places.joined((row["topic_id"], row["partition"], (row["first"], row["last"])) for row in found)
+
+
+def _spans(pieces: Iterable[Piece]) -> list[tuple[str, int, int, int]]:
+    """Return the first and the last offset for each partition."""
+    spans: dict[tuple[str, int], tuple[int, int]] = {}
+    for topic, partition, (first, last) in pieces:
+        low, high = spans.get((topic, partition), (first, last))
+        spans[topic, partition] = min(low, first), max(high, last)
+    return [(topic, partition, low, high) for (topic, partition), (low, high) in spans.items()]
+
+
+def _between(topic: str, partition: int, first: int, last: int) -> Column:
+    return (F.col("topic_id") == topic) & (F.col("partition") == partition) & F.col("offset").between(first, last)
