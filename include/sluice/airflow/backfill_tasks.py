@@ -82,7 +82,10 @@ class BackfillOperator(BatchOperator):
     def batch_arguments(self, context: Context) -> Sequence[str]:
         """Return the main's arguments."""
         planned = context["ti"].xcom_pull(task_ids="plan")
-        options = {"--pipeline": self.pipeline, **{f"--{name}": str(planned[name]) for name in _OPTIONS}}
+        options = {
+            "--pipeline": self.pipeline,
+            **{f"--{name}": str(planned[name]) for name in _OPTIONS if name in planned},
+        }
         return ("backfill", *(f"{name}={value}" for name, value in options.items()))
 
 

@@ -26,6 +26,7 @@ COMMANDS = {
     "streams": "sluice.cli.streams:app",
     "intervals": "sluice.cli.intervals:app",
     "backfill": "sluice.cli.backfill:app",
+    "quality": "sluice.cli.quality:app",
     "quarantine": "sluice.cli.quarantine:app",
     "control": "sluice.cli.control:app",
     "feed": "sluice.cli.feed:app",

@@ -27,7 +27,7 @@ from sluice.spark.backfill.evidence import Result
 
 def options(arguments: list[str]) -> Namespace:
     parser = ArgumentParser()
-    for name in ("pipeline", "from", "to", "mode", "only", "by", "why", "key"):
+    for name in ("pipeline", "from", "to", "mode", "only", "by", "why", "accepts", "key"):
         parser.add_argument(f"--{name}", dest=name.rstrip("_"))
     return parser.parse_args(arguments)
 
@@ -35,7 +35,8 @@ def options(arguments: list[str]) -> Namespace:
 def backfill(asked: Namespace, behaviour: dict[str, object]) -> None:
     project = Project.open_sound(settings())
     bounds = Interval(datetime.fromisoformat(vars(asked)["from"]), datetime.fromisoformat(asked.to))
-    request = Request(asked.pipeline, bounds, Mode(asked.mode), asked.by, asked.why, Only(asked.only))
+    only, accepts = Only(asked.only), asked.accepts or ""
+    request = Request(asked.pipeline, bounds, Mode(asked.mode), asked.by, asked.why, only, accepts)
     found = project.backfills().claim(request, asked.key, alive=lambda _: False)
     state = BackfillState.FAILED if behaviour.get("exit") else BackfillState.DONE
     project.backfills().end(found.id, state, outcome="identical", why="All rows are the same.")

@@ -14,7 +14,7 @@ from pyspark.sql import functions as F  # noqa: N812  the ecosystem's name for i
 from sluice.gx.gate import run_gate
 from sluice.quality.gate import GateResult
 from sluice.settings import settings
-from sluice.specs.expectations import Expectation, ExpectationsSpec, Severity
+from sluice.specs.expectations import Expectation, ExpectationsSpec, Severity, Subject
 from sluice.specs.load import load_catalog
 from tests import oracle
 
@@ -33,7 +33,7 @@ def staged(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Dat
 def shipped() -> ExpectationsSpec:
     suite = load_catalog(settings().home / "include").suite_of("departures")
     assert suite is not None
-    return suite
+    return suite.model_copy(update={"expectations": suite.about(Subject.TABLE)})
 
 
 def suite(*expectations: tuple[str, dict[str, Any]], severity: Severity = Severity.CRITICAL) -> ExpectationsSpec:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import shutil
 from datetime import datetime, timedelta
+from pathlib import Path
 from uuid import uuid4
 
 import pandas as pd
@@ -14,6 +16,7 @@ from pydantic import JsonValue
 
 from sluice.control.quality import SqlQualityResults
 from sluice.delta.log import read_log
+from sluice.gx.vocabulary import expectations_are_known
 from sluice.intervals.acceptance import GATE_FAILED, accepting
 from sluice.intervals.alignment import Interval
 from sluice.intervals.bounds import Bound
@@ -23,14 +26,19 @@ from sluice.quality.gate import GateResult
 from sluice.quality.intervals import Verdict, judge_interval
 from sluice.quality.measured import Measured
 from sluice.quality.results import KeptResult
+from sluice.quality.suggestion import as_yaml
+from sluice.settings import settings
 from sluice.spark.backfill.evidence import Result
 from sluice.spark.backfill.output import OutputTable
 from sluice.spark.backfill.records import RawTable, Records
 from sluice.spark.backfill.run import run_backfill
+from sluice.spark.profile import profile_of
 from sluice.spark.published_quality import check_published
 from sluice.spark.record_measures import measure_records
 from sluice.spark.references import References
 from sluice.specs.expectations import Expectation, ExpectationsSpec, History, Severity, Subject
+from sluice.specs.load import scan
+from sluice.specs.rules import RULES
 from tests.integration.spark.backfills import FIRST, LAST, RANGE, Drained
 from tests.oracle import flights
 
@@ -202,3 +210,19 @@ def test_an_offset_that_is_missing_or_there_twice_is_found_where_it_is(drained: 
     assert (found.value, found.unexpected) == ((1.0, 0) if what == "missing" else (0.0, 1))
     judged = judge_interval(OFFSETS, RANGE.start + 2 * HOUR, HOUR, found, {})
     assert judged.verdict is Verdict.FAILS
+
+
+def test_what_is_proposed_is_sound_and_holds(drained: Drained, tmp_path: Path) -> None:
+    proposed = as_yaml(profile_of(drained.project, drained.spark, "departures"))
+    include = tmp_path / "include"
+    shutil.copytree(settings().home / "include", include, ignore=shutil.ignore_patterns("sluice", "__pycache__"))
+    shutil.copytree(settings().home / "spark_jobs", tmp_path / "spark_jobs")
+    (include / "expectations" / "departures.yaml").write_text(proposed)
+    found = scan(include, rules=(*RULES, expectations_are_known))
+    assert found.faults == ()
+    suite = found.catalog.expectations["departures"]
+    result, _ = check_published(guarded(drained, *suite.expectations).project, drained.spark, "departures", RANGE)
+    assert result.failures == ()
+    assert {"expect_compound_columns_to_be_unique", "expect_column_values_to_be_in_reference"} <= {
+        each.expect for each in suite.expectations
+    }
