@@ -26,7 +26,7 @@ from sluice.settings import settings
 from sluice.spark.predicates import unexpected
 from sluice.spark.session import session
 from sluice.specs.expectations import Expectation
-from sluice.specs.model import Resources
+from sluice.specs.resources import Resources
 
 _ROWS = {"full": 1_000_000, "small": 5_000}
 _SEED = 2013

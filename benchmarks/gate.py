@@ -27,7 +27,7 @@ from sluice.spark.interval_measures import measure
 from sluice.spark.session import session
 from sluice.specs.expectations import ExpectationsSpec, Subject
 from sluice.specs.load import load_catalog
-from sluice.specs.model import Resources
+from sluice.specs.resources import Resources
 from sluice.specs.set_level import OWN_ARGUMENTS
 from tests.oracle import departures
 

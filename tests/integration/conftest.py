@@ -12,7 +12,7 @@ from pyspark.sql import SparkSession
 from sluice.local.broker import Broker
 from sluice.settings import settings
 from sluice.spark.session import session
-from sluice.specs.model import Resources
+from sluice.specs.resources import Resources
 from tests.integration.brokers import free_ports, running
 
 

@@ -11,6 +11,7 @@ from rich.table import Table
 from sluice.cli.console import Output, OutputOption, err, out, print_json
 from sluice.project import Project
 from sluice.quality.census import Census
+from sluice.quality.duplicates import MEANINGS
 from sluice.quality.reasons import EXPLANATIONS
 from sluice.settings import settings
 
@@ -42,10 +43,28 @@ def _show_unexpected(census: Census) -> None:
     out.print(table)
 
 
+def _show_duplicates(census: Census) -> None:
+    found = census.duplicates
+    if found is None:
+        return
+    fields = ", ".join(found.event_id)
+    if not found.events:
+        out.print(f"No event is there twice, by {fields}.")
+        return
+    out.print(
+        f"{found.events:,} events have more than one record, by {fields}; all of their records stay good or late."
+    )
+    table = Table("duplicate", "records", "meaning", "what to do", "first at", "and at")
+    for each in found.repeated:
+        table.add_row(each.kind, f"{each.records:,}", *MEANINGS[each.kind], str(each.first), str(each.other))
+    out.print(table)
+
+
 def _show(census: Census) -> None:
     outcomes = ", ".join(f"{count:,} {outcome}" for outcome, count in census.outcomes.items())
     out.print(f"{census.pipeline}: {census.records:,} records: {outcomes}; {census.undecodable:,} do not decode.")
     _show_unexpected(census)
+    _show_duplicates(census)
     if not census.reasons:
         return
     first = {sample.reason: sample for sample in census.samples}

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from sluice.quality.duplicates import Duplicates
 from sluice.quality.reasons import Outcome, Reason
 from sluice.specs.expectations import Severity
 
@@ -33,7 +34,8 @@ class Unexpected:
 class Census:
     """Counts over a whole raw table. `outcomes` sums to `records`, `reasons` to the quarantined among them.
 
-    A record may break several expectations: they do not sum to anything.
+    A record may break several expectations: they do not sum to anything. Duplicates are among the good and the late;
+    None where the topic declares no event id.
     """
 
     pipeline: str
@@ -43,3 +45,4 @@ class Census:
     reasons: Mapping[Reason, int]
     samples: tuple[Sample, ...]
     unexpected: tuple[Unexpected, ...] = ()
+    duplicates: Duplicates | None = None

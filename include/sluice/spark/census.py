@@ -14,6 +14,7 @@ from pyspark.sql import functions as F  # noqa: N812  the ecosystem's name for i
 
 from sluice.quality.census import Census, Sample, Unexpected
 from sluice.quality.reasons import Outcome, Reason
+from sluice.spark.duplicates import find_duplicates
 from sluice.spark.raw import raw_records
 from sluice.spark.validation import OUTCOME, REASON, broken_expectations, validate
 from sluice.specs.expectations import Expectation
@@ -29,7 +30,7 @@ def take_census(
     pipeline: PipelineSpec,
     expected: Sequence[Expectation] = (),
 ) -> Census:
-    """Recompute validation over the raw table, in one pass."""
+    """Recompute validation over the raw table, in one pass; in a second one records are compared by their event id."""
     stored = spark.read.format("delta").load(str(raw_table))
     validated = validate(raw_records(stored), topic.value, pipeline.time, expected)
     breaking = enumerate(column for _, column in broken_expectations(expected, topic.value))
@@ -55,6 +56,7 @@ def take_census(
             Unexpected(each.expect, each.subject, each.severity, sum(group[f"broken_{number}"] for group in whole))
             for number, each in enumerate(expected)
         ),
+        duplicates=find_duplicates(validated, topic.value),
     )
 
 

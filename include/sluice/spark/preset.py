@@ -13,7 +13,7 @@ from pathlib import Path
 from sluice.errors import NotReadyError
 from sluice.project import Project
 from sluice.spark.place import LOCAL, on_this_machine
-from sluice.specs.model import Resources
+from sluice.specs.resources import Resources
 
 _LOGGING = Path(__file__).with_name("log4j2.properties")
 _LOG_OPTION = f'-Dlog4j2.configurationFile="{_LOGGING}"'

@@ -15,7 +15,7 @@ from pyspark.sql import SparkSession
 from sluice.errors import NotReadyError
 from sluice.spark.preset import preset
 from sluice.spark.session import session
-from sluice.specs.model import Resources
+from sluice.specs.resources import Resources
 
 _EXIT_SECONDS = 30
 _LAST_LINES = 4

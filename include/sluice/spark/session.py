@@ -9,7 +9,7 @@ from pathlib import Path
 from pyspark.sql import SparkSession
 
 from sluice.spark.preset import effective_settings
-from sluice.specs.model import Resources
+from sluice.specs.resources import Resources
 
 
 def session(

@@ -20,6 +20,7 @@ from sluice.specs.deadlines import UNDECLARED, StreamDeadlines
 from sluice.specs.duration import Duration, format_duration
 from sluice.specs.kafka_place import EmbeddedKafka, ExternalKafka
 from sluice.specs.outputs import DAY, BesideOutput, IntervalsOutput, LatestOutput, Output, TopicOutput
+from sluice.specs.resources import Resources
 from sluice.specs.spec import Name, Spec
 from sluice.specs.start import Edge, Start
 from sluice.specs.topic_shape import TopicShape
@@ -88,6 +89,9 @@ class TopicValue(Spec):
     """The timestamp field that says when it became known, or `broker` for the broker's append time."""
     heartbeat: Name | None = None
     """The boolean field that marks a heartbeat: it moves the watermark and is in no result."""
+    event_id: tuple[Name, ...] | None = Field(default=None, min_length=1)
+    """The required fields that identify an event: a second record with the same values is a duplicate, which is counted
+    and stays good. Omitted: records are not compared."""
 
     @field_validator("event_time", "arrival_time", "heartbeat")
     @classmethod
@@ -101,6 +105,25 @@ class TopicValue(Spec):
         if fields[name].type is not kind:
             raise ValueError(f"the field {name!r} is a {fields[name].type}; this must name a {kind}")
         return name
+
+    @field_validator("event_id")
+    @classmethod
+    def _tells_events_apart(cls, names: tuple[str, ...] | None, info: ValidationInfo) -> tuple[str, ...] | None:
+        fields: dict[str, ValueField] = info.data.get("fields") or {}
+        for name in names or () if fields else ():
+            if name not in fields:
+                raise ValueError(f"{name!r} is no field of this value; it has {', '.join(fields)}")
+            if not fields[name].required:
+                raise ValueError(
+                    f"the field {name!r} may be absent, and tells no event from another then; say `required: true`"
+                )
+            if fields[name].type is FieldType.DOUBLE:
+                raise ValueError(
+                    f"the field {name!r} is a double, and two of them are rarely the same; name another field"
+                )
+        if names is not None and len(set(names)) < len(names):
+            raise ValueError("a field is in it twice")
+        return names
 
 
 class RawTable(Spec):
@@ -159,38 +182,6 @@ class TimeRules(Spec):
     def delay(self) -> timedelta:
         """The watermark delay in force."""
         return self.watermark_delay or self.allowed_lateness + self.future_skew
-
-
-Memory = Annotated[str, StringConstraints(pattern=r"^[1-9][0-9]*[mg]$")]
-"""A Java heap, such as `700m` or `2g`."""
-
-_LEAST_EXECUTOR_MB = 450
-
-
-class Resources(Spec):
-    """What a driver and its executors may use."""
-
-    cores: int = Field(default=2, ge=1, le=256)
-    """All that its tasks may use at once: of this machine, or of all executors of a cluster together."""
-    driver_memory: Memory = "700m"
-    executor_memory: Memory = "700m"
-    """Of each executor, where the deployment's master is a cluster. A worker gives an application one executor."""
-
-    @field_validator("executor_memory")
-    @classmethod
-    def _spark_takes_it(cls, memory: str) -> str:
-        if _megabytes(memory) < _LEAST_EXECUTOR_MB:
-            raise ValueError(f"Spark refuses executors with less than {_LEAST_EXECUTOR_MB}m")
-        return memory
-
-    @property
-    def executor_mb(self) -> int:
-        """`executor_memory` in MB."""
-        return _megabytes(self.executor_memory)
-
-
-def _megabytes(memory: str) -> int:
-    return int(memory[:-1]) * (1024 if memory.endswith("g") else 1)
 
 
 class BackfillRules(Spec):

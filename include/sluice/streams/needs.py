@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from sluice.specs.catalog import Catalog, Unit
-from sluice.specs.model import PipelineSpec, Resources
+from sluice.specs.model import PipelineSpec
+from sluice.specs.resources import Resources
 from sluice.streams.room import Need, least_cores
 
 

@@ -8,7 +8,7 @@ import pytest
 
 from sluice.errors import NotReadyError
 from sluice.spark.preset import effective_settings
-from sluice.specs.model import Resources
+from sluice.specs.resources import Resources
 
 OWN = "sluice-0123456789ab.jar"
 

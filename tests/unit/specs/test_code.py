@@ -142,6 +142,7 @@ def specs(bench: Bench) -> tuple[PipelineSpec, TopicSpec]:
         ("pipelines/sales", "future_skew: 5 min", "future_skew: 300s\n  watermark_delay: 65 min"),
         ("topics/orders", "partitions: 2", "partitions: 8\ndescription: Words."),
         ("topics/orders", "retention: 7 days", "retention: forever"),
+        ("topics/orders", "  heartbeat: beat", "  heartbeat: beat\n  event_id: [id]"),
         ("topics/orders", "table: orders_raw", "table: orders_raw_2\n  max_records_per_batch: 9"),
     ],
 )

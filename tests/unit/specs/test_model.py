@@ -120,3 +120,20 @@ def test_a_wrong_feed_is_refused_at_its_line(bench: Bench, case: Case) -> None:
 )
 def test_a_wrong_deployment_is_refused_at_its_line(bench: Bench, case: Case) -> None:
     assert_one_fault(bench, DEPLOYMENT_FILE, case)
+
+
+@pytest.mark.parametrize(
+    ("event_id", "message"),
+    [
+        ("[id, shop]", "the field 'shop' may be absent"),
+        ("[idd]", "'idd' is no field of this value"),
+        ("[id, id]", "a field is in it twice"),
+        ("[]", "it is empty; it needs at least one entry."),
+        ("id", "found 'id' where a list is needed."),
+    ],
+)
+def test_an_event_is_identified_by_required_fields(bench: Bench, event_id: str, message: str) -> None:
+    bench.edit(TOPIC_FILE, "  heartbeat: beat", f"  heartbeat: beat\n  event_id: {event_id}")
+    (fault,) = bench.scan().faults
+    assert (fault.line, fault.where) == (16, "value.event_id")
+    assert message in fault.message

@@ -12,7 +12,8 @@ from pydantic import ValidationError
 from sluice.settings import settings
 from sluice.specs.catalog import Catalog
 from sluice.specs.load import load_catalog
-from sluice.specs.model import FeedSpec, PipelineSpec, Resources, TopicSpec
+from sluice.specs.model import FeedSpec, PipelineSpec, TopicSpec
+from sluice.specs.resources import Resources
 from sluice.topics.touched import MOST_CORES, State, Touched, touched
 
 INTERVALS = {"kind": "intervals", "table": "t", "time_column": "at", "window": "1 hour", "interval": "hour"}

@@ -1,0 +1,64 @@
+"""Duplicates: records of a topic that carry the id of an event that another record has, too."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+
+class Duplicate(StrEnum):
+    """What a further record of an event is."""
+
+    RETRY = "retry"
+    CONFLICT = "conflict"
+
+
+MEANINGS: dict[Duplicate, tuple[str, str]] = {
+    Duplicate.RETRY: (
+        "it has the id and the bytes of another record",
+        "make the producer idempotent; `dropDuplicates()` in the transform takes it out of the result",
+    ),
+    Duplicate.CONFLICT: (
+        "it has the id of another record, and other bytes: which of them is true nobody can know",
+        "find the two producers of one event, or add to `event_id` what tells its versions apart",
+    ),
+}
+"""Kind → (what it means, what to do)."""
+
+
+@dataclass(frozen=True, order=True)
+class Place:
+    """Where a record is in its topic."""
+
+    partition: int
+    offset: int
+
+    def __str__(self) -> str:
+        return f"{self.partition}/{self.offset}"
+
+
+@dataclass(frozen=True)
+class Repeated:
+    """How many records are duplicates of a kind, and two that show it: of the first event that has any."""
+
+    kind: Duplicate
+    records: int
+    first: Place
+    other: Place
+
+
+@dataclass(frozen=True)
+class Duplicates:
+    """What was found among the records that are good or late, over a whole raw table.
+
+    Of an event with n records and v different values, v - 1 are conflicts and n - v are retries.
+
+    Attributes:
+        event_id: the fields that were compared.
+        events: those that have more than one record.
+        repeated: the kinds that occur.
+    """
+
+    event_id: tuple[str, ...]
+    events: int
+    repeated: tuple[Repeated, ...]
