@@ -27,9 +27,9 @@ from sluice.settings import Settings, StateFolder
 from sluice.specs.access import Role
 from sluice.specs.catalog import Catalog, Unit
 from sluice.specs.code import build_archive
+from sluice.specs.deployment import DeploymentSpec
 from sluice.specs.identity import pipeline_hash
 from sluice.specs.load import load_catalog, scan
-from sluice.specs.model import DeploymentSpec
 from sluice.specs.units import declared_units
 from sluice.streams.checkpoint import Checkpoint
 from sluice.streams.epochs import Epochs

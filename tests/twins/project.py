@@ -13,8 +13,8 @@ from sluice.control.database import migrate, open_database, sqlite_url
 from sluice.settings import settings
 from sluice.specs.access import Role
 from sluice.specs.catalog import Catalog
+from sluice.specs.deployment import DeploymentSpec
 from sluice.specs.kafka_place import EmbeddedKafka
-from sluice.specs.model import DeploymentSpec
 from sluice.streams.checkpoint import Checkpoint
 from sluice.streams.launcher import Job
 from sluice.streams.life import UnitLife

@@ -10,7 +10,6 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from sluice.access.acl import CLUSTER, THE_CLUSTER, Acl, Resource, Right, kafka_address, least
 from sluice.specs.access import Duty, ExtraRight, Operation, PrincipalSpec, ResourceKind, Role
 from sluice.specs.catalog import Catalog
-from sluice.specs.outputs import TopicOutput
 
 
 def needed(spec: PrincipalSpec, catalog: Catalog) -> frozenset[Acl]:
@@ -59,9 +58,8 @@ def _of_stream(spec: PrincipalSpec, catalog: Catalog) -> Iterator[Right]:
         pipelines = [catalog.pipelines[name] for name in unit.pipelines]
         for topic in {*unit.topics, *(pipeline.source for pipeline in pipelines)}:
             yield from _on(ResourceKind.TOPIC, topic, Operation.READ)
-        for output in (output for pipeline in pipelines for output in pipeline.beside):
-            if isinstance(output, TopicOutput):
-                yield from _on(ResourceKind.TOPIC, output.topic, Operation.WRITE)
+        for output in (output for pipeline in pipelines for output in pipeline.written_topics):
+            yield from _on(ResourceKind.TOPIC, output.topic, Operation.WRITE)
 
 
 def _of_backfill(spec: PrincipalSpec, catalog: Catalog) -> Iterator[Right]:

@@ -15,7 +15,7 @@ from sluice.clock import SystemClock
 from sluice.errors import CorruptionError, SluiceError
 from sluice.project import Project
 from sluice.specs.output_rules import deliveries
-from sluice.specs.outputs import RowsOutput, TopicOutput
+from sluice.specs.outputs import RowsOutput
 from sluice.streams.availability import KEPT
 
 log = logging.getLogger(__name__)
@@ -79,7 +79,7 @@ def keep_entries(project: Project) -> dict[str, int]:
     tables += [pipeline.intervals.table for pipeline in catalog.interval_pipelines.values()]
     beside = [output for pipeline in catalog.pipelines.values() for output in pipeline.beside]
     tables += [output.table for output in beside if isinstance(output, RowsOutput)]
-    tables += [deliveries(output.topic) for output in beside if isinstance(output, TopicOutput)]
+    tables += [deliveries(o.topic) for pipeline in catalog.pipelines.values() for o in pipeline.written_topics]
     return _each(sorted(set(tables)), lambda table: keep_log(project.folder.table(table)))
 
 

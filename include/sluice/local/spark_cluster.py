@@ -24,7 +24,7 @@ from sluice.local.processes import wait_until
 from sluice.settings import Settings, inherited_environment
 from sluice.spark.master import read_offer
 from sluice.spark.place import LOCAL
-from sluice.specs.model import SparkPlace
+from sluice.specs.deployment import SparkPlace
 
 MASTER = "spark-master"
 """The master's name among the components."""

@@ -42,9 +42,9 @@ from sluice.local.spark_cluster import MASTER, SparkCluster, embedded_cluster
 from sluice.local.stack_faults import component_fault, unusable
 from sluice.local.supervision import ALIVE, Program, ProgramState, Supervisor
 from sluice.settings import Settings
+from sluice.specs.deployment import DeploymentSpec
 from sluice.specs.kafka_place import ExternalKafka
 from sluice.specs.load import scan
-from sluice.specs.model import DeploymentSpec
 
 _BROKER_SECONDS = 90.0
 _SPARK_SECONDS = 90.0

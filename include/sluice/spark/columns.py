@@ -8,7 +8,7 @@ from pyspark.sql import DataFrame
 from pyspark.sql.types import TimestampType
 
 from sluice.errors import SpecError
-from sluice.specs.outputs import IntervalsOutput, LatestOutput, Output, RowsOutput
+from sluice.specs.outputs import DeadLettersOutput, IntervalsOutput, LatestOutput, Output, RowsOutput
 
 
 def refuse_unwritable(rows: DataFrame, outputs: Iterable[Output]) -> None:
@@ -41,7 +41,7 @@ def refuse_unwritable(rows: DataFrame, outputs: Iterable[Output]) -> None:
 def _named(output: Output) -> tuple[str, ...]:
     """Return the columns that an output needs, besides a time column."""
     match output:
-        case RowsOutput():
+        case RowsOutput() | DeadLettersOutput():
             return ()
         case LatestOutput(newest_by=str(column)):
             return (*output.keys, column)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 from pyspark.sql import DataFrame, SparkSession
@@ -29,9 +30,9 @@ from sluice.spark.pipeline import PipelineCode, good_records, transformed
 from sluice.spark.raw import beyond
 from sluice.spark.rows_output import RowsTable
 from sluice.spark.statefulness import state_in
-from sluice.spark.topic_output import TopicRecords
+from sluice.spark.topic_output import TopicRecords, messages
 from sluice.specs.output_rules import deliveries
-from sluice.specs.outputs import BesideOutput, LatestOutput, RowsOutput, TopicOutput
+from sluice.specs.outputs import BesideOutput, LatestOutput, RowsOutput, TopicOutput, WrittenTopic
 from sluice.streams.checkpoint import Checkpoint
 from sluice.streams.epochs import EpochInForce
 from sluice.streams.latest import LatestStore, LatestTable
@@ -106,6 +107,24 @@ def held_by_all(outputs: Sequence[BatchOutput]) -> Mapping[str, int]:
     return {p: min(h[p] for h in held) for p in sorted(set.intersection(*(set(h) for h in held)))}
 
 
+def deliveries_log(
+    around: Surroundings, output: WrittenTopic, code: PipelineCode, writer: str, generation: int
+) -> WriterLog:
+    """Open the log of the table that keeps what was sent to a topic; the table is created where it is not there.
+
+    Raises:
+        FencedError: a newer generation owns it.
+    """
+    return _opened(around.table(deliveries(output.topic)), _DELIVERIES, code, writer, generation)
+
+
+def _opened(folder: Path, schema: str, code: PipelineCode, writer: str, generation: int) -> WriterLog:
+    ensure_table(folder, schema)
+    log = WriterLog(folder, writer, generation)
+    log.open(code=code.code_hash)
+    return log
+
+
 @dataclass(frozen=True)
 class _Opening:
     """Opens outputs: creates what is not there and takes it over from older generations."""
@@ -128,17 +147,14 @@ class _Opening:
 
     def _rows(self, output: RowsOutput) -> RowsTable:
         folder = self.around.table(output.table)
-        return RowsTable(folder, self._log(folder, self.rows.schema.json()), self.code.code_hash)
+        log = _opened(folder, self.rows.schema.json(), self.code, self.writer, self.generation)
+        return RowsTable(folder, log, self.code.code_hash)
 
     def _topic(self, output: TopicOutput) -> TopicRecords:
-        log = self._log(self.around.table(deliveries(output.topic)), _DELIVERIES)
-        return TopicRecords(output, self.around.topics[output.topic], log, self.code.code_hash, self.epoch)
-
-    def _log(self, folder: Path, schema: str) -> WriterLog:
-        ensure_table(folder, schema)
-        log = WriterLog(folder, self.writer, self.generation)
-        log.open(code=self.code.code_hash)
-        return log
+        log = deliveries_log(self.around, output, self.code, self.writer, self.generation)
+        topic, make = self.around.topics[output.topic], partial(messages, output=output)
+        once = output.delivery == "at_most_once"
+        return TopicRecords(topic, log, make, self.code.code_hash, self.epoch, at_most_once=once)
 
     def _latest(self, output: LatestOutput) -> LatestRows:
         pipeline, expiry = self.code.pipeline, None

@@ -8,6 +8,7 @@ neither a restart nor a lost checkpoint sends them again.
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Protocol
 
 from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F  # noqa: N812  the ecosystem's name for it
@@ -24,6 +25,19 @@ from sluice.specs.outputs import TopicOutput
 from sluice.topics.deduplication import GENERATION, ID, POSITION
 
 
+class Messages(Protocol):
+    """Makes records of a batch's rows."""
+
+    def __call__(self, rows: DataFrame, *, generation: int, position: int) -> DataFrame:
+        """Return key, value, headers and maybe partition.
+
+        Args:
+            rows: of the batch.
+            generation: of the driver.
+            position: of the batch.
+        """
+
+
 def messages(rows: DataFrame, output: TopicOutput, *, generation: int, position: int) -> DataFrame:
     """Return the records of a batch: key, value and headers.
 
@@ -37,10 +51,19 @@ def messages(rows: DataFrame, output: TopicOutput, *, generation: int, position:
     return rows.select(
         as_json(StructType([rows.schema[key] for key in output.keys])).cast("binary").alias("key"),
         as_json(rows.schema).cast("binary").alias("value"),
-        F.array(
-            _header(ID, identity), _header(GENERATION, F.lit(str(generation))), _header(POSITION, F.lit(str(position)))
-        ).alias("headers"),
+        F.array(*delivery_headers(identity, generation=generation, position=position)).alias("headers"),
     )
+
+
+def delivery_headers(identity: Column, *, generation: int, position: int) -> list[Column]:
+    """Return the headers by which a reader tells a repetition; see `sluice.topics.deduplication`."""
+    said = {ID: identity, GENERATION: F.lit(str(generation)), POSITION: F.lit(str(position))}
+    return [text_header(name, value) for name, value in said.items()]
+
+
+def text_header(name: str, value: Column) -> Column:
+    """Return a header, as Spark's sink for Kafka takes it."""
+    return F.struct(F.lit(name).alias("key"), value.cast("binary").alias("value"))
 
 
 _POSITIONS_PER_EPOCH = 1 << 48
@@ -52,20 +75,31 @@ class TopicRecords:
     """Implements `sluice.spark.batch_outputs.BatchOutput`.
 
     Args:
-        output: what the spec says.
         topic: where to send.
         log: of the table of deliveries, opened.
+        make: makes the records.
         code_hash: of the code that makes the rows.
         epoch: the number of the stream's reset epoch.
+        at_most_once: whether a crash loses the rest of a batch, instead of repeating its beginning.
     """
 
-    def __init__(self, output: TopicOutput, topic: KafkaTopic, log: WriterLog, code_hash: str, epoch: int = 0) -> None:
-        self.name = output.topic
-        self._output = output
+    def __init__(
+        self,
+        topic: KafkaTopic,
+        log: WriterLog,
+        make: Messages,
+        code_hash: str,
+        epoch: int = 0,
+        *,
+        at_most_once: bool = False,
+    ) -> None:
+        self.name = topic.name
         self._topic = topic
         self._log = log
+        self._make = make
         self._code_hash = code_hash
         self._positions_from = epoch * _POSITIONS_PER_EPOCH
+        self._at_most_once = at_most_once
 
     @property
     def latest(self) -> StreamEntry | None:
@@ -80,8 +114,8 @@ class TopicRecords:
         """Send a batch and put it on record, in the order that the delivery asks for."""
         entry = replace(entry_for(batch, self._log), code=self._code_hash)
         position = self._positions_from + batch.version
-        records = messages(rows, self._output, generation=self._log.generation, position=position)
-        if self._output.delivery == "at_most_once":
+        records = self._make(rows, generation=self._log.generation, position=position)
+        if self._at_most_once:
             self._mark_and_send(records, entry, batch)
             return
         self._log.check_fence()
@@ -108,7 +142,3 @@ class TopicRecords:
         address = {"kafka.bootstrap.servers": ",".join(self._topic.bootstrap), "topic": self._topic.name}
         durable = {"kafka.acks": "all", "kafka.enable.idempotence": "true"}
         records.write.format("kafka").options(**durable, **client, **address).save()
-
-
-def _header(name: str, value: Column) -> Column:
-    return F.struct(F.lit(name).alias("key"), value.cast("binary").alias("value"))

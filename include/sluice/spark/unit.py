@@ -13,6 +13,7 @@ from sluice.errors import NotReadyError, RefusedError, SluiceError
 from sluice.project import Project
 from sluice.settings import connection_url
 from sluice.spark.breaker import Breaker
+from sluice.spark.dead_letters import start_dead_letters
 from sluice.spark.driver import Driver, Stream
 from sluice.spark.executors import UnitFile, executors_of
 from sluice.spark.history import History
@@ -29,8 +30,8 @@ from sluice.spark.stopping import StopRequest
 from sluice.specs.access import Role
 from sluice.specs.catalog import Unit
 from sluice.specs.identity import pipeline_hash
-from sluice.specs.model import PipelineSpec, TopicSpec
-from sluice.specs.outputs import TopicOutput
+from sluice.specs.model import DEAD, PipelineSpec, TopicSpec
+from sluice.specs.outputs import DeadLettersOutput
 from sluice.specs.start import Edge
 from sluice.specs.static import locate
 from sluice.streams.checkpoint import Checkpoint
@@ -86,6 +87,11 @@ def run_streams(
         *(_raw(project, spark, project.catalog.topics[t], topics[t], generation) for t in unit.topics),
         *(_pipeline(project, spark, p, topics[p.source], generation) for p in pipelines if p.has_intervals),
         *(_beside(project, spark, p, topics, generation) for p in pipelines if p.beside),
+        *(
+            _dead(project, spark, output, pipeline_code(project, spark, p), topics, generation=generation)
+            for p in pipelines
+            if (output := p.dead_letters) is not None
+        ),
     ]
     identity = {"unit": name, "generation": generation, "spark_ui": spark.sparkContext.uiWebUrl}
     files = {
@@ -126,8 +132,7 @@ def pipeline_code(project: Project, spark: SparkSession, pipeline: PipelineSpec)
 
 def _topics(project: Project, unit: Unit) -> dict[str, KafkaTopic]:
     sources = {project.catalog.pipelines[name].source for name in unit.pipelines}
-    outputs = [output for name in unit.pipelines for output in project.catalog.pipelines[name].beside]
-    written = {output.topic for output in outputs if isinstance(output, TopicOutput)}
+    written = {o.topic for name in unit.pipelines for o in project.catalog.pipelines[name].written_topics}
     names = sorted({*unit.topics, *sources, *written})
     with project.administration(Role.STREAM) as cluster:
         told = cluster.extents(names)  # not `describe`: a stream need not be allowed to see configurations
@@ -232,3 +237,22 @@ def _beside(
     guarded = _behind_breaker(sink, name, epoch, code, history)
     seconds, run_batch = pipeline.trigger.total_seconds(), _under(epoch, guarded)
     return Stream(name, rows, run_batch, epoch.checkpoint, seconds, output_mode=mode, check_fence=sink.check_fence)
+
+
+def _dead(
+    project: Project,
+    spark: SparkSession,
+    output: DeadLettersOutput,
+    code: PipelineCode,
+    topics: Mapping[str, KafkaTopic],
+    *,
+    generation: int,
+) -> Stream:
+    pipeline, name = code.pipeline, f"{code.pipeline.name}{DEAD}"
+    around = Surroundings(topics[pipeline.source], topics, project.folder.table, connection_url)
+    epoch = _epoch(project, name, around.source)
+    rows, sink = start_dead_letters(spark, code, output, around, epoch=epoch, generation=generation)
+    history = History(spark, code, around.source, project.folder.table(code.topic.raw.table))
+    guarded = _behind_breaker(sink, name, epoch, code, history)
+    seconds, run_batch = pipeline.trigger.total_seconds(), _under(epoch, guarded)
+    return Stream(name, rows, run_batch, epoch.checkpoint, seconds, check_fence=sink.check_fence)

@@ -10,9 +10,9 @@ from functools import cached_property
 from sluice.errors import SpecError
 from sluice.specs.access import PrincipalSpec
 from sluice.specs.deadlines import UNDECLARED, StreamDeadlines
+from sluice.specs.deployment import DeploymentSpec
 from sluice.specs.expectations import Expectation, ExpectationsSpec, Subject
-from sluice.specs.model import DeploymentSpec, FeedSpec, PipelineSpec, TopicSpec
-from sluice.specs.outputs import TopicOutput
+from sluice.specs.model import FeedSpec, PipelineSpec, TopicSpec
 from sluice.specs.topic_shape import AbsentTopic, TopicShape
 
 
@@ -24,18 +24,18 @@ class Unit:
         name: the driver's name in the specs.
         topics: names of the topics whose raw tables it fills.
         pipelines: names of the pipelines that it runs.
-        live: names of the streams beside an interval table.
+        beside: names of the further streams of these pipelines.
     """
 
     name: str
     topics: tuple[str, ...]
     pipelines: tuple[str, ...]
-    live: tuple[str, ...] = ()
+    beside: tuple[str, ...] = ()
 
     @property
     def streams(self) -> tuple[str, ...]:
-        """Stream names: `raw_<topic>`, the pipelines' own, and `<pipeline>_live`."""
-        return (*(f"raw_{topic}" for topic in self.topics), *self.pipelines, *self.live)
+        """Stream names: `raw_<topic>`, the pipelines' own, then `<pipeline>_dead` and `<pipeline>_live`."""
+        return (*(f"raw_{topic}" for topic in self.topics), *self.pipelines, *self.beside)
 
 
 @dataclass(frozen=True)
@@ -95,8 +95,8 @@ class Catalog:
 
     def kafka_topics(self) -> Mapping[str, TopicShape]:
         """Return every topic that is declared: those that are read, and those that only an output fills."""
-        outputs = (output for pipeline in self.pipelines.values() for output in pipeline.beside)
-        filled = {o.topic: o.create for o in outputs if isinstance(o, TopicOutput) and o.create is not None}
+        outputs = (output for pipeline in self.pipelines.values() for output in pipeline.written_topics)
+        filled = {output.topic: output.create for output in outputs if output.create is not None}
         return {**filled, **self.topics}
 
     def in_deployment(self, name: str) -> Catalog:
@@ -146,14 +146,13 @@ class Catalog:
         """Group streams by the driver that they name, ordered by name."""
         topics: dict[str, list[str]] = defaultdict(list)
         pipelines: dict[str, list[str]] = defaultdict(list)
-        live: dict[str, list[str]] = defaultdict(list)
+        beside: dict[str, list[str]] = defaultdict(list)
         for name, topic in self.topics.items():
             topics[topic.raw.driver].append(name)
         for name, pipeline in self.pipelines.items():
             pipelines[pipeline.driver].append(name)
-            if pipeline.live_stream is not None:
-                live[pipeline.driver].append(pipeline.live_stream)
+            beside[pipeline.driver].extend(pipeline.streams_beside)
         return {
-            driver: Unit(driver, *(tuple(sorted(named.get(driver, ()))) for named in (topics, pipelines, live)))
+            driver: Unit(driver, *(tuple(sorted(named.get(driver, ()))) for named in (topics, pipelines, beside)))
             for driver in sorted(topics.keys() | pipelines.keys())
         }

@@ -7,8 +7,9 @@ from enum import StrEnum
 from typing import Any
 
 from sluice.specs.access import PrincipalSpec
+from sluice.specs.deployment import DeploymentSpec
 from sluice.specs.expectations import ExpectationsSpec
-from sluice.specs.model import DeploymentSpec, FeedSpec, PipelineSpec, TopicSpec
+from sluice.specs.model import FeedSpec, PipelineSpec, TopicSpec
 from sluice.specs.spec import Spec
 from sluice.specs.topic_shape import AbsentTopic
 

@@ -11,12 +11,13 @@ from types import MappingProxyType
 from sluice.specs.access import PrincipalSpec
 from sluice.specs.access_rules import undecided_principals
 from sluice.specs.catalog import Catalog
+from sluice.specs.deployment import DeploymentSpec
 from sluice.specs.diagnosis import read_spec
 from sluice.specs.document import Document, Parse, parse_document, read_document
 from sluice.specs.expectations import ExpectationsSpec
 from sluice.specs.faults import Fault, Loc, SpecFaults
 from sluice.specs.kinds import Key, Kind
-from sluice.specs.model import DeploymentSpec, FeedSpec, PipelineSpec, TopicSpec
+from sluice.specs.model import FeedSpec, PipelineSpec, TopicSpec
 from sluice.specs.reading import Reading, Rule
 from sluice.specs.rules import RULES, deployment_exists, topic_references
 from sluice.specs.spec import Spec

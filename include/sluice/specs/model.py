@@ -18,8 +18,15 @@ from sluice.errors import SpecError
 from sluice.specs.circuit_breaker import CircuitBreaker
 from sluice.specs.deadlines import UNDECLARED, StreamDeadlines
 from sluice.specs.duration import Duration, format_duration
-from sluice.specs.kafka_place import EmbeddedKafka, ExternalKafka
-from sluice.specs.outputs import DAY, BesideOutput, IntervalsOutput, LatestOutput, Output, TopicOutput
+from sluice.specs.outputs import (
+    DAY,
+    BesideOutput,
+    DeadLettersOutput,
+    IntervalsOutput,
+    LatestOutput,
+    Output,
+    WrittenTopic,
+)
 from sluice.specs.resources import Resources
 from sluice.specs.spec import Name, Spec
 from sluice.specs.start import Edge, Start
@@ -27,6 +34,9 @@ from sluice.specs.topic_shape import TopicShape
 
 LIVE = "_live"
 """Ends the name of the stream beside an interval table."""
+
+DEAD = "_dead"
+"""Ends the name of the stream that sends dead letters."""
 
 _DAILY = re.compile(r"[0-5]?[0-9] ([01]?[0-9]|2[0-3]) \* \* \*")
 
@@ -233,7 +243,7 @@ class PipelineSpec(Spec):
     output: IntervalsOutput | None = None
     """Short for `outputs` with this one."""
     outputs: tuple[Output, ...] = Field(default=(), validate_default=True)
-    """What it delivers: at most one `intervals`, at most one `rows`, and any number of `latest` and `topic`."""
+    """What it delivers: any number of `latest` and `topic`, and at most one of each other kind."""
     driver: Name
     """Streams that name the same driver form one unit and share a process."""
     trigger: Duration = timedelta(seconds=5)
@@ -269,9 +279,9 @@ class PipelineSpec(Spec):
 
     def in_deployment(self, name: str) -> Self:
         """Return the pipeline as it is in one deployment: only the topics that it creates may be different there."""
-        if not any(isinstance(output, TopicOutput) for output in self.outputs):
+        if not self.written_topics:
             return self
-        there = tuple(each.in_deployment(name) if isinstance(each, TopicOutput) else each for each in self.outputs)
+        there = tuple(each.in_deployment(name) if isinstance(each, WrittenTopic) else each for each in self.outputs)
         return self.model_copy(update={"outputs": there})
 
     @property
@@ -301,8 +311,26 @@ class PipelineSpec(Spec):
 
     @property
     def beside(self) -> tuple[BesideOutput, ...]:
-        """The outputs that are written batch by batch, in the order in which they are."""
-        return tuple(output for output in self.every_output if not isinstance(output, IntervalsOutput))
+        """The outputs that get the transform's rows batch by batch, in the order in which they do."""
+        return tuple(
+            output for output in self.every_output if not isinstance(output, IntervalsOutput | DeadLettersOutput)
+        )
+
+    @property
+    def dead_letters(self) -> DeadLettersOutput | None:
+        """The topic that gets a copy of what is quarantined; None if there is none."""
+        return next((output for output in self.every_output if isinstance(output, DeadLettersOutput)), None)
+
+    @property
+    def written_topics(self) -> tuple[WrittenTopic, ...]:
+        """The outputs that fill a topic."""
+        return tuple(output for output in self.every_output if isinstance(output, WrittenTopic))
+
+    def outputs_of(self, stream: str) -> tuple[Output, ...]:
+        """Return what one of its streams delivers."""
+        if stream == self.dead_stream and self.dead_letters is not None:
+            return (self.dead_letters,)
+        return self.beside if stream == self.live_stream or not self.has_intervals else (self.intervals,)
 
     @property
     def live_stream(self) -> str | None:
@@ -310,24 +338,34 @@ class PipelineSpec(Spec):
         return f"{self.name}{LIVE}" if self.has_intervals and self.beside else None
 
     @property
+    def dead_stream(self) -> str | None:
+        """The stream that sends dead letters: it knows no transform, and goes on whatever becomes of one."""
+        return f"{self.name}{DEAD}" if self.dead_letters is not None else None
+
+    @property
     def mirror_groups(self) -> dict[str, str]:
         """The consumer group of each stream whose position is mirrored."""
         if self.mirror_group is None:
             return {}
-        return {stream: self.mirror_group + (LIVE if stream == self.live_stream else "") for stream in self.streams}
+        return {stream: self.mirror_group + stream.removeprefix(self.name) for stream in self.streams}
 
     @property
     def streams(self) -> tuple[str, ...]:
-        """Its streams: its own, and the one beside it if there is one."""
-        return (self.name,) if self.live_stream is None else (self.name, self.live_stream)
+        """Its streams: its own, and those beside it."""
+        return (self.name, *self.streams_beside)
+
+    @property
+    def streams_beside(self) -> tuple[str, ...]:
+        """Its streams but for its own."""
+        return tuple(stream for stream in (self.live_stream, self.dead_stream) if stream is not None)
 
 
 def _faulty_outputs(outputs: Sequence[Output]) -> str | None:
     """Return why outputs do not go together, and what to do; None if they do."""
     kinds = [output.kind for output in outputs]
-    if not outputs:
-        return "it delivers nothing; add an output of the kind intervals, rows, latest or topic"
-    for kind in ("intervals", "rows"):
+    if set(kinds) <= {"dead_letters"}:
+        return "it delivers no result; add an output of the kind intervals, rows, latest or topic"
+    for kind in ("intervals", "rows", "dead_letters"):
         if kinds.count(kind) > 1:
             return (
                 f"{kinds.count(kind)} outputs are of the kind {kind}; keep one here, and the other in its own pipeline"
@@ -349,30 +387,3 @@ class FeedSpec(Spec):
     """The module in `sluice.feeds` that makes the records."""
     max_unacknowledged_arrival: Duration = timedelta(minutes=15)
     """Records in flight never span more arrival time than this."""
-
-
-class SparkPlace(Spec):
-    """Where drivers find their cores."""
-
-    master: str = "local"
-    """`local`: as many local cores as the pipeline's resources say, or those of the cluster that `sluice up
-    --spark-workers` has started; else a master URL."""
-    page: str | None = None
-    """Address of the master's page, where it says which cores are free; omitted: port 8080 of the master's host."""
-
-
-class DeploymentSpec(Spec):
-    """`include/deployments/<name>.yaml`: where things are. Specs of other kinds do not change between deployments."""
-
-    name: Name
-    description: str = ""
-    kafka: Annotated[EmbeddedKafka | ExternalKafka, Field(discriminator="kind")]
-    spark: SparkPlace = SparkPlace()
-    replication: int = Field(default=1, ge=1, le=32)
-    """Replicas of a topic that does not say."""
-    failure_domains: tuple[Name, ...] = ("rack",)
-    """What the parts of `broker.rack` are, from left to right, with `/` between them: `[fault, update]` of 0/3."""
-    topology: str | None = None
-    """A file below `include/` that says it instead of the racks, as `sluice topics place` reads it."""
-    storage: str | None = None
-    """Absolute folder for tables and checkpoints; omitted: the state folder."""

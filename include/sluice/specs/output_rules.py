@@ -9,7 +9,7 @@ from sluice.specs.diagnosis import nearest
 from sluice.specs.faults import Loc
 from sluice.specs.kinds import Kind
 from sluice.specs.model import PipelineSpec
-from sluice.specs.outputs import IntervalsOutput, LatestOutput, Output, TopicOutput
+from sluice.specs.outputs import IntervalsOutput, LatestOutput, Output, WrittenTopic
 from sluice.specs.reading import Finding, Reading
 from sluice.specs.secrecy import is_secret
 from sluice.specs.topic_shape import TopicShape
@@ -31,7 +31,7 @@ def deliveries(topic: str) -> str:
 def written_table(output: Output) -> tuple[str, str]:
     """Return what tells an output's table from every other one, and the key of the spec that names it."""
     match output:
-        case TopicOutput():
+        case WrittenTopic():
             return deliveries(output.topic), "topic"
         case LatestOutput(store="postgres"):
             return f"{output.connection}: {output.table}", "table"
@@ -53,7 +53,7 @@ def output_topics_are_declared_once(reading: Reading) -> Iterator[Finding]:
     writers: dict[str, list[tuple[str, Loc]]] = defaultdict(list)
     for name, pipeline in reading.catalog.pipelines.items():
         for loc, output in outputs_of(pipeline):
-            if isinstance(output, TopicOutput):
+            if isinstance(output, WrittenTopic):
                 writers[output.topic].append((name, loc))
                 yield from _declared_once(reading, pipeline, loc, output)
     for topic, places in writers.items():
@@ -66,7 +66,7 @@ def output_topics_are_declared_once(reading: Reading) -> Iterator[Finding]:
             )
 
 
-def _declared_once(reading: Reading, pipeline: PipelineSpec, loc: Loc, output: TopicOutput) -> Iterator[Finding]:
+def _declared_once(reading: Reading, pipeline: PipelineSpec, loc: Loc, output: WrittenTopic) -> Iterator[Finding]:
     topics = [stem for kind, stem in reading.documents if kind is Kind.TOPIC]
     if output.topic == pipeline.source:
         message = f"{output.topic!r} is what this pipeline reads; it would read what it writes, for ever."

@@ -81,25 +81,39 @@ class LatestOutput(Spec):
         return connection
 
 
-class TopicOutput(Spec):
-    """One Kafka record per row: its keys as key, all of it as value, both JSON; headers tell a replay from news."""
+class WrittenTopic(Spec):
+    """A topic that an output fills."""
 
-    kind: Literal["topic"]
     topic: Name
     create: TopicShape | None = None
     """How the DAG `topics` creates it. Omitted: the topic has a spec of its own, because some pipeline reads it."""
-    keys: tuple[Name, ...] = Field(min_length=1)
-    """The columns in a record's key: rows of one key stay in order."""
-    delivery: Literal["at_least_once", "at_most_once"] = "at_least_once"
-    """`at_least_once`: a crash repeats records, which `sluice.kafka.deduplication` drops exactly. `at_most_once`: a
-    crash loses the rest of one batch and repeats nothing."""
 
     def in_deployment(self, name: str) -> Self:
         """Return the output as it is in one deployment; see `TopicShape`."""
         return self if self.create is None else self.model_copy(update={"create": self.create.in_deployment(name)})
 
 
-BesideOutput = RowsOutput | LatestOutput | TopicOutput
-"""What a batch writes as it goes; an interval table has a query of its own."""
+class TopicOutput(WrittenTopic):
+    """One Kafka record per row: its keys as key, all of it as value, both JSON; headers tell a replay from news."""
 
-Output = Annotated[IntervalsOutput | BesideOutput, Field(discriminator="kind")]
+    kind: Literal["topic"]
+    keys: tuple[Name, ...] = Field(min_length=1)
+    """The columns in a record's key: rows of one key stay in order."""
+    delivery: Literal["at_least_once", "at_most_once"] = "at_least_once"
+    """`at_least_once`: a crash repeats records, which `sluice.kafka.deduplication` drops exactly. `at_most_once`: a
+    crash loses the rest of one batch and repeats nothing."""
+
+
+class DeadLettersOutput(WrittenTopic):
+    """A copy of each quarantined record, its bytes unchanged; headers say where it was and why it was refused.
+
+    For whoever listens to a topic. The quarantine itself is the raw table, which nothing here changes.
+    """
+
+    kind: Literal["dead_letters"]
+
+
+BesideOutput = RowsOutput | LatestOutput | TopicOutput
+"""What a batch of the transform's rows is written to as it goes; an interval table has a query of its own."""
+
+Output = Annotated[IntervalsOutput | BesideOutput | DeadLettersOutput, Field(discriminator="kind")]

@@ -93,12 +93,12 @@ def streams_are_unique(reading: Reading) -> Iterator[Finding]:
     """No two streams have the same name: they would share a checkpoint."""
     taken = {f"raw_{topic}": f"the raw stream of the topic {topic}" for topic in reading.catalog.topics}
     for pipeline in reading.catalog.pipelines.values():
-        live = pipeline.live_stream
-        if live is not None and live not in taken:
-            taken[live] = f"the stream beside the interval table of the pipeline {pipeline.name}"
-        elif live is not None:
-            message = f"its stream {live!r} would be named like {taken[live]}."
-            yield reading.finding(Kind.PIPELINE, pipeline.name, ("name",), message, "rename the pipeline.")
+        for stream in pipeline.streams_beside:
+            if stream in taken:
+                message = f"its stream {stream!r} would be named like {taken[stream]}."
+                yield reading.finding(Kind.PIPELINE, pipeline.name, ("name",), message, "rename the pipeline.")
+            what = "beside the interval table" if stream == pipeline.live_stream else "with the dead letters"
+            taken.setdefault(stream, f"the stream {what} of the pipeline {pipeline.name}")
     for name in filter(taken.__contains__, reading.catalog.pipelines):
         message = f"{name!r} is already the name of {taken[name]}."
         yield reading.finding(Kind.PIPELINE, name, ("name",), message, "rename the pipeline.")

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
 from sluice.errors import RefusedError
-from sluice.specs.outputs import IntervalsOutput, LatestOutput, Output, RowsOutput, TopicOutput
+from sluice.specs.outputs import DeadLettersOutput, IntervalsOutput, LatestOutput, Output, RowsOutput, TopicOutput
 from sluice.topics.administration import RecordStamp, TopicExtent
 
 
@@ -185,6 +185,9 @@ def _effect(output: Output, again: int, never: int, *, whole: bool, live: bool) 
             known = "" if whole else _partly(live=live)
             told = _counted(again, never, "told again under new ids, which no reader drops", "are never told")
             return f"{output.topic} (topic): {told}{known}."
+        case DeadLettersOutput():
+            told = _counted(again, never, "sent again under new positions", "are never sent")
+            return f"{output.topic} (dead letters): {told}."
 
 
 def _partly(*, live: bool) -> str:

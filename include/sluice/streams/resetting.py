@@ -176,11 +176,7 @@ class Resetting:
 
     def _outputs(self, stream: str) -> tuple[Output, ...]:
         pipeline = self.catalog.pipeline_of(stream)
-        if pipeline is None:
-            return ()
-        if self._is_live(stream) or not pipeline.has_intervals:
-            return pipeline.beside
-        return (pipeline.intervals,)
+        return () if pipeline is None else pipeline.outputs_of(stream)
 
     def _is_live(self, stream: str) -> bool:
         pipeline = self.catalog.pipeline_of(stream)

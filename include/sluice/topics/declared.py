@@ -10,7 +10,7 @@ from typing import Self
 from sluice.placement.document import read_topology_file
 from sluice.placement.topology import Topology
 from sluice.specs.catalog import Catalog
-from sluice.specs.model import DeploymentSpec
+from sluice.specs.deployment import DeploymentSpec
 from sluice.specs.topic_shape import TopicShape
 from sluice.topics.administration import KafkaAdministration, TopicState
 from sluice.topics.replica_administration import THROTTLED, BrokerState, PartitionKey

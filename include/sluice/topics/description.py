@@ -8,7 +8,7 @@ from typing import Any
 
 from sluice.errors import SluiceError
 from sluice.specs.catalog import Catalog
-from sluice.specs.outputs import TopicOutput
+from sluice.specs.outputs import WrittenTopic
 from sluice.topics.administration import TopicExtent, TopicState
 
 
@@ -122,10 +122,10 @@ class Description:
         }
 
 
-def _outputs(catalog: Catalog, topic: str) -> Iterator[tuple[str, TopicOutput]]:
+def _outputs(catalog: Catalog, topic: str) -> Iterator[tuple[str, WrittenTopic]]:
     for pipeline in catalog.pipelines.values():
-        for output in pipeline.beside:
-            if isinstance(output, TopicOutput) and output.topic == topic:
+        for output in pipeline.written_topics:
+            if output.topic == topic:
                 yield pipeline.name, output
 
 

@@ -174,17 +174,13 @@ def _streams(catalog: Catalog, topic: str, shown: Mapping[str, bool], *, keyed: 
             if pipeline is None:
                 yield TouchedStream(stream, unit.name, State.NONE)
                 continue
-            minds = tuple(_minds(pipeline, _outputs(pipeline, stream))) if keyed else ()
-            yield TouchedStream(stream, unit.name, _state(pipeline, shown.get(stream)), minds)
+            minds = tuple(_minds(pipeline, pipeline.outputs_of(stream))) if keyed else ()
+            yield TouchedStream(stream, unit.name, _state(pipeline, stream, shown.get(stream)), minds)
 
 
-def _outputs(pipeline: PipelineSpec, stream: str) -> tuple[Output, ...]:
-    if stream == pipeline.live_stream or not pipeline.has_intervals:
-        return pipeline.beside
-    return (pipeline.intervals,)
-
-
-def _state(pipeline: PipelineSpec, shown: bool | None) -> State:
+def _state(pipeline: PipelineSpec, stream: str, shown: bool | None) -> State:
+    if stream == pipeline.dead_stream:
+        return State.NONE
     if pipeline.has_intervals:  # a windowed aggregation, also in the stream beside the table
         return State.KEPT
     if any(output.kind == "rows" for output in pipeline.beside):  # a driver refuses a transform with state there
@@ -222,7 +218,7 @@ def _unit(catalog: Catalog, unit: Unit, readers: int, before: int, after: int) -
 
 
 def _writes(pipeline: PipelineSpec, topic: str) -> bool:
-    return any(isinstance(output, TopicOutput) and output.topic == topic for output in pipeline.every_output)
+    return any(output.topic == topic for output in pipeline.written_topics)
 
 
 def _counted(count: int, what: str) -> str:

@@ -117,6 +117,11 @@ def consumed(bootstrap: str, topic: str) -> Consumed:
     )
 
 
+def consumed_raw(bootstrap: str, topic: str) -> list[Any]:
+    """Read a topic from its beginning to its end, as kafka-python hands its records out."""
+    return list(_read(bootstrap, topic))
+
+
 def records_of(bootstrap: str, topic: str) -> Iterator[tuple[int, int, Mapping[str, Any]]]:
     """Yield partition, offset and value of every record in a topic whose values are objects in JSON."""
     for record in _read(bootstrap, topic):

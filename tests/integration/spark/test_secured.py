@@ -40,7 +40,7 @@ def test_records_go_out_and_come_back_and_nothing_tells_the_password(
         topic_id = administration.describe(["told"])["told"].topic_id
     topic = KafkaTopic((secured.bootstrap,), "told", topic_id, secured.client, 1)
     records = spark.range(100).selectExpr("cast(cast(id as string) as binary) as value")
-    TopicRecords(OUTPUT, topic, cast("Any", None), "code")._send(records)
+    TopicRecords(topic, cast("Any", None), cast("Any", None), "code")._send(records)
 
     batch = read_between(spark, topic, {"told/0": 0}, {"told/0": 100})
     assert batch.count() == 100

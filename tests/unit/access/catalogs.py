@@ -8,7 +8,7 @@ from datetime import timedelta
 from sluice.specs.access import PrincipalSpec, Role, Scram
 from sluice.specs.catalog import Catalog
 from sluice.specs.model import FeedSpec, FieldType, PipelineSpec, RawTable, TimeRules, TopicSpec, TopicValue, ValueField
-from sluice.specs.outputs import IntervalsOutput, RowsOutput, TopicOutput
+from sluice.specs.outputs import DeadLettersOutput, IntervalsOutput, RowsOutput, TopicOutput
 from sluice.specs.topic_shape import AbsentTopic, TopicShape
 
 _VALUE = TopicValue(fields={"at": ValueField(type=FieldType.TIMESTAMP)}, event_time="at", arrival_time="at")
@@ -37,7 +37,10 @@ STORMS = PipelineSpec(
     transform="storms:storms",
     time=_TIME,
     driver="sky",
-    outputs=(RowsOutput(kind="rows", table="storms"),),
+    outputs=(
+        RowsOutput(kind="rows", table="storms"),
+        DeadLettersOutput(kind="dead_letters", topic="refused", create=TopicShape(partitions=1)),
+    ),
 )
 
 

@@ -12,7 +12,7 @@ from sluice.specs.access import Duty, Operation, Pattern, ResourceKind, Role
 from tests.twins.access import allows
 from tests.unit.access.catalogs import catalog, principal, said
 
-TOPICS = {"orders", "weather", "hourly"}
+TOPICS = {"orders", "weather", "hourly", "refused"}
 LOOKING_AT_OLD = {"describe topic old", "describe_configs topic old"}
 
 
@@ -20,7 +20,7 @@ LOOKING_AT_OLD = {"describe topic old", "describe_configs topic old"}
     ("role", "rights"),
     [
         (Role.FEED, {"write topic orders", "read topic orders", "write topic weather", "read topic weather"}),
-        (Role.STREAM, {"read topic orders", "read topic weather", "write topic hourly"}),
+        (Role.STREAM, {"read topic orders", "read topic weather", "write topic hourly", "write topic refused"}),
         (Role.BACKFILL, {"read topic orders"}),
         (Role.WATCHER, {"read topic orders", "describe topic weather", "read group shown", "read group shown_live"}),
         (
@@ -39,7 +39,7 @@ def test_a_role_needs_this_for_everything_that_is_declared(role: Role, rights: s
     ("role", "scope", "rights"),
     [
         (Role.FEED, "sensors", {"write topic weather", "read topic weather"}),
-        (Role.STREAM, "sky", {"read topic weather"}),
+        (Role.STREAM, "sky", {"read topic weather", "write topic refused"}),
         (Role.STREAM, "shop", {"read topic orders", "write topic hourly"}),
         (Role.BACKFILL, "sales", {"read topic orders"}),
         (Role.WATCHER, "weather", {"describe topic weather"}),

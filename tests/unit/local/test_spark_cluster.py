@@ -8,7 +8,7 @@ from sluice.errors import NotReadyError, SpecError
 from sluice.local.ports import Ports
 from sluice.local.spark_cluster import MASTER, SparkCluster, embedded_cluster
 from sluice.settings import Settings
-from sluice.specs.model import SparkPlace
+from sluice.specs.deployment import SparkPlace
 
 PORTS = Ports(8080, 9092, 9093, 7077, 8081)
 

@@ -190,7 +190,61 @@ def test_both_ways_to_write_outputs_at_once_are_refused(several: Bench) -> None:
 def test_a_pipeline_that_delivers_nothing_is_refused(bench: Bench) -> None:
     bench.edit(PIPELINE_FILE, SINGLE, "")
     (fault,) = bench.scan().faults
-    assert "it delivers nothing; add an output of the kind intervals, rows, latest or topic" in str(fault)
+    assert "it delivers no result; add an output of the kind intervals, rows, latest or topic" in str(fault)
+
+
+DEAD = "  - kind: dead_letters\n    topic: sales_dead\n    create: {partitions: 1}\n"
+
+
+def test_dead_letters_are_a_stream_of_their_own_and_no_part_of_the_code(several: Bench) -> None:
+    without, topic = pipeline(several), several.scan().catalog.topics["orders"]
+    several.edit(PIPELINE_FILE, SEVERAL, SEVERAL + DEAD + "mirror_group: shown\n")
+    catalog = several.scan().catalog
+    spec = catalog.pipelines["sales"]
+    assert catalog.units()["shop"].streams == ("raw_orders", "sales", "sales_dead", "sales_live")
+    assert [output.kind for output in spec.outputs_of("sales_dead")] == ["dead_letters"]
+    assert [output.kind for output in spec.outputs_of("sales_live")] == ["latest", "topic"]
+    assert [output.kind for output in spec.outputs_of("sales")] == ["intervals"]
+    assert spec.mirror_groups == {"sales": "shown", "sales_live": "shown_live", "sales_dead": "shown_dead"}
+    assert catalog.kafka_topics()["sales_dead"].partitions == 1
+    assert catalog.pipeline_of("sales_dead") is spec
+    assert meaning(spec, topic) == meaning(without, topic)
+
+
+@pytest.mark.parametrize(
+    ("outputs", "said"),
+    [
+        (DEAD, "it delivers no result"),
+        (
+            SEVERAL.removeprefix("outputs:\n") + DEAD + DEAD.replace("_dead", "_gone"),
+            "2 outputs are of the kind dead_letters",
+        ),
+        (
+            SEVERAL.removeprefix("outputs:\n") + DEAD.replace("sales_dead", "orders"),
+            "it would read what it writes, for ever",
+        ),
+        (SEVERAL.removeprefix("outputs:\n") + DEAD.replace("sales_dead", "sales_news"), "2 outputs write to the topic"),
+        (
+            SEVERAL.removeprefix("outputs:\n") + DEAD.replace("    create: {partitions: 1}\n", ""),
+            "nothing says how to create it",
+        ),
+    ],
+)
+def test_dead_letters_that_cannot_be_are_refused(bench: Bench, outputs: str, said: str) -> None:
+    bench.edit(PIPELINE_FILE, SINGLE, f"outputs:\n{outputs}")
+    assert said in str(bench.scan().faults[0])
+
+
+def test_no_pipeline_takes_the_name_of_anothers_dead_letters(several: Bench) -> None:
+    several.edit(PIPELINE_FILE, SEVERAL, SEVERAL + DEAD)
+    other = (
+        (several.home / PIPELINE_FILE)
+        .read_text()
+        .replace(SEVERAL + DEAD, SINGLE.replace("table: sales", "table: other"))
+    )
+    several.write("include/pipelines/sales_dead.yaml", other.replace("name: sales", "name: sales_dead"))
+    (fault,) = several.scan().faults
+    assert "'sales_dead' is already the name of the stream with the dead letters of the pipeline sales" in str(fault)
 
 
 def test_open_values_need_an_interval_table_beside_them(several: Bench) -> None:

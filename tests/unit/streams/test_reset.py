@@ -10,7 +10,7 @@ from sluice.errors import RefusedError
 from sluice.settings import settings
 from sluice.specs.load import load_catalog
 from sluice.specs.model import PipelineSpec
-from sluice.specs.outputs import LatestOutput, Output, RowsOutput, TopicOutput
+from sluice.specs.outputs import DeadLettersOutput, LatestOutput, Output, RowsOutput, TopicOutput
 from sluice.streams.reset import Move, effects, moves, raw_offsets
 from sluice.topics.administration import TopicExtent
 
@@ -67,6 +67,11 @@ BACK, ON, WHOLE = Move(0, 100, 60, 40), Move(0, 100, 60, 90), Move(0, 100, 60, 0
         (LatestOutput(kind="latest", table="l", keys=("k",)), BACK, "merged again; what an aggregation gives"),
         (LatestOutput(kind="latest", table="l", keys=("k",)), WHOLE, "what becomes of 60 records is merged again."),
         (TopicOutput(kind="topic", topic="t", keys=("k",)), BACK, "told again under new ids"),
+        (
+            DeadLettersOutput(kind="dead_letters", topic="d"),
+            BACK,
+            "d (dead letters): what becomes of 20 records is sent",
+        ),
     ],
 )
 def test_each_output_says_what_it_means(output: Output, moved: Move, said: str) -> None:

@@ -54,7 +54,7 @@ def states(found: Touched) -> dict[str, State]:
 
 def test_the_streams_of_the_topic_are_named_with_what_they_remember_and_no_others() -> None:
     specs = catalog(
-        pipeline("sales", INTERVALS, LATEST),
+        pipeline("sales", INTERVALS, LATEST, {"kind": "dead_letters", "topic": "dead"}),
         pipeline("audit", {"kind": "rows", "table": "audit"}),
         pipeline("prices", {**LATEST, "newest_by": "at"}),
         pipeline("elsewhere", {"kind": "rows", "table": "e"}, source="others"),
@@ -64,6 +64,7 @@ def test_the_streams_of_the_topic_are_named_with_what_they_remember_and_no_other
         "prices": State.UNKNOWN,
         "raw_orders": State.NONE,
         "sales": State.KEPT,
+        "sales_dead": State.NONE,
         "sales_live": State.KEPT,
     }
 
