@@ -7,6 +7,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Annotated, TypeVar
 
 import typer
+from pydantic import ValidationError
 
 from sluice.cli.asker import asker
 from sluice.cli.console import Output, OutputOption, print_json
@@ -18,6 +19,7 @@ from sluice.cli.quarantine_view import (
     tell_browsed,
     tell_case,
     tell_cases,
+    tell_patched,
     tell_record,
     tell_replayed,
 )
@@ -25,11 +27,13 @@ from sluice.clock import SystemClock
 from sluice.errors import SpecError
 from sluice.project import Project
 from sluice.quality.cases import Case, CaseEvent, Cases, CaseState, case_id
+from sluice.quality.patching import declaration, patches_for
 from sluice.quality.quarantine import Asked
 from sluice.quality.reasons import Reason
 from sluice.quality_records import cases_of
 from sluice.settings import settings
 from sluice.specs.model import PipelineSpec
+from sluice.specs.patches import Replacement
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -194,6 +198,31 @@ def reopen(case: CaseArgument, why: WhyOption, output: OutputOption = Output.TAB
 
 
 @app.command()
+def patch(
+    *,
+    case: CaseArgument,
+    pattern: Annotated[str, typer.Option("--pattern", help="What is wrong in the values: a regular expression.")],
+    by: Annotated[str, typer.Option("--by", help="What is read instead; $1 is the first group.")],
+    output: OutputOption = Output.TABLE,
+) -> None:
+    """Try a patch on the records of a case, and show the lines that declare it. Nothing is changed.
+
+    Exit codes: 0 today's rules would take all of them; 1 not all; 2 there is no such case, or the expression is wrong;
+    3 there is no raw table, or Spark cannot start; 4 the control database could not be asked.
+    """
+    found = _cases().get(case)
+    patches = patches_for(found, (_replacement(pattern, by),))
+    project, spec = open_pipeline(found.pipeline)
+    looked = _Looking(project, spec).at(lambda quarantine: quarantine.under(patches).look_again(found.places))
+    if output is Output.JSON:
+        print_json({"case": case, "records": found.records, "found": looked.counts, "missing": looked.missing})
+    else:
+        tell_patched(found, looked, f"include/topics/{spec.source}.yaml", declaration(patches))
+    if looked.better < found.records:
+        raise typer.Exit(1)
+
+
+@app.command()
 def replay(case: CaseArgument, output: OutputOption = Output.TABLE) -> None:
     """Validate a case's records again, recompute the intervals in which they happened, verify them, and close the case.
 
@@ -235,6 +264,14 @@ class _Looking:
         from sluice.spark.quarantine import quarantine_of  # noqa: PLC0415 - only this pays for Spark's import
 
         return quarantine_of(self._project, spark, self._spec)
+
+
+def _replacement(pattern: str, by: str) -> Replacement:
+    try:
+        return Replacement(pattern=pattern, by=by)
+    except ValidationError as error:
+        faults = "; ".join(f"--{fault['loc'][0]}: {fault['msg']}" for fault in error.errors(include_url=False))
+        raise SpecError(f"{faults}.", fix="correct the expression, or what replaces it.") from None
 
 
 def _becomes(case: str, state: CaseState, why: str, output: Output) -> None:

@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
+import typer
 from rich.markup import escape
 from rich.table import Column, Table
 from rich.text import Text
 
 from sluice.cli.console import err, out
 from sluice.quality.cases import Case, CaseState
-from sluice.quality.quarantine import Browsed, Quarantined
+from sluice.quality.quarantine import Browsed, LookedAgain, Quarantined
 from sluice.quality.reasons import EXPLANATIONS
 from sluice.quality.samples import masked as in_form
 from sluice.topics.legible import legible, safe
@@ -129,6 +130,16 @@ def tell_case(case: Case) -> None:
         by = f"by {', '.join(event.backfills)}, " if event.backfills else ""
         said = f"{event.at:%Y-%m-%d %H:%M:%S} UTC  {event.state}: {event.why}{counts}; {by}{event.by}"
         out.print(f"  {said}", markup=False, soft_wrap=True)
+
+
+def tell_patched(case: Case, looked: LookedAgain, file: str, lines: str) -> None:
+    """Print what a patch would make of a case's records, and how it is declared."""
+    counts = ", ".join(f"{count:,} {what}" for what, count in looked.counts.items())
+    missing = f"; {looked.missing:,} are not in the raw table any more" if looked.missing else ""
+    said = f"With it, today's rules take {looked.better:,} of {case.records:,} records ({counts}){missing}."
+    out.print(said, style="green" if looked.better == case.records else "red", soft_wrap=True)
+    out.print(f"To declare it, add to `value` in {file}:", markup=False)
+    typer.echo(lines)  # as it is, to be copied
 
 
 def tell_replayed(found: Replayed) -> None:

@@ -18,7 +18,8 @@ class Bound:
     Attributes:
         reach: what lies below it; None: everything that the raw table holds.
         late: whether late records are taken too.
-        again: records that did not decode when they came, and are read again.
+        again: records whose time in the raw table is not theirs, and are read again: they did not decode when they
+            came, or were patched.
     """
 
     reach: Reach | None
@@ -32,7 +33,7 @@ def bound_of(mode: Mode, row: LedgerRow, replays: Places = NOWHERE) -> Bound:
     Args:
         mode: what the backfill does.
         row: what is known of the interval.
-        replays: records that did not decode when they came, and are to be read again from now on.
+        replays: records to be read again from now on; see `Bound.again`.
 
     Raises:
         RefusedError: there is no base to verify.

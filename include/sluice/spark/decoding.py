@@ -19,6 +19,7 @@ from pyspark.sql.types import (
     TimestampType,
 )
 
+from sluice.spark.patches import patched
 from sluice.specs.model import FieldType, TopicValue
 
 FAULT = "_fault"
@@ -47,11 +48,11 @@ def decode(records: DataFrame, value: TopicValue) -> DataFrame:
     Of a record with a fault, what could be read all the same has its value, and the rest is null.
 
     Args:
-        records: anything with a binary column `_value`.
+        records: anything with a binary column `_value`; see `sluice.spark.patches` for where it comes from.
         value: the declaration.
     """
     schema = columns_schema({name: field.type for name, field in value.fields.items()})
-    parsed = F.call_function(_FUNCTIONS[value.format], F.col("_value"), F.lit(schema.json()))
+    parsed = F.call_function(_FUNCTIONS[value.format], patched(records, value.patches), F.lit(schema.json()))
     # Spark pushes every later filter below a plain projection and parses the record once per filter;
     # a generator stops it, so the parse happens once.
     return records.select("*", F.inline(F.array(parsed)))

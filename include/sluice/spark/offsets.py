@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from functools import reduce
 from operator import or_
 
@@ -34,10 +34,20 @@ def rows_at(rows: DataFrame, places: Places, spark: SparkSession) -> DataFrame:
     if not pieces:
         return rows.limit(0)
     near = rows.where(reduce(or_, (_between(*span) for span in _spans(pieces))))
+    return _joined(near, pieces, spark, "left_semi")
+
+
+def rows_elsewhere(rows: DataFrame, places: Places, spark: SparkSession) -> DataFrame:
+    """Return the rows that are at none of some places; the arguments are those of `rows_at`."""
+    pieces = list(places.pieces())
+    return _joined(rows, pieces, spark, "left_anti") if pieces else rows
+
+
+def _joined(rows: DataFrame, pieces: Sequence[Piece], spark: SparkSession, how: str) -> DataFrame:
     columns = zip(*((topic, partition, first, last) for topic, partition, (first, last) in pieces), strict=True)
     ranges = F.broadcast(spark.createDataFrame(pa.table([list(column) for column in columns], schema=_RANGES)))
-    same = (near["topic_id"] == ranges["_topic"]) & (near["partition"] == ranges["_partition"])
-    return near.join(ranges, same & near["offset"].between(ranges["_first"], ranges["_last"]), "left_semi")
+    same = (rows["topic_id"] == ranges["_topic"]) & (rows["partition"] == ranges["_partition"])
+    return rows.join(ranges, same & rows["offset"].between(ranges["_first"], ranges["_last"]), how)
 
 
 def places_of(rows: DataFrame) -> Places:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import reduce
 from operator import and_
@@ -15,18 +16,21 @@ from sluice.project import Project
 from sluice.quality.quarantine import Asked, Browsed, LookedAgain, Quarantined
 from sluice.quality.reasons import Outcome, Reason
 from sluice.spark.backfill.records import RawTable
+from sluice.spark.decoding import decode
 from sluice.spark.instants import instant
 from sluice.spark.offsets import places_of, rows_at
 from sluice.spark.pipeline import PipelineCode
-from sluice.spark.raw import raw_records
+from sluice.spark.raw import happened, raw_records
 from sluice.spark.unit import pipeline_code
 from sluice.spark.validation import OUTCOME, REASON, broken_expectations, validate
 from sluice.specs.model import PipelineSpec
+from sluice.specs.patches import Patch
 
 MOST_BYTES = 64 * 1024
 """Bytes of a key or a value that are brought here."""
 
 _INTERVAL = "_interval"
+_THEN = "_then"
 _PLACE = ("_topic_id AS topic_id", "_partition AS partition", "_offset AS offset")
 
 
@@ -95,10 +99,21 @@ class Quarantine:
             left=places_of(left) if any(row[REASON] for row in groups) else Places(),
         )
 
-    def undecoded(self, places: Places) -> Places:
-        """Return those of the records that did not decode when they came: no interval finds them by their time."""
-        rows = rows_at(self.raw.rows(self.spark), places, self.spark)
-        return places_of(rows.where(F.col("event_time").isNull()))
+    def under(self, patches: Sequence[Patch]) -> Quarantine:
+        """Return the quarantine as it would be with further patches."""
+        topic = self.code.topic
+        value = topic.value.model_copy(update={"patches": (*topic.value.patches, *patches)})
+        return replace(self, code=replace(self.code, topic=topic.model_copy(update={"value": value})))
+
+    def elsewhere(self, places: Places) -> Places:
+        """Return those of the records whose time in the raw table is not theirs: no interval finds them by it.
+
+        They did not decode when they came, or a patch has changed their time.
+        """
+        value = self.code.topic.value
+        rows = rows_at(self.raw.rows(self.spark), places, self.spark).withColumnRenamed("event_time", _THEN)
+        decoded = decode(raw_records(rows, _THEN), value)
+        return places_of(decoded.where(~happened(value).eqNullSafe(F.col(_THEN))).selectExpr(*_PLACE))
 
     def _quarantined(self, asked: Asked) -> DataFrame:
         rows = self.raw.rows(self.spark).where(_condition(asked))

@@ -24,7 +24,7 @@ from sluice.spark.decoding import decode
 from sluice.spark.kafka_source import KafkaTopic, read_stream
 from sluice.spark.sink import Batch, append, entry_for, planned_batch
 from sluice.spark.validation import arrival_time, decodes, plausible
-from sluice.specs.model import TopicSpec
+from sluice.specs.model import TopicSpec, TopicValue
 from sluice.streams.checkpoint import Checkpoint
 from sluice.streams.epochs import EpochInForce
 
@@ -32,7 +32,7 @@ from sluice.streams.epochs import EpochInForce
 def raw_rows(records: DataFrame, topic: TopicSpec) -> DataFrame:
     """Return the rows of the raw table: coordinates, bytes, both times as far as they decode, and whether it does."""
     value = topic.value
-    readable, event, arrival = decodes(), F.col(value.event_time), arrival_time(value)
+    readable, arrival = decodes(), arrival_time(value)
     return decode(records, value).select(
         F.col("_topic_id").alias("topic_id"),
         F.col("_partition").alias("partition"),
@@ -41,14 +41,25 @@ def raw_rows(records: DataFrame, topic: TopicSpec) -> DataFrame:
         F.col("_key").alias("key"),
         F.col("_value").alias("value"),
         F.col("_headers").alias("headers"),
-        F.when(readable & plausible(event), event).alias("event_time"),
+        happened(value).alias("event_time"),
         F.when(readable & plausible(arrival), arrival).alias("arrival_time"),
         readable.alias("decodes"),
     )
 
 
-def raw_records(raw_table: DataFrame) -> DataFrame:
-    """Return the raw table's rows under the names of a Kafka read: what validation takes."""
+def happened(value: TopicValue) -> Column:
+    """Return when a decoded record happened; null if its bytes do not say so."""
+    event = F.col(value.event_time)
+    return F.when(decodes() & plausible(event), event)
+
+
+def raw_records(raw_table: DataFrame, *kept: str) -> DataFrame:
+    """Return the raw table's rows under the names of a Kafka read: what validation takes.
+
+    Args:
+        raw_table: its rows.
+        kept: further columns of it.
+    """
     return raw_table.select(
         F.col("topic_id").alias("_topic_id"),
         F.col("partition").alias("_partition"),
@@ -57,6 +68,7 @@ def raw_records(raw_table: DataFrame) -> DataFrame:
         F.col("key").alias("_key"),
         F.col("value").alias("_value"),
         F.col("headers").alias("_headers"),
+        *kept,
     )
 
 

@@ -27,6 +27,7 @@ from sluice.specs.outputs import (
     Output,
     WrittenTopic,
 )
+from sluice.specs.patches import Patch
 from sluice.specs.resources import Resources
 from sluice.specs.spec import Name, Spec
 from sluice.specs.start import Edge, Start
@@ -102,6 +103,8 @@ class TopicValue(Spec):
     event_id: tuple[Name, ...] | None = Field(default=None, min_length=1)
     """The required fields that identify an event: a second record with the same values is a duplicate, which is counted
     and stays good. Omitted: records are not compared."""
+    patches: tuple[Patch, ...] = ()
+    """How some records are read that say something else than was meant; what was sent is kept."""
 
     @field_validator("event_time", "arrival_time", "heartbeat")
     @classmethod

@@ -129,6 +129,17 @@ def starts_are_in_the_topic(reading: Reading) -> Iterator[Finding]:
                 yield reading.finding(Kind.PIPELINE, name, ("start", str(number)), message, "name one of these.")
 
 
+def patches_are_in_the_topic(reading: Reading) -> Iterator[Finding]:
+    """A patch names partitions that the topic has."""
+    for name, topic in reading.catalog.topics.items():
+        least = min(shape.partitions for shape in _shapes(topic))
+        for number, patch in enumerate(topic.value.patches):
+            for partition in (each for each in patch.records if each >= least):
+                message = f"the topic has the partitions 0 to {least - 1}."
+                where = ("value", "patches", number, "records", str(partition))
+                yield reading.finding(Kind.TOPIC, name, where, message, "name one of these.")
+
+
 def groups_are_unique(reading: Reading) -> Iterator[Finding]:
     """No two streams show their position in the same consumer group: one would overwrite the other's."""
     taken: dict[str, str] = {}
@@ -190,6 +201,7 @@ RULES: tuple[Rule, ...] = (
     streams_are_unique,
     units_agree,
     starts_are_in_the_topic,
+    patches_are_in_the_topic,
     groups_are_unique,
     broker_stamps_arrival,
     records_are_kept,

@@ -23,6 +23,7 @@ from sluice.local.broker import Broker
 from sluice.local.endpoints import Endpoints, write_endpoints
 from sluice.project import Project
 from sluice.quality.cases import Case, CaseEvent, CaseState, case_id
+from sluice.quality.patching import declaration, patches_for
 from sluice.quality.quarantine import Asked
 from sluice.quality.reasons import Outcome, Reason
 from sluice.quality_records import cases_of
@@ -30,6 +31,7 @@ from sluice.settings import Settings, settings
 from sluice.spark.census import take_census
 from sluice.spark.quarantine import quarantine_of
 from sluice.spark.replay import Replayed, replay
+from sluice.specs.patches import Replacement
 from sluice.topics.administration import TopicCreation
 from tests.integration.brokers import free_ports, running
 from tests.integration.spark.backfills import Drained
@@ -41,6 +43,7 @@ pytestmark = pytest.mark.timeout(600)
 DAY = "2013-01-01"
 PERSON = "Jane-Canary-7731"
 ALL = Asked()
+MISDATED = Replacement(pattern='("scheduled_at": )"2031-', by='$1"2013-')
 
 
 @dataclass(frozen=True)
@@ -75,12 +78,15 @@ def refused(tmp_path_factory: pytest.TempPathFactory) -> Refused:
 
 
 def publish(bootstrap: str) -> int:
-    """Send a day of flights; United's flight numbers are fractions, which no `long` is."""
+    """Send a day of flights; United's flight numbers are fractions, which no `long` is, and one is dated wrongly."""
     with KafkaPythonAdministration((bootstrap,), {}) as administration:
         administration.create([TopicCreation("flights", 2, 1, {"retention.ms": "-1"})])
     table = flights(DAY, DAY)
     producer = KafkaProducer(bootstrap_servers=bootstrap)
-    for value in values_of(table):
+    values = list(values_of(table))
+    misdated = next(value for value in values if (value["carrier"], value["origin"]) == ("B6", "JFK"))
+    misdated["scheduled_at"] = str(misdated["scheduled_at"]).replace("2013-", "2031-")
+    for value in values:
         own = {"flight": 1.5, "tailnum": PERSON} if value["carrier"] == "UA" else {}
         producer.send("flights", key=str(value["carrier"]).encode(), value=json.dumps(value | own).encode())
     closes_all = (table["hour_utc"].max() + pd.Timedelta(hours=5)).strftime("%Y-%m-%dT%H:%M:%SZ")
@@ -99,21 +105,27 @@ def before(refused: Refused, tmp_path: Path, spark: SparkSession) -> Drained:
 
 
 def mended(before: Drained, home: Path) -> Drained:
-    """Return the same state under specs that take what those before refused."""
+    """Return the same state under specs that take what those before refused: other rules, and a patch."""
+    patches = patches_for(on_paper(before, Asked(reasons=(Reason.FUTURE,))), (MISDATED,))
     topic = Settings().home / "include" / "topics" / "flights.yaml"
     place = DriverPlace(home.parent / "any").with_own_project()
     text = topic.read_text().replace("flight: {type: long,", "flight: {type: double,")
+    text = text.replace("  event_id:", f"{declaration(patches)}\n  event_id:")
     (place.home / "include" / "topics" / "flights.yaml").write_text(text)
     return Drained(before.state, before.spark, Project.open(Settings(home=place.home, state=before.state)))
 
 
 def opened(drained: Drained, asked: Asked = ALL) -> Case:
+    return cases_of(drained.project).open(on_paper(drained, asked))
+
+
+def on_paper(drained: Drained, asked: Asked) -> Case:
     spec = drained.project.catalog.pipelines["departures"]
     places, reasons = quarantine_of(drained.project, drained.spark, spec).places(asked)
     event = CaseEvent(CaseState.OPEN, "ann", "who sends these?", SystemClock().now())
     name = case_id("departures", event.at, places)
     counts = {str(reason): count for reason, count in reasons.items()}
-    return cases_of(drained.project).open(Case(name, "departures", str(asked), places, counts, (event,)))
+    return Case(name, "departures", str(asked), places, counts, (event,))
 
 
 def run(drained: Drained, case: Case) -> Replayed:
@@ -138,7 +150,7 @@ def test_what_is_refused_is_found_by_reason_and_shown(before: Drained) -> None:
     quarantine = quarantine_of(before.project, before.spark, spec)
     found = quarantine.browse(Asked(), limit=3)
     united = int((table["carrier"] == "UA").sum())
-    assert found.reasons == {Reason.WRONG_TYPE: united, Reason.NOT_ALLOWED: of_lga(table)}
+    assert found.reasons == {Reason.WRONG_TYPE: united, Reason.NOT_ALLOWED: of_lga(table), Reason.FUTURE: 1}
     assert len(found.records) == 3
     assert found.records == tuple(sorted(found.records, key=lambda one: (one.at, *one.place[1:]), reverse=True))
     only = quarantine.browse(Asked(reasons=(Reason.NOT_ALLOWED,)), limit=1)
@@ -149,6 +161,26 @@ def test_what_is_refused_is_found_by_reason_and_shown(before: Drained) -> None:
     assert json.loads(one.value or b"")["origin"] == "LGA"
     assert quarantine.browse(Asked(partition=partition, first=offset, last=offset), limit=9).records == (one,)
     assert quarantine.browse(Asked(until=found.records[-1].at - pd.Timedelta(days=1)), limit=9).total == 0
+
+
+def test_a_patch_is_tried_before_it_is_declared(before: Drained) -> None:
+    spec = before.project.catalog.pipelines["departures"]
+    quarantine = quarantine_of(before.project, before.spark, spec)
+    fractions = on_paper(before, Asked(reasons=(Reason.WRONG_TYPE,)))
+    ours = flights(DAY, DAY)
+    united = ours[ours["carrier"] == "UA"]
+    late, at_lga = int((united["dep_delay"] > 180).sum()), int((united["origin"] == "LGA").sum())
+    whole = Replacement(pattern=r'("flight": )(\d+)\.\d+', by="$1$2")
+    found = quarantine.under(patches_for(fractions, (whole,))).look_again(fractions.places)
+    assert (found.missing, dict(found.reasons)) == (0, {Reason.NOT_ALLOWED: at_lga})
+    assert found.better == len(united) - at_lga
+    assert found.outcomes.get(Outcome.LATE, 0) <= late
+    # One that fits nothing, one of other records, and one of another topic change nothing.
+    nowhere = Replacement(pattern="no such text", by="")
+    other = [patch.model_copy(update={"topic_id": "another"}) for patch in patches_for(fractions, (whole,))]
+    elsewhere = patches_for(on_paper(before, Asked(reasons=(Reason.FUTURE,))), (whole,))
+    for patches in (patches_for(fractions, (nowhere,)), other, elsewhere):
+        assert dict(quarantine.under(patches).look_again(fractions.places).reasons) == {Reason.WRONG_TYPE: len(united)}
 
 
 def test_a_case_ends_with_its_records_in_the_results_and_nothing_twice(

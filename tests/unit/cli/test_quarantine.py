@@ -48,6 +48,18 @@ def test_a_case_is_fixed_reopened_and_discarded_and_says_what_happened(place: De
     assert (found["records"], found["offsets"]) == (3, "0:5-6; 3:9")
 
 
+@pytest.mark.parametrize(
+    ("pattern", "by", "said"),
+    [("(a", "b", "--pattern: .*is no regular expression"), ("a", "$1", r"--by: .*it uses \$1")],
+)
+def test_a_patch_is_refused_before_anything_is_started(
+    place: DeparturesProject, pattern: str, by: str, said: str
+) -> None:
+    cases_of(place.project).open(opened("departures-q1", of="departures"))
+    with pytest.raises(SpecError, match=said):
+        quarantine("patch", "departures-q1", "--pattern", pattern, "--by", by)
+
+
 def test_cases_are_listed(place: DeparturesProject) -> None:
     cases_of(place.project).open(opened("departures-q1", of="departures"))
     assert "departures-q1" in quarantine("cases").stdout

@@ -22,7 +22,7 @@ from sluice.intervals.reach import RawPosition, Reach
 from sluice.quality.reasons import Outcome
 from sluice.spark.backfill.ranges import within
 from sluice.spark.instants import instant
-from sluice.spark.offsets import rows_at
+from sluice.spark.offsets import rows_at, rows_elsewhere
 from sluice.spark.pipeline import PipelineCode, good_records, result_rows
 from sluice.spark.raw import raw_records, raw_rows
 from sluice.spark.validation import OUTCOME, validate
@@ -91,8 +91,8 @@ class Records:
         ranges = within("event_time", self._ranges(bounds))
         rows = self.whole.where(ranges)
         if (again := reduce(or_, (bound.again for bound in bounds.values()), Places())).count:
-            did_not_decode = rows_at(self.whole.where("event_time IS NULL"), again, spark)
-            rows = rows.unionByName(raw_rows(raw_records(did_not_decode), code.topic).where(ranges))
+            read_again = raw_rows(raw_records(rows_at(self.whole, again, spark)), code.topic)
+            rows = rows_elsewhere(rows, again, spark).unionByName(read_again.where(ranges))
         self.rows = self._before(spark, rows, {start: bound.reach for start, bound in bounds.items()})
         late = self._ranges(start for start, bound in bounds.items() if bound.late)
         self._late = F.expr(within(code.topic.value.event_time, late))

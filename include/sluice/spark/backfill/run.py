@@ -193,11 +193,11 @@ class _Run:
         return Workbench(self.spark, self.code, raw, table, staging, self._replays(raw))
 
     def _replays(self, raw: RawTable) -> Places:
-        """Return those records of the case to replay that did not decode when they came."""
+        """Return those records of the case to replay that no interval finds by their time."""
         case_id = self.backfill.request.replays
         if not case_id:
             return Places()
-        return Quarantine(self.spark, raw, self.code).undecoded(cases_of(self.project).get(case_id).places)
+        return Quarantine(self.spark, raw, self.code).elsewhere(cases_of(self.project).get(case_id).places)
 
     def _result(self, selection: Selection, found: Mapping[int, ChunkEvidence], *, cancelled_by: str = "") -> Result:
         evidence = [found[number] for number in sorted(found)]
