@@ -14,7 +14,19 @@ import pytest
 HOME = Path(__file__).parents[2]
 PACKAGE = HOME / "include" / "sluice"
 
-CORE = {"specs", "topics", "streams", "intervals", "quality", "feeds", "alerts", "reports", "placement", "access"}
+CORE = {
+    "specs",
+    "topics",
+    "streams",
+    "intervals",
+    "quality",
+    "feeds",
+    "alerts",
+    "reports",
+    "placement",
+    "access",
+    "contracts",
+}
 ADAPTERS = {"kafka", "control", "local", "postgres", "spark", "gx"}
 FACES = {"airflow", "console", "cli"}
 FOREIGN = {

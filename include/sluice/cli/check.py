@@ -8,6 +8,7 @@ from rich.console import Console
 from sluice.cli.console import Output, OutputOption, print_json
 from sluice.gx.vocabulary import expectations_are_known_since
 from sluice.settings import settings
+from sluice.specs.contracts import contracts_hold
 from sluice.specs.kinds import Kind
 from sluice.specs.load import Scan, scan
 from sluice.specs.rules import RULES
@@ -23,7 +24,7 @@ def check(
     Exit codes: 0 all is well; 2 with every fault as `file:line`.
     """
     place = settings()
-    rules = (*RULES, expectations_are_known_since(place.folder.known_suites))
+    rules = (*RULES, contracts_hold, expectations_are_known_since(place.folder.known_suites))
     found = scan(place.home / "include", deployment=place.deployment, rules=rules)
     if output is Output.JSON:
         print_json(report(found))

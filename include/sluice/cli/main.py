@@ -28,6 +28,7 @@ COMMANDS = {
     "backfill": "sluice.cli.backfill:app",
     "quality": "sluice.cli.quality:app",
     "quarantine": "sluice.cli.quarantine:app",
+    "contracts": "sluice.cli.contracts:app",
     "control": "sluice.cli.control:app",
     "feed": "sluice.cli.feed:app",
     "alerts": "sluice.cli.alerts:app",

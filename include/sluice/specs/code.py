@@ -42,8 +42,12 @@ Of the outputs only the interval table's windows count: what else is delivered i
 
 _NO_WINDOWS = {"table", "keys"}
 
-_WITHOUT_MEANING_OF_VALUE: dict[str, bool | dict[str, set[str]]] = {"event_id": True, "patches": {"__all__": {"why"}}}
-"""Of a topic's value: duplicates are counted and stay good."""
+_WITHOUT_MEANING_OF_VALUE: dict[str, bool | dict[str, set[str]]] = {
+    "event_id": True,
+    "compatibility": True,
+    "patches": {"__all__": {"why"}},
+}
+"""Of a topic's value: duplicates are counted and stay good, and a contract is between people."""
 
 _EPOCH = (1980, 1, 1, 0, 0, 0)
 """The earliest time that a zip entry can carry."""

@@ -14,6 +14,7 @@ from typing import Annotated, Literal, Self
 
 from pydantic import Field, StringConstraints, ValidationInfo, field_validator
 
+from sluice.contracts.compatibility import Compatibility
 from sluice.errors import SpecError
 from sluice.specs.circuit_breaker import CircuitBreaker
 from sluice.specs.deadlines import UNDECLARED, StreamDeadlines
@@ -103,6 +104,8 @@ class TopicValue(Spec):
     event_id: tuple[Name, ...] | None = Field(default=None, min_length=1)
     """The required fields that identify an event: a second record with the same values is a duplicate, which is counted
     and stays good. Omitted: records are not compared."""
+    compatibility: Compatibility = Compatibility.BACKWARD_TRANSITIVE
+    """What holds between the versions of its contract in `include/schemas/<topic>`, if it has one."""
     patches: tuple[Patch, ...] = ()
     """How some records are read that say something else than was meant; what was sent is kept."""
 

@@ -1,0 +1,73 @@
+"""`sluice contracts`: what producers promise to send, version by version."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Annotated
+
+import typer
+
+from sluice.cli.console import Output, OutputOption, out, print_json
+from sluice.contracts.contract import written
+from sluice.errors import SpecError
+from sluice.settings import settings
+from sluice.specs.contracts import FOLDER, PUBLISHED, contracts_hold, history_of
+from sluice.specs.faults import SpecFaults
+from sluice.specs.load import scan
+from sluice.specs.rules import RULES
+
+app = typer.Typer(help="Look at contracts; publish their versions.", no_args_is_help=True)
+
+
+@app.command("list")
+def list_(output: OutputOption = Output.TABLE) -> None:
+    """Show the versions of every contract, and which are published.
+
+    Exit codes: 0.
+    """
+    include = settings().home / "include"
+    folder = include / FOLDER
+    names = sorted(path.name for path in folder.iterdir() if path.is_dir()) if folder.is_dir() else []
+    histories = {name: history_of(include, name) for name in names}
+    if output is Output.JSON:
+        print_json(
+            [
+                {"topic": topic, "version": v.number, "file": v.file, "published": v.number in history.published}
+                for topic, history in histories.items()
+                for v in history.versions
+            ]
+        )
+        return
+    for topic, history in histories.items():
+        for version in history.versions:
+            state = "published" if version.number in history.published else "draft"
+            out.print(f"{topic}  {version.number}  {state}  {version.file}", markup=False, soft_wrap=True)
+    if not names:
+        out.print(f"There is no contract in include/{FOLDER}.", markup=False)
+
+
+@app.command()
+def publish(topic: Annotated[str, typer.Argument(help="A folder in include/schemas.")]) -> None:
+    """Put on record what the newest version says: from now on it stays as it is, and a change is another version.
+
+    Commit the file that this writes together with the version.
+
+    Exit codes: 0; 2 there is no such contract, or `sluice check` finds something wrong with it.
+    """
+    include = settings().home / "include"
+    history = history_of(include, topic)
+    if not history.documents:
+        fix = f"write include/{FOLDER}/{topic}/1.json or 1.avsc."
+        raise SpecError(f"the topic {topic!r} has no contract in include/{FOLDER}.", fix=fix)
+    place = f"include/{FOLDER}/{topic}"
+    found = scan(include, rules=(*RULES, partial(contracts_hold, publishing=topic)))
+    if faults := [fault for fault in found.faults if fault.file.startswith(f"{place}/") or fault.file == place]:
+        raise SpecFaults(faults)
+    newest = history.versions[-1]
+    if newest.number in history.published:
+        out.print(f"Version {newest.number} of {topic} is published already.", markup=False, soft_wrap=True)
+        return
+    (include / FOLDER / topic / PUBLISHED).write_text(written(history.versions), encoding="utf-8")
+    out.print(
+        f"Version {newest.number} of {topic} is published. Commit {place}/{PUBLISHED}.", markup=False, soft_wrap=True
+    )

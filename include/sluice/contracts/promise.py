@@ -1,0 +1,125 @@
+"""What a contract promises of the fields that a topic's spec declares."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from sluice.contracts.avro import Avro, AvroSchema, Items, Named, Primitive, Union
+from sluice.contracts.contract import Version
+from sluice.contracts.shapes import Boolean, Null, Number, Object, Schema, Shape, Text, Values
+
+LONG, DOUBLE, STRING, BOOLEAN, TIMESTAMP = "long", "double", "string", "boolean", "timestamp"
+_INSTANTS = ("timestamp-millis", "timestamp-micros")
+
+
+@dataclass(frozen=True)
+class Promise:
+    """What a version says of one field.
+
+    Attributes:
+        types: under which types of a spec each of its values reads; empty for none.
+        always: whether it is in every record, and never null.
+        said: the promise in words.
+    """
+
+    types: frozenset[str]
+    always: bool
+    said: str
+
+
+def promises(version: Version) -> Mapping[str, Promise] | None:
+    """Return what a version promises of each field; None if its records are not one kind of object."""
+    if isinstance(version.schema, AvroSchema):
+        top = version.schema.resolved(version.schema.top)
+        if not isinstance(top, Named) or top.kind != "record":
+            return None
+        return {each.name: _of_avro(each.type, version.schema) for each in top.fields}
+    (only, *others) = version.schema or (Null(),)
+    if others or not isinstance(only, Object):
+        return None
+    return {name: _of_shapes(each.schema, required=each.required) for name, each in only.properties.items()}
+
+
+def _of_shapes(schema: Schema, *, required: bool) -> Promise:
+    kinds = [_types_of(shape) for shape in schema if not isinstance(shape, Null)]
+    some = frozenset.intersection(*kinds) if kinds else frozenset()
+    nullable = any(isinstance(shape, Null) or (isinstance(shape, Values) and None in shape.values) for shape in schema)
+    said = " or ".join(dict.fromkeys(_said(shape) for shape in schema))
+    return Promise(some, required and not nullable, said if required else f"{said}, or nothing")
+
+
+def _types_of(shape: Shape) -> frozenset[str]:
+    match shape:
+        case Number():
+            return frozenset({LONG, DOUBLE} if shape.whole else {DOUBLE})
+        case Text():
+            return frozenset({STRING, TIMESTAMP} if shape.format == "date-time" else {STRING})
+        case Boolean():
+            return frozenset({BOOLEAN})
+        case Values(values):
+            kinds = [_type_of_value(value) for value in values if value is not None]
+            return frozenset.intersection(*kinds) if kinds else frozenset()
+        case _:
+            return frozenset()
+
+
+def _type_of_value(value: object) -> frozenset[str]:
+    match value:
+        case bool():
+            return frozenset({BOOLEAN})
+        case int():
+            return frozenset({LONG, DOUBLE})
+        case float():
+            return frozenset({DOUBLE})
+        case str():
+            return frozenset({STRING})
+        case _:
+            return frozenset()
+
+
+def _said(shape: Shape) -> str:
+    match shape:
+        case Number():
+            return "integer" if shape.whole else "number"
+        case Text():
+            return f"string ({shape.format})" if shape.format else "string"
+        case Values():
+            return "listed values"
+        case _:
+            return type(shape).__name__.lower()
+
+
+def _of_avro(type_: Avro, schema: AvroSchema) -> Promise:
+    resolved = schema.resolved(type_)
+    branches = [schema.resolved(each) for each in resolved.branches] if isinstance(resolved, Union) else [resolved]
+    null = Primitive("null")
+    kinds = [_types_of_avro(each) for each in branches if each != null]
+    some = frozenset.intersection(*kinds) if kinds else frozenset()
+    return Promise(some, null not in branches, " or ".join(_said_of_avro(each) for each in branches))
+
+
+def _types_of_avro(type_: Primitive | Named | Items | Union) -> frozenset[str]:
+    match type_:
+        case Primitive("int" | "long", ""):
+            return frozenset({LONG, DOUBLE})
+        case Primitive("long", logical) if logical in _INSTANTS:
+            return frozenset({TIMESTAMP})
+        case Primitive("float" | "double", ""):
+            return frozenset({DOUBLE})
+        case Primitive("string", _) | Named("enum"):
+            return frozenset({STRING})
+        case Primitive("boolean", ""):
+            return frozenset({BOOLEAN})
+        case _:
+            return frozenset()
+
+
+def _said_of_avro(type_: Primitive | Named | Items | Union) -> str:
+    match type_:
+        case Primitive(name, logical):
+            return f"{name} ({logical})" if logical else name
+        case Named(kind) | Items(kind):
+            return kind
+        case _:
+            return "union"
