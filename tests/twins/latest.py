@@ -16,8 +16,8 @@ from sluice.streams.latest import Change, LatestTable
 class SharedRows:
     """One table."""
 
-    rows: dict[tuple[Any, ...], Mapping[str, Any]] = field(default_factory=dict)
-    columns: list[str] = field(default_factory=list)
+    rows: dict[tuple[Any, ...], dict[str, Any]] = field(default_factory=dict)
+    columns: dict[str, object] = field(default_factory=dict)
     generation: int = 0
     entry: StreamEntry | None = None
 
@@ -34,9 +34,14 @@ class InMemoryLatest:
 
     def open(self) -> None:
         self.check_fence()
-        columns = self.table.schema.names
-        if self.shared.columns not in ([], columns):
-            raise RefusedError(f"the table has the columns {self.shared.columns}; this code writes {columns}.")
+        columns = {column.name: column.type for column in self.table.schema}
+        for name, kind in self.shared.columns.items():
+            if name not in columns:
+                raise RefusedError(f"{name} is there and not here.")
+            if columns[name] != kind:
+                raise RefusedError(f"{name} is {kind} there and {columns[name]} here.")
+        for row in self.shared.rows.values():
+            row.update(dict.fromkeys(columns.keys() - row.keys()))
         self.shared.columns, self.shared.generation = columns, self.generation
         entry = self.shared.entry
         self.latest = entry if entry is not None and entry.writer == self.writer else None

@@ -175,9 +175,26 @@ class LatestSuite:
         with pytest.raises(FencedError):
             place.store(generation=1)
 
-    def test_a_table_with_other_columns_is_refused_and_stays_as_it_is(self, place: Place) -> None:
+    @pytest.mark.parametrize(
+        ("schema", "said"),
+        [
+            (SCHEMA.set(2, pa.field("departed", pa.string())), "departed"),
+            (SCHEMA.remove(SCHEMA.get_field_index("holiday")), "holiday is there and not here"),
+        ],
+    )
+    def test_a_table_with_other_columns_is_refused_and_stays_as_it_is(
+        self, place: Place, schema: pa.Schema, said: str
+    ) -> None:
         place.store().apply(change(10, (1, "UA", 3)))
-        other = LatestTable(TABLE.name, SCHEMA.append(pa.field("more", pa.int64())), TABLE.keys, time_column="hour")
-        with pytest.raises(RefusedError, match="more"):
-            place.store(table=other)
+        with pytest.raises(RefusedError, match=said):
+            place.store(table=LatestTable(TABLE.name, schema, TABLE.keys, time_column="hour"))
         assert place.held() == {(1, "UA"): 3}
+
+    def test_a_column_that_is_lacking_is_added_and_null_in_the_rows_before(self, place: Place) -> None:
+        place.store().apply(change(10, (1, "UA", 3), (2, "UA", 4)))
+        wider = LatestTable(TABLE.name, SCHEMA.append(pa.field("more", pa.int64())), TABLE.keys, time_column="hour")
+        store = place.store(generation=2, table=wider)
+        news = change(20, (2, "UA", 5), (3, "UA", 6), generation=2)
+        store.apply(replace(news, rows=news.rows.append_column("more", pa.array([7, 8]))))
+        assert place.held() == {(1, "UA"): 3, (2, "UA"): 5, (3, "UA"): 6}
+        assert {row["more"] for row in place.read()} == {None, 7, 8}

@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
+from datetime import datetime
 from functools import partial
 from typing import Annotated
 
 import typer
 
 from sluice.cli.console import Output, OutputOption, out, print_json
+from sluice.cli.drift_view import tell_drift
+from sluice.cli.instants import FORMATS, METAVAR, in_utc
 from sluice.contracts.contract import written
 from sluice.errors import SpecError
+from sluice.project import Project
+from sluice.quality.quarantine import Asked
 from sluice.settings import settings
 from sluice.specs.contracts import FOLDER, PUBLISHED, contracts_hold, history_of
 from sluice.specs.faults import SpecFaults
@@ -44,6 +50,33 @@ def list_(output: OutputOption = Output.TABLE) -> None:
             out.print(f"{topic}  {version.number}  {state}  {version.file}", markup=False, soft_wrap=True)
     if not names:
         out.print(f"There is no contract in include/{FOLDER}.", markup=False)
+
+
+@app.command()
+def drift(
+    topic: Annotated[str, typer.Argument(help="A file in include/topics, without its ending.")],
+    since: Annotated[
+        datetime | None, typer.Option("--from", formats=FORMATS, metavar=METAVAR, help="Timestamped from here on.")
+    ] = None,
+    until: Annotated[
+        datetime | None, typer.Option("--to", formats=FORMATS, metavar=METAVAR, help="Timestamped before this.")
+    ] = None,
+    output: OutputOption = Output.TABLE,
+) -> None:
+    """Find what producers send that nobody has declared, or otherwise than declared, and what they send no more.
+
+    Exit codes: 0 nothing; 1 found some; 2 there is no such topic; 3 there is no raw table yet, or Spark cannot start.
+    """
+    from sluice.spark.producer_drift import drift_of  # noqa: PLC0415 - only this pays for Spark's import
+
+    asked = Asked(since=None if since is None else in_utc(since), until=None if until is None else in_utc(until))
+    found = drift_of(Project.open(settings()), topic, asked)
+    if output is Output.JSON:
+        print_json([asdict(departure) for departure in found])
+    else:
+        tell_drift(topic, found)
+    if found:
+        raise typer.Exit(1)
 
 
 @app.command()

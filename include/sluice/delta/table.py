@@ -1,4 +1,8 @@
-"""Delta tables are created by declaration, in the plain form that every Delta reader understands."""
+"""Delta tables are created by declaration, in the plain form that every Delta reader understands, and grow by rule.
+
+A column that the code has and the table has not is added, and is null in the rows before. Anything else would break
+who reads the table, so it needs a table of its own.
+"""
 
 from __future__ import annotations
 
@@ -6,18 +10,24 @@ import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from deltalake import DeltaTable, Schema
+import structlog
+from deltalake import DeltaTable, Field, Schema
+from deltalake.exceptions import DeltaError
 
 from sluice.errors import RefusedError
 
+log = structlog.get_logger()
+
 # Without these features pandas, DuckDB and delta-rs read the table as well as Spark does.
 _PLAIN = {"delta.enableDeletionVectors": "false", "delta.columnMapping.mode": "none"}
+
+_TRIES = 5
 
 
 def ensure_table(
     folder: Path, schema: str, *, partition_by: Sequence[str] = (), configuration: Mapping[str, str] | None = None
 ) -> None:
-    """Create the table if it is not there.
+    """Create the table if it is not there, and add the columns that it lacks.
 
     Args:
         folder: of the table.
@@ -26,7 +36,8 @@ def ensure_table(
         configuration: further properties of a table that is created, under Delta's names.
 
     Raises:
-        RefusedError: it is there with other columns or partitions.
+        RefusedError: it is there with other types, other partitions, or columns that the schema does not have; nothing
+            was changed.
     """
     if not DeltaTable.is_deltatable(str(folder)):
         folder.mkdir(parents=True, exist_ok=True)
@@ -38,15 +49,71 @@ def ensure_table(
             configuration={**_PLAIN, **(configuration or {})},
         )
         return
-    found = DeltaTable(str(folder))
-    wanted, have = _columns(schema), _columns(found.schema().to_json())
-    if wanted != have or list(partition_by) != found.metadata().partition_columns:
+    for attempt in range(1, _TRIES + 1):
+        table = DeltaTable(str(folder))
+        added = _lacking(table, schema)
+        _refuse_other_partitions(table, folder, partition_by)
+        if not added:
+            return
+        try:
+            table.alter.add_columns(added)
+        except DeltaError:  # somebody else has committed first, maybe the same columns
+            if attempt == _TRIES:
+                raise
+        else:
+            log.info("columns added", table=folder.name, columns=[field.name for field in added])
+            return
+
+
+def _lacking(table: DeltaTable, schema: str) -> list[Field]:
+    """Return the columns to add, each nullable."""
+    have, wanted = _columns(table.schema().to_json()), _columns(schema)
+    faults = [
+        f"{name} is {_said(have[name])} there and {_said(wanted[name])} here"
+        if name in wanted
+        else f"{name} is there and not here"
+        for name in have
+        if wanted.get(name) != have[name]
+    ]
+    if faults:
+        name = Path(table.table_uri).name
         raise RefusedError(
-            f"{folder} has the columns {have} partitioned by {found.metadata().partition_columns}; this code writes "
-            f"{wanted} partitioned by {list(partition_by)}.",
-            fix="write to a new table, or migrate the old one.",
+            f"the table {name} cannot take what this code writes: {'; '.join(faults)}. Whoever reads it would break, "
+            "and nothing was changed.",
+            fix=_steps(name),
+        )
+    added = {
+        "type": "struct",
+        "fields": [
+            {"name": name, "type": kind, "nullable": True, "metadata": {}}
+            for name, kind in wanted.items()
+            if name not in have
+        ],
+    }
+    return list(Schema.from_json(json.dumps(added)).fields)
+
+
+def _steps(name: str) -> str:
+    return (
+        "keep the column as it is (what is no longer computed can be null), and give the new one a name of its own; "
+        f"or write a new table: 1. copy the pipeline's spec, and its suite, under a new name with the table {name}_v2; "
+        "2. start its stream, and backfill what the topic has forgotten (`sluice backfill run <new pipeline> --mode "
+        "recompute`); 3. compare, move the readers, then stop the old pipeline and remove its spec."
+    )
+
+
+def _refuse_other_partitions(table: DeltaTable, folder: Path, partition_by: Sequence[str]) -> None:
+    found = table.metadata().partition_columns
+    if found != list(partition_by):
+        raise RefusedError(
+            f"{folder} is partitioned by {found}; this code writes it partitioned by {list(partition_by)}.",
+            fix=_steps(folder.name),
         )
 
 
 def _columns(schema: str) -> dict[str, object]:
     return {field["name"]: field["type"] for field in json.loads(schema)["fields"]}
+
+
+def _said(kind: object) -> str:
+    return kind if isinstance(kind, str) else json.dumps(kind)

@@ -132,7 +132,9 @@ class WriterLog:
         self.commit(
             entry,
             version,
-            lambda table, properties: write_deltalake(table, rows, mode="append", commit_properties=properties),
+            lambda table, properties: write_deltalake(
+                table, _filled(rows, table), mode="append", commit_properties=properties
+            ),
         )
 
     def record(self, entry: StreamEntry, version: int) -> None:
@@ -243,3 +245,11 @@ class WriterLog:
                 ):
                     return False
         return False
+
+
+def _filled(rows: pa.Table, table: DeltaTable) -> pa.Table:
+    """Return the rows with nulls in columns that newer code, such as a backfill's, has added to the table."""
+    for column in pa.schema(table.schema().to_arrow()):
+        if column.name not in rows.column_names:
+            rows = rows.append_column(column, pa.nulls(rows.num_rows, column.type))
+    return rows

@@ -26,6 +26,7 @@ from sqlalchemy import (
     create_engine,
     inspect,
     select,
+    text,
 )
 from sqlalchemy.dialects.postgresql import insert
 from sqlalchemy.engine import make_url
@@ -113,7 +114,7 @@ class PostgresLatest:
         with self._transaction() as connection:
             _metadata.create_all(connection)
             self._table.metadata.create_all(connection)
-            self._refuse_other_columns(connection)
+            self._fit(connection)
             mine = {"writer": of_all_epochs(self.writer), "table_name": self._table.name}
             connection.execute(insert(_outputs).values(**mine, generation=self.generation).on_conflict_do_nothing())
             self.latest = self._owned(connection)
@@ -161,17 +162,32 @@ class PostgresLatest:
         newer = None if old is None or by is None else old.is_(None) | (new.excluded[by] >= old)
         return new.on_conflict_do_update(index_elements=list(table.keys), set_=others, where=newer)
 
-    def _refuse_other_columns(self, connection: Connection) -> None:
+    def _fit(self, connection: Connection) -> None:
+        """Add the columns that the table lacks; they are null in the rows before."""
         found = inspect(connection)
-        have = {column["name"] for column in found.get_columns(self._table.name)}
+        have = {column["name"]: column["type"] for column in found.get_columns(self._table.name)}
         keys = set(found.get_pk_constraint(self._table.name)["constrained_columns"])
-        wanted = set(self._described.schema.names)
-        if have != wanted or keys != set(self._described.keys):
+        wanted = {column.name: column for column in self._table.columns}
+        dialect = connection.dialect
+        other = [
+            f"{name} is {kind.compile(dialect)} there and {wanted[name].type.compile(dialect)} here"
+            for name, kind in have.items()
+            if name in wanted and kind.compile(dialect) != wanted[name].type.compile(dialect)
+        ]
+        other += [f"{name} is there and not here" for name in have if name not in wanted]
+        if keys != set(self._described.keys):
+            other.append(f"its key is {sorted(keys)} there and {sorted(self._described.keys)} here")
+        if other:
             raise RefusedError(
-                f"the table {self._table.name} has the columns {sorted(have)} and the key {sorted(keys)}; this code "
-                f"writes {sorted(wanted)} by {sorted(self._described.keys)}.",
-                fix="write to a new table, or migrate the old one.",
+                f"the table {self._table.name} cannot take what this code writes: {'; '.join(other)}. Nothing was "
+                "changed.",
+                fix="keep those columns, or write to a new table: name it in the spec, run `sluice streams reset` for "
+                "this stream, then move the readers.",
             )
+        quoted = dialect.identifier_preparer.quote
+        for name in wanted.keys() - have.keys():
+            kind = wanted[name].type.compile(dialect)
+            connection.execute(text(f"ALTER TABLE {quoted(self._table.name)} ADD COLUMN {quoted(name)} {kind}"))
 
     @contextmanager
     def _transaction(self) -> Iterator[Connection]:

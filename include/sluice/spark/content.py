@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Iterable, Mapping
 from datetime import datetime
 from decimal import Decimal
@@ -75,9 +76,15 @@ def _contents(groups: Iterable[tuple[int | None, int, Decimal]], column: str) ->
 def row_hash(columns: list[str]) -> Column:
     """Hash a row over its columns in the order of their names, so that a table's column order does not matter.
 
-    Spark's hash passes over nulls, so each column's absence is hashed too: (1, null) is not (null, 1).
+    Spark's hash passes over nulls. So each value comes with a number that stands for its column: (1, null) is not
+    (null, 1), and a row is the same after its table got a column that is null in it.
     """
-    return F.xxhash64(*(part for name in sorted(columns) for part in (named(name), named(name).isNull())))
+    return F.xxhash64(*(part for name in sorted(columns) for part in (_mark(name), named(name))))
+
+
+def _mark(column: str) -> Column:
+    number = int.from_bytes(hashlib.sha256(column.encode()).digest()[:8], signed=True)
+    return F.when(named(column).isNotNull(), F.lit(number).cast("long"))
 
 
 def named(column: str) -> Column:

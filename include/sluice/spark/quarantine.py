@@ -116,7 +116,7 @@ class Quarantine:
         return places_of(decoded.where(~happened(value).eqNullSafe(F.col(_THEN))).selectExpr(*_PLACE))
 
     def _quarantined(self, asked: Asked) -> DataFrame:
-        rows = self.raw.rows(self.spark).where(_condition(asked))
+        rows = self.raw.rows(self.spark).where(condition(asked))
         wanted = F.col(OUTCOME) == Outcome.QUARANTINED.value
         if asked.reasons:
             wanted &= F.col(REASON).isin([reason.value for reason in asked.reasons])
@@ -168,7 +168,7 @@ def quarantine_of(project: Project, spark: SparkSession, spec: PipelineSpec) -> 
     return Quarantine(spark, raw, pipeline_code(project, spark, spec))
 
 
-def _condition(asked: Asked) -> Column:
+def condition(asked: Asked) -> Column:
     """Return what the raw table's own columns say; files are skipped by it."""
     parts: list[Column] = [F.lit(True)]
     if asked.since is not None:

@@ -260,3 +260,13 @@ def test_it_is_known_which_partitions_have_files(tmp_path: Path) -> None:
     log.append(pa.table({"hour": [NOON], "n": [1]}), stream_entry(10), 20)
     assert log.holds_any("hour", [NOON, NOON + timedelta(hours=1)])
     assert not log.holds_any("hour", [NOON + timedelta(hours=1)])
+
+
+def test_a_driver_of_older_code_goes_on_when_a_backfill_has_added_a_column(table: Path) -> None:
+    log = opened(table, 1)
+    log.append(pa.table({"n": [1]}), stream_entry(1), 1)
+    more = Schema([Field("n", PrimitiveType("long")), Field("price", PrimitiveType("double"))]).to_json()
+    ensure_table(table, more)
+    log.append(pa.table({"n": [2]}), stream_entry(2), 2)
+    found = DeltaTable(table).to_pyarrow_table().sort_by("n").to_pylist()
+    assert found == [{"n": 1, "price": None}, {"n": 2, "price": None}]

@@ -44,13 +44,14 @@ def compare(table: DataFrame, computed: DataFrame, output: IntervalsOutput, colu
 
     Args:
         table: what the table holds.
-        computed: what was computed, with the same columns.
+        computed: what was computed. Columns that only one side has are null on the other: the table got them later.
         output: its declaration.
         column: the partition column.
 
     Returns:
         By the interval's start (UTC).
     """
+    table, computed = _alike(table, computed)
     keys = [output.time_column, *output.keys] if output.keys else sorted(table.columns)
     values = [name for name in sorted(table.columns) if name not in {*keys, column}]
     both = _both(table, computed, column)
@@ -63,6 +64,19 @@ def compare(table: DataFrame, computed: DataFrame, output: IntervalsOutput, colu
             samples = (*compared.counts.samples, in_words(row, keys, values))
             found[_start(row)] = replace(compared, counts=replace(compared.counts, samples=samples))
     return found
+
+
+def _alike(table: DataFrame, computed: DataFrame) -> tuple[DataFrame, DataFrame]:
+    """Return both sides with all columns of either."""
+    whole = table.limit(0).unionByName(computed.limit(0), allowMissingColumns=True).schema
+
+    def filled(side: DataFrame) -> DataFrame:
+        have = set(side.columns)
+        return side.select(
+            *(named(f.name) if f.name in have else F.lit(None).cast(f.dataType).alias(f.name) for f in whole)
+        )
+
+    return filled(table), filled(computed)
 
 
 def in_words(row: Row, keys: Sequence[str], values: Sequence[str]) -> str:

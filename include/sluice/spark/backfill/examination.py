@@ -77,6 +77,9 @@ class Workbench:
             mode: `verify` compares with the base that the ledger names, the others with what the table holds now.
             chunk: intervals in order.
             number: of the chunk.
+
+        Raises:
+            RefusedError: the table cannot take what the code makes; nothing was changed.
         """
         version = self.table.version()
         versions = {row.interval.start: _version_of(mode, row, version) for row in chunk}
@@ -84,6 +87,8 @@ class Workbench:
         compared_with = {start: v for start, v in versions.items() if start not in gone}
         bounds = {r.interval.start: self.bound(mode, r) for r in chunk if r.interval.start in compared_with}
         records = self.records(bounds)
+        if mode is not Mode.VERIFY:  # what other code has written is stale, and not verified
+            self.table.fit(records.results().schema)
         stage, found = self._compare(records, compared_with, number)
         late = {} if mode is Mode.RECOMPUTE else records.count_late()  # a recompute explains nothing
         return Examined(

@@ -14,8 +14,10 @@ import pyarrow as pa
 from deltalake import DeltaTable
 from deltalake.exceptions import DeltaError
 from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql.types import StructType
 
 from sluice.delta.reading import open_table
+from sluice.delta.table import ensure_table
 from sluice.intervals.alignment import Interval, contiguous
 from sluice.spark.backfill.ranges import within
 from sluice.spark.pipeline import partition_column
@@ -46,6 +48,14 @@ class OutputTable:
             NotReadyError: there is no table.
         """
         return open_table(self.folder).version()
+
+    def fit(self, schema: StructType) -> None:
+        """Make sure that it takes rows of a schema: columns that it lacks are added.
+
+        Raises:
+            RefusedError: it cannot take them; nothing was changed.
+        """
+        ensure_table(self.folder, schema.json(), partition_by=[self.column])
 
     def condition(self, starts: Iterable[datetime]) -> str:
         """Return the SQL condition that a row lies in these intervals."""

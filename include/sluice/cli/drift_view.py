@@ -1,0 +1,28 @@
+"""Producer drift as people read it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from rich.markup import escape
+from rich.table import Column, Table
+
+from sluice.cli.console import out
+from sluice.quality.drift import MEANINGS, Departure, Drift
+from sluice.topics.legible import safe
+
+
+def tell_drift(topic: str, found: Sequence[Departure]) -> None:
+    """Print departures as a table, and what each kind of them means."""
+    if not found:
+        out.print(f"The records of {topic} hold what was declared, and nothing else.", markup=False)
+        return
+    right = [Column(name, justify="right") for name in ("records", "first offset", "last offset")]
+    table = Table("drift", "field", "as", "partition", *right, "", box=None)
+    for each in found:
+        number = each.partition.rpartition("/")[2]
+        counts = (f"{each.records:,}", f"{each.first:,}", f"{each.last:,}")
+        table.add_row(each.drift, escape(safe(each.field)), each.kind, number, *counts, each.hint)
+    out.print(table)
+    for drift in (kind for kind in Drift if any(each.drift is kind for each in found)):
+        out.print(f"{drift}: {': '.join(MEANINGS[drift])}.", markup=False, soft_wrap=True)

@@ -1,0 +1,167 @@
+"""Producer drift: what records hold, field by field, that is not what was declared; and what they do not hold any more.
+
+Validation judges each record alone. Here the records of a topic are looked at together: a field that nobody has
+declared is no fault of a record, and one that is optional may vanish from all of them without a word.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+
+from sluice.specs.diagnosis import nearest
+
+
+class JsonKind(StrEnum):
+    """What a JSON value is."""
+
+    NULL = "null"
+    BOOLEAN = "boolean"
+    INTEGER = "integer"
+    NUMBER = "number"
+    STRING = "string"
+    LIST = "list"
+    OBJECT = "object"
+
+
+KINDS_OF_TYPE: Mapping[str, frozenset[JsonKind]] = {
+    "long": frozenset({JsonKind.INTEGER}),
+    "double": frozenset({JsonKind.INTEGER, JsonKind.NUMBER}),
+    "string": frozenset({JsonKind.STRING}),
+    "boolean": frozenset({JsonKind.BOOLEAN}),
+    "timestamp": frozenset({JsonKind.STRING}),
+}
+"""What a field of a declared type is written as."""
+
+
+class Drift(StrEnum):
+    """A way in which producers depart from what was declared."""
+
+    UNDECLARED = "undeclared"
+    TYPE = "type"
+    GONE = "gone"
+
+
+MEANINGS: Mapping[Drift, tuple[str, str]] = {
+    Drift.UNDECLARED: (
+        "nobody has declared this field, and nobody reads it",
+        "declare it in the topic's spec or its contract, or ask the producer what it is for",
+    ),
+    Drift.TYPE: (
+        "it is not written as what was declared",
+        "see `sluice quarantine list`; agree with the producer, and write a new version of the contract",
+    ),
+    Drift.GONE: ("most records had it up to here, and none after", "ask the producer; it may be spelt otherwise now"),
+}
+"""Drift → (what it means, what to do)."""
+
+MOST_HAD_IT, SINCE_THEN = 0.5, 100
+"""A field is gone if this share of the records up to its last one had it, and so many since then do not."""
+
+
+@dataclass(frozen=True)
+class Seen:
+    """A field of one kind in the records of one partition.
+
+    Attributes:
+        field: its name.
+        kind: what its values are.
+        partition: as `topic id/number`.
+        records: how many have it so.
+        first: offset of the first one.
+        last: offset of the last one.
+    """
+
+    field: str
+    kind: JsonKind
+    partition: str
+    records: int
+    first: int
+    last: int
+
+
+@dataclass(frozen=True)
+class Around:
+    """How many records there are around the last one of a partition that has a field.
+
+    Attributes:
+        before: up to it.
+        after: beyond it.
+    """
+
+    before: int
+    after: int
+
+
+@dataclass(frozen=True)
+class Departure:
+    """One field that departs from what was declared, in one partition.
+
+    Attributes:
+        drift: how.
+        field: its name.
+        kind: what its values are.
+        partition: as `topic id/number`.
+        records: how many have it so.
+        first: offset of the first one.
+        last: offset of the last one.
+        hint: a declared field that it may be; empty if none is like it.
+    """
+
+    drift: Drift
+    field: str
+    kind: str
+    partition: str
+    records: int
+    first: int
+    last: int
+    hint: str = ""
+
+
+def departures(
+    declared: Mapping[str, frozenset[JsonKind] | None],
+    seen: Iterable[Seen],
+    around: Mapping[tuple[str, str], Around],
+) -> list[Departure]:
+    """Return where records depart from what was declared, by field and partition.
+
+    Args:
+        declared: the kinds that each field may have, null aside; None where any will do.
+        seen: what the records hold.
+        around: for the last record of a field in a partition, by field and partition.
+    """
+    fields: dict[str, list[Seen]] = defaultdict(list)
+    for each in seen:
+        fields[each.field].append(each)
+    found = [departure for name, own in fields.items() for departure in _of_field(name, own, declared, around)]
+    return sorted(found, key=lambda d: (list(Drift).index(d.drift), d.field, d.partition, d.kind))
+
+
+def _of_field(
+    name: str,
+    seen: list[Seen],
+    declared: Mapping[str, frozenset[JsonKind] | None],
+    around: Mapping[tuple[str, str], Around],
+) -> Iterator[Departure]:
+    if name not in declared:
+        hint = nearest(name, declared)
+        like = hint if hint.startswith("did you mean") else ""
+        yield from (_departure(Drift.UNDECLARED, each, like) for each in seen)
+        return
+    wanted = declared[name]
+    for each in seen:
+        if wanted is not None and each.kind is not JsonKind.NULL and each.kind not in wanted:
+            yield _departure(Drift.TYPE, each)
+    for partition in dict.fromkeys(each.partition for each in seen):
+        own = [each for each in seen if each.partition == partition]
+        beside, records = around.get((name, partition)), sum(each.records for each in own)
+        if beside is not None and beside.after >= SINCE_THEN and records >= MOST_HAD_IT * beside.before:
+            kinds = " or ".join(sorted({str(each.kind) for each in own}))
+            first, last = min(each.first for each in own), max(each.last for each in own)
+            yield Departure(Drift.GONE, name, kinds, partition, records, first, last)
+
+
+def _departure(drift: Drift, seen: Seen, hint: str = "") -> Departure:
+    return Departure(drift, seen.field, str(seen.kind), seen.partition, seen.records, seen.first, seen.last, hint)
