@@ -143,6 +143,11 @@ def connection_url(name: str) -> str:
     return url
 
 
+def registry_login() -> str:
+    """Return the login of a schema registry, as `user:password`; empty for none."""
+    return os.environ.get("SLUICE_REGISTRY_LOGIN", "")  # noqa: TID251 - here
+
+
 def is_set(variable: str) -> bool:
     """Whether a password is given by a variable, or by a file that one names."""
     return any(os.environ.get(name) for name in (variable, f"{variable}_FILE"))  # noqa: TID251 - here

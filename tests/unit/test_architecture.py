@@ -27,7 +27,7 @@ CORE = {
     "access",
     "contracts",
 }
-ADAPTERS = {"kafka", "control", "local", "postgres", "spark", "gx"}
+ADAPTERS = {"registry", "kafka", "control", "local", "postgres", "spark", "gx"}
 FACES = {"airflow", "console", "cli"}
 FOREIGN = {
     *("airflow", "pyspark", "py4j", "delta", "deltalake", "kafka", "sqlalchemy", "alembic", "fastapi", "typer"),

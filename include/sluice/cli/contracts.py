@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import asdict
 from datetime import datetime
 from functools import partial
@@ -12,11 +13,11 @@ import typer
 from sluice.cli.console import Output, OutputOption, out, print_json
 from sluice.cli.drift_view import tell_drift
 from sluice.cli.instants import FORMATS, METAVAR, in_utc
-from sluice.contracts.contract import written
+from sluice.contracts.contract import AVRO, digest, written
 from sluice.errors import SpecError
 from sluice.project import Project
 from sluice.quality.quarantine import Asked
-from sluice.settings import settings
+from sluice.settings import registry_login, settings
 from sluice.specs.contracts import FOLDER, PUBLISHED, contracts_hold, history_of
 from sluice.specs.faults import SpecFaults
 from sluice.specs.load import scan
@@ -77,6 +78,44 @@ def drift(
         tell_drift(topic, found)
     if found:
         raise typer.Exit(1)
+
+
+@app.command()
+def fetch(
+    topic: Annotated[str, typer.Argument(help="A file in include/topics, without its ending.")],
+    registry: Annotated[str, typer.Option("--registry", metavar="URL", help="Where the schema registry is.")],
+    subject: Annotated[str, typer.Option("--subject", help="Omitted: <topic>-value.")] = "",
+) -> None:
+    """Write what a schema registry holds of a topic into its contract, and show the lines for the topic's spec.
+
+    Versions that are there stay as they are. A login is read from the variable SLUICE_REGISTRY_LOGIN, as user:password.
+
+    Exit codes: 0; 2 there is no such subject, or a schema cannot be kept; 4 the registry could not be asked.
+    """
+    from sluice.registry.subjects import Registry  # noqa: PLC0415 - only this asks one
+
+    include = settings().home / "include"
+    found = list(Registry(registry, registry_login()).versions(subject or f"{topic}-value"))
+    if len({each.ending for each in found}) != 1:
+        raise SpecError("the versions are of no one schema language.", fix="begin another topic for the new one.")
+    history = history_of(include, topic)
+    if history.faults:
+        raise SpecFaults(history.faults)
+    known = {version.digest: version.number for version in history.versions}
+    folder, ids = include / FOLDER / topic, dict[int, int]()
+    for each in found:
+        said = digest(json.loads(each.text))
+        if said not in known:
+            known[said] = max(known.values(), default=0) + 1
+            folder.mkdir(parents=True, exist_ok=True)
+            file = folder / f"{known[said]}{each.ending}"
+            file.write_text(json.dumps(json.loads(each.text), indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
+            out.print(f"include/{FOLDER}/{topic}/{file.name} is version {each.version} of the registry.", markup=False)
+        ids[each.id] = known[said]
+    out.print(f"In include/topics/{topic}.yaml, if the producers frame their values:", markup=False)
+    form = "avro" if found[0].ending == AVRO else "json"
+    pairs = ", ".join(f"{key}: {number}" for key, number in sorted(ids.items()))
+    typer.echo(f"value:\n  format: {form}\n  framing: confluent\n  schemas: {{{pairs}}}")
 
 
 @app.command()

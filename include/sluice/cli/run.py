@@ -61,7 +61,7 @@ def run(
     expected = specs.catalog.expected_of_records(pipeline)
     arrival = broker_time(topic, arrived_at)
     lines = read_sample(sample)
-    found = _preview(place, spec, topic, lines, arrival, expected=expected)
+    found = _preview(place, spec, in_lines(topic), lines, arrival, expected=expected)
     if output is Output.JSON:
         print_json(report(found, limit))
     else:
@@ -85,6 +85,21 @@ def sound_pipeline(found: Scan, name: str) -> tuple[PipelineSpec, TopicSpec]:
     raise SpecError(
         f"there is no pipeline {name!r}; the specs have {', '.join(names) or 'none'}.", fix="name one of these."
     )
+
+
+def in_lines(topic: TopicSpec) -> TopicSpec:
+    """Return the topic as if its values were lines: JSON without frames.
+
+    Raises:
+        SpecError: they are no text.
+    """
+    if topic.value.format != "json":
+        raise SpecError(
+            f"the values of {topic.name} are written in {topic.value.format}, and a sample is lines of JSON.",
+            fix="look at real records instead: `sluice topics tail`, `sluice quarantine list`.",
+        )
+    bare = topic.value.model_copy(update={"framing": "none", "schemas": {}})
+    return topic.model_copy(update={"value": bare})
 
 
 def broker_time(topic: TopicSpec, arrived_at: datetime | None) -> datetime | None:

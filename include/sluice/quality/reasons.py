@@ -19,6 +19,8 @@ class Reason(StrEnum):
 
     TOMBSTONE = "tombstone"
     EMPTY = "empty"
+    BAD_FRAMING = "bad_framing"
+    UNKNOWN_SCHEMA = "unknown_schema"
     MALFORMED = "malformed"
     TRAILING_BYTES = "trailing_bytes"
     DUPLICATE_KEY = "duplicate_key"
@@ -35,6 +37,8 @@ class Reason(StrEnum):
 FAULTS = (
     Reason.TOMBSTONE,
     Reason.EMPTY,
+    Reason.BAD_FRAMING,
+    Reason.UNKNOWN_SCHEMA,
     Reason.MALFORMED,
     Reason.TRAILING_BYTES,
     Reason.DUPLICATE_KEY,
@@ -47,12 +51,20 @@ FAULTS = (
 EXPLANATIONS: dict[Reason, tuple[str, str]] = {
     Reason.TOMBSTONE: ("the value is null", "find the producer that deletes keys; this topic is no table"),
     Reason.EMPTY: ("the value has no bytes, or only blanks", "find the producer that sends empty values"),
+    Reason.BAD_FRAMING: (
+        "the value does not begin with a zero and the id of a schema",
+        "find the producer whose serializer knows no schema registry",
+    ),
+    Reason.UNKNOWN_SCHEMA: (
+        "the id of its schema is not among those that the topic's spec declares",
+        "look at its first five bytes; add the schema to the contract, and its id to `schemas`",
+    ),
     Reason.MALFORMED: (
-        "the bytes are no JSON object in UTF-8, or a text in it escapes half a character",
+        "the bytes are no JSON object in UTF-8, a text in it escapes half a character, or they are no record in Avro",
         "look at the bytes; compare the producer's format",
     ),
     Reason.TRAILING_BYTES: (
-        "something follows the object",
+        "something follows the object or record",
         "find the producer that puts several values, or the rest of a buffer, into one record",
     ),
     Reason.DUPLICATE_KEY: (

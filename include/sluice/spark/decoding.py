@@ -1,10 +1,12 @@
-"""Bytes to columns: one strict parse per record.
+"""Bytes to columns: one strict parse per record, by classes of ours in the JVM (`jars/java/sluice/decoding`).
 
-The parser is Spark's own, watched by a class of ours in the JVM (`jars/java/sluice/decoding`, ADR 0018): it also tells
-what `from_json` takes without a word, such as a key that is there twice, or bytes after the object.
+JSON's parser is Spark's own, watched (ADR 0018): it also tells what `from_json` takes without a word, such as a key
+that is there twice, or bytes after the object. Avro is read under the schema that it was written with (ADR 0023).
 """
 
 from __future__ import annotations
+
+from collections.abc import Iterator
 
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F  # noqa: N812  the ecosystem's name for it
@@ -25,7 +27,7 @@ from sluice.specs.model import FieldType, TopicValue
 FAULT = "_fault"
 """Why a record's bytes do not read as declared: one of `sluice.quality.reasons.FAULTS`, or null."""
 
-_FUNCTIONS = {"json": "sluice_from_json"}
+_FUNCTIONS = {"json": "sluice_from_json", "avro": "sluice_from_avro"}
 """Of `sluice.decoding.Functions`, which a session of the preset has."""
 
 _TYPES: dict[FieldType, DataType] = {
@@ -52,7 +54,18 @@ def decode(records: DataFrame, value: TopicValue) -> DataFrame:
         value: the declaration.
     """
     schema = columns_schema({name: field.type for name, field in value.fields.items()})
-    parsed = F.call_function(_FUNCTIONS[value.format], patched(records, value.patches), F.lit(schema.json()))
+    arguments = [schema.json(), *_under(value)]
+    parsed = F.call_function(_FUNCTIONS[value.format], patched(records, value.patches), *map(F.lit, arguments))
     # Spark pushes every later filter below a plain projection and parses the record once per filter;
     # a generator stops it, so the parse happens once.
     return records.select("*", F.inline(F.array(parsed)))
+
+
+def _under(value: TopicValue) -> Iterator[str]:
+    """Yield what the function has to know of how values are written: ids of frames, and schemas of Avro."""
+    for key, version in value.schemas.items():
+        yield str(key)
+        if value.format == "avro":
+            yield value.written[version]
+    if value.version is not None:
+        yield value.written[value.version]

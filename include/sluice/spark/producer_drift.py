@@ -42,11 +42,15 @@ class Fields:
         raw: the pinned raw table.
         heartbeat: the field that marks records which hold nothing else; None for none.
         asked: which records are looked at.
+        framed: whether the values are framed.
     """
 
-    def __init__(self, spark: SparkSession, raw: RawTable, heartbeat: str | None, asked: Asked) -> None:
+    def __init__(
+        self, spark: SparkSession, raw: RawTable, heartbeat: str | None, asked: Asked, *, framed: bool = False
+    ) -> None:
         rows = raw.rows(spark).where(condition(asked))
-        value = F.try_parse_json(F.col("value").cast("string"))
+        payload = F.expr("substring(value, 6)") if framed else F.col("value")
+        value = F.try_parse_json(payload.cast("string"))
         partition = F.concat_ws("/", "topic_id", "partition").alias("partition")
         records = rows.select(partition, "offset", value.alias("value"))
         objects = records.where(F.schema_of_variant("value").startswith("OBJECT"))
@@ -111,7 +115,7 @@ def drift_of(project: Project, topic: str, asked: Asked) -> list[Departure]:
     """Look for producer drift in the raw table of a topic, in a session of its own.
 
     Raises:
-        SpecError: there is no such topic, or no pipeline that reads it.
+        SpecError: there is no such topic, no pipeline reads it, or its values are no JSON.
         NotReadyError: there is no raw table yet.
         RefusedError: the records' keys are values.
     """
@@ -119,10 +123,15 @@ def drift_of(project: Project, topic: str, asked: Asked) -> list[Departure]:
     if spec is None:
         known = project.catalog.topics
         raise SpecError(f"there is no sound topic {topic!r} in include/topics.", fix=nearest(topic, known))
+    if spec.value.format != "json":
+        raise SpecError(
+            f"the values of {topic} are written in {spec.value.format}, under a schema that says what they hold.",
+            fix="`sluice check` compares its versions; `sluice quarantine list` shows what is refused.",
+        )
     raw = RawTable.pin(project.folder.table(spec.raw.table), project.raw_position(topic))
     declared = declared_kinds(project, spec)
     with batch_session(project, "drift", _reader(project, topic)) as spark:
-        fields = Fields(spark, raw, spec.value.heartbeat, asked)
+        fields = Fields(spark, raw, spec.value.heartbeat, asked, framed=spec.value.framing != "none")
         seen = fields.seen()
         return departures(declared, seen, fields.around(seen, declared))
 

@@ -11,6 +11,7 @@ from types import MappingProxyType
 from sluice.specs.access import PrincipalSpec
 from sluice.specs.access_rules import undecided_principals
 from sluice.specs.catalog import Catalog
+from sluice.specs.contracts import FOLDER
 from sluice.specs.deployment import DeploymentSpec
 from sluice.specs.diagnosis import read_spec
 from sluice.specs.document import Document, Parse, parse_document, read_document
@@ -89,7 +90,7 @@ def scan(
         if isinstance(outcome, tuple):
             broken[key].update(outcome)
         else:
-            specs[key] = outcome
+            specs[key] = _with_schemas(outcome, include)
         broken[key].update(document.faults)
     reading = Reading(include.parent, include, _catalog(specs), documents)
     for rule in rules:
@@ -107,6 +108,14 @@ def scan(
     users = {name: spec for name, spec in reading.catalog.access.items() if not broken[Kind.PRINCIPAL, name]}
     catalog = replace(sound, doubtful_suites=doubtful, users=users)
     return Scan(catalog, tuple(sorted(faults)), MappingProxyType(unusable))
+
+
+def _with_schemas(spec: Spec, include: Path) -> Spec:
+    """Return a topic's spec with the schemas that its values are written under: whoever decodes needs no folder."""
+    if not isinstance(spec, TopicSpec):
+        return spec
+    value = spec.value.with_schemas(include / FOLDER / spec.name)
+    return spec if value is spec.value else spec.model_copy(update={"value": value})
 
 
 _UNREAD_SUITES: Mapping[str, str | None] = {"include/expectations (not read)": None}

@@ -19,6 +19,7 @@ from sluice.errors import SpecError
 from sluice.specs.circuit_breaker import CircuitBreaker
 from sluice.specs.deadlines import UNDECLARED, StreamDeadlines
 from sluice.specs.duration import Duration, format_duration
+from sluice.specs.encoding import Encoding
 from sluice.specs.outputs import (
     DAY,
     BesideOutput,
@@ -90,10 +91,9 @@ class ValueField(Spec):
         return one_of
 
 
-class TopicValue(Spec):
+class TopicValue(Encoding):
     """What a record's bytes mean, and where its two times are."""
 
-    format: Literal["json"] = "json"
     fields: dict[Name, ValueField] = Field(min_length=1)
     event_time: Name
     """The timestamp field that says when it happened."""

@@ -13,6 +13,7 @@ from sluice.specs.access_rules import (
     principals_are_unique,
     scopes_exist,
 )
+from sluice.specs.contracts import FOLDER, history_of
 from sluice.specs.diagnosis import nearest
 from sluice.specs.faults import Fault, Loc
 from sluice.specs.interval_expectations import intervals_can_be_judged
@@ -140,6 +141,18 @@ def patches_are_in_the_topic(reading: Reading) -> Iterator[Finding]:
                 yield reading.finding(Kind.TOPIC, name, where, message, "name one of these.")
 
 
+def values_name_versions(reading: Reading) -> Iterator[Finding]:
+    """What values are written under are versions of the topic's contract, and Avro's can be read."""
+    for name, topic in reading.catalog.topics.items():
+        folder, shown = reading.include / FOLDER / name, f"{reading.include.name}/{FOLDER}/{name}"
+        for loc, file in topic.value.missing(folder):
+            fix = "write it, or name another version."
+            yield reading.finding(Kind.TOPIC, name, ("value", *loc), f"there is no {shown}/{file}.", fix)
+        if topic.value.format == "avro":
+            for fault in history_of(reading.include, name).faults:
+                yield Finding((Kind.TOPIC, name), fault)
+
+
 def groups_are_unique(reading: Reading) -> Iterator[Finding]:
     """No two streams show their position in the same consumer group: one would overwrite the other's."""
     taken: dict[str, str] = {}
@@ -202,6 +215,7 @@ RULES: tuple[Rule, ...] = (
     units_agree,
     starts_are_in_the_topic,
     patches_are_in_the_topic,
+    values_name_versions,
     groups_are_unique,
     broker_stamps_arrival,
     records_are_kept,

@@ -6,6 +6,8 @@ import org.apache.spark.unsafe.types.UTF8String;
 final class Fault {
   static final UTF8String TOMBSTONE = UTF8String.fromString("tombstone");
   static final UTF8String EMPTY = UTF8String.fromString("empty");
+  static final UTF8String BAD_FRAMING = UTF8String.fromString("bad_framing");
+  static final UTF8String UNKNOWN_SCHEMA = UTF8String.fromString("unknown_schema");
   static final UTF8String MALFORMED = UTF8String.fromString("malformed");
   static final UTF8String TRAILING_BYTES = UTF8String.fromString("trailing_bytes");
   static final UTF8String DUPLICATE_KEY = UTF8String.fromString("duplicate_key");

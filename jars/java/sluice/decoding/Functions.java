@@ -1,6 +1,8 @@
 package sluice.decoding;
 
+import java.util.HashMap;
 import java.util.List;
+import java.util.Map;
 import org.apache.spark.sql.SparkSessionExtensions;
 import org.apache.spark.sql.catalyst.FunctionIdentifier;
 import org.apache.spark.sql.catalyst.expressions.Expression;
@@ -20,22 +22,52 @@ import scala.runtime.BoxedUnit;
 
 /** What a session of Sluice has beside Spark's own functions ({@code spark.sql.extensions}). */
 public final class Functions extends AbstractFunction1<SparkSessionExtensions, BoxedUnit> {
-  private static final String JSON = "sluice_from_json";
-
   @Override
   public BoxedUnit apply(SparkSessionExtensions session) {
-    ExpressionInfo info = new ExpressionInfo(Functions.class.getName(), JSON);
-    session.injectFunction(new Tuple3<>(new FunctionIdentifier(JSON), info, new FromJson()));
+    inject(session, "sluice_from_json", new FromJson());
+    inject(session, "sluice_from_avro", new FromAvro());
     return BoxedUnit.UNIT;
   }
 
-  /** {@code sluice_from_json(value, schema)}: bytes, and a struct's schema as JSON. */
+  private static void inject(
+      SparkSessionExtensions session, String name, AbstractFunction1<Seq<Expression>, Expression> function) {
+    ExpressionInfo info = new ExpressionInfo(Functions.class.getName(), name);
+    session.injectFunction(new Tuple3<>(new FunctionIdentifier(name), info, function));
+  }
+
+  /** {@code sluice_from_json(value, schema[, id, ...])}: bytes, a struct's schema as JSON, and ids of frames. */
   private static final class FromJson extends AbstractFunction1<Seq<Expression>, Expression> {
     @Override
     public Expression apply(Seq<Expression> arguments) {
-      StructType fields = (StructType) DataType.fromJson(arguments.apply(1).eval(null).toString());
-      return call(new JsonDecoder(fields), arguments.apply(0));
+      StructType fields = fields(arguments);
+      Map<Integer, Decoder> framed = new HashMap<>();
+      for (int i = 2; i < arguments.length(); i++) {
+        framed.put(Integer.valueOf(text(arguments, i)), new JsonDecoder(fields));
+      }
+      return call(framed.isEmpty() ? new JsonDecoder(fields) : new FramedDecoder(fields, framed), arguments.apply(0));
     }
+  }
+
+  /** {@code sluice_from_avro(value, schema, writer)}, or {@code (value, schema, id, writer, ...)} of frames. */
+  private static final class FromAvro extends AbstractFunction1<Seq<Expression>, Expression> {
+    @Override
+    public Expression apply(Seq<Expression> arguments) {
+      StructType fields = fields(arguments);
+      Map<Integer, Decoder> framed = new HashMap<>();
+      for (int i = 2; i + 1 < arguments.length(); i += 2) {
+        framed.put(Integer.valueOf(text(arguments, i)), new AvroDecoder(fields, text(arguments, i + 1)));
+      }
+      Decoder decoder = framed.isEmpty() ? new AvroDecoder(fields, text(arguments, 2)) : new FramedDecoder(fields, framed);
+      return call(decoder, arguments.apply(0));
+    }
+  }
+
+  private static StructType fields(Seq<Expression> arguments) {
+    return (StructType) DataType.fromJson(text(arguments, 1));
+  }
+
+  private static String text(Seq<Expression> arguments, int place) {
+    return arguments.apply(place).eval(null).toString();
   }
 
   /** As Spark calls its own evaluators: compiled into the stage, without a conversion. */
