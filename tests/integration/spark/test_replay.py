@@ -242,7 +242,7 @@ def assert_nobody_is_named(state: Path) -> None:
     ["after_stage:1", "mid_publish:1", "after_publish_before_index:1", "between_backfills:1", "before_case_closes:1"],
 )
 def test_a_replay_that_is_killed_anywhere_ends_as_if_it_had_not_been(
-    before: Drained, tmp_path: Path, failpoint: str
+    before: Drained, refused: Refused, tmp_path: Path, failpoint: str
 ) -> None:
     case = opened(before)
     after = mended(before, tmp_path / "project")
@@ -266,6 +266,8 @@ def test_a_replay_that_is_killed_anywhere_ends_as_if_it_had_not_been(
     assert DriverPlace(after.state).fired(point)
     replayed = run(after, case)
     assert replayed.passed
+    counted = outcomes(after)
+    assert (sum(counted.values()), counted[Outcome.QUARANTINED]) == (refused.records, 0)
     assert differences(after.rows(), departures(DAY, DAY)) == []
     publications = DeltaTable(str(after.table)).history()
     assert len(publications) == after.versions() + 1
