@@ -13,6 +13,7 @@ from sluice.access.apply import Passwords, apply_access, known_passwords
 from sluice.access.apply import look as look_at_access
 from sluice.access.changes import Grant, SetPassword
 from sluice.access.plan import plan as plan_access
+from sluice.clock import Clock
 from sluice.errors import CorruptionError, RefusedError
 from sluice.provisioning.plan import Provision, said
 from sluice.specs.catalog import Catalog
@@ -23,6 +24,10 @@ from sluice.topics.performing import Manner, perform
 from sluice.topics.plan import plan as plan_topics
 
 _MANNER = Manner()
+
+SETTLING_SECONDS = 15.0
+"""So long after a change every broker must have heard of it."""
+_BETWEEN_LOOKS_SECONDS = 0.25
 
 
 @dataclass(frozen=True)
@@ -96,15 +101,31 @@ def apply(
     todo = current_plan(declared, administration, access)
     _refuse(todo, approval)
     _perform(todo, administration, access, manner)
-    seen = look(declared, administration)
-    left = _compared(declared, seen, access)
-    if left.refused or any(not isinstance(item, Elect) for item in left.items):  # leaders change by themselves
+    seen, left = _settled(declared, administration, access, manner.pace.clock)
+    if _differs(left):
         raise CorruptionError(
             f"After the plan was applied, the cluster still differs: {left}.",
             fix="look for another program that changes topics or access (`sluice topics describe`, `sluice access "
             "list`), then apply again.",
         )
     return todo, seen.topics
+
+
+def _settled(
+    declared: Declared, administration: KafkaAdministration, access: Access | None, clock: Clock
+) -> tuple[Seen, Provision]:
+    """Look until nothing differs, or for a while: a broker hears a moment later what another one has been told."""
+    until = clock.monotonic() + SETTLING_SECONDS
+    while True:
+        seen = look(declared, administration)
+        left = _compared(declared, seen, access)
+        if not _differs(left) or clock.monotonic() >= until:
+            return seen, left
+        clock.sleep(_BETWEEN_LOOKS_SECONDS)
+
+
+def _differs(left: Provision) -> bool:
+    return bool(left.refused) or any(not isinstance(item, Elect) for item in left.items)  # leaders change by themselves
 
 
 def _perform(todo: Provision, administration: KafkaAdministration, access: Access | None, manner: Manner) -> None:

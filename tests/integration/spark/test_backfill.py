@@ -101,6 +101,7 @@ def test_a_recompute_publishes_in_chunks_and_its_repetition_changes_nothing(drai
     assert again.report.totals == result.report.totals
 
 
+@pytest.mark.verify
 def test_a_chunk_that_has_something_to_publish_only_when_it_is_resumed_is_published(drained: Drained) -> None:
     code, starts = in_days(drained.code), sorted(drained.ledger.rows)
     stream = drained.ledger.rows[starts[0]].current
@@ -138,6 +139,7 @@ def test_a_backfill_that_fails_says_what_it_published_before(drained: Drained, m
     assert (folder / "parity.html").is_file()
 
 
+@pytest.mark.verify
 def test_a_cancelled_backfill_ends_between_chunks_and_goes_on_under_its_key(drained: Drained) -> None:
     record = drained.project.backfills()
 

@@ -70,6 +70,7 @@ def test_an_added_column_is_null_in_older_intervals_which_are_stale_until_they_a
     assert after.run(Mode.VERIFY).outcome == "identical"
 
 
+@pytest.mark.verify
 @pytest.mark.parametrize(
     ("change", "said"),
     [

@@ -6,6 +6,7 @@ import json
 from collections import Counter
 from pathlib import Path
 
+import pytest
 from pyspark.sql import SparkSession
 
 from sluice.intervals.reach import Reach
@@ -59,6 +60,7 @@ def test_what_is_around_the_last_record_with_a_field_is_counted(spark: SparkSess
     assert looked.around([Seen("x", JsonKind.NULL, "id/0", 1, 0, 0)], ["a"]) == {}
 
 
+@pytest.mark.verify
 def test_the_flights_are_what_was_declared_but_for_the_one_that_is_not(drained: Drained) -> None:
     project, topic = drained.project, drained.project.catalog.topics["flights"]
     raw = RawTable.pin(project.folder.table(topic.raw.table), project.raw_position("flights"))

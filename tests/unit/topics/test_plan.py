@@ -1,6 +1,7 @@
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import replace
 from datetime import timedelta
 
 import pytest
@@ -8,14 +9,17 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from sluice.errors import CorruptionError, RefusedError
-from sluice.provisioning.apply import Approval, apply, command, current_plan
+from sluice.provisioning.apply import SETTLING_SECONDS, Approval, apply, command, current_plan
 from sluice.provisioning.plan import Provision
 from sluice.specs.model import FieldType, RawTable, TopicSpec, TopicValue, ValueField
 from sluice.topics.administration import TopicCreation, TopicState
 from sluice.topics.changes import Grow, Kept, Risk, SetConfig, sentence
 from sluice.topics.declared import Declared, Seen
+from sluice.topics.moving import Pace
+from sluice.topics.performing import Manner
 from sluice.topics.plan import Plan, as_dict, plan
 from sluice.topics.replica_administration import BrokerState, PartitionKey, Throttle
+from tests.twins.clock import ManualClock
 from tests.twins.kafka_administration import InMemoryKafkaAdministration
 
 VALUE = TopicValue(fields={"at": ValueField(type=FieldType.TIMESTAMP)}, event_time="at", arrival_time="broker")
@@ -375,5 +379,22 @@ def test_a_topic_that_is_not_there_after_its_creation_is_noticed() -> None:
         def create(self, creations: object) -> None:
             pass
 
+    clock = ManualClock()
     with pytest.raises(CorruptionError, match="still differs: flights: create"):
-        apply(Declared({"flights": spec()}, 1), Forgetful())
+        apply(Declared({"flights": spec()}, 1), Forgetful(), manner=Manner(pace=Pace(clock=clock)))
+    assert clock.monotonic() >= SETTLING_SECONDS
+
+
+def test_a_broker_that_hears_of_a_change_a_moment_later_is_waited_for() -> None:
+    class Slow(InMemoryKafkaAdministration):
+        looks = 0
+
+        def describe(self, names: Iterable[str]) -> Mapping[str, TopicState]:
+            found = super().describe(names)
+            self.looks += bool(found)
+            return found if self.looks > 3 else {n: replace(s, configs={}) for n, s in found.items()}
+
+    cluster = Slow()
+    wanted = Declared({"flights": spec(configs={"cleanup.policy": "compact"})}, 1)
+    apply(wanted, cluster, manner=Manner(pace=Pace(clock=ManualClock())))
+    assert cluster.looks == 4
