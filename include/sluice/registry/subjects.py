@@ -58,7 +58,7 @@ class Registry:
         """
         path = f"/subjects/{quote(subject, safe='')}/versions"
         numbers = self._get(path, subject)
-        if not isinstance(numbers, list) or not all(isinstance(number, int) for number in numbers):
+        if not isinstance(numbers, list) or not numbers or not all(isinstance(number, int) for number in numbers):
             raise self._nonsense(path)
         for number in sorted(numbers):
             yield self._registered(f"{path}/{number}", subject)
@@ -74,6 +74,8 @@ class Registry:
             raise SpecError(
                 f"version {version} of {subject} is written in {language}.", fix="contracts are AVRO or JSON."
             )
+        if not _is_object(text):
+            raise SpecError(f"version {version} of {subject} is no object in JSON.", fix="contracts describe records.")
         if found.get("references"):
             message = f"version {version} of {subject} refers to other subjects, and a contract is one file."
             raise SpecError(message, fix="write it out in one schema.")
@@ -82,6 +84,10 @@ class Registry:
     def _get(self, path: str, subject: str) -> Any:  # noqa: ANN401 - JSON
         if urlsplit(self.url).scheme not in ("http", "https"):
             raise SpecError(f"{self.url!r} is no address of a registry.", fix="write http:// or https:// and the host.")
+        if "@" in urlsplit(self.url).netloc:
+            raise SpecError(
+                "the registry's address holds a login.", fix="set SLUICE_REGISTRY_LOGIN=user:password instead."
+            )
         request = Request(self.url.rstrip("/") + path)  # noqa: S310 - http and https only, as seen above
         request.add_header("Accept", "application/vnd.schemaregistry.v1+json, application/json")
         if self.login:
@@ -102,3 +108,10 @@ class Registry:
 
     def _nonsense(self, path: str) -> UnreachableError:
         return UnreachableError(f"{self.url} gives no answer of a schema registry to {path}.", fix="check --registry.")
+
+
+def _is_object(text: str) -> bool:
+    try:
+        return isinstance(json.loads(text), dict)
+    except ValueError:
+        return False

@@ -135,10 +135,20 @@ def test_what_is_no_answer_is_refused(
 def test_what_cannot_be_kept_is_refused(server: Server) -> None:
     server.register("p", {"id": 1, "schemaType": "PROTOBUF", "schema": "x"})
     server.register("r", {**avro(1, ONE), "references": [{"name": "x"}]})
-    for subject, said in (("p", "is written in PROTOBUF"), ("r", "refers to other subjects")):
+    server.register("s", {"id": 1, "schema": '"string"'})
+    server.register("t", {"id": 1, "schema": "{"})
+    for subject, said in (
+        ("p", "is written in PROTOBUF"),
+        ("r", "refers to other subjects"),
+        ("s", "is no object"),
+        ("t", "is no object"),
+    ):
         with pytest.raises(SpecError, match=said):
             list(Registry(server.url).versions(subject))
     with pytest.raises(SpecError, match="is no address"):
         list(Registry("file:///etc/passwd").versions("p"))
+    with pytest.raises(SpecError, match="holds a login") as refused:
+        list(Registry("http://ann:secret@127.0.0.1:1").versions("p"))
+    assert "secret" not in str(refused.value)
     with pytest.raises(UnreachableError, match="could not be asked"):
         list(Registry("http://127.0.0.1:1").versions("p"))

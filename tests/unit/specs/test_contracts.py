@@ -218,6 +218,10 @@ def test_two_languages_do_not_go_together_and_compatibility_is_no_part_of_the_co
     assert meaning(pipeline, before.topics["orders"]) == meaning(pipeline, after.topics["orders"])
 
 
+def test_the_shipped_contracts_hold() -> None:
+    assert scan(HOME / "include", rules=(*RULES, contracts_hold)).faults == ()
+
+
 def test_the_shipped_records_keep_the_shipped_contract() -> None:
     schema = json.loads((HOME / "include/schemas/flights/1.json").read_text())
     validator = Draft202012Validator(schema)
