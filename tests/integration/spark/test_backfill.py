@@ -120,6 +120,7 @@ def test_a_chunk_that_has_something_to_publish_only_when_it_is_resumed_is_publis
     assert [len(entry.content) for entry in publications(drained)] == [1, 1]
 
 
+@pytest.mark.verify
 def test_a_backfill_that_fails_says_what_it_published_before(drained: Drained, monkeypatch: pytest.MonkeyPatch) -> None:
     publish = Publication.publish
 

@@ -82,6 +82,7 @@ def ours(rows: DataFrame, asked: list[tuple[str, dict[str, JsonValue]]]) -> list
     return [(each.start, each.checked.expectation, each.checked.success, each.checked.error) for each in found]
 
 
+@pytest.mark.verify
 def test_each_interval_is_judged_as_great_expectations_judges_it_alone(rows: DataFrame) -> None:
     suite = ExpectationsSpec(
         name="s", pipeline="s", expectations=tuple(expectation(name, kwargs, Subject.TABLE) for name, kwargs in ASKED)

@@ -107,6 +107,7 @@ def test_a_commit_during_the_replacement_counts_only_inside_its_intervals(
         assert newest_owner(drained) != "b"
 
 
+@pytest.mark.verify
 def test_a_stream_that_appends_to_a_published_interval_makes_it_dirty(drained: Drained, tmp_path: Path) -> None:
     rows, go = rows_of(drained, TARGET), tmp_path / "go"
     newest = newest_stream_entry(drained.table)
