@@ -27,7 +27,7 @@ _STYLES = {
     CaseState.DISCARDED: "dim",
 }
 _NEXT = {
-    CaseState.OPEN: "mend the rules, then `sluice quarantine replay {id}`; or `discard`",
+    CaseState.OPEN: "mend the rules or `patch`, then `sluice quarantine replay {id}`; or `discard`",
     CaseState.FIXED: "`sluice quarantine replay {id}`",
     CaseState.REPLAYED: "nothing: its records are in the results",
     CaseState.DISCARDED: "nothing: its records stay in the raw table, and out of the results",
@@ -134,7 +134,9 @@ def tell_case(case: Case) -> None:
 
 def tell_patched(case: Case, looked: LookedAgain, file: str, lines: str) -> None:
     """Print what a patch would make of a case's records, and how it is declared."""
-    counts = ", ".join(f"{count:,} {what}" for what, count in looked.counts.items())
+    counts = ", ".join(f"{count:,} {outcome}" for outcome, count in looked.outcomes.items() if count)
+    if looked.reasons:
+        counts += ": " + ", ".join(f"{count:,} {reason}" for reason, count in looked.reasons.items())
     missing = f"; {looked.missing:,} are not in the raw table any more" if looked.missing else ""
     said = f"With it, today's rules take {looked.better:,} of {case.records:,} records ({counts}){missing}."
     out.print(said, style="green" if looked.better == case.records else "red", soft_wrap=True)

@@ -80,8 +80,13 @@ def picture(results: Sequence[IntervalChecked]) -> Picture | None:
 def summary(results: Sequence[IntervalChecked]) -> str:
     """Return how many intervals hold, in words."""
     counted = Counter(each.verdict for each in results)
-    parts = [f"{counted[verdict]:,} {verdict}" for verdict in Verdict if counted[verdict]]
+    parts = [f"{count:,} {_said(verdict, count)}" for verdict in Verdict if (count := counted[verdict])]
     return f"{len(results):,} intervals: {', '.join(parts)}" if results else "no interval was judged yet"
+
+
+def _said(verdict: Verdict, count: int) -> str:
+    many = {Verdict.HOLDS: "hold", Verdict.FAILS: "do not hold"}
+    return str(verdict) if count == 1 else many.get(verdict, str(verdict))
 
 
 def _alone(results: Sequence[IntervalChecked], side: str) -> list[float | None]:
