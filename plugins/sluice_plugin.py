@@ -17,9 +17,12 @@ from sluice.airflow.links import (
     pages,
 )
 
+BELOW = PREFIX.lstrip("/")
+"""Without a slash: Airflow may itself be served below a path."""
+
 
 class SluicePlugin(AirflowPlugin):
-    """Links on watches and batches, and the pages that they open."""
+    """Links on watches and batches, the console that they lead to, and where Airflow's pages show it."""
 
     name = "sluice"
     operator_extra_links: ClassVar[list[Any]] = [
@@ -29,4 +32,8 @@ class SluicePlugin(AirflowPlugin):
         QualityLink(),
         TableQualityLink(),
     ]
-    fastapi_apps: ClassVar[list[Any]] = [{"app": pages, "url_prefix": PREFIX, "name": "Sluice: drivers and reports"}]
+    fastapi_apps: ClassVar[list[Any]] = [{"app": pages, "url_prefix": PREFIX, "name": "Sluice: the console"}]
+    external_views: ClassVar[list[Any]] = [
+        {"name": "Sluice", "href": f"{BELOW}/", "destination": "nav", "url_route": "sluice"},
+        {"name": "Sluice", "href": BELOW + "/dags/{DAG_ID}", "destination": "dag_run", "url_route": "sluice-run"},
+    ]

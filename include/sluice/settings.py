@@ -110,6 +110,10 @@ class StateFolder:
         """Return the file that a driver rewrites after every micro-batch of a stream."""
         return self.progress / f"{stream}.json"
 
+    def batch_log(self, stream: str) -> Path:
+        """Return the file to which a driver adds every micro-batch of a stream."""
+        return self.progress / f"{stream}.batches.jsonl"
+
 
 @lru_cache(maxsize=1)
 def settings() -> Settings:

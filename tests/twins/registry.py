@@ -55,6 +55,9 @@ class InMemoryRegistry:
         found = {unit: {record.stream: record for record in self.verdicts(unit)} for unit in units}
         return {unit: records for unit, records in found.items() if records}
 
+    def histories(self, units: Collection[str], *, newest: int) -> Mapping[str, Sequence[Attempt]]:
+        return {unit: found for unit in units if (found := self.attempts(unit, newest=newest))}
+
     def attempts(self, unit: str, *, newest: int | None = None) -> Sequence[Attempt]:
         return tuple(reversed(self._attempts.get(unit, [])))[:newest]
 

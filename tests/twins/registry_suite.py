@@ -167,6 +167,18 @@ class RegistrySuite:
         asked = (registry.newest_wishes, registry.newest_attempts, registry.newest_verdicts)
         assert [dict(ask([])) for ask in asked] == [{}] * 3
 
+    def test_the_newest_attempts_of_many_units_are_read_together(self, registry: Registry) -> None:
+        for generation in range(5):
+            registry.intend("flights", after_generation=generation, key=f"local.flights.g{generation + 1}")
+        registry.intend("weather", after_generation=0, key="local.weather.g1")
+        units = [*(f"unit_{n:04}" for n in range(600)), "flights", "weather"]
+        found = registry.histories(units, newest=3)
+        assert {unit: list(attempts) for unit, attempts in found.items()} == {
+            unit: list(registry.attempts(unit, newest=3)) for unit in ("flights", "weather")
+        }
+        assert [attempt.generation for attempt in found["flights"]] == [5, 4, 3]
+        assert registry.histories([], newest=3) == {}
+
     def test_of_many_verdicts_those_that_changed_are_stored(self, registry: Registry) -> None:
         given = [GivenVerdict(f"unit_{n:04}", "departures", 1, OK) for n in range(450)]
         assert registry.record_verdicts([]) == 0

@@ -11,10 +11,11 @@ from airflow.timetables.trigger import CronPartitionTimetable
 
 from sluice.airflow.backfill_request import PARTITION_FORMAT
 from sluice.airflow.backfill_tasks import BackfillOperator, PlanOperator, ReportOperator, TellOperator
-from sluice.airflow.conventions import Tag, backfill_dag_id, give_form, house_dag
+from sluice.airflow.conventions import Tag, give_form, house_dag
 from sluice.airflow.project_operator import OpenProject
 from sluice.airflow.runtime import open_project
 from sluice.airflow.specs import scan_specs
+from sluice.dag_ids import backfill_dag_id
 from sluice.intervals.request import Mode, Only
 from sluice.specs.kinds import Kind
 from sluice.specs.model import PipelineSpec

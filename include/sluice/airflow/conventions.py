@@ -33,21 +33,6 @@ class Tag(StrEnum):
     BROKEN_SPEC = "broken-spec"
 
 
-def stream_dag_id(unit: str) -> str:
-    """Return the id of a unit's DAG."""
-    return f"stream_{unit}"
-
-
-def backfill_dag_id(pipeline: str) -> str:
-    """Return the id of a pipeline's backfill DAG."""
-    return f"backfill_{pipeline}"
-
-
-def quality_dag_id(pipeline: str) -> str:
-    """Return the id of the DAG that checks a pipeline's published table."""
-    return f"quality_{pipeline}"
-
-
 def give_form(dag: DAG, form: Mapping[str, Param]) -> None:
     """Give a DAG its params, after its tasks were made.
 

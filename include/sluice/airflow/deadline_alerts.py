@@ -15,7 +15,6 @@ from datetime import datetime
 from queue import SimpleQueue
 
 from sluice.airflow.alerting import conclude, redaction
-from sluice.airflow.conventions import stream_dag_id
 from sluice.airflow.delivery import Service, deliver
 from sluice.airflow.failure import OPEN_THE_LOG, dag_url, new_id, printable
 from sluice.airflow.unit_evidence import unit_evidence
@@ -23,6 +22,7 @@ from sluice.alerts.alert import Alert, Level
 from sluice.alerts.delivery import Outcome
 from sluice.alerts.journal import Journal
 from sluice.clock import Clock, SystemClock
+from sluice.dag_ids import stream_dag_id
 from sluice.errors import SluiceError
 from sluice.project import Project
 from sluice.settings import settings

@@ -15,10 +15,10 @@ from airflow.providers.standard.operators.trigger_dagrun import TriggerDagRunOpe
 from airflow.sdk import Context
 from airflow.sdk.exceptions import AirflowSkipException
 
-from sluice.airflow.conventions import stream_dag_id
 from sluice.airflow.runtime import open_project
 from sluice.airflow.stream_request import Asked
 from sluice.clock import Clock, SystemClock
+from sluice.dag_ids import stream_dag_id
 from sluice.errors import SluiceError
 from sluice.project import Project
 from sluice.streams.governor import Go, Halt, Hold

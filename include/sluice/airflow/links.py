@@ -1,7 +1,7 @@
 """Links in Airflow's UI: from a watch to the driver's Spark UI and log, from a batch to the pages that it made.
 
 Where a driver's are is only known once it runs, long after Airflow stores a link. So a link names a page of ours, which
-looks when it is opened; see `sluice.airflow.pages`.
+looks when it is opened: one of the console's, see `sluice.airflow.console`.
 """
 
 from __future__ import annotations
@@ -91,7 +91,7 @@ def backfill_page(backfill_id: str, page: str) -> str:
 
 def table_quality_page(pipeline: str) -> str:
     """Return the path of the newest quality page of a pipeline's table."""
-    return _path(f"quality/{pipeline}")
+    return _path(f"quality/{pipeline}/report")
 
 
 def address_of(path: str) -> str:
@@ -113,7 +113,7 @@ def _path(page: str) -> str:
 async def pages(
     scope: Message, receive: Callable[[], Awaitable[Message]], send: Callable[[Message], Awaitable[None]]
 ) -> None:
-    """Serve the pages. FastAPI is imported with the first request: every task's process reads the plugin too."""
-    from sluice.airflow.pages import app  # noqa: PLC0415 - see above
+    """Serve the console. FastAPI is imported with the first request: every task's process reads the plugin too."""
+    from sluice.airflow.console import app  # noqa: PLC0415 - see above
 
     await app(scope, receive, send)

@@ -3,34 +3,25 @@
 from __future__ import annotations
 
 import logging
-import os
-import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
-from threading import Lock
 
 from sluice.airflow.deadline_alerts import DeadlineAlerts
 from sluice.airflow.mirroring import Mirrors
 from sluice.airflow.runtime import open_project
-from sluice.clock import Clock, SystemClock
+from sluice.clock import Clock
+from sluice.fresh_project import FreshProject
 from sluice.project import Project
-from sluice.settings import settings
+from sluice.stream_looks import newest_looks
+from sluice.streams.looks import StreamLook, rates_of
 from sluice.streams.notices import DeadlinesWatched
 from sluice.streams.observation import Evidence
-from sluice.streams.pacing import Pace
 from sluice.streams.registry import GivenVerdict, RecordedVerdict
 from sluice.streams.sighting import Sighting
 from sluice.streams.watched import StreamsWatched
 from sluice.survey import Looks, Survey
 
 log = logging.getLogger(__name__)
-
-SpecVersion = tuple[tuple[str, int], ...]
-"""Names and change times of all spec files."""
-
-CHECK_SECONDS = 10.0
-_CHECKS = Pace(CHECK_SECONDS, share=0.002)
 
 
 @dataclass
@@ -50,21 +41,16 @@ class ProjectObserver:
         clock: Clock | None = None,
         alerts: DeadlineAlerts | None = None,
     ) -> None:
-        self._open = open_
-        self._clock = clock or SystemClock()
-        self._project: Project | None = None
+        self._project = FreshProject(open_, clock)
         self._survey: tuple[Project, Survey] | None = None
-        self._version: SpecVersion = ()
-        self._check_at = 0.0
-        self._alerts = alerts or DeadlineAlerts(clock=self._clock)
-        self._mirrors = Mirrors(self._clock)
+        self._alerts = alerts or DeadlineAlerts(clock=clock)
+        self._mirrors = Mirrors(clock)
         self._memories: dict[str, _Memory] = {}
         self._looks: Looks = {}
-        self._lock = Lock()  # looks and verdicts are two threads
 
     def look(self, units: Sequence[str]) -> Mapping[str, Sighting]:
         """Return what is recorded and seen of units; proven deaths are put on record."""
-        looks = self._current().lives().record_ends(units)
+        looks = self._project.current().lives().record_ends(units)
         for unit, error in looks.failed.items():
             log.warning("Could not look at unit %s; that proves nothing, and is tried again.", unit, exc_info=error)
         return looks.seen
@@ -74,7 +60,7 @@ class ProjectObserver:
 
         A unit whose specs are broken has none that could be judged, and neither has one that never had a driver.
         """
-        project = self._current()
+        project = self._project.current()
         survey = self._survey_of(project)
         sightings = {u: sighting for u, sighting in seen.items() if sighting.attempt is not None and survey.declares(u)}
         for unit in seen.keys() - sightings.keys():
@@ -83,17 +69,20 @@ class ProjectObserver:
         evidence = survey.evidence(sightings)
         records = project.registry().newest_verdicts(list(sightings))
         given: list[GivenVerdict] = []
+        looks: list[StreamLook] = []
         failed: dict[str, Exception] = {}
         for unit, sighting in sightings.items():
             try:
                 memory = self._memories.setdefault(unit, _Memory())
                 given += _judged(memory, sighting, evidence[unit], records.get(unit, {}))
+                looks += _looks(memory, sighting, evidence[unit])
                 self._tell(project, memory, evidence[unit])
             except Exception as error:  # noqa: BLE001 - whatever happens to one, the others must still be judged
                 failed[unit] = error
         for unit, fault in failed.items():
             log.warning("Could not judge unit %s; that is tried again.", unit, exc_info=fault)
         project.registry().record_verdicts(given)
+        newest_looks(project).keep(looks)
         self._mirrors.reflect(project, evidence)
 
     def _tell(self, project: Project, memory: _Memory, evidence: Mapping[str, Evidence]) -> None:
@@ -111,18 +100,6 @@ class ProjectObserver:
             self._survey = project, project.survey(self._looks)
         return self._survey[1]
 
-    def _current(self) -> Project:
-        """Return the project; look for changed specs now and then, not for each of ten thousand units."""
-        with self._lock:
-            if self._project is not None and self._clock.monotonic() < self._check_at:
-                return self._project
-            begun = time.thread_time()
-            version = _spec_version(settings().home / "include")
-            self._check_at = self._clock.monotonic() + _CHECKS.period(time.thread_time() - begun)
-            if self._project is None or self._version != version:
-                self._project, self._version = self._open(), version
-            return self._project
-
 
 def _judged(
     memory: _Memory, sighting: Sighting, evidence: Mapping[str, Evidence], records: Mapping[str, RecordedVerdict]
@@ -133,10 +110,11 @@ def _judged(
     return [GivenVerdict(sighting.unit, stream, generation, verdict) for stream, verdict in found.items()]
 
 
-def _spec_version(include: Path) -> SpecVersion:
-    """Return it without a path object for each file: there may be ten thousand."""
-    found: list[tuple[str, int]] = []
-    for folder in sorted(path for path in include.iterdir() if path.is_dir()):
-        with os.scandir(folder) as entries:
-            found += [(each.path, each.stat().st_mtime_ns) for each in entries if each.name.endswith(".yaml")]
-    return tuple(sorted(found))
+def _looks(memory: _Memory, sighting: Sighting, evidence: Mapping[str, Evidence]) -> list[StreamLook]:
+    """Return what was seen of a unit, for those who do not look themselves."""
+    generation = 0 if sighting.attempt is None else sighting.attempt.generation
+    verdicts, windows = memory.streams.verdicts, memory.streams.windows
+    return [
+        StreamLook(sighting.unit, stream, generation, seen.at, verdicts[stream], rates_of(windows[stream], seen.at))
+        for stream, seen in evidence.items()
+    ]

@@ -13,12 +13,13 @@ from airflow.timetables.assets import AssetOrTimeSchedule
 from airflow.timetables.trigger import CronTriggerTimetable
 
 from sluice.airflow.assets import output_table
-from sluice.airflow.conventions import Tag, house_dag, quality_dag_id
+from sluice.airflow.conventions import Tag, house_dag
 from sluice.airflow.failures import retried_only_if_unknown
 from sluice.airflow.links import TableQualityLink
 from sluice.airflow.runtime import open_project
 from sluice.airflow.spark_batch import BatchOperator
 from sluice.airflow.specs import scan_specs
+from sluice.dag_ids import quality_dag_id
 from sluice.project import Project
 from sluice.specs.expectations import Rhythm
 from sluice.specs.model import PipelineSpec

@@ -13,7 +13,7 @@ from typing import Any
 from airflow.providers.standard.operators.trigger_dagrun import TriggerDagRunOperator
 from airflow.sdk import DAG, CronTriggerTimetable, task
 
-from sluice.airflow.conventions import Tag, house_dag, stream_dag_id
+from sluice.airflow.conventions import Tag, house_dag
 from sluice.airflow.failures import retried_only_if_unknown
 from sluice.airflow.reconciliation import decide
 from sluice.airflow.runtime import open_project
@@ -21,6 +21,7 @@ from sluice.airflow.spark_connection import at_connection
 from sluice.airflow.stream_request import Asked
 from sluice.alerts.journal import Journal
 from sluice.clock import Clock, SystemClock
+from sluice.dag_ids import stream_dag_id
 from sluice.errors import SluiceError
 from sluice.project import Project
 from sluice.settings import settings

@@ -15,11 +15,12 @@ from typing import Any
 from airflow.providers.standard.operators.trigger_dagrun import TriggerDagRunOperator
 from airflow.sdk import DAG, CronTriggerTimetable, task
 
-from sluice.airflow.conventions import Tag, backfill_dag_id, house_dag
+from sluice.airflow.conventions import Tag, house_dag
 from sluice.airflow.failures import retried_only_if_unknown
 from sluice.airflow.reconciler import ACTIVE
 from sluice.airflow.runtime import open_project
 from sluice.clock import Clock, SystemClock
+from sluice.dag_ids import backfill_dag_id
 from sluice.errors import SluiceError
 from sluice.intervals.backfills import Backfill
 from sluice.intervals.repair import Repair, decide, needed_repair, run_id

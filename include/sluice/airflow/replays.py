@@ -13,6 +13,7 @@ from sluice.airflow.conventions import Tag, give_form, house_dag
 from sluice.airflow.failures import retried_only_if_unknown
 from sluice.airflow.runtime import open_project
 from sluice.airflow.spark_batch import BatchOperator
+from sluice.dag_ids import REPLAY
 from sluice.errors import SpecError
 from sluice.project import Project
 from sluice.quality_records import cases_of
@@ -27,7 +28,7 @@ def build_replay_dag(*, open_project: Callable[[], Project] = open_project) -> D
         open_project: gives the project at run time.
     """
     with house_dag(
-        "replay_case",
+        REPLAY,
         doc=_DOCUMENTATION,
         description="Validates the records of a case again, recomputes and verifies their intervals, closes the case.",
         tags=(Tag.QUALITY, Tag.BACKFILL),

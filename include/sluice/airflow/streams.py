@@ -6,7 +6,7 @@ from datetime import timedelta
 
 from airflow.sdk import DAG, Param, get_parsing_context
 
-from sluice.airflow.conventions import DEFAULT_OWNER, Tag, give_form, house_dag, stream_dag_id
+from sluice.airflow.conventions import DEFAULT_OWNER, Tag, give_form, house_dag
 from sluice.airflow.following import FollowOperator
 from sluice.airflow.project_operator import OpenProject
 from sluice.airflow.runtime import open_project
@@ -14,6 +14,7 @@ from sluice.airflow.specs import scan_specs
 from sluice.airflow.stream_request import LONGEST_CLAIM, LONGEST_STOP, NO_REASON, Asked
 from sluice.airflow.stream_tasks import ClaimOperator, SubmitOperator
 from sluice.airflow.watch import DAY, WatchOperator
+from sluice.dag_ids import stream_dag_id
 from sluice.settings import settings
 from sluice.specs.kinds import Kind
 from sluice.specs.units import DeclaredUnit, declared_units

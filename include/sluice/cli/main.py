@@ -32,6 +32,7 @@ COMMANDS = {
     "control": "sluice.cli.control:app",
     "feed": "sluice.cli.feed:app",
     "alerts": "sluice.cli.alerts:app",
+    "console": "sluice.cli.console_server:console",
 }
 """Name → where its function or group is, in the order of the help."""
 

@@ -14,7 +14,7 @@ from sluice.project import Project
 from sluice.settings import settings
 from sluice.specs.catalog import Catalog
 from sluice.topics.administration import KafkaAdministration
-from sluice.topics.description import Description, Usage
+from sluice.topics.description import Description, described
 from sluice.topics.legible import safe
 from sluice.topics.names import unknown_topic
 
@@ -35,13 +35,6 @@ def describe(
         else:
             declared = sorted(project.catalog.kafka_topics())
             many(described(project.catalog, administration, declared), declared, output)
-
-
-def described(catalog: Catalog, administration: KafkaAdministration, topics: Collection[str]) -> list[Description]:
-    """Return those topics that exist, ordered by name."""
-    states = administration.describe(topics)
-    extents = administration.extents(states.keys())
-    return [Description(states[name], Usage.of(catalog, name), extents[name]) for name in sorted(states)]
 
 
 def described_one(catalog: Catalog, administration: KafkaAdministration, topic: str) -> Description:

@@ -79,16 +79,12 @@ class SqlCases:
         ours = and_(columns.deployment == self._deployment, wanted)
         newest_first = (columns.opened_at.desc(), columns.id.desc())
         rows = connection.execute(select(quarantine_case).where(ours).order_by(*newest_first)).all()
-        return tuple(self._case(connection, row) for row in rows)
-
-    def _case(self, connection: Connection, row: Row[Any]) -> Case:
-        columns = quarantine_event.c
-        own = and_(columns.deployment == self._deployment, columns.case_id == row.id)
-        events = connection.execute(select(quarantine_event).where(own).order_by(columns.number)).all()
-        pieces = ((topic, partition, (first, last)) for topic, partition, (first, last) in json.loads(row.places))
-        return Case(
-            row.id, row.pipeline, row.asked, Places.joined(pieces), json.loads(row.reasons), tuple(map(_event, events))
-        )
+        of = quarantine_event.c
+        theirs = and_(of.deployment == self._deployment, of.case_id.in_(select(columns.id).where(ours)))
+        events: dict[str, list[CaseEvent]] = {}
+        for row in connection.execute(select(quarantine_event).where(theirs).order_by(of.case_id, of.number)):
+            events.setdefault(row.case_id, []).append(_event(row))
+        return tuple(_case(row, events[row.id]) for row in rows)
 
     def _add(self, connection: Connection, case_id: str, number: int, event: CaseEvent) -> None:
         values = {
@@ -103,6 +99,11 @@ class SqlCases:
             "counts": None if event.counts is None else json.dumps(dict(event.counts)),
         }
         connection.execute(insert(quarantine_event).values(values))
+
+
+def _case(row: Row[Any], events: Sequence[CaseEvent]) -> Case:
+    pieces = ((topic, partition, (first, last)) for topic, partition, (first, last) in json.loads(row.places))
+    return Case(row.id, row.pipeline, row.asked, Places.joined(pieces), json.loads(row.reasons), tuple(events))
 
 
 def _event(row: Row[Any]) -> CaseEvent:

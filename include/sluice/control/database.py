@@ -19,7 +19,7 @@ from sqlalchemy.exc import TimeoutError as PoolTimeoutError
 
 from sluice.errors import CorruptionError, RefusedError, SpecError, UnreachableError
 
-SCHEMA = "0009"
+SCHEMA = "0010"
 """The newest revision in `migrations/versions`; a test holds the two together."""
 
 _BUSY_SECONDS = 15

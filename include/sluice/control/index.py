@@ -10,17 +10,17 @@ import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import Any
 
-from sqlalchemy import ColumnElement, Connection, Engine, Row, Table, and_, bindparam, delete, insert, select
+from sqlalchemy import ColumnElement, Connection, Engine, Row, Table, and_, bindparam, delete, func, insert, select
 
 from sluice.control.database import take_turns, transaction
 from sluice.control.interval_rows import columns_of, ledger_row
 from sluice.control.tables import interval, ledger, ledger_entry
 from sluice.errors import CorruptionError
 from sluice.intervals.entries import Logged, from_json, to_json
-from sluice.intervals.ledger import Ledger, LedgerRow, fold
+from sluice.intervals.ledger import Ledger, LedgerRow, State, fold
 from sluice.intervals.reach import RawPosition, Reach
 
 
@@ -56,6 +56,19 @@ class Refreshed:
     ledger: Ledger
 
 
+@dataclass(frozen=True)
+class Overview:
+    """What the index knows of one pipeline, without its intervals.
+
+    Attributes:
+        closed_until: end of the last closed interval (UTC); None before the first.
+        counts: how many are in each state, as far as that does not depend on today's code.
+    """
+
+    closed_until: datetime | None
+    counts: Mapping[State, int]
+
+
 class LedgerIndex:
     """The index of one deployment. Safe from several processes at once.
 
@@ -70,9 +83,37 @@ class LedgerIndex:
         self._deployment = deployment
         self._sources = sources
 
-    def ledger(self, pipeline: str) -> Ledger:
-        """Return a pipeline's ledger as it was at the last refresh; an empty one before the first."""
-        in_order = select(interval).where(self._of(interval, pipeline)).order_by(interval.c.starts_at)
+    def overview(self) -> Mapping[str, Overview]:
+        """Return how many intervals are in each state, of every pipeline that was ever refreshed, in two queries."""
+        heads = select(ledger.c.pipeline, ledger.c.closed_until).where(ledger.c.deployment == self._deployment)
+        columns = interval.c
+        states = (
+            select(columns.pipeline, columns.state, func.count())
+            .where(columns.deployment == self._deployment)
+            .group_by(columns.pipeline, columns.state)
+        )
+        with self._taking_turns(write=False) as connection:
+            counts: dict[str, dict[State, int]] = {}
+            for pipeline, state, count in connection.execute(states):
+                counts.setdefault(pipeline, {})[State(state)] = count
+            return {
+                row.pipeline: Overview(row.closed_until, counts.get(row.pipeline, {}))
+                for row in connection.execute(heads)
+            }
+
+    def ledger(self, pipeline: str, *, since: datetime | None = None, until: datetime | None = None) -> Ledger:
+        """Return a pipeline's ledger as it was at the last refresh; an empty one before the first.
+
+        Args:
+            pipeline: its name.
+            since: omitted: from the first interval; else those that start there or later.
+            until: omitted: to the last interval; else those that start before.
+        """
+        columns = interval.c
+        within = [self._of(interval, pipeline)]
+        within += [] if since is None else [columns.starts_at >= since]
+        within += [] if until is None else [columns.starts_at < until]
+        in_order = select(interval).where(and_(*within)).order_by(columns.starts_at)
         with self._taking_turns(write=False) as connection:
             head = connection.execute(select(ledger).where(self._of(ledger, pipeline))).one_or_none()
             rows = [ledger_row(row) for row in connection.execute(in_order)]

@@ -34,11 +34,23 @@ def verdicts(deployment: str) -> Select[Any]:
     return _newest(verdict, ("unit", "stream"), "number", deployment).order_by(verdict.c.stream)
 
 
-def _newest(table: Table, keys: tuple[str, ...], number: str, deployment: str) -> Select[Any]:
-    """Return a query for the rows with the highest number of each key."""
+@cache
+def attempts_back_to(deployment: str, back: int) -> Select[Any]:
+    """Return the query for so many of the highest generations of each unit, highest first."""
+    return _newest(attempt, ("unit",), "generation", deployment, back).order_by(
+        attempt.c.unit, attempt.c.generation.desc()
+    )
+
+
+def _newest(table: Table, keys: tuple[str, ...], number: str, deployment: str, back: int = 1) -> Select[Any]:
+    """Return a query for the rows with the highest number of each key, or with so many of the highest ones."""
     ours = and_(table.c.deployment == deployment, table.c.unit.in_(bindparam("units", expanding=True)))
     columns = [table.c[key] for key in keys]
     highest = select(*columns, func.max(table.c[number]).label("highest")).where(ours).group_by(*columns).subquery()
     same: list[ColumnElement[bool]] = [table.c[key] == highest.c[key] for key in keys]
-    this = and_(table.c.deployment == deployment, *same, table.c[number] == highest.c.highest)
+    this = and_(table.c.deployment == deployment, *same, _reaches(table.c[number], highest.c.highest, back))
     return select(table).join(highest, this)
+
+
+def _reaches(number: ColumnElement[int], highest: ColumnElement[int], back: int) -> ColumnElement[bool]:
+    return number == highest if back == 1 else number > highest - back

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from datetime import datetime
+from functools import partial
 from itertools import islice
 from typing import Any, TypeVar
 
@@ -26,7 +27,7 @@ from sqlalchemy import (
 from sqlalchemy.exc import IntegrityError
 
 from sluice.clock import Clock, SystemClock
-from sluice.control import newest
+from sluice.control import newest as queries
 from sluice.control.database import transaction
 from sluice.control.rows import attempt_of, deadline_record_of, verdict_of, wish_of
 from sluice.control.tables import attempt, deadline, desired_state, verdict
@@ -89,17 +90,24 @@ class SqlRegistry:
 
     def newest_wishes(self, units: Collection[str]) -> Mapping[str, DesiredState]:
         """Return what `desired` returns, of those units that have a wish, in a few queries."""
-        return {wish.unit: wish for wish in self._newest(newest.wishes, wish_of, units)}
+        return {wish.unit: wish for wish in self._newest(queries.wishes, wish_of, units)}
 
     def newest_attempts(self, units: Collection[str]) -> Mapping[str, Attempt]:
         """Return what `latest_attempt` returns, of those units that have an attempt, in a few queries."""
-        return {found.unit: found for found in self._newest(newest.attempts, attempt_of, units)}
+        return {found.unit: found for found in self._newest(queries.attempts, attempt_of, units)}
 
     def newest_verdicts(self, units: Collection[str]) -> Mapping[str, Mapping[str, RecordedVerdict]]:
         """Return what `verdicts` returns, by unit and stream, of those units that have any, in a few queries."""
         found: dict[str, dict[str, RecordedVerdict]] = {}
-        for record in self._newest(newest.verdicts, verdict_of, units):
+        for record in self._newest(queries.verdicts, verdict_of, units):
             found.setdefault(record.unit, {})[record.stream] = record
+        return found
+
+    def histories(self, units: Collection[str], *, newest: int) -> Mapping[str, Sequence[Attempt]]:
+        """Return so many of the newest attempts of those units that have any, newest first, in a few queries."""
+        found: dict[str, list[Attempt]] = {}
+        for one in self._newest(partial(queries.attempts_back_to, back=newest), attempt_of, units):
+            found.setdefault(one.unit, []).append(one)
         return found
 
     def attempts(self, unit: str, *, newest: int | None = None) -> Sequence[Attempt]:
@@ -252,7 +260,7 @@ class SqlRegistry:
         self, query: Callable[[str], Select[Any]], make: Callable[[Row[Any]], _Found], units: Collection[str]
     ) -> Iterator[_Found]:
         left = iter(units)
-        while some := list(islice(left, newest.MOST_UNITS)):
+        while some := list(islice(left, queries.MOST_UNITS)):
             with transaction(self._engine) as connection:
                 rows = connection.execute(query(self._deployment), {"units": some}).all()
             yield from map(make, rows)

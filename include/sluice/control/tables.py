@@ -271,3 +271,15 @@ quarantine_event = Table(
     Column("counts", Text),
 )
 """What happened to a case, oldest first: append-only."""
+
+stream_look = Table(
+    "stream_look",
+    metadata,
+    Column("deployment", String(64), primary_key=True),
+    Column("unit", String(64), primary_key=True),
+    Column("stream", String(128), primary_key=True),
+    Column("at", Float, nullable=False),
+    Column("generation", Integer, nullable=False),
+    Column("seen", Text, nullable=False),
+)
+"""The newest look at each stream; ten thousand are written a minute. `at`: seconds since the epoch. `seen`: JSON."""

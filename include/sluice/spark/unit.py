@@ -10,6 +10,7 @@ from pyspark.sql import DataFrame, SparkSession
 from sluice.clock import SystemClock
 from sluice.delta.writer_log import DataLossError
 from sluice.errors import NotReadyError, RefusedError, SluiceError
+from sluice.local.cpu import TreeCpu
 from sluice.project import Project
 from sluice.settings import connection_url
 from sluice.spark.breaker import Breaker
@@ -94,8 +95,12 @@ def run_streams(
         ),
     ]
     identity = {"unit": name, "generation": generation, "spark_ui": spark.sparkContext.uiWebUrl}
+    folder, cpu = project.folder, TreeCpu()
     files = {
-        s.name: ProgressFile(project.folder.progress_file(s.name), {**identity, "stream": s.name}) for s in streams
+        s.name: ProgressFile(
+            folder.progress_file(s.name), {**identity, "stream": s.name}, folder.batch_log(s.name), cpu.seconds
+        )
+        for s in streams
     }
     unit_file = UnitFile(project.folder.unit_file(name), identity, partial(executors_of, spark))
     driver = Driver(streams, files, stop=stop, last_words=last_words, look=unit_file.update)

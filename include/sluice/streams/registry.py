@@ -117,6 +117,10 @@ class Registry(Protocol):
         """Return what `verdicts` returns, by unit and stream, of those units that have any, in a few queries."""
         ...
 
+    def histories(self, units: Collection[str], *, newest: int) -> Mapping[str, Sequence[Attempt]]:
+        """Return so many of the newest attempts of those units that have any, newest first, in a few queries."""
+        ...
+
     def attempts(self, unit: str, *, newest: int | None = None) -> Sequence[Attempt]:
         """Return all attempts, or so many of the newest, newest first."""
         ...

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from typing import Any
 
 from sluice.errors import SluiceError
 from sluice.specs.catalog import Catalog
 from sluice.specs.outputs import WrittenTopic
-from sluice.topics.administration import TopicExtent, TopicState
+from sluice.topics.administration import KafkaAdministration, TopicExtent, TopicState
 
 
 @dataclass(frozen=True)
@@ -120,6 +120,13 @@ class Description:
             "records": self.records,
             "unknown": None if known else str(self.extent),
         }
+
+
+def described(catalog: Catalog, administration: KafkaAdministration, topics: Collection[str]) -> list[Description]:
+    """Return those topics that exist, ordered by name."""
+    states = administration.describe(topics)
+    extents = administration.extents(states.keys())
+    return [Description(states[name], Usage.of(catalog, name), extents[name]) for name in sorted(states)]
 
 
 def _outputs(catalog: Catalog, topic: str) -> Iterator[tuple[str, WrittenTopic]]:

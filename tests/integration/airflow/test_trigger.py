@@ -10,9 +10,10 @@ from typing import Any
 
 from airflow.triggers.base import TriggerEvent
 
-from sluice.airflow.observer import CHECK_SECONDS, ProjectObserver
+from sluice.airflow.observer import ProjectObserver
 from sluice.airflow.trigger import StreamTrigger
 from sluice.airflow.watcher import Watcher
+from sluice.fresh_project import CHECK_SECONDS
 from sluice.settings import settings
 from sluice.specs.load import load_catalog
 from sluice.streams.observation import Evidence

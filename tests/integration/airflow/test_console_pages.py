@@ -13,8 +13,8 @@ from airflow.sdk.types import TaskInstanceKey
 from fastapi.testclient import TestClient
 
 from sluice.airflow.links import DriverLogLink, SparkUiLink
-from sluice.airflow.pages import last_lines
 from sluice.airflow.watch import WatchOperator
+from sluice.log_tail import last_lines
 from sluice.project import Project
 from sluice.streams.registry import Desired
 
@@ -119,7 +119,7 @@ def reports(project: Project) -> Project:
     [
         (f"backfills/{BACKFILL}/parity", f"{BACKFILL}/parity.html"),
         (f"backfills/{BACKFILL}/quality", f"{BACKFILL}/quality.html"),
-        ("quality/departures", "departures/latest.html"),
+        ("quality/departures/report", "departures/latest.html"),
     ],
 )
 def test_a_report_is_shown_to_who_may_look_and_runs_no_script(
@@ -146,8 +146,8 @@ def test_a_report_is_shown_to_who_may_look_and_runs_no_script(
         f"backfills/{BACKFILL}%2f..%2f/parity",
         f"backfills/{BACKFILL}/result",
         "backfills/departures-20261121T120000-ffff/parity",
-        "quality/..",
-        "quality/%2e%2e",
+        "quality/../report",
+        "quality/%2e%2e/report",
         "quality/arrivals",
         "quality/Departures",
     ],

@@ -1,0 +1,100 @@
+"""The console as a web application. Airflow mounts it behind its login; alone it serves this machine, without one."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+
+from fastapi import Depends, FastAPI, HTTPException, Request, Response
+from fastapi.responses import JSONResponse, PlainTextResponse
+from starlette.exceptions import HTTPException as StarletteHTTPException
+
+from sluice.clock import Clock, SystemClock
+from sluice.console.access import Gate, Visitor
+from sluice.console.asking import Asks
+from sluice.console.pages import alerts, asking, cost, drivers, fleet, intervals, quality, reports, streams, topics
+from sluice.console.rendering import STATIC, page, static_file
+from sluice.console.surroundings import Surroundings
+from sluice.errors import SluiceError
+from sluice.fresh_project import FreshProject
+
+HEADERS = {
+    # Nothing from elsewhere, nothing inline, nobody else's frame.
+    "Content-Security-Policy": "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; "
+    "connect-src 'self'; form-action 'self'; frame-ancestors 'self'; base-uri 'none'",
+    "X-Content-Type-Options": "nosniff",
+    "Referrer-Policy": "same-origin",
+    "Cache-Control": "no-store",
+}
+_KEPT = "private, max-age=31536000, immutable"
+
+
+def create_console(
+    project: FreshProject, gate: Gate, *, asks: Asks | None = None, clock: Clock | None = None
+) -> FastAPI:
+    """Return the application.
+
+    Args:
+        project: gives the specs and what is built from them.
+        gate: admits visitors to every route there is.
+        asks: carries out what visitors ask for; None: nobody may ask for anything.
+        clock: gives the time.
+    """
+
+    # As a default: what an annotation names is looked up in the module, and the gate is not there.
+    async def admit(request: Request, visitor: Visitor = Depends(gate)) -> None:  # noqa: B008 - see above
+        request.state.visitor = visitor
+
+    app = FastAPI(
+        title="Sluice",
+        docs_url=None,
+        redoc_url=None,
+        openapi_url=None,
+        redirect_slashes=False,
+        dependencies=[Depends(admit)],
+    )
+    app.state.surroundings = Surroundings(project, asks, clock or SystemClock())
+    app.middleware("http")(_with_headers)
+    app.add_exception_handler(SluiceError, _say_why)
+    app.add_exception_handler(StarletteHTTPException, _say_what)
+    app.get("/static/{name}")(static)
+    for pages in (fleet, streams, drivers, topics, intervals, quality, alerts, cost, reports, asking):
+        app.include_router(pages.router)
+    return app
+
+
+def static(name: str) -> Response:
+    """Return a file that pages load."""
+    if name not in STATIC:
+        raise HTTPException(404, "there is no such file")
+    return Response(static_file(name), media_type=STATIC[name], headers={"Cache-Control": _KEPT})
+
+
+async def _with_headers(request: Request, following: Callable[[Request], Awaitable[Response]]) -> Response:
+    response = await following(request)
+    for name, value in HEADERS.items():
+        response.headers.setdefault(name, value)
+    return response
+
+
+async def _say_why(request: Request, error: Exception) -> Response:
+    """Answer with the sentence and its fix."""
+    return _said(request, 503, str(error))
+
+
+async def _say_what(request: Request, error: Exception) -> Response:
+    """Answer with what was not found or is not allowed."""
+    assert isinstance(error, StarletteHTTPException)  # noqa: S101 - this handler's
+    return _said(request, error.status_code, str(error.detail))
+
+
+def _said(request: Request, status: int, words: str) -> Response:
+    """Return a page to a browser that was admitted, JSON to a program, and the bare words otherwise."""
+    accepts = request.headers.get("accept", "")
+    if "text/html" in accepts and hasattr(request.state, "visitor"):
+        surroundings: Surroundings = request.app.state.surroundings
+        return page(
+            request, "message.html", now=surroundings.clock.now(), status=status, title="Not shown", words=words
+        )
+    if "json" in accepts:
+        return JSONResponse({"detail": words}, status)
+    return PlainTextResponse(words, status)

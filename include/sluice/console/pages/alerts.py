@@ -1,0 +1,73 @@
+"""Alerts: what somebody was told, or was not."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Annotated
+
+from fastapi import APIRouter, HTTPException, Query, Request
+from fastapi.responses import HTMLResponse
+
+from sluice.alerts.alert import Alert
+from sluice.alerts.delivery import History, Outcome
+from sluice.alerts.journal import Journal
+from sluice.console.access import Visitor, VisitorDep
+from sluice.console.rendering import page
+from sluice.console.surroundings import Surroundings, SurroundingsDep
+
+router = APIRouter()
+
+PAGE_ROWS = 50
+
+
+@router.get("/alerts")
+def alerts(
+    request: Request,
+    visitor: VisitorDep,
+    around: SurroundingsDep,
+    number: Annotated[int, Query(alias="page", ge=1, le=10_000)] = 1,
+) -> HTMLResponse:
+    """Show the alerts about DAGs that the visitor may see, newest first."""
+    history = _history(around)
+    found = _readable(history, visitor)[::-1]
+    pages = max(1, -(-len(found) // PAGE_ROWS))
+    number = min(number, pages)
+    shown = found[(number - 1) * PAGE_ROWS : number * PAGE_ROWS]
+    return page(
+        request,
+        "alerts.html",
+        now=around.clock.now(),
+        rows=[(alert, outcome(alert, history)) for alert in shown],
+        undelivered=sum(outcome(alert, history) == Outcome.FAILED for alert in found),
+        total=len(found),
+        notes=history.notes,
+        number=number,
+        pages=pages,
+    )
+
+
+@router.get("/alerts/{alert_id}")
+def alert(request: Request, alert_id: str, visitor: VisitorDep, around: SurroundingsDep) -> HTMLResponse:
+    """Show everything about one alert."""
+    history = _history(around)
+    found = next((each for each in _readable(history, visitor) if each.id == alert_id), None)
+    if found is None:
+        raise HTTPException(404, "There is no such alert, or it is not yours to see.")
+    delivery = history.deliveries.get(found.id)
+    return page(request, "alert.html", now=around.clock.now(), alert=found, delivery=delivery)
+
+
+def outcome(alert: Alert, history: History) -> str:
+    """Return how the delivery of an alert ended, in a word."""
+    delivery = history.deliveries.get(alert.id)
+    return "unknown" if delivery is None else delivery.outcome.value
+
+
+def _history(around: Surroundings) -> History:
+    return Journal(around.project.folder.alerts, clock=around.clock).read()
+
+
+def _readable(history: History, visitor: Visitor) -> Sequence[Alert]:
+    """Return the alerts about DAGs that a visitor may see; one that is about none is everybody's."""
+    readable = set(visitor.readable({alert.dag_id for alert in history.alerts if alert.dag_id}))
+    return [alert for alert in history.alerts if not alert.dag_id or alert.dag_id in readable]

@@ -1,0 +1,70 @@
+"""Cost: how much processor time a million records takes, by unit and over the life of its driver."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from fastapi import APIRouter, Request
+from fastapi.responses import HTMLResponse
+
+from sluice.console.access import VisitorDep
+from sluice.console.rendering import page
+from sluice.console.surroundings import SurroundingsDep
+from sluice.dag_ids import stream_dag_id
+from sluice.project import Project
+from sluice.specs.catalog import Unit
+from sluice.streams.batch_log import newest_batch
+
+router = APIRouter()
+
+_MILLION = 1_000_000
+
+
+@dataclass(frozen=True)
+class UnitCost:
+    """What the newest driver of a unit has used.
+
+    Attributes:
+        unit: its name.
+        streams: how many it runs.
+        generation: of the driver.
+        cpu_seconds: of its process and all below it, with its start.
+        read: records that its streams have read, each stream by itself.
+    """
+
+    unit: str
+    streams: int
+    generation: int
+    cpu_seconds: float
+    read: int
+
+    @property
+    def per_million(self) -> float | None:
+        """CPU seconds per million records that were read; None before the first."""
+        return self.cpu_seconds * _MILLION / self.read if self.read else None
+
+
+@router.get("/cost")
+def cost(request: Request, visitor: VisitorDep, around: SurroundingsDep) -> HTMLResponse:
+    """Show the units that the visitor may see, the most expensive first."""
+    project = around.project
+    by_dag = {stream_dag_id(name): unit for name, unit in project.catalog.units().items()}
+    units = [by_dag[dag] for dag in visitor.readable(list(by_dag))]
+    found = [cost for unit in units if (cost := cost_of(project, unit)) is not None]
+    rows = sorted(found, key=lambda each: (-(each.per_million or 0.0), each.unit))
+    return page(request, "cost.html", now=around.clock.now(), rows=rows, unknown=len(units) - len(rows))
+
+
+def cost_of(project: Project, unit: Unit) -> UnitCost | None:
+    """Return what the newest driver of a unit has used; None where its streams have told nothing yet."""
+    told = [newest_batch(project.folder.batch_log(stream)) for stream in unit.streams]
+    known = [each for each in told if each is not None and each.cpu_seconds is not None and each.read is not None]
+    if not known:
+        return None
+    generation = max(each.generation for each in known)
+    newest: Sequence[tuple[float, int]] = [
+        (each.cpu_seconds or 0.0, each.read or 0) for each in known if each.generation == generation
+    ]
+    read = sum(read for _, read in newest)
+    return UnitCost(unit.name, len(unit.streams), generation, max(cpu for cpu, _ in newest), read)

@@ -1,0 +1,68 @@
+"""The fleet: every stream, and who needs somebody first."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from typing import Annotated
+
+from fastapi import APIRouter, Query, Request
+from fastapi.responses import HTMLResponse
+
+from sluice.console.access import Visitor, VisitorDep
+from sluice.console.rendering import page
+from sluice.console.surroundings import Surroundings, SurroundingsDep
+from sluice.dag_ids import stream_dag_id
+from sluice.fleet_records import standings_of
+from sluice.streams.fleet import Standing
+from sluice.streams.verdict import Health
+
+router = APIRouter()
+
+PAGE_ROWS = 50
+"""Streams on one page: so that a fleet of thousands is as quick as one of ten."""
+
+
+@router.get("/")
+def fleet(
+    *,
+    request: Request,
+    visitor: VisitorDep,
+    around: SurroundingsDep,
+    health: Annotated[str, Query(max_length=100)] = "",
+    q: Annotated[str, Query(max_length=100)] = "",
+    number: Annotated[int, Query(alias="page", ge=1, le=10_000)] = 1,
+) -> HTMLResponse:
+    """Show the streams that the visitor may see."""
+    everything = sorted(seen_by(visitor, around), key=lambda each: each.urgency)
+    counts = Counter(each.verdict.health for each in everything)
+    wanted = {name for name in health.split(",") if name}
+    chosen = [
+        each
+        for each in everything
+        if (not wanted or each.verdict.health in wanted) and q.lower() in f"{each.stream} {each.unit}".lower()
+    ]
+    pages = max(1, -(-len(chosen) // PAGE_ROWS))
+    number = min(number, pages)
+    return page(
+        request,
+        "fleet.html",
+        now=around.clock.now(),
+        rows=chosen[(number - 1) * PAGE_ROWS : number * PAGE_ROWS],
+        found=len(chosen),
+        total=len(everything),
+        needing=sum(each.needs_somebody for each in everything),
+        counts=[(each, counts[each]) for each in Health if counts[each]],
+        chosen=health,
+        q=q,
+        number=number,
+        pages=pages,
+    )
+
+
+def seen_by(visitor: Visitor, around: Surroundings) -> Sequence[Standing]:
+    """Return how those streams stand whose DAGs a visitor may see, in a bounded number of queries."""
+    project = around.project
+    units = project.catalog.units()
+    by_dag = {stream_dag_id(name): unit for name, unit in units.items()}
+    return standings_of(project, [by_dag[dag] for dag in visitor.readable(list(by_dag))], around.clock.now())

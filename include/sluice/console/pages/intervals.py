@@ -1,0 +1,120 @@
+"""Intervals: who wrote what, what is dirty or stale, whether stream and batch agree, and how to mend it."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import Annotated
+
+from fastapi import APIRouter, HTTPException, Query, Request
+from fastapi.responses import HTMLResponse
+
+from sluice.console.access import Visitor, VisitorDep
+from sluice.console.calendar import calendar, month_of, next_month
+from sluice.console.pages.reports import PipelineName
+from sluice.console.rendering import page
+from sluice.console.surroundings import SurroundingsDep
+from sluice.dag_ids import backfill_dag_id
+from sluice.intervals.advice import advise
+from sluice.intervals.alignment import interval_of
+from sluice.intervals.ledger import Ledger, LedgerRow, State
+from sluice.intervals.request import Mode, Only
+from sluice.project import Project
+from sluice.specs.model import PipelineSpec
+
+router = APIRouter()
+
+PAGE_ROWS = 50
+_BACKFILLS = 10
+
+
+@router.get("/intervals")
+def overview(
+    request: Request,
+    visitor: VisitorDep,
+    around: SurroundingsDep,
+    number: Annotated[int, Query(alias="page", ge=1, le=10_000)] = 1,
+) -> HTMLResponse:
+    """Show how the intervals of each pipeline stand, those with dirty ones first."""
+    project = around.project
+    names = sorted(project.catalog.interval_pipelines)
+    by_dag = {backfill_dag_id(name): name for name in names}
+    known = project.index().overview()
+    rows = [(by_dag[dag], known.get(by_dag[dag])) for dag in visitor.readable(list(by_dag))]
+    rows.sort(key=lambda row: (-(row[1].counts.get(State.DIRTY, 0) if row[1] else 0), row[0]))
+    pages = max(1, -(-len(rows) // PAGE_ROWS))
+    number = min(number, pages)
+    shown = rows[(number - 1) * PAGE_ROWS : number * PAGE_ROWS]
+    states = (State.CLOSED, State.PUBLISHED, State.DIRTY)
+    return page(
+        request, "intervals.html", now=around.clock.now(), rows=shown, states=states, number=number, pages=pages
+    )
+
+
+@router.get("/intervals/{pipeline}")
+def of_pipeline(
+    *,
+    request: Request,
+    pipeline: PipelineName,
+    visitor: VisitorDep,
+    around: SurroundingsDep,
+    month: Annotated[str, Query(pattern=r"^\d{4}-\d{2}$|^$")] = "",
+    at: Annotated[str, Query(max_length=40)] = "",
+) -> HTMLResponse:
+    """Show a month of a pipeline's intervals, and one of them closely."""
+    project, now = around.project, around.clock.now()
+    spec = _spec(project, pipeline, visitor)
+    chosen = _instant(at)
+    index, code = project.index(), around.code_of(pipeline)
+    head = index.overview().get(pipeline)
+    newest = head.closed_until if head else None
+    first = _month(month) or month_of(chosen or newest or now)
+    ledger = index.ledger(pipeline, since=first, until=next_month(first))
+    dag_id = backfill_dag_id(pipeline)
+    return page(
+        request,
+        "calendar.html",
+        now=now,
+        pipeline=pipeline,
+        calendar=calendar(first, spec.intervals.interval_length, ledger, code),
+        head=head,
+        code=code,
+        chosen=None if chosen is None else _closely(ledger, spec, chosen, code),
+        backfills=project.backfills().recent(pipeline, limit=_BACKFILLS),
+        modes=list(Mode),
+        only=list(Only),
+        dag_id=dag_id,
+        may_ask=around.asks is not None and visitor.may_run(dag_id),
+    )
+
+
+def _closely(ledger: Ledger, spec: PipelineSpec, moment: datetime, code: str) -> dict[str, object]:
+    interval = interval_of(moment, spec.intervals.interval_length)
+    row = ledger.rows.get(interval.start) or LedgerRow(interval)
+    advice = advise(row, ledger.closed_until, code, repair=spec.backfill.repair)
+    return {"interval": interval, "row": row, "state": row.state(code), "advice": advice}
+
+
+def _spec(project: Project, pipeline: str, visitor: Visitor) -> PipelineSpec:
+    spec = project.catalog.interval_pipelines.get(pipeline)
+    if spec is None or not visitor.readable([backfill_dag_id(pipeline)]):
+        raise HTTPException(404, f"There is no pipeline {pipeline} with intervals, or it is not yours to see.")
+    return spec
+
+
+def _instant(text: str) -> datetime | None:
+    if not text:
+        return None
+    try:
+        found = datetime.fromisoformat(text)
+    except ValueError as error:
+        raise HTTPException(422, f"{text!r:.60} is no time; it reads like 2013-01-01T05:00Z.") from error
+    return found.replace(tzinfo=UTC) if found.tzinfo is None else found.astimezone(UTC)
+
+
+def _month(text: str) -> datetime | None:
+    if not text:
+        return None
+    try:
+        return datetime.fromisoformat(f"{text}-01").replace(tzinfo=UTC)
+    except ValueError as error:
+        raise HTTPException(422, f"{text!r:.60} is no month; it reads like 2013-01.") from error

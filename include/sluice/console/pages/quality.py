@@ -1,0 +1,109 @@
+"""Quality: what became of expectations, how that was in the past, and the cases of what is quarantined."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from datetime import datetime, timedelta
+from typing import Annotated
+
+from fastapi import APIRouter, HTTPException, Query, Request
+from fastapi.responses import HTMLResponse
+
+from sluice.console.access import VisitorDep
+from sluice.console.pages.reports import PipelineName
+from sluice.console.rendering import page
+from sluice.console.surroundings import SurroundingsDep
+from sluice.dag_ids import backfill_dag_id, quality_dag_id
+from sluice.errors import SluiceError, SpecError
+from sluice.project import Project
+from sluice.quality.cases import LIVE
+from sluice.quality.gate import GateResult
+from sluice.quality.intervals import IntervalChecked
+from sluice.quality_records import cases_of, results_of
+from sluice.reports.history import HEIGHT, WIDTH, Picture, picture
+from sluice.specs.expectations import Expectation, Subject
+from sluice.specs.model import PipelineSpec
+
+router = APIRouter()
+
+PAGE_ROWS = 50
+_SHOWN_INTERVALS = 240
+_MOST_CASES = 50
+
+
+@router.get("/quality")
+def overview(
+    request: Request,
+    visitor: VisitorDep,
+    around: SurroundingsDep,
+    number: Annotated[int, Query(alias="page", ge=1, le=10_000)] = 1,
+) -> HTMLResponse:
+    """Show the newest result of each pipeline, and how many cases are open."""
+    project = around.project
+    by_dag = {quality_dag_id(name): name for name in sorted(project.catalog.pipelines)}
+    names = [by_dag[dag] for dag in visitor.readable(list(by_dag))]
+    live = Counter(case.pipeline for case in cases_of(project).of() if case.state in LIVE)
+    names.sort(key=lambda name: (-live[name], name))
+    pages = max(1, -(-len(names) // PAGE_ROWS))
+    number = min(number, pages)
+    shown = names[(number - 1) * PAGE_ROWS : number * PAGE_ROWS]
+    rows = [(name, *_newest(project, name), live[name]) for name in shown]
+    return page(request, "quality.html", now=around.clock.now(), rows=rows, number=number, pages=pages)
+
+
+@router.get("/quality/{pipeline}")
+def of_pipeline(request: Request, pipeline: PipelineName, visitor: VisitorDep, around: SurroundingsDep) -> HTMLResponse:
+    """Show what is known of a pipeline's expectations, and its cases."""
+    project = around.project
+    spec = project.catalog.pipelines.get(pipeline)
+    if spec is None or not visitor.readable([quality_dag_id(pipeline)]):
+        raise HTTPException(404, f"There is no pipeline {pipeline}, or it is not yours to see.")
+    result, at, error = _newest(project, pipeline)
+    return page(
+        request,
+        "quality_of.html",
+        now=around.clock.now(),
+        pipeline=pipeline,
+        result=result,
+        at=at,
+        error=error,
+        history=_history(project, spec),
+        drawn=(WIDTH, HEIGHT),
+        cases=cases_of(project).of(pipeline)[:_MOST_CASES],
+        live=LIVE,
+        may_ask=around.asks is not None and visitor.may_run(backfill_dag_id(pipeline)),
+    )
+
+
+def _newest(project: Project, pipeline: str) -> tuple[GateResult | None, datetime | None, str]:
+    """Return the newest result of the published table, when it was made, and why it cannot be read."""
+    file = project.folder.quality(pipeline)
+    try:
+        at = datetime.fromtimestamp(file.stat().st_mtime).astimezone()
+        return GateResult.from_json(file.read_bytes()), at, ""
+    except FileNotFoundError:
+        return None, None, ""
+    except SluiceError as error:
+        return None, None, str(error)
+
+
+def _history(
+    project: Project, spec: PipelineSpec
+) -> Sequence[tuple[Expectation, Picture | None, Sequence[IntervalChecked]]]:
+    """Return the expectations about intervals, each with what became of it lately."""
+    if not spec.has_intervals:
+        return ()
+    try:
+        suite = project.catalog.suite_of(spec.name)
+    except SpecError:
+        return ()
+    about = () if suite is None else suite.about(Subject.INTERVAL)
+    head = project.index().overview().get(spec.name)
+    if not about or head is None or head.closed_until is None:
+        return ()
+    length: timedelta = spec.intervals.interval_length
+    since = head.closed_until - _SHOWN_INTERVALS * length
+    kept = results_of(project).of(spec.name, [each.key for each in about], since, head.closed_until)
+    found = {each.key: [one.checked for one in kept if one.checked.key == each.key] for each in about}
+    return [(each, picture(found[each.key]), found[each.key]) for each in about]

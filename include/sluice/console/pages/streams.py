@@ -1,0 +1,126 @@
+"""One stream: what it does, how far it is behind, what was tried, and what may be asked of its driver."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime, timedelta
+from typing import Annotated
+
+from fastapi import APIRouter, HTTPException, Request
+from fastapi import Path as PathParameter
+from fastapi.responses import HTMLResponse, RedirectResponse
+
+from sluice.console.access import Visitor, VisitorDep
+from sluice.console.asking import Action
+from sluice.console.batch_charts import charts_of
+from sluice.console.rendering import base_of, page
+from sluice.console.surroundings import SurroundingsDep
+from sluice.dag_ids import stream_dag_id
+from sluice.fleet_records import standings_of
+from sluice.log_tail import last_lines
+from sluice.project import Project
+from sluice.specs.catalog import Unit
+from sluice.specs.rhythm import topic_of
+from sluice.specs.spec import NAME_PATTERN
+from sluice.streams.batch_log import batches
+from sluice.streams.fleet import LOOKED_BACK, Standing
+from sluice.streams.registry import RecordedVerdict
+from sluice.streams.sighting import Sighting
+from sluice.streams.timeline import SHOWN, Timeline, timeline
+
+router = APIRouter()
+
+StreamName = Annotated[str, PathParameter(pattern=NAME_PATTERN)]
+UnitName = Annotated[str, PathParameter(pattern=NAME_PATTERN)]
+
+HISTORY = timedelta(hours=24)
+_LOG_BYTES = 6 * 1024
+_MOST_CHANGES = 30
+
+
+@router.get("/streams/{stream}")
+def stream(request: Request, stream: StreamName, visitor: VisitorDep, around: SurroundingsDep) -> HTMLResponse:
+    """Show a stream."""
+    project, now = around.project, around.clock.now()
+    unit = unit_of(project, stream, visitor)
+    standing = next(each for each in standings_of(project, [unit], now) if each.stream == stream)
+    dag_id = stream_dag_id(unit.name)
+    return page(
+        request,
+        "stream.html",
+        now=now,
+        standing=standing,
+        siblings=[name for name in unit.streams if name != stream],
+        topic=topic_of(project.catalog, stream),
+        charts=charts_of(batches(project.folder.batch_log(stream))),
+        attempts=_attempts(project, unit, now),
+        shown=SHOWN,
+        changes=_changes(project, unit.name, stream, now),
+        log=_log(project, unit.name),
+        dag_id=dag_id,
+        actions=_actions(standing) if around.asks is not None and visitor.may_run(dag_id) else (),
+    )
+
+
+@router.get("/dags/{dag_id}")
+def of_dag(request: Request, dag_id: str, visitor: VisitorDep, around: SurroundingsDep) -> RedirectResponse:
+    """Lead from a DAG's page in Airflow to the page of what it is about."""
+    project = around.project
+    for name, unit in project.catalog.units().items():
+        if stream_dag_id(name) == dag_id and unit.streams and visitor.readable([dag_id]):
+            first = (unit.pipelines or unit.streams)[0]
+            return RedirectResponse(f"{base_of(request)}/streams/{first}", 307)
+    kind, _, subject = dag_id.partition("_")
+    if kind in {"backfill", "quality"} and subject in project.catalog.pipelines and visitor.readable([dag_id]):
+        where = "intervals" if kind == "backfill" else "quality"
+        return RedirectResponse(f"{base_of(request)}/{where}/{subject}", 307)
+    return RedirectResponse(f"{base_of(request)}/", 307)
+
+
+def unit_of(project: Project, stream: str, visitor: Visitor) -> Unit:
+    """Return the unit of a stream. Of one that the visitor may not see nothing is said, not that it is there.
+
+    Raises:
+        HTTPException: 404.
+    """
+    for unit in project.catalog.units().values():
+        if stream in unit.streams and visitor.readable([stream_dag_id(unit.name)]):
+            return unit
+    raise HTTPException(404, f"There is no stream {stream}, or it is not yours to see.")
+
+
+def require_unit(name: str, visitor: Visitor) -> None:
+    """Go on only if a visitor may see a unit, also one whose spec is broken or gone.
+
+    Raises:
+        HTTPException: 404.
+    """
+    if not visitor.readable([stream_dag_id(name)]):
+        raise HTTPException(404, f"There is no unit {name}, or it is not yours to see.")
+
+
+def _actions(standing: Standing) -> Sequence[Action]:
+    if standing.halted:
+        return (Action.RESUME, Action.STOP)
+    return (Action.RESTART, Action.STOP) if standing.wanted else (Action.START,)
+
+
+def _attempts(project: Project, unit: Unit, now: datetime) -> Timeline:
+    registry = project.registry()
+    attempts = registry.attempts(unit.name, newest=LOOKED_BACK)
+    newest = attempts[0] if attempts else None
+    sighting = Sighting(unit.name, registry.desired(unit.name), newest, None, earlier=tuple(attempts[1:]))
+    return timeline(sighting, attempts, now=now, log=project.launcher().log)
+
+
+def _changes(project: Project, unit: str, stream: str, now: datetime) -> Sequence[RecordedVerdict]:
+    found = project.registry().verdicts_since(unit, now - HISTORY)
+    return [record for record in reversed(found) if record.stream == stream][:_MOST_CHANGES]
+
+
+def _log(project: Project, unit: str) -> str:
+    attempt = project.registry().latest_attempt(unit)
+    if attempt is None:
+        return ""
+    file = project.launcher().log(attempt.key)
+    return last_lines(file, _LOG_BYTES) if file.is_file() else ""

@@ -1,0 +1,42 @@
+"""Topics: the plan, what has drifted, and where replicas lie."""
+
+from __future__ import annotations
+
+from fastapi import APIRouter, HTTPException, Request
+from fastapi.responses import HTMLResponse
+
+from sluice.console.access import Visitor, VisitorDep
+from sluice.console.rendering import page
+from sluice.console.surroundings import SurroundingsDep
+from sluice.dag_ids import TOPICS
+
+router = APIRouter()
+
+
+@router.get("/topics")
+def topics(request: Request, visitor: VisitorDep, around: SurroundingsDep) -> HTMLResponse:
+    """Show the declared topics as the cluster has them."""
+    _require(visitor)
+    return page(
+        request,
+        "topics.html",
+        now=around.clock.now(),
+        memory=around.topics.get(),
+        declared=sorted(around.project.catalog.kafka_topics()),
+        dag_id=TOPICS,
+    )
+
+
+@router.get("/topics/{topic}")
+def topic(request: Request, topic: str, visitor: VisitorDep, around: SurroundingsDep) -> HTMLResponse:
+    """Show one declared topic with its partitions."""
+    _require(visitor)
+    if topic not in around.project.catalog.kafka_topics():
+        raise HTTPException(404, "There is no declared topic of this name.")
+    memory = around.topics.get()
+    return page(request, "topic.html", now=around.clock.now(), memory=memory, topic=topic)
+
+
+def _require(visitor: Visitor) -> None:
+    if not visitor.readable([TOPICS]):
+        raise HTTPException(404, "Topics are not yours to see.")

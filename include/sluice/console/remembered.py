@@ -1,0 +1,81 @@
+"""Looks that take longer than a page may: made beside it, by one thread, and shown as old as they are."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from concurrent.futures import Future, ThreadPoolExecutor, wait
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from threading import Lock
+from typing import Generic, TypeVar
+
+from sluice.clock import Clock
+
+Found = TypeVar("Found")
+
+PATIENCE_SECONDS = 0.1
+"""So long a page waits for the first look."""
+
+
+@dataclass(frozen=True)
+class Memory(Generic[Found]):
+    """The newest look.
+
+    Attributes:
+        found: what it found; None if none has succeeded yet.
+        at: when that one was made (UTC).
+        error: why the last one failed; empty if it did not.
+        looking: whether one is under way.
+    """
+
+    found: Found | None
+    at: datetime | None
+    error: str
+    looking: bool
+
+
+class Remembered(Generic[Found]):
+    """Looks again when somebody asks and the newest look is old. Safe for several threads.
+
+    Args:
+        look: looks; whatever it raises is told.
+        clock: gives the time.
+        every: a look is not repeated before.
+    """
+
+    def __init__(self, look: Callable[[], Found], clock: Clock, every: timedelta) -> None:
+        self._look = look
+        self._clock = clock
+        self._every = every
+        self._thread = ThreadPoolExecutor(1, thread_name_prefix="sluice-console")
+        self._under_way: Future[None] | None = None
+        self._begun: datetime | None = None
+        self._found: tuple[Found, datetime] | None = None
+        self._error = ""
+        self._lock = Lock()
+
+    def get(self) -> Memory[Found]:
+        """Return the newest look at once, or after a tenth of a second if there is none."""
+        with self._lock:
+            now = self._clock.now()
+            at_work = self._under_way is not None and not self._under_way.done()
+            if not at_work and (self._begun is None or now - self._begun >= self._every):
+                self._begun = now
+                self._under_way = self._thread.submit(self._do)
+            under_way, known = self._under_way, self._found
+        if known is None and under_way is not None:
+            wait([under_way], PATIENCE_SECONDS)
+        with self._lock:
+            found, at = self._found or (None, None)
+            looking = self._under_way is not None and not self._under_way.done()
+            return Memory(found, at, self._error, looking)
+
+    def _do(self) -> None:
+        try:
+            found = self._look()
+        except Exception as error:  # noqa: BLE001 - whatever it is, the page says so
+            with self._lock:
+                self._error = str(error)
+            return
+        with self._lock:
+            self._found, self._error = (found, self._clock.now()), ""

@@ -1,0 +1,61 @@
+"""What the console shows of topics: how they are, how they differ from the specs, and where their replicas lie."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from sluice.provisioned import declared_access, declared_topics
+from sluice.provisioning.apply import current_plan
+from sluice.provisioning.plan import Item, Provision, differences
+from sluice.topics.changes import Refused
+from sluice.topics.description import Description, described
+
+if TYPE_CHECKING:
+    from sluice.project import Project
+
+_PATIENCE_SECONDS = 5
+
+
+@dataclass(frozen=True)
+class TopicLook:
+    """One look at the cluster.
+
+    Attributes:
+        plan: what stands between the specs and the cluster.
+        differing: the differences by topic or principal; what comes and goes by itself is left out.
+        descriptions: the declared topics that exist, by name.
+        domains: the rack of each broker; empty where it has none.
+    """
+
+    plan: Provision
+    differing: Mapping[str, Sequence[Item | Refused]]
+    descriptions: Mapping[str, Description]
+    domains: Mapping[int, str]
+
+    def spread(self, topic: str) -> Mapping[str, int]:
+        """Return how many replicas of a topic lie in each domain, or on each broker where brokers have none."""
+        counts: dict[str, int] = defaultdict(int)
+        for replicas in self.descriptions[topic].state.replicas:
+            for broker in replicas:
+                counts[self.domains.get(broker) or f"broker {broker}"] += 1
+        return dict(sorted(counts.items()))
+
+
+def look_at_topics(project: Project) -> TopicLook:
+    """Compare the specs with the cluster, and describe it. Changes nothing.
+
+    Raises:
+        SluiceError: it cannot be asked.
+    """
+    with project.administration(patience_seconds=_PATIENCE_SECONDS) as administration:
+        plan = current_plan(declared_topics(project), administration, declared_access(project))
+        names = sorted(project.catalog.kafka_topics())
+        descriptions = {found.state.name: found for found in described(project.catalog, administration, names)}
+        domains = {broker.id: broker.rack or "" for broker in administration.cluster()}
+    differing: dict[str, list[Item | Refused]] = defaultdict(list)
+    for each in differences(plan):
+        differing[each.topic].append(each)
+    return TopicLook(plan, differing, descriptions, domains)

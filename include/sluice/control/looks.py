@@ -1,0 +1,119 @@
+"""The newest looks at streams in SQL.
+
+A watcher writes one for each of ten thousand streams a minute: all but the keys is one text, and the statement goes to
+the driver as it is. What SQLAlchemy does for each value would cost twice what the rest does.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Collection, Mapping, Sequence
+from datetime import UTC, datetime
+from itertools import islice
+from operator import itemgetter
+from typing import Any
+
+from pydantic_core import to_json
+from sqlalchemy import Engine, Row, and_, bindparam, select
+from sqlalchemy.dialects import postgresql, sqlite
+
+from sluice.control.database import transaction
+from sluice.control.newest import MOST_UNITS
+from sluice.control.tables import stream_look
+from sluice.streams.looks import Rates, StreamLook
+from sluice.streams.verdict import Health, PartitionLag, Verdict
+
+_TOGETHER = 500
+"""Looks that are stored in one transaction: others may write too, and wait for its end."""
+
+
+class SqlNewestLooks:
+    """Implements `sluice.streams.looks.NewestLooks` for one deployment. Safe from several processes at once."""
+
+    def __init__(self, engine: Engine, deployment: str) -> None:
+        self._engine = engine
+        self._deployment = deployment
+        self._upsert, self._parameters = _upsert(engine)
+
+    def keep(self, looks: Sequence[StreamLook]) -> None:
+        """Put looks in place of older ones of the same streams."""
+        # In one order, whoever writes: two transactions that lock the same rows then wait, and never for each other.
+        rows = [self._parameters(self._row(look)) for look in sorted(looks, key=lambda look: (look.unit, look.stream))]
+        for first in range(0, len(rows), _TOGETHER):
+            with transaction(self._engine, write=True) as connection:
+                connection.exec_driver_sql(self._upsert, rows[first : first + _TOGETHER])
+
+    def of(self, units: Collection[str]) -> Mapping[str, Mapping[str, StreamLook]]:
+        """Return the newest look at each stream of some units, by unit and stream, in a few queries."""
+        columns = stream_look.c
+        ours = and_(columns.deployment == self._deployment, columns.unit.in_(bindparam("units", expanding=True)))
+        found: dict[str, dict[str, StreamLook]] = {}
+        left = iter(units)
+        while some := list(islice(left, MOST_UNITS)):
+            with transaction(self._engine) as connection:
+                rows = connection.execute(select(stream_look).where(ours), {"units": some}).all()
+            for row in rows:
+                found.setdefault(row.unit, {})[row.stream] = _look_of(row)
+        return found
+
+    def _row(self, look: StreamLook) -> dict[str, Any]:
+        return {
+            "deployment": self._deployment,
+            "unit": look.unit,
+            "stream": look.stream,
+            "at": look.at.timestamp(),
+            "generation": look.generation,
+            "seen": to_json(_seen(look)).decode(),
+        }
+
+
+def _upsert(engine: Engine) -> tuple[str, Callable[[dict[str, Any]], Any]]:
+    """Return the statement in the dialect's words, and what makes its parameters of a row."""
+    insert = (postgresql if engine.dialect.name == "postgresql" else sqlite).insert(stream_look)
+    new = insert.excluded
+    statement = insert.on_conflict_do_update(
+        index_elements=["deployment", "unit", "stream"],
+        set_={"at": new.at, "generation": new.generation, "seen": new.seen},
+        where=stream_look.c.at <= new.at,
+    ).compile(dialect=engine.dialect)
+    order = statement.positiontup
+    return str(statement), dict if order is None else itemgetter(*order)
+
+
+def _seen(look: StreamLook) -> list[Any]:
+    verdict = look.verdict
+    return [
+        verdict.health.value,
+        verdict.why,
+        verdict.what_to_do,
+        verdict.lag_records,
+        verdict.batches,
+        None if verdict.committed_at is None else verdict.committed_at.timestamp(),
+        verdict.completeness,
+        verdict.lag_seconds,
+        verdict.watermark_lag_seconds,
+        verdict.catch_up_seconds,
+        verdict.loss_seconds,
+        [[lag.partition, lag.records, lag.seconds] for lag in verdict.partitions],
+        look.rates,
+    ]
+
+
+def _look_of(row: Row[Any]) -> StreamLook:
+    health, why, what_to_do, lag_records, batches, committed_at, *figures = json.loads(row.seen)
+    completeness, lag_seconds, watermark_lag_seconds, catch_up_seconds, loss_seconds, partitions, rates = figures
+    verdict = Verdict(
+        Health(health),
+        why,
+        what_to_do,
+        lag_records=lag_records,
+        batches=batches,
+        committed_at=None if committed_at is None else datetime.fromtimestamp(committed_at, UTC),
+        completeness=completeness,
+        lag_seconds=lag_seconds,
+        watermark_lag_seconds=watermark_lag_seconds,
+        catch_up_seconds=catch_up_seconds,
+        loss_seconds=loss_seconds,
+        partitions=tuple(PartitionLag(*partition) for partition in partitions),
+    )
+    return StreamLook(row.unit, row.stream, row.generation, datetime.fromtimestamp(row.at, UTC), verdict, Rates(*rates))

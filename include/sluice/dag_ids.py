@@ -1,0 +1,21 @@
+"""The ids of DAGs that are about one thing, by its name: known to all faces, also those that do not know Airflow."""
+
+from __future__ import annotations
+
+TOPICS = "topics"
+REPLAY = "replay_case"
+
+
+def stream_dag_id(unit: str) -> str:
+    """Return the id of a unit's DAG."""
+    return f"stream_{unit}"
+
+
+def backfill_dag_id(pipeline: str) -> str:
+    """Return the id of a pipeline's backfill DAG."""
+    return f"backfill_{pipeline}"
+
+
+def quality_dag_id(pipeline: str) -> str:
+    """Return the id of the DAG that checks a pipeline's published table."""
+    return f"quality_{pipeline}"

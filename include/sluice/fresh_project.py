@@ -1,0 +1,61 @@
+"""The project as its specs are now, opened again when one has changed: a triggerer or a server outlives many edits."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable
+from pathlib import Path
+from threading import Lock
+from typing import TypeAlias
+
+from sluice.clock import Clock, SystemClock
+from sluice.project import Project
+from sluice.settings import Settings, settings
+from sluice.streams.pacing import Pace
+
+SpecVersion: TypeAlias = tuple[tuple[str, int], ...]
+"""Names and change times of all spec files."""
+
+CHECK_SECONDS = 10.0
+_CHECKS = Pace(CHECK_SECONDS, share=0.002)
+
+
+class FreshProject:
+    """Opens a project once, and again when one of its specs has changed. Safe for several threads.
+
+    Args:
+        open_: opens it.
+        clock: gives the time.
+    """
+
+    def __init__(self, open_: Callable[[], Project], clock: Clock | None = None) -> None:
+        self._open = open_
+        self._clock = clock or SystemClock()
+        self._project: Project | None = None
+        self._place: Settings | None = None
+        self._version: SpecVersion = ()
+        self._check_at = 0.0
+        self._lock = Lock()
+
+    def current(self) -> Project:
+        """Return the project; changed specs are looked for now and then, not for each of ten thousand units."""
+        with self._lock:
+            place = settings()
+            if self._project is not None and self._place is place and self._clock.monotonic() < self._check_at:
+                return self._project
+            begun = time.thread_time()
+            version = _spec_version(place.home / "include")
+            self._check_at = self._clock.monotonic() + _CHECKS.period(time.thread_time() - begun)
+            if self._project is None or (self._place, self._version) != (place, version):
+                self._project, self._place, self._version = self._open(), place, version
+            return self._project
+
+
+def _spec_version(include: Path) -> SpecVersion:
+    """Return it without a path object for each file: there may be ten thousand."""
+    found: list[tuple[str, int]] = []
+    for folder in sorted(path for path in include.iterdir() if path.is_dir()):
+        with os.scandir(folder) as entries:
+            found += [(each.path, each.stat().st_mtime_ns) for each in entries if each.name.endswith(".yaml")]
+    return tuple(sorted(found))

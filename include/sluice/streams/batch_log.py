@@ -1,0 +1,159 @@
+"""The batches of a stream as its driver saw them, one JSON object per line: what its rates and times are drawn from.
+
+It is bounded: a full file becomes the older of two. It proves nothing by what it lacks: a driver looks four times a
+second, so that of many short batches some are missing, and it goes on where it cannot write.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+MOST_BYTES = 512 * 1024
+"""Of one file: some thousand batches."""
+_TAIL_BYTES = 2048
+"""The last line is in it, whole."""
+
+
+@dataclass(frozen=True)
+class BatchFigures:
+    """One batch.
+
+    Attributes:
+        number: of the batch in its checkpoint.
+        generation: the attempt that ran it.
+        at: when it was planned (UTC).
+        rows: records that it read.
+        input_rate: records per second that came since the batch before; None for the first.
+        process_rate: records per second while it worked.
+        phases: milliseconds by Spark's names; `triggerExecution` is the whole.
+        watermark: the watermark that it evicted by (UTC); None without one.
+        state_rows: rows in state after it.
+        state_bytes: memory of the state.
+        late_rows: rows that it dropped because their window was closed.
+        lag_records: records that were there and that it did not read; None where Spark does not say.
+        cpu_seconds: of the driver's process and all below it since it began; None where nobody counts.
+        read: records that the stream has read since its driver began, by offsets; None where that is not known.
+    """
+
+    number: int
+    generation: int
+    at: datetime
+    rows: int
+    input_rate: float | None = None
+    process_rate: float | None = None
+    phases: Mapping[str, float] = field(default_factory=dict)
+    watermark: datetime | None = None
+    state_rows: int = 0
+    state_bytes: int = 0
+    late_rows: int = 0
+    lag_records: int | None = None
+    cpu_seconds: float | None = None
+    read: int | None = None
+
+    @property
+    def seconds(self) -> float | None:
+        """How long it took."""
+        whole = self.phases.get("triggerExecution")
+        return None if whole is None else whole / 1000
+
+
+def append_batch(file: Path, values: Mapping[str, Any], *, most_bytes: int = MOST_BYTES) -> None:
+    """Add a line, and begin a new file where this one is full.
+
+    Args:
+        file: the newer of the two files.
+        values: what `batches` reads, as JSON values.
+        most_bytes: of a file.
+
+    Raises:
+        OSError: it cannot be written.
+    """
+    line = json.dumps(values, separators=(",", ":")) + "\n"
+    file.parent.mkdir(parents=True, exist_ok=True)
+    if file.exists() and file.stat().st_size + len(line) > most_bytes:
+        file.replace(older(file))
+    with file.open("a", encoding="utf-8") as opened:
+        opened.write(line)
+
+
+def older(file: Path) -> Path:
+    """Return the file that the lines of a full one are in."""
+    return file.with_suffix(".old.jsonl")
+
+
+def batches(file: Path, *, most: int = 1000) -> Sequence[BatchFigures]:
+    """Return the newest batches, oldest first. Lines that are torn or that nobody understands are left out.
+
+    Args:
+        file: the newer of the two files.
+        most: how many.
+    """
+    lines = _lines(file)
+    if len(lines) < most:
+        lines = [*_lines(older(file)), *lines]
+    return [figures for line in lines[-most:] if (figures := _figures(line)) is not None]
+
+
+def newest_batch(file: Path) -> BatchFigures | None:
+    """Return the newest batch alone, which costs a small part of reading all; None if there is none."""
+    found = [figures for line in _lines(file, _TAIL_BYTES) if (figures := _figures(line)) is not None]
+    return found[-1] if found else None
+
+
+def _lines(file: Path, most_bytes: int = 2 * MOST_BYTES) -> list[bytes]:
+    try:
+        with file.open("rb") as opened:
+            size = opened.seek(0, os.SEEK_END)
+            opened.seek(max(0, size - most_bytes))
+            return opened.read().splitlines()
+    except OSError:
+        return []
+
+
+def _figures(line: bytes) -> BatchFigures | None:
+    try:
+        said = json.loads(line)
+        return BatchFigures(
+            number=int(said["batch_id"]),
+            generation=int(said["generation"]),
+            at=datetime.fromisoformat(said["at"]),
+            rows=int(said["rows"]),
+            input_rate=_number(said.get("input_rows_per_second")),
+            process_rate=_number(said.get("processed_rows_per_second")),
+            phases={str(name): float(value) for name, value in dict(said.get("duration_ms") or {}).items()},
+            watermark=_instant(said.get("watermark")),
+            state_rows=int(said.get("state_rows") or 0),
+            state_bytes=int(said.get("state_bytes") or 0),
+            late_rows=int(said.get("dropped_by_watermark") or 0),
+            lag_records=None if said.get("lag_records") is None else int(said["lag_records"]),
+            cpu_seconds=_number(said.get("cpu_seconds")),
+            read=None if said.get("read") is None else int(said["read"]),
+        )
+    except (ValueError, KeyError, TypeError):
+        return None
+
+
+def _number(value: object) -> float | None:
+    """Return a finite number; Spark says NaN of a first batch's rates."""
+    if not isinstance(value, int | float):
+        return None
+    return float(value) if abs(value) < float("inf") else None
+
+
+def _instant(value: object) -> datetime | None:
+    return datetime.fromisoformat(value) if isinstance(value, str) else None
+
+
+def runs(found: Sequence[BatchFigures]) -> Iterator[Sequence[BatchFigures]]:
+    """Yield the batches of each generation, in their order."""
+    begin = 0
+    for end in range(1, len(found) + 1):
+        if end == len(found) or found[end].generation != found[begin].generation:
+            yield found[begin:end]
+            begin = end

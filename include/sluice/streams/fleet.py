@@ -1,0 +1,173 @@
+"""How every stream stands, from what is on record alone: who needs somebody first. Nothing is looked at here.
+
+A watcher's newest look is the best there is while it is fresh. An end that is on record overrules it, and what nobody
+has looked at lately is UNKNOWN, whatever it was.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import datetime, timedelta
+
+from sluice.specs.catalog import Unit
+from sluice.streams.governor import HISTORY, Go, Halt, Hold
+from sluice.streams.looks import StreamLook
+from sluice.streams.registry import Attempt, AttemptState, Desired, DesiredState, RecordedVerdict
+from sluice.streams.sighting import Sighting
+from sluice.streams.timeline import in_words
+from sluice.streams.verdict import FINE, Health, Verdict
+
+FRESH = timedelta(minutes=3)
+"""A watcher looks at every stream at least once a minute, however many there are."""
+RESTARTS_SPAN = timedelta(hours=24)
+LOOKED_BACK = HISTORY
+
+_BY_URGENCY = (
+    *(Health.LOSS_RISK, Health.REWOUND, Health.STALLED, Health.STOPPED, Health.UNKNOWN, Health.LAGGING),
+    *(Health.OK, Health.IDLE),
+)
+
+
+@dataclass(frozen=True)
+class UnitRecords:
+    """What is on record of a unit.
+
+    Attributes:
+        wish: the latest; None if nobody ever asked.
+        attempts: `LOOKED_BACK` of the newest, newest first, or all.
+        looks: the newest look at each stream.
+        verdicts: the newest recorded verdict of each stream.
+    """
+
+    wish: DesiredState | None = None
+    attempts: Sequence[Attempt] = ()
+    looks: Mapping[str, StreamLook] = field(default_factory=dict)
+    verdicts: Mapping[str, RecordedVerdict] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Standing:
+    """How one stream stands.
+
+    Attributes:
+        unit: its driver's name in the specs.
+        stream: its name.
+        verdict: what holds now.
+        look: the newest look; None if there is none of the present attempt.
+        since: since when the stream is on record with this health; None where it is not.
+        halted: why no attempt starts until a person asks for it; empty if that is not so.
+        wanted: whether it shall run.
+        restarts: how many attempts began in the last 24 hours, besides the first of all.
+        generation: of the newest attempt; 0 before the first.
+    """
+
+    unit: str
+    stream: str
+    verdict: Verdict
+    look: StreamLook | None
+    since: datetime | None
+    halted: str
+    wanted: bool
+    restarts: int
+    generation: int
+
+    @property
+    def needs_somebody(self) -> bool:
+        """Whether it is not as it should be."""
+        at_rest = self.verdict.health is Health.STOPPED and not self.wanted
+        return self.verdict.health not in FINE and not at_rest
+
+    @property
+    def urgency(self) -> tuple[bool, bool, int, float, str]:
+        """Sorts those first whom somebody has to look after first."""
+        lag = self.verdict.lag_seconds or 0.0
+        health = _BY_URGENCY.index(self.verdict.health)
+        return (not self.needs_somebody, not self.halted, health, -lag, self.stream)
+
+
+def standings(unit: Unit, records: UnitRecords, now: datetime) -> list[Standing]:
+    """Return how the streams of a unit stand.
+
+    Args:
+        unit: the unit.
+        records: what is on record of it.
+        now: the present (UTC).
+    """
+    newest = records.attempts[0] if records.attempts else None
+    sighting = Sighting(unit.name, records.wish, newest, None, earlier=tuple(records.attempts[1:]))
+    ended = newest is None or newest.state is AttemptState.ENDED
+    halted = sighting.halted(now) if ended and newest is not None else ""
+    begun = (a for a in records.attempts if a.generation > 1 and now - a.intended_at <= RESTARTS_SPAN)
+    found = Standing(
+        unit=unit.name,
+        stream="",
+        verdict=_at_rest(sighting, now) if ended else _UNSEEN,
+        look=None,
+        since=None,
+        halted=halted,
+        wanted=records.wish is not None and records.wish.state is Desired.RUNNING,
+        restarts=sum(1 for _ in begun),
+        generation=0 if newest is None else newest.generation,
+    )
+    return [_of(stream, found, records, now, ended=ended) for stream in unit.streams]
+
+
+_UNSEEN = Verdict(
+    Health.UNKNOWN,
+    "Nobody has looked at it since its attempt began.",
+    "see whether Airflow's triggerer runs; `sluice status` looks by itself.",
+    completeness=0.0,
+)
+
+
+def _of(stream: str, unit: Standing, records: UnitRecords, now: datetime, *, ended: bool) -> Standing:
+    look, recorded = records.looks.get(stream), records.verdicts.get(stream)
+    if look is not None and look.generation < unit.generation:
+        look = None
+    verdict = unit.verdict
+    if look is not None:
+        verdict = _rested(verdict, look.verdict) if ended else _fresh(look, now)
+    known = recorded is not None and recorded.verdict.health is verdict.health
+    since = recorded.at if recorded is not None and known else None
+    return replace(unit, stream=stream, verdict=verdict, look=look, since=since)
+
+
+def _fresh(look: StreamLook, now: datetime) -> Verdict:
+    if now - look.at <= FRESH:
+        return look.verdict
+    was = f"It was {look.verdict.health} when it was last looked at, {in_words(now - look.at)} ago."
+    return replace(look.verdict, health=Health.UNKNOWN, why=was, what_to_do=_UNSEEN.what_to_do, completeness=0.0)
+
+
+def _rested(verdict: Verdict, last: Verdict) -> Verdict:
+    """Return the verdict on a stream without a driver, with the figures that were last seen of it."""
+    return replace(
+        verdict,
+        lag_records=last.lag_records,
+        batches=last.batches,
+        committed_at=last.committed_at,
+        partitions=last.partitions,
+    )
+
+
+def _at_rest(sighting: Sighting, now: datetime) -> Verdict:
+    """Return the verdict on a unit whose newest attempt is on record as ended, or that has none."""
+    wish, attempt = sighting.desired, sighting.attempt
+    if wish is None:
+        return Verdict(Health.STOPPED, "Nobody ever asked for it to run.", f"`sluice streams start {sighting.unit}`.")
+    if wish.state is Desired.STOPPED:
+        return Verdict(Health.STOPPED, f"{wish.by} stopped it: {wish.why}.")
+    if attempt is None:
+        return Verdict(Health.STOPPED, f"{wish.by} asked for it to run, and it was not started yet.", _RECONCILER)
+    ended = f"It ended {in_words(max(timedelta(0), now - (attempt.ended_at or now)))} ago"
+    match outlook := sighting.outlook(now):
+        case Halt():
+            return Verdict(Health.STOPPED, f"{ended} and is HALTED: {outlook.why}.", f"{outlook.fix}.")
+        case Go():
+            return Verdict(Health.STOPPED, f"{ended}: generation {attempt.generation} {attempt.reason}.", _RECONCILER)
+        case Hold():
+            return Verdict(Health.STOPPED, f"{ended}: {outlook.why}.")
+
+
+_RECONCILER = "the DAG `reconcile_streams` starts it within a minute; see whether it is paused."

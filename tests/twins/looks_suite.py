@@ -1,0 +1,60 @@
+"""What every record of looks does. Subclasses give `newest`."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import timedelta
+
+from sluice.streams.looks import NewestLooks, Rates, StreamLook
+from sluice.streams.verdict import Health, PartitionLag, Verdict
+from tests.twins.clock import START
+
+FULL = StreamLook(
+    "flights",
+    "departures",
+    3,
+    START,
+    Verdict(
+        Health.LAGGING,
+        "2 records are unread: “é”.",
+        "give it cores.",
+        lag_records=2**40,
+        batches=17,
+        committed_at=START - timedelta(seconds=1, microseconds=500),
+        completeness=0.75,
+        lag_seconds=1.5,
+        watermark_lag_seconds=2.5,
+        catch_up_seconds=3.5,
+        loss_seconds=4.5,
+        partitions=(PartitionLag("flights/0", 2, 1.5), PartitionLag("flights/1", 0)),
+    ),
+    Rates(12.5, 0.0),
+)
+BARE = StreamLook("flights", "raw_flights", 1, START, Verdict(Health.UNKNOWN, "Nothing is known."))
+
+
+class NewestLooksSuite:
+    def test_at_first_nothing_was_seen(self, newest: NewestLooks) -> None:
+        assert newest.of(["flights"]) == {}
+        newest.keep([])
+        assert newest.of([]) == {}
+
+    def test_a_look_comes_back_as_it_was(self, newest: NewestLooks) -> None:
+        newest.keep([BARE, FULL])
+        assert newest.of(["flights", "weather"]) == {"flights": {"departures": FULL, "raw_flights": BARE}}
+
+    def test_a_later_look_takes_the_place_of_an_earlier_one(self, newest: NewestLooks) -> None:
+        later = replace(FULL, at=START + timedelta(seconds=10), generation=4)
+        newest.keep([FULL, BARE])
+        newest.keep([later])
+        assert newest.of(["flights"]) == {"flights": {"departures": later, "raw_flights": BARE}}
+
+    def test_a_watcher_that_is_behind_changes_nothing(self, newest: NewestLooks) -> None:
+        newest.keep([FULL])
+        newest.keep([replace(FULL, at=START - timedelta(milliseconds=1), generation=2), BARE])
+        assert newest.of(["flights"]) == {"flights": {"departures": FULL, "raw_flights": BARE}}
+
+    def test_a_thousand_are_kept_and_read_together(self, newest: NewestLooks) -> None:
+        many = [replace(FULL, unit=f"unit{number}") for number in range(1001)]
+        newest.keep(many)
+        assert newest.of([look.unit for look in many]) == {look.unit: {"departures": look} for look in many}

@@ -1,0 +1,31 @@
+from __future__ import annotations
+
+import subprocess
+import sys
+
+from sluice.clock import SystemClock
+from sluice.local.cpu import TreeCpu
+from sluice.local.processes import wait_until
+
+BURN = "sum(range(20_000_000))"
+
+
+def test_what_a_child_uses_counts_while_it_lives_and_after_its_end() -> None:
+    code = f"import subprocess, sys; subprocess.run([sys.executable, '-c', '{BURN}']); {BURN}; print(1); input()"
+    process = subprocess.Popen([sys.executable, "-c", code], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+    try:
+        assert process.stdout is not None
+        process.stdout.readline()
+        found = TreeCpu(process.pid).seconds()
+        alone = TreeCpu(process.pid)._root.cpu_times()
+        assert found is not None
+        assert found >= round(alone.user + alone.children_user, 2) > alone.user > 0
+    finally:
+        process.communicate(b"\n")
+
+
+def test_of_a_process_that_is_gone_nothing_is_known() -> None:
+    process = subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE)
+    counter = TreeCpu(process.pid)
+    process.communicate(b"\n")
+    assert wait_until(lambda: counter.seconds() is None, SystemClock(), deadline_seconds=10)

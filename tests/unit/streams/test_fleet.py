@@ -1,0 +1,135 @@
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from datetime import datetime, timedelta
+
+import pytest
+
+from sluice.specs.catalog import Unit
+from sluice.streams.failure import FailureClass
+from sluice.streams.fleet import FRESH, Standing, UnitRecords, standings
+from sluice.streams.looks import Rates, StreamLook
+from sluice.streams.registry import Attempt, AttemptState, Desired, DesiredState, RecordedVerdict
+from sluice.streams.verdict import Health, Verdict
+from tests.twins.clock import START
+
+UNIT = Unit("flights", ("flights",), ("departures",))
+WISH = DesiredState("flights", Desired.RUNNING, "ada", "launch", START - timedelta(days=2))
+STOP = replace(WISH, state=Desired.STOPPED, by="grace", why="new brokers", at=START)
+LIVES = Attempt("flights", 1, "local.flights.g1", AttemptState.BOUND, START - timedelta(days=1), START)
+DEAD = replace(
+    LIVES,
+    state=AttemptState.ENDED,
+    ended_at=START,
+    exit_code=1,
+    reason="ended with exit code 1",
+    failure=FailureClass.CORRUPT,
+)
+
+
+def seen(stream: str, health: Health = Health.OK, *, at: datetime = START, generation: int = 1) -> StreamLook:
+    verdict = Verdict(health, "As seen.", lag_records=7, lag_seconds=3.0)
+    return StreamLook("flights", stream, generation, at, verdict, Rates(1.0, 2.0))
+
+
+def records(
+    attempts: Sequence[Attempt] = (LIVES,), wish: DesiredState | None = WISH, **more: StreamLook
+) -> UnitRecords:
+    return UnitRecords(wish, attempts, more)
+
+
+def standing(found: UnitRecords, *, now: datetime = START) -> Standing:
+    (_, departures) = standings(UNIT, found, now)
+    assert departures.stream == "departures"
+    return departures
+
+
+def test_a_fresh_look_is_what_holds() -> None:
+    look = seen("departures", Health.LAGGING)
+    found = standing(records(departures=look))
+    assert (found.verdict, found.look, found.needs_somebody) == (look.verdict, look, True)
+
+
+def test_what_nobody_has_looked_at_lately_is_unknown_whatever_it_was() -> None:
+    found = standing(records(departures=seen("departures")), now=START + FRESH + timedelta(seconds=1))
+    assert found.verdict.health is Health.UNKNOWN
+    assert found.verdict.why == "It was OK when it was last looked at, 3 min 01 s ago."
+    assert found.verdict.lag_records == 7
+    assert found.needs_somebody
+
+
+def test_a_look_at_an_earlier_attempt_says_nothing_of_this_one() -> None:
+    second = replace(LIVES, generation=2, key="local.flights.g2")
+    found = standing(records([second, DEAD], departures=seen("departures")))
+    assert (found.verdict.health, found.look, found.generation) == (Health.UNKNOWN, None, 2)
+
+
+def test_an_end_on_record_overrules_what_was_seen_before_it() -> None:
+    found = standing(records([DEAD], departures=seen("departures")), now=START + timedelta(minutes=5))
+    assert found.verdict.health is Health.STOPPED
+    assert found.verdict.why.startswith("It ended 5 min 00 s ago and is HALTED: generation 1 ended with exit code 1")
+    assert found.verdict.what_to_do.endswith("`sluice streams resume flights`.")
+    assert found.halted
+    assert found.verdict.lag_records == 7
+
+
+def test_a_crash_that_is_followed_by_itself_says_when() -> None:
+    crashed = replace(DEAD, failure=FailureClass.CODE)
+    found = standing(records([crashed]), now=START + timedelta(seconds=2))
+    assert "the next starts at" in found.verdict.why
+    assert (found.halted, found.needs_somebody) == ("", True)
+    later = standing(records([crashed]), now=START + timedelta(hours=1))
+    assert "reconcile_streams" in later.verdict.what_to_do
+
+
+@pytest.mark.parametrize("attempts", [[DEAD], []])
+def test_what_somebody_stopped_needs_nobody(attempts: list[Attempt]) -> None:
+    found = standing(records(attempts, STOP))
+    assert (found.verdict.health, found.verdict.why) == (Health.STOPPED, "grace stopped it: new brokers.")
+    assert not found.needs_somebody
+
+
+def test_what_nobody_ever_asked_for_needs_nobody_and_what_was_never_started_does() -> None:
+    assert not standing(records([], None)).needs_somebody
+    assert standing(records([])).needs_somebody
+    assert standing(records([])).verdict.health is Health.STOPPED
+
+
+def test_restarts_of_the_last_day_are_counted_and_the_first_start_is_none() -> None:
+    attempts = [
+        replace(LIVES, generation=n, key=f"local.flights.g{n}", intended_at=START - timedelta(hours=ago))
+        for n, ago in ((4, 1), (3, 2), (2, 25))
+    ]
+    assert standing(records(attempts)).restarts == 2
+    assert standing(records([LIVES])).restarts == 0
+
+
+def test_since_when_is_known_if_the_same_health_is_on_record() -> None:
+    at = START - timedelta(hours=2)
+    kept = RecordedVerdict("flights", "departures", 1, Verdict(Health.OK, "It works."), at)
+    looked = records(departures=seen("departures"))
+    assert standing(replace(looked, verdicts={"departures": kept})).since == at
+    other = replace(kept, verdict=Verdict(Health.STALLED, "It stands."))
+    assert standing(replace(looked, verdicts={"departures": other})).since is None
+
+
+def test_those_come_first_who_need_somebody_most() -> None:
+    def one(name: str, health: Health, *, halted: str = "", wanted: bool = True, lag: float = 0.0) -> Standing:
+        return Standing("u", name, Verdict(health, "", lag_seconds=lag), None, None, halted, wanted, 0, 1)
+
+    order = [
+        one("halted", Health.STOPPED, halted="why"),
+        one("loses", Health.LOSS_RISK),
+        one("rewound", Health.REWOUND),
+        one("stalled", Health.STALLED),
+        one("died", Health.STOPPED),
+        one("unknown", Health.UNKNOWN),
+        one("far", Health.LAGGING, lag=90),
+        one("near", Health.LAGGING, lag=5),
+        one("at_rest", Health.STOPPED, wanted=False),
+        one("fine", Health.OK),
+        one("idle", Health.IDLE),
+    ]
+    mixed = sorted(order, key=lambda each: each.stream)
+    assert [each.stream for each in sorted(mixed, key=lambda each: each.urgency)] == [each.stream for each in order]
