@@ -27,10 +27,14 @@ class FreshProject:
     Args:
         open_: opens it.
         clock: gives the time.
+        place: says where the specs are.
     """
 
-    def __init__(self, open_: Callable[[], Project], clock: Clock | None = None) -> None:
+    def __init__(
+        self, open_: Callable[[], Project], clock: Clock | None = None, place: Callable[[], Settings] = settings
+    ) -> None:
         self._open = open_
+        self._settings = place
         self._clock = clock or SystemClock()
         self._project: Project | None = None
         self._place: Settings | None = None
@@ -41,7 +45,7 @@ class FreshProject:
     def current(self) -> Project:
         """Return the project; changed specs are looked for now and then, not for each of ten thousand units."""
         with self._lock:
-            place = settings()
+            place = self._settings()
             if self._project is not None and self._place is place and self._clock.monotonic() < self._check_at:
                 return self._project
             begun = time.thread_time()

@@ -38,6 +38,25 @@ class Browser:
     def __init__(self, connection: ClientConnection) -> None:
         self._connection = connection
         self._last = 0
+        self.errors: list[str] = []
+
+    def collect_errors(self) -> None:
+        """Keep what the browser complains of from now on in `errors`: exceptions, refused loads, broken policies."""
+        for domain in ("Runtime", "Log", "Page"):
+            self._call(f"{domain}.enable")
+
+    def show_as(self, *, width: int, height: int = 900, dark: bool = False) -> None:
+        """Be a window of this size, of somebody who likes it dark or light."""
+        self._call("Emulation.setDeviceMetricsOverride", width=width, height=height, deviceScaleFactor=1, mobile=False)
+        scheme = {"name": "prefers-color-scheme", "value": "dark" if dark else "light"}
+        self._call("Emulation.setEmulatedMedia", features=[scheme])
+
+    def press(self, key: str) -> None:
+        """Press a key such as `Tab` or `Enter`."""
+        for kind in ("keyDown", "keyUp"):
+            text = {"text": "\r"} if key == "Enter" and kind == "keyDown" else {}
+            code = {"Tab": 9, "Enter": 13, "Escape": 27}[key]
+            self._call("Input.dispatchKeyEvent", type=kind, key=key, code=key, windowsVirtualKeyCode=code, **text)
 
     def open(self, url: str) -> None:
         """Go to an address."""
@@ -86,10 +105,21 @@ class Browser:
         self._connection.send(json.dumps({"id": self._last, "method": method, "params": parameters}))
         while True:
             answer = json.loads(self._connection.recv(timeout=DEADLINE_SECONDS))
-            if answer.get("id") == self._last:  # the others are events
+            if answer.get("id") == self._last:
                 assert "error" not in answer, answer
                 result: dict[str, Any] = answer["result"]
                 return result
+            self._hear(answer)
+
+    def _hear(self, event: dict[str, Any]) -> None:
+        said = event.get("params", {})
+        match event.get("method"):
+            case "Runtime.exceptionThrown":
+                self.errors.append(str(said["exceptionDetails"]))
+            case "Runtime.consoleAPICalled" if said["type"] in {"error", "warning"}:
+                self.errors.append(str(said["args"]))
+            case "Log.entryAdded" if said["entry"]["level"] == "error":
+                self.errors.append(str(said["entry"]))
 
 
 @contextmanager

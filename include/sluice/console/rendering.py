@@ -27,7 +27,11 @@ NAVIGATION = (
     ("cost", "Cost"),
 )
 
-STATIC: Mapping[str, str] = {"console.css": "text/css", "console.js": "text/javascript"}
+STATIC: Mapping[str, str] = {
+    "console.css": "text/css",
+    "console.js": "text/javascript",
+    "icon.svg": "image/svg+xml",
+}
 """Files that pages load, and their types. All are ours; nothing comes from elsewhere."""
 
 

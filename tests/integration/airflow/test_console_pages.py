@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import pytest
 from airflow.api_fastapi.app import create_app, get_auth_manager
 from airflow.api_fastapi.auth.managers.simple.user import SimpleAuthManagerUser
+from airflow.models.dagrun import DagRun
 from airflow.sdk import BaseOperator
 from airflow.sdk.types import TaskInstanceKey
+from fastapi.routing import APIRoute
 from fastapi.testclient import TestClient
 
 from sluice.airflow.links import DriverLogLink, SparkUiLink
@@ -34,6 +37,79 @@ def viewer(visitor: TestClient) -> TestClient:
     """Somebody who may look."""
     token = get_auth_manager().generate_jwt(SimpleAuthManagerUser(username="ada", role="viewer"))
     return TestClient(visitor.app, follow_redirects=False, headers={"Authorization": f"Bearer {token}"})
+
+
+@pytest.fixture
+def member(visitor: TestClient) -> TestClient:
+    """Somebody who may run DAGs."""
+    token = get_auth_manager().generate_jwt(SimpleAuthManagerUser(username="grace", role="user"))
+    return TestClient(visitor.app, follow_redirects=False, headers={"Authorization": f"Bearer {token}"})
+
+
+STOP = {"action": "stop", "reason": "new brokers"}
+
+
+def console_routes() -> list[APIRoute]:
+    from sluice.airflow.console import app  # noqa: PLC0415 - after AIRFLOW_HOME is set
+
+    return [route for route in app.routes if isinstance(route, APIRoute)]
+
+
+def test_no_route_is_open_in_airflow(visitor: TestClient, project: Project) -> None:
+    assert project.catalog.units()
+    for route in console_routes():
+        path = re.sub(r"\{\w+\}", "departures", route.path)
+        for method in route.methods:
+            answer = visitor.request(method, f"/sluice{path}", headers={"origin": "http://testserver"})
+            assert answer.status_code == 401, (method, path)
+            cookie = {"cookie": "_token=forged", "origin": "http://testserver"}
+            assert visitor.request(method, f"/sluice{path}", headers=cookie).status_code in {401, 403}, (method, path)
+
+
+def test_who_may_only_look_asks_for_nothing(viewer: TestClient, attempted: Project) -> None:
+    answer = viewer.post("/sluice/units/flights/ask", data=STOP)
+    assert (answer.status_code, answer.text) == (403, "You may not start runs of stream_flights.")
+    wish = attempted.registry().desired("flights")
+    assert wish is not None
+    assert wish.state is Desired.RUNNING
+
+
+def test_a_dag_that_is_not_there_is_no_run(member: TestClient, attempted: Project) -> None:
+    assert attempted.registry().latest_attempt("flights") is not None
+    answer = member.post("/sluice/units/nobody/ask", data=STOP)
+    assert answer.status_code == 503
+    assert answer.text.startswith("Airflow started no run of stream_nobody: ")
+
+
+def test_a_run_is_started_in_the_name_of_who_asks(
+    member: TestClient, attempted: Project, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert attempted.catalog.units()
+    asked: list[tuple[str, dict[str, object]]] = []
+
+    def trigger(dag_id: str, **arguments: object) -> DagRun:
+        asked.append((dag_id, arguments))
+        return DagRun(dag_id=dag_id, run_id="manual__1", run_type="manual")
+
+    monkeypatch.setattr("sluice.airflow.console.trigger_dag", trigger)
+    answer = member.post("/sluice/units/flights/ask", data=STOP)
+    assert (answer.status_code, answer.headers["location"]) == (303, "/sluice/asked/stream_flights/manual__1")
+    ((dag_id, arguments),) = asked
+    assert (dag_id, arguments["conf"], arguments["triggering_user_name"]) == ("stream_flights", STOP, "grace")
+
+
+def test_a_dag_that_airflow_hides_from_somebody_is_hidden_here_too(
+    viewer: TestClient, attempted: Project, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert attempted.catalog.units()
+    manager = get_auth_manager()
+    shown = viewer.get("/sluice/streams/departures")
+    assert (shown.status_code, "departures" in shown.text) == (200, True)
+    monkeypatch.setattr(type(manager), "is_authorized_dag", lambda *_, **__: False)
+    for page in ("streams/departures", "units/flights/log", "intervals/departures", "quality/departures", "topics"):
+        assert viewer.get(f"/sluice/{page}").status_code == 404, page
+    monkeypatch.setattr(type(manager), "get_authorized_dag_ids", lambda *_, **__: set())
+    assert "departures" not in viewer.get("/sluice/").text
 
 
 @pytest.fixture

@@ -44,7 +44,7 @@ def stream(request: Request, stream: StreamName, visitor: VisitorDep, around: Su
     project, now = around.project, around.clock.now()
     unit = unit_of(project, stream, visitor)
     standing = next(each for each in standings_of(project, [unit], now) if each.stream == stream)
-    dag_id = stream_dag_id(unit.name)
+    dag_id, attempts = stream_dag_id(unit.name), _attempts(project, unit, now)
     return page(
         request,
         "stream.html",
@@ -53,10 +53,10 @@ def stream(request: Request, stream: StreamName, visitor: VisitorDep, around: Su
         siblings=[name for name in unit.streams if name != stream],
         topic=topic_of(project.catalog, stream),
         charts=charts_of(batches(project.folder.batch_log(stream))),
-        attempts=_attempts(project, unit, now),
+        attempts=attempts,
         shown=SHOWN,
         changes=_changes(project, unit.name, stream, now),
-        log=_log(project, unit.name),
+        log=_log(attempts),
         dag_id=dag_id,
         actions=_actions(standing) if around.asks is not None and visitor.may_run(dag_id) else (),
     )
@@ -118,9 +118,7 @@ def _changes(project: Project, unit: str, stream: str, now: datetime) -> Sequenc
     return [record for record in reversed(found) if record.stream == stream][:_MOST_CHANGES]
 
 
-def _log(project: Project, unit: str) -> str:
-    attempt = project.registry().latest_attempt(unit)
-    if attempt is None:
-        return ""
-    file = project.launcher().log(attempt.key)
-    return last_lines(file, _LOG_BYTES) if file.is_file() else ""
+def _log(attempts: Timeline) -> str:
+    """Return the end of the newest attempt's log; empty if there is none."""
+    file = attempts.entries[0].log if attempts.entries else None
+    return last_lines(file, _LOG_BYTES) if file is not None and file.is_file() else ""

@@ -55,6 +55,7 @@ async function refresh() {
         document.querySelector("main").replaceChildren(...fresh.querySelector("main").childNodes);
         document.querySelector("footer").replaceChildren(...fresh.querySelector("footer").childNodes);
         document.title = fresh.title;
+        seconds = Number(fresh.body.dataset.refresh || seconds);
         if (place >= 0) focusable()[place]?.focus({ preventScroll: true });
       } else if (answer.type === "opaqueredirect" || answer.status === 401) {
         window.location.reload(); // the login is over

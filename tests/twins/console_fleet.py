@@ -1,0 +1,307 @@
+"""A project of many streams with a past, for the console: specs, control database, batches, alerts; nothing runs.
+
+Whatever a person or a foreign system may have said is hostile: it would run a script if a page took it for markup.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+from sqlalchemy import insert
+
+import sluice
+from sluice.alerts.alert import Alert, Level
+from sluice.alerts.delivery import Delivery, Outcome
+from sluice.alerts.journal import Journal
+from sluice.clock import Clock
+from sluice.control.database import transaction
+from sluice.control.interval_rows import columns_of
+from sluice.control.tables import attempt, desired_state, interval, ledger, verdict
+from sluice.intervals.alignment import Interval
+from sluice.intervals.entries import Content
+from sluice.intervals.ledger import LedgerRow, Verified, Written
+from sluice.intervals.places import Places
+from sluice.project import Project
+from sluice.quality.cases import Case, CaseEvent, CaseState
+from sluice.quality_records import cases_of
+from sluice.settings import Settings
+from sluice.stream_looks import newest_looks
+from sluice.streams.batch_log import append_batch
+from sluice.streams.looks import Rates, StreamLook
+from sluice.streams.verdict import Health, PartitionLag, Verdict
+
+HOSTILE = "<script>document.title='taken'</script>\"'><img src=x onerror=\"document.title='taken'\">"
+MONTH = datetime(2013, 1, 1, tzinfo=UTC)
+CLOSED_UNTIL = MONTH + timedelta(days=20)
+HALTED, STALLED, LAGGING, UNSEEN, RESTING = 0, 1, 2, 3, 4
+"""Numbers of units that are not as they should be; all others are."""
+
+_TOPIC = """
+name: {topic}
+description: One of many.
+owner: somebody
+partitions: 3
+retention: forever
+value:
+  format: json
+  event_time: at
+  arrival_time: at
+  fields:
+    at: {{type: timestamp, required: true}}
+raw: {{table: {topic}_raw, driver: {unit}}}
+"""
+_PIPELINE = """
+name: {pipeline}
+description: One of many.
+owner: somebody
+source: {topic}
+transform: same:same
+time: {{allowed_lateness: 3 hours, future_skew: 60 minutes}}
+outputs:
+  - {{kind: intervals, table: {pipeline}, time_column: hour, window: 1 hour, interval: hour, keys: [hour]}}
+driver: {unit}
+trigger: 2 seconds
+"""
+_TRANSFORM = '''"""Gives what it is given."""
+
+from pyspark.sql import DataFrame
+
+
+def same(rows: DataFrame) -> DataFrame:
+    """Return the rows."""
+    return rows
+'''
+_DEPLOYMENT = """
+name: local
+description: A broker that is not there.
+kafka: {kind: external, bootstrap: ["127.0.0.1:9"]}
+replication: 1
+"""
+
+
+@dataclass(frozen=True)
+class ConsoleFleet:
+    """Where the project is, and of how many units; each has a raw stream and a pipeline's."""
+
+    settings: Settings
+    units: int
+
+    @property
+    def pipelines(self) -> Sequence[str]:
+        return [pipeline_of(number) for number in range(self.units)]
+
+
+def unit_of(number: int) -> str:
+    return f"unit{number:04}"
+
+
+def pipeline_of(number: int) -> str:
+    return f"pipe{number:04}"
+
+
+def topic_of(number: int) -> str:
+    return f"topic{number:04}"
+
+
+def build_fleet(folder: Path, units: int, clock: Clock, *, intervals: int = 48) -> ConsoleFleet:
+    """Write it all.
+
+    Args:
+        folder: holds the project and its state.
+        units: how many.
+        clock: gives the present, at which everything was looked at.
+        intervals: of each pipeline that are on record; the first one's month is full.
+    """
+    home = folder / "project"
+    for below, kind, text in (
+        ("topics", topic_of, _TOPIC),
+        ("pipelines", pipeline_of, _PIPELINE),
+    ):
+        (home / "include" / below).mkdir(parents=True)
+        for number in range(units):
+            names = {"topic": topic_of(number), "pipeline": pipeline_of(number), "unit": unit_of(number)}
+            (home / "include" / below / f"{kind(number)}.yaml").write_text(text.format(**names))
+    (home / "include" / "sluice").symlink_to(Path(sluice.__file__).parent)  # a pipeline's code is named by it too
+    (home / "include" / "deployments").mkdir()
+    (home / "include" / "deployments" / "local.yaml").write_text(_DEPLOYMENT)
+    (home / "spark_jobs" / "transforms").mkdir(parents=True)
+    (home / "spark_jobs" / "transforms" / "__init__.py").write_text('"""Transforms."""\n')
+    (home / "spark_jobs" / "transforms" / "same.py").write_text(_TRANSFORM)
+    fleet = ConsoleFleet(Settings(home=home, state=folder / "state"), units)
+    project = Project.open(fleet.settings)
+    _lives(project, fleet, clock.now())
+    _batches(project, fleet, clock.now())
+    _intervals(project, fleet, intervals)
+    _cases(project, fleet, clock.now())
+    _alerts(project, fleet, clock)
+    return fleet
+
+
+def health_of(number: int) -> Health:
+    return {STALLED: Health.STALLED, LAGGING: Health.LAGGING}.get(number, Health.OK)
+
+
+def _lives(project: Project, fleet: ConsoleFleet, now: datetime) -> None:
+    day, registry = timedelta(days=1), project.registry()
+    wishes, attempts, verdicts, looks = [], [], [], []
+    for number in range(fleet.units):
+        unit = unit_of(number)
+        base = {"deployment": "local", "unit": unit}
+        said = {"asked_by": f"ada {HOSTILE}", "why": f"launch {HOSTILE}", "at": now - 2 * day}
+        wishes.append({**base, "state": "stopped" if number == RESTING else "running", **said})
+        for generation in (1, 2):
+            ended = generation == 1 or number in (HALTED, RESTING)
+            attempts.append(
+                {
+                    **base,
+                    "generation": generation,
+                    "key": f"local.{unit}.g{generation}",
+                    "state": "ended" if ended else "bound",
+                    "intended_at": now - 6 * timedelta(hours=3 - generation),
+                    "bound_at": now - 6 * timedelta(hours=3 - generation),
+                    "ended_at": now - timedelta(hours=5 - generation) if ended else None,
+                    "exit_code": 1 if ended else None,
+                    "reason": f"ended with exit code 1 {HOSTILE}" if ended else "",
+                    "failure": "corrupt" if number == HALTED else "stopped" if ended else None,
+                }
+            )
+        for stream in (f"raw_{topic_of(number)}", pipeline_of(number)):
+            found = _verdict(number, now)
+            given = {
+                "health": found.health.value,
+                "why": found.why,
+                "what_to_do": "",
+                "batches": 3,
+                "completeness": 1.0,
+            }
+            verdicts.append(
+                {**base, "stream": stream, "number": 1, "generation": 2, "at": now - timedelta(hours=3), **given}
+            )
+            seen_at = now - timedelta(hours=1) if number == UNSEEN else now - timedelta(seconds=5)
+            looks.append(StreamLook(unit, stream, 2, seen_at, found, Rates(12.5 + number, 12.25)))
+    assert registry.verdicts("none") == ()
+    with transaction(project.control_database, write=True) as connection:
+        for table, rows in ((desired_state, wishes), (attempt, attempts), (verdict, verdicts)):
+            connection.execute(insert(table), rows)
+    newest_looks(project).keep(looks)
+
+
+def _verdict(number: int, now: datetime) -> Verdict:
+    unread = 1000 * number if number in (STALLED, LAGGING) else 0
+    return Verdict(
+        health_of(number),
+        f"Seen {HOSTILE}",
+        f"do {HOSTILE}" if unread else "",
+        lag_records=unread,
+        batches=17,
+        committed_at=now - timedelta(seconds=7),
+        lag_seconds=12.5 if unread else 0.0,
+        watermark_lag_seconds=3600.0,
+        partitions=tuple(PartitionLag(f"{topic_of(number)}/{n}", unread // 3, 2.0) for n in range(3)),
+    )
+
+
+def _batches(project: Project, fleet: ConsoleFleet, now: datetime) -> None:
+    for number in range(fleet.units):
+        for stream in (f"raw_{topic_of(number)}", pipeline_of(number)):
+            for batch in range(400 if number == LAGGING else 3):
+                append_batch(
+                    project.folder.batch_log(stream), _batch(batch, now - timedelta(seconds=5 * (400 - batch)))
+                )
+        log = project.launcher().log(f"local.{unit_of(number)}.g2")
+        if number < 10:
+            log.parent.mkdir(parents=True, exist_ok=True)
+            log.write_text(f"a line of the log {HOSTILE}\n" * 200, encoding="utf-8")
+
+
+def _batch(number: int, at: datetime) -> Mapping[str, object]:
+    work = 200 + 37 * (number % 11)
+    return {
+        "batch_id": number,
+        "generation": 2,
+        "at": at.isoformat(),
+        "rows": 10 * (number % 7),
+        "input_rows_per_second": 2.0 * (number % 7),
+        "processed_rows_per_second": 30.0 + number % 5,
+        "duration_ms": {"addBatch": work, "walCommit": 40, "queryPlanning": 25, "triggerExecution": work + 90},
+        "watermark": (at - timedelta(minutes=90)).isoformat(),
+        "state_rows": 100 + number,
+        "state_bytes": 4096,
+        "dropped_by_watermark": int(number % 97 == 0),
+        "lag_records": max(0, 40 - number),
+        "cpu_seconds": 20.0 + number / 10,
+        "read": 30 * (number + 1),
+    }
+
+
+def _intervals(project: Project, fleet: ConsoleFleet, count: int) -> None:
+    hour = timedelta(hours=1)
+    rows, heads = [], []
+    for number, pipeline in enumerate(fleet.pipelines):
+        code = project.code_of(pipeline) if number == 0 else "other"
+        base = {"deployment": "local", "pipeline": pipeline}
+        heads.append(
+            {
+                **base,
+                "table_version": 9,
+                "closed_until": CLOSED_UNTIL,
+                "raw_version": 9,
+                "raw_offsets": "{}",
+                "raw_topics": "[]",
+            }
+        )
+        for place in range(480 if number == 0 else count):
+            start = CLOSED_UNTIL - (place + 1) * hour
+            written = Written(
+                owner=f"backfill {HOSTILE}" if place % 5 == 0 else "stream",
+                generation=None if place % 5 == 0 else 2,
+                version=7,
+                at=CLOSED_UNTIL,
+                offsets={"t/0": 5},
+                codes=(code if place % 7 else "another",),
+                content=Content(1000 + place, "12345"),
+            )
+            verified = Verified(backfill="b", code=code, at=CLOSED_UNTIL) if place % 3 == 0 else None
+            dirty = (f"records were dropped {HOSTILE}",) if place % 11 == 0 else ()
+            row = LedgerRow(Interval(start, start + hour), written, written, dirty, verified)
+            rows.append({**base, **columns_of(row)})
+    with transaction(project.control_database, write=True) as connection:
+        connection.execute(insert(ledger), heads)
+        for first in range(0, len(rows), 1000):
+            connection.execute(insert(interval), rows[first : first + 1000])
+
+
+def _cases(project: Project, fleet: ConsoleFleet, now: datetime) -> None:
+    cases = cases_of(project)
+    for number in range(min(fleet.units, 20)):
+        places = Places.joined([("topicid", 0, (number * 10, number * 10 + 4))])
+        opened = CaseEvent(CaseState.OPEN, f"ada {HOSTILE}", f"look {HOSTILE}", now - timedelta(days=1))
+        case = Case(f"case-{number:04}", pipeline_of(number), f"asked {HOSTILE}", places, {"malformed": 5}, (opened,))
+        cases.open(case)
+        if number % 2:
+            cases.add(case.id, replace(opened, state=CaseState.DISCARDED, why="no use"))
+
+
+def _alerts(project: Project, fleet: ConsoleFleet, clock: Clock) -> None:
+    journal = Journal(project.folder.alerts, clock=clock)
+    for number in range(min(fleet.units, 60)):
+        alert = Alert(
+            id=f"{number:08x}",
+            at=clock.now() - timedelta(minutes=number),
+            level=Level.TASK,
+            what=f"Task failed {HOSTILE}",
+            why=f"because {HOSTILE}",
+            evidence=(f"fact {HOSTILE}",),
+            where="",
+            what_to_do=f"do {HOSTILE}",
+            dag_id=f"stream_{unit_of(number)}",
+            run_id=f"run {HOSTILE}",
+        )
+        journal.append(alert)
+        outcome = Outcome.FAILED if number % 9 == 0 else Outcome.DELIVERED
+        journal.append(Delivery(alert.id, clock.now(), outcome, f"detail {HOSTILE}"))
+    assert json.dumps(HOSTILE)

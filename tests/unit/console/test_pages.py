@@ -1,0 +1,200 @@
+"""What the pages say of a fleet of which every past is known."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from html import unescape
+from pathlib import Path
+
+import pytest
+from fastapi.testclient import TestClient
+from sqlalchemy import event
+
+from sluice.console.access import login_free_gate
+from sluice.console.app import create_console
+from sluice.fresh_project import FreshProject
+from sluice.project import Project
+from tests.twins.clock import ManualClock
+from tests.twins.console_fleet import HALTED, LAGGING, RESTING, STALLED, UNSEEN, build_fleet, pipeline_of, topic_of
+from tests.unit.console.conftest import UNITS, FakeVisitor
+
+Console = Callable[[FakeVisitor | None], TestClient]
+
+
+@pytest.fixture
+def visitor(console: Console) -> TestClient:
+    return console(FakeVisitor())
+
+
+def text_of(client: TestClient, path: str) -> str:
+    """Return what is to be read on a page, in one line."""
+    answer = client.get(path)
+    assert answer.status_code == 200, answer.text
+    body = answer.text[answer.text.index("<main") :]
+    return " ".join(unescape(re.sub(r"<[^>]+>", " ", body)).split())
+
+
+def streams_on(client: TestClient, path: str) -> list[str]:
+    return re.findall(r'href="/streams/(\w+)"', client.get(path).text)
+
+
+def test_the_fleet_begins_with_those_that_need_somebody(visitor: TestClient) -> None:
+    said = text_of(visitor, "/")
+    assert said.startswith(f"8 of {2 * UNITS} streams need somebody")
+    found = streams_on(visitor, "/")
+    needing = [kind for n in (HALTED, STALLED, UNSEEN, LAGGING) for kind in (pipeline_of(n), f"raw_{topic_of(n)}")]
+    assert found[:8] == needing
+    assert found[8:10] == [pipeline_of(RESTING), f"raw_{topic_of(RESTING)}"]
+    assert len(found) == len(set(found)) == 2 * UNITS
+    assert "HALTED" in said
+    assert "It was OK when it was last looked at, 1 h 00 min ago." in said
+
+
+@pytest.mark.parametrize(
+    ("query", "found"),
+    [
+        ("health=STALLED", [pipeline_of(STALLED), f"raw_{topic_of(STALLED)}"]),
+        (f"q={pipeline_of(3).upper()}", [pipeline_of(3)]),
+        ("health=LAGGING&q=raw", [f"raw_{topic_of(LAGGING)}"]),
+        ("q=nobody", []),
+        ("health=nothing", []),
+        ("page=99&health=LAGGING", [pipeline_of(LAGGING), f"raw_{topic_of(LAGGING)}"]),
+    ],
+)
+def test_the_fleet_is_searched(visitor: TestClient, query: str, found: list[str]) -> None:
+    assert streams_on(visitor, f"/?{query}") == found
+
+
+def test_a_stream_shows_what_it_does_how_far_it_is_behind_and_what_was_tried(visitor: TestClient) -> None:
+    said = text_of(visitor, f"/streams/{pipeline_of(LAGGING)}")
+    for words in (
+        "2,000 , the first for 12 s",
+        "Comes in 14.5/s",
+        "Generation 2 started",
+        "Generation 1 started",
+        "Unread by partition",
+        "Duration of a batch by phase",
+        "Rows dropped, their window was closed",
+        "a line of the log",
+        "Restart",
+    ):
+        assert words.replace(" ,", ",") in said.replace(" ,", ","), words
+
+
+@pytest.mark.parametrize(
+    ("number", "actions"), [(HALTED, ["resume", "stop"]), (RESTING, ["start"]), (LAGGING, ["restart", "stop"])]
+)
+def test_what_may_be_asked_of_a_stream_is_what_its_state_allows(
+    visitor: TestClient, number: int, actions: list[str]
+) -> None:
+    page = visitor.get(f"/streams/{pipeline_of(number)}").text
+    assert re.findall(r'data-dialog="ask-(\w+)"', page) == actions
+    assert re.findall(r'<dialog id="ask-(\w+)"', page) == actions
+
+
+def test_a_cluster_that_does_not_answer_is_said_and_no_page_waits_for_it(visitor: TestClient) -> None:
+    said = text_of(visitor, "/topics")
+    assert "The cluster could not be asked" in said or "The cluster is being asked" in said
+    assert topic_of(0) in said
+
+
+def test_the_calendar_shows_each_interval_with_state_and_writer(visitor: TestClient) -> None:
+    page = visitor.get(f"/intervals/{pipeline_of(0)}").text
+    assert "January 2013" in page
+    cells = re.findall(r'<a class="cell (\w+)" href="[^"]+at=([^"#]+)#interval"', page)
+    assert len(cells) == 31 * 24
+    states = [state for state, _ in cells]
+    assert {state: states.count(state) for state in ("dirty", "stale", "published", "closed", "open")} == {
+        "dirty": 44,
+        "stale": 62,
+        "published": 75,
+        "closed": 299,
+        "open": 264,
+    }
+    assert "&lt;script&gt;" in page
+
+
+def test_an_interval_is_shown_closely_with_the_command_that_mends_it(visitor: TestClient) -> None:
+    said = text_of(visitor, f"/intervals/{pipeline_of(0)}?at=2013-01-20T23:30Z")
+    assert "2013-01-20 23:00:00 to 2013-01-21 00:00:00 UTC dirty" in said
+    assert "--from 2013-01-20T23:00Z --to 2013-01-21T00:00Z --mode recompute --only dirty" in said
+    assert "records were dropped" in said
+
+
+@pytest.mark.parametrize("query", ["month=2013-1", "month=2013-13", "at=yesterday", "page=x"])
+def test_a_question_that_nobody_understands_is_refused(visitor: TestClient, query: str) -> None:
+    path = "/intervals" if query.startswith("page") else f"/intervals/{pipeline_of(0)}"
+    assert visitor.get(f"{path}?{query}").status_code == 422
+
+
+def test_quality_shows_cases_and_offers_the_replay_of_those_that_are_open(visitor: TestClient) -> None:
+    assert text_of(visitor, "/quality").count("never checked") == UNITS
+    open_one, closed_one = (visitor.get(f"/quality/{pipeline_of(n)}").text for n in (0, 1))
+    assert ("Replay …" in open_one, "Replay …" in closed_one) == (True, False)
+    assert "malformed 5" in open_one
+
+
+def test_alerts_that_reached_nobody_are_said_first(visitor: TestClient) -> None:
+    said = text_of(visitor, "/alerts")
+    assert said.startswith("Alerts Of 2 alerts the delivery failed")
+    assert "because" in text_of(visitor, "/alerts/00000003")
+
+
+def test_cost_is_processor_time_by_a_million_records(visitor: TestClient) -> None:
+    said = text_of(visitor, "/cost")
+    # Two streams of three batches: 20.2 s of the driver, 90 records each.
+    assert "unit0000 112k 20.2 180 2 2" in said
+    assert said.index("unit0000") < said.index("unit0002"), "the most expensive first"
+
+
+def test_what_is_not_there_is_a_page_for_people_and_json_for_programs(visitor: TestClient) -> None:
+    page = visitor.get("/streams/nobody")
+    assert (page.status_code, "<h1>Not shown</h1>" in page.text) == (404, True)
+    program = visitor.get("/streams/nobody", headers={"accept": "application/json"})
+    assert program.json() == {"detail": "There is no stream nobody, or it is not yours to see."}
+
+
+@contextmanager
+def counted(project: Project) -> Iterator[list[str]]:
+    """Collect the statements that the control database is asked."""
+    asked: list[str] = []
+
+    def hear(_connection: object, _cursor: object, statement: str, *_: object) -> None:
+        asked.append(statement)
+
+    event.listen(project.control_database, "before_cursor_execute", hear)
+    try:
+        yield asked
+    finally:
+        event.remove(project.control_database, "before_cursor_execute", hear)
+
+
+PAGES = (
+    "/",
+    f"/streams/{pipeline_of(3)}",
+    "/intervals",
+    f"/intervals/{pipeline_of(3)}",
+    "/quality",
+    f"/quality/{pipeline_of(3)}",
+    "/alerts",
+    "/cost",
+    "/topics",
+)
+
+
+def test_a_page_asks_the_database_as_often_however_many_streams_there_are(tmp_path: Path, clock: ManualClock) -> None:
+    found: list[dict[str, int]] = []
+    for size in (6, 30):
+        fleet = build_fleet(tmp_path / str(size), size, clock)
+        fresh = FreshProject(lambda place=fleet.settings: Project.open(place), place=lambda place=fleet.settings: place)
+        client = TestClient(create_console(fresh, login_free_gate, clock=clock), base_url="http://127.0.0.1")
+        counts = {}
+        for path in PAGES:
+            with counted(fresh.current()) as asked:
+                assert client.get(path).status_code == 200, path
+            counts[path] = len(asked)
+        found.append(counts)
+    assert found[0] == found[1]
+    assert max(found[0].values()) <= 14

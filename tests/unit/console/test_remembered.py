@@ -1,0 +1,61 @@
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import timedelta
+from threading import Event
+
+from sluice.clock import SystemClock
+from sluice.console.remembered import Memory, Remembered
+from sluice.local.processes import wait_until
+from tests.twins.clock import ManualClock
+
+EVERY = timedelta(seconds=15)
+
+
+def until(memory: Remembered[int], true: Callable[[Memory[int]], bool]) -> Memory[int]:
+    assert wait_until(lambda: true(memory.get()), SystemClock(), deadline_seconds=10)
+    return memory.get()
+
+
+def test_the_first_look_is_waited_for_if_it_is_quick() -> None:
+    clock = ManualClock()
+    assert Remembered(lambda: 7, clock, EVERY).get() == Memory(7, clock.now(), "", looking=False)
+
+
+def test_a_page_does_not_wait_for_a_look_that_takes_long() -> None:
+    go = Event()
+    memory = Remembered(lambda: int(go.wait(10)), ManualClock(), EVERY)
+    try:
+        found = memory.get()
+        assert (found.found, found.looking) == (None, True)
+    finally:
+        go.set()
+    assert until(memory, lambda found: found.found is not None).found == 1
+
+
+def test_a_look_is_repeated_when_it_is_old_and_one_at_a_time() -> None:
+    clock, looks = ManualClock(), []
+    memory = Remembered(lambda: looks.append(1) or len(looks), clock, EVERY)
+    assert [memory.get().found for _ in range(3)] == [1, 1, 1]
+    clock.sleep(EVERY.total_seconds())
+    assert until(memory, lambda found: found.found == 2).found == 2
+    assert len(looks) == 2
+
+
+def test_what_failed_is_said_beside_what_was_known() -> None:
+    clock, fails = ManualClock(), [False]
+
+    def look() -> int:
+        if fails[0]:
+            raise ValueError("no broker answers")
+        return 7
+
+    memory = Remembered(look, clock, EVERY)
+    first = memory.get()
+    fails[0] = True
+    clock.sleep(EVERY.total_seconds())
+    found = until(memory, lambda found: bool(found.error))
+    assert (found.found, found.at, found.error) == (7, first.at, "no broker answers")
+    fails[0] = False
+    clock.sleep(EVERY.total_seconds())
+    assert until(memory, lambda found: not found.error).found == 7
