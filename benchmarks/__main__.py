@@ -14,6 +14,7 @@ from benchmarks import (
     admission,
     agreement,
     backfill,
+    console,
     drain,
     floor,
     gate,
@@ -29,6 +30,7 @@ from benchmarks import (
 BENCHMARKS: dict[str, Callable[..., tuple[dict[str, Any], dict[str, Any]]]] = {
     "admission": admission.run,
     "agreement": agreement.run,
+    "console": console.run,
     "drain": drain.run,
     "backfill": backfill.run,
     "publish": publish.run,

@@ -44,6 +44,7 @@ def _listen(port: int) -> socket.socket:
     listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
         listening.bind((HOST, port))
+        listening.listen()  # who comes as soon as the address is told, waits for the first answer
     except OSError as error:
         listening.close()
         raise NotReadyError(f"port {port} is taken: {error.strerror}.", fix="name another by --port, or 0.") from error

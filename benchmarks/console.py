@@ -1,0 +1,135 @@
+"""The console over a thousand streams: how long pages take, whether a route is open, what a browser complains of.
+
+`sluice console` serves a project of 500 units with two streams each, whose past is on record. `page_ms_max` is the
+slowest answer of all pages to a client on this machine, each asked 20 times after the first; what the first one took is
+in the notes. `open_routes` counts the routes that answer a stranger anything but 401. `browser_errors` counts what
+Chromium complains of, and pages that do not fit, at 400 and 1,400 px in light and dark.
+"""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+import tempfile
+import time
+import urllib.request
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from statistics import median
+from typing import Any
+
+from fastapi import HTTPException, Request
+from fastapi.routing import APIRoute
+from fastapi.testclient import TestClient
+
+from sluice.clock import SystemClock
+from sluice.console.access import Visitor
+from sluice.console.app import create_console
+from sluice.fresh_project import FreshProject
+from sluice.project import Project
+from sluice.settings import inherited_environment
+from tests.twins.console_fleet import LAGGING, ConsoleFleet, build_fleet, pipeline_of, topic_of
+from tests.verify.browser import running_browser
+
+PAGES = (
+    "/",
+    "/?page=5",
+    "/?q=0007",
+    f"/streams/{pipeline_of(LAGGING)}",
+    "/topics",
+    f"/topics/{topic_of(3)}",
+    "/intervals",
+    f"/intervals/{pipeline_of(0)}?at=2013-01-20T23:00Z",
+    "/quality",
+    f"/quality/{pipeline_of(3)}",
+    "/alerts",
+    "/cost",
+)
+_SIZES = {"full": (500, 20), "small": (10, 3)}
+_ADDRESS = re.compile(r"http://127\.0\.0\.1:\d+")
+
+
+def run(size: str = "full") -> tuple[dict[str, Any], dict[str, Any]]:
+    """Return the figures, and the times of each page."""
+    units, times = _SIZES[size]
+    with tempfile.TemporaryDirectory() as folder:
+        fleet = build_fleet(Path(folder), units, SystemClock())
+        with _served(fleet) as address:
+            first = _timed(address, PAGES[0])
+            measured = {path: [_timed(address, path) for _ in range(times)] for path in PAGES}
+            errors = _complaints(address, Path(folder))
+        open_routes = _open_routes(fleet)
+    slowest = {path: max(found[1:]) for path, found in measured.items()}
+    figures = {
+        "page_ms_max": round(max(slowest.values()), 1),
+        "open_routes": len(open_routes),
+        "browser_errors": len(errors),
+    }
+    pages = {
+        path: {"median": round(median(found[1:]), 1), "max": round(max(found[1:]), 1)}
+        for path, found in measured.items()
+    }
+    notes = {"size": size, "streams": 2 * units, "first_page_ms": round(first, 1), "pages": pages}
+    return figures, {**notes, "errors": errors[:10], "open": open_routes}
+
+
+@contextmanager
+def _served(fleet: ConsoleFleet) -> Iterator[str]:
+    environment = {
+        **inherited_environment(),
+        "SLUICE_HOME": str(fleet.settings.home),
+        "SLUICE_STATE": str(fleet.settings.state),
+    }
+    code = "import sys; from sluice.cli.main import main; sys.argv = ['sluice', 'console', '--port', '0']; main()"
+    command = [sys.executable, "-c", code]
+    process = subprocess.Popen(command, env=environment, stderr=subprocess.PIPE, text=True)
+    try:
+        assert process.stderr is not None
+        said = process.stderr.readline()
+        found = _ADDRESS.search(said)
+        assert found, said
+        yield found[0]
+    finally:
+        process.terminate()
+        process.wait(20)
+
+
+def _timed(address: str, path: str) -> float:
+    """Return how many milliseconds a page takes, with its last byte."""
+    begun = time.perf_counter()
+    with urllib.request.urlopen(address + path) as answer:  # noqa: S310  loopback
+        answer.read()
+    return (time.perf_counter() - begun) * 1000
+
+
+def _open_routes(fleet: ConsoleFleet) -> list[str]:
+    async def nobody(_request: Request) -> Visitor:
+        raise HTTPException(401, "Not authenticated")
+
+    app = create_console(FreshProject(lambda: Project.open(fleet.settings), place=lambda: fleet.settings), nobody)
+    client = TestClient(app, follow_redirects=False)
+    routes = [(route, method) for route in app.routes for method in getattr(route, "methods", None) or ("GET",)]
+    return [
+        f"{method} {getattr(route, 'path', route)}"
+        for route, method in routes
+        if not isinstance(route, APIRoute)
+        or client.request(method, re.sub(r"\{\w+\}", pipeline_of(3), route.path)).status_code != 401  # noqa: PLR2004
+    ]
+
+
+def _complaints(address: str, folder: Path) -> list[str]:
+    found = []
+    for width in (400, 1400):
+        for dark in (False, True):
+            with running_browser(folder / f"profile-{width}-{dark}") as browser:
+                browser.collect_errors()
+                browser.show_as(width=width, dark=dark)
+                for path in PAGES:
+                    browser.open(address + path)
+                    browser.wait_for(f"document.readyState === 'complete' && location.href.endsWith({path!r})")
+                    if browser.value("document.documentElement.scrollWidth > document.documentElement.clientWidth"):
+                        found.append(f"{path} does not fit into {width} px")
+                found += browser.errors
+    return found
