@@ -9,13 +9,9 @@ Chromium complains of, and pages that do not fit, at 400 and 1,400 px in light a
 from __future__ import annotations
 
 import re
-import subprocess
-import sys
 import tempfile
 import time
 import urllib.request
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from statistics import median
 from typing import Any
@@ -29,8 +25,8 @@ from sluice.console.access import Visitor
 from sluice.console.app import create_console
 from sluice.fresh_project import FreshProject
 from sluice.project import Project
-from sluice.settings import inherited_environment
 from tests.twins.console_fleet import LAGGING, ConsoleFleet, build_fleet, pipeline_of, topic_of
+from tests.twins.console_server import served
 from tests.verify.browser import running_browser
 
 PAGES = (
@@ -48,7 +44,6 @@ PAGES = (
     "/cost",
 )
 _SIZES = {"full": (500, 20), "small": (10, 3)}
-_ADDRESS = re.compile(r"http://127\.0\.0\.1:\d+")
 
 
 def run(size: str = "full") -> tuple[dict[str, Any], dict[str, Any]]:
@@ -56,9 +51,9 @@ def run(size: str = "full") -> tuple[dict[str, Any], dict[str, Any]]:
     units, times = _SIZES[size]
     with tempfile.TemporaryDirectory() as folder:
         fleet = build_fleet(Path(folder), units, SystemClock())
-        with _served(fleet) as address:
+        with served(fleet) as address:
             first = _timed(address, PAGES[0])
-            measured = {path: [_timed(address, path) for _ in range(times)] for path in PAGES}
+            measured = {path: [_timed(address, path) for _ in range(times)] for path in (*PAGES, "/metrics")}
             errors = _complaints(address, Path(folder))
         open_routes = _open_routes(fleet)
     slowest = {path: max(found[1:]) for path, found in measured.items()}
@@ -73,27 +68,6 @@ def run(size: str = "full") -> tuple[dict[str, Any], dict[str, Any]]:
     }
     notes = {"size": size, "streams": 2 * units, "first_page_ms": round(first, 1), "pages": pages}
     return figures, {**notes, "errors": errors[:10], "open": open_routes}
-
-
-@contextmanager
-def _served(fleet: ConsoleFleet) -> Iterator[str]:
-    environment = {
-        **inherited_environment(),
-        "SLUICE_HOME": str(fleet.settings.home),
-        "SLUICE_STATE": str(fleet.settings.state),
-    }
-    code = "import sys; from sluice.cli.main import main; sys.argv = ['sluice', 'console', '--port', '0']; main()"
-    command = [sys.executable, "-c", code]
-    process = subprocess.Popen(command, env=environment, stderr=subprocess.PIPE, text=True)
-    try:
-        assert process.stderr is not None
-        said = process.stderr.readline()
-        found = _ADDRESS.search(said)
-        assert found, said
-        yield found[0]
-    finally:
-        process.terminate()
-        process.wait(20)
 
 
 def _timed(address: str, path: str) -> float:

@@ -29,6 +29,7 @@ FULL = StreamLook(
         partitions=(PartitionLag("flights/0", 2, 1.5), PartitionLag("flights/1", 0)),
     ),
     Rates(12.5, 0.0),
+    timedelta(minutes=7),
 )
 BARE = StreamLook("flights", "raw_flights", 1, START, Verdict(Health.UNKNOWN, "Nothing is known."))
 

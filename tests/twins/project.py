@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from types import SimpleNamespace
 
 from sqlalchemy import Engine
@@ -46,8 +48,9 @@ class InMemoryProject:
 
     @cached_property
     def control_database(self) -> Engine:
-        """A real one, in a file of the test's."""
-        engine = open_database(sqlite_url(settings().folder.control))
+        """A real one, in a folder that goes with this project: what a test sees is nobody's record."""
+        self._folder = TemporaryDirectory()
+        engine = open_database(sqlite_url(Path(self._folder.name) / "control.db"))
         migrate(engine)
         return engine
 

@@ -23,6 +23,7 @@ CORE = {
     "feeds",
     "alerts",
     "reports",
+    "metrics",
     "placement",
     "access",
     "contracts",

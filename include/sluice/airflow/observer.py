@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
@@ -13,7 +14,7 @@ from sluice.clock import Clock
 from sluice.fresh_project import FreshProject
 from sluice.project import Project
 from sluice.stream_looks import newest_looks
-from sluice.streams.looks import StreamLook, rates_of
+from sluice.streams.looks import Keeping, StreamLook, rates_of
 from sluice.streams.notices import DeadlinesWatched
 from sluice.streams.observation import Evidence
 from sluice.streams.registry import GivenVerdict, RecordedVerdict
@@ -47,6 +48,7 @@ class ProjectObserver:
         self._mirrors = Mirrors(clock)
         self._memories: dict[str, _Memory] = {}
         self._looks: Looks = {}
+        self._keeping = Keeping()
 
     def look(self, units: Sequence[str]) -> Mapping[str, Sighting]:
         """Return what is recorded and seen of units; proven deaths are put on record."""
@@ -69,21 +71,34 @@ class ProjectObserver:
         evidence = survey.evidence(sightings)
         records = project.registry().newest_verdicts(list(sightings))
         given: list[GivenVerdict] = []
-        looks: list[StreamLook] = []
         failed: dict[str, Exception] = {}
         for unit, sighting in sightings.items():
             try:
                 memory = self._memories.setdefault(unit, _Memory())
                 given += _judged(memory, sighting, evidence[unit], records.get(unit, {}))
-                looks += _looks(memory, sighting, evidence[unit])
                 self._tell(project, memory, evidence[unit])
             except Exception as error:  # noqa: BLE001 - whatever happens to one, the others must still be judged
                 failed[unit] = error
         for unit, fault in failed.items():
             log.warning("Could not judge unit %s; that is tried again.", unit, exc_info=fault)
         project.registry().record_verdicts(given)
-        newest_looks(project).keep(looks)
+        self._keep(project, {u: sightings[u] for u in sightings if u not in failed}, evidence)
         self._mirrors.reflect(project, evidence)
+
+    def _keep(
+        self, project: Project, seen: Mapping[str, Sighting], evidence: Mapping[str, Mapping[str, Evidence]]
+    ) -> None:
+        """Keep what was seen, for those who do not look themselves."""
+        begun, looks = time.thread_time(), []
+        for unit, sighting in seen.items():
+            streams, generation = self._memories[unit].streams, _generation(sighting)
+            for stream, look in evidence[unit].items():
+                verdict = streams.verdicts[stream]
+                if self._keeping.due(unit, stream, generation, verdict, look.at):
+                    rates, good_for = rates_of(streams.windows[stream], look.at), self._keeping.good_for
+                    looks.append(StreamLook(unit, stream, generation, look.at, verdict, rates, good_for))
+        newest_looks(project).keep(looks)
+        self._keeping.spent(time.thread_time() - begun, len(looks))
 
     def _tell(self, project: Project, memory: _Memory, evidence: Mapping[str, Evidence]) -> None:
         """Offer what is to be told of a unit's deadlines."""
@@ -105,16 +120,10 @@ def _judged(
     memory: _Memory, sighting: Sighting, evidence: Mapping[str, Evidence], records: Mapping[str, RecordedVerdict]
 ) -> list[GivenVerdict]:
     """Return those verdicts of a unit that are worth recording."""
-    generation = 0 if sighting.attempt is None else sighting.attempt.generation
+    generation = _generation(sighting)
     found = memory.streams.judge(evidence, records, generation)
     return [GivenVerdict(sighting.unit, stream, generation, verdict) for stream, verdict in found.items()]
 
 
-def _looks(memory: _Memory, sighting: Sighting, evidence: Mapping[str, Evidence]) -> list[StreamLook]:
-    """Return what was seen of a unit, for those who do not look themselves."""
-    generation = 0 if sighting.attempt is None else sighting.attempt.generation
-    verdicts, windows = memory.streams.verdicts, memory.streams.windows
-    return [
-        StreamLook(sighting.unit, stream, generation, seen.at, verdicts[stream], rates_of(windows[stream], seen.at))
-        for stream, seen in evidence.items()
-    ]
+def _generation(sighting: Sighting) -> int:
+    return 0 if sighting.attempt is None else sighting.attempt.generation

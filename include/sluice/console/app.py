@@ -11,7 +11,19 @@ from starlette.exceptions import HTTPException as StarletteHTTPException
 from sluice.clock import Clock, SystemClock
 from sluice.console.access import Gate, Visitor
 from sluice.console.asking import Asks
-from sluice.console.pages import alerts, asking, cost, drivers, fleet, intervals, quality, reports, streams, topics
+from sluice.console.pages import (
+    alerts,
+    asking,
+    cost,
+    drivers,
+    fleet,
+    intervals,
+    metrics,
+    quality,
+    reports,
+    streams,
+    topics,
+)
 from sluice.console.rendering import STATIC, page, static_file
 from sluice.console.surroundings import Surroundings
 from sluice.errors import SluiceError
@@ -57,7 +69,7 @@ def create_console(
     app.add_exception_handler(SluiceError, _say_why)
     app.add_exception_handler(StarletteHTTPException, _say_what)
     app.get("/static/{name}")(static)
-    for pages in (fleet, streams, drivers, topics, intervals, quality, alerts, cost, reports, asking):
+    for pages in (fleet, streams, drivers, topics, intervals, quality, alerts, cost, reports, metrics, asking):
         app.include_router(pages.router)
     return app
 

@@ -13,6 +13,7 @@ from math import ceil, floor, log10
 WIDTH, HEIGHT = 600, 120
 _MOST_POINTS = 150
 """A picture is some hundred pixels wide; of more values in one place the greatest is drawn."""
+_NOTHING = 1e-9
 _WHOLE = 100
 """From here on digits behind the point say nothing."""
 
@@ -188,8 +189,8 @@ class _Scale:
 
 
 def _round_up(value: float) -> float:
-    """Return the least of 1, 2, 5 and their multiples by powers of ten that is no less."""
-    if value <= 0:
+    """Return the least of 1, 2, 5 and their multiples by powers of ten that is no less; of next to nothing, 1."""
+    if value < _NOTHING:
         return 1.0
     power = 10.0 ** floor(log10(value))
     return next(step * power for step in (1, 2, 5, 10) if step * power >= value * (1 - 1e-9))

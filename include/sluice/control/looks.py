@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Collection, Mapping, Sequence
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from itertools import islice
 from operator import itemgetter
 from typing import Any
@@ -96,12 +96,14 @@ def _seen(look: StreamLook) -> list[Any]:
         verdict.loss_seconds,
         [[lag.partition, lag.records, lag.seconds] for lag in verdict.partitions],
         look.rates,
+        look.good_for.total_seconds(),
     ]
 
 
 def _look_of(row: Row[Any]) -> StreamLook:
     health, why, what_to_do, lag_records, batches, committed_at, *figures = json.loads(row.seen)
-    completeness, lag_seconds, watermark_lag_seconds, catch_up_seconds, loss_seconds, partitions, rates = figures
+    completeness, lag_seconds, watermark_lag_seconds, catch_up_seconds, loss_seconds, *moment = figures
+    partitions, rates, good_for = moment
     verdict = Verdict(
         Health(health),
         why,
@@ -116,4 +118,5 @@ def _look_of(row: Row[Any]) -> StreamLook:
         loss_seconds=loss_seconds,
         partitions=tuple(PartitionLag(*partition) for partition in partitions),
     )
-    return StreamLook(row.unit, row.stream, row.generation, datetime.fromtimestamp(row.at, UTC), verdict, Rates(*rates))
+    at = datetime.fromtimestamp(row.at, UTC)
+    return StreamLook(row.unit, row.stream, row.generation, at, verdict, Rates(*rates), timedelta(seconds=good_for))

@@ -18,8 +18,6 @@ from sluice.streams.sighting import Sighting
 from sluice.streams.timeline import in_words
 from sluice.streams.verdict import FINE, Health, Verdict
 
-FRESH = timedelta(minutes=3)
-"""A watcher looks at every stream at least once a minute, however many there are."""
 RESTARTS_SPAN = timedelta(hours=24)
 LOOKED_BACK = HISTORY
 
@@ -134,7 +132,7 @@ def _of(stream: str, unit: Standing, records: UnitRecords, now: datetime, *, end
 
 
 def _fresh(look: StreamLook, now: datetime) -> Verdict:
-    if now - look.at <= FRESH:
+    if now - look.at <= look.good_for:
         return look.verdict
     was = f"It was {look.verdict.health} when it was last looked at, {in_words(now - look.at)} ago."
     return replace(look.verdict, health=Health.UNKNOWN, why=was, what_to_do=_UNSEEN.what_to_do, completeness=0.0)

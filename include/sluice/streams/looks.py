@@ -12,8 +12,14 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import NamedTuple, Protocol
 
-from sluice.streams.verdict import Verdict
+from sluice.streams.pacing import Pace
+from sluice.streams.verdict import FINE, Health, Verdict
 from sluice.streams.window import Window
+
+FRESH = timedelta(minutes=3)
+"""So long a look is good for, unless looks are kept more seldom: every stream is looked at at least once a minute."""
+_KEEP = Pace(10.0, share=0.0007, most=300.0)
+"""How often a look is kept although it shows nothing new: a row costs as much as half of the look itself."""
 
 RATE_SPAN = timedelta(minutes=5)
 """Rates are means over this much of the past, or as much of it as is known."""
@@ -45,6 +51,7 @@ class StreamLook:
         at: when it was looked at (UTC).
         verdict: what was made of it, with the lags of its partitions.
         rates: how fast records come and are read.
+        good_for: by then there is another one, if anybody still looks.
     """
 
     unit: str
@@ -53,6 +60,7 @@ class StreamLook:
     at: datetime
     verdict: Verdict
     rates: Rates = UNKNOWN_RATES
+    good_for: timedelta = FRESH
 
 
 class NewestLooks(Protocol):
@@ -65,6 +73,51 @@ class NewestLooks(Protocol):
     def of(self, units: Collection[str]) -> Mapping[str, Mapping[str, StreamLook]]:
         """Return the newest look at each stream of some units, by unit and stream, in a few queries."""
         ...
+
+
+class Keeping:
+    """Decides which looks are kept. What is wrong or has changed always is, the rest as often as its cost allows.
+
+    It may be forgotten at any time: then all are kept once more.
+    """
+
+    def __init__(self) -> None:
+        self._kept: dict[tuple[str, str], tuple[datetime, Health, int]] = {}
+        self._seconds = _KEEP.seconds
+        self._cost = 0.0
+
+    @property
+    def good_for(self) -> timedelta:
+        """How long a look that is kept now is good for."""
+        return max(FRESH, timedelta(seconds=2 * self._seconds))
+
+    def due(self, unit: str, stream: str, generation: int, verdict: Verdict, at: datetime) -> bool:
+        """Whether to keep a look; whoever is told so keeps it.
+
+        Args:
+            unit: the stream's driver.
+            stream: its name.
+            generation: of the unit's newest attempt.
+            verdict: what was made of the look.
+            at: when it was made (UTC).
+        """
+        before = self._kept.get((unit, stream))
+        if before is not None and before[1:] == (verdict.health, generation):
+            seconds = self._seconds if verdict.health in FINE else _KEEP.seconds
+            if (at - before[0]).total_seconds() < _NEARLY * seconds:
+                return False
+        self._kept[unit, stream] = (at, verdict.health, generation)
+        return True
+
+    def spent(self, cpu_seconds: float, looks: int) -> None:
+        """Learn what keeping has cost, and be as frequent as that allows. What only one time has cost, says nothing."""
+        if looks:
+            before, self._cost = self._cost, cpu_seconds / looks
+            self._seconds = _KEEP.period(min(before, self._cost) * len(self._kept))
+
+
+_NEARLY = 0.9
+"""Of a period: a look that comes a moment early must not make it wait for the next one."""
 
 
 def rates_of(window: Window, now: datetime) -> Rates:

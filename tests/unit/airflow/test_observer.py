@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from typing import Any, cast
@@ -15,6 +16,7 @@ from sluice.settings import settings
 from sluice.specs.catalog import Catalog
 from sluice.specs.deadlines import StreamDeadlines
 from sluice.specs.load import load_catalog
+from sluice.stream_looks import newest_looks
 from sluice.streams.deadline_record import Deadline
 from sluice.streams.notices import Notice, Occasion
 from sluice.streams.observation import Evidence
@@ -111,7 +113,8 @@ def test_a_unit_that_cannot_be_judged_disturbs_no_other(caplog: pytest.LogCaptur
 
     assert len(project.control.verdicts("flights")) == 2
     assert list(project.control.verdicts("trains")) == []
-    assert [record.message for record in caplog.records] == ["Could not judge unit trains; that is tried again."]
+    warned = [record.message for record in caplog.records if record.levelno >= logging.WARNING]
+    assert warned == ["Could not judge unit trains; that is tried again."]
 
 
 def test_verdicts_of_a_hundred_units_are_recorded_as_those_of_one() -> None:
@@ -129,3 +132,20 @@ def test_verdicts_of_a_hundred_units_are_recorded_as_those_of_one() -> None:
 
     recorded = {unit: [(v.stream, v.generation) for v in project.control.verdicts(unit)] for unit in units}
     assert recorded == {unit: [(unit, 1)] if unit in units[:50] else [] for unit in units}
+
+
+def test_what_was_seen_is_kept_for_those_who_do_not_look_and_a_growing_lag_at_once() -> None:
+    project, offered = lagging(), Offered()
+    observer = observer_of(project, offered)
+    judge(observer, ["flights"])
+    first = newest_looks(cast(Project, project)).of(["flights"])["flights"]
+    assert {stream: look.verdict.lag_records for stream, look in first.items()} == {"departures": 400, "raw_flights": 0}
+    assert {look.generation for look in first.values()} == {1}
+
+    project.unread = 700
+    for _ in range(3):
+        project.clock.sleep(10)
+        judge(observer, ["flights"])
+    later = newest_looks(cast(Project, project)).of(["flights"])["flights"]["departures"]
+    assert (later.verdict.lag_records, later.at) == (700, project.clock.now())
+    assert later.rates.arriving == pytest.approx(300 / 30)

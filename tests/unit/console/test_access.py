@@ -102,7 +102,7 @@ def test_what_belongs_to_somebody_else_is_not_there(console: Console) -> None:
 def test_no_list_names_what_belongs_to_somebody_else(console: Console) -> None:
     visitor, everybody = console(ONLY_MINE), console(FakeVisitor())
     others = re.compile("|".join(kind(LAGGING) for kind in (unit_of, pipeline_of)))
-    for path in ("/", "/intervals", "/quality", "/alerts", "/cost"):
+    for path in ("/", "/intervals", "/quality", "/alerts", "/cost", "/metrics"):
         mine, all_ = visitor.get(path), everybody.get(path)
         assert (mine.status_code, all_.status_code) == (200, 200), path
         assert not others.search(mine.text), path

@@ -181,6 +181,7 @@ PAGES = (
     "/alerts",
     "/cost",
     "/topics",
+    "/metrics",
 )
 
 

@@ -8,8 +8,8 @@ import pytest
 
 from sluice.specs.catalog import Unit
 from sluice.streams.failure import FailureClass
-from sluice.streams.fleet import FRESH, Standing, UnitRecords, standings
-from sluice.streams.looks import Rates, StreamLook
+from sluice.streams.fleet import Standing, UnitRecords, standings
+from sluice.streams.looks import FRESH, Rates, StreamLook
 from sluice.streams.registry import Attempt, AttemptState, Desired, DesiredState, RecordedVerdict
 from sluice.streams.verdict import Health, Verdict
 from tests.twins.clock import START

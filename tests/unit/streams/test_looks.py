@@ -1,8 +1,11 @@
 from __future__ import annotations
 
+from datetime import timedelta
+
 import pytest
 
-from sluice.streams.looks import Rates, rates_of
+from sluice.streams.looks import FRESH, Keeping, Rates, rates_of
+from sluice.streams.verdict import Health, Verdict
 from sluice.streams.window import Window
 from tests.twins.looks import Done, look, moment, steadily, window_of
 
@@ -26,3 +29,40 @@ def test_rates_are_what_came_and_what_was_read_by_the_second() -> None:
 def test_a_stream_that_committed_nothing_of_late_reads_nothing() -> None:
     looks = [look(at, [Done(0, 10, 100), Done(20, 30, 200)], 200) for at in range(1000, 1100, 10)]
     assert rates_of(window_of(looks), moment(1090)) == Rates(0.0, 0.0)
+
+
+FINE, WRONG = Verdict(Health.OK, "It works."), Verdict(Health.STALLED, "It stands.")
+
+
+def kept(keeping: Keeping, verdict: Verdict, at: float, *, generation: int = 1, stream: str = "departures") -> bool:
+    return keeping.due("flights", stream, generation, verdict, moment(at))
+
+
+def test_a_look_is_kept_every_ten_seconds_as_long_as_that_is_cheap() -> None:
+    keeping = Keeping()
+    assert [kept(keeping, FINE, at) for at in (0, 5, 9.5, 15, 20)] == [True, False, True, False, True]
+    assert keeping.good_for == FRESH
+
+
+def test_of_many_streams_a_look_that_shows_nothing_new_is_kept_more_seldom_and_is_good_for_longer() -> None:
+    keeping = Keeping()
+    for number in range(10_000):
+        assert kept(keeping, FINE, 0, stream=f"s{number}")
+    keeping.spent(0.36, 10_000)
+    assert kept(keeping, FINE, 10, stream="s0"), "what one round has cost may be its first time"
+    keeping.spent(0.36, 10_000)
+    assert not kept(keeping, FINE, 200, stream="s1")
+    assert kept(keeping, FINE, 290, stream="s1")
+    assert keeping.good_for == timedelta(minutes=10)
+
+
+def test_what_is_wrong_or_has_changed_is_kept_whatever_it_costs() -> None:
+    keeping = Keeping()
+    assert kept(keeping, FINE, 0)
+    keeping.spent(10.0, 1)
+    keeping.spent(10.0, 1)
+    assert kept(keeping, WRONG, 1)
+    assert [kept(keeping, WRONG, at) for at in (5, 10, 11)] == [False, True, False]
+    assert kept(keeping, FINE, 12)
+    assert kept(keeping, FINE, 13, generation=2)
+    assert not kept(keeping, FINE, 60, generation=2)

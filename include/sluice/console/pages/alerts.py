@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from dataclasses import replace
 from typing import Annotated
 
 from fastapi import APIRouter, HTTPException, Query, Request
@@ -28,8 +28,8 @@ def alerts(
     number: Annotated[int, Query(alias="page", ge=1, le=10_000)] = 1,
 ) -> HTMLResponse:
     """Show the alerts about DAGs that the visitor may see, newest first."""
-    history = _history(around)
-    found = _readable(history, visitor)[::-1]
+    history = readable_alerts(_history(around), visitor)
+    found = history.alerts[::-1]
     pages = max(1, -(-len(found) // PAGE_ROWS))
     number = min(number, pages)
     shown = found[(number - 1) * PAGE_ROWS : number * PAGE_ROWS]
@@ -49,8 +49,8 @@ def alerts(
 @router.get("/alerts/{alert_id}")
 def alert(request: Request, alert_id: str, visitor: VisitorDep, around: SurroundingsDep) -> HTMLResponse:
     """Show everything about one alert."""
-    history = _history(around)
-    found = next((each for each in _readable(history, visitor) if each.id == alert_id), None)
+    history = readable_alerts(_history(around), visitor)
+    found = next((each for each in history.alerts if each.id == alert_id), None)
     if found is None:
         raise HTTPException(404, "There is no such alert, or it is not yours to see.")
     delivery = history.deliveries.get(found.id)
@@ -67,7 +67,7 @@ def _history(around: Surroundings) -> History:
     return Journal(around.project.folder.alerts, clock=around.clock).read()
 
 
-def _readable(history: History, visitor: Visitor) -> Sequence[Alert]:
-    """Return the alerts about DAGs that a visitor may see; one that is about none is everybody's."""
+def readable_alerts(history: History, visitor: Visitor) -> History:
+    """Return what is on record of DAGs that a visitor may see; an alert that is about none is everybody's."""
     readable = set(visitor.readable({alert.dag_id for alert in history.alerts if alert.dag_id}))
-    return [alert for alert in history.alerts if not alert.dag_id or alert.dag_id in readable]
+    return replace(history, alerts=[alert for alert in history.alerts if not alert.dag_id or alert.dag_id in readable])

@@ -1,0 +1,106 @@
+"""Metrics for Prometheus: what the pages show, as samples. A scrape shows its token like any other program."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator, Mapping
+from datetime import UTC, datetime
+from functools import lru_cache
+from pathlib import Path
+
+from fastapi import APIRouter, Response
+from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily
+from prometheus_client.exposition import CONTENT_TYPE_PLAIN_0_0_4, generate_latest
+from prometheus_client.registry import Collector, CollectorRegistry
+
+from sluice import __version__
+from sluice.alerts.journal import Journal
+from sluice.console.access import Visitor, VisitorDep
+from sluice.console.pages.alerts import readable_alerts
+from sluice.console.pages.fleet import seen_by
+from sluice.console.surroundings import Surroundings, SurroundingsDep
+from sluice.dag_ids import TOPICS, backfill_dag_id, quality_dag_id
+from sluice.errors import SluiceError
+from sluice.metrics.catalogue import BUILD_INFO, CATALOGUE, Kind, Metric
+from sluice.metrics.samples import Sample, of_alerts, of_pipelines, of_streams, of_topics
+from sluice.quality.gate import GateResult
+from sluice.quality_records import cases_of
+from sluice.streams.batch_log import newest_batch
+
+router = APIRouter()
+
+
+@router.get("/metrics")
+def metrics(visitor: VisitorDep, around: SurroundingsDep) -> Response:
+    """Return the samples of what the visitor may see."""
+    registry = CollectorRegistry(auto_describe=False)
+    registry.register(_Collector([*_samples(visitor, around)]))
+    return Response(generate_latest(registry), media_type=CONTENT_TYPE_PLAIN_0_0_4)
+
+
+class _Collector(Collector):
+    """Hands samples to the library that knows the format."""
+
+    def __init__(self, samples: list[Sample]) -> None:
+        self._samples: dict[Metric, list[Sample]] = defaultdict(list)
+        for sample in samples:
+            self._samples[sample.metric].append(sample)
+
+    def collect(self) -> Iterator[CounterMetricFamily | GaugeMetricFamily]:
+        """Yield each metric that has samples."""
+        for metric in CATALOGUE:
+            if metric not in self._samples:
+                continue
+            make = CounterMetricFamily if metric.kind is Kind.COUNTER else GaugeMetricFamily
+            family = make(metric.name, metric.help, labels=metric.labels)
+            for sample in self._samples[metric]:
+                family.add_metric(sample.labels, sample.value)
+            yield family
+
+
+def _samples(visitor: Visitor, around: Surroundings) -> Iterator[Sample]:
+    project = around.project
+    yield Sample(BUILD_INFO, (__version__,), 1.0)
+    standings = seen_by(visitor, around)
+    told = {each.stream: newest_batch(project.folder.batch_log(each.stream)) for each in standings}
+    yield from of_streams(standings, {stream: batch for stream, batch in told.items() if batch is not None})
+    yield from _of_pipelines(visitor, around)
+    if visitor.readable([TOPICS]):
+        yield from _of_topics(around)
+    yield from of_alerts(readable_alerts(Journal(project.folder.alerts, clock=around.clock).read(), visitor))
+
+
+def _of_pipelines(visitor: Visitor, around: Surroundings) -> Iterator[Sample]:
+    project = around.project
+    by_dag = {quality_dag_id(name): name for name in project.catalog.pipelines}
+    names = {by_dag[dag] for dag in visitor.readable(list(by_dag))}
+    backfilled = {backfill_dag_id(name): name for name in project.catalog.interval_pipelines}
+    known = project.index().overview()
+    intervals: Mapping[str, tuple[datetime | None, Mapping[str, int]]] = {
+        name: (known[name].closed_until, {state.value: count for state, count in known[name].counts.items()})
+        for dag in visitor.readable(list(backfilled))
+        if (name := backfilled[dag]) in known
+    }
+    gates = {name: found for name in names if (found := _gate(project.folder.quality(name))) is not None}
+    yield from of_pipelines(intervals, gates, [case for case in cases_of(project).of() if case.pipeline in names])
+
+
+def _of_topics(around: Surroundings) -> Iterator[Sample]:
+    memory = around.topics.get()
+    if memory.found is not None and memory.at is not None:
+        differing = memory.found.differing
+        declared = around.project.catalog.kafka_topics()
+        yield from of_topics({name: len(differing.get(name, ())) for name in declared}, memory.at)
+
+
+def _gate(file: Path) -> tuple[bool, datetime] | None:
+    try:
+        return _read_gate(file, file.stat().st_mtime_ns)
+    except (OSError, SluiceError):
+        return None  # the page of quality says what is wrong with it
+
+
+@lru_cache(maxsize=10_000)
+def _read_gate(file: Path, changed: int) -> tuple[bool, datetime]:
+    """Return a result as it was when its file was changed: it is read once, not at every scrape."""
+    return GateResult.from_json(file.read_bytes()).passed, datetime.fromtimestamp(changed / 1e9, UTC)

@@ -1,0 +1,147 @@
+"""From what is on record to samples: pure, and nothing that is not known."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from datetime import datetime
+
+from sluice.alerts.delivery import History
+from sluice.metrics import catalogue as m
+from sluice.metrics.catalogue import Metric
+from sluice.quality.cases import LIVE, Case
+from sluice.streams.batch_log import BatchFigures
+from sluice.streams.fleet import Standing
+from sluice.streams.verdict import Health
+
+
+@dataclass(frozen=True)
+class Sample:
+    """A value of a metric, with the values of its labels in their order."""
+
+    metric: Metric
+    labels: tuple[str, ...]
+    value: float
+
+
+def of_streams(standings: Iterable[Standing], batches: Mapping[str, BatchFigures]) -> Iterator[Sample]:
+    """Yield the samples of streams and their units.
+
+    Args:
+        standings: how streams stand.
+        batches: the newest batch by stream, as its driver saw it.
+    """
+    units: dict[str, list[Standing]] = {}
+    for standing in standings:
+        units.setdefault(standing.unit, []).append(standing)
+        yield from _of_verdict(standing)
+        batch = batches.get(standing.stream)
+        if batch is not None and batch.generation == standing.generation:
+            yield from _of_batch((standing.unit, standing.stream), batch)
+    for unit, streams in units.items():
+        yield from _of_unit(unit, streams, batches)
+
+
+def _of_verdict(standing: Standing) -> Iterator[Sample]:
+    verdict, look, labels = standing.verdict, standing.look, (standing.unit, standing.stream)
+    for health in Health:
+        yield Sample(m.HEALTH, (*labels, health.value), float(health is verdict.health))
+    yield Sample(m.NEEDS_SOMEBODY, labels, float(standing.needs_somebody))
+    yield from _known(
+        labels,
+        {
+            m.LAST_LOOK: None if look is None else look.at.timestamp(),
+            m.EVIDENCE: verdict.completeness,
+            m.LAG_RECORDS: verdict.lag_records,
+            m.LAG_SECONDS: verdict.lag_seconds,
+            m.WATERMARK_LAG: verdict.watermark_lag_seconds,
+            m.CATCH_UP: verdict.catch_up_seconds,
+            m.LOSS: verdict.loss_seconds,
+            m.ARRIVING: None if look is None else look.rates.arriving,
+            m.READING: None if look is None else look.rates.read,
+            m.LAST_COMMIT: None if verdict.committed_at is None else verdict.committed_at.timestamp(),
+            m.BATCHES: verdict.batches,
+        },
+    )
+    for lag in verdict.partitions:
+        yield Sample(m.PARTITION_LAG, (*labels, lag.partition), lag.records)
+
+
+def _of_batch(labels: tuple[str, str], batch: BatchFigures) -> Iterator[Sample]:
+    found: dict[Metric, float | None] = {
+        m.BATCH_SECONDS: batch.seconds,
+        m.STATE_ROWS: batch.state_rows,
+        m.STATE_BYTES: batch.state_bytes,
+        m.READ: batch.read,
+    }
+    yield from _known(labels, found)
+    for phase, milliseconds in sorted(batch.phases.items()):
+        yield Sample(m.PHASE_SECONDS, (*labels, phase), milliseconds / 1000)
+
+
+def _of_unit(unit: str, streams: Iterable[Standing], batches: Mapping[str, BatchFigures]) -> Iterator[Sample]:
+    streams = list(streams)
+    first = streams[0]
+    told = [batch for each in streams if (batch := batches.get(each.stream)) and batch.generation == first.generation]
+    cpu = [batch.cpu_seconds for batch in told if batch.cpu_seconds is not None]
+    found: dict[Metric, float | None] = {
+        m.WANTED: float(first.wanted),
+        m.HALTED: float(bool(first.halted)),
+        m.ATTEMPTS: first.generation,
+        m.CPU: max(cpu, default=None),
+    }
+    yield from _known((unit,), found)
+
+
+def of_pipelines(
+    intervals: Mapping[str, tuple[datetime | None, Mapping[str, int]]],
+    gates: Mapping[str, tuple[bool, datetime]],
+    cases: Iterable[Case],
+) -> Iterator[Sample]:
+    """Yield the samples of pipelines.
+
+    Args:
+        intervals: end of the last closed interval, and how many are in each state, by pipeline.
+        gates: whether the newest check passed, and when it was made, by pipeline.
+        cases: all of them; those that are done are no samples.
+    """
+    for pipeline, (closed_until, counts) in intervals.items():
+        if closed_until is not None:
+            yield Sample(m.CLOSED_UNTIL, (pipeline,), closed_until.timestamp())
+        for state, count in sorted(counts.items()):
+            yield Sample(m.INTERVALS, (pipeline, state), count)
+    for pipeline, (passed, at) in gates.items():
+        yield Sample(m.GATE_PASSED, (pipeline,), float(passed))
+        yield Sample(m.GATE_AT, (pipeline,), at.timestamp())
+    live = Counter((case.pipeline, case.state.value) for case in cases if case.state in LIVE)
+    for labels, count in sorted(live.items()):
+        yield Sample(m.CASES, labels, count)
+
+
+def of_topics(differences: Mapping[str, int], at: datetime) -> Iterator[Sample]:
+    """Yield the samples of topics.
+
+    Args:
+        differences: how many values are not as declared, by topic; 0 for one that is as declared.
+        at: when the cluster was asked (UTC).
+    """
+    yield Sample(m.TOPICS_LOOK, (), at.timestamp())
+    for topic, count in sorted(differences.items()):
+        yield Sample(m.DIFFERENCES, (topic,), count)
+
+
+def of_alerts(history: History) -> Iterator[Sample]:
+    """Yield the samples of alerts; one whose delivery has no outcome is `unknown`."""
+    counts = Counter(
+        (alert.level.value, "unknown" if (said := history.deliveries.get(alert.id)) is None else said.outcome.value)
+        for alert in history.alerts
+    )
+    for labels, count in sorted(counts.items()):
+        yield Sample(m.ALERTS, labels, count)
+
+
+def _known(labels: tuple[str, ...], found: Mapping[Metric, float | None]) -> Iterator[Sample]:
+    for metric, value in found.items():
+        if value is not None:
+            yield Sample(metric, labels, value)

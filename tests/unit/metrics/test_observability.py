@@ -1,0 +1,106 @@
+"""The catalogue, and what is built upon it: rules, dashboard, runbook and reference name nothing that there is not."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import promql_parser
+import pytest
+import yaml
+
+from sluice.metrics.catalogue import CATALOGUE, Kind
+from sluice.streams.verdict import FINE, Health
+
+HOME = Path(__file__).parents[3]
+OBSERVABILITY = HOME / "include" / "observability"
+RULES: list[dict[str, Any]] = yaml.safe_load((OBSERVABILITY / "rules.yaml").read_text())["groups"][0]["rules"]
+DASHBOARD: dict[str, Any] = json.loads((OBSERVABILITY / "grafana.json").read_text())
+BY_NAME = {metric.name: metric for metric in CATALOGUE}
+
+
+def expressions() -> Iterator[tuple[str, str]]:
+    for rule in RULES:
+        yield rule["alert"], rule["expr"]
+    for panel in DASHBOARD["panels"]:
+        for target in panel["targets"]:
+            yield f"{panel['title']} {target['refId']}", target["expr"]
+
+
+def parts(node: Any) -> Iterator[Any]:  # noqa: ANN401 - the parser's nodes have no common type
+    """Yield a node and all below it."""
+    yield node
+    for name in ("lhs", "rhs", "expr", "vector_selector", "vs"):
+        below = getattr(node, name, None)
+        if below is not None:
+            yield from parts(below)
+    for below in getattr(node, "args", None) or ():
+        yield from parts(below)
+
+
+@pytest.mark.parametrize(("where", "expression"), list(expressions()), ids=[where for where, _ in expressions()])
+def test_an_expression_names_metrics_and_labels_that_there_are(where: str, expression: str) -> None:
+    tree = promql_parser.parse(expression)
+    selectors = [node for node in parts(tree) if isinstance(node, promql_parser.VectorSelector)]
+    assert selectors, where
+    assert sorted({selector.name for selector in selectors}) == sorted(set(re.findall(r"\bsluice_\w+", expression)))
+    for selector in selectors:
+        metric = BY_NAME[selector.name]
+        assert {matcher.name for matcher in selector.matchers.matchers} <= {*metric.labels}, where
+        for matcher in selector.matchers.matchers:
+            if matcher.name == "health" and str(matcher.op).endswith("Equal"):
+                assert matcher.value in {*Health}, where
+
+
+@pytest.mark.parametrize("where_expression", [e for e in expressions() if "rate(" in e[1] or "increase(" in e[1]])
+def test_only_counters_have_a_rate(where_expression: tuple[str, str]) -> None:
+    for name in re.findall(r"(?:rate|increase)\((sluice_\w+)", where_expression[1]):
+        assert BY_NAME[name].kind is Kind.COUNTER, where_expression
+
+
+def test_names_follow_the_conventions_of_prometheus() -> None:
+    assert len(BY_NAME) == len(CATALOGUE) > 30
+    for metric in CATALOGUE:
+        assert re.fullmatch(r"sluice_[a-z][a-z_]*[a-z]", metric.name)
+        assert metric.name.endswith("_total") == (metric.kind is Kind.COUNTER), metric.name
+        assert metric.help.endswith("."), metric.name
+        assert not {*metric.labels} & {"generation", "batch", "run_id", "le", "quantile"}, metric.name
+        assert not re.search(r"_(ms|millis|minutes|hours|kb|mb|percent)(_|$)", metric.name), metric.name
+
+
+def test_every_rule_has_a_section_in_the_runbook_and_every_verdict_too() -> None:
+    headings = re.findall(r"^## (.+)$", (HOME / "docs" / "runbook.md").read_text(), re.MULTILINE)
+    anchors = {heading.lower().replace(" ", "-") for heading in headings}
+    assert {rule["annotations"]["runbook"].partition("#")[2] for rule in RULES} <= anchors
+    assert {health.value.lower() for health in Health} <= anchors
+    ruled = set(re.findall(r'health="(\w+)"', " ".join(rule["expr"] for rule in RULES)))
+    assert ruled == {health.value for health in Health} - FINE, "a verdict that needs somebody calls nobody"
+
+
+def test_every_rule_says_how_bad_it_is_and_names_only_labels_that_there_are() -> None:
+    assert len({rule["alert"] for rule in RULES}) == len(RULES)
+    for rule in RULES:
+        assert rule["labels"]["severity"] in {"warning", "critical"}
+        known = {label for name in re.findall(r"sluice_\w+", rule["expr"]) for label in BY_NAME[name].labels}
+        assert set(re.findall(r"\$labels\.(\w+)", rule["annotations"]["summary"])) <= known, rule["alert"]
+
+
+def test_the_reference_is_the_catalogue() -> None:
+    rows = re.findall(
+        r"^\| `(sluice_\w+)` \| (\w+) \| (.*?) \| (.+) \|$", (HOME / "docs" / "metrics.md").read_text(), re.MULTILINE
+    )
+    wanted = [(m.name, m.kind.value, ", ".join(f"`{label}`" for label in m.labels), m.help) for m in CATALOGUE]
+    assert rows == wanted
+
+
+def test_panels_do_not_lie_upon_each_other() -> None:
+    taken: set[tuple[int, int]] = set()
+    for panel in DASHBOARD["panels"]:
+        at = panel["gridPos"]
+        cells = {(at["x"] + x, at["y"] + y) for x in range(at["w"]) for y in range(at["h"])}
+        assert not taken & cells, panel["title"]
+        assert max(x for x, _ in cells) < 24
+        taken |= cells
