@@ -77,7 +77,6 @@ verify: $(READY) ## Run what needs more (PostgreSQL, Docker Compose, many exampl
 
 .PHONY: bench
 bench: $(READY) ## Run a benchmark: NAME=<name>; without a name, list them
-	@$(BIN)/uv pip install --quiet --python $(BIN)/python --require-hashes -r requirements/bench.txt
 	@PYTHONPATH=. $(BIN)/python -m benchmarks $(NAME)
 
 ##@ Code
@@ -109,7 +108,6 @@ lock: $(READY) ## Resolve requirements/*.in anew into the hashed locks
 	$(BIN)/uv pip compile $(COMPILE) requirements/uv.in --output-file requirements/uv.txt
 	$(BIN)/uv pip compile $(COMPILE) requirements/dev.in --output-file requirements/lock.txt
 	$(BIN)/uv pip compile $(COMPILE) requirements/postgres.in --output-file requirements/postgres.txt
-	$(BIN)/uv pip compile $(COMPILE) requirements/bench.in --output-file requirements/bench.txt
 
 COMPILE := --quiet --upgrade --universal --python-version 3.11 --generate-hashes --no-header --no-annotate
 

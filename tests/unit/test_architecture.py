@@ -33,6 +33,7 @@ FACES = {"airflow", "console", "cli"}
 FOREIGN = {
     *("airflow", "pyspark", "py4j", "delta", "deltalake", "kafka", "sqlalchemy", "alembic", "fastapi", "typer"),
     "great_expectations",
+    "duckdb",
 }
 
 MODULE_LINES, FUNCTION_LINES, DAG_LINES = 400, 60, 120

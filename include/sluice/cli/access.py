@@ -13,7 +13,7 @@ from sluice.access.apply import Approval, clause, command, look
 from sluice.access.apply import apply as apply_specs
 from sluice.access.plan import Access, as_dict
 from sluice.access.plan import plan as plan_access
-from sluice.cli.console import Output, OutputOption, print_json
+from sluice.cli.console import Output, OutputOption, print_data
 from sluice.errors import RefusedError
 from sluice.kafka.access import KafkaPythonAccess
 from sluice.logins import passwords_of
@@ -41,8 +41,8 @@ def plan(rotate: RotateOption = None, output: OutputOption = Output.TABLE) -> No
     project = Project.open(settings())
     with _cluster(project) as cluster:
         found = plan_access(project.catalog, look(cluster), rotate=rotate or ())
-    if output is Output.JSON:
-        print_json(as_dict(found))
+    if output.for_programs:
+        print_data(output, as_dict(found))
         return
     console = Console(soft_wrap=True, markup=False, highlight=False)
     for item in found.items:
@@ -84,8 +84,8 @@ def apply(
     with _cluster(project) as cluster:
         approval = Approval(plan, frozenset(widening or ())) if plan else None
         done = apply_specs(project.catalog, cluster, passwords_of(project), rotate=rotate or (), approval=approval)
-    if output is Output.JSON:
-        print_json({"applied": as_dict(done)["items"]})
+    if output.for_programs:
+        print_data(output, {"applied": as_dict(done)["items"]})
         return
     console = Console(soft_wrap=True, markup=False, highlight=False)
     for item in done.items:
@@ -104,9 +104,9 @@ def list_(output: OutputOption = Output.TABLE) -> None:
     with _cluster(project) as cluster:
         found = look(cluster)
     names = {spec.principal: spec.name for spec in project.catalog.access.values()}
-    if output is Output.JSON:
+    if output.for_programs:
         acls = [{**asdict(acl), "spec": names.get(acl.principal)} for acl in sorted(found.acls)]
-        print_json({"acls": acls, "users": [asdict(credential) for credential in sorted(found.credentials)]})
+        print_data(output, {"acls": acls, "users": [asdict(credential) for credential in sorted(found.credentials)]})
         return
     table = Table(Column("principal", overflow="fold"), "spec", Column("what", overflow="fold"), box=None)
     for principal, what in _rows(found):

@@ -16,7 +16,7 @@ from rich.table import Column, Table
 from sluice.alerts.alert import Alert, Level
 from sluice.alerts.delivery import Delivery, History, Outcome
 from sluice.alerts.journal import Journal
-from sluice.cli.console import Output, OutputOption, err, out, print_json
+from sluice.cli.console import Output, OutputOption, err, out, print_data
 from sluice.clock import SystemClock
 from sluice.errors import NotReadyError, SluiceError, SpecError
 from sluice.local.airflow_environment import stack_environment
@@ -47,8 +47,8 @@ def alerts(
         return
     history = _journal().read()
     newest = list(history.alerts)[-limit:][::-1]
-    if output is Output.JSON:
-        print_json({"alerts": [_as_dict(alert, history) for alert in newest], "notes": list(history.notes)})
+    if output.for_programs:
+        print_data(output, {"alerts": [_as_dict(alert, history) for alert in newest], "notes": list(history.notes)})
         return
     if not newest:
         out.print("No alerts.")
@@ -69,8 +69,8 @@ def show(
     """
     history = _journal().read()
     alert = choose(history, alert_id)
-    if output is Output.JSON:
-        print_json(_as_dict(alert, history))
+    if output.for_programs:
+        print_data(output, _as_dict(alert, history))
         return
     out.print(alert.what, style="bold", markup=False, soft_wrap=True)
     out.print(f"\n{alert.text()}", markup=False, soft_wrap=True)
@@ -99,8 +99,8 @@ def try_delivery(output: OutputOption = Output.TABLE) -> None:
     outcome, detail = deliver_in_airflow(alert, settings())
     delivery = Delivery(alert.id, clock.now(), outcome, detail)
     journal.append(delivery)
-    if output is Output.JSON:
-        print_json({**alert.as_dict(), "delivery": delivery.as_dict()})
+    if output.for_programs:
+        print_data(output, {**alert.as_dict(), "delivery": delivery.as_dict()})
     match outcome:
         case Outcome.DELIVERED if output is Output.TABLE:
             out.print(f"Alert {alert.id}: {detail}", markup=False, soft_wrap=True)

@@ -15,7 +15,7 @@ from sluice.cli.asker import asker
 from sluice.cli.backfill_plan import BackfillPlan
 from sluice.cli.backfill_progress import ProgressLine
 from sluice.cli.backfill_view import STYLES, backfill_as_dict, tell_backfill
-from sluice.cli.console import Output, OutputOption, err, out, print_json
+from sluice.cli.console import Output, OutputOption, err, out, print_data
 from sluice.cli.instants import FromOption, ToOption, in_utc
 from sluice.cli.pipelines import open_pipeline
 from sluice.clock import SystemClock
@@ -59,8 +59,8 @@ def plan(
     """
     project, spec = open_pipeline(pipeline)
     found = _plan(project, spec, _request(spec, start, end, mode, only=only, why=why))
-    if output is Output.JSON:
-        print_json(found.as_dict())
+    if output.for_programs:
+        print_data(output, found.as_dict())
     else:
         found.tell(out)
 
@@ -144,8 +144,8 @@ def status(
     if not backfill_id and newest is None:
         raise SpecError("there was no backfill yet.", fix="see `sluice backfill run --help`.")
     found = backfills.get(backfill_id) if backfill_id or newest is None else newest
-    if output is Output.JSON:
-        print_json(backfill_as_dict(project, found))
+    if output.for_programs:
+        print_data(output, backfill_as_dict(project, found))
     else:
         tell_backfill(project, found, SystemClock().now())
 
@@ -168,8 +168,8 @@ def cancel(
     found = backfills.ask_cancel(backfill_id, asker())
     if now or not lock.held():  # nobody is there to hear it
         found = end_now(backfills, lock, backfill_id, asker())
-    if output is Output.JSON:
-        print_json(backfill_as_dict(project, found))
+    if output.for_programs:
+        print_data(output, backfill_as_dict(project, found))
     elif found.state is BackfillState.RUNNING:
         out.print(f"{found.id} is asked to stop after the chunk that it is at.", markup=False, soft_wrap=True)
     else:
@@ -188,8 +188,8 @@ def list_(
     """
     project = Project.open_sound(settings())
     found = project.backfills().recent(pipeline or None, limit=limit)
-    if output is Output.JSON:
-        print_json([backfill_as_dict(project, one) for one in found])
+    if output.for_programs:
+        print_data(output, [backfill_as_dict(project, one) for one in found])
         return
     name = Column("id", no_wrap=True, min_width=max((len(one.id) for one in found), default=2))  # to be copied
     table = Table(name, "state", "mode", "range (UTC)", "intervals", "outcome", "asked by", box=None)
@@ -242,9 +242,9 @@ def _arguments(request: Request, key: str) -> list[str]:
 
 def _tell_end(project: Project, found: Backfill | None, log: Path, code: int, output: Output) -> None:
     """Print what a run came to, and the end of its log if it did not end well."""
-    if output is Output.JSON:
+    if output.for_programs:
         ended = {} if found is None else backfill_as_dict(project, found)
-        print_json({**ended, "exit_code": code, "log": str(log)})
+        print_data(output, {**ended, "exit_code": code, "log": str(log)})
     elif found is not None:
         tell_backfill(project, found, SystemClock().now())
     if code and (found is None or not found.outcome):

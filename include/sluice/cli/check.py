@@ -5,7 +5,7 @@ from __future__ import annotations
 import typer
 from rich.console import Console
 
-from sluice.cli.console import Output, OutputOption, print_json
+from sluice.cli.console import Output, OutputOption, print_data
 from sluice.gx.vocabulary import expectations_are_known_since
 from sluice.settings import settings
 from sluice.specs.contracts import contracts_hold
@@ -26,8 +26,8 @@ def check(
     place = settings()
     rules = (*RULES, contracts_hold, expectations_are_known_since(place.folder.known_suites))
     found = scan(place.home / "include", deployment=place.deployment, rules=rules)
-    if output is Output.JSON:
-        print_json(report(found))
+    if output.for_programs:
+        print_data(output, report(found))
     else:
         _show(found)
     if found.faults:

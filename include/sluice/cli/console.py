@@ -7,6 +7,7 @@ from enum import StrEnum
 from typing import Annotated, Any
 
 import typer
+import yaml
 from rich.console import Console
 
 
@@ -15,6 +16,12 @@ class Output(StrEnum):
 
     TABLE = "table"
     JSON = "json"
+    YAML = "yaml"
+
+    @property
+    def for_programs(self) -> bool:
+        """Whether a program reads it: then it is one document, and everything else goes to stderr."""
+        return self is not Output.TABLE
 
 
 OutputOption = Annotated[Output, typer.Option("--output", "-o", help="For people, or for programs.")]
@@ -25,6 +32,14 @@ err = Console(stderr=True, highlight=False)
 """Progress, notes and errors."""
 
 
-def print_json(data: Any) -> None:  # noqa: ANN401  JSON is any
-    """Print one JSON document on stdout, and nothing else."""
-    typer.echo(json.dumps(data, indent=2, default=str))
+def print_data(output: Output, data: Any) -> None:  # noqa: ANN401  JSON is any
+    """Print one document on stdout, and nothing else."""
+    typer.echo(as_text(output, data), nl=False)
+
+
+def as_text(output: Output, data: Any) -> str:  # noqa: ANN401  JSON is any
+    """Return data as the text of a document."""
+    text = json.dumps(data, indent=2, default=str)
+    if output is Output.YAML:
+        return str(yaml.safe_dump(json.loads(text), sort_keys=False, allow_unicode=True, width=120))
+    return f"{text}\n"

@@ -10,7 +10,7 @@ from typing import Annotated
 
 import typer
 
-from sluice.cli.console import Output, OutputOption, out, print_json
+from sluice.cli.console import Output, OutputOption, out, print_data
 from sluice.cli.drift_view import tell_drift
 from sluice.cli.instants import FORMATS, METAVAR, in_utc
 from sluice.contracts.contract import AVRO, digest, written
@@ -36,13 +36,14 @@ def list_(output: OutputOption = Output.TABLE) -> None:
     folder = include / FOLDER
     names = sorted(path.name for path in folder.iterdir() if path.is_dir()) if folder.is_dir() else []
     histories = {name: history_of(include, name) for name in names}
-    if output is Output.JSON:
-        print_json(
+    if output.for_programs:
+        print_data(
+            output,
             [
                 {"topic": topic, "version": v.number, "file": v.file, "published": v.number in history.published}
                 for topic, history in histories.items()
                 for v in history.versions
-            ]
+            ],
         )
         return
     for topic, history in histories.items():
@@ -72,8 +73,8 @@ def drift(
 
     asked = Asked(since=None if since is None else in_utc(since), until=None if until is None else in_utc(until))
     found = drift_of(Project.open(settings()), topic, asked)
-    if output is Output.JSON:
-        print_json([asdict(departure) for departure in found])
+    if output.for_programs:
+        print_data(output, [asdict(departure) for departure in found])
     else:
         tell_drift(topic, found)
     if found:

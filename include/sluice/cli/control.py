@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import typer
 
-from sluice.cli.console import Output, OutputOption, out, print_json
+from sluice.cli.console import Output, OutputOption, out, print_data
 from sluice.project import Project
 from sluice.settings import settings
 
@@ -25,8 +25,9 @@ def rebuild(output: OutputOption = Output.TABLE) -> None:
     """
     # Every spec must stand: what no spec names is dropped and does not come back.
     done = Project.open(settings()).index().rebuild()
-    if output is Output.JSON:
-        print_json(
+    if output.for_programs:
+        print_data(
+            output,
             {
                 found.pipeline: {
                     "entries": found.entries,
@@ -35,7 +36,7 @@ def rebuild(output: OutputOption = Output.TABLE) -> None:
                     "version": found.ledger.version,
                 }
                 for found in done
-            }
+            },
         )
         return
     for found in done:

@@ -8,7 +8,7 @@ from dataclasses import asdict
 import typer
 from rich.table import Table
 
-from sluice.cli.console import Output, OutputOption, err, out, print_json
+from sluice.cli.console import Output, OutputOption, err, out, print_data
 from sluice.errors import NotReadyError
 from sluice.local.doctor import Check, checks
 from sluice.settings import settings
@@ -20,8 +20,8 @@ def doctor(output: OutputOption = Output.TABLE) -> None:
     Exit codes: 0 all is there; 3 something is missing.
     """
     found = checks(settings())
-    if output is Output.JSON:
-        print_json({"ok": all(check.ok for check in found), "checks": [asdict(check) for check in found]})
+    if output.for_programs:
+        print_data(output, {"ok": all(check.ok for check in found), "checks": [asdict(check) for check in found]})
     else:
         _show(found)
     if not all(check.ok for check in found):

@@ -79,7 +79,7 @@ def manifest(name: FeedName, output: OutputOption = Output.TABLE) -> None:
     project = Project.open(settings())
     spec = _spec(project, name)
     found = ManifestStore(project.folder.feeds / name).load()
-    if output is Output.JSON:
+    if output.for_programs:
         typer.echo(found.model_dump_json(indent=2) if found else "null")
     elif found is None:
         typer.echo(f"Nothing of {spec.name} was sent.")

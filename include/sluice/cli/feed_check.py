@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 from rich.table import Table
 
-from sluice.cli.console import Output, OutputOption, err, out, print_json
+from sluice.cli.console import Output, OutputOption, err, out, print_data
 from sluice.project import Project
 from sluice.quality.census import Census
 from sluice.quality.duplicates import MEANINGS
@@ -27,8 +27,8 @@ def check(
     from sluice.spark.feed_census import census_of_feed  # noqa: PLC0415  only this command pays for Spark's import
 
     found = census_of_feed(Project.open(settings()), name)
-    if output is Output.JSON:
-        print_json([asdict(census) for census in found])
+    if output.for_programs:
+        print_data(output, [asdict(census) for census in found])
         return
     for census in found:
         _show(census)

@@ -11,7 +11,7 @@ import typer
 from rich.markup import escape
 from rich.table import Table
 
-from sluice.cli.console import Output, OutputOption, err, out, print_json
+from sluice.cli.console import Output, OutputOption, err, out, print_data
 from sluice.cli.instants import FORMATS, METAVAR, SinceOption, UntilOption, in_utc
 from sluice.cli.ledger_look import LedgerLook, look
 from sluice.cli.pipelines import open_pipeline
@@ -53,8 +53,8 @@ def list_(
     codes = {name: project.code_of(name) for name in names}
     rows = {name: rows_between(looks[name].ledger, since, until) for name in names}
     shown = {name: [row for row in rows[name] if row.state(codes[name]) in states] for name in names}
-    if output is Output.JSON:
-        print_json({name: _listing(looks[name], rows[name], shown[name], codes[name]) for name in names})
+    if output.for_programs:
+        print_data(output, {name: _listing(looks[name], rows[name], shown[name], codes[name]) for name in names})
     else:
         for name in names:
             _print_listing(name, looks[name], rows[name], shown[name], codes[name])
@@ -78,10 +78,10 @@ def show(
     wanted = interval_of(in_utc(start), spec.intervals.interval_length)
     row = found.ledger.rows.get(wanted.start) or LedgerRow(wanted)
     advice = advise(row, found.ledger.closed_until, code, repair=spec.backfill.repair)
-    if output is Output.JSON:
+    if output.for_programs:
         command = command_for(pipeline, wanted, advice)
         due = {"why": advice.why, "command": command, "by_itself": advice.by_itself}
-        print_json({"pipeline": pipeline, **row_as_dict(row, code), "code": code, "what_to_do": due})
+        print_data(output, {"pipeline": pipeline, **row_as_dict(row, code), "code": code, "what_to_do": due})
     else:
         _print_row(pipeline, row, code, advice)
     _tell_notes([found])

@@ -9,7 +9,7 @@ from typing import Annotated
 
 import typer
 
-from sluice.cli.console import Output, OutputOption, out, print_json
+from sluice.cli.console import Output, OutputOption, out, print_data
 from sluice.errors import SpecError
 from sluice.local.supervision import last_lines
 from sluice.settings import StateFolder, settings
@@ -34,8 +34,8 @@ def logs(
         else:
             for line in last_lines(path, lines):
                 typer.echo(line)
-    elif output is Output.JSON:
-        print_json(found)
+    elif output.for_programs:
+        print_data(output, found)
     else:
         for name, path in found.items():
             out.print(f"{name:<16}{path}", soft_wrap=True, markup=False)

@@ -33,6 +33,8 @@ COMMANDS = {
     "feed": "sluice.cli.feed:app",
     "alerts": "sluice.cli.alerts:app",
     "console": "sluice.cli.console_server:console",
+    "sql": "sluice.cli.sql:sql",
+    "explain": "sluice.cli.explain:explain",
 }
 """Name → where its function or group is, in the order of the help."""
 

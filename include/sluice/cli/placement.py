@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from rich.table import Table
 
-from sluice.cli.console import Output, OutputOption, err, out, print_json
+from sluice.cli.console import Output, OutputOption, err, out, print_data
 from sluice.errors import RefusedError, SpecError
 
 if TYPE_CHECKING:
@@ -42,8 +42,8 @@ def place(
     after = plan_placement(brokers, before)
     report = check_placement(brokers, before, after)
     result = result_as_dict(brokers, after, report)
-    if output is Output.JSON:
-        print_json(result)
+    if output.for_programs:
+        print_data(output, result)
     else:
         _show(before, after, check_placement(brokers, before, before), report)
     _refuse(report, {entry["replication"]: entry["reason"] for entry in result["infeasible"]})

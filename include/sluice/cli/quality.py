@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
-from sluice.cli.console import Output, OutputOption, err, out, print_json
+from sluice.cli.console import Output, OutputOption, err, out, print_data
 from sluice.cli.instants import SinceOption, UntilOption, in_utc
 from sluice.cli.pipelines import open_pipeline
 from sluice.errors import NotReadyError, SpecError
@@ -76,9 +76,9 @@ def suggest(pipeline: PipelineArgument) -> None:
 
 
 def _tell(result: GateResult, page: str, output: Output) -> None:
-    if output is Output.JSON:
+    if output.for_programs:
         told: dict[str, Any] = json.loads(result.to_json())
-        print_json({"passed": result.passed, "page": page, **told})
+        print_data(output, {"passed": result.passed, "page": page, **told})
     else:
         held = f"{result.expectations_passed} of {result.expectations} expectations hold"
         rows = "rows that could not be counted" if result.rows is None else f"{result.rows:,} rows"

@@ -10,7 +10,7 @@ import typer
 from pydantic import ValidationError
 
 from sluice.cli.asker import asker
-from sluice.cli.console import Output, OutputOption, print_json
+from sluice.cli.console import Output, OutputOption, print_data
 from sluice.cli.instants import FORMATS, METAVAR, in_utc
 from sluice.cli.pipelines import open_pipeline
 from sluice.cli.quarantine_view import (
@@ -81,10 +81,10 @@ def list_(
     asked = _asked(reason, since, until, partition, offsets)
     project, spec = open_pipeline(pipeline)
     found = _Looking(project, spec).at(lambda quarantine: quarantine.browse(asked, limit))
-    if output is Output.JSON:
+    if output.for_programs:
         counts = [{"reason": why, "day": day, "records": n} for (why, day), n in found.counts.items()]
         records = [record_as_dict(spec.source, one, masked=masked) for one in found.records]
-        print_json({"pipeline": pipeline, "records": found.total, "counts": counts, "newest": records})
+        print_data(output, {"pipeline": pipeline, "records": found.total, "counts": counts, "newest": records})
     else:
         tell_browsed(pipeline, found, masked=masked)
 
@@ -110,8 +110,8 @@ def record(
             f"{pipeline} refuses no record at {place}: it is good, late, or not in the raw table.",
             fix=f"see `sluice quarantine list {pipeline}`.",
         )
-    if output is Output.JSON:
-        print_json(record_as_dict(spec.source, found, masked=masked))
+    if output.for_programs:
+        print_data(output, record_as_dict(spec.source, found, masked=masked))
     else:
         tell_record(spec.source, found, masked=masked)
 
@@ -155,8 +155,8 @@ def cases(
     Exit codes: 0; 4 the control database could not be asked.
     """
     found = _cases().of(pipeline or None)
-    if output is Output.JSON:
-        print_json([case_as_dict(case) for case in found])
+    if output.for_programs:
+        print_data(output, [case_as_dict(case) for case in found])
     else:
         tell_cases(found)
 
@@ -214,8 +214,8 @@ def patch(
     patches = patches_for(found, (_replacement(pattern, by),))
     project, spec = open_pipeline(found.pipeline)
     looked = _Looking(project, spec).at(lambda quarantine: quarantine.under(patches).look_again(found.places))
-    if output is Output.JSON:
-        print_json({"case": case, "records": found.records, "found": looked.counts, "missing": looked.missing})
+    if output.for_programs:
+        print_data(output, {"case": case, "records": found.records, "found": looked.counts, "missing": looked.missing})
     else:
         tell_patched(found, looked, f"include/topics/{spec.source}.yaml", declaration(patches))
     if looked.better < found.records:
@@ -238,9 +238,9 @@ def replay(case: CaseArgument, output: OutputOption = Output.TABLE) -> None:
     project, _ = open_pipeline(pipeline)
     with batch_session(project, "replay", pipeline) as spark:
         found = replay_case(project, spark, case, by=asker())
-    if output is Output.JSON:
+    if output.for_programs:
         found_now = None if found.found is None else found.found.counts
-        print_json({**case_as_dict(found.case), "passed": found.passed, "why": found.why, "found": found_now})
+        print_data(output, {**case_as_dict(found.case), "passed": found.passed, "why": found.why, "found": found_now})
     else:
         tell_replayed(found)
     if not found.passed:
@@ -279,8 +279,8 @@ def _becomes(case: str, state: CaseState, why: str, output: Output) -> None:
 
 
 def _show(case: Case, output: Output) -> None:
-    if output is Output.JSON:
-        print_json(case_as_dict(case))
+    if output.for_programs:
+        print_data(output, case_as_dict(case))
     else:
         tell_case(case)
 

@@ -13,7 +13,7 @@ from rich.table import Table
 
 from sluice.cli.asker import asker
 from sluice.cli.confirmation import confirm
-from sluice.cli.console import Output, OutputOption, out, print_json
+from sluice.cli.console import Output, OutputOption, out, print_data
 from sluice.clock import SystemClock
 from sluice.errors import SpecError
 from sluice.project import Project
@@ -59,8 +59,8 @@ def reset(  # noqa: PLR0917 - typer's options are named on the command line
         epochs = (resetting.record(one, target, by=asker(), why=why) for one in planned)
         recorded.extend(epoch for epoch in epochs if epoch is not None)
     finally:
-        if output is Output.JSON:
-            print_json(_as_json(unit, target, planned, recorded))
+        if output.for_programs:
+            print_data(output, _as_json(unit, target, planned, recorded))
     if output is Output.TABLE:
         done = f"{len(recorded)} of {len(planned)} streams begin a new epoch" if recorded else "Nothing was left to do"
         out.print(f"{done}. Start the unit: sluice streams start {unit}", markup=False)

@@ -13,7 +13,7 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from sluice.cli.console import Output, OutputOption, print_json
+from sluice.cli.console import Output, OutputOption, print_data
 from sluice.cli.sample_file import read_sample
 from sluice.errors import SpecError
 from sluice.quality.preview import JudgedLine, Preview
@@ -62,8 +62,8 @@ def run(
     arrival = broker_time(topic, arrived_at)
     lines = read_sample(sample)
     found = _preview(place, spec, in_lines(topic), lines, arrival, expected=expected)
-    if output is Output.JSON:
-        print_json(report(found, limit))
+    if output.for_programs:
+        print_data(output, report(found, limit))
     else:
         # A terminal folds what is too wide; a file or pipe gets every row on one line. Data is shown as it is.
         width = None if sys.stdout.isatty() else _UNBOUNDED

@@ -2,33 +2,48 @@
 
 from __future__ import annotations
 
-from typing import Any
+import json
+from contextlib import closing, suppress
+from dataclasses import asdict
+from typing import Annotated, Any
 
+import typer
 from rich.markup import escape
 from rich.table import Table
 
-from sluice.cli.console import Output, OutputOption, out, print_json
+from sluice.cli.console import Output, OutputOption, out, print_data
 from sluice.cli.verdict_view import styled
+from sluice.clock import SystemClock
 from sluice.errors import NotReadyError
 from sluice.local.endpoints import read_endpoints
 from sluice.local.stack import component_states
 from sluice.project import Project
 from sluice.settings import settings
+from sluice.streams.verdict import Health
 
 
-def status(output: OutputOption = Output.TABLE) -> None:
-    """Show the stack's components and every stream's verdict.
+def status(
+    watch: Annotated[bool, typer.Option("--watch", "-w", help="Look again and again, until Ctrl-C.")] = False,
+    every: Annotated[float, typer.Option(min=1, help="Seconds between two looks of --watch.")] = 5,
+    output: OutputOption = Output.TABLE,
+) -> None:
+    """Show the stack's components and every stream's verdict; with --watch, the fleet as it changes.
+
+    Without a terminal --watch prints a line for each verdict that changes; with -o json, an object.
 
     Exit codes: 0 could look; 4 could not look at some of it.
     """
     project = Project.open_sound(settings())
+    if watch:
+        _watch(project, every, output)
+        return
     verdicts = {unit: project.verdicts(unit) for unit in project.catalog.units()}
     stack = _stack(project)
-    if output is Output.JSON:
+    if output.for_programs:
         streams = {
             s: {"unit": u, "verdict": v.health, "why": v.why} for u, found in verdicts.items() for s, v in found.items()
         }
-        print_json({"stack": stack, "streams": streams})
+        print_data(output, {"stack": stack, "streams": streams})
         return
     table = Table("component", "state")
     for name, state in stack["components"].items():
@@ -39,6 +54,25 @@ def status(output: OutputOption = Output.TABLE) -> None:
         for stream, verdict in found.items():
             table.add_row(stream, unit, styled(verdict.health), escape(verdict.why), escape(verdict.what_to_do))
     out.print(table)
+
+
+def _watch(project: Project, every: float, output: Output) -> None:
+    from sluice.cli.fleet_watch import FleetLook, changes, watch_in_terminal  # noqa: PLC0415 - only this pays for it
+
+    look = FleetLook(project, SystemClock())
+    with suppress(KeyboardInterrupt), closing(look):
+        if out.is_terminal and not output.for_programs:
+            watch_in_terminal(look, out, every)
+        before: dict[str, Health] = {}
+        while True:
+            rows = look.rows()
+            if output.for_programs:
+                changed = [row for row in rows if before.get(row.stream) is not row.verdict.health]
+                typer.echo("".join(json.dumps(asdict(row), default=str) + "\n" for row in changed), nl=False)
+            else:
+                typer.echo("".join(f"{line}\n" for line in changes(rows, before, look.clock.now())), nl=False)
+            before = {row.stream: row.verdict.health for row in rows}
+            look.clock.sleep(every)
 
 
 def _stack(project: Project) -> dict[str, Any]:

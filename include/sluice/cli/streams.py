@@ -13,7 +13,7 @@ from rich.table import Table
 
 from sluice.cli.asker import asker
 from sluice.cli.availability_view import in_percent, promises
-from sluice.cli.console import Output, OutputOption, err, out, print_json
+from sluice.cli.console import Output, OutputOption, err, out, print_data
 from sluice.cli.reset import epoch_lines, epochs_of, reset
 from sluice.cli.verdict_view import partition_table, print_verdicts
 from sluice.clock import Clock, SystemClock
@@ -48,12 +48,13 @@ def list_(output: OutputOption = Output.TABLE) -> None:
     project = Project.open_sound(settings())
     verdicts = {unit: project.verdicts(unit) for unit in project.catalog.units()}
     kept = {unit: promises(project, unit, SystemClock().now()) for unit in verdicts}
-    if output is Output.JSON:
-        print_json(
+    if output.for_programs:
+        print_data(
+            output,
             {
                 unit: {name: asdict(v) | kept[unit].as_dict(name) for name, v in streams.items()}
                 for unit, streams in verdicts.items()
-            }
+            },
         )
         return
     rows = [
@@ -74,8 +75,9 @@ def show(unit: UnitArgument, output: OutputOption = Output.TABLE) -> None:
     verdicts = project.verdicts(unit, closely=True)
     sighting, timeline = project.life(unit).look(), project.timeline(unit)
     kept, epochs = promises(project, unit, SystemClock().now()), epochs_of(project, verdicts)
-    if output is Output.JSON:
-        print_json(
+    if output.for_programs:
+        print_data(
+            output,
             {
                 "unit": unit,
                 "desired": sighting.desired and asdict(sighting.desired),
@@ -86,7 +88,7 @@ def show(unit: UnitArgument, output: OutputOption = Output.TABLE) -> None:
                 "attempts": [entry.as_dict() for entry in timeline.entries],
                 "next": timeline.next,
                 "halted": timeline.halted,
-            }
+            },
         )
         return
     out.print(_headline(sighting), markup=False)
@@ -126,8 +128,8 @@ def stop(
     """
     project = Project.open_sound(settings())
     report = project.life(unit).stop(asker(), why, deadline)
-    if output is Output.JSON:
-        print_json(asdict(report))
+    if output.for_programs:
+        print_data(output, asdict(report))
         return
     out.print(_end(unit, report), markup=False)
 
@@ -226,8 +228,9 @@ def _tell_claim(unit: str, claim: Claim, output: Output) -> None:
             f"{unit} was not started: {claim.why}. The wish is on record.",
             fix="the reconciler starts it as soon as that can be seen; or repeat the command.",
         )
-    if output is Output.JSON:
-        print_json({"unit": unit, "decision": type(claim.decision).__name__.lower(), "attempt": asdict(attempt)})
+    if output.for_programs:
+        decided = {"unit": unit, "decision": type(claim.decision).__name__.lower(), "attempt": asdict(attempt)}
+        print_data(output, decided)
     else:
         found = "adopted" if isinstance(claim.decision, Adopt) else "started"
         out.print(f"{unit}: generation {attempt.generation} is {found}, because {claim.why}.", markup=False)

@@ -9,7 +9,7 @@ from typing import Annotated, Any
 import typer
 from rich.console import Console
 
-from sluice.cli.console import Output, OutputOption, print_json
+from sluice.cli.console import Output, OutputOption, print_data
 from sluice.errors import RefusedError, SpecError
 from sluice.placement.document import read_topology_file
 from sluice.project import Project
@@ -74,8 +74,8 @@ def report(*, declared: int, faults: Sequence[Fault] = (), found: Provision | No
 
 
 def _tell_specs(faults: Sequence[Fault], declared: int, output: Output) -> None:
-    if output is Output.JSON:
-        print_json(report(declared=declared, faults=faults))
+    if output.for_programs:
+        print_data(output, report(declared=declared, faults=faults))
     else:
         console = Console(stderr=True, soft_wrap=True, markup=False, highlight=False)
         for fault in faults:
@@ -89,8 +89,8 @@ def _tell_specs(faults: Sequence[Fault], declared: int, output: Output) -> None:
 
 def _tell_cluster(found: Provision, declared: int, output: Output) -> None:
     differing = differences(found)
-    if output is Output.JSON:
-        print_json(report(declared=declared, found=found))
+    if output.for_programs:
+        print_data(output, report(declared=declared, found=found))
     else:
         console = Console(soft_wrap=True, markup=False, highlight=False)
         for each in differing:

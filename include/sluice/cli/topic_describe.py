@@ -9,7 +9,7 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
-from sluice.cli.console import Output, OutputOption, err, print_json
+from sluice.cli.console import Output, OutputOption, err, print_data
 from sluice.project import Project
 from sluice.settings import settings
 from sluice.specs.catalog import Catalog
@@ -51,8 +51,8 @@ def described_one(catalog: Catalog, administration: KafkaAdministration, topic: 
 
 def one(found: Description, output: Output) -> None:
     """Print a topic and its partitions."""
-    if output is Output.JSON:
-        print_json({**found.as_dict(), "partition_list": found.rows})
+    if output.for_programs:
+        print_data(output, {**found.as_dict(), "partition_list": found.rows})
         return
     _print(found)
     table = Table(box=None, pad_edge=False)
@@ -69,8 +69,8 @@ def one(found: Description, output: Output) -> None:
 
 def many(found: Sequence[Description], declared: Collection[str], output: Output) -> None:
     """Print topics, and which of the declared ones are not among them."""
-    if output is Output.JSON:
-        print_json({description.state.name: description.as_dict() for description in found})
+    if output.for_programs:
+        print_data(output, {description.state.name: description.as_dict() for description in found})
         return
     for description in found:
         _print(description)

@@ -10,7 +10,7 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
-from sluice.cli.console import Output, OutputOption, err, print_json
+from sluice.cli.console import Output, OutputOption, err, print_data
 from sluice.errors import RefusedError, SpecError
 from sluice.project import Project
 from sluice.settings import settings
@@ -100,12 +100,12 @@ def _topics_folder(project: Project) -> Path:
 
 
 def _tell(written: Sequence[tuple[Proposal, Path]], rejected: Sequence[Rejection], output: Output) -> None:
-    if output is Output.JSON:
+    if output.for_programs:
         files = [
             {"topic": proposal.topic, "file": str(path), "sampled": proposal.sampled, "keyed": proposal.keyed}
             for proposal, path in written
         ]
-        print_json({"written": files, "refused": [asdict(rejection) for rejection in rejected]})
+        print_data(output, {"written": files, "refused": [asdict(rejection) for rejection in rejected]})
     else:
         console = Console(soft_wrap=True, markup=False, highlight=False)
         for proposal, path in written:

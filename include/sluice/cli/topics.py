@@ -52,7 +52,7 @@ def plan(output: OutputOption = Output.TABLE) -> None:
     administration = project.administration()
     found = current_plan(declared_topics(project), administration, declared_access(project))
     impacts = impacts_of(found.topics, looker(project, administration, now=SystemClock().now()))
-    if output is Output.JSON:
+    if output.for_programs:
         touches = [{"topic": i.topic, "value": i.value, "clauses": i.clauses, **i.facts} for i in impacts.values()]
         typer.echo(json.dumps({**as_dict(found), "touches": touches}, indent=2, default=str))
         return
@@ -149,7 +149,7 @@ def _say(what: str) -> None:
 
 def _tell(project: Project, done: Provision, topics: Mapping[str, TopicState], output: Output) -> None:
     """Say what was done."""
-    if output is Output.JSON:
+    if output.for_programs:
         applied = as_dict(done)
         access = applied["access"] and applied["access"]["items"]
         typer.echo(json.dumps({"applied": applied["items"], "access": access, "topics": _as_dict(topics)}, indent=2))

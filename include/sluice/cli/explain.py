@@ -1,0 +1,55 @@
+"""`sluice explain`: what a word means that Sluice gives as an answer, and what to do."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from difflib import get_close_matches
+from itertools import groupby
+from typing import Annotated
+
+import typer
+from rich.table import Table
+
+from sluice.cli.console import Output, OutputOption, out, print_data
+from sluice.codes import Code, codes, find
+from sluice.errors import SpecError
+
+
+def _words() -> list[str]:
+    return [code.word for code in codes()]
+
+
+def explain(
+    word: Annotated[
+        str,
+        typer.Argument(help="A verdict, reason, state or exit code; omitted: all.", autocompletion=_words),
+    ] = "",
+    output: OutputOption = Output.TABLE,
+) -> None:
+    """Say what a word means that Sluice gives as an answer, and what to do about it.
+
+    Exit codes: 0; 2 there is no such word.
+    """
+    found = find(word) if word else list(codes())
+    if not found:
+        near = get_close_matches(word.lower(), [each.lower() for each in _words()], n=3)
+        hint = f"did you mean {', '.join(near)}?" if near else "`sluice explain` lists all."
+        raise SpecError(f"{word!r} is no word of Sluice's.", fix=hint)
+    if output.for_programs:
+        print_data(output, [asdict(code) for code in found])
+        return
+    if word:
+        for code in found:
+            out.print(f"{code.word}, among the {code.kind}: {code.meaning}.", markup=False, soft_wrap=True)
+            if code.what_to_do:
+                out.print(f"  What to do: {code.what_to_do}.", markup=False, soft_wrap=True)
+        return
+    for kind, group in groupby(found, key=lambda code: code.kind):
+        out.print(_table(kind, list(group)))
+
+
+def _table(kind: str, group: list[Code]) -> Table:
+    table = Table("word", "meaning", "what to do", title=kind, title_justify="left", box=None, pad_edge=False)
+    for code in group:
+        table.add_row(code.word, code.meaning, code.what_to_do)
+    return table

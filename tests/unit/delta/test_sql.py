@@ -1,0 +1,86 @@
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pyarrow as pa
+import pytest
+from deltalake import write_deltalake
+from typer.testing import CliRunner
+
+from sluice.cli.main import app
+from sluice.delta.sql import named_in, query
+from sluice.errors import SpecError
+from sluice.settings import settings
+
+HOUR = datetime(2013, 1, 1, 5, tzinfo=UTC)
+
+
+@pytest.fixture
+def tables(tmp_path: Path) -> dict[str, Path]:
+    folder = tmp_path / "state" / "tables" / "departures"
+    rows = pa.table(
+        {
+            "hour": pa.array([HOUR, HOUR, HOUR.replace(hour=6)], pa.timestamp("us", "UTC")),
+            "origin": ["EWR", "JFK", "EWR"],
+            "departed": [3, 4, 5],
+        }
+    )
+    write_deltalake(str(folder), rows, partition_by=["hour"])
+    return {"departures": folder, "weather": tmp_path / "nowhere"}
+
+
+def test_a_table_is_asked_by_its_name_and_times_are_utc(tables: dict[str, Path]) -> None:
+    found = query("SELECT origin, sum(departed) AS n, min(hour) AS first FROM departures GROUP BY 1 ORDER BY 1", tables)
+    assert found.to_pylist() == [{"origin": "EWR", "n": 8, "first": HOUR}, {"origin": "JFK", "n": 4, "first": HOUR}]
+
+
+def test_only_tables_that_are_named_are_opened(tables: dict[str, Path]) -> None:
+    assert list(named_in("select 1 from Departures", tables)) == ["departures"]
+    assert len(query("select * from departures", tables, limit=2)) == 2
+
+
+@pytest.mark.parametrize(
+    ("statement", "said"),
+    [
+        ("select * from nobody", "the tables are departures, weather"),
+        ("select", "DuckDB refuses it: Parser Error"),
+        ("select * from read_csv('/etc/passwd')", "file system operations are disabled"),
+        ("copy departures to '/tmp/stolen.csv'", "disabled"),
+        ("install httpfs", "disabled"),
+        ("-- nothing", "gives no rows"),
+    ],
+)
+def test_what_is_wrong_or_leads_elsewhere_is_refused(tables: dict[str, Path], statement: str, said: str) -> None:
+    with pytest.raises(SpecError, match=said):
+        query(statement, tables)
+
+
+@pytest.fixture
+def state(tables: dict[str, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    assert tables
+    monkeypatch.setenv("SLUICE_STATE", str(tmp_path / "state"))
+    settings.cache_clear()
+    yield tmp_path
+    settings.cache_clear()
+
+
+def test_the_command_answers_as_a_table_and_as_a_document(state: Path) -> None:
+    assert state
+    told = CliRunner().invoke(app, ["sql", "select origin, departed from departures order by 2"])
+    assert told.stdout.split() == ["origin", "departed", "EWR", "3", "JFK", "4", "EWR", "5"]
+    answer = CliRunner().invoke(
+        app, ["sql", "select hour, departed from departures order by 2", "-n", "1", "-o", "json"]
+    )
+    assert json.loads(answer.stdout) == [{"hour": "2013-01-01T05:00:00+00:00", "departed": 3}]
+    assert "Only the first 1 rows" in answer.stderr
+
+
+def test_without_a_statement_the_tables_are_listed(state: Path) -> None:
+    assert state
+    listed = CliRunner().invoke(app, ["sql", "-o", "json"])
+    assert json.loads(listed.stdout) == {
+        "departures": {"hour": "timestamp[us, tz=UTC]", "origin": "string", "departed": "int64"}
+    }
