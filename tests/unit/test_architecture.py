@@ -24,6 +24,7 @@ CORE = {
     "alerts",
     "reports",
     "metrics",
+    "scaffold",
     "placement",
     "access",
     "contracts",

@@ -19,6 +19,7 @@ COMMANDS = {
     "status": "sluice.cli.status:status",
     "doctor": "sluice.cli.doctor:doctor",
     "check": "sluice.cli.check:check",
+    "new": "sluice.cli.new:app",
     "run": "sluice.cli.run:run",
     "logs": "sluice.cli.logs:logs",
     "topics": "sluice.cli.topics:app",

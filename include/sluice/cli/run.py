@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Mapping, Sequence
-from datetime import UTC, datetime
+from datetime import datetime
 from typing import Annotated, Any
 
 import typer
@@ -15,15 +15,11 @@ from rich.table import Table
 
 from sluice.cli.console import Output, OutputOption, print_data
 from sluice.cli.sample_file import read_sample
-from sluice.errors import SpecError
 from sluice.quality.preview import JudgedLine, Preview
 from sluice.quality.reasons import EXPLANATIONS, FAULTS, Outcome, Reason
-from sluice.settings import Settings, settings
-from sluice.specs.expectations import Expectation
-from sluice.specs.faults import SpecFaults
-from sluice.specs.kinds import Kind
-from sluice.specs.load import Scan, scan
-from sluice.specs.model import PipelineSpec, TopicSpec
+from sluice.settings import settings
+from sluice.specs.load import scan
+from sluice.trial import broker_time, in_lines, sound_pipeline, trial
 
 _UNBOUNDED = 10_000
 _TEXT = 200
@@ -56,91 +52,16 @@ def run(
     start.
     """
     place = settings()
-    specs = scan(place.home / "include")
-    spec, topic = sound_pipeline(specs, pipeline)
-    expected = specs.catalog.expected_of_records(pipeline)
-    arrival = broker_time(topic, arrived_at)
-    lines = read_sample(sample)
-    found = _preview(place, spec, in_lines(topic), lines, arrival, expected=expected)
+    _, topic = sound_pipeline(scan(place.home / "include"), pipeline)
+    in_lines(topic)  # what cannot be run is said before the sample is read: standard input may be a person
+    broker_time(topic, arrived_at)
+    found = trial(pipeline, read_sample(sample), arrived_at=arrived_at, place=place)
     if output.for_programs:
         print_data(output, report(found, limit))
     else:
         # A terminal folds what is too wide; a file or pipe gets every row on one line. Data is shown as it is.
         width = None if sys.stdout.isatty() else _UNBOUNDED
         show(found, limit, Console(width=width, soft_wrap=True, highlight=False, emoji=False))
-
-
-def sound_pipeline(found: Scan, name: str) -> tuple[PipelineSpec, TopicSpec]:
-    """Return a pipeline and its topic; other specs may be broken.
-
-    Raises:
-        SpecError: there is no such pipeline, or it is broken (with all its faults).
-    """
-    if name in found.catalog.pipelines:
-        spec = found.catalog.pipelines[name]
-        return spec, found.catalog.topics[spec.source]
-    if faults := found.broken.get((Kind.PIPELINE, name)):
-        raise SpecFaults(faults)
-    names = sorted({*found.catalog.pipelines, *(stem for kind, stem in found.broken if kind is Kind.PIPELINE)})
-    raise SpecError(
-        f"there is no pipeline {name!r}; the specs have {', '.join(names) or 'none'}.", fix="name one of these."
-    )
-
-
-def in_lines(topic: TopicSpec) -> TopicSpec:
-    """Return the topic as if its values were lines: JSON without frames.
-
-    Raises:
-        SpecError: they are no text.
-    """
-    if topic.value.format != "json":
-        raise SpecError(
-            f"the values of {topic.name} are written in {topic.value.format}, and a sample is lines of JSON.",
-            fix="look at real records instead: `sluice topics tail`, `sluice quarantine list`.",
-        )
-    bare = topic.value.model_copy(update={"framing": "none", "schemas": {}})
-    return topic.model_copy(update={"value": bare})
-
-
-def broker_time(topic: TopicSpec, arrived_at: datetime | None) -> datetime | None:
-    """Return the append time of every line in UTC; None where the records say themselves when they arrived.
-
-    Raises:
-        SpecError: it is needed and not given, or given and not needed.
-    """
-    field = topic.value.arrival_time
-    if field == "broker" and arrived_at is None:
-        raise SpecError(
-            f"the topic {topic.name} takes its arrival time from the broker, and a file has none.",
-            fix="say when the lines arrived, by --arrived-at 2013-01-01T10:00:00Z.",
-        )
-    if field != "broker" and arrived_at is not None:
-        raise SpecError(
-            f"the records of {topic.name} say in {field!r} when they arrived.", fix="leave --arrived-at away."
-        )
-    return None if arrived_at is None else arrived_at.astimezone(UTC)
-
-
-def _preview(
-    place: Settings,
-    pipeline: PipelineSpec,
-    topic: TopicSpec,
-    lines: Sequence[bytes],
-    arrived_at: datetime | None,
-    *,
-    expected: Sequence[Expectation],
-) -> Preview:
-    from sluice.spark.sample import preview  # noqa: PLC0415  Spark is slow to import, and bad input needs none
-    from sluice.spark.scratch import scratch_session  # noqa: PLC0415  the same
-
-    with scratch_session(
-        f"sluice-run-{pipeline.name}",
-        pipeline.resources,
-        jars=place.jars / "spark",
-        transforms=place.home / "spark_jobs",
-        overrides=pipeline.spark,
-    ) as spark:
-        return preview(spark, place.home, pipeline, topic, lines, arrived_at=arrived_at, expected=expected)
 
 
 def report(found: Preview, limit: int | None = None) -> dict[str, Any]:

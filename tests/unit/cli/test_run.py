@@ -12,13 +12,14 @@ import typer
 from rich.console import Console
 from typer.testing import CliRunner
 
-from sluice.cli.run import broker_time, census, report, run, show, sound_pipeline
+from sluice.cli.run import census, report, run, show
 from sluice.errors import SpecError
 from sluice.quality.preview import JudgedLine, Preview
 from sluice.quality.reasons import EXPLANATIONS, Outcome, Reason
 from sluice.settings import settings
 from sluice.specs.faults import SpecFaults
 from sluice.specs.model import TopicSpec
+from sluice.trial import broker_time, sound_pipeline
 from tests.unit.specs.bench import DEPLOYMENT_FILE, FEED_FILE, PIPELINE, PIPELINE_FILE, Bench, sound_project
 
 

@@ -1,0 +1,90 @@
+"""`sluice new`: first versions of a topic and of a pipeline, sound and tested as they are, to be changed."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from sluice.cli.console import out
+from sluice.cli.sample_file import read_sample
+from sluice.errors import RefusedError, SpecError
+from sluice.scaffold.pipelines import pipeline_files
+from sluice.scaffold.topics import GuessedField, event_time_of, guess_fields, topic_text
+from sluice.settings import settings
+from sluice.specs.load import scan
+from sluice.specs.model import FieldType
+from sluice.specs.spec import NAME_PATTERN
+
+app = typer.Typer(help="Write a first version of a topic or a pipeline.", no_args_is_help=True)
+
+NameArgument = Annotated[str, typer.Argument(help="Small letters, digits and underscores.")]
+_WITHOUT_SAMPLE = {
+    "id": GuessedField(FieldType.STRING, required=True),
+    "at": GuessedField(FieldType.TIMESTAMP, required=True),
+}
+
+
+@app.command()
+def topic(
+    name: NameArgument,
+    sample: Annotated[
+        str, typer.Option(metavar="FILE", help="Records, one JSON object per line; - is stdin. Omitted: two fields.")
+    ] = "",
+    event_time: Annotated[str, typer.Option(help="The field that says when a record happened.")] = "",
+    partitions: Annotated[int, typer.Option(min=1)] = 4,
+    owner: Annotated[str, typer.Option(help="Who answers for it.")] = "",
+) -> None:
+    """Write the spec of a topic, with the fields that a sample has.
+
+    Exit codes: 0; 2 the name or the sample is wrong; 5 there is such a file.
+    """
+    _check(name)
+    fields = guess_fields(read_sample(sample)) if sample else _WITHOUT_SAMPLE
+    at = event_time_of(fields, event_time)
+    text = topic_text(name, fields, at, partitions=partitions, owner=owner)
+    _write({f"include/topics/{name}.yaml": text})
+    out.print(f"\nNext: sluice check, then sluice new pipeline NAME --source {name}", markup=False)
+
+
+@app.command()
+def pipeline(
+    name: NameArgument,
+    source: Annotated[str, typer.Option(help="The topic that it reads; a file in include/topics.")],
+    owner: Annotated[str, typer.Option(help="Who answers for it.")] = "somebody",
+) -> None:
+    """Write a pipeline that counts the records of each hour: spec, transform, suite, and a test of them.
+
+    Exit codes: 0; 2 the name is wrong, or there is no such topic; 5 there is one of these files.
+    """
+    _check(name)
+    catalog = scan(settings().home / "include").catalog
+    if source not in catalog.topics:
+        known = ", ".join(sorted(catalog.topics)) or "none"
+        raise SpecError(f"there is no sound topic {source!r}; there are {known}.", fix="`sluice new topic` writes one.")
+    _write(pipeline_files(name, catalog.topics[source], owner=owner))
+    out.print(f"\nNext: sluice check, then pytest tests/pipelines/test_{name}.py", markup=False)
+
+
+def _check(name: str) -> None:
+    if not re.fullmatch(NAME_PATTERN, name):
+        raise SpecError(
+            f"{name!r} is no name: small letters, digits and underscores, beginning with a letter.",
+            fix="choose another one.",
+        )
+
+
+def _write(files: Mapping[str, str]) -> None:
+    """Write all files or none."""
+    home = settings().home
+    taken = [path for path in files if (home / path).exists()]
+    if taken:
+        raise RefusedError(f"{', '.join(taken)}: such a file is there already.", fix="choose another name, or edit it.")
+    for path, text in files.items():
+        file: Path = home / path
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(text, encoding="utf-8")
+        out.print(f"wrote {path}", markup=False)

@@ -1,0 +1,100 @@
+"""A pipeline over a few lines, without Kafka or Airflow: for `sluice run`, and for a project's own tests."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import UTC, datetime
+
+from sluice.errors import SpecError
+from sluice.quality.preview import Preview
+from sluice.settings import Settings, settings
+from sluice.specs.expectations import Expectation
+from sluice.specs.faults import SpecFaults
+from sluice.specs.kinds import Kind
+from sluice.specs.load import Scan, scan
+from sluice.specs.model import PipelineSpec, TopicSpec
+
+
+def trial(
+    pipeline: str, sample: bytes | Sequence[bytes], *, arrived_at: datetime | None = None, place: Settings | None = None
+) -> Preview:
+    """Return what validation and transform make of records, by the very functions of the stream.
+
+    Args:
+        pipeline: a file in `include/pipelines`, without its ending.
+        sample: one JSON value per line.
+        arrived_at: when the broker got them; only where the topic says `arrival_time: broker`.
+        place: where the project is; omitted: as the environment says.
+
+    Raises:
+        SpecError: a spec, the transform or the sample is wrong.
+        NotReadyError: Spark cannot start.
+    """
+    from sluice.spark.sample import preview  # noqa: PLC0415  Spark is slow to import, and bad input needs none
+    from sluice.spark.scratch import scratch_session  # noqa: PLC0415  the same
+
+    place = place or settings()
+    specs = scan(place.home / "include")
+    spec, topic = sound_pipeline(specs, pipeline)
+    expected: Sequence[Expectation] = specs.catalog.expected_of_records(pipeline)
+    arrival, bare = broker_time(topic, arrived_at), in_lines(topic)
+    lines = sample.splitlines() if isinstance(sample, bytes) else sample
+    with scratch_session(
+        f"sluice-run-{spec.name}",
+        spec.resources,
+        jars=place.jars / "spark",
+        transforms=place.home / "spark_jobs",
+        overrides=spec.spark,
+    ) as spark:
+        return preview(spark, place.home, spec, bare, lines, arrived_at=arrival, expected=expected)
+
+
+def sound_pipeline(found: Scan, name: str) -> tuple[PipelineSpec, TopicSpec]:
+    """Return a pipeline and its topic; other specs may be broken.
+
+    Raises:
+        SpecError: there is no such pipeline, or it is broken (with all its faults).
+    """
+    if name in found.catalog.pipelines:
+        spec = found.catalog.pipelines[name]
+        return spec, found.catalog.topics[spec.source]
+    if faults := found.broken.get((Kind.PIPELINE, name)):
+        raise SpecFaults(faults)
+    names = sorted({*found.catalog.pipelines, *(stem for kind, stem in found.broken if kind is Kind.PIPELINE)})
+    raise SpecError(
+        f"there is no pipeline {name!r}; the specs have {', '.join(names) or 'none'}.", fix="name one of these."
+    )
+
+
+def in_lines(topic: TopicSpec) -> TopicSpec:
+    """Return the topic as if its values were lines: JSON without frames.
+
+    Raises:
+        SpecError: they are no text.
+    """
+    if topic.value.format != "json":
+        raise SpecError(
+            f"the values of {topic.name} are written in {topic.value.format}, and a sample is lines of JSON.",
+            fix="look at real records instead: `sluice topics tail`, `sluice quarantine list`.",
+        )
+    bare = topic.value.model_copy(update={"framing": "none", "schemas": {}})
+    return topic.model_copy(update={"value": bare})
+
+
+def broker_time(topic: TopicSpec, arrived_at: datetime | None) -> datetime | None:
+    """Return the append time of every line in UTC; None where the records say themselves when they arrived.
+
+    Raises:
+        SpecError: it is needed and not given, or given and not needed.
+    """
+    field = topic.value.arrival_time
+    if field == "broker" and arrived_at is None:
+        raise SpecError(
+            f"the topic {topic.name} takes its arrival time from the broker, and a file has none.",
+            fix="say when the lines arrived, by --arrived-at 2013-01-01T10:00:00Z.",
+        )
+    if field != "broker" and arrived_at is not None:
+        raise SpecError(
+            f"the records of {topic.name} say in {field!r} when they arrived.", fix="leave --arrived-at away."
+        )
+    return None if arrived_at is None else arrived_at.astimezone(UTC)

@@ -1,0 +1,153 @@
+"""What `sluice new` writes: sound as it is, and nothing of somebody else's is overwritten."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+import yaml
+from hypothesis import given
+from hypothesis import strategies as st
+from typer.testing import CliRunner
+
+from sluice.cli.main import app
+from sluice.errors import RefusedError, SluiceError, SpecError
+from sluice.scaffold.pipelines import pipeline_files, sample_record
+from sluice.scaffold.topics import event_time_of, guess_fields, topic_text
+from sluice.settings import settings
+from sluice.specs.load import load_catalog, scan
+from sluice.specs.model import FieldType, TopicSpec
+
+PROJECT = Path(__file__).parents[3]
+RECORDS = [
+    b'{"order":1,"at":"2026-01-01T12:00:00Z","price":2,"paid":true,"note":null,"tag":"a"}',
+    b'{"order":2,"at":"2026-01-01T12:30:00+01:00","price":2.5,"paid":false,"lines":[1],"tag":3}',
+]
+
+
+@pytest.fixture
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """A copy of the project's specs."""
+    shutil.copytree(PROJECT / "include", tmp_path / "include", ignore=shutil.ignore_patterns("sluice"))
+    shutil.copytree(PROJECT / "spark_jobs", tmp_path / "spark_jobs")
+    monkeypatch.setenv("SLUICE_HOME", str(tmp_path))
+    settings.cache_clear()
+    yield tmp_path
+    settings.cache_clear()
+
+
+def new(*arguments: str, stdin: str = "") -> list[str]:
+    answer = CliRunner().invoke(app, ["new", *arguments], input=stdin)
+    if isinstance(answer.exception, SluiceError):
+        raise answer.exception
+    assert answer.exit_code == 0, answer.output
+    return [line.removeprefix("wrote ") for line in answer.stdout.splitlines() if line.startswith("wrote ")]
+
+
+def test_a_sample_gives_the_fields_their_types_and_which_are_required() -> None:
+    fields = guess_fields(RECORDS)
+    assert {name: (field.type.value, field.required) for name, field in fields.items()} == {
+        "order": ("long", True),
+        "at": ("timestamp", True),
+        "price": ("double", True),
+        "paid": ("boolean", True),
+        "tag": ("string", True),
+    }
+    assert event_time_of(fields) == "at"
+
+
+@pytest.mark.parametrize(
+    ("lines", "said"),
+    [
+        ([], "has no line"),
+        ([b"{"], "line 1 of the sample is no JSON"),
+        ([b"{}", b"[]"], "line 2 of the sample is no JSON object"),
+        ([b"\xff"], "no JSON"),
+    ],
+)
+def test_a_sample_that_holds_no_records_is_refused(lines: list[bytes], said: str) -> None:
+    with pytest.raises(SpecError, match=said):
+        guess_fields(lines)
+
+
+def test_a_topic_needs_a_time_in_every_record() -> None:
+    with pytest.raises(SpecError, match="no field of the sample is a time"):
+        event_time_of(guess_fields([b'{"id":1,"at":"yesterday"}']))
+    with pytest.raises(SpecError, match="'price' is no time that every record"):
+        event_time_of(guess_fields(RECORDS), "price")
+
+
+def test_what_is_written_for_a_topic_and_its_pipeline_is_sound(home: Path) -> None:
+    sample = "\n".join(record.decode() for record in RECORDS)
+    assert new("topic", "orders", "--sample", "-", "--owner", "shop", stdin=sample) == ["include/topics/orders.yaml"]
+    written = new("pipeline", "orders_per_hour", "--source", "orders")
+    assert sorted(written) == [
+        "include/expectations/orders_per_hour.yaml",
+        "include/pipelines/orders_per_hour.yaml",
+        "spark_jobs/transforms/orders_per_hour.py",
+        "tests/pipelines/test_orders_per_hour.py",
+    ]
+    found = load_catalog(home / "include")
+    assert found.topics["orders"].owner == "shop"
+    assert found.suite_of("orders_per_hour") is not None
+    for path in written:
+        if path.endswith(".py"):
+            compile((home / path).read_text(), path, "exec")
+
+
+def test_without_a_sample_a_topic_has_two_fields_and_is_sound(home: Path) -> None:
+    new("topic", "events")
+    assert list(load_catalog(home / "include").topics["events"].value.fields) == ["id", "at"]
+
+
+def test_a_file_that_is_there_is_left_alone_and_no_other_is_written(home: Path) -> None:
+    transform = home / "spark_jobs" / "transforms" / "counts.py"
+    transform.write_text("# mine\n")
+    with pytest.raises(RefusedError, match=r"transforms/counts\.py: such a file is there"):
+        new("pipeline", "counts", "--source", "flights")
+    assert transform.read_text() == "# mine\n"
+    assert not (home / "include" / "pipelines" / "counts.yaml").exists()
+
+
+@pytest.mark.parametrize("name", ["Orders", "1st", "a-b", "../orders", ""])
+def test_a_name_that_is_none_is_refused(home: Path, name: str) -> None:
+    assert home
+    with pytest.raises(SpecError, match="is no name"):
+        new("topic", name)
+
+
+def test_a_pipeline_over_no_topic_is_refused_with_those_that_there_are(home: Path) -> None:
+    assert home
+    with pytest.raises(SpecError, match="there are flights"):
+        new("pipeline", "counts", "--source", "fligths")
+
+
+FIELDS = st.dictionaries(
+    st.from_regex(r"[a-z][a-z0-9_]{0,10}", fullmatch=True).filter(lambda name: name != "at"),
+    st.one_of(st.integers(-(2**53), 2**53), st.booleans(), st.floats(allow_nan=False, allow_infinity=False), st.text()),
+    max_size=6,
+)
+
+
+@given(st.lists(FIELDS, min_size=1, max_size=4))
+def test_whatever_the_records_are_the_spec_reads_as_it_was_guessed(records: list[dict[str, object]]) -> None:
+    lines = [json.dumps({"at": "2026-01-01T00:00:00Z", **record}).encode() for record in records]
+    fields = guess_fields(lines)
+    read = yaml.safe_load(topic_text("t", fields, "at", partitions=1, owner=""))
+    spec = TopicSpec.model_validate_json(json.dumps(read))
+    assert {name: (field.type, field.required) for name, field in spec.value.fields.items()} == {
+        name: (field.type, field.required) for name, field in fields.items()
+    }
+
+
+def test_the_test_of_a_pipeline_has_records_that_its_topic_takes() -> None:
+    topic = scan(PROJECT / "include").catalog.topics["flights"]
+    record = sample_record(topic, datetime(2026, 1, 1, tzinfo=UTC))
+    assert record.keys() == topic.value.fields.keys() - {"heartbeat"}
+    assert (record["origin"], record["dep_delay_min"], record["scheduled_at"]) == ("EWR", -720, "2026-01-01T00:00:00Z")
+    assert {field.type for field in topic.value.fields.values()} <= {*FieldType}
+    assert "arrived_at" not in pipeline_files("p", topic, owner="x")["tests/pipelines/test_p.py"]
