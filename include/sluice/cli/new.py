@@ -13,7 +13,7 @@ from sluice.cli.console import out
 from sluice.cli.sample_file import read_sample
 from sluice.errors import RefusedError, SpecError
 from sluice.scaffold.pipelines import pipeline_files
-from sluice.scaffold.topics import GuessedField, event_time_of, guess_fields, topic_text
+from sluice.scaffold.topics import GuessedField, guess_fields, time_of, topic_text
 from sluice.settings import settings
 from sluice.specs.load import scan
 from sluice.specs.model import FieldType
@@ -30,11 +30,15 @@ _WITHOUT_SAMPLE = {
 
 @app.command()
 def topic(
+    *,
     name: NameArgument,
     sample: Annotated[
         str, typer.Option(metavar="FILE", help="Records, one JSON object per line; - is stdin. Omitted: two fields.")
     ] = "",
     event_time: Annotated[str, typer.Option(help="The field that says when a record happened.")] = "",
+    arrival_time: Annotated[
+        str, typer.Option(help="The field that says when it became known; omitted: the broker says it.")
+    ] = "",
     partitions: Annotated[int, typer.Option(min=1)] = 4,
     owner: Annotated[str, typer.Option(help="Who answers for it.")] = "",
 ) -> None:
@@ -44,8 +48,8 @@ def topic(
     """
     _check(name)
     fields = guess_fields(read_sample(sample)) if sample else _WITHOUT_SAMPLE
-    at = event_time_of(fields, event_time)
-    text = topic_text(name, fields, at, partitions=partitions, owner=owner)
+    at, arrival = time_of(fields, event_time), time_of(fields, arrival_time) if arrival_time else ""
+    text = topic_text(name, fields, at, arrival_time=arrival, partitions=partitions, owner=owner)
     _write({f"include/topics/{name}.yaml": text})
     out.print(f"\nNext: sluice check, then sluice new pipeline NAME --source {name}", markup=False)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import datetime
+from decimal import Decimal
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -37,7 +38,9 @@ def sql(
     if output.for_programs:
         print_data(output, [{name: _plain(value) for name, value in row.items()} for row in rows])
     else:
-        table = Table(*map(escape, found.column_names), box=None, pad_edge=False)
+        table = Table(box=None, pad_edge=False)
+        for field in found.schema:
+            table.add_column(escape(field.name), justify="right" if _is_number(field.type) else "left")
         for row in rows:
             table.add_row(*(escape(str(_plain(value))) if value is not None else "" for value in row.values()))
         out.print(table)
@@ -67,10 +70,16 @@ def _tell_tables(schemas: dict[str, Any], output: Output) -> None:
         out.print("There is no table yet: no stream has written one.")
 
 
+def _is_number(kind: Any) -> bool:  # noqa: ANN401 - pyarrow is imported by who asks
+    return str(kind).startswith(("int", "uint", "float", "double", "decimal", "halffloat"))
+
+
 def _plain(value: object) -> object:
     """Return a value as it is shown: times by ISO 8601, bytes as text where they are text."""
     if isinstance(value, datetime):
         return value.isoformat()
+    if isinstance(value, Decimal):  # what SUM gives of whole numbers
+        return int(value) if value == value.to_integral_value() else str(value)
     if isinstance(value, bytes):
         return value.decode(errors="replace")
     return value

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from dataclasses import asdict
 from typing import Annotated
@@ -10,11 +9,12 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
-from sluice.cli.console import Output, OutputOption
+from sluice.cli.console import Output, OutputOption, print_data
 from sluice.cli.placement import place
 from sluice.cli.topic_check import check
 from sluice.cli.topic_describe import describe
 from sluice.cli.topic_import import import_topics
+from sluice.cli.topic_send import send
 from sluice.cli.topic_tail import tail
 from sluice.clock import SystemClock
 from sluice.errors import RefusedError
@@ -54,7 +54,7 @@ def plan(output: OutputOption = Output.TABLE) -> None:
     impacts = impacts_of(found.topics, looker(project, administration, now=SystemClock().now()))
     if output.for_programs:
         touches = [{"topic": i.topic, "value": i.value, "clauses": i.clauses, **i.facts} for i in impacts.values()]
-        typer.echo(json.dumps({**as_dict(found), "touches": touches}, indent=2, default=str))
+        print_data(output, {**as_dict(found), "touches": touches})
         return
     console = Console(soft_wrap=True, markup=False, highlight=False)
     for item in found.items:
@@ -152,7 +152,7 @@ def _tell(project: Project, done: Provision, topics: Mapping[str, TopicState], o
     if output.for_programs:
         applied = as_dict(done)
         access = applied["access"] and applied["access"]["items"]
-        typer.echo(json.dumps({"applied": applied["items"], "access": access, "topics": _as_dict(topics)}, indent=2))
+        print_data(output, {"applied": applied["items"], "access": access, "topics": _as_dict(topics)})
         return
     console = Console(soft_wrap=True, markup=False, highlight=False)
     for item in done.items:
@@ -181,6 +181,7 @@ app.command()(check)
 app.command("import")(import_topics)
 app.command()(describe)
 app.command()(tail)
+app.command()(send)
 app.command()(place)
 
 

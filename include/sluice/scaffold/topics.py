@@ -42,8 +42,8 @@ def guess_fields(lines: Sequence[bytes]) -> dict[str, GuessedField]:
     return {name: GuessedField(_common(kinds), len(kinds) == len(lines)) for name, kinds in seen.items()}
 
 
-def event_time_of(fields: Mapping[str, GuessedField], named: str = "") -> str:
-    """Return the field that says when a record happened.
+def time_of(fields: Mapping[str, GuessedField], named: str = "") -> str:
+    """Return a field that says when a record happened, or became known.
 
     Args:
         fields: of the topic.
@@ -66,34 +66,46 @@ def event_time_of(fields: Mapping[str, GuessedField], named: str = "") -> str:
     return named or times[0]
 
 
-def topic_text(name: str, fields: Mapping[str, GuessedField], event_time: str, *, partitions: int, owner: str) -> str:
+def topic_text(
+    name: str,
+    fields: Mapping[str, GuessedField],
+    event_time: str,
+    *,
+    arrival_time: str = "",
+    partitions: int,
+    owner: str,
+) -> str:
     """Return the spec as YAML.
 
     Args:
         name: of the topic.
         fields: of its value.
         event_time: the field that says when a record happened.
+        arrival_time: the field that says when it became known; empty: the broker says it.
         partitions: how many.
         owner: who answers for it; empty for nobody yet.
     """
     width = max(len(field) for field in fields)
     declared = "\n".join(f"    {field + ':':<{width + 1}} {_declared(found)}" for field, found in fields.items())
+    broker = "" if arrival_time else _BROKER
     by = f"owner: {owner}\n" if owner else ""
     return f"""name: {name}
 description: What a record of this topic says, in one sentence.
 {by}partitions: {partitions}
 retention: 7 days
-configs: {{message.timestamp.type: LogAppendTime}}   # the broker says when a record came
-value:
+{broker}value:
   format: json
   event_time: {event_time}
-  arrival_time: broker        # or a field that says when the record became known
+  arrival_time: {arrival_time or "broker"}
   fields:                     # what is not declared here stays in the raw bytes
 {declared}
 raw:
   table: {name}_raw           # every record, once
   driver: {name}              # streams of one driver share a process
 """
+
+
+_BROKER = "configs: {message.timestamp.type: LogAppendTime}   # the broker says when a record came\n"
 
 
 def _declared(field: GuessedField) -> str:

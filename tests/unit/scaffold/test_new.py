@@ -17,7 +17,7 @@ from typer.testing import CliRunner
 from sluice.cli.main import app
 from sluice.errors import RefusedError, SluiceError, SpecError
 from sluice.scaffold.pipelines import pipeline_files, sample_record
-from sluice.scaffold.topics import event_time_of, guess_fields, topic_text
+from sluice.scaffold.topics import guess_fields, time_of, topic_text
 from sluice.settings import settings
 from sluice.specs.load import load_catalog, scan
 from sluice.specs.model import FieldType, TopicSpec
@@ -57,7 +57,7 @@ def test_a_sample_gives_the_fields_their_types_and_which_are_required() -> None:
         "paid": ("boolean", True),
         "tag": ("string", True),
     }
-    assert event_time_of(fields) == "at"
+    assert time_of(fields) == "at"
 
 
 @pytest.mark.parametrize(
@@ -76,9 +76,9 @@ def test_a_sample_that_holds_no_records_is_refused(lines: list[bytes], said: str
 
 def test_a_topic_needs_a_time_in_every_record() -> None:
     with pytest.raises(SpecError, match="no field of the sample is a time"):
-        event_time_of(guess_fields([b'{"id":1,"at":"yesterday"}']))
+        time_of(guess_fields([b'{"id":1,"at":"yesterday"}']))
     with pytest.raises(SpecError, match="'price' is no time that every record"):
-        event_time_of(guess_fields(RECORDS), "price")
+        time_of(guess_fields(RECORDS), "price")
 
 
 def test_what_is_written_for_a_topic_and_its_pipeline_is_sound(home: Path) -> None:

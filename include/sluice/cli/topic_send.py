@@ -1,0 +1,87 @@
+"""`sluice topics send`: the lines of a file as records of a topic. For a first try; a feed resumes, this does not."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+from typing import Annotated
+
+import typer
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+from sluice.cli.console import out
+from sluice.cli.sample_file import read_sample
+from sluice.errors import SpecError, UnreachableError
+from sluice.project import Project
+from sluice.settings import settings
+from sluice.specs.access import Role
+from sluice.topics.names import near
+
+_IN_FLIGHT = 1000
+"""Records that wait for their acknowledgement at once: what an interruption leaves unknown."""
+
+
+def send(
+    topic: Annotated[str, typer.Argument(help="A declared topic.")],
+    file: Annotated[str, typer.Argument(metavar="FILE", help="One value per line, or gzip of it; - is stdin.")],
+    key: Annotated[str, typer.Option(metavar="FIELD", help="The field whose value is the record's key.")] = "",
+    skip: Annotated[int, typer.Option(min=0, help="Leave out so many lines: those that an earlier run has sent.")] = 0,
+) -> None:
+    """Send each line of a file as a record, acknowledged by all replicas. Sent again, it is there twice.
+
+    Exit codes: 0 all were acknowledged; 2 the file or the topic is wrong; 3 the stack is not up; 4 a record was not
+    acknowledged, and how many were is said.
+    """
+    from sluice.kafka.producer import KafkaPythonProducer  # noqa: PLC0415 - bad input pays for no client
+
+    project = Project.open_sound(settings())
+    if topic not in (declared := project.catalog.kafka_topics()):
+        raise SpecError(f"no spec declares a topic {topic!r}.", fix=near(topic, declared))
+    lines = read_sample(file)[skip:]
+    keys = keys_of(lines, key, skip)
+    sent = 0
+    with KafkaPythonProducer(project.bootstrap(), topic, project.kafka_client(Role.FEED)) as producer, _bar() as bar:
+        task = bar.add_task(topic, total=len(lines))
+        try:
+            for part in _parts(len(lines)):
+                for waiting in [producer.send(keys[n], lines[n]) for n in part]:
+                    waiting.wait()
+                    sent += 1
+                bar.update(task, completed=sent)
+        except UnreachableError as error:
+            raise UnreachableError(
+                f"{sent:,} of {len(lines):,} lines were acknowledged; of the others some may be there. {error.message}",
+                fix=f"run it again with --skip {skip + sent}.",
+            ) from error
+    out.print(f"Sent {sent:,} records to {topic}.", markup=False)
+
+
+def keys_of(lines: Sequence[bytes], field: str, skip: int = 0) -> list[bytes | None]:
+    """Return the key of each line; None of all where no field is named.
+
+    Raises:
+        SpecError: a line is no JSON object, or has no such field.
+    """
+    if not field:
+        return [None] * len(lines)
+    found: list[bytes | None] = []
+    for number, line in enumerate(lines, skip + 1):
+        try:
+            value = json.loads(line)[field]
+        except (ValueError, TypeError, KeyError) as error:
+            raise SpecError(
+                f"line {number} has no field {field!r}, which is to be its key.", fix="name another field, or none."
+            ) from error
+        found.append(value.encode() if isinstance(value, str) else json.dumps(value).encode())
+    return found
+
+
+def _parts(count: int) -> Iterator[range]:
+    return (range(first, min(first + _IN_FLIGHT, count)) for first in range(0, count, _IN_FLIGHT))
+
+
+def _bar() -> Progress:
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+    console = Console(stderr=True)
+    return Progress(*columns, console=console, transient=True, disable=not console.is_terminal)
