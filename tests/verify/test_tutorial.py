@@ -24,7 +24,7 @@ def reader(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Reader]:
 
 def test_the_tutorial_ends_as_it_says(reader: Reader) -> None:
     sessions = steps(HOME / "docs" / "tutorial.md", "Follow it")
-    assert len(sessions) == 9
+    assert len(sessions) == 10
     for session in sessions:
         assert isinstance(session, tuple)
         _wait_for_tables(reader, session)
