@@ -19,7 +19,7 @@ SpecVersion: TypeAlias = tuple[tuple[str, int], ...]
 """Names and change times of all spec files."""
 
 CHECK_SECONDS = 10.0
-_CHECKS = Pace(CHECK_SECONDS, share=0.002)
+_CHECKS = Pace(CHECK_SECONDS, share=0.001)
 
 
 class FreshProject:

@@ -23,6 +23,7 @@ from sqlalchemy import text
 from sluice.control.backfills import SqlBackfills
 from sluice.control.database import migrate, open_database, transaction
 from sluice.control.index import LedgerIndex, LedgerSource
+from sluice.control.looks import SqlNewestLooks
 from sluice.control.order_breaks import SqlOrderBreaks
 from sluice.control.registry import SqlRegistry
 from sluice.control.tables import metadata
@@ -32,11 +33,13 @@ from sluice.intervals.entries import Content, Logged, StreamEntry
 from sluice.intervals.ledger import fold
 from sluice.intervals.reach import RawPosition, Reach
 from sluice.postgres.latest import PostgresLatest, connect
+from sluice.streams.looks import NewestLooks
 from sluice.streams.registry import Registry
 from sluice.topics.order_break import OrderBreaks
 from tests.twins.backfills_suite import BackfillsSuite
 from tests.twins.clock import ManualClock
 from tests.twins.latest_suite import LatestSuite, Place, change
+from tests.twins.looks_suite import NewestLooksSuite
 from tests.twins.order_breaks_suite import OrderBreaksSuite
 from tests.twins.registry_suite import RegistrySuite
 
@@ -110,6 +113,15 @@ class TestPostgresqlOrderBreaks(OrderBreaksSuite):
         engine = open_database(url)
         migrate(engine)
         yield SqlOrderBreaks(engine, "local")
+        engine.dispose()
+
+
+class TestPostgresqlNewestLooks(NewestLooksSuite):
+    @pytest.fixture
+    def newest(self, url: str) -> Iterator[NewestLooks]:
+        engine = open_database(url)
+        migrate(engine)
+        yield SqlNewestLooks(engine, "local")
         engine.dispose()
 
 

@@ -149,6 +149,22 @@ def test_cost_is_processor_time_by_a_million_records(visitor: TestClient) -> Non
     assert said.index("unit0000") < said.index("unit0002"), "the most expensive first"
 
 
+@pytest.mark.parametrize(
+    ("dag_id", "leads_to"),
+    [
+        ("stream_unit0003", "/streams/pipe0003"),
+        ("backfill_pipe0003", "/intervals/pipe0003"),
+        ("quality_pipe0003", "/quality/pipe0003"),
+        ("topics", "/topics"),
+        ("topic_drift", "/topics"),
+        ("keep_ledger", "/"),
+        ("stream_nobody", "/"),
+    ],
+)
+def test_a_run_in_airflow_leads_to_what_it_is_about(visitor: TestClient, dag_id: str, leads_to: str) -> None:
+    assert visitor.get(f"/dags/{dag_id}").headers["location"] == leads_to
+
+
 def test_what_is_not_there_is_a_page_for_people_and_json_for_programs(visitor: TestClient) -> None:
     page = visitor.get("/streams/nobody")
     assert (page.status_code, "<h1>Not shown</h1>" in page.text) == (404, True)

@@ -70,6 +70,8 @@ def of_dag(request: Request, dag_id: str, visitor: VisitorDep, around: Surroundi
         if stream_dag_id(name) == dag_id and unit.streams and visitor.readable([dag_id]):
             first = (unit.pipelines or unit.streams)[0]
             return RedirectResponse(f"{base_of(request)}/streams/{first}", 307)
+    if dag_id.startswith("topic") and visitor.readable([dag_id]):
+        return RedirectResponse(f"{base_of(request)}/topics", 307)
     kind, _, subject = dag_id.partition("_")
     if kind in {"backfill", "quality"} and subject in project.catalog.pipelines and visitor.readable([dag_id]):
         where = "intervals" if kind == "backfill" else "quality"
