@@ -19,6 +19,7 @@ import structlog
 
 from sluice.errors import SluiceError, SpecError
 from sluice.intervals.acceptance import GATE_FAILED
+from sluice.intervals.parity import Outcome
 from sluice.intervals.request import Mode, Only, Request, range_of
 from sluice.local.processes import give_way
 from sluice.project import Project
@@ -29,6 +30,7 @@ from sluice.spark.batch_session import batch_session
 from sluice.spark.published_quality import check_published
 from sluice.spark.replay import replay
 from sluice.spark.unit import pipeline_code
+from sluice.specs.alerting import AlertClass
 
 log = structlog.get_logger()
 
@@ -61,13 +63,22 @@ def _backfill(options: argparse.Namespace) -> int:
     return tell_backfill(result, project.folder.backfill(result.backfill))
 
 
+_CLASSES = {
+    GATE_FAILED: AlertClass.GATE,
+    Outcome.DIFFERENT: AlertClass.PARITY,
+    Outcome.INCONCLUSIVE: AlertClass.PARITY,
+}
+
+
 def tell_backfill(result: Result, folder: Path) -> int:
     """Say how a backfill ended and return the exit code."""
     if result.passed:
         log.info("backfill ends", backfill=result.backfill, outcome=result.outcome, published=len(result.published))
         return 0
     page = folder / ("quality.html" if result.outcome == GATE_FAILED else "parity.html")
-    log.error("backfill ends", backfill=result.backfill, outcome=result.outcome, why=f"{result.why} Fix: read {page}.")
+    about = {"alert_class": str(_CLASSES[result.outcome])} if result.outcome in _CLASSES else {}
+    why = f"{result.why} Fix: read {page}."
+    log.error("backfill ends", backfill=result.backfill, outcome=result.outcome, **about, why=why)
     return SluiceError.exit_code
 
 
@@ -82,7 +93,7 @@ def _quality(options: argparse.Namespace) -> int:
         log.info("quality holds", pipeline=options.pipeline, expectations=result.expectations_passed, rows=result.rows)
         return 0
     why = f"the published table fails its quality gate: {'; '.join(result.failures)} Fix: read {page}."
-    log.error("quality does not hold", pipeline=options.pipeline, why=why)
+    log.error("quality does not hold", pipeline=options.pipeline, alert_class=str(AlertClass.GATE), why=why)
     return SluiceError.exit_code
 
 

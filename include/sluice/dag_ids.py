@@ -19,3 +19,9 @@ def backfill_dag_id(pipeline: str) -> str:
 def quality_dag_id(pipeline: str) -> str:
     """Return the id of the DAG that checks a pipeline's published table."""
     return f"quality_{pipeline}"
+
+
+def unit_of(dag_id: str) -> str:
+    """Return the unit that a DAG is about; empty for every other DAG."""
+    prefix = stream_dag_id("")
+    return dag_id.removeprefix(prefix) if dag_id.startswith(prefix) else ""

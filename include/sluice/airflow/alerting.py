@@ -3,8 +3,11 @@
 * A task that has failed for good (no retry is left; a skip is no failure) calls at once.
 * The run that fails with it is recorded too, but calls only if nobody was told: once per run is what people want. A run
   that fails without a failed task (a timeout, a deadlock) calls by itself. The rule is `already_called`.
-* A task that is about a state which lasts (its `alert_subject`) calls when that is news, and once a day after. What is
-  known already is in the task's log only.
+* A task that is about a state which lasts (its `alert_subject`) calls when that is news. What is known already is in
+  the task's log only.
+* A unit's next death, or the same failure of another run, is on record only while the first one is not over. The rule
+  is `same_happening`; reminders, and the end, are told by the clock, see `sluice.airflow.alert_round`.
+* When, and whom, the deployment's policy says, see `sluice.airflow.dispatch`.
 * Whatever goes wrong here fails no run: the alert is in the journal, and so is what became of its delivery.
 """
 
@@ -18,21 +21,20 @@ from functools import partialmethod
 from typing import Any
 
 from airflow.sdk import BaseNotifier, Context
-from airflow.sdk.log import redact  # type: ignore[attr-defined]  # it is there, only not in an `__all__`
 
-from sluice.airflow.delivery import Finding, Service, deliver
+from sluice.airflow.delivery import Find, Finding
+from sluice.airflow.dispatch import Desk
 from sluice.airflow.failure import OPEN_THE_LOG, Subject, dag_alert, printable, task_alert
 from sluice.airflow.runtime import open_project
 from sluice.airflow.task_evidence import task_facts
 from sluice.airflow.unit_evidence import Evidence, unit_evidence
 from sluice.alerts.alert import Alert, Level
-from sluice.alerts.delivery import Delivery, History, Outcome, already_called, already_known
-from sluice.alerts.journal import Journal
-from sluice.alerts.redaction import Redaction
+from sluice.alerts.delivery import History, Outcome, already_called, already_known
+from sluice.alerts.incidents import open_incidents, same_happening
 from sluice.clock import Clock, SystemClock
-from sluice.errors import SluiceError
 from sluice.project import Project
-from sluice.settings import environment, settings
+from sluice.settings import settings
+from sluice.specs.alerting import AlertClass
 
 log = logging.getLogger(__name__)
 
@@ -46,7 +48,7 @@ class FailureNotifier(BaseNotifier):
         level: which callback it is given to.
         subject: what the DAG is about; a unit's driver adds its evidence.
         open_project: gives the project, for that evidence.
-        find: returns the services. Omitted: those of the Airflow connection `sluice_alerts`.
+        find: returns the services of a channel. Omitted: those of its Airflow connection.
         clock: gives the time.
         tasks_tell: of a DAG whose tasks each tell for themselves, and soon again: a run that fails with a task says
             nothing of its own.
@@ -59,7 +61,7 @@ class FailureNotifier(BaseNotifier):
         subject: Subject | None = None,
         *,
         open_project: Callable[[], Project] = open_project,
-        find: Callable[[], Sequence[Service]] | None = None,
+        find: Find | None = None,
         clock: Clock | None = None,
         tasks_tell: bool = False,
         context: Context | None = None,
@@ -82,8 +84,8 @@ class FailureNotifier(BaseNotifier):
         if self._tasks_tell and values.get("reason") == "task_failure":
             return
         try:
-            journal = Journal(settings().folder.alerts, clock=self._clock)
-            self._tell(journal, self._alert(context, journal))
+            desk = Desk(self._clock, self._find)
+            self._tell(desk, self._alert(context, desk))
         except Exception:
             log.exception("The alert about a failure was cut off.")
 
@@ -94,17 +96,18 @@ class FailureNotifier(BaseNotifier):
         """Do the same beside the event loop."""
         await asyncio.to_thread(self.notify, context)
 
-    def _alert(self, context: Context, journal: Journal) -> Alert:
+    def _alert(self, context: Context, desk: Desk) -> Alert:
         values: Mapping[str, Any] = context
         if self.level is Level.TASK:
             alert = task_alert(values, self.subject, self._clock.now())
             alert = _with_evidence(alert, self._evidence(values["ti"].task))
+            alert = replace(alert, successes=_successes(values["ti"]))
         else:
             alert = dag_alert(values, self.subject, self._clock.now())
-            history = self._settled(journal, alert)
+            history = self._settled(desk, alert)
             failed = history.tasks_of(alert)
             alert = _with_tasks(alert, failed, history) if failed else _with_evidence(alert, self._evidence())
-        return replace(alert.with_text(redaction()), at=self._clock.now())
+        return replace(alert, at=self._clock.now())
 
     def _evidence(self, task: object = None) -> Evidence:
         """Gather what the task's operator and the unit can say. What cannot be seen is a fact too."""
@@ -116,66 +119,42 @@ class FailureNotifier(BaseNotifier):
                 unit = unit_evidence(self._open_project(), self.subject.name)
         except Exception as error:  # noqa: BLE001 - an alert goes out with what could be seen
             facts.append(f"could not look at all of it: {error}")
-        return Evidence((*facts, *unit.facts), unit.what_to_do)
+        return Evidence((*facts, *unit.facts), unit.what_to_do, halted=unit.halted)
 
-    def _settled(self, journal: Journal, alert: Alert) -> History:
+    def _settled(self, desk: Desk, alert: Alert) -> History:
         """Return what is on record once no task's alert of this run is under way."""
         while True:
-            history = read(journal)
+            history = desk.read()
             now = self._clock.now()
             if not any(history.in_flight(other, now) for other in history.tasks_of(alert)):
                 return history
             self._clock.sleep(_POLL_SECONDS)
 
-    def _tell(self, journal: Journal, alert: Alert) -> None:
-        if alert.subject and (known := already_known(alert, read(journal), self._clock.now())):
+    def _tell(self, desk: Desk, alert: Alert) -> None:
+        before = desk.read()
+        if alert.subject and (known := already_known(alert, before)):
             log.info("Alert %s has told of it at %s: %s", known.id, f"{known.at:%Y-%m-%d %H:%M} UTC", alert.why)
             return
-        try:
-            journal.append(alert)
-        except SluiceError as error:
-            alert = replace(alert, evidence=(*alert.evidence, f"this alert is not on record: {error}"))
-        log.error("Alert %s: %s. %s", alert.id, alert.what, alert.why)
-        caller = already_called(alert, read(journal), self._clock.now())
-        if caller is None:
-            conclude(journal, alert, deliver(alert, find=self._find), self._clock)
+        incident = open_incidents(before).get(alert.key)
+        alert = desk.enter(alert)
+        caller = already_called(alert, desk.read(), self._clock.now())
+        if caller is not None:
+            desk.conclude(alert, Finding(Outcome.WITHHELD, f"alert {caller.id} is about the same run and was sent."))
+        elif incident is not None and incident.told is not None and same_happening(alert, incident):
+            told = incident.told
+            said = f"alert {told.id} has told of it at {told.at:%Y-%m-%d %H:%M} UTC, and it is not over."
+            desk.conclude(alert, Finding(Outcome.WITHHELD, said))
         else:
-            finding = Finding(Outcome.WITHHELD, f"alert {caller.id} is about the same run and was sent.")
-            conclude(journal, alert, finding, self._clock)
-
-
-def conclude(journal: Journal, alert: Alert, finding: Finding, clock: Clock) -> Delivery:
-    """Record what became of an alert's delivery, and return the record."""
-    delivery = Delivery(alert.id, clock.now(), finding.outcome, redaction()(finding.detail))
-    log.log(
-        logging.ERROR if finding.outcome is Outcome.FAILED else logging.INFO, "Alert %s: %s", alert.id, delivery.detail
-    )
-    try:
-        journal.append(delivery)
-    except SluiceError as error:
-        log.error("What became of alert %s is not on record: %s", alert.id, error)  # noqa: TRY400 - its message says it all
-    return delivery
-
-
-def read(journal: Journal) -> History:
-    """Return what is on record, or nothing if that cannot be read: then somebody is called once too often."""
-    try:
-        return journal.read()
-    except SluiceError as error:
-        log.error("%s", error)  # noqa: TRY400 - its message says it all
-        return History()
-
-
-def redaction() -> Callable[[str], str]:
-    """Return what hides the secrets of this process: those in its variables, and those that Airflow has read."""
-    ours = Redaction.of_environment(environment())
-    return lambda text: ours(str(redact(text)))
+            desk.dispatch(alert)
 
 
 def _with_evidence(alert: Alert, found: Evidence) -> Alert:
     facts = tuple(map(printable, found.facts))
     return replace(
-        alert, evidence=(*alert.evidence, *facts), what_to_do=alert.what_to_do or found.what_to_do or OPEN_THE_LOG
+        alert,
+        evidence=(*alert.evidence, *facts),
+        what_to_do=alert.what_to_do or found.what_to_do or OPEN_THE_LOG,
+        alert_class=AlertClass.HALTED if found.halted else alert.alert_class,
     )
 
 
@@ -191,4 +170,14 @@ def _with_tasks(alert: Alert, failed: Sequence[Alert], history: History) -> Aler
         why=f"{alert.why} Failed tasks: {tasks}.",
         evidence=(*alert.evidence, *facts),
         what_to_do=failed[0].what_to_do,
+        alert_class=failed[0].alert_class,
+        successes=failed[0].successes,
     )
+
+
+def _successes(ti: Any) -> int | None:  # noqa: ANN401 - the SDK's task instance
+    """Return how many runs of the DAG have succeeded, so that a later one can be told from them."""
+    try:
+        return int(ti.get_dr_count(dag_id=ti.dag_id, states=["success"]))
+    except Exception:  # noqa: BLE001 - an alert goes out with what could be seen
+        return None

@@ -7,15 +7,12 @@ import socket
 from collections.abc import Mapping
 from typing import Any
 
-from sluice.airflow.alerting import conclude, read, redaction
-from sluice.airflow.delivery import deliver
-from sluice.airflow.failure import new_id, run_url
+from sluice.airflow.dispatch import Desk
+from sluice.airflow.failure import new_id, owner_of, run_url
 from sluice.alerts.alert import Alert, Level
 from sluice.alerts.delivery import already_known
-from sluice.alerts.journal import Journal
 from sluice.clock import Clock
-from sluice.errors import SluiceError
-from sluice.settings import settings
+from sluice.specs.alerting import AlertClass
 
 log = logging.getLogger(__name__)
 
@@ -52,7 +49,7 @@ def settle(context: Mapping[str, Any], plan: str, outcome: str, clock: Clock) ->
         outcome: how it ended, as a sentence.
         clock: gives the time.
     """
-    if _subject(plan) in read(_journal(clock)).lasting(context["dag"].dag_id):
+    if _subject(plan) in Desk(clock).read().lasting(context["dag"].dag_id):
         _tell(
             context,
             clock,
@@ -68,12 +65,8 @@ def _subject(plan: str) -> str:
     return f"plan {plan}"
 
 
-def _journal(clock: Clock) -> Journal:
-    return Journal(settings().folder.alerts, clock=clock)
-
-
 def _tell(context: Mapping[str, Any], clock: Clock, **said: Any) -> None:  # noqa: ANN401 - an alert's
-    journal, dag_id, run_id = _journal(clock), context["dag"].dag_id, context["run_id"]
+    dag_id, run_id = context["dag"].dag_id, context["run_id"]
     alert = Alert(
         id=new_id(),
         at=clock.now(),
@@ -82,15 +75,14 @@ def _tell(context: Mapping[str, Any], clock: Clock, **said: Any) -> None:  # noq
         dag_id=dag_id,
         run_id=run_id,
         host=socket.gethostname(),
+        alert_class=AlertClass.APPROVAL,
+        owner=owner_of(context),
         **said,
-    ).with_text(redaction())
-    if known := already_known(alert, read(journal), clock.now()):
+    )
+    desk = Desk(clock)
+    if alert.level is Level.RECOVERY:
+        desk.tell_end(alert)
+    elif known := already_known(alert, desk.read()):
         log.info("Alert %s has told of it at %s.", known.id, f"{known.at:%Y-%m-%d %H:%M} UTC")
-        return
-    try:
-        journal.append(alert)
-    except SluiceError as error:
-        log.warning("%s: this is not on record, and not told: %s", alert.what, error)
-        return
-    log.info("Alert %s: %s.", alert.id, alert.what)
-    conclude(journal, alert, deliver(alert), clock)
+    else:
+        desk.tell(alert)

@@ -9,23 +9,19 @@ from __future__ import annotations
 import logging
 import socket
 import threading
-from collections.abc import Callable, Sequence
-from dataclasses import replace
 from datetime import datetime
 from queue import SimpleQueue
 
-from sluice.airflow.alerting import conclude, redaction
-from sluice.airflow.delivery import Service, deliver
+from sluice.airflow.delivery import Find
+from sluice.airflow.dispatch import Desk
 from sluice.airflow.failure import OPEN_THE_LOG, dag_url, new_id, printable
 from sluice.airflow.unit_evidence import unit_evidence
 from sluice.alerts.alert import Alert, Level
 from sluice.alerts.delivery import Outcome
-from sluice.alerts.journal import Journal
 from sluice.clock import Clock, SystemClock
 from sluice.dag_ids import stream_dag_id
-from sluice.errors import SluiceError
 from sluice.project import Project
-from sluice.settings import settings
+from sluice.specs.alerting import AlertClass
 from sluice.streams.deadline_record import Deadline, DeadlineRecord
 from sluice.streams.notices import Notice, Occasion
 
@@ -42,11 +38,11 @@ class DeadlineAlerts:
     """Tells what it is offered, one after the other.
 
     Args:
-        find: returns the services. Omitted: those of the Airflow connection `sluice_alerts`.
+        find: returns the services of a channel. Omitted: those of its Airflow connection.
         clock: gives the time.
     """
 
-    def __init__(self, *, find: Callable[[], Sequence[Service]] | None = None, clock: Clock | None = None) -> None:
+    def __init__(self, *, find: Find | None = None, clock: Clock | None = None) -> None:
         self._find = find
         self._clock = clock or SystemClock()
         self._queue: SimpleQueue[tuple[Project, Notice]] = SimpleQueue()
@@ -86,14 +82,9 @@ class DeadlineAlerts:
         claim = notice.claim(self._clock.now())
         if not registry.replace_deadline_record(claim):
             return
-        alert = deadline_alert(project, notice, claim, self._clock.now()).with_text(redaction())
-        journal = Journal(settings().folder.alerts, clock=self._clock)
-        try:
-            journal.append(alert)
-        except SluiceError as error:
-            alert = replace(alert, evidence=(*alert.evidence, f"this alert is not on record: {error}"))
-        log.warning("Alert %s: %s. %s", alert.id, alert.what, alert.why)
-        delivery = conclude(journal, alert, deliver(alert, find=self._find), self._clock)
+        alert = deadline_alert(project, notice, claim, self._clock.now())
+        desk = Desk(self._clock, self._find)
+        delivery = desk.tell(alert) if notice.missed else desk.tell_end(alert)
         if delivery.outcome is not Outcome.FAILED:
             registry.replace_deadline_record(claim.told(self._clock.now()))
 
@@ -122,6 +113,9 @@ def deadline_alert(project: Project, notice: Notice, claim: DeadlineRecord, now:
         what_to_do=printable(verdict.what_to_do or finding.what_to_do or OPEN_THE_LOG) if notice.missed else "Nothing.",
         dag_id=dag_id,
         host=socket.gethostname(),
+        subject=f"stream {notice.stream}, deadline {finding.deadline}",
+        alert_class=AlertClass.DEADLINE,
+        owner=project.catalog.owner_of(notice.stream),
     )
 
 

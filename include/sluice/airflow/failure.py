@@ -16,6 +16,7 @@ from airflow.sdk.exceptions import AirflowException, AirflowTaskTimeout
 
 from sluice.alerts.alert import Alert, Level
 from sluice.errors import SluiceError
+from sluice.specs.alerting import AlertClass
 
 MOST_CHARACTERS = 2_000
 """Of one text: an exception may quote a whole plan."""
@@ -70,6 +71,8 @@ def task_alert(context: Mapping[str, Any], subject: Subject | None, now: datetim
         try_number=ti.try_number,
         host=getattr(ti, "hostname", None) or socket.gethostname(),
         subject=lasting,
+        alert_class=getattr(ti.task, "alert_class", None) or AlertClass.FAILED_RUN,
+        owner=owner_of(context),
     )
 
 
@@ -97,6 +100,7 @@ def dag_alert(context: Mapping[str, Any], subject: Subject | None, now: datetime
         run_id=run_id,
         clearing=clearing(context),
         host=socket.gethostname(),
+        owner=owner_of(context),
     )
 
 
@@ -159,6 +163,11 @@ def clearing(context: Mapping[str, Any]) -> int | None:
     return found if isinstance(found, int) else None
 
 
+def owner_of(context: Mapping[str, Any]) -> str:
+    """Return who owns the DAG; empty if it does not say."""
+    return str(getattr(context.get("dag"), "owner", "") or "")
+
+
 def new_id() -> str:
     """Return a new alert's id: short enough to be typed."""
     return secrets.token_hex(4)
@@ -169,7 +178,7 @@ def _about(subject: Subject | str | None) -> str:
 
 
 def _whose(context: Mapping[str, Any]) -> Sequence[str]:
-    owner = getattr(context.get("dag"), "owner", "")
+    owner = owner_of(context)
     return (f"owner: {owner}",) if owner else ()
 
 

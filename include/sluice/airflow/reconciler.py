@@ -1,19 +1,23 @@
 """The DAG `reconcile_streams`: makes the recorded wishes true, by runs of the streams' own DAGs.
 
 It holds no state and acts on nothing itself. Each minute it looks at every unit and triggers at most one run per unit,
-and none where a run is active or queued, so that runs never pile up, whatever is paused or slow.
+and none where a run is active or queued, so that runs never pile up, whatever is paused or slow. Before that it tells
+people what has begun, is due, or is over.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
+from functools import cache
 from typing import Any
 
 from airflow.providers.standard.operators.trigger_dagrun import TriggerDagRunOperator
 from airflow.sdk import DAG, CronTriggerTimetable, task
 
+from sluice.airflow.alert_round import alert_round
 from sluice.airflow.conventions import Tag, house_dag
+from sluice.airflow.dispatch import Desk
 from sluice.airflow.failures import retried_only_if_unknown
 from sluice.airflow.reconciliation import decide
 from sluice.airflow.runtime import open_project
@@ -55,8 +59,10 @@ def build_reconcile_dag(*, open_project: Callable[[], Project] = open_project, c
         def decide_all(**context: Any) -> list[dict[str, Any]]:  # noqa: ANN401 - Airflow's context
             """Return one run to trigger per unit that needs it."""
             runs_of = context["ti"].get_dr_count
+            opened = cache(lambda: at_connection(open_project()))
+            alert_round(opened, AirflowRuns(context["ti"]), Desk(clock or SystemClock()))
             with retried_only_if_unknown():
-                project = at_connection(open_project())
+                project = opened()
                 include = settings().home / "include"
                 needed = decide(
                     declared_units(scan(include), include).values(),
@@ -83,7 +89,29 @@ def told(unit: str, since: datetime) -> bool:
         alerts = Journal(settings().folder.alerts).read().alerts
     except SluiceError:
         return False  # then somebody is called once too often
-    return any(alert.dag_id == stream_dag_id(unit) and alert.at >= since for alert in alerts)
+    runs = (alert for alert in alerts if alert.dag_id == stream_dag_id(unit) and alert.run_id)
+    return any(alert.at >= since for alert in runs)
+
+
+class AirflowRuns:
+    """What Airflow's API says of runs, asked for a task that is running.
+
+    Args:
+        ti: the SDK's task instance.
+    """
+
+    def __init__(self, ti: Any) -> None:  # noqa: ANN401 - the SDK's
+        self._ti = ti
+
+    def state(self, dag_id: str, run_id: str) -> str:
+        """Return a run's state; empty if there is no such run any more."""
+        if not self._ti.get_dr_count(dag_id=dag_id, run_ids=[run_id]):
+            return ""
+        return str(self._ti.get_dagrun_state(dag_id=dag_id, run_id=run_id))
+
+    def successes(self, dag_id: str) -> int:
+        """Return how many runs of a DAG have succeeded."""
+        return int(self._ti.get_dr_count(dag_id=dag_id, states=["success"]))
 
 
 def run_to_trigger(unit: str, action: Action, now: datetime) -> dict[str, Any]:

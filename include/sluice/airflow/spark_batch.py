@@ -26,11 +26,15 @@ from sluice.local.processes import STACK_MARK, die_with_parent, give_way
 from sluice.project import Project
 from sluice.settings import environment, inherited_environment
 from sluice.spark.preset import batch_settings
+from sluice.specs.alerting import AlertClass
 
 JUDGED = {SluiceError.exit_code, SpecError.exit_code, RefusedError.exit_code, CorruptionError.exit_code}
 """Exit codes of the main after which a second try finds the same, if it said why."""
 
 _WHY = re.compile(r"""\bwhy=(?P<text>'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*"|[^ ]+)""")
+
+
+_CLASS = re.compile(r"\balert_class=([a-z-]+)")
 
 
 class BatchOperator(SparkSubmitOperator):  # type: ignore[misc]  # the provider is not typed
@@ -80,6 +84,7 @@ class BatchOperator(SparkSubmitOperator):  # type: ignore[misc]  # the provider 
             super().execute(context)
         except AirflowException as error:
             said = last_words(str(error))
+            self.alert_class = class_in(str(error))
             raise failure(hook.exit_code, said) from (said or error)
 
     def _submission(self, project: Project) -> Submission:
@@ -164,6 +169,16 @@ def failure(exit_code: int | None, said: SluiceError | None) -> AirflowException
             f"spark-submit ended with exit code {exit_code} and did not say why: read the log above."
         )
     return AirflowFailException(str(said)) if exit_code in JUDGED else AirflowException(str(said))
+
+
+def class_in(output: str) -> AlertClass | None:
+    """Return what the main says that its failure is about; None if it says nothing.
+
+    Args:
+        output: see `last_words`.
+    """
+    said = _CLASS.findall(output)
+    return AlertClass(said[-1]) if said and said[-1] in set(AlertClass) else None
 
 
 def last_words(output: str) -> SluiceError | None:

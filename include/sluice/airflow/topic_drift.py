@@ -15,19 +15,18 @@ from typing import Any
 from airflow.sdk import DAG, BaseOperator, Context, CronTriggerTimetable
 from airflow.sdk.exceptions import AirflowFailException
 
-from sluice.airflow.alerting import FailureNotifier, conclude, read, redaction
+from sluice.airflow.alerting import FailureNotifier
 from sluice.airflow.conventions import Tag, house_dag
-from sluice.airflow.delivery import deliver
+from sluice.airflow.dispatch import Desk
 from sluice.airflow.failure import dag_url, new_id, printable
 from sluice.airflow.failures import retried_only_if_unknown
 from sluice.airflow.project_operator import OpenProject
 from sluice.airflow.runtime import open_project
 from sluice.airflow.topic_plans import differences, listed, log_table, plan_of
 from sluice.alerts.alert import Alert, Level
-from sluice.alerts.journal import Journal
 from sluice.clock import Clock, SystemClock
 from sluice.errors import SluiceError
-from sluice.settings import settings
+from sluice.specs.alerting import AlertClass
 
 log = logging.getLogger(__name__)
 
@@ -129,6 +128,7 @@ class TopicDriftOperator(BaseOperator):
         super().__init__(**arguments)
         self.topic = topic
         self.alert_subject = subject
+        self.alert_class = AlertClass.DRIFT
         self.differences = differences
 
     def execute(self, context: Context) -> None:
@@ -167,21 +167,13 @@ def tell_recoveries(still: Collection[str], clock: Clock) -> None:
         still: the subjects of what lasts.
         clock: gives the time.
     """
-    journal = Journal(settings().folder.alerts, clock=clock)
-    for subject in read(journal).lasting(DAG_ID):
-        if subject in still:
-            continue
-        alert = _recovery(subject, clock).with_text(redaction())
-        try:
-            journal.append(alert)
-        except SluiceError as error:
-            log.warning("That %s is well again is not on record, and not told: %s", subject, error)
-            continue
-        log.info("Alert %s: %s.", alert.id, alert.what)
-        conclude(journal, alert, deliver(alert), clock)
+    desk = Desk(clock)
+    for subject, alert in desk.read().lasting(DAG_ID).items():
+        if subject not in still:
+            desk.tell_end(_recovery(subject, alert.alert_class, clock))
 
 
-def _recovery(subject: str, clock: Clock) -> Alert:
+def _recovery(subject: str, alert_class: AlertClass, clock: Clock) -> Alert:
     return Alert(
         id=new_id(),
         at=clock.now(),
@@ -194,4 +186,5 @@ def _recovery(subject: str, clock: Clock) -> Alert:
         dag_id=DAG_ID,
         host=socket.gethostname(),
         subject=subject,
+        alert_class=alert_class,
     )

@@ -20,10 +20,11 @@ _ERROR = re.compile(r"\b(ERROR|FATAL|CRITICAL)\b|^\S*(Error|Exception)\b|^Caused
 
 @dataclass(frozen=True)
 class Evidence:
-    """Facts, one each, and what the worst verdict says is to be done."""
+    """Facts, one each, what the worst verdict says is to be done, and whether a unit does not start any more."""
 
     facts: tuple[str, ...]
     what_to_do: str = ""
+    halted: bool = False
 
 
 def unit_evidence(project: Project, unit: str) -> Evidence:
@@ -35,6 +36,7 @@ def unit_evidence(project: Project, unit: str) -> Evidence:
     """
     facts: list[str] = []
     verdicts: list[RecordedVerdict] = []
+    halted = False
     try:
         registry = project.registry()
         attempt = registry.latest_attempt(unit)
@@ -45,9 +47,11 @@ def unit_evidence(project: Project, unit: str) -> Evidence:
         verdicts = list(registry.verdicts(unit))
         facts += map(_sentence, verdicts)
         facts += _log(project.launcher().log(attempt.key))
+        halted = bool(project.timeline(unit).halted)
     except Exception as error:  # noqa: BLE001 - an alert goes out with what could be seen
         facts.append(f"could not look at unit {unit}: {error}")
-    return Evidence(tuple(facts), next((v.verdict.what_to_do for v in verdicts if _is_bad(v)), ""))
+    what_to_do = next((v.verdict.what_to_do for v in verdicts if _is_bad(v)), "")
+    return Evidence(tuple(facts), what_to_do, halted)
 
 
 def _is_bad(recorded: RecordedVerdict) -> bool:

@@ -9,6 +9,9 @@ from typing import Any
 
 from pydantic import AwareDatetime, TypeAdapter, ValidationError
 
+from sluice.dag_ids import unit_of
+from sluice.specs.alerting import AlertClass
+
 
 class Level(StrEnum):
     """What failed, or what else it is about."""
@@ -16,6 +19,7 @@ class Level(StrEnum):
     TASK = "task"
     DAG = "dag"  # the run as a whole: also one without a failed task, such as a timeout
     DEADLINE = "deadline"  # nothing has ended: a stream that runs misses what it promises
+    STATE = "state"  # nothing has ended: something is so that somebody has to know
     RECOVERY = "recovery"  # nothing: it keeps its promise again
     QUESTION = "question"  # nothing: somebody is asked, and a run waits for the answer
     TEST = "test"  # nothing: somebody tries the delivery
@@ -42,6 +46,10 @@ class Alert:
         host: the machine where it was noticed.
         subject: what is in a state that lasts, such as `topic flights`; empty for what happens once. A run may be about
             several, and a state is told once, see `sluice.alerts.delivery`.
+        alert_class: what it is about.
+        owner: who owns what it is about, as the spec or the DAG says.
+        runbook: where the runbook says what to do about its class.
+        successes: how many runs of the DAG had succeeded by then; None if that could not be seen.
     """
 
     id: str
@@ -59,6 +67,23 @@ class Alert:
     try_number: int | None = None
     host: str = ""
     subject: str = ""
+    alert_class: AlertClass = AlertClass.FAILED_RUN
+    owner: str = ""
+    runbook: str = ""
+    successes: int | None = None
+
+    @property
+    def concerns(self) -> str:
+        """What it is about, such as `stream departures`, `unit flights` or `DAG topics`."""
+        if self.subject:
+            return self.subject
+        unit = unit_of(self.dag_id)
+        return f"unit {unit}" if unit else f"DAG {self.dag_id}" if self.dag_id else "Sluice"
+
+    @property
+    def key(self) -> tuple[str, AlertClass]:
+        """What it is told once for, until that is over."""
+        return self.concerns, self.alert_class
 
     def same_run(self, other: Alert) -> bool:
         """Whether both are about one execution of one run. A run that was cleared is executed anew."""
@@ -101,6 +126,7 @@ class Alert:
             f"Evidence:\n{facts}" if facts else "",
             f"What to do: {self.what_to_do}" if self.what_to_do else "",
             f"Where: {self.where}" if self.where else "",
+            f"Runbook: {self.runbook}" if self.runbook else "",
             self._footer(),
         ]
         return "\n\n".join(part for part in parts if part)
@@ -112,6 +138,7 @@ class Alert:
             "**Evidence**\n" + _code("\n".join(self.evidence)) if self.evidence else "",
             "**What to do**\n" + _code(self.what_to_do) if self.what_to_do else "",
             f"**Where**: <{self.where}>" if self.where else "",
+            f"**Runbook**: {_as_link(self.runbook)}" if self.runbook else "",
             self._footer(),
         ]
         return "\n\n".join(part for part in parts if part)
@@ -123,6 +150,10 @@ class Alert:
 
 
 _ADAPTER = TypeAdapter(Alert)
+
+
+def _as_link(place: str) -> str:
+    return f"<{place}>" if "://" in place else f"`{place}`"
 
 
 def _code(text: str) -> str:

@@ -16,27 +16,34 @@ IN_FLIGHT = timedelta(seconds=20)
 """Longer than any delivery may take: an alert that has no outcome after this never gets one."""
 
 
-REMINDER = timedelta(hours=24)
-"""After this a state that lasts is told again."""
-
-
 class Outcome(StrEnum):
     """How a delivery ended."""
 
     DELIVERED = "delivered"  # every service took it
     FAILED = "failed"  # at least one did not
     NOT_CONFIGURED = "not configured"  # there is no service: the journal is all there is
-    WITHHELD = "withheld"  # another alert about the same run has called somebody
+    WITHHELD = "withheld"  # another alert about the same run, or the same that lasts, has called somebody
+    HELD = "held"  # it is told later, if it lasts until then: the policy says so
+    MUTED = "muted"  # the policy tells nobody of it
 
 
 @dataclass(frozen=True)
 class Delivery:
-    """The outcome for one alert, when (UTC), and one sentence about it without any secret."""
+    """What became of one alert.
+
+    Attributes:
+        alert_id: the alert's.
+        at: when (UTC).
+        outcome: how it ended.
+        detail: one sentence about it without any secret.
+        reached: the connections behind which everybody has got it, by this attempt or one before.
+    """
 
     alert_id: str
     at: AwareDatetime
     outcome: Outcome
     detail: str = ""
+    reached: tuple[str, ...] = ()
 
     def as_dict(self) -> dict[str, Any]:
         """Return it as JSON values."""
@@ -116,20 +123,18 @@ def already_called(alert: Alert, history: History, now: datetime) -> Alert | Non
     return None
 
 
-def already_known(alert: Alert, history: History, now: datetime) -> Alert | None:
+def already_known(alert: Alert, history: History) -> Alert | None:
     """Return the alert that has told of the same state of the same subject; None if this is news.
 
-    It is news when nothing was told of the subject, or something else, or its end; a day later it is told again, as a
-    reminder. Where no service is configured, the record is all the telling there is.
+    It is news when nothing was told of the subject, or something else, or its end. What the policy holds back or tells
+    nobody is on record, and no news either. Where no service is configured, the record is all the telling there is.
 
     Args:
         alert: not on record yet.
         history: what is on record.
-        now: the present (UTC).
     """
     newest = history.lasting(alert.dag_id).get(alert.subject)
-    if newest is None or newest.why != alert.why or now - newest.at >= REMINDER:
+    if newest is None or newest.why != alert.why:
         return None
     delivery = history.deliveries.get(newest.id)
-    told = delivery is not None and delivery.outcome in {Outcome.DELIVERED, Outcome.NOT_CONFIGURED}
-    return newest if told else None
+    return None if delivery is None or delivery.outcome is Outcome.FAILED else newest

@@ -7,6 +7,7 @@ import secrets
 import socket
 import subprocess
 import sys
+from collections.abc import Sequence
 from typing import Annotated, Any
 
 import typer
@@ -15,12 +16,15 @@ from rich.table import Column, Table
 
 from sluice.alerts.alert import Alert, Level
 from sluice.alerts.delivery import Delivery, History, Outcome
+from sluice.alerts.incidents import Incident, open_incidents
 from sluice.alerts.journal import Journal
+from sluice.alerts.policy import Policy, read_policy
 from sluice.cli.console import Output, OutputOption, err, out, print_data
 from sluice.clock import SystemClock
 from sluice.errors import NotReadyError, SluiceError, SpecError
 from sluice.local.airflow_environment import stack_environment
 from sluice.settings import Settings, environment, settings
+from sluice.specs.alerting import AlertClass, Channel
 
 _DEADLINE_SECONDS = 120
 """For Airflow's own start, on a busy machine, and a delivery."""
@@ -28,7 +32,7 @@ _DEADLINE_SECONDS = 120
 _MOST_CHARACTERS = 200
 """Of a reason in the list."""
 
-_STYLES = {Outcome.DELIVERED: "green", Outcome.FAILED: "red"}
+_STYLES = {Outcome.DELIVERED: "green", Outcome.FAILED: "red", Outcome.HELD: "yellow"}
 
 app = typer.Typer(help="What failed, and whether somebody was told.", invoke_without_command=True)
 
@@ -58,6 +62,51 @@ def alerts(
         err.print(note, style="yellow", markup=False, soft_wrap=True)
 
 
+@app.command("open")
+def open_(output: OutputOption = Output.TABLE) -> None:
+    """List what lasts: what was told, or is to be told, and is not over.
+
+    Exit codes: 0; 3 the journal cannot be read; 4 another process keeps it locked.
+    """
+    incidents = list(open_incidents(_journal().read()).values())
+    policy = read_policy(settings().home / "include", settings().deployment)
+    if output.for_programs:
+        print_data(output, {"open": [incident_as_dict(each, policy) for each in incidents], "policy": policy.note})
+        return
+    if policy.note:
+        err.print(policy.note, style="yellow", markup=False, soft_wrap=True)
+    if not incidents:
+        out.print("Nothing is open.")
+        return
+    table = Table("subject", Column("class", no_wrap=True), Column("since (UTC)", no_wrap=True), "what", "told", "by")
+    for each in incidents:
+        found = incident_as_dict(each, policy)
+        told = escape(found["told"]) if found["told_at"] else f"[yellow]{escape(found['told'])}[/]"
+        names = ", ".join(found["channels"]) or "nobody"
+        table.add_row(
+            escape(found["subject"]), found["class"], found["since"][:16], escape(found["what"]), told, escape(names)
+        )
+    out.print(table)
+
+
+def incident_as_dict(incident: Incident, policy: Policy) -> dict[str, Any]:
+    """Return an incident as JSON values: since when, whether somebody knows, and who is told."""
+    newest, outcome = incident.newest, incident.outcome(incident.newest)
+    told = "no outcome on record" if outcome is None else outcome.value
+    if incident.told_at is not None:
+        told = f"{incident.told_at:%Y-%m-%d %H:%M}"
+    return {
+        "subject": newest.concerns,
+        "class": newest.alert_class.value,
+        "since": incident.since.isoformat(sep=" "),
+        "what": newest.what,
+        "alerts": [alert.id for alert in incident.alerts],
+        "told": told,
+        "told_at": None if incident.told_at is None else incident.told_at.isoformat(),
+        "channels": list(policy.rule_of(newest).tell),
+    }
+
+
 @app.command()
 def show(
     alert_id: Annotated[str, typer.Argument(help="One of those that `sluice alerts` lists; its beginning suffices.")],
@@ -78,10 +127,15 @@ def show(
 
 
 @app.command("test")
-def try_delivery(output: OutputOption = Output.TABLE) -> None:
+def try_delivery(
+    channel: Annotated[
+        str, typer.Option("--channel", "-c", help="One of the policy's. Omitted: those that its last rule tells.")
+    ] = "",
+    output: OutputOption = Output.TABLE,
+) -> None:
     """Send an alert on purpose, the way of a real one, and say what became of it.
 
-    Exit codes: 0 every service took it; 1 at least one did not; 3 none is configured.
+    Exit codes: 0 every service took it; 1 at least one did not; 2 there is no such channel; 3 none is configured.
     """
     journal, clock = _journal(), SystemClock()
     alert = Alert(
@@ -94,9 +148,11 @@ def try_delivery(output: OutputOption = Output.TABLE) -> None:
         where="",
         what_to_do="Nothing. You see this, so alerts reach you.",
         host=socket.gethostname(),
+        alert_class=AlertClass.TEST,
     )
     journal.append(alert)
-    outcome, detail = deliver_in_airflow(alert, settings())
+    policy = read_policy(settings().home / "include", settings().deployment)
+    outcome, detail = deliver_in_airflow(alert, _asked_channels(policy, channel), settings())
     delivery = Delivery(alert.id, clock.now(), outcome, detail)
     journal.append(delivery)
     if output.for_programs:
@@ -126,7 +182,22 @@ def choose(history: History, alert_id: str) -> Alert:
     return found[0]
 
 
-def deliver_in_airflow(alert: Alert, place: Settings) -> tuple[Outcome, str]:
+def _asked_channels(policy: Policy, name: str) -> list[Channel]:
+    """Return the channel of a name, or those of the policy's last rule.
+
+    Raises:
+        SpecError: there is none.
+    """
+    spec = policy.spec
+    names = [name] if name else list(spec.rules[-1].tell) or list(spec.channels)
+    if unknown := [each for each in names if each not in spec.channels]:
+        raise SpecError(
+            f"The alert policy has no channel {unknown[0]!r}.", fix=f"name one of {', '.join(spec.channels)}."
+        )
+    return [spec.channels[each] for each in names]
+
+
+def deliver_in_airflow(alert: Alert, channels: Sequence[Channel], place: Settings) -> tuple[Outcome, str]:
     """Deliver an alert in a process with Airflow's configuration, where its connections can be read.
 
     That is the embedded stack's, whether or not it is up, or the one that this process's variables name.
@@ -144,7 +215,9 @@ def deliver_in_airflow(alert: Alert, place: Settings) -> tuple[Outcome, str]:
     try:
         done = subprocess.run(
             [sys.executable, "-m", "sluice.airflow.delivery"],
-            input=json.dumps(alert.as_dict()),
+            input=json.dumps(
+                {"alert": alert.as_dict(), "channels": [each.model_dump(mode="json") for each in channels]}
+            ),
             env={**variables, "_AIRFLOW_PROCESS_CONTEXT": "server"},  # or Airflow would not ask its own database
             capture_output=True,
             text=True,

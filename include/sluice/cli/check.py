@@ -53,7 +53,7 @@ def unguarded(found: Scan) -> list[str]:
 
 def summary(found: Scan) -> str:
     """Return one sentence about the outcome."""
-    counted = ", ".join(f"{count} {kind}{'' if count == 1 else 's'}" for kind, count in _sound(found).items())
+    counted = ", ".join(f"{count} {kind if count == 1 else Kind(kind).plural}" for kind, count in _sound(found).items())
     if not found.faults:
         return f"All specs are sound: {counted}."
     faults = f"{len(found.faults)} fault{'' if len(found.faults) == 1 else 's'}"

@@ -9,6 +9,7 @@ from functools import cached_property
 
 from sluice.errors import SpecError
 from sluice.specs.access import PrincipalSpec
+from sluice.specs.alerting import AlertPolicySpec
 from sluice.specs.deadlines import UNDECLARED, StreamDeadlines
 from sluice.specs.deployment import DeploymentSpec
 from sluice.specs.expectations import Expectation, ExpectationsSpec, Subject
@@ -46,6 +47,7 @@ class Catalog:
         absent: topics that there shall no longer be.
         doubtful_suites: files of suites that are broken, with the pipeline that each guards; None where that is not
             certain. They are here so that no pipeline loses its gate by a slip in a file.
+        alerts: who is told of what, by deployment.
         users: every principal whose own file is sound. While another spec is broken nobody can say what `access` needs,
             and processes connect as before.
     """
@@ -59,6 +61,7 @@ class Catalog:
     doubtful_suites: Mapping[str, str | None] = field(default_factory=dict)
     absent: Mapping[str, AbsentTopic] = field(default_factory=dict)
     users: Mapping[str, PrincipalSpec] = field(default_factory=dict)
+    alerts: Mapping[str, AlertPolicySpec] = field(default_factory=dict)
 
     @property
     def interval_pipelines(self) -> Mapping[str, PipelineSpec]:
@@ -92,6 +95,13 @@ class Catalog:
             return pipeline.deadlines
         topic = self.topics.get(stream.removeprefix("raw_")) if stream.startswith("raw_") else None
         return UNDECLARED if topic is None else topic.raw.deadlines
+
+    def owner_of(self, stream: str) -> str:
+        """Return who owns a stream; a raw stream by its topic's spec. Empty if nobody is named."""
+        if (pipeline := self.pipeline_of(stream)) is not None:
+            return pipeline.owner
+        topic = self.topics.get(stream.removeprefix("raw_")) if stream.startswith("raw_") else None
+        return "" if topic is None else topic.owner or ""
 
     def kafka_topics(self) -> Mapping[str, TopicShape]:
         """Return every topic that is declared: those that are read, and those that only an output fills."""

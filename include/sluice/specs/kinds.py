@@ -7,6 +7,7 @@ from enum import StrEnum
 from typing import Any
 
 from sluice.specs.access import PrincipalSpec
+from sluice.specs.alerting import AlertPolicySpec
 from sluice.specs.deployment import DeploymentSpec
 from sluice.specs.expectations import ExpectationsSpec
 from sluice.specs.model import FeedSpec, PipelineSpec, TopicSpec
@@ -23,11 +24,17 @@ class Kind(StrEnum):
     DEPLOYMENT = "deployment"
     SUITE = "suite"
     PRINCIPAL = "principal"
+    POLICY = "policy"
 
     @property
     def folder(self) -> str:
         """The folder below `include/`."""
         return _FOLDERS.get(self, f"{self.value}s")
+
+    @property
+    def plural(self) -> str:
+        """Several of them."""
+        return "policies" if self is Kind.POLICY else f"{self.value}s"
 
     @property
     def model(self) -> type[Spec]:
@@ -51,8 +58,9 @@ _MODELS: Mapping[Kind, type[Spec]] = {
     Kind.DEPLOYMENT: DeploymentSpec,
     Kind.SUITE: ExpectationsSpec,
     Kind.PRINCIPAL: PrincipalSpec,
+    Kind.POLICY: AlertPolicySpec,
 }
-_FOLDERS: Mapping[Kind, str] = {Kind.SUITE: "expectations", Kind.PRINCIPAL: "access"}
+_FOLDERS: Mapping[Kind, str] = {Kind.SUITE: "expectations", Kind.PRINCIPAL: "access", Kind.POLICY: "alerts"}
 
 Key = tuple[Kind, str]
 """A spec's identity: its kind and the stem of its file."""

@@ -10,6 +10,7 @@ from types import MappingProxyType
 
 from sluice.specs.access import PrincipalSpec
 from sluice.specs.access_rules import undecided_principals
+from sluice.specs.alerting import AlertPolicySpec
 from sluice.specs.catalog import Catalog
 from sluice.specs.contracts import FOLDER
 from sluice.specs.deployment import DeploymentSpec
@@ -48,7 +49,7 @@ def load_catalog(include: Path, *, deployment: str | None = None) -> Catalog:
 
     Args:
         include: the folder with `topics/`, `pipelines/`, `feeds/`, `deployments/`, `expectations/`,
-            `access/`.
+            `access/`, `alerts/`.
         deployment: a deployment that must exist; None asks for none.
 
     Raises:
@@ -153,6 +154,7 @@ def _catalog(specs: Mapping[Key, Spec]) -> Catalog:
         deployments={name: spec for (_, name), spec in specs.items() if isinstance(spec, DeploymentSpec)},
         expectations={name: spec for (_, name), spec in specs.items() if isinstance(spec, ExpectationsSpec)},
         access={name: spec for (_, name), spec in specs.items() if isinstance(spec, PrincipalSpec)},
+        alerts={name: spec for (_, name), spec in specs.items() if isinstance(spec, AlertPolicySpec)},
     )
 
 

@@ -13,6 +13,11 @@ from sluice.specs.access_rules import (
     principals_are_unique,
     scopes_exist,
 )
+from sluice.specs.alerting_rules import (
+    policies_are_of_deployments,
+    policies_leave_nothing_out,
+    policies_name_what_they_have,
+)
 from sluice.specs.contracts import FOLDER, history_of
 from sluice.specs.diagnosis import nearest
 from sluice.specs.faults import Fault, Loc
@@ -236,6 +241,9 @@ RULES: tuple[Rule, ...] = (
     logins_are_principals,
     logins_say_it_once,
     administrators_are_not_declared,
+    policies_are_of_deployments,
+    policies_name_what_they_have,
+    policies_leave_nothing_out,
 )
 
 

@@ -58,6 +58,8 @@ class Standing:
         wanted: whether it shall run.
         restarts: how many attempts began in the last 24 hours, besides the first of all.
         generation: of the newest attempt; 0 before the first.
+        changed_at: when its newest attempt began or ended, or the wish was made, whichever was last (UTC); None if
+            nobody ever asked.
     """
 
     unit: str
@@ -69,6 +71,7 @@ class Standing:
     wanted: bool
     restarts: int
     generation: int
+    changed_at: datetime | None = None
 
     @property
     def needs_somebody(self) -> bool:
@@ -107,8 +110,17 @@ def standings(unit: Unit, records: UnitRecords, now: datetime) -> list[Standing]
         wanted=records.wish is not None and records.wish.state is Desired.RUNNING,
         restarts=sum(1 for _ in begun),
         generation=0 if newest is None else newest.generation,
+        changed_at=_changed_at(records),
     )
     return [_of(stream, found, records, now, ended=ended) for stream in unit.streams]
+
+
+def _changed_at(records: UnitRecords) -> datetime | None:
+    newest = records.attempts[0] if records.attempts else None
+    times = [None if records.wish is None else records.wish.at]
+    if newest is not None:
+        times += [newest.intended_at, newest.ended_at]
+    return max((time for time in times if time is not None), default=None)
 
 
 _UNSEEN = Verdict(

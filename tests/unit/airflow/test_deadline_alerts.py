@@ -72,7 +72,7 @@ def twin() -> InMemoryProject:
 
 @pytest.fixture
 def alerts(service: Service, twin: InMemoryProject) -> DeadlineAlerts:
-    return DeadlineAlerts(find=lambda: [service], clock=twin.clock)
+    return DeadlineAlerts(find=lambda _: [service], clock=twin.clock)
 
 
 def until(condition: Callable[[], bool]) -> None:
@@ -135,7 +135,7 @@ def test_a_reminder_says_since_when(alerts: DeadlineAlerts, service: Service, tw
 def test_who_comes_second_tells_nothing(alerts: DeadlineAlerts, service: Service, twin: InMemoryProject) -> None:
     same = notice(twin)
     alerts.tell(project(twin), same)
-    DeadlineAlerts(find=lambda: [service], clock=twin.clock).tell(project(twin), same)
+    DeadlineAlerts(find=lambda _: [service], clock=twin.clock).tell(project(twin), same)
 
     assert len(service.took) == 1
     assert len(Journal(settings().folder.alerts).read().alerts) == 1

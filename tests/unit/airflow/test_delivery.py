@@ -9,10 +9,12 @@ from dataclasses import dataclass, field
 import pytest
 from airflow.sdk.exceptions import AirflowNotFoundException
 
-from sluice.airflow.delivery import AppriseService, Finding, Unusable, deliver, services_of
+from sluice.airflow.delivery import Finding, deliver
+from sluice.airflow.services import AppriseService, Unusable, services_of
 from sluice.alerts.alert import Alert
 from sluice.alerts.delivery import Outcome
 from sluice.errors import SluiceError
+from sluice.specs.alerting import Channel
 from tests.unit.alerts.examples import make_alert
 
 
@@ -34,13 +36,13 @@ class FakeService:
 
 
 def finding_of(*services: FakeService, seconds: float = 5) -> Finding:
-    return deliver(make_alert(), find=lambda: services, seconds=seconds)
+    return deliver(make_alert(), find=lambda _: services, seconds=seconds)
 
 
 def test_every_service_takes_the_alert() -> None:
     mail, chat = FakeService("E-Mail"), FakeService("Slack")
 
-    assert finding_of(mail, chat) == Finding(Outcome.DELIVERED, "delivered to E-Mail, Slack.")
+    assert finding_of(mail, chat) == Finding(Outcome.DELIVERED, "delivered to E-Mail, Slack.", ("sluice_alerts",))
     assert mail.taken == chat.taken == [make_alert()]
 
 
@@ -62,8 +64,8 @@ def test_a_service_that_never_answers_is_left_to_itself() -> None:
     assert finding == Finding(Outcome.FAILED, "delivery failed: Slack: no answer within 0.05 s")
 
 
-def raising(error: Exception) -> Callable[[], list[FakeService]]:
-    def find() -> list[FakeService]:
+def raising(error: Exception) -> Callable[[Channel], list[FakeService]]:
+    def find(_: Channel) -> list[FakeService]:
         raise error
 
     return find
@@ -104,7 +106,7 @@ def test_an_entry_that_names_no_service_keeps_the_others_from_nothing(wrong: obj
 
     assert [type(service) for service in found] == [AppriseService, Unusable]
     mail = FakeService("E-Mail")
-    finding = deliver(make_alert(), find=lambda: [mail, *found[1:]])
+    finding = deliver(make_alert(), find=lambda _: [mail, *found[1:]])
     assert mail.taken
     assert finding.outcome is Outcome.DELIVERED, "it is sent again otherwise"
     assert finding.detail.startswith("delivered to E-Mail. ")
@@ -119,3 +121,28 @@ def test_a_service_is_named_by_its_kind_alone() -> None:
 
     assert [type(service) for service in services] == [AppriseService, AppriseService]
     assert [service.name for service in services if isinstance(service, AppriseService)] == ["JSON", "E-Mail"]
+
+
+OURS, THEIRS = Channel(connection="pager"), Channel(connection="mail")
+
+
+def test_every_channel_gets_the_alert() -> None:
+    services = {"pager": FakeService("Pager"), "mail": FakeService("E-Mail")}
+
+    finding = deliver(make_alert(), [OURS, THEIRS], find=lambda channel: [services[channel.connection]])
+
+    assert finding == Finding(Outcome.DELIVERED, "delivered to Pager, E-Mail.", ("pager", "mail"))
+
+
+def test_a_declared_channel_without_its_connection_is_a_failure_and_keeps_the_others_from_nothing() -> None:
+    mail = FakeService("E-Mail")
+
+    def find(channel: Channel) -> list[FakeService]:
+        if channel == OURS:
+            raise AirflowNotFoundException("not defined")
+        return [mail]
+
+    finding = deliver(make_alert(), [OURS, THEIRS], find=find)
+
+    assert finding == Finding(Outcome.FAILED, "delivery failed: there is no Airflow connection pager", ("mail",))
+    assert mail.taken

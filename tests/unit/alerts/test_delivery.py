@@ -5,7 +5,7 @@ from datetime import timedelta
 import pytest
 
 from sluice.alerts.alert import Level
-from sluice.alerts.delivery import IN_FLIGHT, REMINDER, Outcome, already_called, already_known
+from sluice.alerts.delivery import IN_FLIGHT, Outcome, already_called, already_known
 from tests.unit.alerts.examples import NOW, history_of, make_alert
 
 FIRST, SECOND = make_alert("a1"), make_alert("a2", task_id="verify")
@@ -70,26 +70,23 @@ def test_tasks_about_different_subjects_call_each_for_itself() -> None:
     assert already_called(again, history_of(SALES, again, s1=Outcome.DELIVERED), NOW) == SALES
 
 
-@pytest.mark.parametrize("outcome", [Outcome.DELIVERED, Outcome.NOT_CONFIGURED])
-def test_a_state_that_was_told_is_known_for_a_day(outcome: Outcome) -> None:
-    history = history_of(SALES, FLIGHTS, s1=outcome)
-
-    assert already_known(SALES, history, NOW + REMINDER - timedelta(seconds=1)) == SALES
-    assert already_known(SALES, history, NOW + REMINDER) is None
+@pytest.mark.parametrize("outcome", sorted(set(Outcome) - {Outcome.FAILED}))
+def test_a_state_that_was_told_or_is_told_by_the_clock_is_known(outcome: Outcome) -> None:
+    assert already_known(SALES, history_of(SALES, FLIGHTS, s1=outcome)) == SALES
 
 
 def test_a_state_is_news_if_nobody_heard_of_it_or_it_is_another_one() -> None:
     other = make_alert("s3", dag_id="topic_drift", subject="topic sales", why="partitions is 3, declared 4.")
 
-    assert already_known(SALES, history_of(), NOW) is None
-    assert already_known(SALES, history_of(SALES), NOW) is None
-    assert already_known(SALES, history_of(SALES, s1=Outcome.FAILED), NOW) is None
-    assert already_known(other, history_of(SALES, s1=Outcome.DELIVERED), NOW) is None
-    assert already_known(FLIGHTS, history_of(SALES, s1=Outcome.DELIVERED), NOW) is None
+    assert already_known(SALES, history_of()) is None
+    assert already_known(SALES, history_of(SALES)) is None
+    assert already_known(SALES, history_of(SALES, s1=Outcome.FAILED)) is None
+    assert already_known(other, history_of(SALES, s1=Outcome.DELIVERED)) is None
+    assert already_known(FLIGHTS, history_of(SALES, s1=Outcome.DELIVERED)) is None
 
 
 def test_a_state_that_was_over_in_between_is_news() -> None:
-    assert already_known(SALES, history_of(SALES, OVER, s1=Outcome.DELIVERED, s2=Outcome.DELIVERED), NOW) is None
+    assert already_known(SALES, history_of(SALES, OVER, s1=Outcome.DELIVERED, s2=Outcome.DELIVERED)) is None
 
 
 def test_what_lasts_is_the_newest_of_each_subject_without_those_that_are_over() -> None:

@@ -36,7 +36,7 @@ def run(*arguments: str) -> Result:
 def test_sound_specs_are_counted() -> None:
     result = run()
     assert result.exit_code == 0
-    counted = "1 topic, 1 pipeline, 1 feed, 1 deployment, 0 suites, 0 principals"
+    counted = "1 topic, 1 pipeline, 1 feed, 1 deployment, 0 suites, 0 principals, 0 policies"
     assert result.stderr.splitlines()[-1] == f"All specs are sound: {counted}."
     assert result.stdout == ""
 
@@ -49,7 +49,8 @@ def test_every_fault_is_one_line_with_file_and_line(bench: Bench) -> None:
     first, second, last = result.stderr.splitlines()
     assert first.startswith(f"{FEED_FILE}:2: topic: ")
     assert second == f"{TOPIC_FILE}:2: partitions: found 0; it must be at least 1."
-    assert last == "2 faults. Sound: 0 topics, 0 pipelines, 0 feeds, 1 deployment, 0 suites, 0 principals; broken: 3."
+    sound = "0 topics, 0 pipelines, 0 feeds, 1 deployment, 0 suites, 0 principals, 0 policies"
+    assert last == f"2 faults. Sound: {sound}; broken: 3."
 
 
 def test_programs_get_json_on_stdout(bench: Bench) -> None:
@@ -58,7 +59,7 @@ def test_programs_get_json_on_stdout(bench: Bench) -> None:
     assert result.exit_code == 2
     assert json.loads(result.stdout) == {
         "ok": False,
-        "sound": {"topic": 0, "pipeline": 0, "feed": 0, "deployment": 1, "suite": 0, "principal": 0},
+        "sound": {"topic": 0, "pipeline": 0, "feed": 0, "deployment": 1, "suite": 0, "principal": 0, "policy": 0},
         "unguarded": [],
         "faults": [
             {

@@ -10,7 +10,9 @@ from fastapi.responses import HTMLResponse
 
 from sluice.alerts.alert import Alert
 from sluice.alerts.delivery import History, Outcome
+from sluice.alerts.incidents import open_incidents
 from sluice.alerts.journal import Journal
+from sluice.alerts.policy import read_policy
 from sluice.console.access import Visitor, VisitorDep
 from sluice.console.rendering import page
 from sluice.console.surroundings import Surroundings, SurroundingsDep
@@ -30,6 +32,8 @@ def alerts(
     """Show the alerts about DAGs that the visitor may see, newest first."""
     history = readable_alerts(_history(around), visitor)
     found = history.alerts[::-1]
+    place = around.project.settings
+    policy = read_policy(place.home / "include", place.deployment)
     pages = max(1, -(-len(found) // PAGE_ROWS))
     number = min(number, pages)
     shown = found[(number - 1) * PAGE_ROWS : number * PAGE_ROWS]
@@ -38,6 +42,8 @@ def alerts(
         "alerts.html",
         now=around.clock.now(),
         rows=[(alert, outcome(alert, history)) for alert in shown],
+        lasting=[(each, policy.rule_of(each.newest).tell) for each in open_incidents(history).values()],
+        policy_note=policy.note,
         undelivered=sum(outcome(alert, history) == Outcome.FAILED for alert in found),
         total=len(found),
         notes=history.notes,

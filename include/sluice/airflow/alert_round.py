@@ -1,0 +1,157 @@
+"""Once a minute: tells what has begun, what is due, and what is over, as the policy says.
+
+It runs in the reconciler's task, before anything else is done there, and nothing that happens in it fails that task.
+The core decides (`sluice.alerts.rounds`); this looks, and sends.
+"""
+
+from __future__ import annotations
+
+import logging
+import socket
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Protocol
+
+from sluice.airflow.dispatch import Desk
+from sluice.airflow.failure import OPEN_THE_LOG, dag_url, new_id, printable
+from sluice.airflow.unit_evidence import unit_evidence
+from sluice.alerts.alert import Alert, Level
+from sluice.alerts.conditions import Found, found_in
+from sluice.alerts.delivery import Delivery
+from sluice.alerts.incidents import Incident, open_incidents
+from sluice.alerts.rounds import Begin, Condition, Deliver, End, Repeat, Step, steps
+from sluice.dag_ids import stream_dag_id, unit_of
+from sluice.fleet_records import standings_of
+from sluice.project import Project
+
+log = logging.getLogger(__name__)
+
+MOST_AT_ONCE = 20
+"""Alerts that a round sends: a service that does not answer takes 15 s of each, and the next round is a minute away."""
+
+
+class Runs(Protocol):
+    """What Airflow knows of runs."""
+
+    def state(self, dag_id: str, run_id: str) -> str:
+        """Return a run's state; empty if there is no such run any more."""
+        ...
+
+    def successes(self, dag_id: str) -> int:
+        """Return how many runs of a DAG have succeeded."""
+        ...
+
+
+def alert_round(open_project: Callable[[], Project], runs: Runs, desk: Desk) -> None:
+    """Tell what is to be told now. It raises nothing: what was not told is told by the next round.
+
+    Args:
+        open_project: gives the project.
+        runs: what Airflow knows.
+        desk: where alerts are put on record and sent.
+    """
+    history = desk.read()
+    project: Project | None = None
+    found = Found()
+    try:
+        project = open_project()
+        found = _look(project, desk)
+    except Exception:
+        log.warning("The streams could not be looked at, so nothing begins and nothing is over.", exc_info=True)
+    for incident in open_incidents(history).values():
+        if incident.key not in found.over and (why := _run_is_over(incident, runs)):
+            found.over[incident.key] = why
+    todo = list(steps(history, found.conditions, found.over, desk.policy.spec, desk.clock.now()))
+    if len(todo) > MOST_AT_ONCE:
+        log.warning("%s alerts are due; %s are told now, the others by the next rounds.", len(todo), MOST_AT_ONCE)
+    for step in todo[:MOST_AT_ONCE]:
+        try:
+            _take(step, desk, project)
+        except Exception:
+            log.exception("An alert was cut off; it is tried again: %s", step)
+
+
+def _look(project: Project, desk: Desk) -> Found:
+    units = list(project.catalog.units().values())
+    owners = {stream: project.catalog.owner_of(stream) for unit in units for stream in unit.streams}
+    now = desk.clock.now()
+    return found_in(standings_of(project, units, now), owners, now)
+
+
+def _run_is_over(incident: Incident, runs: Runs) -> str:
+    """Say why a failed run is no concern any more; empty if it is one, or if nobody can tell.
+
+    Of a unit how its streams stand tells it, and what has a subject of its own ends where that is looked at.
+    """
+    alert = incident.newest
+    if alert.subject or not alert.run_id or unit_of(alert.dag_id):
+        return ""
+    try:
+        if runs.state(alert.dag_id, alert.run_id) == "success":
+            return f"The run {alert.run_id} was cleared and has succeeded."
+        known = max((a.successes for a in incident.alerts if a.successes is not None), default=None)
+        if known is not None and runs.successes(alert.dag_id) > known:
+            return f"A later run of {alert.dag_id} has succeeded. The run {alert.run_id} itself is still failed."
+    except Exception as error:  # noqa: BLE001 - what cannot be asked is not over
+        log.warning("Could not ask for the runs of %s: %s", alert.dag_id, error)
+    return ""
+
+
+def _take(step: Step, desk: Desk, project: Project | None) -> Delivery:
+    match step:
+        case Begin(condition):
+            return desk.tell(_beginning(condition, desk, project), condition.since)
+        case Deliver(alert):
+            return desk.dispatch(alert)
+        case Repeat(incident):
+            return desk.tell(_reminder(incident, desk))
+        case End(incident, why):
+            return desk.tell_end(_end(incident, why, desk))
+
+
+def _beginning(condition: Condition, desk: Desk, project: Project | None) -> Alert:
+    dag_id = stream_dag_id(condition.unit)
+    facts = () if project is None else unit_evidence(project, condition.unit).facts
+    since = f"since {condition.since:%Y-%m-%d %H:%M:%S} UTC"
+    return Alert(
+        id=new_id(),
+        at=desk.clock.now(),
+        level=Level.STATE,
+        what=condition.what,
+        why=printable(condition.why),
+        evidence=tuple(map(printable, (since, *facts))),
+        where=dag_url(dag_id),
+        what_to_do=printable(condition.what_to_do or OPEN_THE_LOG),
+        dag_id=dag_id,
+        host=socket.gethostname(),
+        subject=condition.subject,
+        alert_class=condition.alert_class,
+        owner=condition.owner,
+    )
+
+
+def _reminder(incident: Incident, desk: Desk) -> Alert:
+    """Return the newest alert, told again: under an id of its own, because it is delivered for itself."""
+    newest = incident.newest
+    first, told = f"{incident.since:%Y-%m-%d %H:%M} UTC", incident.told_at
+    last = "" if told is None else f", and told last at {told:%Y-%m-%d %H:%M} UTC"
+    again = f"a reminder: it began at {first}{last}"
+    facts = [fact for fact in newest.evidence if not fact.startswith("a reminder: ")]
+    what = newest.what if newest.what.startswith("Still: ") else f"Still: {newest.what}"
+    return replace(newest, id=new_id(), at=desk.clock.now(), what=what, evidence=(again, *facts))
+
+
+def _end(incident: Incident, why: str, desk: Desk) -> Alert:
+    newest = incident.newest
+    lasted = f"it began at {incident.since:%Y-%m-%d %H:%M} UTC with alert {incident.alerts[0].id}"
+    return replace(
+        newest,
+        id=new_id(),
+        at=desk.clock.now(),
+        level=Level.RECOVERY,
+        what=f"Over: {newest.what.removeprefix('Still: ')}",
+        why=printable(why),
+        evidence=(lasted,),
+        what_to_do="Nothing.",
+        host=socket.gethostname(),
+    )

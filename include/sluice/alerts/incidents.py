@@ -1,0 +1,96 @@
+"""Incidents: what has been told, or is to be told, of something that lasts, from its first alert to its end."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from typing import TypeAlias
+
+from sluice.alerts.alert import Alert, Level
+from sluice.alerts.delivery import Delivery, History, Outcome
+from sluice.specs.alerting import AlertClass
+
+Key: TypeAlias = tuple[str, AlertClass]
+"""A subject and a class: what is told once while it lasts."""
+
+TOLD = {Outcome.DELIVERED, Outcome.NOT_CONFIGURED}
+"""Where no service is configured, the record is all the telling there is."""
+
+
+@dataclass(frozen=True)
+class Incident:
+    """Something that lasts.
+
+    Attributes:
+        alerts: all about it, oldest first; never empty.
+        deliveries: what became of each, as far as that is on record.
+    """
+
+    alerts: tuple[Alert, ...]
+    deliveries: Mapping[str, Delivery]
+
+    @property
+    def key(self) -> Key:
+        """Its subject and class."""
+        return self.newest.key
+
+    @property
+    def since(self) -> datetime:
+        """When its first alert was (UTC)."""
+        return self.alerts[0].at
+
+    @property
+    def newest(self) -> Alert:
+        """Its newest alert."""
+        return self.alerts[-1]
+
+    @property
+    def told(self) -> Alert | None:
+        """The newest alert that somebody got; None if nobody knows."""
+        known = (alert for alert in reversed(self.alerts) if self.outcome(alert) in TOLD)
+        return next(known, None)
+
+    @property
+    def told_at(self) -> datetime | None:
+        """When somebody was last told (UTC)."""
+        return None if self.told is None else self.deliveries[self.told.id].at
+
+    def outcome(self, alert: Alert) -> Outcome | None:
+        """Return what became of one of its alerts; None if that is not on record."""
+        delivery = self.deliveries.get(alert.id)
+        return None if delivery is None else delivery.outcome
+
+
+def open_incidents(history: History) -> dict[Key, Incident]:
+    """Return what is not over, oldest first.
+
+    Args:
+        history: what is on record.
+    """
+    found: dict[Key, list[Alert]] = {}
+    for alert in history.alerts:
+        if alert.alert_class is AlertClass.TEST:
+            continue
+        if alert.level is Level.RECOVERY:
+            found.pop(alert.key, None)
+        else:
+            found.setdefault(alert.key, []).append(alert)
+    incidents = (Incident(tuple(alerts), history.deliveries) for alerts in found.values())
+    return {incident.key: incident for incident in incidents}
+
+
+def same_happening(alert: Alert, incident: Incident) -> bool:
+    """Whether an alert says nothing new of an incident that is open.
+
+    The deaths of one unit are one happening, however often it is started again: each names another generation. Of
+    other runs it is the reason that tells. Who has cleared a run wants to hear of it again.
+
+    Args:
+        alert: the new one.
+        incident: open, under the same key, without it.
+    """
+    before = incident.newest
+    if (alert.dag_id, alert.run_id) == (before.dag_id, before.run_id) and alert.clearing != before.clearing:
+        return False
+    return alert.why == before.why or alert.concerns.startswith("unit ")

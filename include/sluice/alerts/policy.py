@@ -1,0 +1,75 @@
+"""The alert policy that is in force: the deployment's own, or the one that everybody has."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from sluice.alerts.alert import Alert
+from sluice.alerts.rounds import rule_of
+from sluice.specs.alerting import EVERYTHING_TO_ONE, AlertClass, AlertPolicySpec, AlertRule, Channel
+from sluice.specs.alerting_rules import policies_leave_nothing_out, policies_name_what_they_have
+from sluice.specs.kinds import Kind
+from sluice.specs.load import scan
+
+_SECTIONS = {
+    AlertClass.FAILED_RUN: "failed-run",
+    AlertClass.HALTED: "halted",
+    AlertClass.LOSS_RISK: "loss_risk",
+    AlertClass.REWOUND: "rewound",
+    AlertClass.STALLED: "stalled",
+    AlertClass.STOPPED: "stopped",
+    AlertClass.UNKNOWN: "unknown",
+    AlertClass.DEADLINE: "lagging",
+    AlertClass.GATE: "failed-gate",
+    AlertClass.PARITY: "parity",
+    AlertClass.DRIFT: "topic-drift",
+    AlertClass.APPROVAL: "approval",
+    AlertClass.DATA: "data-alert",
+    AlertClass.TEST: "undelivered-alert",
+}
+"""The section of the runbook for each class."""
+
+
+@dataclass(frozen=True)
+class Policy:
+    """Who is told of what.
+
+    Attributes:
+        spec: what holds.
+        note: why it is not the declared one; empty if it is, or if none is declared.
+    """
+
+    spec: AlertPolicySpec = EVERYTHING_TO_ONE
+    note: str = ""
+
+    def rule_of(self, alert: Alert) -> AlertRule:
+        """Return the rule that decides about an alert."""
+        return rule_of(alert, self.spec)
+
+    def channels_of(self, alert: Alert) -> list[Channel]:
+        """Return the ways to those who are told of an alert."""
+        return [self.spec.channels[name] for name in self.rule_of(alert).tell]
+
+    def complete(self, alert: Alert) -> Alert:
+        """Return an alert with its section of the runbook, and with why the declared policy does not hold."""
+        section = f"{self.spec.runbook}#{_SECTIONS[alert.alert_class]}"
+        notes = (self.note,) if self.note else ()
+        return replace(alert, runbook=section, evidence=(*alert.evidence, *notes))
+
+
+def read_policy(include: Path, deployment: str) -> Policy:
+    """Return the policy of a deployment. It raises nothing: one that is broken leaves everything to one connection.
+
+    Args:
+        include: the folder of the specs.
+        deployment: its name.
+    """
+    rules = (policies_name_what_they_have, policies_leave_nothing_out)
+    try:
+        found = scan(include, kinds=(Kind.POLICY,), rules=rules)
+    except OSError as error:
+        return Policy(note=f"the alert policy could not be read ({error.strerror}); everything goes to sluice_alerts.")
+    if faults := found.broken.get((Kind.POLICY, deployment)):
+        return Policy(note=f"{faults[0]} Until that is repaired, every alert goes to sluice_alerts.")
+    return Policy(found.catalog.alerts.get(deployment, EVERYTHING_TO_ONE))

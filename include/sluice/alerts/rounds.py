@@ -1,0 +1,138 @@
+"""What is to be told by the clock: what has begun, what is due, what is told again, and what is over.
+
+It is asked once a minute with what is so, and remembers nothing: what was told is in the journal. So whoever asks may
+end at any moment; the next one goes on.
+
+* What was held back, by quiet hours or because it had to last, is told when its time has come, if it still lasts.
+* What no service took is tried again for a day.
+* What lasts is told again as often as the policy says.
+* What could not be looked at is neither begun nor over.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import TypeAlias
+
+from sluice.alerts.alert import Alert
+from sluice.alerts.delivery import IN_FLIGHT, History, Outcome
+from sluice.alerts.incidents import Incident, Key, open_incidents
+from sluice.specs.alerting import AlertClass, AlertPolicySpec, AlertRule
+
+TRY_AGAIN_AFTER = timedelta(minutes=5)
+TRY_FOR = timedelta(days=1)
+
+TOLD_BY_THEIR_OWN = {AlertClass.DEADLINE}
+"""Classes whose reminders are not the policy's: a stream's spec says them."""
+
+
+@dataclass(frozen=True)
+class Condition:
+    """Something that is so now.
+
+    Attributes:
+        subject: such as `stream departures`.
+        alert_class: what it is.
+        what: one sentence, the title.
+        why: the reason.
+        what_to_do: the next step.
+        unit: the unit that it is about.
+        owner: who owns it.
+        since: since when it is so (UTC).
+    """
+
+    subject: str
+    alert_class: AlertClass
+    what: str
+    why: str
+    what_to_do: str
+    unit: str
+    owner: str
+    since: datetime
+
+    @property
+    def key(self) -> Key:
+        """What it is told once for."""
+        return self.subject, self.alert_class
+
+
+@dataclass(frozen=True)
+class Begin:
+    """Nothing of it is on record yet."""
+
+    condition: Condition
+
+
+@dataclass(frozen=True)
+class Deliver:
+    """An alert that is on record goes to people now."""
+
+    alert: Alert
+
+
+@dataclass(frozen=True)
+class Repeat:
+    """Somebody knows, and is reminded."""
+
+    incident: Incident
+
+
+@dataclass(frozen=True)
+class End:
+    """It is over, and why."""
+
+    incident: Incident
+    why: str
+
+
+Step: TypeAlias = Begin | Deliver | Repeat | End
+
+
+def steps(
+    history: History,
+    conditions: Mapping[Key, Condition],
+    over: Mapping[Key, str],
+    policy: AlertPolicySpec,
+    now: datetime,
+) -> Iterator[Step]:
+    """Yield what is to be done, at most one step for each subject and class.
+
+    Args:
+        history: what is on record.
+        conditions: what is so now.
+        over: of what is certainly over, the reason.
+        policy: who is told of what.
+        now: the present (UTC).
+    """
+    known = open_incidents(history)
+    for key, condition in conditions.items():
+        if key not in known:
+            yield Begin(condition)
+    for key, incident in known.items():
+        if key in over and key not in conditions:
+            yield End(incident, over[key])
+        else:
+            yield from _due(incident, policy, now)
+
+
+def rule_of(alert: Alert, policy: AlertPolicySpec) -> AlertRule:
+    """Return the rule that decides about an alert."""
+    return policy.rule_for(alert.alert_class, alert.concerns, alert.owner)
+
+
+def _due(incident: Incident, policy: AlertPolicySpec, now: datetime) -> Iterator[Step]:
+    rule, newest = rule_of(incident.newest, policy), incident.newest
+    if not rule.tell or policy.time_to_tell(rule, incident.since, now) > now:
+        return
+    outcome, tried = incident.outcome(newest), incident.deliveries.get(newest.id)
+    if outcome is None and now - newest.at < IN_FLIGHT:
+        return
+    if outcome in {None, Outcome.FAILED}:  # without an outcome: whoever was to send it has died
+        if now - newest.at < TRY_FOR and (tried is None or now - tried.at >= TRY_AGAIN_AFTER):
+            yield Deliver(newest)
+    elif incident.told_at is None or outcome is Outcome.HELD:
+        yield Deliver(newest)
+    elif newest.alert_class not in TOLD_BY_THEIR_OWN and rule.repeat and now - incident.told_at >= rule.repeat:
+        yield Repeat(incident)

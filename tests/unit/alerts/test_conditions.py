@@ -1,0 +1,100 @@
+"""What of a fleet somebody has to know, and what is certainly over."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import timedelta
+
+import pytest
+
+from sluice.alerts.conditions import PATIENCE, Found, found_in
+from sluice.specs.alerting import AlertClass
+from sluice.streams.fleet import Standing
+from sluice.streams.recording import DWELL
+from sluice.streams.verdict import Health, Verdict
+from tests.unit.alerts.examples import NOW
+
+OK = Standing(
+    unit="flights",
+    stream="departures",
+    verdict=Verdict(Health.OK, "It keeps up."),
+    look=None,
+    since=NOW - timedelta(hours=1),
+    halted="",
+    wanted=True,
+    restarts=0,
+    generation=7,
+    changed_at=NOW - timedelta(hours=2),
+)
+SUBJECT, UNIT = "stream departures", "unit flights"
+
+
+def standing(health: Health, *, for_: timedelta = timedelta(hours=1), **fields: object) -> Standing:
+    values = {"verdict": Verdict(health, "As seen.", "act"), "since": NOW - for_, **fields}
+    return replace(OK, **values)
+
+
+def look(*standings: Standing) -> Found:
+    return found_in(standings, {"departures": "flight-operations"}, NOW)
+
+
+@pytest.mark.parametrize(
+    ("health", "alert_class"),
+    [
+        (Health.LOSS_RISK, AlertClass.LOSS_RISK),
+        (Health.REWOUND, AlertClass.REWOUND),
+        (Health.STALLED, AlertClass.STALLED),
+        (Health.STOPPED, AlertClass.STOPPED),
+        (Health.UNKNOWN, AlertClass.UNKNOWN),
+    ],
+)
+def test_a_bad_verdict_is_a_condition_with_its_owner(health: Health, alert_class: AlertClass) -> None:
+    (found,) = look(standing(health)).conditions.values()
+    assert (found.subject, found.alert_class, found.owner) == (SUBJECT, alert_class, "flight-operations")
+    assert (found.why, found.what_to_do, found.unit) == ("As seen.", "act", "flights")
+
+
+@pytest.mark.parametrize("health", [Health.OK, Health.IDLE, Health.LAGGING])
+def test_other_verdicts_are_none(health: Health) -> None:
+    assert look(standing(health)).conditions == {}
+
+
+@pytest.mark.parametrize("alert_class", PATIENCE)
+def test_a_short_absence_is_nothing_to_be_told_of(alert_class: AlertClass) -> None:
+    health = Health(alert_class.value.upper())
+    assert not look(standing(health, for_=PATIENCE[alert_class] - timedelta(seconds=1))).conditions
+    assert look(standing(health, for_=PATIENCE[alert_class])).conditions
+
+
+def test_what_shall_not_run_is_no_condition_and_everything_of_it_is_over() -> None:
+    found = look(standing(Health.STOPPED, wanted=False))
+    assert not found.conditions
+    assert (SUBJECT, AlertClass.LOSS_RISK) in found.over
+    assert {(UNIT, AlertClass.HALTED), (UNIT, AlertClass.FAILED_RUN)} <= found.over.keys()
+
+
+def test_a_halted_unit_is_one_condition_however_many_streams_it_has() -> None:
+    halted = standing(Health.STOPPED, halted="it failed five times")
+    found = look(halted, replace(halted, stream="raw_flights"))
+    assert list(found.conditions) == [(UNIT, AlertClass.HALTED)]
+    assert (UNIT, AlertClass.FAILED_RUN) not in found.over
+
+
+def test_what_is_well_must_have_been_so_for_a_while() -> None:
+    risk = (SUBJECT, AlertClass.LOSS_RISK)
+    assert risk not in look(standing(Health.OK, for_=DWELL - timedelta(seconds=1))).over
+    assert risk in look(standing(Health.OK, for_=DWELL)).over
+    assert risk not in look(standing(Health.LAGGING)).over
+
+
+def test_a_failed_run_is_over_when_all_streams_of_the_unit_are_well() -> None:
+    failed = (UNIT, AlertClass.FAILED_RUN)
+    assert failed in look(OK, replace(OK, stream="raw_flights")).over
+    assert failed not in look(OK, replace(standing(Health.STALLED), stream="raw_flights")).over
+    assert failed not in look(replace(OK, changed_at=NOW - timedelta(seconds=30))).over
+
+
+def test_nothing_is_over_that_nobody_can_see() -> None:
+    found = look(standing(Health.UNKNOWN))
+    assert (SUBJECT, AlertClass.LOSS_RISK) not in found.over
+    assert (UNIT, AlertClass.FAILED_RUN) not in found.over

@@ -1,0 +1,243 @@
+"""What is told by the clock, minute by minute, against a model that remembers what people know."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from datetime import datetime, timedelta
+
+from hypothesis import settings
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
+
+from sluice.alerts.alert import Alert, Level
+from sluice.alerts.delivery import IN_FLIGHT, Delivery, History, Outcome
+from sluice.alerts.incidents import Key, open_incidents, same_happening
+from sluice.alerts.rounds import TRY_AGAIN_AFTER, Begin, Condition, Deliver, End, Repeat, Step, steps
+from sluice.specs.alerting import EVERYTHING_TO_ONE, AlertClass, AlertPolicySpec, AlertRule, Channel, QuietHours
+from tests.unit.alerts.examples import NOW, make_alert
+
+RISK: Key = ("stream departures", AlertClass.LOSS_RISK)
+NIGHTS = QuietHours(begin="22:00", end="06:00")
+
+
+def condition(key: Key = RISK, since: datetime = NOW) -> Condition:
+    return Condition(*key, what="It is bad", why="because", what_to_do="act", unit="u", owner="ada", since=since)
+
+
+def alert(name: str = "a1", **fields: object) -> Alert:
+    values = {"level": Level.STATE, "subject": RISK[0], "alert_class": RISK[1], "run_id": "", **fields}
+    return make_alert(name, **values)
+
+
+def policy(**fields: object) -> AlertPolicySpec:
+    rule_ = AlertRule.model_validate({"tell": ("mail",), **fields})
+    channel = Channel(connection="mail")
+    return AlertPolicySpec(name="p", channels={"mail": channel}, quiet_hours={"nights": NIGHTS}, rules=(rule_,))
+
+
+def history(*alerts: Alert, at: datetime = NOW, **outcomes: Outcome) -> History:
+    return History(alerts, {name: Delivery(name, at, outcome) for name, outcome in outcomes.items()})
+
+
+def todo(
+    told: History,
+    now: datetime = NOW,
+    conditions: Mapping[Key, Condition] | None = None,
+    over: Mapping[Key, str] | None = None,
+    by: AlertPolicySpec = EVERYTHING_TO_ONE,
+) -> list[Step]:
+    return list(steps(told, conditions or {}, over or {}, by, now))
+
+
+def test_what_is_so_and_not_on_record_begins() -> None:
+    assert todo(history(), conditions={RISK: condition()}) == [Begin(condition())]
+    assert todo(history(alert(), a1=Outcome.DELIVERED), conditions={RISK: condition()}) == []
+
+
+def test_what_is_over_ends_and_begins_anew_later() -> None:
+    told = history(alert(), a1=Outcome.DELIVERED)
+    (step,) = todo(told, over={RISK: "it is well"})
+    assert isinstance(step, End)
+    ended = history(alert(), alert("a2", level=Level.RECOVERY), a1=Outcome.DELIVERED, a2=Outcome.DELIVERED)
+    assert todo(ended, over={RISK: "it is well"}) == []
+    assert todo(ended, conditions={RISK: condition()}) == [Begin(condition())]
+
+
+def test_what_could_not_be_looked_at_is_not_over() -> None:
+    assert todo(history(alert(), a1=Outcome.DELIVERED)) == []
+
+
+def test_what_is_so_is_not_over_whatever_is_said() -> None:
+    told = history(alert(), a1=Outcome.DELIVERED)
+    assert todo(told, conditions={RISK: condition()}, over={RISK: "it is well"}) == []
+
+
+def test_a_reminder_comes_as_often_as_the_policy_says() -> None:
+    told = history(alert(), a1=Outcome.DELIVERED)
+    often = policy(repeat="1 hour")
+    assert todo(told, NOW + timedelta(minutes=59), by=often) == []
+    (step,) = todo(told, NOW + timedelta(hours=1), by=often)
+    assert isinstance(step, Repeat)
+    assert todo(told, NOW + timedelta(days=400), by=policy(repeat=None)) == []
+
+
+def test_deadlines_are_repeated_by_the_spec_of_the_stream() -> None:
+    told = history(alert(alert_class=AlertClass.DEADLINE), a1=Outcome.DELIVERED)
+    assert todo(told, NOW + timedelta(days=2)) == []
+
+
+def test_what_was_held_is_told_when_the_night_is_over() -> None:
+    late = NOW.replace(hour=23)
+    told = history(alert(at=late), at=late, a1=Outcome.HELD)
+    nightly = policy(quiet="nights")
+    assert todo(told, late + timedelta(hours=6), by=nightly) == []
+    assert todo(told, late + timedelta(hours=7), by=nightly) == [Deliver(alert(at=late))]
+
+
+def test_the_second_alert_of_a_night_hides_the_first_from_nobody() -> None:
+    late = NOW.replace(hour=23)
+    second = alert("a2", at=late + timedelta(hours=1))
+    told = history(alert(at=late), second, at=late, a1=Outcome.HELD, a2=Outcome.WITHHELD)
+    assert todo(told, late + timedelta(hours=7), by=policy(quiet="nights")) == [Deliver(second)]
+
+
+def test_what_no_service_took_is_tried_again_for_a_day() -> None:
+    told = history(alert(), a1=Outcome.FAILED)
+    assert todo(told, NOW + TRY_AGAIN_AFTER - timedelta(seconds=1)) == []
+    assert todo(told, NOW + TRY_AGAIN_AFTER) == [Deliver(alert())]
+    assert todo(told, NOW + timedelta(days=1)) == []
+
+
+def test_what_was_cut_off_while_it_was_sent_is_sent() -> None:
+    assert todo(history(alert()), NOW + IN_FLIGHT / 2) == []
+    assert todo(history(alert()), NOW + IN_FLIGHT) == [Deliver(alert())]
+
+
+def test_whom_the_policy_tells_nothing_is_told_nothing() -> None:
+    told = history(alert(), a1=Outcome.MUTED)
+    assert todo(told, NOW + timedelta(days=2), by=policy(tell=())) == []
+
+
+def test_the_deaths_of_a_unit_are_one_happening_and_other_runs_go_by_their_reason() -> None:
+    def incident_of(first: Alert) -> bool:
+        incident = open_incidents(history(first, a1=Outcome.DELIVERED))[first.key]
+        return same_happening(replace(first, id="a2", run_id="r2", why="generation 8 died"), incident)
+
+    assert incident_of(make_alert("a1", dag_id="stream_flights", why="generation 7 died"))
+    assert not incident_of(make_alert("a1", dag_id="topics", why="generation 7 died"))
+    assert incident_of(make_alert("a1", dag_id="topics", why="generation 8 died"))
+
+
+def test_who_has_cleared_a_run_hears_of_it_again() -> None:
+    first = make_alert("a1", dag_id="stream_flights")
+    incident = open_incidents(history(first, a1=Outcome.DELIVERED))[first.key]
+    assert not same_happening(replace(first, id="a2", clearing=1), incident)
+
+
+@dataclass
+class _World:
+    """What is so, what is on record, and what people know."""
+
+    now: datetime = NOW
+    bad: set[Key] = field(default_factory=set)
+    alerts: list[Alert] = field(default_factory=list)
+    deliveries: dict[str, Delivery] = field(default_factory=dict)
+    known: dict[Key, datetime] = field(default_factory=dict)
+    works: bool = True
+
+
+KEYS = [(f"stream s{n}", alert_class) for n in range(2) for alert_class in (AlertClass.LOSS_RISK, AlertClass.STALLED)]
+RULE = policy(quiet="nights", repeat="3 hours", after="2 min")
+
+
+class Rounds(RuleBasedStateMachine):
+    """Whoever plays the rounds does what they say, and services fail for a while."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.world = _World()
+
+    @rule(key=st.sampled_from(KEYS))
+    def turns_bad(self, key: Key) -> None:
+        self.world.bad.add(key)
+
+    @rule(key=st.sampled_from(KEYS))
+    def turns_well(self, key: Key) -> None:
+        self.world.bad.discard(key)
+
+    @rule(works=st.booleans())
+    def services(self, works: bool) -> None:
+        self.world.works = works
+
+    @rule(minutes=st.sampled_from([1, 1, 5, 30, 180, 600]))
+    def time_passes(self, minutes: int) -> None:
+        for _ in range(minutes):
+            self.world.now += timedelta(minutes=1)
+            if minutes < 60 or self.world.now.minute % 10 == 0:
+                self.play()
+
+    def play(self) -> None:
+        world = self.world
+        conditions = {key: condition(key, world.now) for key in world.bad}
+        over = {key: "well" for key in KEYS if key not in world.bad}
+        told = History(tuple(world.alerts), dict(world.deliveries))
+        for step in steps(told, conditions, over, RULE, world.now):
+            match step:
+                case Begin(begun):
+                    assert begun.key in world.bad
+                    self.send(self.enter(begun.key, Level.STATE))
+                case Repeat(incident):
+                    assert world.now - world.known[incident.key] >= timedelta(hours=3)
+                    self.send(self.enter(incident.key, Level.STATE))
+                case Deliver(due):
+                    self.send(due)
+                case End(incident, _):
+                    assert incident.key not in world.bad
+                    ended = self.enter(incident.key, Level.RECOVERY)
+                    world.deliveries[ended.id] = Delivery(ended.id, world.now, Outcome.DELIVERED)
+                    world.known.pop(incident.key, None)
+
+    def enter(self, key: Key, level: Level) -> Alert:
+        entered = alert(
+            f"a{len(self.world.alerts)}", at=self.world.now, subject=key[0], alert_class=key[1], level=level
+        )
+        self.world.alerts.append(entered)
+        return entered
+
+    def send(self, sent: Alert) -> None:
+        world = self.world
+        since = open_incidents(History(tuple(world.alerts), {}))[sent.key].since
+        if RULE.time_to_tell(RULE.rules[0], since, world.now) > world.now:
+            outcome = Outcome.HELD
+        else:
+            outcome = Outcome.DELIVERED if world.works else Outcome.FAILED
+        world.deliveries[sent.id] = Delivery(sent.id, world.now, outcome)
+        if outcome is Outcome.DELIVERED:
+            assert NIGHTS.over_at(world.now) == world.now, "somebody was woken"
+            world.known[sent.key] = world.now
+
+    @rule()
+    def a_working_day_passes(self) -> None:
+        """With services that work, and two hours of daylight, everybody knows all that is bad and nothing else."""
+        self.world.works = True
+        self.world.now = (self.world.now + timedelta(days=1)).replace(hour=8, minute=0)
+        for _ in range(120):
+            self.world.now += timedelta(minutes=1)
+            self.play()
+        assert self.world.known.keys() == self.world.bad
+
+    @invariant()
+    def nobody_is_told_twice_within_a_reminder(self) -> None:
+        times: dict[Key, datetime] = {}
+        for told in self.world.alerts:
+            if told.level is Level.RECOVERY:
+                times.pop(told.key, None)
+            elif (delivery := self.world.deliveries.get(told.id)) and delivery.outcome is Outcome.DELIVERED:
+                if (before := times.get(told.key)) is not None:
+                    assert delivery.at - before >= timedelta(hours=3)
+                times[told.key] = delivery.at
+
+
+TestRounds = Rounds.TestCase
+TestRounds.settings = settings(max_examples=40, stateful_step_count=15, deadline=None)
