@@ -3,7 +3,8 @@
 `sluice console` serves a project of 500 units with two streams each, whose past is on record. `page_ms_max` is the
 slowest answer of all pages to a client on this machine, each asked 20 times after the first; what the first one took is
 in the notes. `open_routes` counts the routes that answer a stranger anything but 401. `browser_errors` counts what
-Chromium complains of, and pages that do not fit, at 400 and 1,400 px in light and dark.
+Chromium complains of, and pages that do not fit, at 400 and 1,400 px in light and dark. `notify_p95_s` is how long it
+takes from a record that is sent to the service that is told of it by `sluice serve`, of the slower of two rules.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ from fastapi import HTTPException, Request
 from fastapi.routing import APIRoute
 from fastapi.testclient import TestClient
 
+from benchmarks.notify_trial import seconds_to_tell
 from sluice.clock import SystemClock
 from sluice.console.access import Visitor
 from sluice.console.app import create_console
@@ -43,12 +45,14 @@ PAGES = (
     "/alerts",
     "/cost",
 )
-_SIZES = {"full": (500, 20), "small": (10, 3)}
+_SIZES = {"full": (500, 20, 200), "small": (10, 3, 10)}
+_PER_SECOND = 3.7
+"""Not in step with the trigger of a second."""
 
 
 def run(size: str = "full") -> tuple[dict[str, Any], dict[str, Any]]:
     """Return the figures, and the times of each page."""
-    units, times = _SIZES[size]
+    units, times, records = _SIZES[size]
     with tempfile.TemporaryDirectory() as folder:
         fleet = build_fleet(Path(folder), units, SystemClock())
         with served(fleet) as address:
@@ -56,18 +60,25 @@ def run(size: str = "full") -> tuple[dict[str, Any], dict[str, Any]]:
             measured = {path: [_timed(address, path) for _ in range(times)] for path in (*PAGES, "/metrics")}
             errors = _complaints(address, Path(folder))
         open_routes = _open_routes(fleet)
+    with tempfile.TemporaryDirectory() as folder:
+        took, twice, never = seconds_to_tell(Path(folder), records, _PER_SECOND)
+    assert not twice, f"{twice} records were told of more than once"
+    assert not never, f"{never} records were told of to nobody"
+    slow = {rule: sorted(seconds)[int(0.95 * len(seconds))] for rule, seconds in took.items()}
     slowest = {path: max(found[1:]) for path, found in measured.items()}
     figures = {
         "page_ms_max": round(max(slowest.values()), 1),
         "open_routes": len(open_routes),
         "browser_errors": len(errors),
+        "notify_p95_s": round(max(slow.values()), 2),
     }
     pages = {
         path: {"median": round(median(found[1:]), 1), "max": round(max(found[1:]), 1)}
         for path, found in measured.items()
     }
     notes = {"size": size, "streams": 2 * units, "first_page_ms": round(first, 1), "pages": pages}
-    return figures, {**notes, "errors": errors[:10], "open": open_routes}
+    told = {rule: {"median": round(median(took[rule]), 2), "p95": round(slow[rule], 2)} for rule in took}
+    return figures, {**notes, "errors": errors[:10], "open": open_routes, "told": told, "records": records}
 
 
 def _timed(address: str, path: str) -> float:

@@ -28,9 +28,10 @@ CORE = {
     "placement",
     "access",
     "contracts",
+    "live",
 }
 ADAPTERS = {"registry", "kafka", "control", "local", "postgres", "spark", "gx"}
-FACES = {"airflow", "console", "cli"}
+FACES = {"airflow", "console", "serve", "cli"}
 FOREIGN = {
     *("airflow", "pyspark", "py4j", "delta", "deltalake", "kafka", "sqlalchemy", "alembic", "fastapi", "typer"),
     "great_expectations",

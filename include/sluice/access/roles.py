@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from sluice.access.acl import CLUSTER, THE_CLUSTER, Acl, Resource, Right, kafka_address, least
 from sluice.specs.access import Duty, ExtraRight, Operation, PrincipalSpec, ResourceKind, Role
 from sluice.specs.catalog import Catalog
+from sluice.specs.outputs import TopicOutput
 
 
 def needed(spec: PrincipalSpec, catalog: Catalog) -> frozenset[Acl]:
@@ -80,6 +81,14 @@ def _of_watcher(spec: PrincipalSpec, catalog: Catalog) -> Iterator[Right]:
                 yield from _on(ResourceKind.GROUP, group, Operation.READ)
 
 
+def _of_server(spec: PrincipalSpec, catalog: Catalog) -> Iterator[Right]:
+    """It reads what topic outputs deliver, in no group."""
+    for pipeline in catalog.pipelines.values():
+        for output in pipeline.written_topics:
+            if isinstance(output, TopicOutput) and _in_scope(spec, output.topic):
+                yield from _on(ResourceKind.TOPIC, output.topic, Operation.READ)
+
+
 _LOOKING = (Operation.DESCRIBE, Operation.DESCRIBE_CONFIGS)
 _OF_TOPIC: Mapping[Duty, tuple[Operation, ...]] = {
     Duty.TOPICS: (Operation.CREATE, Operation.ALTER, Operation.ALTER_CONFIGS),
@@ -117,4 +126,5 @@ _OF: Mapping[Role, Callable[[PrincipalSpec, Catalog], Iterator[Right]]] = {
     Role.BACKFILL: _of_backfill,
     Role.PLANNER: _of_planner,
     Role.WATCHER: _of_watcher,
+    Role.SERVER: _of_server,
 }

@@ -32,18 +32,23 @@ def console(
     project = FreshProject(lambda: Project.open_sound(settings()))
     project.current()  # a deployment that is wrong is said here, not on every page
     app = create_console(project, login_free_gate)
-    listening = _listen(port)
+    listening = listen(port)
     bound = listening.getsockname()[1]
     err.print(f"The console is at http://{HOST}:{bound}/ without a login: for this machine only. Ctrl-C ends it.")
     config = uvicorn.Config(app, log_level="warning", access_log=False, timeout_graceful_shutdown=2)
     uvicorn.Server(config).run(sockets=[listening])
 
 
-def _listen(port: int) -> socket.socket:
+def listen(port: int, host: str = HOST) -> socket.socket:
+    """Return a socket that listens.
+
+    Raises:
+        NotReadyError: the port is taken.
+    """
     listening = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
     listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
-        listening.bind((HOST, port))
+        listening.bind((host, port))
         listening.listen()  # who comes as soon as the address is told, waits for the first answer
     except OSError as error:
         listening.close()

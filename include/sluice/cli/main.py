@@ -34,6 +34,7 @@ COMMANDS = {
     "feed": "sluice.cli.feed:app",
     "alerts": "sluice.cli.alerts:app",
     "console": "sluice.cli.console_server:console",
+    "serve": "sluice.cli.serve:serve",
     "sql": "sluice.cli.sql:sql",
     "explain": "sluice.cli.explain:explain",
 }

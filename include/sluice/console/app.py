@@ -90,16 +90,16 @@ async def _with_headers(request: Request, following: Callable[[Request], Awaitab
 
 async def _say_why(request: Request, error: Exception) -> Response:
     """Answer with the sentence and its fix."""
-    return _said(request, 503, str(error))
+    return said(request, 503, str(error))
 
 
 async def _say_what(request: Request, error: Exception) -> Response:
     """Answer with what was not found or is not allowed."""
     assert isinstance(error, StarletteHTTPException)  # noqa: S101 - this handler's
-    return _said(request, error.status_code, str(error.detail))
+    return said(request, error.status_code, str(error.detail))
 
 
-def _said(request: Request, status: int, words: str) -> Response:
+def said(request: Request, status: int, words: str) -> Response:
     """Return a page to a browser that was admitted, JSON to a program, and the bare words otherwise."""
     accepts = request.headers.get("accept", "")
     if "text/html" in accepts and hasattr(request.state, "visitor"):

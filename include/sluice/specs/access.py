@@ -33,6 +33,7 @@ class Role(StrEnum):
     BACKFILL = "backfill"
     PLANNER = "planner"
     WATCHER = "watcher"
+    SERVER = "server"
 
 
 class Duty(StrEnum):

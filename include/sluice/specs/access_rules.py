@@ -9,6 +9,7 @@ from sluice.specs.access import PrincipalSpec, Role
 from sluice.specs.diagnosis import nearest
 from sluice.specs.faults import Fault
 from sluice.specs.kinds import Key, Kind
+from sluice.specs.outputs import TopicOutput
 from sluice.specs.reading import Finding, Reading
 
 _MEMBERS: Mapping[Role, str] = {
@@ -16,6 +17,7 @@ _MEMBERS: Mapping[Role, str] = {
     Role.STREAM: "unit",
     Role.BACKFILL: "pipeline",
     Role.WATCHER: "topic",
+    Role.SERVER: "topic output",
 }
 """What the scope of a role names."""
 
@@ -95,6 +97,9 @@ def _declared(reading: Reading, role: Role) -> Collection[str]:
         case Role.BACKFILL:
             closing = reading.catalog.interval_pipelines.keys()
             return names[Kind.PIPELINE] - (reading.catalog.pipelines.keys() - closing)
+        case Role.SERVER:
+            written = (p.written_topics for p in reading.catalog.pipelines.values())
+            return {output.topic for outputs in written for output in outputs if isinstance(output, TopicOutput)}
         case _:
             return names[Kind.TOPIC]
 

@@ -17,6 +17,7 @@ from pydantic import Field, StringConstraints, ValidationInfo, field_validator
 from sluice.contracts.compatibility import Compatibility
 from sluice.errors import SpecError
 from sluice.specs.circuit_breaker import CircuitBreaker
+from sluice.specs.data_alerts import DataAlert
 from sluice.specs.deadlines import UNDECLARED, StreamDeadlines
 from sluice.specs.duration import Duration, format_duration
 from sluice.specs.encoding import Encoding
@@ -268,6 +269,8 @@ class PipelineSpec(Spec):
     """The consumer group that shows the stream's position to tools that look there; nobody may consume with it."""
     circuit_breaker: CircuitBreaker | None = None
     """When so much of a batch is quarantined that its streams stop; omitted: never."""
+    alerts: tuple[DataAlert, ...] = ()
+    """Rules about its newest values, which `sluice serve` watches."""
     spark: dict[str, str] = Field(default_factory=dict)
     """Spark settings that win over the preset."""
 

@@ -9,7 +9,7 @@ from sluice.specs.diagnosis import nearest
 from sluice.specs.faults import Loc
 from sluice.specs.kinds import Kind
 from sluice.specs.model import PipelineSpec
-from sluice.specs.outputs import IntervalsOutput, LatestOutput, Output, WrittenTopic
+from sluice.specs.outputs import IntervalsOutput, LatestOutput, Output, TopicOutput, WrittenTopic
 from sluice.specs.reading import Finding, Reading
 from sluice.specs.secrecy import is_secret
 from sluice.specs.topic_shape import TopicShape
@@ -37,6 +37,32 @@ def written_table(output: Output) -> tuple[str, str]:
             return f"{output.connection}: {output.table}", "table"
         case _:
             return output.table, "table"
+
+
+def live_outputs(pipeline: PipelineSpec) -> dict[str, LatestOutput | TopicOutput]:
+    """Return the outputs that hold newest values, by the name of their table or topic."""
+    found: dict[str, LatestOutput | TopicOutput] = {}
+    for output in pipeline.every_output:
+        match output:
+            case LatestOutput():
+                found[output.table] = output
+            case TopicOutput():
+                found[output.topic] = output
+    return found
+
+
+def data_alerts_watch_live_outputs(reading: Reading) -> Iterator[Finding]:
+    """A data alert is about a `latest` or `topic` output of its pipeline, and has a name of its own."""
+    for name, pipeline in reading.catalog.pipelines.items():
+        live, names = live_outputs(pipeline), [alert.name for alert in pipeline.alerts]
+        for place, alert in enumerate(pipeline.alerts):
+            if alert.output not in live:
+                message = f"{alert.output!r} is no `latest` or `topic` output of this pipeline."
+                fix = nearest(alert.output, live)
+                yield reading.finding(Kind.PIPELINE, name, ("alerts", place, "output"), message, fix)
+            if alert.name in names[:place]:
+                message = f"two alerts are called {alert.name!r}."
+                yield reading.finding(Kind.PIPELINE, name, ("alerts", place, "name"), message, "rename one of them.")
 
 
 def output_columns_are_free(reading: Reading) -> Iterator[Finding]:

@@ -31,6 +31,7 @@ from sluice.specs.login_rules import (
 from sluice.specs.model import TopicSpec
 from sluice.specs.output_rules import (
     absence,
+    data_alerts_watch_live_outputs,
     output_columns_are_free,
     output_topics_are_declared_once,
     outputs_of,
@@ -226,6 +227,7 @@ RULES: tuple[Rule, ...] = (
     records_are_kept,
     output_columns_are_free,
     output_topics_are_declared_once,
+    data_alerts_watch_live_outputs,
     shapes_are_sound,
     clients_hold_no_secret,
     spark_settings_are_safe,

@@ -33,12 +33,14 @@ from sluice.intervals.entries import Content, Logged, StreamEntry
 from sluice.intervals.ledger import fold
 from sluice.intervals.reach import RawPosition, Reach
 from sluice.postgres.latest import PostgresLatest, connect
+from sluice.postgres.live_table import PostgresLiveTable
 from sluice.streams.looks import NewestLooks
 from sluice.streams.registry import Registry
 from sluice.topics.order_break import OrderBreaks
 from tests.twins.backfills_suite import BackfillsSuite
 from tests.twins.clock import ManualClock
 from tests.twins.latest_suite import LatestSuite, Place, change
+from tests.twins.live_suite import LiveTableSuite, OpenSource
 from tests.twins.looks_suite import NewestLooksSuite
 from tests.twins.order_breaks_suite import OrderBreaksSuite
 from tests.twins.registry_suite import RegistrySuite
@@ -125,17 +127,28 @@ class TestPostgresqlNewestLooks(NewestLooksSuite):
         engine.dispose()
 
 
+@pytest.fixture
+def place(url: str) -> Iterator[Place]:
+    engine = connect(url, "serving")
+
+    def read() -> list[Mapping[str, object]]:
+        with engine.connect() as connection:
+            return [dict(row._mapping) for row in connection.execute(text("SELECT * FROM departures_live"))]
+
+    yield Place(lambda table, generation, writer: PostgresLatest(engine, table, writer, generation), read)
+    engine.dispose()
+
+
+class TestPostgresLiveTable(LiveTableSuite):
+    @pytest.fixture
+    def source(self, url: str) -> OpenSource:
+        return lambda: PostgresLiveTable(connect(url, "serving"), "departures_live")
+
+
 class TestPostgresLatest(LatestSuite):
     @pytest.fixture
-    def place(self, url: str) -> Iterator[Place]:
-        engine = connect(url, "serving")
-
-        def read() -> list[Mapping[str, object]]:
-            with engine.connect() as connection:
-                return [dict(row._mapping) for row in connection.execute(text("SELECT * FROM departures_live"))]
-
-        yield Place(lambda table, generation, writer: PostgresLatest(engine, table, writer, generation), read)
-        engine.dispose()
+    def place(self, place: Place) -> Place:
+        return place
 
     def test_rows_and_position_change_together_or_not_at_all(self, place: Place) -> None:
         store = place.store()

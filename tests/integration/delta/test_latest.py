@@ -14,10 +14,13 @@ from deltalake import CommitProperties, DeltaTable
 
 from sluice.delta import latest as module
 from sluice.delta.latest import DeltaLatest
+from sluice.delta.live_table import DeltaLiveTable
 from sluice.delta.reading import read_rows
+from sluice.errors import NotReadyError, RefusedError
 from sluice.streams.fencing import FencedError
 from sluice.streams.latest import Change, LatestStore, LatestTable
 from tests.twins.latest_suite import SCHEMA, TABLE, WRITER, LatestSuite, Place, change
+from tests.twins.live_suite import LiveTableSuite, OpenSource
 
 _TYPES: Mapping[pa.DataType, str] = {
     pa.timestamp("us", tz="UTC"): "timestamp",
@@ -34,15 +37,41 @@ def spark_schema(schema: pa.Schema) -> str:
     return json.dumps({"type": "struct", "fields": fields})
 
 
+class TestDeltaLiveTable(LiveTableSuite):
+    @pytest.fixture
+    def place(self, tmp_path: Path) -> Place:
+        return delta_place(tmp_path / "live")
+
+    @pytest.fixture
+    def source(self, tmp_path: Path) -> OpenSource:
+        return lambda: DeltaLiveTable(tmp_path / "live")
+
+    def test_a_table_that_is_not_there_yet_is_waited_for(self, tmp_path: Path) -> None:
+        with pytest.raises(NotReadyError):
+            DeltaLiveTable(tmp_path / "nothing")
+
+    def test_more_rows_than_are_held_are_refused(
+        self, place: Place, source: OpenSource, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr("sluice.delta.live_table.MOST_VALUES", 1)
+        place.store().apply(change(10, (5, "AA", 1), (5, "UA", 2)))
+        with pytest.raises(RefusedError, match="has 2 rows; 1 are held in memory"):
+            source().read(1)
+
+
+def delta_place(folder: Path) -> Place:
+    """Return a table in a folder."""
+
+    def build(table: LatestTable, generation: int, writer: str) -> LatestStore:
+        return DeltaLatest(folder, table, spark_schema(table.schema), writer, generation)
+
+    return Place(build, lambda: read_rows(folder).to_pylist())
+
+
 class TestDeltaLatest(LatestSuite):
     @pytest.fixture
     def place(self, tmp_path: Path) -> Place:
-        folder = tmp_path / "live"
-
-        def build(table: LatestTable, generation: int, writer: str) -> LatestStore:
-            return DeltaLatest(folder, table, spark_schema(table.schema), writer, generation)
-
-        return Place(build, lambda: read_rows(folder).to_pylist())
+        return delta_place(tmp_path / "live")
 
     def test_each_change_is_one_commit_that_names_its_batch(self, place: Place, tmp_path: Path) -> None:
         store = place.store()

@@ -24,6 +24,7 @@ from sluice.kafka.access import KafkaPythonAccess
 from sluice.kafka.administration import KafkaPythonAdministration
 from sluice.kafka.connection import client_arguments
 from sluice.kafka.feed import open_feed
+from sluice.kafka.live_records import KafkaLiveRecords
 from sluice.kafka.newest_keys import KafkaPythonKeyReader
 from sluice.kafka.reader import KafkaPythonReader
 from sluice.provisioning.apply import Approval as TopicApproval
@@ -58,6 +59,7 @@ PRINCIPALS = [
     principal(Role.STREAM, scope=("flights",)),
     principal(Role.BACKFILL),
     principal(Role.WATCHER),
+    principal(Role.SERVER),
     principal(Role.PLANNER),
     principal(Role.PLANNER, duties=(Duty.SAMPLING,)),
     principal(Role.PLANNER, duties=(Duty.REMOVAL,)),
@@ -162,6 +164,12 @@ def watcher(site: Site, spec: PrincipalSpec) -> None:
             cluster.set_group(group, {"flights/0": 0})
 
 
+def server(site: Site, spec: PrincipalSpec) -> None:
+    """Follow a topic output from its beginning."""
+    with closing(KafkaLiveRecords([site.broker.bootstrap], site.client(spec), "hourly")) as source:
+        assert source.read(1) is not None
+
+
 def planner(site: Site, spec: PrincipalSpec) -> None:
     """Create topics by a plan, and let them grow with another configuration by the next; one is to be deleted."""
     shapes = site.catalog.kafka_topics()
@@ -233,6 +241,7 @@ WORK: Mapping[str, Callable[[Site, PrincipalSpec], None]] = {
     "stream": stream,
     "backfill": backfill,
     "watcher": watcher,
+    "server": server,
     "planner": planner,
     "planner_sampling": planner_sampling,
     "planner_removal": planner_removal,

@@ -23,6 +23,7 @@ LOOKING_AT_OLD = {"describe topic old", "describe_configs topic old"}
         (Role.STREAM, {"read topic orders", "read topic weather", "write topic hourly", "write topic refused"}),
         (Role.BACKFILL, {"read topic orders"}),
         (Role.WATCHER, {"read topic orders", "describe topic weather", "read group shown", "read group shown_live"}),
+        (Role.SERVER, {"read topic hourly"}),
         (
             Role.PLANNER,
             {f"{verb} topic {t}" for t in TOPICS for verb in ("create", "alter", "alter_configs")}
@@ -43,6 +44,7 @@ def test_a_role_needs_this_for_everything_that_is_declared(role: Role, rights: s
         (Role.STREAM, "shop", {"read topic orders", "write topic hourly"}),
         (Role.BACKFILL, "sales", {"read topic orders"}),
         (Role.WATCHER, "weather", {"describe topic weather"}),
+        (Role.SERVER, "hourly", {"read topic hourly"}),
     ],
 )
 def test_a_scope_leaves_out_the_rest(role: Role, scope: str, rights: set[str]) -> None:

@@ -279,3 +279,48 @@ def test_a_suite_needs_something_that_is_published_through_it(several: Bench) ->
     several.write("include/expectations/sales.yaml", suite)
     (fault,) = several.scan().faults
     assert "nothing is published through a gate" in str(fault)
+
+
+ALERTS = """\
+alerts:
+  - name: busy
+    output: sales_live
+    when: {orders: {at_least: 10}, shop: {one_of: [north]}}
+  - name: quiet
+    output: sales_news
+    when: {orders: {below: 1}}
+    message: Ask the shop.
+"""
+
+
+@pytest.fixture
+def alerting(several: Bench) -> Bench:
+    """A project whose pipeline has rules about its newest values."""
+    several.write(PIPELINE_FILE, (several.home / PIPELINE_FILE).read_text() + ALERTS)
+    return several
+
+
+def test_rules_are_said_in_words_and_change_no_code(alerting: Bench) -> None:
+    found = pipeline(alerting)
+    assert [rule.words() for rule in found.alerts] == [
+        "orders is at least 10 and shop is one of north",
+        "orders is below 1",
+    ]
+    topic = alerting.scan().catalog.topics["orders"]
+    assert meaning(found, topic) == meaning(found.model_copy(update={"alerts": ()}), topic)
+
+
+@pytest.mark.parametrize(
+    "case",
+    [
+        ("output: sales_live", "output: sales", 30, "alerts[0].output", "no `latest` or `topic` output"),
+        ("name: quiet", "name: busy", 32, "alerts[1].name", "two alerts are called 'busy'"),
+        ("{below: 1}", "{}", 34, "alerts[1].when.orders", "it says nothing"),
+        ("{below: 1}", "{under: 1}", 34, "alerts[1].when.orders.under", "under"),
+        ("{orders: {below: 1}}", "{}", 34, "alerts[1].when", "at least one entry"),
+        ("message: Ask the shop.", "most_per_hour: 0", 35, "alerts[1].most_per_hour", "at least 1"),
+    ],
+    ids=words,
+)
+def test_a_wrong_rule_is_refused_at_its_line(alerting: Bench, case: Case) -> None:
+    assert_one_fault(alerting, PIPELINE_FILE, case)

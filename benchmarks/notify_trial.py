@@ -1,0 +1,215 @@
+"""From a record to a person: a driver, `sluice serve`, and a service that notes when it is told what.
+
+A pipeline without state delivers each departure to a topic and to a table of newest rows; a rule on each holds for
+every one of them. Records are sent one by one; the time from the send to the POST at the service counts, in wall time,
+with everything between: the broker, a batch of Spark, the output, the rule, the journal and the delivery.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import signal
+import socket
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from datetime import date
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+from kafka import KafkaProducer
+
+from benchmarks.project_copy import copied_project
+from benchmarks.recompute import surroundings
+from benchmarks.topics import private_topics
+from sluice.feeds.nycflights13 import Nycflights13
+from sluice.feeds.record import encode
+from sluice.kafka.administration import KafkaPythonAdministration
+from sluice.local.endpoints import Endpoints, write_endpoints
+from sluice.provisioning.apply import apply
+from sluice.settings import StateFolder, settings
+from sluice.specs.load import load_catalog
+from sluice.topics.declared import Declared
+
+PIPELINE = """\
+name: delays
+source: flights
+transform: delays:delays
+time:
+  allowed_lateness: 3 hours
+  future_skew: 60 minutes
+driver: flights
+trigger: 1 second
+outputs:
+  - {kind: topic, topic: delays_topic, keys: [flight_id], create: {partitions: 2}}
+  - {kind: latest, table: delays_table, keys: [flight_id], newest_by: delay}
+alerts:
+  - {name: by_topic, output: delays_topic, when: {delay: {above: -1000}}, most_per_hour: 1000}
+  - {name: by_table, output: delays_table, when: {delay: {above: -1000}}, most_per_hour: 1000}
+"""
+TRANSFORM = '''\
+"""Flights that have departed, with their delay."""
+
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as F
+
+
+def delays(flights: DataFrame) -> DataFrame:
+    """Return one row per departure."""
+    return flights.where("departed_at is not null").select(
+        "flight_id", "carrier", "origin", "scheduled_at", F.col("dep_delay_min").alias("delay")
+    )
+'''
+_TOLD = re.compile(r"delays: (by_\w+) holds for (\d+)")
+_READY_SECONDS = 180.0
+
+
+class Service(ThreadingHTTPServer):
+    """Notes when it was told of which flight by which rule."""
+
+    daemon_threads = True
+
+    def __init__(self) -> None:
+        super().__init__(("127.0.0.1", 0), _Handler)
+        self.told: dict[tuple[str, int], list[float]] = {}
+        self.lock = threading.Lock()
+
+    @contextmanager
+    def running(self) -> Iterator[Service]:
+        """Listen while the block runs."""
+        thread = threading.Thread(target=self.serve_forever, kwargs={"poll_interval": 0.05}, daemon=True)
+        thread.start()
+        yield self
+        self.shutdown()
+        self.server_close()
+
+
+class _Handler(BaseHTTPRequestHandler):
+    server: Service
+
+    def do_POST(self) -> None:
+        at = time.time()
+        found = _TOLD.search(json.loads(self.rfile.read(int(self.headers["content-length"])))["title"])
+        if found:
+            with self.server.lock:
+                self.server.told.setdefault((found[1], int(found[2])), []).append(at)
+        self.send_response(200)
+        self.end_headers()
+
+    def log_message(self, format: str, *arguments: object) -> None:  # noqa: A002 - http.server's name
+        """Say nothing."""
+
+
+def seconds_to_tell(root: Path, records: int, per_second: float) -> tuple[dict[str, list[float]], int, int]:
+    """Return how long each rule took to tell of each record, how many were told twice, and how many never.
+
+    Args:
+        root: an empty folder.
+        records: how many are sent.
+        per_second: how fast.
+    """
+    home = copied_project(root / "home", "include", "spark_jobs")
+    for file in ("pipelines/departures.yaml", "expectations/departures.yaml"):
+        (home / "include" / file).unlink()
+    (home / "spark_jobs" / "transforms" / "delays.py").write_text(TRANSFORM)
+    (home / "include" / "pipelines" / "delays.yaml").write_text(PIPELINE)
+    folder = StateFolder(root / "state")
+    with ExitStack() as stack:
+        bootstrap = stack.enter_context(private_topics(root)).bootstrap
+        write_endpoints(folder, Endpoints((bootstrap,), airflow_url=""))
+        with KafkaPythonAdministration((bootstrap,), {}) as administration:
+            shapes = load_catalog(home / "include").kafka_topics()
+            apply(Declared({"delays_topic": shapes["delays_topic"]}), administration)
+        service = stack.enter_context(Service().running())
+        stack.enter_context(_process("driver", _driver(home), folder, home, {}))
+        stack.enter_context(_serving(folder, home, service))
+        sent = _send(bootstrap, service, records, per_second)
+    rules = ("by_topic", "by_table")
+    took = {
+        rule: [service.told[rule, n][0] - at for n, at in sent.items() if (rule, n) in service.told] for rule in rules
+    }
+    twice = sum(len(times) - 1 for times in service.told.values())
+    return took, twice, len(rules) * len(sent) - sum(map(len, took.values()))
+
+
+def _send(bootstrap: str, service: Service, records: int, per_second: float) -> dict[int, float]:
+    """Send one record until it is told of, then the others at their pace; return when each was sent."""
+    topic = load_catalog(settings().home / "include").topics["flights"]
+    found = (r for r in Nycflights13.load().records(date(2013, 1, 1), date(2013, 1, 3)) if r.value.get("departed_at"))
+    todo = list(islice(found, records + 1))
+    assert topic.name == "flights"
+    producer: Any = KafkaProducer(bootstrap_servers=bootstrap, linger_ms=0)
+    sent: dict[int, float] = {}
+
+    def send(record: Any) -> int:  # noqa: ANN401 - a feed's record
+        number = int(record.value["flight_id"])
+        sent[number] = time.time()
+        producer.send("flights", key=record.key, value=encode(record.value)).get(30)
+        return number
+
+    first, deadline = send(todo[0]), time.monotonic() + _READY_SECONDS
+    while not all((rule, first) in service.told for rule in ("by_topic", "by_table")):
+        if time.monotonic() > deadline:
+            raise RuntimeError(f"nobody was told of the first record in {_READY_SECONDS:.0f} s")
+        time.sleep(0.1)
+    del sent[first]
+    begun = time.monotonic()
+    for number, record in enumerate(todo[1:]):
+        # Not in step with the trigger: each record meets another moment of it.
+        time.sleep(max(0.0, begun + number / per_second - time.monotonic()))
+        send(record)
+    deadline = time.monotonic() + 30
+    while len(service.told) < 2 * (records + 1) and time.monotonic() < deadline:
+        time.sleep(0.1)
+    producer.close()
+    return sent
+
+
+def _driver(home: Path) -> list[str]:
+    return [sys.executable, str(home / "spark_jobs" / "stream.py"), "--unit", "flights", "--generation", "1"]
+
+
+@contextmanager
+def _serving(folder: StateFolder, home: Path, service: Service) -> Iterator[None]:
+    listening = socket.create_server(("127.0.0.1", 0))
+    listening.set_inheritable(True)
+    address = f"json://127.0.0.1:{service.server_port}/told"
+    connection = {"conn_type": "apprise", "extra": {"config": {"path": address}}}
+    variables = {
+        "AIRFLOW_HOME": str(folder.root / "airflow"),
+        "AIRFLOW_CONN_SLUICE_ALERTS": json.dumps(connection),
+        "_AIRFLOW_PROCESS_CONTEXT": "server",
+    }
+    command = [sys.executable, "-m", "sluice.airflow.live_server", f"--descriptor={listening.fileno()}"]
+    command += ["--url=http://127.0.0.1", "--without-login"]
+    with _process("serve", command, folder, home, variables, listening.fileno()):
+        yield
+    listening.close()
+
+
+@contextmanager
+def _process(
+    name: str, command: list[str], folder: StateFolder, home: Path, more: dict[str, str], *descriptors: int
+) -> Iterator[None]:
+    variables = {**os.environ, **surroundings(folder.root, home), **more}  # noqa: TID251  a child inherits it
+    folder.root.mkdir(parents=True, exist_ok=True)
+    with (folder.root / f"{name}.log").open("wb") as log:
+        process = subprocess.Popen(
+            command, env=variables, start_new_session=True, stdout=log, stderr=log, pass_fds=descriptors
+        )
+    try:
+        yield
+    finally:
+        process.send_signal(signal.SIGTERM)
+        try:
+            process.wait(60)
+        except subprocess.TimeoutExpired:
+            os.killpg(process.pid, signal.SIGKILL)
+            process.wait()

@@ -1,0 +1,108 @@
+"""A topic output as a source of newest values: all its records from the beginning, or the newest of a long topic.
+
+Repetitions after a crash are dropped, as every consumer of such a topic does; see `sluice.kafka.deduplication`.
+"""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import UTC, datetime
+from typing import Any
+
+from kafka import KafkaConsumer, TopicPartition
+from kafka.errors import KafkaError
+
+from sluice.errors import UnreachableError
+from sluice.kafka.administration import KafkaPythonAdministration
+from sluice.kafka.connection import client_arguments, reachable
+from sluice.kafka.deduplication import deduplicated
+from sluice.live.source import Batch, Row
+from sluice.topics.deduplication import Deduplication
+
+MOST_RECORDS = 200_000
+"""That are read to begin with, from all partitions together: newer ones first decide what a key's value is."""
+_SILENCE_SECONDS = 10.0
+_METADATA_MS = 15_000
+
+
+class KafkaLiveRecords:
+    """Implements `sluice.live.source.LiveSource`.
+
+    Args:
+        bootstrap: addresses of brokers.
+        client: how to connect, under Kafka's names.
+        topic: which.
+
+    Raises:
+        UnreachableError: no broker answers.
+        RefusedError: there is no such topic.
+    """
+
+    def __init__(self, bootstrap: Sequence[str], client: Mapping[str, str], topic: str) -> None:
+        self._topic, self._bootstrap = topic, bootstrap
+        with KafkaPythonAdministration(bootstrap, client, patience_seconds=5) as cluster:
+            extent = cluster.extent(topic)
+        each = MOST_RECORDS // max(1, len(extent.ends))
+        self._partitions = {p: TopicPartition(topic, p) for p in extent.ends}
+        self._behind = {p: end for p, end in extent.ends.items() if end > extent.beginnings[p]}
+        self._seen = Deduplication()
+        self._heard = time.monotonic()
+        try:
+            self._consumer: Any = KafkaConsumer(
+                bootstrap_servers=reachable(bootstrap),
+                enable_auto_commit=False,
+                auto_offset_reset="earliest",  # what was deleted meanwhile is passed over
+                metrics_enabled=False,
+                fetch_max_wait_ms=200,
+                metadata_max_age_ms=_METADATA_MS,
+                **client_arguments(client),
+            )
+            self._consumer.assign(list(self._partitions.values()))
+            for p, end in extent.ends.items():
+                self._consumer.seek(self._partitions[p], max(extent.beginnings[p], end - each))
+        except KafkaError as error:
+            raise self._unreachable(error) from error
+
+    def read(self, seconds: float) -> Batch:
+        """See the port."""
+        try:
+            found = self._consumer.poll(timeout_ms=int(seconds * 1000))
+            if len(self._consumer.partitions_for_topic(self._topic) or self._partitions) != len(self._partitions):
+                raise UnreachableError(f"The topic {self._topic} has got other partitions; it is read anew.")
+            for p in [p for p, end in self._behind.items() if self._consumer.position(self._partitions[p]) >= end]:
+                del self._behind[p]
+            if found:
+                self._heard = time.monotonic()
+            elif time.monotonic() - self._heard > _SILENCE_SECONDS:
+                reachable(self._bootstrap)  # a consumer without a broker waits, and says nothing
+                self._heard = time.monotonic()
+        except KafkaError as error:
+            raise self._unreachable(error) from error
+        records = (record for part in found.values() for record in part)  # a key is always in the same partition
+        rows, unreadable = _rows(deduplicated(records, self._seen))
+        return Batch(rows, unreadable=unreadable, caught_up=not self._behind)
+
+    def close(self) -> None:
+        """See the port."""
+        self._consumer.close(timeout_ms=1_000)
+
+    def _unreachable(self, error: KafkaError) -> UnreachableError:
+        return UnreachableError(
+            f"The topic {self._topic} could not be read ({error}).", fix="see whether the brokers run."
+        )
+
+
+def _rows(records: Iterable[Any]) -> tuple[list[Row], int]:
+    rows, unreadable = [], 0
+    for record in records:
+        try:
+            fields = json.loads(record.value)
+        except (TypeError, ValueError, RecursionError):
+            fields = None
+        if isinstance(fields, dict):
+            rows.append(Row(fields, datetime.fromtimestamp(record.timestamp / 1000, UTC)))
+        else:
+            unreadable += 1
+    return rows, unreadable

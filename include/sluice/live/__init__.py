@@ -1,0 +1,1 @@
+"""Newest values of an output, held in memory for whoever asks, and the rules about them."""

@@ -1,0 +1,54 @@
+"""Where newest values come from: the port to topics and tables."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, Protocol
+
+
+@dataclass(frozen=True)
+class Row:
+    """A row that was delivered.
+
+    Attributes:
+        fields: its columns.
+        at: when, as far as the source knows (UTC).
+    """
+
+    fields: Mapping[str, Any]
+    at: datetime
+
+
+@dataclass(frozen=True)
+class Batch:
+    """What a source has read.
+
+    Attributes:
+        rows: oldest first.
+        whole: whether these are all rows that there are: every other key is gone.
+        unreadable: how many records were left out because they are no rows.
+        caught_up: whether nothing is left to read at this moment.
+    """
+
+    rows: Sequence[Row] = ()
+    whole: bool = False
+    unreadable: int = 0
+    caught_up: bool = True
+
+
+class LiveSource(Protocol):
+    """One output, from some time on. One thread calls it."""
+
+    def read(self, seconds: float) -> Batch:
+        """Return what has come, after at most so many seconds.
+
+        Raises:
+            UnreachableError: it could not be asked; whoever reads opens another one.
+        """
+        ...
+
+    def close(self) -> None:
+        """Let go of connections."""
+        ...

@@ -1,0 +1,79 @@
+"""A `latest` output in PostgreSQL as a source of newest values: the whole table, whenever a batch has changed it."""
+
+from __future__ import annotations
+
+import time
+from datetime import UTC, datetime
+
+from sqlalchemy import Engine, text
+from sqlalchemy.exc import SQLAlchemyError
+
+from sluice.errors import RefusedError, UnreachableError
+from sluice.live.source import Batch, Row
+from sluice.live.values import MOST_VALUES
+
+_LOOK_SECONDS = 0.25
+_BATCHES = text("SELECT entry FROM sluice_outputs WHERE table_name = :name ORDER BY writer")
+
+
+class PostgresLiveTable:
+    """Implements `sluice.live.source.LiveSource`.
+
+    Args:
+        engine: of the database; it ends with this source.
+        table: its name.
+    """
+
+    def __init__(self, engine: Engine, table: str) -> None:
+        self._engine = engine
+        self._name = table
+        self._read: list[str | None] | None = None
+
+    def read(self, seconds: float) -> Batch:
+        """See the port.
+
+        Raises:
+            UnreachableError: see the port.
+            RefusedError: the table has more rows than are held.
+        """
+        until = time.monotonic() + seconds
+        while (batches := self._batches()) == self._read:
+            if time.monotonic() >= until:
+                return Batch()
+            time.sleep(_LOOK_SECONDS)
+        rows = self._rows()
+        self._read = batches
+        return Batch(rows, whole=True)
+
+    def close(self) -> None:
+        """See the port."""
+        self._engine.dispose()
+
+    def _batches(self) -> list[str | None]:
+        """Return what was last written by each stream: it changes with the rows, in one transaction."""
+        try:
+            with self._engine.connect() as connection:
+                return list(connection.execute(_BATCHES, {"name": self._name}).scalars())
+        except SQLAlchemyError as error:
+            raise self._unreachable(error) from error
+
+    def _rows(self) -> list[Row]:
+        quoted = self._engine.dialect.identifier_preparer.quote(self._name)
+        try:
+            with self._engine.connect() as connection:
+                statement = text(f"SELECT * FROM {quoted} LIMIT {MOST_VALUES + 1}")  # noqa: S608 - quoted
+                found = [dict(row) for row in connection.execute(statement).mappings()]
+        except SQLAlchemyError as error:
+            raise self._unreachable(error) from error
+        if len(found) > MOST_VALUES:
+            raise RefusedError(
+                f"{self._name} has more than {MOST_VALUES:,} rows, which are held in memory.",
+                fix="deliver it to a topic, or let closed windows go by `keep: open`.",
+            )
+        at = datetime.now(UTC)
+        return [Row(fields, at) for fields in found]
+
+    def _unreachable(self, error: SQLAlchemyError) -> UnreachableError:
+        where = self._engine.url.render_as_string(hide_password=True)
+        cause = getattr(error, "orig", None) or type(error).__name__
+        return UnreachableError(f"The table {self._name} of {where} could not be read: {cause}")

@@ -1,0 +1,1 @@
+"""`sluice serve`: newest values as pages that move, answers by key, and events; and the alerts of their rules."""

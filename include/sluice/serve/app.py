@@ -1,0 +1,236 @@
+"""`sluice serve` as a web application: pages that move, answers by key, and server-sent events."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Annotated, Any, cast
+
+from fastapi import APIRouter, Depends, FastAPI, HTTPException, Query, Request, Response
+from fastapi.responses import HTMLResponse, StreamingResponse
+from starlette.exceptions import HTTPException as StarletteHTTPException
+
+from sluice.clock import Clock, SystemClock
+from sluice.console.access import Gate, Visitor, VisitorDep, current
+from sluice.console.app import HEADERS
+from sluice.console.app import said as say
+from sluice.live.values import Value, as_text
+from sluice.serve.events import events
+from sluice.serve.hub import Hub, Live
+from sluice.serve.pages import STATIC, render, static_file
+
+MOST_LISTENERS = 200
+"""Connections that are kept open for events, each with a task and nothing that grows."""
+SHOWN = 100
+MOST_ANSWERED = 10_000
+_OPTIONS = {"limit"}
+_OUTPUT = "/{pipeline}/{output}"
+
+router = APIRouter()
+
+
+@dataclass
+class Serving:
+    """What every answer is made from.
+
+    Attributes:
+        hub: the outputs.
+        clock: gives the time.
+        listeners: how many listen to events.
+    """
+
+    hub: Hub
+    clock: Clock
+    listeners: int = field(default=0)
+
+    @contextmanager
+    def listening(self) -> Iterator[None]:
+        """Count one who listens."""
+        self.listeners += 1
+        try:
+            yield
+        finally:
+            self.listeners -= 1
+
+
+def create_serve(hub: Hub, gate: Gate, *, clock: Clock | None = None) -> FastAPI:
+    """Return the application.
+
+    Args:
+        hub: the outputs, followed.
+        gate: admits visitors to every route there is.
+        clock: gives the time.
+    """
+
+    # As a default: what an annotation names is looked up in the module, and the gate is not there.
+    async def admit(request: Request, visitor: Visitor = Depends(gate)) -> None:  # noqa: B008 - see above
+        request.state.visitor = visitor
+
+    app = FastAPI(
+        title="Sluice",
+        docs_url=None,
+        redoc_url=None,
+        openapi_url=None,
+        redirect_slashes=False,
+        dependencies=[Depends(admit)],
+    )
+    app.state.serving = Serving(hub, clock or SystemClock())
+    app.add_middleware(_Headers)
+    app.add_exception_handler(StarletteHTTPException, _say_what)
+    app.include_router(router)
+    return app
+
+
+def _serving(request: Request) -> Serving:
+    return cast(Serving, request.app.state.serving)
+
+
+def _one(request: Request, pipeline: str, output: str) -> Live:
+    """Return the output that a path names, if the visitor may see it."""
+    live = _serving(request).hub.find(pipeline, output)
+    if live is None or not current(request).readable([live.dag_id]):
+        raise HTTPException(404, "There is no such output, or it is not yours to see.")
+    return live
+
+
+ServingDep = Annotated[Serving, Depends(_serving)]
+LiveDep = Annotated[Live, Depends(_one)]
+Limit = Annotated[int, Query(ge=1, le=MOST_ANSWERED)]
+
+
+@router.get("/static/{name}")
+def static(name: str) -> Response:
+    """Return a file that pages load."""
+    if name not in STATIC:
+        raise HTTPException(404, "there is no such file")
+    return Response(
+        static_file(name), media_type=STATIC[name], headers={"Cache-Control": "private, max-age=31536000, immutable"}
+    )
+
+
+@router.get("/")
+def outputs(request: Request, visitor: VisitorDep, serving: ServingDep) -> HTMLResponse:
+    """Show all outputs that the visitor may see."""
+    lives = _readable(visitor, serving.hub.lives())
+    return render(request, "outputs.html", now=serving.clock.now(), lives=lives)
+
+
+@router.get("/api")
+def list_outputs(visitor: VisitorDep, serving: ServingDep) -> dict[str, Any]:
+    """Return all outputs that the visitor may see, and how following each goes."""
+    return {"outputs": [described(live) for live in _readable(visitor, serving.hub.lives())]}
+
+
+@router.get(f"/api{_OUTPUT}")
+def query(request: Request, live: LiveDep, limit: Limit = SHOWN) -> dict[str, Any]:
+    """Return newest values, those that changed last first; further parameters are columns and the texts they have."""
+    values, count = live.follower.values.find(_wanted(request), limit)
+    return {**described(live), "found": count, "values": [as_answer(value) for value in values]}
+
+
+@router.get(f"/api{_OUTPUT}/events")
+async def listen(request: Request, live: LiveDep, serving: ServingDep, limit: Limit = SHOWN) -> StreamingResponse:
+    """Send newest values as server-sent events: first what there is, then what changes.
+
+    Whoever comes back with the id of the last event gets what changed since.
+    """
+    if serving.listeners >= MOST_LISTENERS:
+        raise HTTPException(503, f"{MOST_LISTENERS} listen already; come back later, or ask without events")
+    last = request.headers.get("last-event-id", "")
+    found = events(live, last, limit, _wanted(request), serving.listening())
+    return StreamingResponse(found, media_type="text/event-stream", headers={"X-Accel-Buffering": "no"})
+
+
+@router.get(_OUTPUT)
+def moving(request: Request, live: LiveDep, serving: ServingDep, limit: Limit = SHOWN) -> HTMLResponse:
+    """Show the newest values of an output; the page goes on by events."""
+    wanted = _wanted(request)
+    values, count = live.follower.values.find(wanted, limit)
+    columns = list(dict.fromkeys([*live.follower.values.keys, *(c for value in values for c in value.fields)]))
+    return render(
+        request,
+        "live.html",
+        now=serving.clock.now(),
+        live=live,
+        columns=columns,
+        rows=[(value, [as_text(value.fields.get(column, "")) for column in columns]) for value in values],
+        count=count,
+        limit=limit,
+        wanted=wanted,
+        query=request.url.query,
+    )
+
+
+def described(live: Live) -> dict[str, Any]:
+    """Return how following an output goes, as JSON values."""
+    follower = live.follower
+    condition = follower.condition
+    return {
+        "pipeline": live.pipeline.name,
+        "output": live.name,
+        "kind": live.output.kind,
+        "keys": list(follower.values.keys),
+        "values_held": len(follower.values),
+        "values_forgotten": follower.values.forgotten,
+        "unreadable": condition.unreadable,
+        "trouble": condition.trouble,
+        "trouble_since": _iso(condition.since),
+        "read_at": _iso(condition.read_at),
+        "rules": [
+            {
+                "name": rule.name,
+                "rule": rule.words(),
+                "holds_for": follower.rules.holding(rule.name),
+                "fault": follower.rules.faults.get(rule.name, ""),
+            }
+            for rule in live.rules
+        ],
+    }
+
+
+def as_answer(value: Value) -> dict[str, Any]:
+    """Return a value as JSON values."""
+    return {"key": list(value.key), "at": value.at.isoformat(), "fields": dict(value.fields)}
+
+
+def _iso(at: datetime | None) -> str | None:
+    return None if at is None else at.isoformat()
+
+
+def _wanted(request: Request) -> Mapping[str, str]:
+    return {name: text for name, text in request.query_params.items() if name not in _OPTIONS}
+
+
+def _readable(visitor: Visitor, lives: list[Live]) -> list[Live]:
+    mine = set(visitor.readable({live.dag_id for live in lives}))
+    return [live for live in lives if live.dag_id in mine]
+
+
+class _Headers:
+    """Adds headers to every answer.
+
+    As plain ASGI: FastAPI's own kind of middleware would stand between the events and a client that has gone.
+    """
+
+    def __init__(self, app: Any) -> None:  # noqa: ANN401 - an ASGI application
+        self._app = app
+
+    async def __call__(self, scope: Any, receive: Any, send: Any) -> None:  # noqa: ANN401 - ASGI's
+        async def send_with_headers(message: Any) -> None:  # noqa: ANN401 - the same
+            if message["type"] == "http.response.start":
+                known = {name.lower() for name, _ in message["headers"]}
+                more = [(name.lower().encode(), value.encode()) for name, value in HEADERS.items()]
+                message["headers"] = [*message["headers"], *(each for each in more if each[0] not in known)]
+            await send(message)
+
+        await self._app(scope, receive, send_with_headers)
+
+
+async def _say_what(request: Request, error: Exception) -> Response:
+    assert isinstance(error, StarletteHTTPException)  # noqa: S101 - this handler's
+    if "text/html" in request.headers.get("accept", "") and hasattr(request.state, "visitor"):
+        now = _serving(request).clock.now()
+        return render(request, "message.html", now=now, status=error.status_code, words=str(error.detail))
+    return say(request, error.status_code, str(error.detail))

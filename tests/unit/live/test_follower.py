@@ -1,0 +1,123 @@
+"""A follower: what it takes in, and a source that fails and comes back."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+import pytest
+
+from sluice.clock import SystemClock
+from sluice.errors import UnreachableError
+from sluice.live import follower as module
+from sluice.live.follower import Follower
+from sluice.live.rules import Notice, RuleWatch, Turn
+from sluice.live.source import Batch, LiveSource, Row
+from sluice.live.values import LiveValues
+from tests.unit.live.test_rules import LONG, NOW
+
+DEADLINE_SECONDS = 10.0
+
+
+def batch(*rows: tuple[str, int], whole: bool = False, caught_up: bool = True) -> Batch:
+    found = [Row({"origin": origin, "delay": delay, "flights": 9}, NOW) for origin, delay in rows]
+    return Batch(found, whole=whole, caught_up=caught_up)
+
+
+@dataclass
+class Told:
+    notices: list[Notice] = field(default_factory=list)
+    rings: int = 0
+
+    def ring(self) -> None:
+        self.rings += 1
+
+    def turns(self) -> list[tuple[Turn, tuple[str, ...]]]:
+        return [(notice.turn, notice.key) for notice in self.notices]
+
+
+def make(told: Told, open_source: Callable[[], LiveSource], known: tuple[str, ...] = ()) -> Follower:
+    rules = RuleWatch([LONG], {"long_delays": [(key,) for key in known]})
+    values = LiveValues(["origin"])
+    return Follower("departures/live", open_source, values, rules, told.notices.append, told.ring, SystemClock())
+
+
+def nowhere() -> LiveSource:
+    raise AssertionError("nothing is opened")
+
+
+def test_a_whole_table_says_what_is_gone() -> None:
+    told = Told()
+    follower = make(told, nowhere)
+    follower.take(batch(("JFK", 61), ("EWR", 1), whole=True))
+    follower.take(batch(("EWR", 1), whole=True))
+    assert told.turns() == [(Turn.HOLDS, ("JFK",)), (Turn.OVER, ("JFK",))]
+    assert follower.values.keys_held() == {("EWR",)}
+    assert told.rings == 2
+    follower.take(batch(("EWR", 1), whole=True))
+    assert told.rings == 2, "nothing has changed"
+
+
+def test_a_part_says_nothing_of_the_others() -> None:
+    told = Told()
+    follower = make(told, nowhere)
+    follower.take(batch(("JFK", 61)))
+    follower.take(batch(("EWR", 1)))
+    assert told.turns() == [(Turn.HOLDS, ("JFK",))]
+
+
+def test_what_was_told_before_and_went_meanwhile_is_over_once_all_is_read() -> None:
+    told = Told()
+    follower = make(told, nowhere, known=("JFK", "EWR"))
+    follower.take(batch(("EWR", 61), caught_up=False))
+    assert told.turns() == []
+    follower.take(batch())
+    assert told.turns() == [(Turn.OVER, ("JFK",))]
+
+
+def test_a_row_without_its_key_is_counted() -> None:
+    follower = make(Told(), nowhere)
+    follower.take(Batch([Row({"delay": 1}, NOW)], unreadable=2))
+    assert follower.condition.unreadable == 3
+
+
+class Failing:
+    """A source that says something once, and then fails."""
+
+    def __init__(self, said: Batch, closed: list[str]) -> None:
+        self._said: Batch | None = said
+        self._closed = closed
+
+    def read(self, seconds: float) -> Batch:
+        _ = seconds
+        said, self._said = self._said, None
+        if said is None:
+            raise UnreachableError("the broker has gone")
+        return said
+
+    def close(self) -> None:
+        self._closed.append("closed")
+
+
+def test_a_source_that_fails_is_opened_again_and_what_was_read_stays(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "_SHORTEST_PAUSE", 0.01)
+    again, closed = threading.Event(), list[str]()
+    said = iter([batch(("JFK", 1)), batch(("EWR", 2))])
+
+    def open_source() -> LiveSource:
+        found = next(said, None)
+        if found is None:
+            again.set()
+            raise UnreachableError("there is no broker")
+        return Failing(found, closed)
+
+    follower = make(Told(), open_source)
+    follower.start()
+    assert again.wait(DEADLINE_SECONDS)
+    follower.stop()
+    assert follower.values.keys_held() == {("JFK",), ("EWR",)}
+    assert closed == ["closed", "closed"]
+    assert follower.condition.trouble
+    assert follower.condition.since is not None
+    assert follower.ended

@@ -1,0 +1,78 @@
+"""A hub over one pipeline with two live outputs, fed by hand, and visitors who may see more or less."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import cast
+
+import pytest
+from fastapi import HTTPException, Request
+from fastapi.testclient import TestClient
+
+from sluice.console.access import Visitor
+from sluice.fresh_project import FreshProject
+from sluice.live.source import Batch, LiveSource
+from sluice.project import Project
+from sluice.serve.app import create_serve
+from sluice.serve.hub import Hub, LiveOutput
+from sluice.specs.load import load_catalog
+from sluice.specs.model import PipelineSpec
+from tests.twins.clock import ManualClock
+from tests.twins.project import InMemoryProject
+
+INCLUDE = Path(__file__).parents[3] / "include"
+RULE = {"name": "long_delays", "output": "departures_live", "when": {"delay_max_min": {"above": 60}}}
+
+
+class Silent:
+    """A source that says nothing."""
+
+    def read(self, seconds: float) -> Batch:
+        raise AssertionError(f"the hub was not started, and nobody reads for {seconds} s")
+
+    def close(self) -> None:
+        """Nothing is open."""
+
+
+def silent(_project: Project, _output: LiveOutput) -> LiveSource:
+    return Silent()
+
+
+def with_rules(*rules: dict[str, object]) -> PipelineSpec:
+    departures = load_catalog(INCLUDE).pipelines["departures"]
+    return PipelineSpec.model_validate({**departures.model_dump(mode="json", exclude={"output"}), "alerts": rules})
+
+
+class ByHand(Hub):
+    """Follows what a test gives it."""
+
+    def start(self) -> None:
+        raise AssertionError("nobody follows")
+
+
+@pytest.fixture
+def hub(monkeypatch: pytest.MonkeyPatch) -> Iterator[Hub]:
+    monkeypatch.setattr("sluice.live.follower.Follower.start", lambda _: None)
+    project = InMemoryProject()
+    object.__setattr__(project.catalog, "pipelines", {"departures": with_rules(RULE)})
+    fresh = FreshProject(lambda: cast(Project, project))
+    hub = ByHand(fresh, silent, lambda _pipeline, _notice: None, lambda _pipeline: {}, ManualClock())
+    hub.look()
+    yield hub
+    hub.stop()
+
+
+@pytest.fixture
+def browser(hub: Hub) -> Callable[[Visitor | None], TestClient]:
+    """Return a browser of a visitor; of one who was not admitted for None."""
+
+    def of(visitor: Visitor | None) -> TestClient:
+        async def gate(_request: Request) -> Visitor:
+            if visitor is None:
+                raise HTTPException(401, "log in")
+            return visitor
+
+        return TestClient(create_serve(hub, gate, clock=ManualClock()), base_url="http://serve.test")
+
+    return of

@@ -1,0 +1,68 @@
+"""Data alerts: what they say, in which order, and what is known of them after a restart."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+from sluice.alerts.alert import Level
+from sluice.alerts.delivery import Outcome
+from sluice.alerts.incidents import open_incidents
+from sluice.alerts.journal import Journal
+from sluice.live.rules import Notice, Turn
+from sluice.live.values import Value
+from sluice.serve.server import JournalDesk
+from sluice.serve.telling import Teller, alert_of
+from sluice.specs.alerting import AlertClass
+from tests.twins.clock import START, ManualClock
+from tests.unit.serve.conftest import RULE, with_rules
+
+PIPELINE = with_rules(RULE, {**RULE, "name": "long"})
+(LONG_DELAYS, LONG) = PIPELINE.alerts
+VALUE = Value(("2013-01-01T05:00:00Z", "JFK"), {"origin": "JFK", "delay_max_min": 75.5}, START, 7)
+HOLDS = Notice(LONG_DELAYS, Turn.HOLDS, VALUE.key, VALUE, START)
+OVER = replace(HOLDS, turn=Turn.OVER)
+PAGE = "http://serve/departures/departures_live"
+
+
+def test_an_alert_says_what_why_where_and_what_to_do() -> None:
+    alert = alert_of(PIPELINE, HOLDS, PAGE, ManualClock())
+    assert alert.what == "departures: long_delays holds for 2013-01-01T05:00:00Z, JFK"
+    assert alert.why == "Delay_max_min is 75.5."
+    assert "the rule: delay_max_min is above 60" in alert.evidence
+    assert "the row: origin JFK, delay_max_min 75.5" in alert.evidence
+    assert (alert.where, alert.owner) == (PAGE, "flight-operations")
+    assert alert.what_to_do == "ask its owner, flight-operations."
+    assert alert.key == ('pipeline departures, alert long_delays ["2013-01-01T05:00:00Z", "JFK"]', AlertClass.DATA)
+    assert alert_of(PIPELINE, OVER, PAGE, ManualClock()).level is Level.RECOVERY
+
+
+def test_what_a_spec_says_is_to_be_done_is_said() -> None:
+    rule = LONG_DELAYS.model_copy(update={"message": "Call the tower."})
+    assert alert_of(PIPELINE, replace(HOLDS, rule=rule), PAGE, ManualClock()).what_to_do == "Call the tower."
+
+
+def test_more_keys_and_their_end_are_one_subject() -> None:
+    more = Notice(LONG_DELAYS, Turn.MORE, (), None, START)
+    begun, over = (alert_of(PIPELINE, each, PAGE, ManualClock()) for each in (more, replace(more, turn=Turn.OVER)))
+    assert begun.key == over.key
+    assert "more keys than are told of one by one" in begun.what
+
+
+def test_each_is_told_in_its_order_and_what_is_open_is_known_after_a_restart(tmp_path: Path) -> None:
+    clock = ManualClock()
+    journal = Journal(tmp_path)
+    desk = JournalDesk(journal, clock)
+    teller = Teller(lambda: desk, lambda _pipeline, _output: PAGE, clock)
+    other = replace(HOLDS, rule=LONG)
+    for notice in (HOLDS, OVER, HOLDS, OVER, HOLDS, other):
+        teller.tell(PIPELINE, notice)
+    teller.stop()
+    history = journal.read()
+    mine = [alert.level for alert in history.alerts if "long_delays" in alert.subject]
+    assert mine == [Level.STATE, Level.RECOVERY] * 2 + [Level.STATE]
+    assert {delivery.outcome for delivery in history.deliveries.values()} == {Outcome.NOT_CONFIGURED}
+    assert len(open_incidents(history)) == 2
+
+    known = Teller(lambda: desk, lambda _pipeline, _output: PAGE, clock).known(PIPELINE)
+    assert known == {"long_delays": [VALUE.key], "long": [VALUE.key]}
