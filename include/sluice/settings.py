@@ -31,6 +31,7 @@ class Settings(BaseSettings):
         spark_master: where drivers and batches find their cores; empty: where the deployment says.
         batch_niceness: how far a batch gives way to what else runs on its machine, streams above all; 0: not at all.
         driver: what the launcher keeps of this driver is in this folder; None in every other process.
+        lineage_seconds: how often lineage is told that a stream goes on, where it is told at all.
     """
 
     model_config = SettingsConfigDict(env_prefix="SLUICE_", frozen=True, extra="ignore")
@@ -44,6 +45,7 @@ class Settings(BaseSettings):
     spark_master: str = ""
     batch_niceness: int = Field(default=19, ge=0, le=19)
     driver: Path | None = None
+    lineage_seconds: float = Field(default=60, ge=1)
 
     def model_post_init(self, _context: object, /) -> None:
         """Resolve paths against the project, not against the caller's folder."""
@@ -182,3 +184,28 @@ def password(variable: str) -> str:
 def environment() -> dict[str, str]:
     """Return all variables of this process, to find out what must not be told; see `sluice.alerts.redaction`."""
     return dict(os.environ)  # noqa: TID251 - here
+
+
+_LINEAGE_FILE = "openlineage.yml"
+
+
+def lineage_configured() -> bool:
+    """Whether somebody has said where lineage is to be sent, in one of the ways of OpenLineage's client."""
+    said = {name for name, value in os.environ.items() if value and name.startswith("OPENLINEAGE_")}  # noqa: TID251 - here
+    if os.environ.get("OPENLINEAGE_DISABLED", "").strip().lower() == "true":  # noqa: TID251 - here
+        return False
+    if said & {"OPENLINEAGE_URL", "OPENLINEAGE_CONFIG"} or any("__TRANSPORT" in name for name in said):
+        return True
+    of_user = Path(os.path.expanduser("~/.openlineage"), _LINEAGE_FILE)  # noqa: PTH111 - without a home it raises nothing
+    return lineage_file() is not None or of_user.is_file()
+
+
+def lineage_file() -> Path | None:
+    """Return the project's `openlineage.yml`; None if there is none. What the client finds by itself is not it."""
+    file = settings().home / _LINEAGE_FILE
+    return file if file.is_file() else None
+
+
+def lineage_namespace() -> str:
+    """Return the namespace that is set for the jobs of everybody who sends lineage; empty if none is."""
+    return os.environ.get("OPENLINEAGE_NAMESPACE", "")  # noqa: TID251 - here

@@ -32,10 +32,14 @@ CORE = {
 }
 ADAPTERS = {"registry", "kafka", "control", "local", "postgres", "spark", "gx"}
 FACES = {"airflow", "console", "serve", "cli"}
+    "lineage",
+ADAPTERS = {"registry", "kafka", "control", "local", "postgres", "spark", "gx", "openlineage"}
+FACES = {"airflow", "console", "cli"}
 FOREIGN = {
     *("airflow", "pyspark", "py4j", "delta", "deltalake", "kafka", "sqlalchemy", "alembic", "fastapi", "typer"),
     "great_expectations",
     "duckdb",
+    "openlineage",
 }
 
 MODULE_LINES, FUNCTION_LINES, DAG_LINES = 400, 60, 120

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from sluice.airflow.deadline_alerts import DeadlineAlerts
 from sluice.airflow.mirroring import Mirrors
 from sluice.airflow.runtime import open_project
+from sluice.airflow.stream_lineage import StreamLineage
 from sluice.clock import Clock
 from sluice.fresh_project import FreshProject
 from sluice.project import Project
@@ -41,10 +42,12 @@ class ProjectObserver:
         open_: Callable[[], Project] = open_project,
         clock: Clock | None = None,
         alerts: DeadlineAlerts | None = None,
+        lineage: StreamLineage | None = None,
     ) -> None:
         self._project = FreshProject(open_, clock)
         self._survey: tuple[Project, Survey] | None = None
         self._alerts = alerts or DeadlineAlerts(clock=clock)
+        self._lineage = lineage or StreamLineage.configured(clock)
         self._mirrors = Mirrors(clock)
         self._memories: dict[str, _Memory] = {}
         self._looks: Looks = {}
@@ -52,9 +55,11 @@ class ProjectObserver:
 
     def look(self, units: Sequence[str]) -> Mapping[str, Sighting]:
         """Return what is recorded and seen of units; proven deaths are put on record."""
-        looks = self._project.current().lives().record_ends(units)
+        project = self._project.current()
+        looks = project.lives().record_ends(units)
         for unit, error in looks.failed.items():
             log.warning("Could not look at unit %s; that proves nothing, and is tried again.", unit, exc_info=error)
+        self._lineage.saw(project, looks.seen)
         return looks.seen
 
     def record_verdicts(self, seen: Mapping[str, Sighting]) -> None:
@@ -76,6 +81,7 @@ class ProjectObserver:
             try:
                 memory = self._memories.setdefault(unit, _Memory())
                 given += _judged(memory, sighting, evidence[unit], records.get(unit, {}))
+                self._lineage.judged(project, sighting, evidence[unit], memory.streams.verdicts)
                 self._tell(project, memory, evidence[unit])
             except Exception as error:  # noqa: BLE001 - whatever happens to one, the others must still be judged
                 failed[unit] = error

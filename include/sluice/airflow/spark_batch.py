@@ -18,6 +18,7 @@ from airflow.sdk import Context
 from airflow.sdk.exceptions import AirflowException, AirflowFailException
 
 from sluice.airflow.failures import retried_only_if_unknown
+from sluice.airflow.lineage_parent import parent_variables
 from sluice.airflow.runtime import open_project
 from sluice.airflow.spark_connection import CONNECTION, at_connection
 from sluice.errors import CorruptionError, RefusedError, SluiceError, SpecError
@@ -79,7 +80,7 @@ class BatchOperator(SparkSubmitOperator):  # type: ignore[misc]  # the provider 
             self.conf = submit_settings(project, self.pipeline)
         self.application = str(project.settings.home / "spark_jobs" / "batch.py")
         self.application_args = list(self.batch_arguments(context))
-        hook = self._hook = self._submission(project)
+        hook = self._hook = self._submission(project, context)
         try:
             super().execute(context)
         except AirflowException as error:
@@ -87,13 +88,13 @@ class BatchOperator(SparkSubmitOperator):  # type: ignore[misc]  # the provider 
             self.alert_class = class_in(str(error))
             raise failure(hook.exit_code, said) from (said or error)
 
-    def _submission(self, project: Project) -> Submission:
+    def _submission(self, project: Project, context: Context) -> Submission:
         return Submission(
             conf=self.conf,
             conn_id=self._conn_id,
             name=self.name,
             application_args=self.application_args,
-            environment=batch_environment(project),
+            environment={**batch_environment(project), **parent_variables(context)},
             niceness=project.settings.batch_niceness,
         )
 

@@ -13,6 +13,8 @@ from sluice.gx.gate import run_gate
 from sluice.intervals.alignment import Interval
 from sluice.intervals.bounds import published_bound
 from sluice.intervals.ledger import Ledger, LedgerRow
+from sluice.lineage.batches import Check
+from sluice.openlineage.batch import batch_lineage
 from sluice.project import Project
 from sluice.quality.gate import GateResult
 from sluice.reports.quality import quality_page
@@ -44,11 +46,26 @@ def check_published(
     Raises:
         NotReadyError: no interval of the range is closed yet.
     """
-    at = (clock or SystemClock()).now()
+    clock = clock or SystemClock()
+    check = Check(clock.now(), asked)
+    with batch_lineage(project, pipeline) as lineage:
+        lineage.check_began(check)
+        try:
+            checked, result, page = _check(project, spark, pipeline, check)
+        except Exception as error:
+            lineage.check_ended(check, clock.now(), None, str(error))
+            raise
+        lineage.check_ended(Check(check.began, checked), clock.now(), result)
+    return result, page
+
+
+def _check(project: Project, spark: SparkSession, pipeline: str, check: Check) -> tuple[Interval, GateResult, Path]:
+    """Return the range that was checked, the result, and where the page is."""
+    at = check.began
     spec = project.catalog.pipelines[pipeline]
     table = OutputTable(project.folder.table(spec.intervals.table), spec.intervals)
     ledger = project.ledger(pipeline)
-    checked = asked or _last(ledger, pipeline)
+    checked = check.range or _last(ledger, pipeline)
     closed = _closed(ledger, checked, pipeline)
     rows = table.rows(spark, closed, table.version())
     folder = project.folder.table(project.catalog.topics[spec.source].raw.table)
@@ -73,7 +90,7 @@ def check_published(
         write_atomically(path.with_suffix(".html"), page)
         write_atomically(path, result.to_json())
     _forget(newest)
-    return result, newest.with_suffix(".html")
+    return checked, result, newest.with_suffix(".html")
 
 
 def _closed(ledger: Ledger, checked: Interval, pipeline: str) -> dict[datetime, LedgerRow]:

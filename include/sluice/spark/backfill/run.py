@@ -18,7 +18,9 @@ from sluice.intervals.parity import ParityReport
 from sluice.intervals.places import Places
 from sluice.intervals.request import Mode, Request
 from sluice.intervals.selection import NOT_LOOKED_AT, Selection, select
+from sluice.lineage.batches import Ended
 from sluice.local.backfill_claim import claimed
+from sluice.openlineage.batch import batch_lineage
 from sluice.project import Project
 from sluice.quality.gate import Override
 from sluice.quality_records import cases_of
@@ -62,7 +64,11 @@ def run_backfill(
     """
     clock = clock or SystemClock()
     backfills = project.backfills()
-    with claimed(backfills, project.folder.backfills, request, key, clock) as backfill:
+    with (
+        batch_lineage(project, request.pipeline) as lineage,
+        claimed(backfills, project.folder.backfills, request, key, clock) as backfill,
+    ):
+        lineage.backfill_began(backfill)
         evidence = EvidenceFolder(project.folder.backfill(backfill.id))
         run = _Run(project, spark, code, backfills, backfill, evidence, clock)
         try:
@@ -71,12 +77,14 @@ def run_backfill(
         except BaseException as error:
             why = str(error) if isinstance(error, SluiceError) else f"{type(error).__name__}: {error}"
             result = run.failed(why)
+            lineage.backfill_ended(backfill, _ended(result, clock))
             try:
                 evidence.report(result, _facts(request, result))
             finally:
                 backfills.end(backfill.id, BackfillState.FAILED, outcome=FAILED, why=why)
             raise
         backfills.end(backfill.id, _state(result), outcome=result.outcome, why=result.why)
+        lineage.backfill_ended(backfill, _ended(result, clock))
     return result
 
 
@@ -233,6 +241,11 @@ def _state(result: Result) -> BackfillState:
     if result.outcome == CANCELLED:
         return BackfillState.CANCELLED
     return BackfillState.DONE if result.passed else BackfillState.FAILED
+
+
+def _ended(result: Result, clock: Clock) -> Ended:
+    cancelled = result.outcome == CANCELLED
+    return Ended(clock.now(), result.passed, result.outcome, result.why, cancelled, result.gate)
 
 
 def _facts(request: Request, result: Result) -> dict[str, str]:

@@ -1,0 +1,176 @@
+"""What the streams, backfills and checks of a project read and write, from its specs and the logs of its tables."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from importlib.metadata import version
+from pathlib import Path
+
+from sluice.delta.log import newest_first, newest_stream_commit
+from sluice.delta.reading import open_table
+from sluice.errors import CorruptionError, NotReadyError
+from sluice.intervals.backfills import Backfill
+from sluice.intervals.entries import BackfillEntry
+from sluice.lineage import datasets
+from sluice.lineage.batches import BatchJob, Published
+from sluice.lineage.datasets import TableFacts
+from sluice.lineage.event import Dataset
+from sluice.lineage.facets import Column
+from sluice.lineage.identity import Parent
+from sluice.lineage.streams import StreamJob
+from sluice.project import Project
+from sluice.settings import connection_url, lineage_namespace
+from sluice.specs.catalog import Unit
+from sluice.specs.model import PipelineSpec
+from sluice.specs.outputs import IntervalsOutput, LatestOutput, Output, RowsOutput, WrittenTopic
+from sluice.specs.rhythm import topic_of
+from sluice.specs.static import locate
+from sluice.streams.registry import Attempt
+
+
+class LineageMap:
+    """The datasets and jobs of one project. For one thread; its methods read files.
+
+    What a table looks like is read once and remembered, until `refresh` is asked for.
+    """
+
+    def __init__(self, project: Project) -> None:
+        self._project = project
+        self._facts: dict[Path, TableFacts | None] = {}
+
+    @property
+    def namespace(self) -> str:
+        """The namespace of our jobs."""
+        return lineage_namespace() or f"sluice.{self._project.settings.deployment}"
+
+    @cached_property
+    def units(self) -> dict[str, Unit]:
+        """The units that the specs name."""
+        return self._project.catalog.units()
+
+    def streams(self, unit: str, *, refresh: bool = False) -> list[StreamJob]:
+        """Return the streams of a unit; none if no sound spec names it.
+
+        Args:
+            unit: the driver's name in the specs.
+            refresh: whether to look at the tables anew.
+
+        Raises:
+            NotReadyError: the embedded stack is not up, so Kafka has no address.
+        """
+        found = self.units.get(unit)
+        for stream in found.streams if refresh and found is not None else ():
+            for folder in self.tables_of(stream):
+                self._facts.pop(folder, None)
+        return [] if found is None else [self._stream(found, stream) for stream in found.streams]
+
+    def tables_of(self, stream: str) -> list[Path]:
+        """Return the folders of the Delta tables that a stream writes."""
+        project, pipeline = self._project, self._project.catalog.pipeline_of(stream)
+        if pipeline is None:
+            return [project.folder.table(project.catalog.topics[topic_of(project.catalog, stream)].raw.table)]
+        return [project.folder.table(table) for output in pipeline.outputs_of(stream) if (table := _delta(output))]
+
+    def versions_of(self, stream: str, attempt: Attempt) -> dict[str, int]:
+        """Return, by the names of their datasets, the last versions of tables that an attempt of a stream has made."""
+        made: dict[str, int] = {}
+        for folder in self.tables_of(stream):
+            newest = newest_stream_commit(folder)
+            if newest is not None and newest[1].generation == attempt.generation:
+                made[datasets.place(str(folder))[1]] = newest[0]
+        return made
+
+    def batch(self, pipeline: str, parent: Parent | None = None) -> BatchJob:
+        """Return a backfill or check of a pipeline with intervals.
+
+        Args:
+            pipeline: its name.
+            parent: the run that has started this process.
+        """
+        spec, catalog = self._project.catalog.pipelines[pipeline], self._project.catalog
+        raw = self._table(self._project.folder.table(catalog.topics[spec.source].raw.table))
+        return BatchJob(
+            namespace=self.namespace,
+            deployment=self._project.settings.deployment,
+            pipeline=pipeline,
+            engine=version("pyspark"),
+            sources=(raw, *self._static(spec)),
+            table=self._table(self._project.folder.table(spec.intervals.table)),
+            owner=spec.owner,
+            description=spec.description,
+            parent=parent,
+        )
+
+    def published(self, backfill: Backfill) -> Published | None:
+        """Return what a backfill has published since its process claimed it; None if that is nothing."""
+        spec = self._project.catalog.pipelines[backfill.request.pipeline]
+        rows, newest = 0, None
+        for logged in newest_first(self._project.folder.table(spec.intervals.table)):
+            if logged.at < backfill.claimed_at:
+                break
+            if isinstance(logged.entry, BackfillEntry) and logged.entry.backfill == backfill.id:
+                rows += sum(content.rows for content in logged.entry.content.values())
+                newest = logged.version if newest is None else newest
+        return None if newest is None else Published(rows, newest)
+
+    def _stream(self, unit: Unit, stream: str) -> StreamJob:
+        catalog, pipeline = self._project.catalog, self._project.catalog.pipeline_of(stream)
+        source = topic_of(catalog, stream)
+        topic = catalog.topics[source]
+        return StreamJob(
+            namespace=self.namespace,
+            deployment=self._project.settings.deployment,
+            unit=unit.name,
+            stream=stream,
+            engine=version("pyspark"),
+            topic=datasets.topic(self._project.bootstrap(), source, topic),
+            beside=() if pipeline is None or stream == pipeline.dead_stream else self._static(pipeline),
+            outputs=self._outputs(stream),
+            owner=(topic.owner or "") if pipeline is None else pipeline.owner,
+            description=topic.description if pipeline is None else pipeline.description,
+        )
+
+    def _outputs(self, stream: str) -> tuple[Dataset, ...]:
+        tables = tuple(self._table(folder) for folder in self.tables_of(stream))
+        pipeline = self._project.catalog.pipeline_of(stream)
+        outputs = () if pipeline is None else pipeline.outputs_of(stream)
+        others = (self._other(output) for output in outputs if not _delta(output))
+        return (*tables, *(found for found in others if found is not None))
+
+    def _other(self, output: Output) -> Dataset | None:
+        """Return what is no Delta table; None where only its driver knows where it is."""
+        if isinstance(output, WrittenTopic):
+            return datasets.topic(
+                self._project.bootstrap(), output.topic, self._project.catalog.topics.get(output.topic)
+            )
+        if isinstance(output, LatestOutput) and output.connection:
+            try:
+                return datasets.postgres_table(connection_url(output.connection), output.table)
+            except NotReadyError:
+                return None
+        return None
+
+    def _static(self, pipeline: PipelineSpec) -> tuple[Dataset, ...]:
+        include = self._project.settings.home / "include"
+        return tuple(datasets.file(locate(static, include), static) for static in pipeline.static.values())
+
+    def _table(self, folder: Path) -> Dataset:
+        if self._facts.get(folder) is None:
+            self._facts[folder] = table_facts(folder)
+        return datasets.table(str(folder), self._facts[folder])
+
+
+def _delta(output: Output) -> str:
+    """Return the name of the Delta table that an output fills; empty if it is none."""
+    if isinstance(output, LatestOutput):
+        return output.table if output.store == "delta" else ""
+    return output.table if isinstance(output, IntervalsOutput | RowsOutput) else ""
+
+
+def table_facts(folder: Path) -> TableFacts | None:
+    """Return what a table's log says of it; None if there is none, or none that can be read."""
+    try:
+        fields = open_table(folder).schema().fields
+    except (NotReadyError, CorruptionError):
+        return None
+    return TableFacts(tuple(Column(field.name, str(getattr(field.type, "type", field.type))) for field in fields))
