@@ -12,7 +12,7 @@ from types import SimpleNamespace
 from sqlalchemy import Engine
 
 from sluice.control.database import migrate, open_database, sqlite_url
-from sluice.settings import settings
+from sluice.settings import StateFolder, settings
 from sluice.specs.access import Role
 from sluice.specs.catalog import Catalog
 from sluice.specs.deployment import DeploymentSpec
@@ -53,6 +53,13 @@ class InMemoryProject:
         engine = open_database(sqlite_url(Path(self._folder.name) / "control.db"))
         migrate(engine)
         return engine
+
+    @property
+    def folder(self) -> StateFolder:
+        return settings().folder
+
+    def bootstrap(self) -> tuple[str, ...]:
+        return ("broker-1:9092",)
 
     def checkpoint(self, stream: str) -> Checkpoint:
         return Checkpoint(settings().folder.checkpoint(stream))

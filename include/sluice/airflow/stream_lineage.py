@@ -90,8 +90,7 @@ class StreamLineage:
             before = self._told.get(unit)
             if before is None or before.generation != attempt.generation:
                 self._told[unit] = _Told(attempt.generation)
-                since = 0 if before is None else before.generation + before.ended
-                to.offer(lambda: self._unwatched(project, unit, since, attempt))
+                to.offer(lambda: self._unwatched(project, attempt, before))
             told = self._told[unit]
             begins, told.begun = not told.begun, True
             ends = attempt.state is AttemptState.ENDED and not told.ended
@@ -135,13 +134,16 @@ class StreamLineage:
             }
             self._to.offer(lambda: self._going_on(project, attempt, looks), spare=True)
 
-    def _unwatched(self, project: Project, unit: str, since: int, attempt: Attempt) -> Iterator[Event]:
-        """Yield what nobody has told of the attempts before one."""
-        limit = self._clock.now() - UNWATCHED
-        for earlier in reversed(project.registry().attempts(unit, newest=_EARLIER)):
-            over = earlier.ended_at is not None and earlier.ended_at >= limit
-            if since <= earlier.generation < attempt.generation and over:
-                yield from self._begun(project, earlier)
+    def _unwatched(self, project: Project, attempt: Attempt, known: _Told | None) -> Iterator[Event]:
+        """Yield what nobody has told of the attempts before one; `known`: what this process has told last."""
+        limit, told = self._clock.now() - UNWATCHED, known or _Told(0)
+        for earlier in reversed(project.registry().attempts(attempt.unit, newest=_EARLIER)):
+            is_known = earlier.generation == told.generation
+            if not told.generation <= earlier.generation < attempt.generation or (is_known and told.ended):
+                continue
+            if earlier.ended_at is not None and earlier.ended_at >= limit:
+                if not is_known:
+                    yield from self._begun(project, earlier)
                 yield from self._ended(project, earlier)
 
     def _begun(self, project: Project, attempt: Attempt) -> Iterator[Event]:

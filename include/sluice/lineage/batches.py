@@ -82,7 +82,7 @@ class Ended:
         at: when (UTC).
         passed: whether all is as it should be.
         outcome: in one word.
-        why: in a sentence; empty if it passed.
+        why: in a sentence, if it did not come to its end; what a report says of data is not for it.
         cancelled: whether somebody asked for its end.
         gate: what the last quality gate said; None if there was none.
         published: None if it has published nothing, or nobody could look.
@@ -104,7 +104,7 @@ def backfill_began(job: BatchJob, backfill: Backfill) -> Event:
 
 def backfill_ended(job: BatchJob, backfill: Backfill, end: Ended) -> Event:
     """Return the last event."""
-    more = () if end.passed else (error_message(end.why or end.outcome),)
+    more = () if end.passed else (error_message(_error(backfill, end)),)
     facets, use = job.table.facets, job.table.use
     if end.gate is not None:
         facets = (*facets, assertions(end.gate))
@@ -113,6 +113,26 @@ def backfill_ended(job: BatchJob, backfill: Backfill, end: Ended) -> Event:
     job = replace(job, table=replace(job.table, facets=facets, use=use))
     kind = EventType.COMPLETE if end.passed else EventType.ABORT if end.cancelled else EventType.FAIL
     return _of_backfill(job, backfill, kind, end.at, *more, outcome=end.outcome)
+
+
+def _error(backfill: Backfill, end: Ended) -> str:
+    """Say why it ended badly. Reports show rows that differ, and lineage gets none of them."""
+    if end.gate is not None and not end.gate.passed:
+        return _does_not_hold(end.gate)
+    if end.why:
+        return end.why
+    return f"The outcome is {end.outcome}: `sluice backfill status {backfill.id}` says where the report is."
+
+
+def _does_not_hold(gate: GateResult) -> str:
+    """Name what a gate stopped for, without the values that it saw."""
+    names = dict.fromkeys(
+        f"{each.expectation} ({each.subject})"
+        for each in (*gate.checked, *(i.checked for i in gate.intervals))
+        if each.stops
+    )
+    told = [*names, *(["no rows, although records came in"] if gate.missing else [])]
+    return f"The quality gate failed: {', '.join(told) or 'the checks did not finish'}."
 
 
 def _of_backfill(
@@ -168,7 +188,7 @@ def check_ended(job: BatchJob, check: Check, at: datetime, gate: GateResult | No
     job = replace(job, table=replace(job.table, use=(assertions(gate), *read)))
     if gate.passed:
         return _of_check(job, check, EventType.COMPLETE, at)
-    return _of_check(job, check, EventType.FAIL, at, (error_message("; ".join(gate.failures)),))
+    return _of_check(job, check, EventType.FAIL, at, (error_message(_does_not_hold(gate)),))
 
 
 def _of_check(job: BatchJob, check: Check, kind: EventType, at: datetime, more: tuple[Facet, ...] = ()) -> Event:

@@ -244,8 +244,8 @@ def _state(result: Result) -> BackfillState:
 
 
 def _ended(result: Result, clock: Clock) -> Ended:
-    cancelled = result.outcome == CANCELLED
-    return Ended(clock.now(), result.passed, result.outcome, result.why, cancelled, result.gate)
+    why = result.why if result.outcome in (FAILED, CANCELLED) else ""  # else it quotes rows
+    return Ended(clock.now(), result.passed, result.outcome, why, result.outcome == CANCELLED, result.gate)
 
 
 def _facts(request: Request, result: Result) -> dict[str, str]:

@@ -1,0 +1,241 @@
+"""Events reach a server by OpenLineage's real client; one that hangs, fails or is not there harms nobody."""
+
+from __future__ import annotations
+
+import json
+import logging
+import os
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from sluice.lineage.event import Event
+from sluice.lineage.streams import began, ended
+from sluice.openlineage.emitter import Emitter, lineage
+from sluice.settings import settings
+from sluice.streams.failure import FailureClass
+from sluice.streams.registry import AttemptState
+from tests.twins.lineage_server import LineageServer, lineage_server
+from tests.unit.lineage.subjects import STREAM, attempt
+
+DEADLINE_SECONDS = 20.0
+START, END = began(STREAM, attempt()), ended(STREAM, attempt(AttemptState.ENDED, FailureClass.STOPPED))
+
+
+@pytest.fixture
+def server() -> Iterator[LineageServer]:
+    with lineage_server() as found:
+        yield found
+
+
+@pytest.fixture(autouse=True)
+def _nothing_configured(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[None]:
+    for name in [name for name in os.environ if name.startswith("OPENLINEAGE_")]:
+        monkeypatch.delenv(name)
+    monkeypatch.setenv("HOME", str(tmp_path))
+    before = dict(os.environ)
+    yield
+    for name in os.environ.keys() - before.keys():  # the client sets variables of its own
+        del os.environ[name]
+
+
+def configure(monkeypatch: pytest.MonkeyPatch, server: LineageServer, **retry: int) -> None:
+    transport = {"type": "http", "url": server.address, "timeout": 5, "retry": {"total": 0, **retry}}
+    monkeypatch.setenv("OPENLINEAGE__TRANSPORT", json.dumps(transport))
+
+
+def configured() -> Emitter:
+    found = lineage()
+    assert found is not None
+    return found
+
+
+def offer(emitter: Emitter, *events: Event, spare: bool = False) -> None:
+    for event in events:
+        emitter.offer(lambda event=event: [event], spare=spare)  # type: ignore[misc]
+
+
+def until(condition: Callable[[], bool]) -> None:
+    deadline = time.monotonic() + DEADLINE_SECONDS
+    while not condition():
+        assert time.monotonic() < deadline
+        threading.Event().wait(0.01)
+
+
+def test_events_arrive_in_their_order_as_they_were_made(server: LineageServer, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OPENLINEAGE_URL", server.address)
+    monkeypatch.setenv("OPENLINEAGE_API_KEY", "top-secret")
+    emitter = configured()
+    offer(emitter, START, END)
+    emitter.close(DEADLINE_SECONDS)
+
+    assert server.keys == ["Bearer top-secret"] * 2
+    for event, took in zip((START, END), server.events, strict=True):
+        assert took["run"]["facets"].pop("tags")["tags"][0]["key"] == "openlineage_client_version"
+        assert took == event.as_dict()
+    assert emitter.dropped == 0
+
+
+def test_the_projects_own_file_configures_it(
+    server: LineageServer, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("SLUICE_HOME", str(tmp_path))
+    settings.cache_clear()
+    try:
+        assert lineage() is None
+        file = tmp_path / "openlineage.yml"
+        file.write_text(f"transport:\n  type: http\n  url: {server.address}\n")
+        emitter = configured()
+        offer(emitter, START)
+        emitter.close(DEADLINE_SECONDS)
+    finally:
+        settings.cache_clear()
+    assert server.types == [("stream.departures", "START")]
+
+
+def test_a_repository_is_named_without_the_login_in_its_address(
+    server: LineageServer, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    git = tmp_path / ".git"
+    git.mkdir()
+    (git / "config").write_text('[remote "origin"]\n\turl = https://ada:secret@example.org/ada/flights.git\n')
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("OPENLINEAGE__FACETS__SOURCE_CODE_LOCATION__DISABLED", "false")
+    configure(monkeypatch, server)
+    emitter = configured()
+    offer(emitter, START)
+    emitter.close(DEADLINE_SECONDS)
+    location = server.events[0]["job"]["facets"]["sourceCodeLocation"]
+    assert (location["url"], location["repoUrl"]) == ("https://example.org/ada/flights.git",) * 2
+
+
+@pytest.mark.parametrize("disabled", [True, False])
+def test_nothing_is_imported_where_nothing_is_configured(disabled: bool) -> None:
+    code = (
+        "import sys; from sluice.airflow.stream_lineage import StreamLineage; from sluice.openlineage.batch import *; "
+        "StreamLineage.configured(None).saw(None, {}); from sluice.openlineage.emitter import lineage; "
+        "print(lineage(), [name for name in sys.modules if name.startswith('openlineage')])"
+    )
+    given = {"OPENLINEAGE_URL": "http://127.0.0.1:1", "OPENLINEAGE_DISABLED": "true"} if disabled else {}
+    out = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True, env={**os.environ, **given}
+    )
+    assert out.stdout.strip() == "None []"
+
+
+def test_a_server_that_hangs_is_waited_for_by_nobody(
+    server: LineageServer, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    configure(monkeypatch, server)
+    server.may_answer.clear()
+    emitter = configured()
+    offer(emitter, START)
+    assert server.asked.wait(DEADLINE_SECONDS)
+    begun = time.monotonic()
+    offer(emitter, *[END] * 100)
+    emitter.close(0.2)
+    assert time.monotonic() - begun < 2
+    assert emitter.dropped == 101
+    assert "101 events of lineage could not be sent within 0.2 s." in caplog.text
+
+
+def test_a_server_that_fails_is_told_of_once_and_so_is_its_return(
+    server: LineageServer, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.INFO)
+    configure(monkeypatch, server)
+    server.status = 500
+    emitter = configured()
+    offer(emitter, *[START] * 3)
+    until(lambda: emitter.dropped == 3)
+    server.status = 201
+    offer(emitter, END)
+    emitter.close(DEADLINE_SECONDS)
+
+    assert server.types == [("stream.departures", "COMPLETE")]
+    ours = [record.message for record in caplog.records if record.name == "sluice.openlineage.emitter"]
+    assert len(ours) == 2
+    assert ours[0].startswith("An event of lineage was dropped, 1 so far; further ones are only counted. ")
+    assert ours[1] == "Lineage is sent again. 3 events reached nobody so far."
+
+
+def test_retries_of_the_transport_are_not_logged_one_by_one(
+    server: LineageServer, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    configure(monkeypatch, server, total=2, backoff_factor=0)
+    server.status = 503
+    emitter = configured()
+    offer(emitter, START)
+    until(lambda: emitter.dropped == 1)
+    assert "Retrying" not in caplog.text
+
+
+class Gate:
+    """Sends when it may, and keeps what it sent."""
+
+    def __init__(self) -> None:
+        self.may_send = threading.Event()
+        self.asked = threading.Event()
+        self.sent: list[Event] = []
+
+    def send(self, event: Event) -> None:
+        self.asked.set()
+        assert self.may_send.wait(DEADLINE_SECONDS)
+        self.sent.append(event)
+
+    def close(self, seconds: float) -> None:
+        assert seconds > 0
+
+
+def test_a_full_queue_drops_what_may_be_spared_first_and_counts_it() -> None:
+    gate = Gate()
+    emitter = Emitter(lambda: gate, most=4)
+    offer(emitter, START)
+    assert gate.asked.wait(DEADLINE_SECONDS)
+    offer(emitter, *[START] * 5, spare=True)
+    assert emitter.dropped == 3
+    offer(emitter, END, END, END)
+    assert emitter.dropped == 4
+    gate.may_send.set()
+    emitter.close(DEADLINE_SECONDS)
+    assert gate.sent == [START] * 3 + [END] * 2
+
+
+def test_what_cannot_be_made_keeps_nothing_else_from_being_sent(caplog: pytest.LogCaptureFixture) -> None:
+    gate = Gate()
+    gate.may_send.set()
+    emitter = Emitter(lambda: gate)
+
+    def broken() -> list[Event]:
+        raise ValueError("the embedded stack is not up")
+
+    emitter.offer(broken)
+    offer(emitter, END)
+    emitter.close(DEADLINE_SECONDS)
+    assert gate.sent == [END]
+    assert emitter.dropped == 1
+    assert "ValueError: the embedded stack is not up" in caplog.text
+
+
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [("facets: {}\n", "no transport is configured"), ("- 1\n", "holds no mapping"), ("transport: {type: no}\n", "no")],
+)
+def test_a_configuration_that_does_not_stand_is_told_of_and_nothing_is_sent(
+    text: str, why: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    (tmp_path / "openlineage.yml").write_text(text)
+    monkeypatch.setenv("SLUICE_HOME", str(tmp_path))
+    settings.cache_clear()
+    try:
+        emitter = configured()
+        offer(emitter, START, END)
+        until(lambda: emitter.dropped == 2)
+    finally:
+        settings.cache_clear()
+    assert why in caplog.text
