@@ -29,6 +29,7 @@ FORBIDDEN_MODULES = (
     "confluent_kafka",
     "alembic",
     "apprise",
+    "openlineage",
     "sluice.control",
 )
 

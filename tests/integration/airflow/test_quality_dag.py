@@ -41,6 +41,17 @@ def test_a_run_by_the_clock_checks_the_default_range(project: Project, spark: Sp
     assert spark.call["arguments"][-2:] == ["quality", "--pipeline=departures"]
 
 
+def test_a_batch_is_told_whose_run_it_is_where_lineage_is_collected(
+    project: Project, spark: Spark, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    close(project)
+    monkeypatch.setenv("OPENLINEAGE_URL", "http://127.0.0.1:1")
+
+    assert run(project) == DagRunState.SUCCESS
+    assert "/quality_departures.check/" in spark.call["environment"]["OPENLINEAGE_PARENT_ID"]
+    assert "/quality_departures/" in spark.call["environment"]["OPENLINEAGE_ROOT_PARENT_ID"]
+
+
 def test_a_gate_that_fails_makes_the_run_red(
     project: Project, spark: Spark, caplog: pytest.LogCaptureFixture, capsys: pytest.CaptureFixture[str]
 ) -> None:

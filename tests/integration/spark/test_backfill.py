@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import json
 import os
+from collections.abc import Iterator
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from threading import Thread
+from uuid import UUID
 
 import pytest
 from deltalake import DeltaTable
@@ -30,6 +32,7 @@ from sluice.spark.pipeline import PipelineCode
 from sluice.spark.published_quality import check_published
 from tests.integration.spark.backfills import FIRST, LAST, RANGE, Drained
 from tests.oracle import departures, differences, flights
+from tests.twins.lineage_server import LineageServer, lineage_server
 
 pytestmark = pytest.mark.timeout(600)
 
@@ -43,11 +46,21 @@ def in_days(code: PipelineCode) -> PipelineCode:
     return replace(code, pipeline=code.pipeline.model_copy(update={"backfill": rules}))
 
 
+@pytest.fixture
+def collector(monkeypatch: pytest.MonkeyPatch) -> Iterator[LineageServer]:
+    """Collect lineage, as part of a run of somebody's."""
+    with lineage_server() as found:
+        transport = {"type": "http", "url": found.address}
+        monkeypatch.setenv("OPENLINEAGE__TRANSPORT", json.dumps(transport))
+        monkeypatch.setenv("OPENLINEAGE_PARENT_ID", f"prod/backfill_departures.run/{UUID(int=7)}")
+        yield found
+
+
 def publications(drained: Drained) -> list[BackfillEntry]:
     return [logged.entry for logged in read_log(drained.table) if isinstance(logged.entry, BackfillEntry)]
 
 
-def test_verify_then_correct_then_verify_again(drained: Drained) -> None:
+def test_verify_then_correct_then_verify_again(drained: Drained, collector: LineageServer) -> None:
     before = drained.rows()
     verified = drained.run(Mode.VERIFY)
     assert (verified.outcome, verified.why, verified.published) == ("identical", "", ())
@@ -77,6 +90,25 @@ def test_verify_then_correct_then_verify_again(drained: Drained) -> None:
     blind = drained.run(Mode.VERIFY)
     assert blind.outcome == "inconclusive"
     assert "vacuumed" in blind.why
+    assert_told(drained, collector, corrected.backfill, entry)
+
+
+def assert_told(drained: Drained, collector: LineageServer, corrected: str, entry: BackfillEntry) -> None:
+    """Lineage heard of each of the backfills, and of the one that published what the log says."""
+    assert collector.types == [("backfill.departures", kind) for kind in ["START", "COMPLETE"] * 3 + ["START", "FAIL"]]
+    first, last = (
+        event for event in collector.events if event["run"]["facets"]["sluice_state"]["backfill"] == corrected
+    )
+    assert first["run"]["runId"] == last["run"]["runId"]
+    assert last["run"]["facets"]["parent"]["job"]["name"] == "backfill_departures.run"
+    (output,) = last["outputs"]
+    assert output["name"] == str(drained.table)
+    assert output["outputFacets"]["outputStatistics"]["rowCount"] == sum(held.rows for held in entry.content.values())
+    published = next(logged.version for logged in read_log(drained.table) if logged.entry == entry)
+    assert output["facets"]["version"]["datasetVersion"] == str(published)
+    assert "carrier" in [field["name"] for field in output["facets"]["schema"]["fields"]]
+    assert all(each["success"] for each in output["facets"]["dataQualityAssertions"]["assertions"])
+    assert {Path(each["name"]).name for each in last["inputs"]} == {"flights_raw", "airlines.csv"}
 
 
 def test_a_recompute_publishes_in_chunks_and_its_repetition_changes_nothing(drained: Drained) -> None:
@@ -245,7 +277,7 @@ def test_what_is_not_closed_is_not_checked(drained: Drained) -> None:
     assert not drained.project.folder.quality("departures").exists()
 
 
-def test_the_published_table_is_checked_and_the_result_kept(drained: Drained) -> None:
+def test_the_published_table_is_checked_and_the_result_kept(drained: Drained, collector: LineageServer) -> None:
     result, page = check_published(drained.project, drained.spark, "departures", None)
     assert result.passed
     assert result.rows == len(drained.rows())
@@ -255,3 +287,7 @@ def test_the_published_table_is_checked_and_the_result_kept(drained: Drained) ->
     assert not result.passed
     assert "failed" in page.read_text()
     assert len(list(page.parent.glob("2*.json"))) == 2
+    assert collector.types == [("quality.departures", kind) for kind in ("START", "COMPLETE", "START", "FAIL")]
+    (table,) = collector.events[-1]["inputs"]
+    assert table["inputFacets"]["inputStatistics"]["rowCount"] == result.rows
+    assert not all(each["success"] for each in table["inputFacets"]["dataQualityAssertions"]["assertions"])

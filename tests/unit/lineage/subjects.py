@@ -13,13 +13,12 @@ from sluice.lineage.batches import BatchJob
 from sluice.lineage.datasets import TableFacts
 from sluice.lineage.facets import Column
 from sluice.lineage.streams import StreamJob
-from sluice.settings import settings
 from sluice.specs.load import load_catalog
 from sluice.streams.failure import FailureClass
 from sluice.streams.registry import Attempt, AttemptState
 
 BEGIN = datetime(2013, 1, 7, 12, tzinfo=UTC)
-CATALOG = load_catalog(settings().home / "include")
+CATALOG = load_catalog(Path(__file__).parents[3] / "include")
 FLIGHTS = CATALOG.topics["flights"]
 AIRLINES = CATALOG.pipelines["departures"].static["airlines"]
 TABLE = datasets.table("/data/tables/departures", TableFacts((Column("hour", "timestamp"), Column("origin", "string"))))
@@ -65,6 +64,6 @@ def attempt(
     )
 
 
-def backfill(mode: Mode = Mode.CORRECT) -> Backfill:
+def backfill(mode: Mode = Mode.CORRECT, claimed_at: datetime = BEGIN) -> Backfill:
     asked = Request("departures", Interval(BEGIN - timedelta(days=1), BEGIN), mode, by="ada", why="late records")
-    return Backfill("departures-20130107T120000-abcd", "key", asked, BackfillState.RUNNING, BEGIN)
+    return Backfill("departures-20130107T120000-abcd", "key", asked, BackfillState.RUNNING, claimed_at)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from datetime import timedelta
+from pathlib import Path
 from typing import Any
 from uuid import UUID
 
@@ -18,7 +19,6 @@ from sluice.lineage.event import Facet
 from sluice.lineage.identity import Parent
 from sluice.quality.checked import Checked
 from sluice.quality.gate import GateResult, judge
-from sluice.settings import settings
 from sluice.specs.expectations import Severity
 from sluice.streams.verdict import Health
 from tests.unit.lineage.subjects import BEGIN
@@ -140,7 +140,7 @@ def test_what_could_not_be_counted_is_no_assertion() -> None:
 
 
 def schema() -> dict[str, Any]:
-    file = settings().home / "docs" / "schemas" / "lineage" / "SluiceStateRunFacet-1-0-0.json"
+    file = Path(__file__).parents[3] / "docs" / "schemas" / "lineage" / "SluiceStateRunFacet-1-0-0.json"
     found: dict[str, Any] = json.loads(file.read_text(encoding="utf-8"))
     return found
 
