@@ -188,6 +188,16 @@ def test_whoever_begins_to_watch_tells_what_nobody_has_told(bench: Bench) -> Non
     assert events[0].run == events[1].run != events[2].run
 
 
+def test_what_this_watcher_has_told_it_does_not_tell_again(bench: Bench) -> None:
+    bench.life.start("ada", "launch")
+    bench.look()
+    bench.life.stop("ada", "lunch", 60)
+    bench.look()
+    bench.life.start("ada", "back")
+    bench.look()
+    assert bench.types() == [T.START, T.RUNNING, T.COMPLETE, T.START, T.RUNNING]
+
+
 def test_what_ended_long_ago_is_not_told_again(bench: Bench) -> None:
     bench.life.start("ada", "launch")
     bench.die(ExitCode.FAILED)

@@ -133,6 +133,7 @@ def test_every_class_of_failure_is_told() -> None:
 
 
 def test_an_attempt_has_one_id_whatever_becomes_of_it() -> None:
+    assert began(STREAM, attempt()).at == BEGIN + timedelta(seconds=2)  # when its driver was there
     first = began(STREAM, attempt()).run
     assert goes_on(STREAM, attempt(), BEGIN, LAGS).run == first
     assert ended(STREAM, attempt(AttemptState.ENDED, FailureClass.STOPPED)).run == first

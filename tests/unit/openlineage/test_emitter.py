@@ -154,25 +154,30 @@ def test_a_server_that_fails_is_told_of_once_and_so_is_its_return(
     offer(emitter, *[START] * 3)
     until(lambda: emitter.dropped == 3)
     server.status = 201
-    offer(emitter, END)
+    offer(emitter, END, END)
+    until(lambda: len(server.events) == 2)
+    server.status = 500
+    offer(emitter, START)
     emitter.close(DEADLINE_SECONDS)
 
-    assert server.types == [("stream.departures", "COMPLETE")]
+    assert server.types == [("stream.departures", "COMPLETE")] * 2
     ours = [record.message for record in caplog.records if record.name == "sluice.openlineage.emitter"]
-    assert len(ours) == 2
+    assert len(ours) == 3
     assert ours[0].startswith("An event of lineage was dropped, 1 so far; further ones are only counted. ")
     assert ours[1] == "Lineage is sent again. 3 events reached nobody so far."
+    assert ours[2].startswith("An event of lineage was dropped, 4 so far;")
 
 
 def test_retries_of_the_transport_are_not_logged_one_by_one(
     server: LineageServer, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    configure(monkeypatch, server, total=2, backoff_factor=0)
-    server.status = 503
+    server.address = "http://127.0.0.1:1"  # nobody listens there
+    configure(monkeypatch, server, total=2, connect=2, backoff_factor=0)
     emitter = configured()
     offer(emitter, START)
     until(lambda: emitter.dropped == 1)
     assert "Retrying" not in caplog.text
+    assert "Connection refused" in caplog.text
 
 
 class Gate:
