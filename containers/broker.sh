@@ -17,4 +17,6 @@ if [ ! -f "$(sed -n 's/^log\.dirs=//p' "$config")/meta.properties" ]; then
   "${java[@]}" -Xmx128m kafka.tools.StorageTool format \
     "--cluster-id=$(cat /run/secrets/kafka_cluster_id)" "--config=$config"
 fi
-exec "${java[@]}" -Xms128m "-Xmx${KAFKA_HEAP:-384m}" kafka.Kafka "$config"
+# Its metrics, for whoever scrapes them (profile `metrics`): the agent costs nothing until it is asked.
+agent=("$SLUICE_HOME"/.venv/share/sluice/jars/agent/*.jar)
+exec "${java[@]}" "-javaagent:${agent[0]}=9404:$here/jmx.yaml" -Xms128m "-Xmx${KAFKA_HEAP:-384m}" kafka.Kafka "$config"

@@ -11,7 +11,11 @@ for secret in /run/secrets/postgres_*; do
   name=${secret##*/postgres_}
   printf 'postgres:5432:%s:%s:%s\n' "$name" "$name" "$(cat "$secret")"
 done >"$PGPASSFILE"
-cat /run/secrets/airflow_passwords >"$AIRFLOW__CORE__SIMPLE_AUTH_MANAGER_PASSWORDS_FILE"
+# The user who may only look, for Prometheus, beside those who are in the file already.
+python -c 'import json, pathlib
+secrets = pathlib.Path("/run/secrets")
+print(json.dumps({"metrics": (secrets / "airflow_metrics").read_text()} | json.loads((secrets / "airflow_passwords").read_text())))' \
+  >"$AIRFLOW__CORE__SIMPLE_AUTH_MANAGER_PASSWORDS_FILE"
 
 umask 022
 exec "$@"

@@ -4,6 +4,7 @@ healthy.py kafka HOST:PORT              the broker answers a request in Kafka's 
 healthy.py spark-master URL             it leads, and takes applications
 healthy.py spark-worker URL             a master has registered it
 healthy.py airflow URL COMPONENT...     Airflow's API says that these components are healthy
+healthy.py page URL                     it is there
 """
 
 from __future__ import annotations
@@ -61,11 +62,18 @@ def airflow(url: str, *components: str) -> None:
         raise UnhealthyError(", ".join(wrong))
 
 
+def page(url: str) -> None:
+    """Ask for a page: anything but a good answer raises."""
+    with urlopen(url, timeout=_SECONDS):  # noqa: S310 - the address comes from docker-compose.yaml
+        pass
+
+
 CHECKS: Mapping[str, Callable[..., None]] = {
     "kafka": kafka,
     "spark-master": spark_master,
     "spark-worker": spark_worker,
     "airflow": airflow,
+    "page": page,
 }
 
 

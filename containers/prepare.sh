@@ -21,6 +21,7 @@ keep airflow_fernet_key "$(random 32)"
 keep airflow_jwt_secret "$(random 64)"
 keep airflow_api_secret_key "$(random 32)"
 keep airflow_passwords "{\"admin\": \"$(random 18)\"}"
+keep airflow_metrics "$(random 18)"
 keep postgres_airflow "$(random 24)"
 keep postgres_sluice "$(random 24)"
 # No secret, but like them: drawn once, the same for all brokers, different in every installation.

@@ -21,6 +21,7 @@ from sluice.local.own_jar import OwnJar
 from sluice.settings import Settings, inherited_environment, settings
 
 _TRIES = 2
+_CONFIGURATIONS = ("spark", "kafka", "agent")
 
 
 @dataclass(frozen=True)
@@ -28,7 +29,7 @@ class Jars:
     """The jars of an installation.
 
     Attributes:
-        folder: holds `spark/` and `kafka/`.
+        folder: holds `spark/`, `kafka/` and `agent/`.
         lock: the project's `jars/`, with `ivy.xml` and `jars.sha256`.
     """
 
@@ -88,7 +89,7 @@ class Jars:
                 f"-Divy.default.ivy.user.dir={cache}",  # else Ivy writes into the home directory
                 "-jar",
                 str(_ivy()),
-                *("-cache", str(cache), "-ivy", str(self.lock / "ivy.xml"), "-confs", "spark", "kafka"),
+                *("-cache", str(cache), "-ivy", str(self.lock / "ivy.xml"), "-confs", *_CONFIGURATIONS),
                 *("-types", "jar", "bundle", "-warn"),
                 *("-retrieve", f"{self.folder}/[conf]/[artifact]-[revision](-[classifier]).[ext]"),
             ],

@@ -24,6 +24,7 @@ from tests.unit.containers.compose_file import (
     seconds,
 )
 
+METRICS = {"prometheus", "node-exporter"}
 every_service = pytest.mark.parametrize("name", SERVICES)
 DEPLOYMENT = load_catalog(ROOT / "include").deployments["compose"]
 
@@ -49,6 +50,7 @@ def test_the_whole_system_is_there() -> None:
         "airflow-api",
         "airflow-dag-processor",
         "runner",
+        *METRICS,
     } == set(SERVICES) - set(BROKERS)
     commands = " ".join(" ".join(s.get("command", [])) for s in SERVICES.values())
     runner = (ROOT / "containers" / "runner.conf").read_text(encoding="utf-8")
@@ -109,7 +111,9 @@ def test_an_image_is_built_here_and_tagged_with_the_projects_version(name: str) 
     version = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]["version"]
     target = SERVICES[name]["build"]["target"]
 
-    expected = {"sluice": f"sluice:{version}", "postgres": f"sluice-postgres:{version}"}
+    expected = {"sluice": f"sluice:{version}"} | {
+        target: f"sluice-{target}:{version}" for target in ("postgres", "metrics")
+    }
     assert SERVICES[name]["image"] == expected[target]
     assert SERVICES[name]["build"]["dockerfile"] == "containers/Dockerfile"
 
@@ -188,7 +192,7 @@ def test_airflow_asks_for_a_login() -> None:
     environment = _environment("airflow-api")
 
     assert "AIRFLOW__CORE__SIMPLE_AUTH_MANAGER_ALL_ADMINS" not in environment
-    assert environment["AIRFLOW__CORE__SIMPLE_AUTH_MANAGER_USERS"] == "admin:ADMIN"
+    assert environment["AIRFLOW__CORE__SIMPLE_AUTH_MANAGER_USERS"] == "admin:ADMIN,metrics:VIEWER"
 
 
 # Agreement with the deployment spec and with the brokers' own configuration
@@ -264,6 +268,45 @@ def test_an_executor_fits_into_its_worker_and_the_worker_into_its_container() ->
 
     assert worker >= Resources().executor_mb
     assert worker + daemon < _megabytes(SERVICES["spark-worker-1"]["mem_limit"])
+
+
+# Metrics
+
+
+def test_who_collects_metrics_is_started_only_where_somebody_wants_that() -> None:
+    assert {name for name, service in SERVICES.items() if service.get("profiles") == ["metrics"]} == METRICS
+    waited_for = {other for service in SERVICES.values() for other in service.get("depends_on", {})}
+    assert not waited_for & METRICS
+
+
+def test_prometheus_scrapes_what_there_is_at_the_ports_where_it_is() -> None:
+    shipped = yaml.safe_load((ROOT / "include" / "observability" / "prometheus.yaml").read_text(encoding="utf-8"))
+    jobs = {job["job_name"]: job for job in shipped["scrape_configs"]}
+    targets = {name: job["static_configs"][0]["targets"] for name, job in jobs.items()}
+    (agent,) = re.findall(r"-javaagent:.*=(\d+):", (ROOT / "containers" / "broker.sh").read_text(encoding="utf-8"))
+    assert targets["kafka"] == [f"{name}:{agent}" for name in BROKERS]
+    assert targets["sluice"] == ["airflow-api:8080"]
+    assert targets["node"] == ["node-exporter:9100"]
+    started = (ROOT / "containers" / "prometheus.sh").read_text(encoding="utf-8")
+    assert "include/observability/prometheus.yaml" in started
+    token = jobs["sluice"]["authorization"]["credentials_file"]
+    linked = re.findall(r"ln -s (\S+) (\S+)", (ROOT / "containers" / "Dockerfile").read_text(encoding="utf-8"))
+    assert [(there, here) for there, here in linked if there in started] == [("/tmp/sluice.token", token)]  # noqa: S108
+
+
+def test_whoever_scrapes_may_only_look() -> None:
+    said = _environment("airflow-api")["AIRFLOW__CORE__SIMPLE_AUTH_MANAGER_USERS"]
+    users = dict(user.split(":") for user in said.split(","))
+    assert users == {"admin": "ADMIN", "metrics": "VIEWER"}
+    assert SERVICES["prometheus"]["secrets"] == ["airflow_metrics"]
+
+
+def test_every_disk_of_a_broker_is_measured_and_none_is_written_to() -> None:
+    mounts = SERVICES["node-exporter"]["volumes"]
+    assert {*BROKERS, "data", "postgres"} == {mount.split(":")[0] for mount in mounts}
+    assert all(re.fullmatch(r"([a-z0-9-]+):/volumes/\1:ro", mount) for mount in mounts)
+    rules = (ROOT / "include" / "observability" / "rules.yaml").read_text(encoding="utf-8")
+    assert set(re.findall(r'mountpoint=~"([^"]+)"', rules)) == {"/volumes/.*"}
 
 
 # Settings of the person who starts it

@@ -31,7 +31,11 @@ def test_every_stage_begins_with_the_one_base_image_or_with_another_stage() -> N
 
     assert dockerfile()[0] == "ARG PYTHON_IMAGE=python:3.11-slim-bookworm"
     assert {stage[0] for stage in stages.values()} <= {"${PYTHON_IMAGE}", *stages}
-    assert {service["build"]["target"] for service in SERVICES.values()} == {"sluice", "postgres"} <= set(stages)
+    assert (
+        {service["build"]["target"] for service in SERVICES.values()}
+        == {"sluice", "postgres", "metrics"}
+        <= set(stages)
+    )
 
 
 def test_no_instruction_pulls_a_frontend() -> None:
@@ -41,10 +45,10 @@ def test_no_instruction_pulls_a_frontend() -> None:
 def test_an_image_runs_as_somebody_without_rights() -> None:
     users = {
         target: next(line for line in reversed(_stages()[target]) if line.startswith("USER "))
-        for target in ("sluice", "postgres")
+        for target in ("sluice", "postgres", "metrics")
     }
 
-    assert users == {"sluice": "USER sluice", "postgres": "USER postgres"}
+    assert users == {"sluice": "USER sluice", "postgres": "USER postgres", "metrics": "USER prometheus"}
 
 
 def test_python_packages_are_installed_by_hash_alone() -> None:
@@ -66,7 +70,8 @@ def test_what_is_copied_exists_and_reaches_the_build() -> None:
 def test_the_stage_that_fetches_jars_holds_exactly_what_fetching_imports() -> None:
     needed = import_closure(ROOT / "include" / "sluice" / "local" / "jars.py", (ROOT / "include",))
 
-    assert {str(path.relative_to(ROOT)) for path in needed} == {p for p in _copied() if p.startswith("include/")}
+    copied = {path for path in _copied() if path.startswith("include/sluice/")}
+    assert {str(path.relative_to(ROOT)) for path in needed} == copied
 
 
 def test_nothing_reaches_the_build_that_is_not_named() -> None:

@@ -14,12 +14,15 @@ import yaml
 
 from sluice.metrics.catalogue import CATALOGUE, Kind
 from sluice.streams.verdict import FINE, Health
+from tests.unit.metrics.exporters import BEANS, EXPORTED, JMX, exposed
 
 HOME = Path(__file__).parents[3]
 OBSERVABILITY = HOME / "include" / "observability"
-RULES: list[dict[str, Any]] = yaml.safe_load((OBSERVABILITY / "rules.yaml").read_text())["groups"][0]["rules"]
+GROUPS: list[dict[str, Any]] = yaml.safe_load((OBSERVABILITY / "rules.yaml").read_text())["groups"]
+RULES: list[dict[str, Any]] = [rule for group in GROUPS for rule in group["rules"]]
 DASHBOARD: dict[str, Any] = json.loads((OBSERVABILITY / "grafana.json").read_text())
 BY_NAME = {metric.name: metric for metric in CATALOGUE}
+LABELS = {**EXPORTED, **{metric.name: metric.labels for metric in CATALOGUE}}
 
 
 def expressions() -> Iterator[tuple[str, str]]:
@@ -46,10 +49,9 @@ def test_an_expression_names_metrics_and_labels_that_there_are(where: str, expre
     tree = promql_parser.parse(expression)
     selectors = [node for node in parts(tree) if isinstance(node, promql_parser.VectorSelector)]
     assert selectors, where
-    assert sorted({selector.name for selector in selectors}) == sorted(set(re.findall(r"\bsluice_\w+", expression)))
+    assert {name for name in LABELS if re.search(rf"\b{name}\b", expression)} == {each.name for each in selectors}
     for selector in selectors:
-        metric = BY_NAME[selector.name]
-        assert {matcher.name for matcher in selector.matchers.matchers} <= {*metric.labels}, where
+        assert {matcher.name for matcher in selector.matchers.matchers} <= {*LABELS[selector.name]}, where
         for matcher in selector.matchers.matchers:
             if matcher.name == "health" and str(matcher.op).endswith("Equal"):
                 assert matcher.value in {*Health}, where
@@ -84,7 +86,7 @@ def test_every_rule_says_how_bad_it_is_and_names_only_labels_that_there_are() ->
     assert len({rule["alert"] for rule in RULES}) == len(RULES)
     for rule in RULES:
         assert rule["labels"]["severity"] in {"warning", "critical"}
-        known = {label for name in re.findall(r"sluice_\w+", rule["expr"]) for label in BY_NAME[name].labels}
+        known = {label for name in LABELS if re.search(rf"\b{name}\b", rule["expr"]) for label in LABELS[name]}
         assert set(re.findall(r"\$labels\.(\w+)", rule["annotations"]["summary"])) <= known, rule["alert"]
 
 
@@ -94,6 +96,35 @@ def test_the_reference_is_the_catalogue() -> None:
     )
     wanted = [(m.name, m.kind.value, ", ".join(f"`{label}`" for label in m.labels), m.help) for m in CATALOGUE]
     assert rows == wanted
+
+
+@pytest.mark.parametrize("bean", BEANS)
+def test_a_bean_of_the_broker_is_asked_for_and_named_by_a_rule(bean: str) -> None:
+    assert exposed(bean) is not None
+    domain, properties = re.fullmatch(r"([\w.]+)<(.*)><>\w+", bean).groups()  # type: ignore[union-attr]
+    known = dict(part.split("=") for part in properties.split(", "))
+    wanted = [pattern.partition(":") for pattern in JMX["includeObjectNames"]]
+    assert any(
+        domain == of and all(part == "*" or _holds(known, part) for part in parts.split(",")) for of, _, parts in wanted
+    )
+
+
+def _holds(known: dict[str, str], part: str) -> bool:
+    name, _, value = part.partition("=")
+    return name in known and value in ("*", known[name])
+
+
+def test_a_counter_of_the_broker_is_called_one() -> None:
+    made = [found for bean in BEANS if (found := exposed(bean)) is not None]
+    assert len({each.name for each in made}) == len(BEANS)
+    assert all(each.name.endswith("_total") == (each.kind == "COUNTER") for each in made)
+    assert exposed("kafka.network<type=RequestMetrics, name=RequestsPerSec><>Count") is None
+
+
+def test_whatever_others_expose_is_used_or_explained() -> None:
+    written = " ".join(rule["expr"] for rule in RULES) + (HOME / "docs" / "runbook.md").read_text()
+    written += (HOME / "docs" / "metrics.md").read_text()
+    assert [name for name in EXPORTED if not re.search(rf"\b{name}\b", written)] == []
 
 
 def test_panels_do_not_lie_upon_each_other() -> None:
