@@ -9,6 +9,7 @@ from enum import StrEnum
 from typing import Any
 
 from sluice import __version__
+from sluice.alerts.redaction import Redaction
 from sluice.lineage.event import Facet, instant
 from sluice.lineage.identity import Parent
 from sluice.quality.checked import Checked
@@ -90,8 +91,9 @@ def processing_engine(version: str) -> Facet:
 
 
 def error_message(message: str) -> Facet:
-    """Say why a run ended badly."""
-    return _facet("errorMessage", "1-0-1", "ErrorMessageRunFacet", message=message, programmingLanguage="PYTHON")
+    """Say why a run ended badly, without a password that the message may quote."""
+    said = Redaction()(message)
+    return _facet("errorMessage", "1-0-1", "ErrorMessageRunFacet", message=said, programmingLanguage="PYTHON")
 
 
 def state(**said: str | float | bool | None) -> Facet:

@@ -14,8 +14,9 @@ from collections.abc import Callable, Iterable
 from queue import Empty, Full, Queue
 from typing import Protocol, TypeAlias
 
+from sluice.alerts.redaction import Redaction
 from sluice.lineage.event import Event
-from sluice.settings import lineage_configured, lineage_file
+from sluice.settings import environment, lineage_configured, lineage_file
 
 log = logging.getLogger(__name__)
 
@@ -132,8 +133,9 @@ class Emitter:
             self.dropped += 1
             first, self._told = not self._told, True
         if first:
+            why = Redaction.of_environment(environment())(why)  # a transport quotes its address
             log.warning(
-                "An event of lineage was dropped, %s so far; further ones are only counted. %s", self.dropped, why
+                "An event of lineage was dropped, %d so far; further ones are only counted. %s", self.dropped, why
             )
 
 

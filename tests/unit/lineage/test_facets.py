@@ -134,6 +134,11 @@ def test_assertions_tell_what_held_and_quote_no_value() -> None:
     assert "secret" not in json.dumps(found.as_dict())
 
 
+def test_an_error_quotes_no_password() -> None:
+    told = facets.error_message("could not reach postgresql://ada:hidden@db/serving").body["message"]
+    assert told == "could not reach postgresql://ada:***@db/serving"
+
+
 def test_what_could_not_be_counted_is_no_assertion() -> None:
     named = [each["assertion"] for each in facets.assertions(gate(True, True, rows=None)).body["assertions"]]
     assert "rows_where_records_came" not in named

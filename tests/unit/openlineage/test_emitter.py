@@ -168,6 +168,19 @@ def test_a_server_that_fails_is_told_of_once_and_so_is_its_return(
     assert ours[2].startswith("An event of lineage was dropped, 4 so far;")
 
 
+def test_what_is_logged_of_a_refusal_holds_no_password(
+    server: LineageServer, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    server.status = 401
+    server.address = server.address.replace("://", "://ada:pass-word@")
+    configure(monkeypatch, server)
+    emitter = configured()
+    offer(emitter, START)
+    until(lambda: emitter.dropped == 1)
+    assert "401" in caplog.text
+    assert "pass-word" not in caplog.text
+
+
 def test_retries_of_the_transport_are_not_logged_one_by_one(
     server: LineageServer, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
