@@ -29,12 +29,10 @@ CORE = {
     "access",
     "contracts",
     "live",
-}
-ADAPTERS = {"registry", "kafka", "control", "local", "postgres", "spark", "gx"}
-FACES = {"airflow", "console", "serve", "cli"}
     "lineage",
+}
 ADAPTERS = {"registry", "kafka", "control", "local", "postgres", "spark", "gx", "openlineage"}
-FACES = {"airflow", "console", "cli"}
+FACES = {"airflow", "console", "serve", "cli"}
 FOREIGN = {
     *("airflow", "pyspark", "py4j", "delta", "deltalake", "kafka", "sqlalchemy", "alembic", "fastapi", "typer"),
     "great_expectations",
