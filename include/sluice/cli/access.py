@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import asdict
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.console import Console
@@ -13,9 +13,9 @@ from sluice.access.apply import Approval, clause, command, look
 from sluice.access.apply import apply as apply_specs
 from sluice.access.plan import Access, as_dict
 from sluice.access.plan import plan as plan_access
+from sluice.cli import completion
 from sluice.cli.console import Output, OutputOption, print_data
 from sluice.errors import RefusedError
-from sluice.kafka.access import KafkaPythonAccess
 from sluice.logins import passwords_of
 from sluice.project import Project
 from sluice.settings import settings
@@ -23,11 +23,17 @@ from sluice.topics.changes import Risk
 
 app = typer.Typer(help="Plan, apply and list who may do what in Kafka.", no_args_is_help=True)
 
+if TYPE_CHECKING:
+    from sluice.kafka.access import KafkaPythonAccess
+
 _MARKS = {Risk.SAFE: "+", Risk.APPROVAL: "!", Risk.LOSS: "!!", Risk.WIDENING: "!!"}
 _STYLES = {Risk.SAFE: "green", Risk.APPROVAL: "yellow", Risk.LOSS: "red", Risk.WIDENING: "red"}
 
 RotateOption = Annotated[
-    list[str] | None, typer.Option(help="A user whose password is set anew from its variable; may be repeated.")
+    list[str] | None,
+    typer.Option(
+        help="A user whose password is set anew from its variable; may be repeated.", autocompletion=completion.users
+    ),
 ]
 
 
@@ -62,7 +68,10 @@ def apply(
     plan: Annotated[str, typer.Option(help="The id of the plan that you have read; needed if it is not safe.")] = "",
     widening: Annotated[
         list[str] | None,
-        typer.Option(help="A principal by which something may be opened; once for each that the plan names."),
+        typer.Option(
+            help="A principal by which something may be opened; once for each that the plan names.",
+            autocompletion=completion.principals,
+        ),
     ] = None,
     rotate: RotateOption = None,
     output: OutputOption = Output.TABLE,
@@ -121,6 +130,8 @@ def _rows(found: Access) -> list[tuple[str, str]]:
 
 
 def _cluster(project: Project) -> KafkaPythonAccess:
+    from sluice.kafka.access import KafkaPythonAccess  # noqa: PLC0415 - who presses Tab pays for no client
+
     return KafkaPythonAccess(project.bootstrap(), project.kafka_client())
 
 

@@ -11,6 +11,7 @@ import typer
 from rich.markup import escape
 from rich.table import Column, Table
 
+from sluice.cli import completion
 from sluice.cli.asker import asker
 from sluice.cli.backfill_plan import BackfillPlan
 from sluice.cli.backfill_progress import ProgressLine
@@ -32,11 +33,15 @@ from sluice.specs.model import PipelineSpec
 
 app = typer.Typer(help="Compute closed intervals by batch: verify, correct, recompute.", no_args_is_help=True)
 
-PipelineArgument = Annotated[str, typer.Argument(help="A file in include/pipelines, without its ending.")]
+PipelineArgument = Annotated[
+    str, typer.Argument(help="A file in include/pipelines, without its ending.", autocompletion=completion.pipelines)
+]
 ModeOption = Annotated[Mode, typer.Option(help="verify publishes nothing; correct brings late records in.")]
 OnlyOption = Annotated[Only, typer.Option(help="Which intervals of the range a recompute takes.")]
 WhyOption = Annotated[str, typer.Option("--why", help="The reason, for the record.")]
-IdArgument = Annotated[str, typer.Argument(metavar="ID", help="As `sluice backfill list` shows it.")]
+IdArgument = Annotated[
+    str, typer.Argument(metavar="ID", help="As `sluice backfill list` shows it.", autocompletion=completion.backfills)
+]
 
 _LOG_LINES = 15
 
@@ -130,7 +135,12 @@ def _run(project: Project, spec: PipelineSpec, request: Request, key: str, outpu
 
 @app.command()
 def status(
-    backfill_id: Annotated[str, typer.Argument(metavar="[ID]", help="Omitted: the newest.", show_default=False)] = "",
+    backfill_id: Annotated[
+        str,
+        typer.Argument(
+            metavar="[ID]", help="Omitted: the newest.", show_default=False, autocompletion=completion.backfills
+        ),
+    ] = "",
     output: OutputOption = Output.TABLE,
 ) -> None:
     """Show how far a backfill is, when it will be done, how it ended, and where its report is.
@@ -178,7 +188,7 @@ def cancel(
 
 @app.command("list")
 def list_(
-    pipeline: Annotated[str, typer.Argument(help="Omitted: all.")] = "",
+    pipeline: Annotated[str, typer.Argument(help="Omitted: all.", autocompletion=completion.pipelines)] = "",
     limit: Annotated[int, typer.Option(min=1, help="How many of the newest.")] = 20,
     output: OutputOption = Output.TABLE,
 ) -> None:

@@ -10,6 +10,7 @@ from typing import Annotated
 
 import typer
 
+from sluice.cli import completion
 from sluice.cli.console import Output, OutputOption, out, print_data
 from sluice.cli.drift_view import tell_drift
 from sluice.cli.instants import FORMATS, METAVAR, in_utc
@@ -56,7 +57,9 @@ def list_(output: OutputOption = Output.TABLE) -> None:
 
 @app.command()
 def drift(
-    topic: Annotated[str, typer.Argument(help="A file in include/topics, without its ending.")],
+    topic: Annotated[
+        str, typer.Argument(help="A file in include/topics, without its ending.", autocompletion=completion.topics)
+    ],
     since: Annotated[
         datetime | None, typer.Option("--from", formats=FORMATS, metavar=METAVAR, help="Timestamped from here on.")
     ] = None,
@@ -83,7 +86,9 @@ def drift(
 
 @app.command()
 def fetch(
-    topic: Annotated[str, typer.Argument(help="A file in include/topics, without its ending.")],
+    topic: Annotated[
+        str, typer.Argument(help="A file in include/topics, without its ending.", autocompletion=completion.topics)
+    ],
     registry: Annotated[str, typer.Option("--registry", metavar="URL", help="Where the schema registry is.")],
     subject: Annotated[str, typer.Option("--subject", help="Omitted: <topic>-value.")] = "",
 ) -> None:
@@ -120,7 +125,9 @@ def fetch(
 
 
 @app.command()
-def publish(topic: Annotated[str, typer.Argument(help="A folder in include/schemas.")]) -> None:
+def publish(
+    topic: Annotated[str, typer.Argument(help="A folder in include/schemas.", autocompletion=completion.contracts)],
+) -> None:
     """Put on record what the newest version says: from now on it stays as it is, and a change is another version.
 
     Commit the file that this writes together with the version.

@@ -14,6 +14,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, TextColumn
 from rich.progress import Progress as Bar
 from rich.table import Table
 
+from sluice.cli import completion
 from sluice.cli.console import Output, OutputOption
 from sluice.cli.feed_check import check
 from sluice.clock import SystemClock
@@ -21,7 +22,6 @@ from sluice.errors import SpecError
 from sluice.feeds.manifest import Manifest, ManifestStore
 from sluice.feeds.pace import Pace
 from sluice.feeds.publish import Feed, Progress, Sending
-from sluice.kafka.feed import open_feed
 from sluice.project import Project
 from sluice.settings import settings
 from sluice.specs.access import Role
@@ -30,7 +30,9 @@ from sluice.specs.model import FeedSpec
 app = typer.Typer(help="Send reproducible data to a topic.", no_args_is_help=True)
 app.command("check")(check)
 
-FeedName = Annotated[str, typer.Argument(help="A file in include/feeds, without its ending.")]
+FeedName = Annotated[
+    str, typer.Argument(help="A file in include/feeds, without its ending.", autocompletion=completion.feeds)
+]
 _DAY = ["%Y-%m-%d"]
 _INTERRUPTED = 130
 _SECONDS_BETWEEN_LINES = 5.0
@@ -96,6 +98,8 @@ def open_project_feed(project: Project, name: str) -> Iterator[Feed]:
         NotReadyError: the stack is not up.
         UnreachableError: no broker answered.
     """
+    from sluice.kafka.feed import open_feed  # noqa: PLC0415 - its neighbours, and who presses Tab, pay for no client
+
     spec = _spec(project, name)
     with open_feed(
         spec,

@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 from rich.table import Table
 
+from sluice.cli import completion
 from sluice.cli.console import Output, OutputOption, err, out, print_data
 from sluice.project import Project
 from sluice.quality.census import Census
@@ -17,7 +18,9 @@ from sluice.settings import settings
 
 
 def check(
-    name: Annotated[str, typer.Argument(help="A file in include/feeds, without its ending.")],
+    name: Annotated[
+        str, typer.Argument(help="A file in include/feeds, without its ending.", autocompletion=completion.feeds)
+    ],
     output: OutputOption = Output.TABLE,
 ) -> None:
     """Recompute validation over the raw table: counts per outcome and reason, with the first record of each reason.

@@ -11,6 +11,7 @@ import typer
 from rich.markup import escape
 from rich.table import Table
 
+from sluice.cli import completion
 from sluice.cli.console import Output, OutputOption, err, out, print_data
 from sluice.cli.instants import FORMATS, METAVAR, SinceOption, UntilOption, in_utc
 from sluice.cli.ledger_look import LedgerLook, look
@@ -35,8 +36,18 @@ _STYLES = {
 
 @app.command("list")
 def list_(
-    pipeline: Annotated[str, typer.Argument(help="A file in include/pipelines; omitted: all that are sound.")] = "",
-    state: Annotated[str, typer.Option(metavar="STATE,…", help="Only intervals in these states.")] = "",
+    pipeline: Annotated[
+        str,
+        typer.Argument(
+            help="A file in include/pipelines; omitted: all that are sound.", autocompletion=completion.pipelines
+        ),
+    ] = "",
+    state: Annotated[
+        str,
+        typer.Option(
+            metavar="STATE,…", help="Only intervals in these states.", autocompletion=completion.interval_states
+        ),
+    ] = "",
     since: SinceOption = None,
     until: UntilOption = None,
     output: OutputOption = Output.TABLE,
@@ -63,7 +74,10 @@ def list_(
 
 @app.command()
 def show(
-    pipeline: Annotated[str, typer.Argument(help="A file in include/pipelines, without its ending.")],
+    pipeline: Annotated[
+        str,
+        typer.Argument(help="A file in include/pipelines, without its ending.", autocompletion=completion.pipelines),
+    ],
     start: Annotated[
         datetime, typer.Argument(formats=FORMATS, metavar=METAVAR, help="Any instant of the interval; UTC.")
     ],

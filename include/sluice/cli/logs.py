@@ -15,8 +15,14 @@ from sluice.local.supervision import last_lines
 from sluice.settings import StateFolder, settings
 
 
+def _components() -> list[str]:
+    return list(log_files(settings().folder))
+
+
 def logs(
-    component: Annotated[str, typer.Argument(help="One of those that `sluice logs` lists.")] = "",
+    component: Annotated[
+        str, typer.Argument(help="One of those that `sluice logs` lists.", autocompletion=_components)
+    ] = "",
     lines: Annotated[int, typer.Option("--lines", "-n", min=0, help="How many of the last lines.")] = 50,
     follow: Annotated[bool, typer.Option("--follow", "-f", help="Go on until Ctrl-C.")] = False,
     output: OutputOption = Output.TABLE,

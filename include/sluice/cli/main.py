@@ -59,12 +59,15 @@ class _Nouns(TyperGroup):
         _ = ctx
         if cmd_name not in COMMANDS:
             return None
+        command: Any
         module, _, attribute = COMMANDS[cmd_name].partition(":")
         found = getattr(import_module(module), attribute)
         if not isinstance(found, typer.Typer):
-            function, found = found, typer.Typer(pretty_exceptions_enable=False)
+            function, found = found, typer.Typer(pretty_exceptions_enable=False, add_completion=False)
             found.command(cmd_name)(function)
-        command = typer.main.get_command(found)
+            command = typer.main.get_command(found)
+        else:
+            command = typer.main.get_group(found)  # without the options that install completion: `sluice` has them
         command.name = cmd_name
         return command
 

@@ -9,6 +9,7 @@ from typing import Annotated
 
 import typer
 
+from sluice.cli import completion
 from sluice.cli.console import out
 from sluice.cli.sample_file import read_sample
 from sluice.errors import RefusedError, SpecError
@@ -57,7 +58,9 @@ def topic(
 @app.command()
 def pipeline(
     name: NameArgument,
-    source: Annotated[str, typer.Option(help="The topic that it reads; a file in include/topics.")],
+    source: Annotated[
+        str, typer.Option(help="The topic that it reads; a file in include/topics.", autocompletion=completion.topics)
+    ],
     owner: Annotated[str, typer.Option(help="Who answers for it.")] = "somebody",
 ) -> None:
     """Write a pipeline that counts the records of each hour: spec, transform, suite, and a test of them.

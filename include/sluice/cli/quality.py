@@ -7,6 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
+from sluice.cli import completion
 from sluice.cli.console import Output, OutputOption, err, out, print_data
 from sluice.cli.instants import SinceOption, UntilOption, in_utc
 from sluice.cli.pipelines import open_pipeline
@@ -16,7 +17,9 @@ from sluice.quality.gate import GateResult
 
 app = typer.Typer(help="Check what is published against its suite; propose a suite.", no_args_is_help=True)
 
-PipelineArgument = Annotated[str, typer.Argument(help="A file in include/pipelines, without its ending.")]
+PipelineArgument = Annotated[
+    str, typer.Argument(help="A file in include/pipelines, without its ending.", autocompletion=completion.pipelines)
+]
 
 
 @app.command()

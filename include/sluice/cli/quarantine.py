@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, TypeVar
 import typer
 from pydantic import ValidationError
 
+from sluice.cli import completion
 from sluice.cli.asker import asker
 from sluice.cli.console import Output, OutputOption, print_data
 from sluice.cli.instants import FORMATS, METAVAR, in_utc
@@ -44,8 +45,12 @@ T = TypeVar("T")
 
 app = typer.Typer(help="Look at what validation refuses; open cases, replay them.", no_args_is_help=True)
 
-PipelineArgument = Annotated[str, typer.Argument(help="A file in include/pipelines, without its ending.")]
-CaseArgument = Annotated[str, typer.Argument(metavar="CASE", help="As `sluice quarantine cases` shows it.")]
+PipelineArgument = Annotated[
+    str, typer.Argument(help="A file in include/pipelines, without its ending.", autocompletion=completion.pipelines)
+]
+CaseArgument = Annotated[
+    str, typer.Argument(metavar="CASE", help="As `sluice quarantine cases` shows it.", autocompletion=completion.cases)
+]
 ReasonOption = Annotated[list[Reason] | None, typer.Option("--reason", help="Only these reasons; may be repeated.")]
 SinceOption = Annotated[
     datetime | None, typer.Option("--from", formats=FORMATS, metavar=METAVAR, help="Timestamped from here on.")
@@ -148,7 +153,8 @@ def open_(
 
 @app.command()
 def cases(
-    pipeline: Annotated[str, typer.Argument(help="Omitted: all.")] = "", output: OutputOption = Output.TABLE
+    pipeline: Annotated[str, typer.Argument(help="Omitted: all.", autocompletion=completion.pipelines)] = "",
+    output: OutputOption = Output.TABLE,
 ) -> None:
     """List cases, newest first.
 

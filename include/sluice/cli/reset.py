@@ -11,6 +11,7 @@ from typing import Annotated, Any
 import typer
 from rich.table import Table
 
+from sluice.cli import completion
 from sluice.cli.asker import asker
 from sluice.cli.confirmation import confirm
 from sluice.cli.console import Output, OutputOption, out, print_data
@@ -28,10 +29,12 @@ _FORM = "earliest, latest, a time such as 2013-01-07T12:00:00Z, or next offsets 
 
 
 def reset(  # noqa: PLR0917 - typer's options are named on the command line
-    unit: Annotated[str, typer.Argument(help="The driver's name in the specs.")],
+    unit: Annotated[str, typer.Argument(help="The driver's name in the specs.", autocompletion=completion.units)],
     to: Annotated[str, typer.Option("--to", help=f"{_FORM}; also as JSON, as Kafka's tools write them.")],
     why: Annotated[str, typer.Option("--why", help="The reason, for the record.")],
-    stream: Annotated[list[str] | None, typer.Option(help="Only this one; may be repeated.")] = None,
+    stream: Annotated[
+        list[str] | None, typer.Option(help="Only this one; may be repeated.", autocompletion=completion.streams)
+    ] = None,
     yes: Annotated[bool, typer.Option("--yes", help="Confirm without being asked.")] = False,
     output: OutputOption = Output.TABLE,
 ) -> None:

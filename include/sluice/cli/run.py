@@ -13,6 +13,7 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
+from sluice.cli import completion
 from sluice.cli.console import Output, OutputOption, print_data
 from sluice.cli.sample_file import read_sample
 from sluice.quality.preview import JudgedLine, Preview
@@ -28,7 +29,10 @@ _STYLES = {Outcome.GOOD: "green", Outcome.QUARANTINED: "red", Outcome.LATE: "yel
 
 
 def run(
-    pipeline: Annotated[str, typer.Argument(help="A file in include/pipelines, without its ending.")],
+    pipeline: Annotated[
+        str,
+        typer.Argument(help="A file in include/pipelines, without its ending.", autocompletion=completion.pipelines),
+    ],
     sample: Annotated[str, typer.Option(metavar="FILE", help="One JSON value per line, or gzip of it; - is stdin.")],
     arrived_at: Annotated[
         datetime | None,

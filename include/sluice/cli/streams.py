@@ -11,6 +11,7 @@ import typer
 from rich.markup import escape
 from rich.table import Table
 
+from sluice.cli import completion
 from sluice.cli.asker import asker
 from sluice.cli.availability_view import in_percent, promises
 from sluice.cli.console import Output, OutputOption, err, out, print_data
@@ -31,7 +32,7 @@ from sluice.streams.timeline import Timeline, in_words
 
 app = typer.Typer(help="Start, stop and judge streams. Streams that share a driver are one unit.", no_args_is_help=True)
 
-UnitArgument = Annotated[str, typer.Argument(help="The driver's name in the specs.")]
+UnitArgument = Annotated[str, typer.Argument(help="The driver's name in the specs.", autocompletion=completion.units)]
 WhyOption = Annotated[str, typer.Option("--why", help="The reason, for the record.")]
 DeadlineOption = Annotated[float, typer.Option("--deadline", min=0, help="Seconds until a stop becomes a kill.")]
 

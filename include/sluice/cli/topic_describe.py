@@ -9,6 +9,7 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
+from sluice.cli import completion
 from sluice.cli.console import Output, OutputOption, err, print_data
 from sluice.project import Project
 from sluice.settings import settings
@@ -20,7 +21,9 @@ from sluice.topics.names import unknown_topic
 
 
 def describe(
-    topic: Annotated[str, typer.Argument(help="Omitted: all that are declared.")] = "",
+    topic: Annotated[
+        str, typer.Argument(help="Omitted: all that are declared.", autocompletion=completion.topics)
+    ] = "",
     output: OutputOption = Output.TABLE,
 ) -> None:
     """Show the declared topics as the cluster has them; of one topic, declared or not, also every partition.

@@ -10,6 +10,7 @@ import typer
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
+from sluice.cli import completion
 from sluice.cli.console import out
 from sluice.cli.sample_file import read_sample
 from sluice.errors import SpecError, UnreachableError
@@ -23,7 +24,7 @@ _IN_FLIGHT = 1000
 
 
 def send(
-    topic: Annotated[str, typer.Argument(help="A declared topic.")],
+    topic: Annotated[str, typer.Argument(help="A declared topic.", autocompletion=completion.topics)],
     file: Annotated[str, typer.Argument(metavar="FILE", help="One value per line, or gzip of it; - is stdin.")],
     key: Annotated[str, typer.Option(metavar="FIELD", help="The field whose value is the record's key.")] = "",
     skip: Annotated[int, typer.Option(min=0, help="Leave out so many lines: those that an earlier run has sent.")] = 0,

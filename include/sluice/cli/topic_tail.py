@@ -12,6 +12,7 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
+from sluice.cli import completion
 from sluice.cli.console import Output, OutputOption, as_text, err
 from sluice.cli.record_view import as_dict, as_line
 from sluice.clock import SystemClock
@@ -32,7 +33,9 @@ _FROM_FORMS = "an offset, a time in UTC such as 2013-01-07T12:00, earliest or la
 
 def tail(
     *,
-    topic: Annotated[str, typer.Argument(help="A topic of the cluster, declared or not.")],
+    topic: Annotated[
+        str, typer.Argument(help="A topic of the cluster, declared or not.", autocompletion=completion.topics)
+    ],
     most: Annotated[int, typer.Option("--lines", "-n", min=0, help="How many records.")] = 10,
     following: Annotated[bool, typer.Option("--follow", "-f", help="Go on until Ctrl-C.")] = False,
     partition: Annotated[int | None, typer.Option(min=0, help="Only this partition.")] = None,

@@ -9,6 +9,7 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
+from sluice.cli import completion
 from sluice.cli.console import Output, OutputOption, print_data
 from sluice.cli.placement import place
 from sluice.cli.topic_check import check
@@ -37,6 +38,20 @@ app = typer.Typer(help="Plan, apply, check, import and look at topics.", no_args
 
 _MARKS = {Risk.SAFE: "+", Risk.APPROVAL: "!", Risk.LOSS: "!!", Risk.WIDENING: "!!"}
 _STYLES = {Risk.SAFE: "green", Risk.APPROVAL: "yellow", Risk.LOSS: "red", Risk.WIDENING: "red"}
+
+LosingOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        help="A topic of which records may go; once for each that the plan names.", autocompletion=completion.topics
+    ),
+]
+WideningOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        help="A principal by which something may be opened; once for each that the plan names.",
+        autocompletion=completion.principals,
+    ),
+]
 
 
 @app.command()
@@ -79,13 +94,8 @@ def plan(output: OutputOption = Output.TABLE) -> None:
 def apply(
     *,
     plan: Annotated[str, typer.Option(help="The id of the plan that you have read; needed if it is not safe.")] = "",
-    losing: Annotated[
-        list[str] | None, typer.Option(help="A topic of which records may go; once for each that the plan names.")
-    ] = None,
-    widening: Annotated[
-        list[str] | None,
-        typer.Option(help="A principal by which something may be opened; once for each that the plan names."),
-    ] = None,
+    losing: LosingOption = None,
+    widening: WideningOption = None,
     throttle_mb: Annotated[
         float, typer.Option(min=0.001, help="MB/s into each broker and out of it while replicas are copied.")
     ] = DEFAULT_THROTTLE / 1e6,

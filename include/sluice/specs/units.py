@@ -57,6 +57,12 @@ def declared_units(scan: Scan, include: Path) -> dict[str, DeclaredUnit]:
     }
 
 
+def units_named_in(include: Path) -> set[str]:
+    """Return the units that topics and pipelines name, sound or broken, without parsing any of them."""
+    files = (file for kind in (Kind.TOPIC, Kind.PIPELINE) for file in (include / kind.folder).glob("*.yaml"))
+    return {unit for file in files if (unit := _driver_named_in(file)) is not None}
+
+
 def _owners(catalog: Catalog) -> Mapping[str, set[str]]:
     owners: dict[str, set[str]] = defaultdict(set)
     for pipeline in catalog.pipelines.values():
