@@ -33,6 +33,8 @@ CORE = {
 }
 ADAPTERS = {"registry", "kafka", "control", "local", "postgres", "spark", "gx", "openlineage"}
 FACES = {"airflow", "console", "serve", "cli"}
+FACES = {"airflow", "console", "cli"}
+FACES = {"airflow", "console", "cli", "references"}
 FOREIGN = {
     *("airflow", "pyspark", "py4j", "delta", "deltalake", "kafka", "sqlalchemy", "alembic", "fastapi", "typer"),
     "great_expectations",

@@ -1,8 +1,9 @@
-"""The documentation names only what exists: files behind links, targets of make, commands of sluice."""
+"""The documentation names only what exists: files and headings behind links, targets of make, commands of sluice."""
 
 from __future__ import annotations
 
 import re
+from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -13,6 +14,10 @@ from sluice.cli.main import app
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGES = sorted(page for page in [*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md")] if page.is_file())
+INDEX = ROOT / "docs" / "README.md"
+ANCHOR = re.compile(r"\]\((?!https?:|mailto:)([^)#\s]*)#([^)\s]+)\)")
+HEADING = re.compile(r"^#{1,6} (.+?)\s*$", re.MULTILINE)
+FENCE = re.compile(r"^(```|~~~).*?^\1", re.MULTILINE | re.DOTALL)
 LINK = re.compile(r"\]\((?!https?:|mailto:|#)([^)#\s]+)")
 CODE = re.compile(r"`([^`\n]+)`|^(?:```|~~~)\w*\n(.*?)^(?:```|~~~)", re.MULTILINE | re.DOTALL)
 MAKE = re.compile(r"(?:^|[\s;&])make ([a-z][a-z0-9-]*)")
@@ -34,6 +39,36 @@ def commands() -> TyperGroup:
 def test_every_link_leads_to_a_file(page: Path) -> None:
     missing = [link for link in LINK.findall(page.read_text(encoding="utf-8")) if not (page.parent / link).exists()]
     assert missing == []
+
+
+def anchors(page: Path) -> set[str]:
+    """Return the anchors of a page's headings, as GitHub makes them."""
+    found: Counter[str] = Counter()
+    names = set()
+    for heading in HEADING.findall(FENCE.sub("", page.read_text(encoding="utf-8"))):
+        text = re.sub(r"\[([^\]]*)\]\([^)]*\)", r"\1", heading).lower()
+        name = re.sub(r"[^\w\- ]", "", text).replace(" ", "-")
+        names.add(f"{name}-{found[name]}" if found[name] else name)
+        found[name] += 1
+    return names
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+def test_every_anchor_leads_to_a_heading(page: Path) -> None:
+    missing = [
+        f"{target}#{anchor}"
+        for target, anchor in ANCHOR.findall(page.read_text(encoding="utf-8"))
+        if not target or target.endswith(".md")
+        if anchor not in anchors((page.parent / target).resolve() if target else page)
+    ]
+    assert missing == []
+
+
+def test_the_index_leads_to_every_page() -> None:
+    linked = {(INDEX.parent / link).resolve() for link in LINK.findall(INDEX.read_text(encoding="utf-8"))}
+    pages = {page for page in PAGES if page.is_relative_to(INDEX.parent) and page.parent.name != "adr"} - {INDEX}
+    assert sorted(str(page.relative_to(ROOT)) for page in pages - linked) == []
+    assert "docs/README.md" in LINK.findall((ROOT / "README.md").read_text(encoding="utf-8"))
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))

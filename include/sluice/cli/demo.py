@@ -32,7 +32,11 @@ def demo(
     last: Annotated[datetime, typer.Option("--to", formats=_DAY, help="Last local day, inclusive.")] = _LAST,
     leave: Annotated[bool, typer.Option("--exit", help="Take the stack down at the end.")] = False,
 ) -> None:
-    """Run the main job on real flights: stack, topics, stream, feed, backfill, quality gate, result."""
+    """Run the main job on real flights: stack, topics, stream, feed, backfill, quality gate, result.
+
+    Exit codes: 0 all came out as it should; 1 a step failed, or the numbers do not add up; 2 a spec or an argument is
+    wrong; 3 this machine is not ready, or the stack did not start; 4 a part did not answer; 5 a step was refused.
+    """
     project = Project.open(settings())
     if project.deployment.kafka.kind != "embedded":
         raise NotReadyError(

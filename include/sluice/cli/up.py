@@ -56,6 +56,9 @@ def down() -> None:
     """Stop the streams gracefully, then Airflow and Kafka. No process of this state folder remains; its data does.
 
     A stream that is wanted stays wanted: after the next `sluice up` the reconciler starts it again.
+
+    Exit codes: 0 nothing runs any more; 3 the state folder cannot be used; 4 a driver could not be asked, or a process
+    does not end.
     """
     stack.down(settings(), _tell)
 

@@ -1,0 +1,36 @@
+"""Write the pages that are made from the code: `python -m sluice.references docs/reference`."""
+
+from __future__ import annotations
+
+import argparse
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+from sluice.references.commands import commands_page
+from sluice.references.failures import errors_page
+from sluice.settings import inherited_environment
+
+
+def write_pages(folder: Path) -> None:
+    """Write all pages.
+
+    Args:
+        folder: where they go; made if it is not there.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / "cli.md").write_text(commands_page(), encoding="utf-8")
+    (folder / "errors.md").write_text(errors_page(), encoding="utf-8")
+    with tempfile.TemporaryDirectory(prefix="sluice-airflow-") as home:  # Airflow writes into its home when imported
+        subprocess.run(
+            [sys.executable, "-m", "sluice.references.dags", str(folder / "dags.md")],
+            env={**inherited_environment(), "AIRFLOW_HOME": home},
+            check=True,
+        )
+
+
+if __name__ == "__main__":
+    _parser = argparse.ArgumentParser(prog="python -m sluice.references", description="Write the references.")
+    _parser.add_argument("folder", type=Path)
+    write_pages(_parser.parse_args().folder)

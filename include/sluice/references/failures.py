@@ -1,0 +1,105 @@
+"""The page of errors: every class that Sluice raises on purpose, and every end of a driver."""
+
+from __future__ import annotations
+
+import importlib
+import pkgutil
+from collections.abc import Iterator
+
+import sluice
+from sluice.codes import EXIT_CODES_OF_COMMANDS
+from sluice.errors import SluiceError
+from sluice.references.markdown import code, paragraphs, table
+from sluice.streams.exits import EXPLANATIONS
+from sluice.streams.failure import EXIT_CODES, REMEDIES, FailureClass
+
+_CORE = ("contracts", "delta", "errors", "feeds", "intervals", "kafka", "placement", "quality", "specs", "streams")
+_HEAD = """# Errors
+
+Made from the code by `python -m sluice.references docs/reference`. Every error that Sluice raises on purpose is a
+`SluiceError`. Its message says what was found, where, why it is refused, and after `Fix:` what to do. A command
+prints it on stderr and exits with the code of its class; a traceback is a fault of Sluice's own.
+
+Further: [all words of answers](../codes.md), among them [why records are
+quarantined](../codes.md#reasons-of-the-quarantine) and [what a plan risks](../codes.md#risks-of-a-plan); [what to do
+by verdict](../runbook.md).
+
+## Classes
+
+Each stands below its base. A command that meets it exits with its code.
+"""
+_DRIVERS = """
+## Ends of a driver
+
+A driver's exit code is kept by its launcher, and its class decides whether the unit is started again by itself
+([restarts](../streams.md#restarts)). A driver that ended by a signal, or left no record, is `killed`; any other
+number is `unknown`.
+"""
+_SPECS = """
+## Faults of specs
+
+`sluice check` writes one line for each: `file:line: key: what was found and why it is refused. Fix: what to do.` All
+faults of all files come at once. They have no codes: a fault is known by its file, its line and its key. With `-o
+json`: `file`, `line`, `where`, `message`, `fix`.
+"""
+
+
+def errors_page() -> str:
+    """Return the page."""
+    classes = table(
+        ("class", "exit code", "when", "what to do"),
+        ((f"{'&emsp;' * depth}`{error.__name__}`", code(str(error.exit_code)), _when(error), _todo(error, depth))
+         for error, depth in _below(SluiceError, 0)),
+    )  # fmt: skip
+    drivers = table(
+        ("class", "exit code", "the driver", "what to do"),
+        (
+            (
+                code(kind.value),
+                code(_exit(kind)),
+                EXPLANATIONS.get(EXIT_CODES.get(kind, -1), ""),
+                REMEDIES.get(kind, ""),
+            )
+            for kind in FailureClass
+        ),
+    )
+    return f"{_HEAD}\n{classes}\n{_DRIVERS}\n{drivers}\n{_SPECS}"
+
+
+def _meaning(kind: FailureClass) -> str:
+    found = EXIT_CODES.get(kind)
+    return "was declared dead by a person" if found is None else EXPLANATIONS[found]
+
+
+def _exit(kind: FailureClass) -> str:
+    found = EXIT_CODES.get(kind)
+    return "" if found is None else str(int(found))
+
+
+def _below(error: type[SluiceError], depth: int) -> Iterator[tuple[type[SluiceError], int]]:
+    """Yield a class, then those below it, by name."""
+    _import_all()
+    yield error, depth
+    public = [each for each in error.__subclasses__() if not each.__name__.startswith("_") and _is_ours(each)]
+    for each in sorted(public, key=lambda each: (each.exit_code, each.__name__)):
+        yield from _below(each, depth + 1)
+
+
+def _is_ours(error: type[SluiceError]) -> bool:
+    return error.__module__.startswith("sluice.")
+
+
+def _import_all() -> None:
+    """Import every module that may define an error."""
+    for found in pkgutil.walk_packages(sluice.__path__, "sluice."):
+        room = found.name.split(".")[1]
+        if room in _CORE and not found.ispkg:
+            importlib.import_module(found.name)
+
+
+def _when(error: type[SluiceError]) -> str:
+    return paragraphs(error.__doc__ or "")[0]
+
+
+def _todo(error: type[SluiceError], depth: int) -> str:
+    return EXIT_CODES_OF_COMMANDS[error.exit_code][1] if depth == 1 else ""
