@@ -45,7 +45,8 @@ def refused(words: list[str]) -> str:
     try:
         command.make_context("sluice", list(words)).close()
     except Exception as error:  # noqa: BLE001 - click's classes are private to typer
-        return str(getattr(error, "format_message", lambda: error)()) or type(error).__name__
+        said = getattr(error, "format_message", None)
+        return str(said() if said else error) or type(error).__name__
     return ""
 
 
