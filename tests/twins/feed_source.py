@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from datetime import UTC, date, datetime, timedelta
 
-from sluice.feeds.record import FeedRecord, format_instant
+from sluice.feeds.record import FeedRecord, format_instant, integer_field
 
 FIRST_DAY = date(2013, 1, 1)
 NOON = datetime(2013, 1, 1, 12, tzinfo=UTC)
@@ -28,8 +28,6 @@ def make_record(identity: int, day: int, minute: int, delay_minutes: int = 0, ke
 class ListSource:
     """Twin of `sluice.feeds.nycflights13.Nycflights13`."""
 
-    identity_field = "flight_id"
-
     def __init__(self, records: Sequence[FeedRecord]) -> None:
         self._records = sorted(records, key=lambda record: (record.arrival, record.identity))
 
@@ -38,6 +36,9 @@ class ListSource:
 
     def records(self, first: date, last: date) -> Iterator[FeedRecord]:
         return (record for record in self._records if first <= record.day <= last)
+
+    def identify(self, value: bytes) -> int | None:
+        return integer_field(value, "flight_id")
 
     def find(self, identities: Collection[int]) -> Iterator[FeedRecord]:
         return (record for record in self._records if record.identity in identities)

@@ -6,6 +6,7 @@ import typer
 from rich.console import Console
 
 from sluice.cli.console import Output, OutputOption, print_data
+from sluice.feeds.lines import feed_lines_hold
 from sluice.gx.vocabulary import expectations_are_known_since
 from sluice.settings import settings
 from sluice.specs.contracts import contracts_hold
@@ -24,7 +25,7 @@ def check(
     Exit codes: 0 all is well; 2 with every fault as `file:line`.
     """
     place = settings()
-    rules = (*RULES, contracts_hold, expectations_are_known_since(place.folder.known_suites))
+    rules = (*RULES, contracts_hold, feed_lines_hold, expectations_are_known_since(place.folder.known_suites))
     found = scan(place.home / "include", deployment=place.deployment, rules=rules)
     if output.for_programs:
         print_data(output, report(found))

@@ -25,7 +25,7 @@ from sluice.feeds.publish import Feed, Progress, Sending
 from sluice.project import Project
 from sluice.settings import settings
 from sluice.specs.access import Role
-from sluice.specs.model import FeedSpec
+from sluice.specs.feeds import FeedSpec
 
 app = typer.Typer(help="Send reproducible data to a topic.", no_args_is_help=True)
 app.command("check")(check)
@@ -108,6 +108,7 @@ def open_project_feed(project: Project, name: str) -> Iterator[Feed]:
         bootstrap=project.bootstrap(),
         client=project.kafka_client(Role.FEED),
         folder=project.folder.feeds / name,
+        include=project.settings.home / "include",
     ) as feed:
         yield feed
 

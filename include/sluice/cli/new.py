@@ -1,4 +1,4 @@
-"""`sluice new`: first versions of a topic and of a pipeline, sound and tested as they are, to be changed."""
+"""`sluice new`: first versions of a topic, a feed and a pipeline, sound and tested as they are, to be changed."""
 
 from __future__ import annotations
 
@@ -13,14 +13,19 @@ from sluice.cli import completion
 from sluice.cli.console import out
 from sluice.cli.sample_file import read_sample
 from sluice.errors import RefusedError, SpecError
+from sluice.feeds.lines import Fields, read_lines
+from sluice.scaffold.feeds import FOLDER, feed_files
 from sluice.scaffold.pipelines import pipeline_files
 from sluice.scaffold.topics import GuessedField, guess_fields, time_of, topic_text
 from sluice.settings import settings
+from sluice.specs.faults import SpecFaults
+from sluice.specs.feed_rules import misfits
+from sluice.specs.feeds import FeedSpec
 from sluice.specs.load import scan
-from sluice.specs.model import FieldType
+from sluice.specs.model import FieldType, TopicSpec
 from sluice.specs.spec import NAME_PATTERN
 
-app = typer.Typer(help="Write a first version of a topic or a pipeline.", no_args_is_help=True)
+app = typer.Typer(help="Write a first version of a topic, a feed or a pipeline.", no_args_is_help=True)
 
 NameArgument = Annotated[str, typer.Argument(help="Small letters, digits and underscores.")]
 _WITHOUT_SAMPLE = {
@@ -51,7 +56,7 @@ def topic(
     fields = guess_fields(read_sample(sample)) if sample else _WITHOUT_SAMPLE
     at, arrival = time_of(fields, event_time), time_of(fields, arrival_time) if arrival_time else ""
     text = topic_text(name, fields, at, arrival_time=arrival, partitions=partitions, owner=owner)
-    _write({f"include/topics/{name}.yaml": text})
+    _write(_encoded({f"include/topics/{name}.yaml": text}))
     out.print(f"\nNext: sluice check, then sluice new pipeline NAME --source {name}", markup=False)
 
 
@@ -68,12 +73,59 @@ def pipeline(
     Exit codes: 0; 2 the name is wrong, or there is no such topic; 5 there is one of these files.
     """
     _check(name)
-    catalog = scan(settings().home / "include").catalog
-    if source not in catalog.topics:
-        known = ", ".join(sorted(catalog.topics)) or "none"
-        raise SpecError(f"there is no sound topic {source!r}; there are {known}.", fix="`sluice new topic` writes one.")
-    _write(pipeline_files(name, catalog.topics[source], owner=owner))
+    _write(_encoded(pipeline_files(name, _topic(source), owner=owner)))
     out.print(f"\nNext: sluice check, then pytest tests/pipelines/test_{name}.py", markup=False)
+
+
+@app.command()
+def feed(
+    *,
+    name: NameArgument,
+    topic: Annotated[
+        str,
+        typer.Option(help="The topic that it fills; a file in include/topics.", autocompletion=completion.topics),
+    ],
+    sample: Annotated[
+        str, typer.Option("--from", metavar="FILE", help="Its records, one JSON object per line; - is stdin.")
+    ],
+    key: Annotated[str, typer.Option(metavar="FIELD", help="The field whose value is the record's key.")] = "",
+    arrival_time: Annotated[
+        str,
+        typer.Option(metavar="FIELD", help="The field that says in which order they come; omitted: as the topic says."),
+    ] = "",
+) -> None:
+    """Write the spec of a feed that sends a file of records, and a copy of the file.
+
+    Exit codes: 0; 2 the name or lines of the file are wrong (all are named), or there is no such topic; 5 there is one
+    of these files.
+    """
+    _check(name)
+    filled = _topic(topic)
+    wrong = list(misfits(filled, key or None, arrival_time or None))
+    if wrong:
+        raise SpecError(" ".join(message for _, message, _ in wrong), fix=" ".join(fix for _, _, fix in wrong))
+    spec = FeedSpec(
+        name=name,
+        topic=topic,
+        source="file",
+        path=f"{FOLDER}/{name}.jsonl",
+        key=key or None,
+        arrival_time=arrival_time or None,
+    )
+    lines = read_sample(sample)
+    faults = read_lines(lines, sample, Fields.of(spec, filled.value))[1]
+    if faults:
+        raise SpecFaults(faults)
+    _write(feed_files(spec, lines))
+    out.print(f"\nNext: sluice check, then sluice feed send {name}", markup=False)
+
+
+def _topic(name: str) -> TopicSpec:
+    catalog = scan(settings().home / "include").catalog
+    if name not in catalog.topics:
+        known = ", ".join(sorted(catalog.topics)) or "none"
+        raise SpecError(f"there is no sound topic {name!r}; there are {known}.", fix="`sluice new topic` writes one.")
+    return catalog.topics[name]
 
 
 def _check(name: str) -> None:
@@ -84,14 +136,18 @@ def _check(name: str) -> None:
         )
 
 
-def _write(files: Mapping[str, str]) -> None:
+def _encoded(files: Mapping[str, str]) -> Mapping[str, bytes]:
+    return {path: text.encode() for path, text in files.items()}
+
+
+def _write(files: Mapping[str, bytes]) -> None:
     """Write all files or none."""
     home = settings().home
     taken = [path for path in files if (home / path).exists()]
     if taken:
         raise RefusedError(f"{', '.join(taken)}: such a file is there already.", fix="choose another name, or edit it.")
-    for path, text in files.items():
+    for path, data in files.items():
         file: Path = home / path
         file.parent.mkdir(parents=True, exist_ok=True)
-        file.write_text(text, encoding="utf-8")
+        file.write_bytes(data)
         out.print(f"wrote {path}", markup=False)

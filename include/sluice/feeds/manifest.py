@@ -119,7 +119,7 @@ class Manifest(BaseModel):
         """
         entry.records += 1
         entry.days[record.day] += 1
-        entry.keys[record.key.decode()] += 1
+        entry.keys[(record.key or b"").decode()] += 1
         sent = self.partial.setdefault(record.day, set())
         sent.add(record.identity)
         if len(sent) == sizes[record.day]:

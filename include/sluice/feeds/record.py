@@ -6,7 +6,7 @@ import json
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import date, datetime
-from typing import Protocol
+from typing import Any, Protocol
 
 JsonValue = str | int | float | bool | None
 
@@ -16,27 +16,31 @@ class FeedRecord:
     """One record.
 
     Attributes:
-        identity: its number in the source: stable over date ranges, and a field of the value.
-        key: what decides its partition.
+        identity: its number in the source: stable over date ranges.
+        key: what decides its partition; None: anything.
         value: the fields of the topic's value; an absent one is left out.
         event: when it happened (UTC).
         arrival: when it became known (UTC).
         day: the local calendar day that it belongs to.
+        written: the bytes of its value, where a source has them; None: those of `encode`.
     """
 
     identity: int
-    key: bytes
-    value: Mapping[str, JsonValue]
+    key: bytes | None
+    value: Mapping[str, Any]
     event: datetime
     arrival: datetime
     day: date
+    written: bytes | None = None
+
+    @property
+    def payload(self) -> bytes:
+        """The bytes that are sent: always the same."""
+        return encode(self.value) if self.written is None else self.written
 
 
 class FeedSource(Protocol):
     """A reproducible source: the same range always gives the same records in the same order."""
-
-    identity_field: str
-    """The field of a value that holds the record's identity."""
 
     def days(self) -> Mapping[date, int]:
         """Return every local day that the source has, in order, with its number of records."""
@@ -44,6 +48,10 @@ class FeedSource(Protocol):
 
     def records(self, first: date, last: date) -> Iterator[FeedRecord]:
         """Yield the records of local days `first` to `last` (inclusive), ordered by arrival, then identity."""
+        ...
+
+    def identify(self, value: bytes) -> int | None:
+        """Return the identity that a value in the topic shows; None if it is certainly not of this source."""
         ...
 
     def find(self, identities: Collection[int]) -> Iterator[FeedRecord]:
@@ -55,7 +63,17 @@ class FeedSource(Protocol):
         ...
 
 
-def encode(value: Mapping[str, JsonValue]) -> bytes:
+def integer_field(value: bytes, field: str) -> int | None:
+    """Return a whole number in a JSON object; None if there is none."""
+    try:
+        decoded = json.loads(value)
+    except ValueError:
+        return None
+    found = decoded.get(field) if isinstance(decoded, dict) else None
+    return found if isinstance(found, int) else None
+
+
+def encode(value: Mapping[str, Any]) -> bytes:
     """Return the bytes of a value: the same value always gives the same bytes."""
     return json.dumps(value, separators=(",", ":"), ensure_ascii=False).encode()
 

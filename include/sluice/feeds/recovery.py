@@ -16,7 +16,7 @@ from sluice.clock import Clock
 from sluice.errors import RefusedError
 from sluice.feeds.manifest import Manifest, SentRange
 from sluice.feeds.ports import Position, StoredRecord, TopicReader
-from sluice.feeds.record import FeedRecord, FeedSource, encode
+from sluice.feeds.record import FeedRecord, FeedSource
 from sluice.specs.model import TopicValue
 
 _QUIET_SECONDS = 1.0
@@ -32,13 +32,13 @@ def recover(manifest: Manifest, source: FeedSource, value: TopicValue, reader: T
     start = _known(manifest, reader.beginnings())
     # What a killed sender had handed to the network may still be on its way to the broker.
     end = _quiet_ends(reader, clock) if manifest.sending else reader.ends()
-    stored = [(record, _object(record.value)) for record in reader.read(start, end)]
+    stored = list(reader.read(start, end))
     found = _found(stored, manifest, source)
     for record, position in found:
         entry = _unfinished(manifest, record.day) or manifest.begin(*_span(found), start, clock.now())
         manifest.add(entry, record, position, source.days())
-    for at, fields in stored:
-        instant = _heartbeat(fields, value)
+    for at in stored:
+        instant = _heartbeat(_object(at.value), value)
         if instant is not None:
             manifest.advance(instant, at.position)
             _note_heartbeat(manifest, instant)
@@ -70,17 +70,15 @@ def _quiet_ends(reader: TopicReader, clock: Clock) -> Mapping[int, int]:
         ends = later
 
 
-def _found(
-    stored: Iterable[tuple[StoredRecord, Mapping[str, Any]]], manifest: Manifest, source: FeedSource
-) -> list[tuple[FeedRecord, Position]]:
+def _found(stored: Iterable[StoredRecord], manifest: Manifest, source: FeedSource) -> list[tuple[FeedRecord, Position]]:
     """Return the source's records among the stored ones that the manifest does not have, in the order of the feed."""
     positions: dict[tuple[int, bytes], Position] = {}
-    for at, fields in stored:
-        identity = fields.get(source.identity_field)
-        if isinstance(identity, int) and at.value is not None:
+    for at in stored:
+        identity = None if at.value is None else source.identify(at.value)
+        if identity is not None and at.value is not None:
             positions.setdefault((identity, at.value), at.position)
     wanted = source.find({identity for identity, _ in positions})
-    pairs = [(record, positions.get((record.identity, encode(record.value)))) for record in wanted]
+    pairs = [(record, positions.get((record.identity, record.payload))) for record in wanted]
     found = [(record, at) for record, at in pairs if at is not None and not manifest.has(record)]
     return sorted(found, key=lambda pair: (pair[0].arrival, pair[0].identity))
 

@@ -2,18 +2,31 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
+from sluice.feeds.file import FileSource
 from sluice.feeds.record import FeedSource
-from sluice.specs.model import FeedSpec
+from sluice.specs.feeds import FeedSpec
+from sluice.specs.model import TopicSpec
+from sluice.specs.static import locate_file
 
 
-def load_source(spec: FeedSpec) -> FeedSource:
+def load_source(spec: FeedSpec, topic: TopicSpec, include: Path) -> FeedSource:
     """Read the source of a feed.
+
+    Args:
+        spec: the feed.
+        topic: the topic that it names.
+        include: the folder of the specs, where a feed's own file is.
 
     Raises:
         NotReadyError: its data are not installed.
+        SpecError: its file is not there, or holds lines that are no records: all of them are named.
     """
     match spec.source:
         case "nycflights13":
             from sluice.feeds.nycflights13 import Nycflights13  # noqa: PLC0415 - pandas is slow to import
 
             return Nycflights13.load()
+        case "file":
+            return FileSource.load(locate_file(spec.package, spec.path or "", include), spec, topic.value)

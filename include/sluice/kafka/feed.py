@@ -13,7 +13,8 @@ from sluice.feeds.sources import load_source
 from sluice.kafka.administration import KafkaPythonAdministration
 from sluice.kafka.producer import KafkaPythonProducer
 from sluice.kafka.reader import KafkaPythonReader
-from sluice.specs.model import FeedSpec, PipelineSpec, TopicSpec
+from sluice.specs.feeds import FeedSpec
+from sluice.specs.model import PipelineSpec, TopicSpec
 
 
 @contextmanager
@@ -25,6 +26,7 @@ def open_feed(
     bootstrap: Sequence[str],
     client: Mapping[str, str],
     folder: Path,
+    include: Path,
     clock: Clock | None = None,
 ) -> Iterator[Feed]:
     """Connect a feed to its topic.
@@ -36,13 +38,15 @@ def open_feed(
         bootstrap: host:port of some brokers.
         client: further settings, under Kafka's names.
         folder: where its manifest is.
+        include: the folder of the specs, where a feed's own file is.
         clock: the machine's, unless a test brings another.
 
     Raises:
         NotReadyError: the source's data are not installed.
+        SpecError: the source's file is not there, or holds lines that are no records.
         UnreachableError: no broker answered.
     """
-    source = load_source(spec)
+    source = load_source(spec, topic, include)
     with (
         KafkaPythonAdministration(bootstrap, client) as administration,
         KafkaPythonProducer(bootstrap, topic.name, client) as producer,

@@ -13,7 +13,8 @@ from sluice.specs.alerting import AlertPolicySpec
 from sluice.specs.deadlines import UNDECLARED, StreamDeadlines
 from sluice.specs.deployment import DeploymentSpec
 from sluice.specs.expectations import Expectation, ExpectationsSpec, Subject
-from sluice.specs.model import FeedSpec, PipelineSpec, TopicSpec
+from sluice.specs.feeds import FeedSpec
+from sluice.specs.model import PipelineSpec, TopicSpec
 from sluice.specs.topic_shape import AbsentTopic, TopicShape
 
 

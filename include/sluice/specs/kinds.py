@@ -10,7 +10,8 @@ from sluice.specs.access import PrincipalSpec
 from sluice.specs.alerting import AlertPolicySpec
 from sluice.specs.deployment import DeploymentSpec
 from sluice.specs.expectations import ExpectationsSpec
-from sluice.specs.model import FeedSpec, PipelineSpec, TopicSpec
+from sluice.specs.feeds import FeedSpec
+from sluice.specs.model import PipelineSpec, TopicSpec
 from sluice.specs.spec import Spec
 from sluice.specs.topic_shape import AbsentTopic
 

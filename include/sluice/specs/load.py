@@ -18,8 +18,9 @@ from sluice.specs.diagnosis import read_spec
 from sluice.specs.document import Document, Parse, parse_document, read_document
 from sluice.specs.expectations import ExpectationsSpec
 from sluice.specs.faults import Fault, Loc, SpecFaults
+from sluice.specs.feeds import FeedSpec
 from sluice.specs.kinds import Key, Kind
-from sluice.specs.model import FeedSpec, PipelineSpec, TopicSpec
+from sluice.specs.model import PipelineSpec, TopicSpec
 from sluice.specs.reading import Reading, Rule
 from sluice.specs.rules import RULES, deployment_exists, topic_references
 from sluice.specs.spec import Spec

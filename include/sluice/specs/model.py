@@ -384,15 +384,3 @@ def _faulty_outputs(outputs: Sequence[Output]) -> str | None:
     if "intervals" not in kinds and any(isinstance(o, LatestOutput) and o.keep == "open" for o in outputs):
         return "`keep: open` needs an `intervals` output, which says when a window closes; add one, or write `all`"
     return None
-
-
-class FeedSpec(Spec):
-    """`include/feeds/<name>.yaml`: a reproducible source of records for a topic."""
-
-    name: Name
-    description: str = ""
-    topic: Name
-    source: Literal["nycflights13"]
-    """The module in `sluice.feeds` that makes the records."""
-    max_unacknowledged_arrival: Duration = timedelta(minutes=15)
-    """Records in flight never span more arrival time than this."""

@@ -21,6 +21,7 @@ from sluice.specs.alerting_rules import (
 from sluice.specs.contracts import FOLDER, history_of
 from sluice.specs.diagnosis import nearest
 from sluice.specs.faults import Fault, Loc
+from sluice.specs.feed_rules import feed_files_fit
 from sluice.specs.interval_expectations import intervals_can_be_judged
 from sluice.specs.kinds import Key, Kind
 from sluice.specs.login_rules import (
@@ -232,6 +233,7 @@ RULES: tuple[Rule, ...] = (
     clients_hold_no_secret,
     spark_settings_are_safe,
     static_inputs_exist,
+    feed_files_fit,
     transforms_fit,
     suites_guard_pipelines,
     records_can_be_judged,

@@ -20,10 +20,15 @@ def locate(static: StaticInput, include: Path) -> Path:
     Raises:
         SpecError: there is no such file, or the path leaves its folder.
     """
-    return _located(static.package, static.path, include)
+    return locate_file(static.package, static.path, include)
 
 
-def _located(package: str | None, name: str, include: Path) -> Path:
+def locate_file(package: str | None, name: str, include: Path) -> Path:
+    """Return a file below `include/`, or below a package.
+
+    Raises:
+        SpecError: there is no such file, or the path leaves its folder.
+    """
     path = PurePosixPath(name)
     if path.is_absolute() or ".." in path.parts:
         raise SpecError(f"the path {name!r} leaves its folder.", fix="name a file below it.")
@@ -40,7 +45,7 @@ def _located(package: str | None, name: str, include: Path) -> Path:
 
 def static_inputs_exist(reading: Reading) -> Iterator[Finding]:
     """Every static input is a file, and a CSV file has the declared columns."""
-    located, header_of = cache(_located), cache(_header)  # pipelines share inputs: each is looked at once
+    located, header_of = cache(locate_file), cache(_header)  # pipelines share inputs: each is looked at once
     for name, pipeline in reading.catalog.pipelines.items():
         for key, static in pipeline.static.items():
             try:

@@ -62,7 +62,7 @@ def main(bootstrap: str, topic: str, folder: str, where: str, count: str) -> Non
         catalog.feeds["flights"],
         catalog.topics["flights"].model_copy(update={"name": topic}),
         [],
-        source=load_source(catalog.feeds["flights"]),
+        source=load_source(catalog.feeds["flights"], catalog.topics["flights"], settings().home / "include"),
         producer=producer,
         reader=KafkaPythonReader(KafkaPythonAdministration([bootstrap]), topic),
         store=store,

@@ -68,6 +68,7 @@ def opened(catalog: Catalog, broker: Broker, topic: str, folder: Path) -> Abstra
         bootstrap=[broker.bootstrap],
         client={},
         folder=folder,
+        include=settings().home / "include",
     )
 
 

@@ -7,7 +7,8 @@ from datetime import timedelta
 
 from sluice.specs.access import PrincipalSpec, Role, Scram
 from sluice.specs.catalog import Catalog
-from sluice.specs.model import FeedSpec, FieldType, PipelineSpec, RawTable, TimeRules, TopicSpec, TopicValue, ValueField
+from sluice.specs.feeds import FeedSpec
+from sluice.specs.model import FieldType, PipelineSpec, RawTable, TimeRules, TopicSpec, TopicValue, ValueField
 from sluice.specs.outputs import DeadLettersOutput, IntervalsOutput, RowsOutput, TopicOutput
 from sluice.specs.topic_shape import AbsentTopic, TopicShape
 

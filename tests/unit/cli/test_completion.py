@@ -22,6 +22,7 @@ from sluice.settings import Settings
 
 FREE = {
     "new topic": {"name", "sample", "event_time", "arrival_time", "owner"},
+    "new feed": {"name", "sample", "key", "arrival_time"},
     "new pipeline": {"name", "owner"},
     "run": {"sample"},
     "topics apply": {"plan"},

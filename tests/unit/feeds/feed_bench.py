@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from datetime import date, timedelta
 from pathlib import Path
 
+from sluice.feeds.file import FileSource
+from sluice.feeds.lines import Fields, read_lines
 from sluice.feeds.manifest import Manifest, ManifestStore
 from sluice.feeds.publish import Feed
-from sluice.feeds.record import FeedRecord
+from sluice.feeds.record import FeedRecord, FeedSource
+from sluice.specs.feeds import FeedSpec
 from sluice.specs.model import (
-    FeedSpec,
     FieldType,
     IntervalsOutput,
     PipelineSpec,
@@ -24,7 +26,7 @@ from sluice.specs.model import (
     ValueField,
 )
 from tests.twins.clock import ManualClock
-from tests.twins.feed_source import FIRST_DAY, ListSource, make_record
+from tests.twins.feed_source import FIRST_DAY, make_record
 from tests.twins.feed_topic import InMemoryAcknowledgement, InMemoryTopic
 
 HOUR = timedelta(hours=1)
@@ -121,7 +123,7 @@ def flights(days: int = 3, per_day: int = 24) -> list[FeedRecord]:
 
 
 def feed(
-    source: ListSource,
+    source: FeedSource,
     topic: InMemoryTopic,
     store: MemoryStore,
     *,
@@ -139,6 +141,18 @@ def feed(
         store=store,
         clock=clock or TickingClock(),
     )
+
+
+def file_source(records: Sequence[FeedRecord]) -> FileSource:
+    """Return a file's lines with these records, in the order in which they are given."""
+    fields = Fields("scheduled_at", "observed_at", "carrier")
+    lines, faults = read_lines([record.payload for record in records], "flights.jsonl", fields)
+    assert faults == [] or not records
+    return FileSource(lines)
+
+
+Sources = Callable[[Sequence[FeedRecord]], FeedSource]
+"""Makes a source of records."""
 
 
 def day(number: int) -> date:

@@ -16,11 +16,14 @@ from typer.testing import CliRunner
 
 from sluice.cli.main import app
 from sluice.errors import RefusedError, SluiceError, SpecError
+from sluice.feeds.lines import feed_lines_hold
+from sluice.feeds.sources import load_source
 from sluice.scaffold.pipelines import pipeline_files, sample_record
 from sluice.scaffold.topics import guess_fields, time_of, topic_text
 from sluice.settings import settings
 from sluice.specs.load import load_catalog, scan
 from sluice.specs.model import FieldType, TopicSpec
+from sluice.specs.rules import RULES
 
 PROJECT = Path(__file__).parents[3]
 RECORDS = [
@@ -151,3 +154,26 @@ def test_the_test_of_a_pipeline_has_records_that_its_topic_takes() -> None:
     assert (record["origin"], record["dep_delay_min"], record["scheduled_at"]) == ("EWR", -720, "2026-01-01T00:00:00Z")
     assert {field.type for field in topic.value.fields.values()} <= {*FieldType}
     assert "arrived_at" not in pipeline_files("p", topic, owner="x")["tests/pipelines/test_p.py"]
+
+
+def test_a_new_feed_is_sound_and_sends_the_file_as_it_is(home: Path) -> None:
+    sample = "\n".join(record.decode() for record in RECORDS)
+    new("topic", "orders", "--sample", "-", stdin=sample)
+    written = new("feed", "may", "--topic", "orders", "--from", "-", "--key", "tag", stdin=sample)
+    assert written == ["include/feeds/may.yaml", "include/data/may.jsonl"]
+    assert (home / "include" / "data" / "may.jsonl").read_text() == sample + "\n"
+    assert scan(home / "include", rules=(*RULES, feed_lines_hold)).faults == ()
+    catalog = load_catalog(home / "include")
+    source = load_source(catalog.feeds["may"], catalog.topics["orders"], home / "include")
+    found = [(record.payload, record.key) for day in source.days() for record in source.records(day, day)]
+    assert found == [(RECORDS[1], b"3"), (RECORDS[0], b"a")]
+
+
+def test_a_new_feed_tells_of_all_wrong_lines_and_writes_nothing(home: Path) -> None:
+    sample = "{\n" + '{"scheduled_at":"2026-01-01T00:00:00Z"}\n'
+    with pytest.raises(SpecError, match=r"(?s)-:1: it is no JSON.*-:2: it has no 'observed_at'"):
+        new("feed", "may", "--topic", "flights", "--from", "-", stdin=sample)
+    with pytest.raises(SpecError, match=r"'shop' is no field.*'when' is no timestamp field"):
+        new("feed", "may", "--topic", "flights", "--from", "-", "--key", "shop", "--arrival-time", "when", stdin=sample)
+    assert not (home / "include" / "data").exists()
+    assert not (home / "include" / "feeds" / "may.yaml").exists()

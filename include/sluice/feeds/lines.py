@@ -1,0 +1,169 @@
+"""The lines of a feed's file as records, and what is wrong with them: all of it at once, at its line."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import zlib
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from sluice.errors import SpecError
+from sluice.specs.faults import Fault
+from sluice.specs.feeds import FeedSpec
+from sluice.specs.kinds import Kind
+from sluice.specs.model import TopicValue
+from sluice.specs.reading import Finding, Reading
+from sluice.specs.static import locate_file
+
+MOST_FAULTS = 20
+"""Of one file. Where a whole file is of another kind, all its lines say the same."""
+_BROKER = "broker"
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """One line that is a record.
+
+    Attributes:
+        number: counted from 1.
+        value: its bytes, without the line's end: what is sent.
+        key: the record's key; None if it has none.
+        event: when it happened (UTC).
+        arrival: when it became known (UTC).
+    """
+
+    number: int
+    value: bytes
+    key: bytes | None
+    event: datetime
+    arrival: datetime
+
+
+@dataclass(frozen=True)
+class Fields:
+    """Which fields of a line say what.
+
+    Attributes:
+        event: when it happened.
+        arrival: when it became known.
+        key: its key; None for none.
+    """
+
+    event: str
+    arrival: str
+    key: str | None
+
+    @classmethod
+    def of(cls, feed: FeedSpec, value: TopicValue) -> Fields:
+        """Return those of a feed and the value of its topic."""
+        declared = value.event_time if value.arrival_time == _BROKER else value.arrival_time
+        return cls(value.event_time, feed.arrival_time or declared, feed.key)
+
+
+def lines_of(path: Path) -> list[bytes]:
+    """Return the lines of a file, without their ends; gzip is unpacked.
+
+    Raises:
+        SpecError: it cannot be read.
+    """
+    try:
+        data = path.read_bytes()
+        if data.startswith(b"\x1f\x8b"):
+            data = gzip.decompress(data)
+    except (OSError, EOFError, zlib.error) as error:
+        raise SpecError(f"{path} cannot be read: {error}.", fix="name a file with one JSON object per line.") from error
+    return [line.removesuffix(b"\r") for line in data.removesuffix(b"\n").split(b"\n")] if data else []
+
+
+def read_lines(lines: list[bytes], file: str, fields: Fields) -> tuple[list[Line], list[Fault]]:
+    """Return the lines that are records, and what is wrong with the others.
+
+    Args:
+        lines: of the file.
+        file: its name, as faults show it.
+        fields: which fields say what.
+    """
+    found: list[Line] = []
+    faults: list[Fault] = []
+    seen: dict[bytes, int] = {}
+    for number, line in enumerate(lines, 1):
+        if (first := seen.setdefault(line, number)) != number:
+            faults.append(Fault(file, number, "", f"it is the same as line {first}: {_SAME}", _TELL_APART))
+            continue
+        try:
+            value = _object(line)
+            found.append(Line(number, line, _key(value, fields.key), *_times(value, fields)))
+        except SpecError as error:
+            faults.append(Fault(file, number, "", error.message, error.fix))
+    if not lines:
+        faults.append(Fault(file, 1, "", "the file is empty.", "put one JSON object on each line."))
+    left = len(faults) - MOST_FAULTS
+    if left > 0:
+        more = Fault(file, faults[MOST_FAULTS].line, "", f"it and {left - 1:,} lines more are refused, too.")
+        faults = [*faults[:MOST_FAULTS], more]
+    return found, faults
+
+
+def feed_lines_hold(reading: Reading) -> Iterator[Finding]:
+    """Every line of every feed's file is a record. Whoever reads specs again and again leaves this rule out."""
+    for name, feed in reading.catalog.feeds.items():
+        topic = reading.catalog.topics.get(feed.topic)
+        if feed.source != "file" or feed.path is None or topic is None:
+            continue
+        try:
+            path = locate_file(feed.package, feed.path, reading.include)
+            lines = lines_of(path)
+        except SpecError as error:
+            if "cannot be read" in error.message:
+                yield reading.finding(Kind.FEED, name, ("path",), error.message, error.fix)
+            continue  # that it is not there is said by `feed_files_fit`
+        shown = reading.file(path) if path.is_relative_to(reading.home) else feed.path
+        for fault in read_lines(lines, shown, Fields.of(feed, topic.value))[1]:
+            yield Finding((Kind.FEED, name), fault)
+
+
+_SAME = "after a crash nobody could tell which of them was sent."
+_TELL_APART = "give each record an id, or remove one."
+_OBJECT = "write one JSON object."
+
+
+def _object(line: bytes) -> dict[str, Any]:
+    if not line.strip():
+        raise SpecError("the line is empty.", fix="remove it.")
+    try:
+        value = json.loads(line)
+    except ValueError as error:
+        raise SpecError(f"it is no JSON: {error}.", fix=_OBJECT) from error
+    if not isinstance(value, dict):
+        raise SpecError(f"it is JSON, but no object: {line[:40].decode(errors='replace')}.", fix=_OBJECT)
+    return value
+
+
+def _times(value: dict[str, Any], fields: Fields) -> tuple[datetime, datetime]:
+    return _time(value, fields.event), _time(value, fields.arrival)
+
+
+def _time(value: dict[str, Any], field: str) -> datetime:
+    said = value.get(field)
+    if said is None:
+        raise SpecError(f"it has no {field!r}, which says when it is sent.", fix="add it, as 2026-01-01T12:00:00Z.")
+    try:
+        found = datetime.fromisoformat(said) if isinstance(said, str) else None
+        if found is not None and found.tzinfo is not None:
+            return found.astimezone(UTC)
+    except (ValueError, OverflowError):
+        pass
+    raise SpecError(f"its {field!r} is {said!r}, and no time with a zone.", fix="write it as 2026-01-01T12:00:00Z.")
+
+
+def _key(value: dict[str, Any], field: str | None) -> bytes | None:
+    """Return the value of the key's field as `sluice topics send` sends it, too."""
+    if field is None:
+        return None
+    if (said := value.get(field)) is None:
+        raise SpecError(f"it has no {field!r}, which is to be its key.", fix="add it, or name another `key`.")
+    return said.encode() if isinstance(said, str) else json.dumps(said).encode()
