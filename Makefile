@@ -103,6 +103,15 @@ format: $(READY) ## Format the code and mend what can be mended
 docs: $(READY) ## Check that links, commands and targets named in the documentation exist
 	$(PYTEST) tests/unit/test_documentation.py
 
+.PHONY: references
+references: $(READY) ## Write the pages and schemas that are made from the code
+	$(BIN)/python -m sluice.references docs/reference
+	$(BIN)/python -m sluice.specs.schema docs/schemas
+
+.PHONY: screenshots
+screenshots: $(READY) ## Take the pictures of the console anew (Chromium is needed); DIR=<folder> ARGS=--all: of every page
+	@PYTHONPATH=. $(BIN)/python -m tests.verify.screenshots $(or $(DIR),docs/images) $(ARGS)
+
 .PHONY: lock
 lock: $(READY) ## Resolve requirements/*.in anew into the hashed locks
 	$(BIN)/uv pip compile $(COMPILE) requirements/uv.in --output-file requirements/uv.txt

@@ -5,7 +5,6 @@ Whatever a person or a foreign system may have said is hostile: it would run a s
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
@@ -85,10 +84,20 @@ replication: 1
 
 @dataclass(frozen=True)
 class ConsoleFleet:
-    """Where the project is, and of how many units; each has a raw stream and a pipeline's."""
+    """Where the project is, and of how many units; each has a raw stream and a pipeline's.
+
+    Attributes:
+        settings: of the project.
+        units: how many.
+        aside: what is in everything that somebody may have said.
+    """
 
     settings: Settings
     units: int
+    aside: str = HOSTILE
+
+    def says(self, text: str) -> str:
+        return f"{text} {self.aside}".strip()
 
     @property
     def pipelines(self) -> Sequence[str]:
@@ -107,7 +116,7 @@ def topic_of(number: int) -> str:
     return f"topic{number:04}"
 
 
-def build_fleet(folder: Path, units: int, clock: Clock, *, intervals: int = 48) -> ConsoleFleet:
+def build_fleet(folder: Path, units: int, clock: Clock, *, intervals: int = 48, aside: str = HOSTILE) -> ConsoleFleet:
     """Write it all.
 
     Args:
@@ -115,6 +124,7 @@ def build_fleet(folder: Path, units: int, clock: Clock, *, intervals: int = 48) 
         units: how many.
         clock: gives the present, at which everything was looked at.
         intervals: of each pipeline that are on record; the first one's month is full.
+        aside: what is in everything that somebody may have said.
     """
     home = folder / "project"
     for below, kind, text in (
@@ -131,7 +141,7 @@ def build_fleet(folder: Path, units: int, clock: Clock, *, intervals: int = 48) 
     (home / "spark_jobs" / "transforms").mkdir(parents=True)
     (home / "spark_jobs" / "transforms" / "__init__.py").write_text('"""Transforms."""\n')
     (home / "spark_jobs" / "transforms" / "same.py").write_text(_TRANSFORM)
-    fleet = ConsoleFleet(Settings(home=home, state=folder / "state"), units)
+    fleet = ConsoleFleet(Settings(home=home, state=folder / "state"), units, aside)
     project = Project.open(fleet.settings)
     _lives(project, fleet, clock.now())
     _batches(project, fleet, clock.now())
@@ -139,6 +149,13 @@ def build_fleet(folder: Path, units: int, clock: Clock, *, intervals: int = 48) 
     _cases(project, fleet, clock.now())
     _alerts(project, fleet, clock)
     return fleet
+
+
+_WHY = {
+    Health.OK: "What is unread is young, and batches are committed.",
+    Health.LAGGING: "More arrives than it reads.",
+    Health.STALLED: "Records wait, its driver lives, and nothing is committed.",
+}
 
 
 def health_of(number: int) -> Health:
@@ -151,7 +168,7 @@ def _lives(project: Project, fleet: ConsoleFleet, now: datetime) -> None:
     for number in range(fleet.units):
         unit = unit_of(number)
         base = {"deployment": "local", "unit": unit}
-        said = {"asked_by": f"ada {HOSTILE}", "why": f"launch {HOSTILE}", "at": now - 2 * day}
+        said = {"asked_by": fleet.says("ada"), "why": fleet.says("launch"), "at": now - 2 * day}
         wishes.append({**base, "state": "stopped" if number == RESTING else "running", **said})
         for generation in (1, 2):
             ended = generation == 1 or number in (HALTED, RESTING)
@@ -165,12 +182,12 @@ def _lives(project: Project, fleet: ConsoleFleet, now: datetime) -> None:
                     "bound_at": now - 6 * timedelta(hours=3 - generation),
                     "ended_at": now - timedelta(hours=5 - generation) if ended else None,
                     "exit_code": 1 if ended else None,
-                    "reason": f"ended with exit code 1 {HOSTILE}" if ended else "",
+                    "reason": fleet.says("ended with exit code 1") if ended else "",
                     "failure": "corrupt" if number == HALTED else "stopped" if ended else None,
                 }
             )
         for stream in (f"raw_{topic_of(number)}", pipeline_of(number)):
-            found = _verdict(number, now)
+            found = _verdict(number, now, fleet)
             given = {
                 "health": found.health.value,
                 "why": found.why,
@@ -190,12 +207,12 @@ def _lives(project: Project, fleet: ConsoleFleet, now: datetime) -> None:
     newest_looks(project).keep(looks)
 
 
-def _verdict(number: int, now: datetime) -> Verdict:
+def _verdict(number: int, now: datetime, fleet: ConsoleFleet) -> Verdict:
     unread = 1000 * number if number in (STALLED, LAGGING) else 0
     return Verdict(
         health_of(number),
-        f"Seen {HOSTILE}",
-        f"do {HOSTILE}" if unread else "",
+        fleet.says(_WHY[health_of(number)]),
+        fleet.says("read the end of its log") if unread else "",
         lag_records=unread,
         batches=17,
         committed_at=now - timedelta(seconds=7),
@@ -215,7 +232,7 @@ def _batches(project: Project, fleet: ConsoleFleet, now: datetime) -> None:
         log = project.launcher().log(f"local.{unit_of(number)}.g2")
         if number < 10:
             log.parent.mkdir(parents=True, exist_ok=True)
-            log.write_text(f"a line of the log {HOSTILE}\n" * 200, encoding="utf-8")
+            log.write_text((fleet.says("a line of the log") + "\n") * 200, encoding="utf-8")
 
 
 def _batch(number: int, at: datetime) -> Mapping[str, object]:
@@ -257,7 +274,7 @@ def _intervals(project: Project, fleet: ConsoleFleet, count: int) -> None:
         for place in range(480 if number == 0 else count):
             start = CLOSED_UNTIL - (place + 1) * hour
             written = Written(
-                owner=f"backfill {HOSTILE}" if place % 5 == 0 else "stream",
+                owner=fleet.says("backfill") if place % 5 == 0 else "stream",
                 generation=None if place % 5 == 0 else 2,
                 version=7,
                 at=CLOSED_UNTIL,
@@ -266,7 +283,7 @@ def _intervals(project: Project, fleet: ConsoleFleet, count: int) -> None:
                 content=Content(1000 + place, "12345"),
             )
             verified = Verified(backfill="b", code=code, at=CLOSED_UNTIL) if place % 3 == 0 else None
-            dirty = (f"records were dropped {HOSTILE}",) if place % 11 == 0 else ()
+            dirty = (fleet.says("records were dropped"),) if place % 11 == 0 else ()
             row = LedgerRow(Interval(start, start + hour), written, written, dirty, verified)
             rows.append({**base, **columns_of(row)})
     with transaction(project.control_database, write=True) as connection:
@@ -279,8 +296,8 @@ def _cases(project: Project, fleet: ConsoleFleet, now: datetime) -> None:
     cases = cases_of(project)
     for number in range(min(fleet.units, 20)):
         places = Places.joined([("topicid", 0, (number * 10, number * 10 + 4))])
-        opened = CaseEvent(CaseState.OPEN, f"ada {HOSTILE}", f"look {HOSTILE}", now - timedelta(days=1))
-        case = Case(f"case-{number:04}", pipeline_of(number), f"asked {HOSTILE}", places, {"malformed": 5}, (opened,))
+        opened = CaseEvent(CaseState.OPEN, fleet.says("ada"), fleet.says("look"), now - timedelta(days=1))
+        case = Case(f"case-{number:04}", pipeline_of(number), fleet.says("asked"), places, {"malformed": 5}, (opened,))
         cases.open(case)
         if number % 2:
             cases.add(case.id, replace(opened, state=CaseState.DISCARDED, why="no use"))
@@ -293,15 +310,14 @@ def _alerts(project: Project, fleet: ConsoleFleet, clock: Clock) -> None:
             id=f"{number:08x}",
             at=clock.now() - timedelta(minutes=number),
             level=Level.TASK,
-            what=f"Task failed {HOSTILE}",
-            why=f"because {HOSTILE}",
-            evidence=(f"fact {HOSTILE}",),
+            what=fleet.says("Task failed"),
+            why=fleet.says("because"),
+            evidence=(fleet.says("fact"),),
             where="",
-            what_to_do=f"do {HOSTILE}",
+            what_to_do=fleet.says("do"),
             dag_id=f"stream_{unit_of(number)}",
-            run_id=f"run {HOSTILE}",
+            run_id=fleet.says("run"),
         )
         journal.append(alert)
         outcome = Outcome.FAILED if number % 9 == 0 else Outcome.DELIVERED
-        journal.append(Delivery(alert.id, clock.now(), outcome, f"detail {HOSTILE}"))
-    assert json.dumps(HOSTILE)
+        journal.append(Delivery(alert.id, clock.now(), outcome, fleet.says("detail")))

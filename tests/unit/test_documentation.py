@@ -11,6 +11,7 @@ import typer
 from typer.core import TyperGroup
 
 from sluice.cli.main import app
+from tests.verify.screenshots import SHOWN
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGES = sorted(page for page in [*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md")] if page.is_file())
@@ -84,6 +85,17 @@ def test_every_command_of_sluice_exists(page: Path, commands: TyperGroup) -> Non
         assert command is not None, f"sluice {name}"
         if verb and isinstance(command, TyperGroup):
             assert verb in command.commands, f"sluice {name} {verb}"
+
+
+def test_pictures_are_few_small_shown_and_made_by_the_recipe() -> None:
+    folder = ROOT / "docs" / "images"
+    sizes = {file.name: file.stat().st_size for file in folder.iterdir()}
+    assert set(sizes) == {picture.file for picture in SHOWN}
+    assert len(sizes) <= 6
+    assert max(sizes.values()) < 150 * 1024
+    assert all((folder / name).read_bytes().startswith(b"\x89PNG") for name in sizes)
+    shown = LINK.findall((ROOT / "docs" / "console.md").read_text(encoding="utf-8"))
+    assert {f"images/{name}" for name in sizes} <= set(shown)
 
 
 def test_make_explains_every_target_and_hides_none() -> None:

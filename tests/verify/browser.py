@@ -95,9 +95,9 @@ class Browser:
         """Type into what has the focus."""
         self._call("Input.insertText", text=text)
 
-    def screenshot(self, file: Path) -> None:
-        """Keep what is to be seen, as PNG."""
-        found = self._call("Page.captureScreenshot", format="png", captureBeyondViewport=True)
+    def screenshot(self, file: Path, *, whole: bool = True) -> None:
+        """Keep what is to be seen as PNG: the whole page, or what is in the window."""
+        found = self._call("Page.captureScreenshot", format="png", captureBeyondViewport=whole)
         file.write_bytes(base64.b64decode(found["data"]))
 
     def _call(self, method: str, **parameters: Any) -> dict[str, Any]:  # noqa: ANN401 - JSON
@@ -129,7 +129,7 @@ def running_browser(profile: Path) -> Iterator[Browser]:
     A required test that lacks it fails and says so.
     """
     chromium = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
-    assert chromium, "this test needs Chromium: apt-get install chromium"
+    assert chromium, "Chromium is needed: apt-get install chromium"
     process = subprocess.Popen(
         [chromium, *_OPTIONS, f"--user-data-dir={profile}", "about:blank"],
         stdout=subprocess.DEVNULL,

@@ -3,19 +3,14 @@
 from __future__ import annotations
 
 import shutil
-import threading
+import struct
 import urllib.request
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-import uvicorn
 
 from sluice.clock import SystemClock
-from sluice.console.access import login_free_gate
-from sluice.console.app import create_console
-from sluice.fresh_project import FreshProject
-from sluice.local.ports import HOST
 from sluice.local.processes import wait_until
 from sluice.local.stack import down, up
 from sluice.project import Project
@@ -23,6 +18,8 @@ from sluice.settings import Settings, settings
 from sluice.streams.registry import Desired
 from tests.twins.console_fleet import HALTED, LAGGING, build_fleet, pipeline_of, topic_of
 from tests.verify.browser import running_browser
+from tests.verify.screenshots import ALL, HEIGHT, serving, take
+from tests.verify.screenshots import PAGES as PICTURED
 from tests.verify.test_browser import BROKEN
 
 pytestmark = [pytest.mark.verify, pytest.mark.timeout(600)]
@@ -49,17 +46,8 @@ PAGES = (
 def console(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """Serve the console without a login over sixty units."""
     fleet = build_fleet(tmp_path_factory.mktemp("fleet"), 60, SystemClock())
-    fresh = FreshProject(lambda: Project.open(fleet.settings), place=lambda: fleet.settings)
-    app = create_console(fresh, login_free_gate)
-    server = uvicorn.Server(uvicorn.Config(app, host=HOST, port=0, log_level="warning"))
-    thread = threading.Thread(target=server.run)
-    thread.start()
-    try:
-        assert wait_until(lambda: server.started, SystemClock(), deadline_seconds=30)
-        yield f"http://{HOST}:{server.servers[0].sockets[0].getsockname()[1]}"
-    finally:
-        server.should_exit = True
-        thread.join(20)
+    with serving(fleet, SystemClock()) as address:
+        yield address
 
 
 @pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
@@ -79,6 +67,13 @@ def test_every_page_fits_and_nothing_is_wrong_with_it(console: str, tmp_path: Pa
             assert browser.value("[...document.images].length") == 0, path
         complaints = [said for said in browser.errors if "/streams/nobody" not in said]  # a page that is not there
         assert complaints == []
+
+
+def test_a_picture_is_taken_of_every_page_light_and_dark_wide_and_narrow(tmp_path: Path) -> None:
+    taken = take(ALL, tmp_path)
+    assert {picture.page for picture in ALL} == set(PICTURED)
+    sizes = [struct.unpack(">II", file.read_bytes()[16:24]) for file in taken]
+    assert sizes == [(picture.width, HEIGHT) for picture in ALL]
 
 
 def test_text_can_be_read_on_its_ground_in_light_and_dark(console: str, tmp_path: Path) -> None:

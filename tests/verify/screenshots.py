@@ -1,0 +1,128 @@
+"""Pictures of the console for the documentation: `make screenshots`. Needs Chromium.
+
+The fleet is the one of the tests, with harmless words, at a time that stands still: a rerun changes what was changed.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import tempfile
+import threading
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from itertools import product
+from pathlib import Path
+
+import uvicorn
+
+from sluice.clock import Clock, SystemClock
+from sluice.console.access import login_free_gate
+from sluice.console.app import create_console
+from sluice.fresh_project import FreshProject
+from sluice.local.ports import HOST
+from sluice.local.processes import wait_until
+from sluice.project import Project
+from tests.twins.clock import ManualClock
+from tests.twins.console_fleet import LAGGING, ConsoleFleet, build_fleet, pipeline_of, topic_of
+from tests.verify.browser import Browser, running_browser
+
+UNITS = 12
+NOW = datetime(2013, 1, 21, 12, 0, tzinfo=UTC)
+WIDE, NARROW = 1400, 400
+HEIGHT = 640
+PAGES = {
+    "fleet": "/",
+    "stream": f"/streams/{pipeline_of(LAGGING)}",
+    "topics": "/topics",
+    "topic": f"/topics/{topic_of(0)}",
+    "intervals": f"/intervals/{pipeline_of(0)}",
+    "quality": "/quality",
+    "alerts": "/alerts",
+    "cost": "/cost",
+}
+
+
+@dataclass(frozen=True)
+class Picture:
+    """One picture.
+
+    Attributes:
+        page: a key of `PAGES`.
+        width: of the window, in pixels.
+        dark: what its visitor likes.
+    """
+
+    page: str
+    width: int = WIDE
+    dark: bool = False
+
+    @property
+    def file(self) -> str:
+        """Its file's name."""
+        return f"{self.page}-{'dark' if self.dark else 'light'}-{self.width}.png"
+
+
+SHOWN = (
+    Picture("fleet"),
+    Picture("fleet", NARROW, dark=True),
+    Picture("stream", dark=True),
+    Picture("intervals"),
+    Picture("quality", NARROW),
+)
+"""What the documentation shows."""
+ALL = tuple(Picture(*each) for each in product(PAGES, (WIDE, NARROW), (False, True)))
+
+
+def take(pictures: Sequence[Picture], folder: Path) -> list[Path]:
+    """Take pictures of the console over a fleet of its own, and return their files."""
+    folder.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(prefix="sluice-pictures-") as made:
+        clock = ManualClock(NOW)
+        fleet = build_fleet(Path(made) / "fleet", UNITS, clock, aside="")
+        with serving(fleet, clock) as address, running_browser(Path(made) / "profile") as browser:
+            return [_taken(browser, address, picture, folder) for picture in pictures]
+
+
+@contextmanager
+def serving(fleet: ConsoleFleet, clock: Clock) -> Iterator[str]:
+    """Serve the console of a fleet without a login; give its address."""
+    fresh = FreshProject(lambda: Project.open(fleet.settings), place=lambda: fleet.settings)
+    app = create_console(fresh, login_free_gate, clock=clock)
+    server = uvicorn.Server(uvicorn.Config(app, host=HOST, port=0, log_level="warning"))
+    thread = threading.Thread(target=server.run)
+    thread.start()
+    try:
+        assert wait_until(lambda: server.started, SystemClock(), deadline_seconds=30)
+        yield f"http://{HOST}:{server.servers[0].sockets[0].getsockname()[1]}"
+    finally:
+        server.should_exit = True
+        thread.join(20)
+
+
+def _taken(browser: Browser, address: str, picture: Picture, folder: Path) -> Path:
+    path = PAGES[picture.page]
+    browser.show_as(width=picture.width, height=HEIGHT, dark=picture.dark)
+    browser.open(address + path)
+    browser.wait_for(f"document.readyState === 'complete' && location.pathname === {path!r}")
+    theme = "dark" if picture.dark else "light"
+    browser.wait_for(f"document.querySelector('main h1') && document.documentElement.dataset.theme === {theme!r}")
+    file = folder / picture.file
+    browser.screenshot(file, whole=False)
+    return file
+
+
+def main() -> None:
+    """Take the pictures that the documentation shows, or all that there could be."""
+    parser = argparse.ArgumentParser(prog="make screenshots", description="Take pictures of the console.")
+    parser.add_argument("folder", type=Path)
+    parser.add_argument("--all", action="store_true", help="Of every page, light and dark, wide and narrow.")
+    arguments = parser.parse_args()
+    for file in take(ALL if arguments.all else SHOWN, arguments.folder):
+        sys.stdout.write(f"{file}: {file.stat().st_size / 1024:.0f} KiB\n")
+
+
+if __name__ == "__main__":
+    main()
