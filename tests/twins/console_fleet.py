@@ -249,6 +249,7 @@ def _batch(number: int, at: datetime) -> Mapping[str, object]:
         "state_rows": 100 + number,
         "state_bytes": 4096,
         "dropped_by_watermark": int(number % 97 == 0),
+        "quarantined": {"wrong_type": 2, "missing_field": 1} if number % 50 == 7 else {},
         "lag_records": max(0, 40 - number),
         "cpu_seconds": 20.0 + number / 10,
         "read": 30 * (number + 1),

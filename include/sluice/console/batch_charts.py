@@ -34,8 +34,15 @@ def charts_of(found: Sequence[BatchFigures]) -> list[Chart]:
         lines("Rows dropped, their window was closed", [_line("late", found, lambda b: b.late_rows)])
         if _any(found, "late_rows")
         else None,
+        lines("Records quarantined", [_line("quarantined", found, _quarantined)])
+        if _any(found, "quarantined")
+        else None,
     ]
     return [chart for chart in drawn if chart is not None]
+
+
+def _quarantined(batch: BatchFigures) -> float | None:
+    return None if batch.quarantined is None else sum(batch.quarantined.values())
 
 
 def _any(found: Sequence[BatchFigures], name: str) -> bool:

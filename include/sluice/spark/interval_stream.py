@@ -185,7 +185,7 @@ def start_pipeline(
     """
     pipeline, reader = code.pipeline, Checkpoint(epoch.checkpoint)
     records = read_stream(spark, source, start=epoch.start, most=pipeline.max_records_per_batch)
-    good = good_records(records, code)
+    good = good_records(records, code, counting=True)
     windowed = transformed(observed(good, code.topic.value.event_time, pipeline.intervals.window), code)
     rows = partitioned(windowed, pipeline.intervals)
     ensure_table(table, rows.schema.json(), partition_by=[partition_column(pipeline.intervals)])

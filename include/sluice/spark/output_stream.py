@@ -72,7 +72,7 @@ def start_outputs(
     """
     pipeline = code.pipeline
     records = read_stream(spark, around.source, start=epoch.start, most=pipeline.max_records_per_batch)
-    rows = transformed(good_records(records, code), code)
+    rows = transformed(good_records(records, code, counting=True), code)
     refuse_unwritable(rows, pipeline.beside)
     state = state_in(rows)
     appended = any(isinstance(output, RowsOutput) for output in pipeline.beside)
@@ -88,7 +88,7 @@ def start_outputs(
     floor = None if state is not None else held_by_all(outputs)
     if floor:
         records = records.where(beyond(floor, "_partition", "_offset"))
-        rows = transformed(good_records(records, code), code)
+        rows = transformed(good_records(records, code, counting=True), code)
     known: Inheritance = all_known
     if state is not None:
         history = History(spark, code, around.source, around.table(code.topic.raw.table))

@@ -10,6 +10,7 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F  # noqa: N812  the ecosystem's name for it
 
 from sluice.quality.reasons import Outcome
+from sluice.spark.quarantine_counts import counting_quarantined
 from sluice.spark.transforms import load_transform
 from sluice.spark.validation import OUTCOME, is_heartbeat, validate
 from sluice.specs.duration import format_duration
@@ -45,13 +46,23 @@ def result_rows(records: DataFrame, code: PipelineCode, *, late: Column | None =
     return partitioned(transformed(good_records(records, code, late=late), code), code.pipeline.intervals)
 
 
-def good_records(records: DataFrame, code: PipelineCode, *, late: Column | None = None) -> DataFrame:
-    """Return what the transform is given; the arguments are those of `result_rows`."""
+def good_records(
+    records: DataFrame, code: PipelineCode, *, late: Column | None = None, counting: bool = False
+) -> DataFrame:
+    """Return what the transform is given.
+
+    Args:
+        records: see `result_rows`.
+        code: see `result_rows`.
+        late: see `result_rows`.
+        counting: let each batch of a stream report how many records are quarantined.
+    """
     pipeline, value = code.pipeline, code.topic.value
     taken = F.col(OUTCOME).isin(Outcome.GOOD.value, Outcome.CONTROL.value)
     if late is not None:  # a choice, not a disjunction: the outcome is worked out once
         taken = F.when(late, F.col(OUTCOME) != Outcome.QUARANTINED.value).otherwise(taken)
-    accepted = validate(records, value, pipeline.time, code.expected).where(taken)
+    validated = validate(records, value, pipeline.time, code.expected)
+    accepted = (counting_quarantined(validated) if counting else validated).where(taken)
     marked = accepted.withWatermark(value.event_time, f"{int(pipeline.time.delay.total_seconds())} seconds")
     # A heartbeat moves the watermark and must go no further. Naming the event time keeps Spark from pushing this
     # filter below the watermark, where the heartbeat would be lost.

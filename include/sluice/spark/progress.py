@@ -13,6 +13,7 @@ from typing import Any
 import structlog
 from pyspark.sql.streaming.listener import StreamingQueryProgress
 
+from sluice.spark.quarantine_counts import quarantined_in
 from sluice.streams.batch_log import append_batch
 from sluice.streams.failure import Failure, to_record
 
@@ -92,6 +93,7 @@ def _selected(data: dict[str, Any]) -> dict[str, Any]:
         "state_rows": sum(operator.get("numRowsTotal", 0) for operator in data.get("stateOperators", [])),
         "state_bytes": sum(operator.get("memoryUsedBytes", 0) for operator in data.get("stateOperators", [])),
         "dropped_by_watermark": sum(o.get("numRowsDroppedByWatermark", 0) for o in data.get("stateOperators", [])),
+        "quarantined": quarantined_in(data),
         "lag_records": _lag(data.get("sources", [])),
     }
 

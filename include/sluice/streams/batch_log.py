@@ -8,9 +8,11 @@ from __future__ import annotations
 
 import json
 import os
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
+from itertools import zip_longest
 from pathlib import Path
 from typing import Any
 
@@ -39,6 +41,7 @@ class BatchFigures:
         lag_records: records that were there and that it did not read; None where Spark does not say.
         cpu_seconds: of the driver's process and all below it since it began; None where nobody counts.
         read: records that the stream has read since its driver began, by offsets; None where that is not known.
+        quarantined: records that it quarantined, by reason; None where its driver did not count them.
     """
 
     number: int
@@ -55,6 +58,7 @@ class BatchFigures:
     lag_records: int | None = None
     cpu_seconds: float | None = None
     read: int | None = None
+    quarantined: Mapping[str, int] | None = None
 
     @property
     def seconds(self) -> float | None:
@@ -131,12 +135,30 @@ def _figures(line: bytes) -> BatchFigures | None:
             state_rows=int(said.get("state_rows") or 0),
             state_bytes=int(said.get("state_bytes") or 0),
             late_rows=int(said.get("dropped_by_watermark") or 0),
+            quarantined=_counts(said.get("quarantined")),
             lag_records=None if said.get("lag_records") is None else int(said["lag_records"]),
             cpu_seconds=_number(said.get("cpu_seconds")),
             read=None if said.get("read") is None else int(said["read"]),
         )
     except (ValueError, KeyError, TypeError):
         return None
+
+
+def _counts(value: object) -> Mapping[str, int] | None:
+    return {str(name): int(count) for name, count in value.items()} if isinstance(value, dict) else None
+
+
+def quarantined(found: Sequence[BatchFigures]) -> Mapping[str, int] | None:
+    """Return how many records these batches quarantined by reason, most first; None if no driver counted them.
+
+    A batch that is repeated after a crash counts once, as it was done last.
+    """
+    counted = [each for each in found if each.quarantined is not None]
+    total = Counter[str]()
+    for each, after in zip_longest(counted, counted[1:]):
+        if after is None or after.number != each.number:
+            total.update(each.quarantined or {})
+    return dict(total.most_common()) if counted else None
 
 
 def _number(value: object) -> float | None:

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 
 import pytest
 from hypothesis import given
@@ -88,6 +89,9 @@ def test_pictures_of_a_stream_are_those_for_which_there_is_something() -> None:
     assert charts_of([]) == []
     full = [BatchFigures(n, 1, moment(n), 5, 1.0, 2.0, phases, moment(n - 60), 7, 8, 1, 9) for n in range(3)]
     assert len(charts_of(full)) == 6
+    refusing = [replace(each, quarantined={"malformed": each.number}) for each in full]
+    assert charts_of(refusing)[-1].title == "Records quarantined"
+    assert len(charts_of([replace(each, quarantined={}) for each in full])) == 6
 
 
 def test_a_line_does_not_lead_over_an_hour_that_nobody_knows() -> None:

@@ -83,6 +83,16 @@ def test_a_stream_shows_what_it_does_how_far_it_is_behind_and_what_was_tried(vis
         assert words.replace(" ,", ",") in said.replace(" ,", ","), words
 
 
+def test_a_stream_shows_what_it_quarantined_by_reason_and_a_raw_stream_nothing(visitor: TestClient) -> None:
+    said = text_of(visitor, f"/streams/{pipeline_of(LAGGING)}")
+    assert "at least 24 records were quarantined" in said
+    assert "wrong_type 16 missing_field 8" in said
+    assert f"sluice quarantine list {pipeline_of(LAGGING)} counts them all" in said
+    assert "Records quarantined" in said
+    assert "that its driver has told of quarantined a record" in text_of(visitor, f"/streams/{pipeline_of(STALLED)}")
+    assert "at least" not in text_of(visitor, f"/streams/raw_{topic_of(LAGGING)}")
+
+
 @pytest.mark.parametrize(
     ("number", "actions"), [(HALTED, ["resume", "stop"]), (RESTING, ["start"]), (LAGGING, ["restart", "stop"])]
 )

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sluice.streams.batch_log import BatchFigures, append_batch, batches, older, runs
+from sluice.streams.batch_log import BatchFigures, append_batch, batches, older, quarantined, runs
 
 AT = datetime(2026, 11, 21, 12, 0, 0, tzinfo=UTC)
 
@@ -31,6 +31,7 @@ def test_a_batch_comes_back_with_its_figures(tmp_path: Path) -> None:
             state_rows=7,
             state_bytes=1024,
             dropped_by_watermark=2,
+            quarantined={"malformed": 3},
             lag_records=5,
             cpu_seconds=12.25,
         ),
@@ -48,6 +49,7 @@ def test_a_batch_comes_back_with_its_figures(tmp_path: Path) -> None:
         state_rows=7,
         state_bytes=1024,
         late_rows=2,
+        quarantined={"malformed": 3},
         lag_records=5,
         cpu_seconds=12.25,
     )
@@ -95,3 +97,25 @@ def test_runs_are_the_batches_of_one_generation_each(generations: list[int]) -> 
     assert [each for run in divided for each in run] == found
     assert all(len({each.generation for each in run}) == 1 for run in divided)
     assert all(a[-1].generation != b[0].generation for a, b in pairwise(divided))
+
+
+def figures(number: int, counts: dict[str, int] | None, generation: int = 1) -> BatchFigures:
+    return BatchFigures(number=number, generation=generation, at=AT, rows=10, quarantined=counts)
+
+
+@pytest.mark.parametrize(
+    ("found", "expected"),
+    [
+        ([], None),
+        ([figures(0, None)], None),
+        ([figures(0, None), figures(1, {})], {}),
+        ([figures(0, {"a": 1, "b": 2}), figures(1, {"b": 3, "c": 4})], {"b": 5, "c": 4, "a": 1}),
+        ([figures(4, {"a": 1}), figures(4, {"a": 3}, generation=2)], {"a": 3}),
+        ([figures(4, {"a": 1}), figures(0, {"a": 3}, generation=2), figures(4, {"a": 5}, generation=2)], {"a": 9}),
+    ],
+    ids=["no batch", "nobody counted", "none", "several", "repeated after a crash", "after a reset"],
+)
+def test_what_batches_quarantined_adds_up_by_reason(found: list[BatchFigures], expected: dict[str, int] | None) -> None:
+    total = quarantined(found)
+    assert total == expected
+    assert total is None or list(total.values()) == sorted(total.values(), reverse=True)

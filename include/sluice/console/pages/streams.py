@@ -22,7 +22,7 @@ from sluice.project import Project
 from sluice.specs.catalog import Unit
 from sluice.specs.rhythm import topic_of
 from sluice.specs.spec import NAME_PATTERN
-from sluice.streams.batch_log import batches
+from sluice.streams.batch_log import batches, quarantined
 from sluice.streams.fleet import LOOKED_BACK, Standing
 from sluice.streams.registry import RecordedVerdict
 from sluice.streams.sighting import Sighting
@@ -45,6 +45,8 @@ def stream(request: Request, stream: StreamName, visitor: VisitorDep, around: Su
     unit = unit_of(project, stream, visitor)
     standing = next(each for each in standings_of(project, [unit], now) if each.stream == stream)
     dag_id, attempts = stream_dag_id(unit.name), _attempts(project, unit, now)
+    found = batches(project.folder.batch_log(stream))
+    pipeline = project.catalog.pipeline_of(stream)
     return page(
         request,
         "stream.html",
@@ -52,7 +54,10 @@ def stream(request: Request, stream: StreamName, visitor: VisitorDep, around: Su
         standing=standing,
         siblings=[name for name in unit.streams if name != stream],
         topic=topic_of(project.catalog, stream),
-        charts=charts_of(batches(project.folder.batch_log(stream))),
+        charts=charts_of(found),
+        batches=found,
+        quarantined=quarantined(found),
+        pipeline=None if pipeline is None else pipeline.name,
         attempts=attempts,
         shown=SHOWN,
         changes=_changes(project, unit.name, stream, now),
