@@ -32,9 +32,7 @@ CORE = {
     "lineage",
 }
 ADAPTERS = {"registry", "kafka", "control", "local", "postgres", "spark", "gx", "openlineage"}
-FACES = {"airflow", "console", "serve", "cli"}
-FACES = {"airflow", "console", "cli"}
-FACES = {"airflow", "console", "cli", "references"}
+FACES = {"airflow", "console", "serve", "cli", "references"}
 FOREIGN = {
     *("airflow", "pyspark", "py4j", "delta", "deltalake", "kafka", "sqlalchemy", "alembic", "fastapi", "typer"),
     "great_expectations",

@@ -75,6 +75,7 @@ def test_whole_specs_are_sound_in_this_project(page: Path, tmp_path: Path) -> No
     shutil.copytree(ROOT / "spark_jobs", tmp_path / "spark_jobs")
     for text in blocks(page, "yaml"):
         if named := SPEC.match(text):
+            (tmp_path / named[1]).parent.mkdir(exist_ok=True)
             (tmp_path / named[1]).write_text(text, encoding="utf-8")
     assert [str(fault) for fault in scan(tmp_path / "include").faults] == []
 

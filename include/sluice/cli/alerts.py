@@ -19,6 +19,7 @@ from sluice.alerts.delivery import Delivery, History, Outcome
 from sluice.alerts.incidents import Incident, open_incidents
 from sluice.alerts.journal import Journal
 from sluice.alerts.policy import Policy, read_policy
+from sluice.cli import completion
 from sluice.cli.console import Output, OutputOption, err, out, print_data
 from sluice.clock import SystemClock
 from sluice.errors import NotReadyError, SluiceError, SpecError
@@ -109,7 +110,12 @@ def incident_as_dict(incident: Incident, policy: Policy) -> dict[str, Any]:
 
 @app.command()
 def show(
-    alert_id: Annotated[str, typer.Argument(help="One of those that `sluice alerts` lists; its beginning suffices.")],
+    alert_id: Annotated[
+        str,
+        typer.Argument(
+            autocompletion=completion.alerts, help="One of those that `sluice alerts` lists; its beginning suffices."
+        ),
+    ],
     output: OutputOption = Output.TABLE,
 ) -> None:
     """Show everything about one alert.
@@ -129,7 +135,13 @@ def show(
 @app.command("test")
 def try_delivery(
     channel: Annotated[
-        str, typer.Option("--channel", "-c", help="One of the policy's. Omitted: those that its last rule tells.")
+        str,
+        typer.Option(
+            "--channel",
+            "-c",
+            autocompletion=completion.channels,
+            help="One of the policy's. Omitted: those that its last rule tells.",
+        ),
     ] = "",
     output: OutputOption = Output.TABLE,
 ) -> None:

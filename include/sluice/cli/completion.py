@@ -7,11 +7,14 @@ wrong with it.
 
 from __future__ import annotations
 
+import os
 import re
 import sqlite3
 from collections.abc import Callable, Iterable
 from contextlib import closing
 from functools import wraps
+
+import yaml
 
 from sluice.intervals.ledger import State
 from sluice.settings import Settings, settings
@@ -22,6 +25,8 @@ from sluice.specs.units import units_named_in
 _MOST = 50
 """More names than this nobody reads; of what has a time, the newest."""
 _WAIT_SECONDS = 0.1
+_ALERT = re.compile(rb'^\{"alert": \{"id": "([0-9a-f]+)"', re.MULTILINE)
+_TAIL_BYTES = 256 * 1024
 _USER = re.compile(r"^user:\s*[\"']?([\w.@:=,/-]+)", re.MULTILINE)
 
 
@@ -110,6 +115,29 @@ def backfills(place: Settings) -> Iterable[str]:
 def cases(place: Settings) -> Iterable[str]:
     """Return the newest cases of the quarantine, newest first."""
     return _recorded(place, "SELECT id FROM quarantine_case WHERE deployment = ? ORDER BY opened_at DESC LIMIT ?")
+
+
+@_offered
+def alerts(place: Settings) -> Iterable[str]:
+    """Return the newest alerts in the journal, newest first."""
+    newest = max(place.folder.alerts.glob("journal-*.jsonl"), default=None)
+    if newest is None:
+        return []
+    with newest.open("rb") as opened:
+        opened.seek(max(0, opened.seek(0, os.SEEK_END) - _TAIL_BYTES))
+        return [name.decode() for name in _ALERT.findall(opened.read())][: -_MOST - 1 : -1]
+
+
+@_offered
+def channels(place: Settings) -> Iterable[str]:
+    """Return the channels of the deployment's alert policy."""
+    text = (place.home / "include" / Kind.POLICY.folder / f"{place.deployment}.yaml").read_text(encoding="utf-8")
+    try:
+        said = yaml.safe_load(text)
+    except yaml.YAMLError:
+        return []
+    found = said.get("channels") if isinstance(said, dict) else None
+    return sorted(map(str, found)) if isinstance(found, dict) else []
 
 
 def _recorded(place: Settings, query: str) -> list[str]:

@@ -15,10 +15,12 @@ import pytest
 import typer
 from typer.core import TyperGroup
 
+from sluice.alerts.journal import Journal
 from sluice.cli import completion
 from sluice.cli.main import app
 from sluice.control.database import migrate, open_database, sqlite_url
 from sluice.settings import Settings
+from tests.unit.alerts.examples import make_alert
 
 FREE = {
     "new topic": {"name", "sample", "event_time", "arrival_time", "owner"},
@@ -39,7 +41,7 @@ FREE = {
     "quarantine open": {"offsets"},
     "quarantine patch": {"pattern", "by"},
     "contracts fetch": {"registry", "subject"},
-    "alerts show": {"alert_id"},
+    "serve": {"host", "url"},
     "sql": {"statement"},
 }
 """What somebody has to make up, or only a cluster knows. Every other text is a name, and names are completed."""
@@ -96,6 +98,10 @@ def project(tmp_path: Path) -> Settings:
         (tmp_path / "include" / folder / f"{name}.yaml").write_text(text)
     place = Settings(home=tmp_path)
     place.state.mkdir()
+    (tmp_path / "include" / "alerts").mkdir()
+    (tmp_path / "include" / "alerts" / "local.yaml").write_text("channels: {pager: {}, mail: {}}\n")
+    for name in ("00a1", "00a2"):
+        Journal(place.folder.alerts).append(make_alert(name))
     engine = open_database(sqlite_url(place.folder.control))
     migrate(engine)
     opened = datetime(2013, 1, 1, tzinfo=UTC)
@@ -121,6 +127,8 @@ def project(tmp_path: Path) -> Settings:
         (completion.streams, ["raw_orders", "sales"]),
         (completion.backfills, []),
         (completion.contracts, []),
+        (completion.alerts, ["00a2", "00a1"]),
+        (completion.channels, ["mail", "pager"]),
     ],
 )
 def test_names_come_from_files_sound_or_broken(
@@ -141,7 +149,19 @@ def test_without_a_project_nothing_is_offered_and_nothing_is_created(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(completion, "settings", lambda: Settings(home=tmp_path))
-    for name in ("topics", "pipelines", "feeds", "principals", "users", "units", "streams", "contracts", "cases"):
+    for name in (
+        "topics",
+        "pipelines",
+        "feeds",
+        "principals",
+        "users",
+        "units",
+        "streams",
+        "contracts",
+        "cases",
+        "alerts",
+        "channels",
+    ):
         assert getattr(completion, name)() == [], name
     assert list(tmp_path.iterdir()) == []
 
