@@ -37,10 +37,17 @@ from datetime import timedelta
 from airflow.sdk import task
 
 from sluice.airflow.conventions import Tag, house_dag
+from sluice.airflow.reconciler import build_reconcile_dag
+from sluice.settings import settings
 
 
 def broken():
     raise ValueError("the plan does not add up")
+
+
+def fickle():
+    if not (settings().state / "mended").exists():
+        raise ValueError("it is not mended")
 
 
 def killed():
@@ -56,7 +63,9 @@ def dag_of(body, **arguments):
         task(retries=0)(body)()
 
 
+build_reconcile_dag()
 dag_of(broken)
+dag_of(fickle)
 dag_of(killed)
 dag_of(endless, dagrun_timeout=timedelta(seconds=5))
 """
@@ -114,7 +123,7 @@ def stack(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stack]:
         try:
             stack = Stack(place, AirflowApi(up(place).airflow_url), sink)
             connect(place, sink)
-            eventually(lambda: stack.airflow._call("GET", "/dags")["total_entries"] == 3)
+            eventually(lambda: stack.airflow._call("GET", "/dags")["total_entries"] == 5)
             yield stack
         finally:
             down(place)
@@ -154,15 +163,30 @@ def test_a_run_that_takes_too_long_calls_although_no_task_failed(stack: Stack) -
     assert stack.levels_of(run_id)[Level.DAG] is Outcome.DELIVERED
 
 
-def test_a_run_that_was_cleared_and_fails_again_calls_again(stack: Stack) -> None:
+def test_the_same_failure_of_another_run_is_on_record_and_a_run_that_was_cleared_calls_again(stack: Stack) -> None:
     run_id = stack.fail("broken")
-    eventually(lambda: len(stack.told_of(run_id)) == 1)
+    eventually(lambda: len(stack.levels_of(run_id)) == 2)
+    assert set(stack.levels_of(run_id).values()) == {Outcome.WITHHELD}
+    assert stack.told_of(run_id) == []
 
     command = airflow_command("tasks", "clear", "broken", "--yes")
     subprocess.run(command, env=stack_environment(stack.place), check=True, capture_output=True)
 
-    eventually(lambda: len(stack.told_of(run_id)) == 2)
-    assert "try 2" in stack.told_of(run_id)[1]["message"]
+    eventually(lambda: len(stack.told_of(run_id)) == 1)
+    assert "try 2" in stack.told_of(run_id)[0]["message"]
+
+
+def test_a_failure_is_over_when_a_later_run_succeeds_and_that_is_told(stack: Stack) -> None:
+    run_id = stack.fail("fickle")
+    eventually(lambda: len(stack.told_of(run_id)) == 1)
+    (stack.place.state / "mended").touch()
+    stack.airflow.trigger("fickle")
+
+    eventually(lambda: any(page["title"] == "Over: Task fickle of DAG fickle failed" for page in stack.sink.received))
+
+    (over,) = [page for page in stack.sink.received if page["title"].startswith("Over: Task fickle")]
+    assert over["type"] == "success"
+    assert f"The run {run_id} itself is still failed." in over["message"]
 
 
 def test_the_command_line_tries_the_stacks_own_connection(stack: Stack) -> None:

@@ -178,8 +178,9 @@ def class_in(output: str) -> AlertClass | None:
     Args:
         output: see `last_words`.
     """
-    said = _CLASS.findall(output)
-    return AlertClass(said[-1]) if said and said[-1] in set(AlertClass) else None
+    known = set(AlertClass)
+    said = [found for found in _CLASS.findall(output) if found in known]
+    return AlertClass(said[-1]) if said else None
 
 
 def last_words(output: str) -> SluiceError | None:

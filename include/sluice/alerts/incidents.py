@@ -90,7 +90,7 @@ def same_happening(alert: Alert, incident: Incident) -> bool:
         alert: the new one.
         incident: open, under the same key, without it.
     """
-    before = incident.newest
-    if (alert.dag_id, alert.run_id) == (before.dag_id, before.run_id) and alert.clearing != before.clearing:
+    same_run = [a for a in incident.alerts if (a.dag_id, a.run_id) == (alert.dag_id, alert.run_id)]
+    if same_run and all(a.clearing != alert.clearing for a in same_run):
         return False
-    return alert.why == before.why or alert.concerns.startswith("unit ")
+    return alert.why == incident.newest.why or alert.concerns.startswith("unit ")

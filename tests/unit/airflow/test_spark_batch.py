@@ -8,8 +8,9 @@ from airflow.sdk.exceptions import AirflowException, AirflowFailException
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sluice.airflow.spark_batch import failure, last_words
+from sluice.airflow.spark_batch import class_in, failure, last_words
 from sluice.errors import SluiceError
+from sluice.specs.alerting import AlertClass
 
 
 def logged(why: str) -> str:
@@ -55,3 +56,15 @@ def test_words_with_quotes_and_several_lines_survive() -> None:
 
 def test_other_output_is_nobodys_last_words() -> None:
     assert last_words("Cannot execute: spark-submit --conf why='not'. Error code is: 1.\nTraceback …") is None
+
+
+@pytest.mark.parametrize("said", AlertClass)
+def test_what_a_failure_is_about_is_said_by_the_main(said: AlertClass) -> None:
+    render = structlog.dev.ConsoleRenderer(colors=False)
+    event = {"level": "error", "event": "backfill ends", "alert_class": str(said), "why": "it says alert_class=none"}
+    assert class_in(f"Cannot execute. Last lines:\n{render(None, 'error', event)}") is said
+
+
+@pytest.mark.parametrize("output", ["", "alert_class=nonsense", "[info ] all is well"])
+def test_a_main_that_does_not_say_it_is_a_failed_run(output: str) -> None:
+    assert class_in(output) is None

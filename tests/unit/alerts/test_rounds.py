@@ -133,6 +133,10 @@ def test_who_has_cleared_a_run_hears_of_it_again() -> None:
     first = make_alert("a1", dag_id="stream_flights")
     incident = open_incidents(history(first, a1=Outcome.DELIVERED))[first.key]
     assert not same_happening(replace(first, id="a2", clearing=1), incident)
+    other = replace(first, id="a2", run_id="r2")
+    incident = open_incidents(history(first, other, a1=Outcome.DELIVERED, a2=Outcome.WITHHELD))[first.key]
+    assert not same_happening(replace(first, id="a3", clearing=1), incident)
+    assert same_happening(replace(first, id="a3"), incident)
 
 
 @dataclass
