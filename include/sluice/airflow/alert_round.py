@@ -132,24 +132,24 @@ def _beginning(condition: Condition, desk: Desk, project: Project | None) -> Ale
 
 def _reminder(incident: Incident, desk: Desk) -> Alert:
     """Return the newest alert, told again: under an id of its own, because it is delivered for itself."""
-    newest = incident.newest
+    known = incident.known_as
     first, told = f"{incident.since:%Y-%m-%d %H:%M} UTC", incident.told_at
     last = "" if told is None else f", and told last at {told:%Y-%m-%d %H:%M} UTC"
     again = f"a reminder: it began at {first}{last}"
-    facts = [fact for fact in newest.evidence if not fact.startswith("a reminder: ")]
-    what = newest.what if newest.what.startswith("Still: ") else f"Still: {newest.what}"
-    return replace(newest, id=new_id(), at=desk.clock.now(), what=what, evidence=(again, *facts))
+    facts = [fact for fact in known.evidence if not fact.startswith("a reminder: ")]
+    what = known.what if known.what.startswith("Still: ") else f"Still: {known.what}"
+    return replace(known, id=new_id(), at=desk.clock.now(), what=what, evidence=(again, *facts))
 
 
 def _end(incident: Incident, why: str, desk: Desk) -> Alert:
-    newest = incident.newest
+    known = incident.known_as
     lasted = f"it began at {incident.since:%Y-%m-%d %H:%M} UTC with alert {incident.alerts[0].id}"
     return replace(
-        newest,
+        known,
         id=new_id(),
         at=desk.clock.now(),
         level=Level.RECOVERY,
-        what=f"Over: {newest.what.removeprefix('Still: ')}",
+        what=f"Over: {known.what.removeprefix('Still: ')}",
         why=printable(why),
         evidence=(lasted,),
         what_to_do="Nothing.",

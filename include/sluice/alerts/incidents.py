@@ -52,6 +52,11 @@ class Incident:
         return next(known, None)
 
     @property
+    def known_as(self) -> Alert:
+        """The alert by which people know it: the newest that somebody got, or the newest of all."""
+        return self.told or self.newest
+
+    @property
     def told_at(self) -> datetime | None:
         """When somebody was last told (UTC)."""
         return None if self.told is None else self.deliveries[self.told.id].at
@@ -93,4 +98,5 @@ def same_happening(alert: Alert, incident: Incident) -> bool:
     same_run = [a for a in incident.alerts if (a.dag_id, a.run_id) == (alert.dag_id, alert.run_id)]
     if same_run and all(a.clearing != alert.clearing for a in same_run):
         return False
-    return alert.why == incident.newest.why or alert.concerns.startswith("unit ")
+    before = next((a for a in reversed(incident.alerts) if a.level is alert.level), None)
+    return alert.concerns.startswith("unit ") or (before is not None and alert.why == before.why)

@@ -129,6 +129,15 @@ def test_the_deaths_of_a_unit_are_one_happening_and_other_runs_go_by_their_reaso
     assert incident_of(make_alert("a1", dag_id="topics", why="generation 8 died"))
 
 
+def test_a_run_as_a_whole_is_compared_with_a_run_as_a_whole() -> None:
+    task, whole = make_alert("a1"), make_alert("a2", level=Level.DAG, why="Task apply failed. Failed tasks: apply.")
+    incident = open_incidents(history(task, whole, a1=Outcome.DELIVERED, a2=Outcome.WITHHELD))[task.key]
+    assert incident.known_as == task
+    assert same_happening(replace(task, id="a3", run_id="r2"), incident)
+    assert same_happening(replace(whole, id="a4", run_id="r2"), incident)
+    assert not same_happening(replace(whole, id="a4", run_id="r2", why="It ran longer than it may."), incident)
+
+
 def test_who_has_cleared_a_run_hears_of_it_again() -> None:
     first = make_alert("a1", dag_id="stream_flights")
     incident = open_incidents(history(first, a1=Outcome.DELIVERED))[first.key]
