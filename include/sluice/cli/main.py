@@ -7,6 +7,7 @@ from importlib import import_module
 from typing import Any
 
 import typer
+from typer._click.shell_completion import CompletionItem
 from typer.core import TyperGroup
 
 from sluice.cli.console import err
@@ -53,6 +54,12 @@ class _Nouns(TyperGroup):
         """Return all names, in the order of the help."""
         _ = ctx
         return list(COMMANDS)
+
+    def shell_complete(self, ctx: Any, incomplete: str) -> Any:  # noqa: ANN401 - the same
+        """Return the names that begin so. Their help would cost whoever presses Tab the import of all commands."""
+        if incomplete.startswith("-"):
+            return super().shell_complete(ctx, incomplete)
+        return [CompletionItem(name) for name in COMMANDS if name.startswith(incomplete)]
 
     def get_command(self, ctx: Any, cmd_name: str) -> Any:  # noqa: ANN401 - the same
         """Return a command, or None for a name that there is not."""

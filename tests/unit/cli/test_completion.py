@@ -17,7 +17,7 @@ from typer.core import TyperGroup
 
 from sluice.alerts.journal import Journal
 from sluice.cli import completion
-from sluice.cli.main import app
+from sluice.cli.main import COMMANDS, app
 from sluice.control.database import migrate, open_database, sqlite_url
 from sluice.settings import Settings
 from tests.unit.alerts.examples import make_alert
@@ -208,6 +208,19 @@ def test_a_shell_is_answered(project: Settings) -> None:
     assert completed(project.home, "sluice quarantine show sales-1") == [f"sales-{n}" for n in range(19, 9, -1)]
     assert completed(project.home, "sluice new pipeline fresh --source ") == ["orders"]
     assert completed(project.home / "nothing", "sluice topics describe ") == []
+
+
+def test_the_first_word_is_completed_without_importing_any_command(project: Settings) -> None:
+    assert completed(project.home, "sluice qua") == ["quality", "quarantine"]
+    assert len(completed(project.home, "sluice ")) == len(COMMANDS)
+    code = (
+        "import sys, typer; from sluice.cli.main import app; root = typer.main.get_command(app); "
+        "found = root.shell_complete(typer.Context(root), 's'); "
+        "print([item.value for item in found], [name for name in sys.modules if name.startswith('sluice.cli.')])"
+    )
+    said = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
+    assert "'streams'" in said
+    assert "sluice.cli.streams" not in said
 
 
 def test_no_command_whose_names_are_completed_imports_a_foreign_system() -> None:
