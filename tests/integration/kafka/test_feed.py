@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -164,6 +166,46 @@ def test_a_killed_sender_resumes_and_sends_nothing_twice(
     assert done.sent == 842 - there
     flights = Counter(record.value for record in consumed(broker, topic) if record.key is not None)
     assert flights == Counter(encode(record.value) for record in source.records(FIRST, FIRST))
+
+
+def test_a_killed_sender_of_a_file_resumes_and_sends_each_line_once_as_it_is(
+    broker: Broker, topic: str, source: Nycflights13, tmp_path: Path
+) -> None:
+    home = tmp_path / "project"
+    shutil.copytree(settings().home / "include", home / "include", ignore=shutil.ignore_patterns("sluice"))
+    shutil.copytree(settings().home / "spark_jobs", home / "spark_jobs")
+    (home / "include" / "data").mkdir()
+    lines = [json.dumps(json.loads(record.payload), indent=None).encode() for record in source.records(FIRST, FIRST)]
+    (home / "include" / "data" / "day.jsonl").write_bytes(b"\n".join(lines) + b"\n")
+    (home / "include" / "feeds" / "flights.yaml").write_text(
+        "name: flights\ntopic: flights\nsource: file\npath: data/day.jsonl\nkey: carrier\n"
+    )
+    folder, catalog = tmp_path / "feed", load_catalog(home / "include")
+    script = Path(__file__).with_name("dying_sender.py")
+    for where, count in (("sends", 300), ("saves", 1)):
+        argv = [sys.executable, str(script), broker.bootstrap, topic, str(folder), where, str(count)]
+        environment = {**os.environ, "SLUICE_HOME": str(home)}
+        died = subprocess.run(argv, check=False, capture_output=True, text=True, timeout=120, env=environment)
+        assert died.returncode == -signal.SIGKILL, died.stderr
+    there = len(consumed(broker, topic))
+
+    with open_feed(
+        catalog.feeds["flights"],
+        catalog.topics["flights"].model_copy(update={"name": topic}),
+        [],
+        bootstrap=[broker.bootstrap],
+        client={},
+        folder=folder,
+        include=home / "include",
+    ) as feed:
+        done = feed.send()
+
+    assert 300 < there < len(lines)
+    assert done.sent == len(lines) - there
+    assert Counter(record.value for record in consumed(broker, topic)) == Counter(lines)
+    assert {record.key for record in consumed(broker, topic)} == {
+        json.loads(line)["carrier"].encode() for line in lines
+    }
 
 
 def test_a_missing_topic_is_refused_with_the_command_that_creates_it(
