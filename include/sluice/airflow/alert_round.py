@@ -131,7 +131,7 @@ def _beginning(condition: Condition, desk: Desk, project: Project | None) -> Ale
 
 
 def _reminder(incident: Incident, desk: Desk) -> Alert:
-    """Return the newest alert, told again: under an id of its own, because it is delivered for itself."""
+    """Return the alert by which it is known, told again: under an id of its own, for it is delivered for itself."""
     known = incident.known_as
     first, told = f"{incident.since:%Y-%m-%d %H:%M} UTC", incident.told_at
     last = "" if told is None else f", and told last at {told:%Y-%m-%d %H:%M} UTC"
