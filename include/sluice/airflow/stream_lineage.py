@@ -12,10 +12,10 @@ Invariants:
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 from sluice.clock import Clock, SystemClock
 from sluice.lineage.event import Event, Lineage
@@ -33,10 +33,15 @@ from sluice.streams.verdict import Verdict
 if TYPE_CHECKING:
     from sluice.lineage_map import LineageMap
 
-UNWATCHED = timedelta(hours=1)
-"""An end of so long ago is told by whoever begins to watch the attempt after it."""
+UNWATCHED = timedelta(days=7)
+"""An end of so long ago is told by whoever begins to watch the attempt after it: a stack that was taken down with its
+streams comes back after a weekend."""
 _EARLIER = 5
 """Attempts that are looked back at: a unit that falls again and again waits longer each time."""
+_AGAIN_SECONDS = 10.0
+"""What cannot be made now may be a little later: a triggerer is there before its stack says where Kafka is."""
+
+_Make: TypeAlias = Callable[[], Iterable[Event]]
 
 
 @dataclass
@@ -44,7 +49,6 @@ class _Told:
     """What this process has told of a unit's newest attempt."""
 
     generation: int
-    begun: bool = False
     ended: bool = False
     alone: set[str] = field(default_factory=set)
     at: float | None = None
@@ -64,6 +68,7 @@ class StreamLineage:
         self._to = to
         self._every = every_seconds
         self._told: dict[str, _Told] = {}
+        self._again: dict[str, float] = {}
         self._lock = threading.Lock()
         self._map: tuple[Project, LineageMap] | None = None
 
@@ -81,24 +86,42 @@ class StreamLineage:
         """
         if self._to is None:
             return
-        for unit, sighting in seen.items():
+        for sighting in seen.values():
             if sighting.attempt is not None and has_begun(sighting.attempt):
-                self._saw(self._to, project, unit, sighting.attempt)
+                for make in self._news(project, sighting.attempt):
+                    self._offer(sighting.unit, make)
 
-    def _saw(self, to: Lineage, project: Project, unit: str, attempt: Attempt) -> None:
+    def _news(self, project: Project, attempt: Attempt) -> list[_Make]:
+        """Return what makes the events that are due by a look, and remember that they are told."""
+        unit, makes = attempt.unit, list[_Make]()
         with self._lock:
+            if self._clock.monotonic() < self._again.get(unit, 0.0):
+                return []
             before = self._told.get(unit)
             if before is None or before.generation != attempt.generation:
                 self._told[unit] = _Told(attempt.generation)
-                to.offer(lambda: self._unwatched(project, attempt, before))
+                makes.append(lambda: self._unwatched(project, attempt, before))
+                makes.append(lambda: self._begun(project, attempt))
             told = self._told[unit]
-            begins, told.begun = not told.begun, True
-            ends = attempt.state is AttemptState.ENDED and not told.ended
-            told.ended = told.ended or ends
-        if begins:
-            to.offer(lambda: self._begun(project, attempt))
-        if ends:
-            to.offer(lambda: self._ended(project, attempt))
+            if attempt.state is AttemptState.ENDED and not told.ended:
+                told.ended = True
+                makes.append(lambda: self._ended(project, attempt))
+        return makes
+
+    def _offer(self, unit: str, make: _Make, *, spare: bool = False) -> None:
+        """Offer events. If they cannot be made, the unit is forgotten, so that all of them are told a little later."""
+
+        def made() -> list[Event]:
+            try:
+                return list(make())
+            except Exception:
+                with self._lock:
+                    self._told.pop(unit, None)
+                    self._again[unit] = self._clock.monotonic() + _AGAIN_SECONDS
+                raise
+
+        if self._to is not None:
+            self._to.offer(made, spare=spare)
 
     def judged(
         self,
@@ -127,12 +150,12 @@ class StreamLineage:
             due = told.at is None or now - told.at >= self._every
             told.at = now if due else told.at
         if fell:
-            self._to.offer(lambda: self._ended(project, attempt, fell))
+            self._offer(attempt.unit, lambda: self._ended(project, attempt, fell))
         if due:
             looks = {
                 stream: (evidence[stream].at, verdict) for stream, verdict in verdicts.items() if stream not in over
             }
-            self._to.offer(lambda: self._going_on(project, attempt, looks), spare=True)
+            self._offer(attempt.unit, lambda: self._going_on(project, attempt, looks), spare=True)
 
     def _unwatched(self, project: Project, attempt: Attempt, known: _Told | None) -> Iterator[Event]:
         """Yield what nobody has told of the attempts before one; `known`: what this process has told last."""

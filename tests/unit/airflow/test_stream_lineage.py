@@ -12,6 +12,7 @@ import pytest
 
 from sluice.airflow.observer import ProjectObserver
 from sluice.airflow.stream_lineage import UNWATCHED, StreamLineage
+from sluice.errors import NotReadyError
 from sluice.lineage.event import Event, EventType
 from sluice.project import Project
 from sluice.settings import settings
@@ -33,6 +34,12 @@ class FlightsProject(InMemoryProject):
     """The shipped specs; its departures have unread records."""
 
     fallen: Failure | None = None
+    up = True
+
+    def bootstrap(self) -> tuple[str, ...]:
+        if not self.up:
+            raise NotReadyError("The stack is not up.")
+        return super().bootstrap()
 
     def evidence(self, unit: str) -> dict[str, Evidence]:
         at = (self.clock.now() - START).total_seconds()
@@ -239,6 +246,24 @@ def test_a_stream_that_fell_alone_has_failed_and_is_not_told_to_go_on(bench: Ben
     failed = [event for event in events if event.job.name == "stream.departures"]
     assert [event.type for event in failed] == [T.START, T.RUNNING, T.FAIL, T.FAIL]
     assert failed[-1] == failed[-2]  # the end of the driver changes nothing
+
+
+def test_what_cannot_be_told_yet_is_told_a_little_later(bench: Bench) -> None:
+    bench.life.start("ada", "launch")
+    bench.clock.sleep(5)
+    bench.die(ExitCode.FAILED)
+    bench.life.record_end()
+    bench.life.start("ada", "again")
+    bench.project.up = False  # a triggerer is there before its stack says where Kafka is
+    bench.look()
+    with pytest.raises(NotReadyError):
+        bench.lineage.events()
+    bench.project.up = True
+    bench.look()
+    assert bench.told() == []  # not at every look
+    bench.clock.sleep(15)
+    bench.look()
+    assert bench.types() == [T.START, T.FAIL, T.START, T.RUNNING]
 
 
 def test_nothing_is_told_of_a_unit_that_no_spec_names_or_to_nobody(bench: Bench) -> None:
