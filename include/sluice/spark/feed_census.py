@@ -14,12 +14,17 @@ def census_of_feed(project: Project, feed: str) -> list[Census]:
 
     Raises:
         SpecError: there is no such feed.
-        NotReadyError: the raw table does not exist yet.
+        NotReadyError: the raw table does not exist yet, or no pipeline reads the topic.
     """
     if feed not in project.catalog.feeds:
         raise SpecError(f"there is no feed {feed!r}; the specs have {', '.join(sorted(project.catalog.feeds))}.")
     topic = project.catalog.topics[project.catalog.feeds[feed].topic]
     readers = [pipeline for pipeline in project.catalog.pipelines.values() if pipeline.source == topic.name]
+    if not readers:
+        raise NotReadyError(
+            f"no pipeline reads the topic {topic.name}, so nothing says what becomes of its records.",
+            fix=f"write one: `sluice new pipeline NAME --source {topic.name}`.",
+        )
     raw_table = project.folder.table(topic.raw.table)
     if not raw_table.exists():
         raise NotReadyError(
