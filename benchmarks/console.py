@@ -2,14 +2,16 @@
 
 `sluice console` serves a project of 500 units with two streams each, whose past is on record. `page_ms_max` is the
 slowest answer of all pages to a client on this machine, each asked 20 times after the first; what the first one took is
-in the notes. `open_routes` counts the routes that answer a stranger anything but 401. `browser_errors` counts what
-Chromium complains of, and pages that do not fit, at 400 and 1,400 px in light and dark. `notify_p95_s` is how long it
-takes from a record that is sent to the service that is told of it by `sluice serve`, of the slower of two rules.
+in the notes. `open_routes` counts the routes, of the console and of `sluice serve`, that answer a stranger anything
+but 401. `browser_errors` counts what Chromium complains of, and pages that do not fit, at 400 and 1,400 px in light and
+dark. `notify_p95_s` is how long it takes from a record that is sent to the service that is told of it by `sluice
+serve`, of the slower of two rules.
 """
 
 from __future__ import annotations
 
 import re
+import socket
 import tempfile
 import time
 import urllib.request
@@ -17,16 +19,18 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
-from fastapi import HTTPException, Request
+from fastapi import FastAPI, HTTPException, Request
 from fastapi.routing import APIRoute
 from fastapi.testclient import TestClient
 
 from benchmarks.notify_trial import seconds_to_tell
+from sluice.alerts.journal import Journal
 from sluice.clock import SystemClock
 from sluice.console.access import Visitor
 from sluice.console.app import create_console
 from sluice.fresh_project import FreshProject
 from sluice.project import Project
+from sluice.serve.server import JournalDesk, Place, application
 from tests.twins.console_fleet import LAGGING, ConsoleFleet, build_fleet, pipeline_of, topic_of
 from tests.twins.console_server import served
 from tests.verify.browser import running_browser
@@ -93,8 +97,17 @@ def _open_routes(fleet: ConsoleFleet) -> list[str]:
     async def nobody(_request: Request) -> Visitor:
         raise HTTPException(401, "Not authenticated")
 
-    app = create_console(FreshProject(lambda: Project.open(fleet.settings), place=lambda: fleet.settings), nobody)
-    client = TestClient(app, follow_redirects=False)
+    fresh, place = (
+        FreshProject(lambda: Project.open(fleet.settings), place=lambda: fleet.settings),
+        Place(socket.socket(), ""),
+    )
+    journal = JournalDesk(Journal(fleet.settings.folder.alerts), SystemClock())
+    live = application(fresh.current, nobody, lambda: journal, place)
+    return [f for app in (create_console(fresh, nobody), live) for f in _open_in(app)]
+
+
+def _open_in(app: FastAPI) -> list[str]:
+    client = TestClient(app, follow_redirects=False)  # what it follows does not begin
     routes = [(route, method) for route in app.routes for method in getattr(route, "methods", None) or ("GET",)]
     return [
         f"{method} {getattr(route, 'path', route)}"

@@ -5,6 +5,7 @@ healthy.py spark-master URL             it leads, and takes applications
 healthy.py spark-worker URL             a master has registered it
 healthy.py airflow URL COMPONENT...     Airflow's API says that these components are healthy
 healthy.py page URL                     it is there
+healthy.py door URL                     it asks who comes
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ import struct
 import sys
 from collections.abc import Callable, Mapping
 from typing import Any
+from urllib.error import HTTPError
 from urllib.request import urlopen
 
 _SECONDS = 5.0
@@ -68,12 +70,23 @@ def page(url: str) -> None:
         pass
 
 
+def door(url: str) -> None:
+    """Come without a token: it works if it says that one is needed."""
+    try:
+        with urlopen(url, timeout=_SECONDS):  # noqa: S310 - the address comes from docker-compose.yaml
+            raise UnhealthyError("it lets everybody in")
+    except HTTPError as error:
+        if error.code != http.client.UNAUTHORIZED:
+            raise
+
+
 CHECKS: Mapping[str, Callable[..., None]] = {
     "kafka": kafka,
     "spark-master": spark_master,
     "spark-worker": spark_worker,
     "airflow": airflow,
     "page": page,
+    "door": door,
 }
 
 

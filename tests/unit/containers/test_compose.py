@@ -50,6 +50,7 @@ def test_the_whole_system_is_there() -> None:
         "airflow-api",
         "airflow-dag-processor",
         "runner",
+        "live",
         *METRICS,
     } == set(SERVICES) - set(BROKERS)
     commands = " ".join(" ".join(s.get("command", [])) for s in SERVICES.values())
@@ -96,11 +97,18 @@ def test_a_port_is_open_on_loopback_only(name: str) -> None:
         assert port.startswith("127.0.0.1:"), port
 
 
-def test_only_airflow_which_asks_for_a_password_is_reachable_from_outside() -> None:
-    assert [name for name, service in SERVICES.items() if service.get("ports")] == ["airflow-api"]
+def test_only_what_asks_for_a_login_is_reachable_from_outside() -> None:
+    asking = {"airflow-api", "live"}
+    assert {name for name, service in SERVICES.items() if service.get("ports")} == asking
+    assert "--without-login" not in SERVICES["live"]["command"]
     assert COMPOSE["networks"]["inside"] == {"internal": True}
-    assert SERVICES["airflow-api"]["networks"] == ["inside", "published"]
-    assert {tuple(s["networks"]) for name, s in SERVICES.items() if name != "airflow-api"} == {("inside",)}
+    for name in asking:
+        assert SERVICES[name]["networks"] == ["inside", "published"]
+    assert {tuple(s["networks"]) for name, s in SERVICES.items() if name not in asking} == {("inside",)}
+
+
+def test_live_values_are_served_only_where_somebody_wants_that() -> None:
+    assert SERVICES["live"]["profiles"] == ["live"]
 
 
 # Images
@@ -141,7 +149,7 @@ def test_a_dependency_is_waited_for_until_it_is_of_use(name: str) -> None:
 def test_whatever_uses_a_database_starts_after_its_migration() -> None:
     users = [name for name in SERVICES if "postgres_airflow" in SERVICES[name].get("secrets", [])]
 
-    assert set(users) == {"postgres", "migrate", "airflow-api", "airflow-dag-processor", "runner"}
+    assert set(users) == {"postgres", "migrate", "airflow-api", "airflow-dag-processor", "runner", "live"}
     assert "postgres" in SERVICES["migrate"]["depends_on"]
     assert all("migrate" in SERVICES[name]["depends_on"] for name in set(users) - {"postgres", "migrate"})
 
@@ -184,7 +192,7 @@ def test_every_secret_is_a_file_that_somebody_uses() -> None:
 def test_only_the_services_of_airflow_hold_its_secrets() -> None:
     holders = {name for name in SERVICES if "airflow_fernet_key" in SERVICES[name].get("secrets", [])}
 
-    assert holders == {"migrate", "airflow-api", "airflow-dag-processor", "runner"}
+    assert holders == {"migrate", "airflow-api", "airflow-dag-processor", "runner", "live"}
     assert all(service["secrets"] == ["kafka_cluster_id"] for service in BROKERS.values())
 
 

@@ -116,3 +116,20 @@ def test_every_check_of_the_compose_file_exists() -> None:
 
     assert len(ours) == len(tests) - 1  # PostgreSQL brings its own
     assert {test[3] for test in ours} == set(healthy.CHECKS)
+
+
+@pytest.mark.parametrize(
+    ("status", "said"), [(401, None), (200, "door: it lets everybody in"), (503, "door: HTTP Error 503")]
+)
+def test_a_door_is_sound_if_it_asks_who_comes(status: int, said: str | None) -> None:
+    class Answers(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            self.send_response(status)
+            self.end_headers()
+
+        def log_message(self, *_: object) -> None:
+            pass
+
+    with _serving(HTTPServer(("127.0.0.1", 0), Answers)) as address:
+        found = healthy.main(["door", f"http://{address}"])
+    assert found is None if said is None else str(found).startswith(said)
