@@ -7,10 +7,12 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
+from sluice.alerts.delivery import Outcome as Delivery
 from sluice.intervals.ledger import State
 from sluice.intervals.parity import Outcome as Parity
 from sluice.quality.cases import CaseState
 from sluice.quality.reasons import EXPLANATIONS, Outcome
+from sluice.specs.alerting import AlertClass
 from sluice.streams.exits import EXPLANATIONS as EXITS
 from sluice.streams.failure import EXIT_CODES, REMEDIES, FailureClass
 from sluice.streams.verdict import Health
@@ -100,6 +102,33 @@ _RISKS: Mapping[Risk, tuple[str, str]] = {
     Risk.LOSS: ("records go", "name the topic when you apply it"),
     Risk.WIDENING: ("a right is opened to everybody, or to everything", "name the principal when you apply it"),
 }
+_CLASSES: Mapping[AlertClass, tuple[str, str]] = {
+    AlertClass.FAILED_RUN: ("a task or a run has failed for good", "mend what its error says, then clear the run"),
+    AlertClass.HALTED: ("a unit does not start until a person asks for it", "mend the cause; `sluice streams resume`"),
+    AlertClass.LOSS_RISK: ("retention is about to delete what is unread", "raise the retention now"),
+    AlertClass.REWOUND: ("a stream's position is not where it was", "find out who moved it, or made the topic anew"),
+    AlertClass.STALLED: ("records wait, the driver lives, nothing is committed", "read the end of its log"),
+    AlertClass.STOPPED: ("a stream that shall run has had no driver for ten minutes", "see why none is started"),
+    AlertClass.UNKNOWN: (
+        "nobody has known for ten minutes how a stream is",
+        "look at the triggerer",
+    ),
+    AlertClass.DEADLINE: ("a running stream misses what its spec promises", "see why it is behind"),
+    AlertClass.GATE: ("what was computed or published is not as the suite expects", "read the page of the gate"),
+    AlertClass.PARITY: ("a batch differs from the stream, and nothing explains it", "read the parity report"),
+    AlertClass.DRIFT: ("a topic or a principal is not as declared", "`sluice topics plan`"),
+    AlertClass.APPROVAL: ("a plan waits for an answer", "answer on the run's page"),
+    AlertClass.DATA: ("a pipeline's own rule holds for a live value", "ask the pipeline's owner"),
+    AlertClass.TEST: ("somebody tries the delivery", ""),
+}
+_DELIVERIES: Mapping[Delivery, tuple[str, str]] = {
+    Delivery.DELIVERED: ("every service took it", ""),
+    Delivery.FAILED: ("at least one service did not take it", "it is tried again; see what the service said"),
+    Delivery.NOT_CONFIGURED: ("no service is named: the journal is all there is", "add the Airflow connection"),
+    Delivery.WITHHELD: ("another alert about the same has called, or it was over before anybody was told", ""),
+    Delivery.HELD: ("the policy tells it later, if it lasts until then", ""),
+    Delivery.MUTED: ("the policy tells nobody of it", ""),
+}
 EXIT_CODES_OF_COMMANDS: Mapping[int, tuple[str, str]] = {
     0: ("done", ""),
     1: ("it failed; the message says what", ""),
@@ -140,6 +169,8 @@ def _all() -> Iterator[Code]:
     yield from (Code("reasons of the quarantine", reason.value, *texts) for reason, texts in EXPLANATIONS.items())
     yield from _of("states of a case", _CASES)
     yield from _of("risks of a plan", _RISKS)
+    yield from _of("classes of an alert", _CLASSES)
+    yield from _of("deliveries of an alert", _DELIVERIES)
     yield from _of("exit codes of a command", EXIT_CODES_OF_COMMANDS)
 
 

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
+from sluice.alerts.delivery import Outcome as Delivery
 from sluice.cli.main import app
 from sluice.codes import codes, find
 from sluice.errors import SluiceError
@@ -17,6 +18,7 @@ from sluice.intervals.ledger import State
 from sluice.intervals.parity import Outcome as Parity
 from sluice.quality.cases import CaseState
 from sluice.quality.reasons import Outcome, Reason
+from sluice.specs.alerting import AlertClass
 from sluice.streams.failure import FailureClass
 from sluice.streams.verdict import Health
 from sluice.topics.changes import Risk
@@ -30,6 +32,8 @@ KINDS: dict[str, type[StrEnum]] = {
     "reasons of the quarantine": Reason,
     "states of a case": CaseState,
     "risks of a plan": Risk,
+    "classes of an alert": AlertClass,
+    "deliveries of an alert": Delivery,
 }
 
 
@@ -50,7 +54,7 @@ def test_exit_codes_are_those_of_the_errors() -> None:
 
 @pytest.mark.parametrize("written", ["LOSS_RISK", "loss_risk", "loss risk", " Loss-Risk ", "loss_r"])
 def test_a_word_is_found_however_it_is_written(written: str) -> None:
-    assert [code.word for code in find(written)] == ["LOSS_RISK"]
+    assert [code.word for code in find(written)] == ["LOSS_RISK", "loss-risk"]
 
 
 def test_a_word_of_several_kinds_is_explained_for_each() -> None:
