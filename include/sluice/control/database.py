@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import contextlib
 import sqlite3
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -89,6 +90,10 @@ def take_turns(connection: Connection, about: str) -> None:
         )
 
 
+_ALEMBIC = threading.Lock()
+"""Alembic keeps what it works on in its modules: two threads would migrate each other's databases."""
+
+
 def migrate(engine: Engine) -> None:
     """Bring the schema up to date. Costs one query if it is; processes that start at once take turns.
 
@@ -102,7 +107,8 @@ def migrate(engine: Engine) -> None:
     with transaction(engine, write=True) as connection:
         take_turns(connection, "schema")
         if _revision(connection) != SCHEMA:
-            _upgrade(connection)
+            with _ALEMBIC:
+                _upgrade(connection)
 
 
 def _revision(connection: Connection) -> str | None:

@@ -128,7 +128,7 @@ def feed(site: Site, spec: PrincipalSpec) -> None:
     number = next(site.numbers)
     day = date(2013, 1, 1) + timedelta(days=number)
     topic, pipelines = site.catalog.topics["flights"], site.catalog.pipelines.values()
-    where = {"bootstrap": [site.broker.bootstrap], "client": site.client(spec)}
+    where = {"bootstrap": [site.broker.bootstrap], "client": site.client(spec), "include": settings().home / "include"}
     with open_feed(
         site.catalog.feeds["flights"], topic, pipelines, folder=site.folder / f"{number}", **where
     ) as sender:  # type: ignore[arg-type]
