@@ -52,7 +52,7 @@ def tables_of(project: Project) -> dict[str, Path]:
     """Return the folders of those declared tables that there are, by name."""
     names = [topic.raw.table for topic in project.catalog.topics.values()]
     for pipeline in project.catalog.pipelines.values():
-        outputs = (output for output in pipeline.outputs if getattr(output, "store", "delta") == "delta")
+        outputs = (output for output in pipeline.every_output if getattr(output, "store", "delta") == "delta")
         names += [table for output in outputs if (table := getattr(output, "table", None))]
     folders = {name: project.folder.table(name) for name in names}
     return {name: folder for name, folder in folders.items() if (folder / "_delta_log").is_dir()}
