@@ -115,6 +115,7 @@ def test_of_several_topics_those_that_can_be_are_imported(place: Place) -> None:
     assert f"did you mean '{place.topic}'" in done.stderr
 
 
+@pytest.mark.verify
 def test_without_a_name_it_says_which_there_are(place: Place) -> None:
     place.create()
     with pytest.raises(SpecError, match=r"No topic is named\. Without a spec: .*topic_"):

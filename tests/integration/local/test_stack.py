@@ -165,6 +165,7 @@ def test_a_worker_and_a_master_that_were_killed_are_there_again_by_themselves(
         assert killed not in running(main)
 
 
+@pytest.mark.verify
 def test_a_new_dag_file_is_found_and_the_log_of_its_task_can_be_read(place: Settings, endpoints: Endpoints) -> None:
     (place.home / "dags" / "spoken.py").write_text(DAG)
     api = AirflowApi(endpoints.airflow_url)

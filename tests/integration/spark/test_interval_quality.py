@@ -78,6 +78,7 @@ def gate_of(drained: Drained, result: Result) -> GateResult:
     return GateResult.from_json((drained.project.folder.backfill(result.backfill) / "quality.json").read_bytes())
 
 
+@pytest.mark.verify
 def test_an_interval_that_fails_keeps_its_chunk_from_being_published_until_somebody_accepts_it(
     drained: Drained,
 ) -> None:
@@ -212,6 +213,7 @@ def test_an_offset_that_is_missing_or_there_twice_is_found_where_it_is(drained: 
     assert judged.verdict is Verdict.FAILS
 
 
+@pytest.mark.verify
 def test_what_is_proposed_is_sound_and_holds(drained: Drained, tmp_path: Path) -> None:
     proposed = as_yaml(profile_of(drained.project, drained.spark, "departures"))
     include = tmp_path / "include"

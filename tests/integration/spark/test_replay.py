@@ -163,6 +163,7 @@ def test_what_is_refused_is_found_by_reason_and_shown(before: Drained) -> None:
     assert quarantine.browse(Asked(until=found.records[-1].at - pd.Timedelta(days=1)), limit=9).total == 0
 
 
+@pytest.mark.verify
 def test_a_patch_is_tried_before_it_is_declared(before: Drained) -> None:
     spec = before.project.catalog.pipelines["departures"]
     quarantine = quarantine_of(before.project, before.spark, spec)

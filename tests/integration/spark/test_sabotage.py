@@ -65,6 +65,7 @@ def test_a_foreign_commit_is_found(drained: Drained, sabotage: Callable[[DeltaTa
     assert drained.versions() == version
 
 
+@pytest.mark.verify
 def test_a_wrong_commit_of_the_stream_is_found_though_the_ledger_says_the_same(drained: Drained) -> None:
     entry = newest_stream_entry(drained.table)
     assert entry is not None
@@ -120,6 +121,7 @@ def makes_nothing(flights: DataFrame, *, airlines: DataFrame) -> DataFrame:
     return departures(flights, airlines=airlines).limit(0)
 
 
+@pytest.mark.verify
 def test_an_empty_batch_is_not_published(drained: Drained, monkeypatch: pytest.MonkeyPatch) -> None:
     module = ModuleType("transforms.empty")
     module.departures = makes_nothing  # type: ignore[attr-defined]  a module made on the spot
