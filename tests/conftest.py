@@ -9,6 +9,9 @@ import pytest
 from hypothesis import settings as hypothesis_settings
 
 import tests.airflow_home  # noqa: F401  before anything imports airflow
+from tests.signals import restore_default_signals
+
+restore_default_signals()
 
 # Two runs on one machine must not starve each other's batches.
 os.environ.setdefault("SLUICE_BATCH_NICENESS", "0")

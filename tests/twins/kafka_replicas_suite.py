@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import time
 import uuid
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
 import pytest
 
 from sluice.clock import SystemClock
 from sluice.errors import RefusedError
 from sluice.local.processes import wait_until
-from sluice.topics.administration import KafkaAdministration, TopicCreation
+from sluice.topics.administration import KafkaAdministration, TopicCreation, TopicState
 from sluice.topics.moving import Pace, Progress, cancel, move
 from sluice.topics.replica_administration import THROTTLED, BrokerState, Throttle
 
@@ -32,14 +32,7 @@ class KafkaReplicasSuite:
         self, administration: KafkaAdministration, name: str
     ) -> None:
         administration.grow(name, 3, [(4, 2, 1)])
-        # Each broker learns of partitions by itself, and on a busy machine that takes a while.
-        wait_until(lambda: len(administration.describe([name])[name].replicas) == 3, SystemClock(), deadline_seconds=30)
-        wait_until(
-            lambda: all(len(each) == 3 for each in administration.describe([name])[name].in_sync),
-            SystemClock(),
-            deadline_seconds=30,
-        )
-        state = administration.describe([name])[name]
+        state = described(administration, name, lambda state: [len(each) for each in state.in_sync] == [3, 3, 3])
         assert state.replicas == ((2, 1, 3), (3, 4, 1), (4, 2, 1))
         assert state.leaders == (2, 3, 4)
         assert state.in_sync == ((1, 2, 3), (1, 3, 4), (1, 2, 4))
@@ -49,9 +42,9 @@ class KafkaReplicasSuite:
     ) -> None:
         told: list[Progress] = []
         move(administration, {(name, 0): (4, 2, 3), (name, 1): (1, 4, 3)}, Pace(on_progress=told.append))
-        state = administration.describe([name])[name]
-        assert state.replicas == ((4, 2, 3), (1, 4, 3))
+        state = described(administration, name, lambda state: state.leaders == (4, 1))
         assert state.leaders == (4, 1)
+        assert state.replicas == ((4, 2, 3), (1, 4, 3))
         assert state.in_sync == ((2, 3, 4), (1, 3, 4))
         assert administration.moving() == {}
         assert not set(THROTTLED) & state.configs.keys()
@@ -83,7 +76,7 @@ class KafkaReplicasSuite:
     def test_leaders_are_elected_where_they_are_not(self, administration: KafkaAdministration, name: str) -> None:
         administration.reassign({(name, 0): (1, 2, 3)})
         administration.elect([(name, 0), (name, 1)])
-        assert administration.describe([name])[name].leaders == (1, 3)
+        assert described(administration, name, lambda state: state.leaders == (1, 3)).leaders == (1, 3)
         administration.elect([(name, 0)])
         administration.elect([])
 
@@ -104,6 +97,20 @@ class KafkaReplicasSuite:
         assert administration.describe([name]) == {}
         administration.delete([name])
         administration.delete([])
+
+
+def described(
+    administration: KafkaAdministration, name: str, expected: Callable[[TopicState], bool], deadline_seconds: float = 30
+) -> TopicState:
+    """Describe a topic until it is as expected, or the deadline has passed; return the last answer.
+
+    Any broker may answer, and each learns of partitions, leaders and replicas in sync by itself, after a while.
+    """
+    clock = SystemClock()
+    end = clock.monotonic() + deadline_seconds
+    while not expected(state := administration.describe([name])[name]) and clock.monotonic() < end:
+        clock.sleep(0.1)
+    return state
 
 
 def until_shown(administration: KafkaAdministration, name: str, *, shown: bool) -> Mapping[str, str]:
