@@ -17,6 +17,7 @@ from sluice.errors import SpecError, UnreachableError
 from sluice.project import Project
 from sluice.settings import settings
 from sluice.specs.access import Role
+from sluice.topics.json_object import read_object
 from sluice.topics.names import near
 
 _IN_FLIGHT = 1000
@@ -68,12 +69,12 @@ def keys_of(lines: Sequence[bytes], field: str, skip: int = 0) -> list[bytes | N
         return [None] * len(lines)
     found: list[bytes | None] = []
     for number, line in enumerate(lines, skip + 1):
-        try:
-            value = json.loads(line)[field]
-        except (ValueError, TypeError, KeyError) as error:
+        fields = read_object(line)
+        if fields is None or field not in fields:
             raise SpecError(
                 f"line {number} has no field {field!r}, which is to be its key.", fix="name another field, or none."
-            ) from error
+            )
+        value = fields[field]
         found.append(value.encode() if isinstance(value, str) else json.dumps(value).encode())
     return found
 

@@ -6,7 +6,6 @@ they were sent. What was sent is recognised by its bytes: no line may be there t
 
 from __future__ import annotations
 
-import json
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from datetime import date, datetime
@@ -17,6 +16,7 @@ from sluice.feeds.record import FeedRecord
 from sluice.specs.faults import SpecFaults
 from sluice.specs.feeds import FeedSpec
 from sluice.specs.model import TopicValue
+from sluice.topics.json_object import parse_object
 
 
 class FileSource:
@@ -68,5 +68,5 @@ class FileSource:
 
 
 def _record(line: Line) -> FeedRecord:
-    value = json.loads(line.value)
+    value = parse_object(line.value)
     return FeedRecord(line.number, line.key, value, line.event, line.arrival, line.event.date(), line.value)

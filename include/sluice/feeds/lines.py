@@ -7,7 +7,7 @@ import json
 import zlib
 from collections.abc import Iterator
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
@@ -18,10 +18,13 @@ from sluice.specs.kinds import Kind
 from sluice.specs.model import TopicValue
 from sluice.specs.reading import Finding, Reading
 from sluice.specs.static import locate_file
+from sluice.topics.json_object import NoObjectError, parse_object, read_instant
+from sluice.topics.legible import legible
 
 MOST_FAULTS = 20
 """Of one file. Where a whole file is of another kind, all its lines say the same."""
 _BROKER = "broker"
+_SHOWN_BYTES = 40
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,12 +138,9 @@ def _object(line: bytes) -> dict[str, Any]:
     if not line.strip():
         raise SpecError("the line is empty.", fix="remove it.")
     try:
-        value = json.loads(line)
-    except ValueError as error:
-        raise SpecError(f"it is no JSON: {error}.", fix=_OBJECT) from error
-    if not isinstance(value, dict):
-        raise SpecError(f"it is JSON, but no object: {line[:40].decode(errors='replace')}.", fix=_OBJECT)
-    return value
+        return parse_object(line)
+    except NoObjectError as error:
+        raise SpecError(f"{error}: {legible(line, _SHOWN_BYTES)}.", fix=_OBJECT) from error
 
 
 def _times(value: dict[str, Any], fields: Fields) -> tuple[datetime, datetime]:
@@ -151,13 +151,13 @@ def _time(value: dict[str, Any], field: str) -> datetime:
     said = value.get(field)
     if said is None:
         raise SpecError(f"it has no {field!r}, which says when it is sent.", fix="add it, as 2026-01-01T12:00:00Z.")
-    try:
-        found = datetime.fromisoformat(said) if isinstance(said, str) else None
-        if found is not None and found.tzinfo is not None:
-            return found.astimezone(UTC)
-    except (ValueError, OverflowError):
-        pass
-    raise SpecError(f"its {field!r} is {said!r}, and no time with a zone.", fix="write it as 2026-01-01T12:00:00Z.")
+    if (found := read_instant(said)) is not None:
+        return found
+    shown = legible(json.dumps(said).encode(), _SHOWN_BYTES)
+    raise SpecError(
+        f"its {field!r} is {shown}, and no time of the years 1900 to 2199 with its zone.",
+        fix="write it as 2026-01-01T12:00:00Z.",
+    )
 
 
 def _key(value: dict[str, Any], field: str | None) -> bytes | None:

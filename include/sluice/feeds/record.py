@@ -8,7 +8,10 @@ from dataclasses import dataclass
 from datetime import date, datetime
 from typing import Any, Protocol
 
+from sluice.topics.json_object import read_object
+
 JsonValue = str | int | float | bool | None
+_LONG = 2**63
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,13 +67,9 @@ class FeedSource(Protocol):
 
 
 def integer_field(value: bytes, field: str) -> int | None:
-    """Return a whole number in a JSON object; None if there is none."""
-    try:
-        decoded = json.loads(value)
-    except ValueError:
-        return None
-    found = decoded.get(field) if isinstance(decoded, dict) else None
-    return found if isinstance(found, int) else None
+    """Return a whole number of at most 64 bits in a JSON object; None if there is none."""
+    found = (read_object(value) or {}).get(field)
+    return found if isinstance(found, int) and not isinstance(found, bool) and -_LONG <= found < _LONG else None
 
 
 def encode(value: Mapping[str, Any]) -> bytes:

@@ -7,9 +7,8 @@ record counts as sent when its bytes are exactly those that the source gives for
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Mapping
-from datetime import UTC, date, datetime
+from datetime import date, datetime
 from typing import Any
 
 from sluice.clock import Clock
@@ -18,6 +17,7 @@ from sluice.feeds.manifest import Manifest, SentRange
 from sluice.feeds.ports import Position, StoredRecord, TopicReader
 from sluice.feeds.record import FeedRecord, FeedSource
 from sluice.specs.model import TopicValue
+from sluice.topics.json_object import read_instant, read_object
 
 _QUIET_SECONDS = 1.0
 
@@ -38,7 +38,7 @@ def recover(manifest: Manifest, source: FeedSource, value: TopicValue, reader: T
         entry = _unfinished(manifest, record.day) or manifest.begin(*_span(found), start, clock.now())
         manifest.add(entry, record, position, source.days())
     for at in stored:
-        instant = _heartbeat(_object(at.value), value)
+        instant = _heartbeat(read_object(at.value) or {}, value)
         if instant is not None:
             manifest.advance(instant, at.position)
             _note_heartbeat(manifest, instant)
@@ -101,20 +101,8 @@ def _span(found: Iterable[tuple[FeedRecord, Position]]) -> tuple[date, date]:
     return min(days), max(days)
 
 
-def _object(value: bytes | None) -> Mapping[str, Any]:
-    """Return the JSON object in the bytes; anything else is not of this feed."""
-    try:
-        decoded = json.loads(value or b"")
-    except ValueError:
-        return {}
-    return decoded if isinstance(decoded, dict) else {}
-
-
 def _heartbeat(fields: Mapping[str, Any], value: TopicValue) -> datetime | None:
     """Return the event time of a heartbeat; None for anything else."""
     if value.heartbeat is None or fields.get(value.heartbeat) is not True:
         return None
-    try:
-        return datetime.fromisoformat(fields[value.event_time]).astimezone(UTC)
-    except (KeyError, TypeError, ValueError):
-        return None
+    return read_instant(fields.get(value.event_time))

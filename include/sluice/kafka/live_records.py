@@ -5,10 +5,8 @@ Repetitions after a crash are dropped, as every consumer of such a topic does; s
 
 from __future__ import annotations
 
-import json
 import time
 from collections.abc import Iterable, Mapping, Sequence
-from datetime import UTC, datetime
 from typing import Any
 
 from kafka import KafkaConsumer, TopicPartition
@@ -20,6 +18,7 @@ from sluice.kafka.connection import client_arguments, reachable
 from sluice.kafka.deduplication import deduplicated
 from sluice.live.source import Batch, Row
 from sluice.topics.deduplication import Deduplication
+from sluice.topics.json_object import read_broker_time, read_object
 
 MOST_RECORDS = 200_000
 """That are read to begin with, from all partitions together: newer ones first decide what a key's value is."""
@@ -97,12 +96,9 @@ class KafkaLiveRecords:
 def _rows(records: Iterable[Any]) -> tuple[list[Row], int]:
     rows, unreadable = [], 0
     for record in records:
-        try:
-            fields = json.loads(record.value)
-        except (TypeError, ValueError, RecursionError):
-            fields = None
-        if isinstance(fields, dict):
-            rows.append(Row(fields, datetime.fromtimestamp(record.timestamp / 1000, UTC)))
-        else:
+        fields, at = read_object(record.value), read_broker_time(record.timestamp)
+        if fields is None:
             unreadable += 1
+        else:
+            rows.append(Row(fields, at))
     return rows, unreadable

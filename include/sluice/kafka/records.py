@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from datetime import UTC, datetime, timedelta
 from types import TracebackType
 from typing import Any, Self
 
@@ -13,11 +12,11 @@ from kafka.errors import KafkaError
 from sluice.errors import UnreachableError
 from sluice.kafka.connection import client_arguments, reachable
 from sluice.kafka.login import refuse_login
+from sluice.topics.json_object import read_broker_time
 from sluice.topics.records import Record
 
 _POLL_MS = 500
 _LOG_APPEND_TIME = 1
-_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 class KafkaPythonRecords:
@@ -102,11 +101,10 @@ class KafkaPythonRecords:
 
 
 def _record(found: Any) -> Record:  # noqa: ANN401  untyped client
-    stamped = found.timestamp is not None and found.timestamp >= 0
     return Record(
         found.partition,
         found.offset,
-        _EPOCH + timedelta(milliseconds=found.timestamp) if stamped else None,
+        read_broker_time(found.timestamp),
         found.timestamp_type == _LOG_APPEND_TIME,
         found.key,
         found.value,

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping, Sequence
-from datetime import UTC, datetime
 from typing import Any
 
 from kafka import KafkaConsumer, TopicPartition
@@ -14,6 +13,7 @@ from sluice.errors import UnreachableError
 from sluice.kafka.connection import client_arguments, reachable
 from sluice.kafka.login import refuse_login
 from sluice.topics.administration import RecordStamp
+from sluice.topics.json_object import read_broker_time
 
 _POLL_MS = 200
 _LOG_APPEND_TIME = 1
@@ -29,7 +29,8 @@ def read_stamps(
 ) -> Mapping[int, RecordStamp]:
     """Return the timestamp of the first record at or after an offset, per partition.
 
-    A partition that sends no record before the deadline is left out, and so is one that has deleted that record.
+    A partition that sends no record before the deadline is left out, and so is one that has deleted that record, or
+    whose record bears no time.
 
     Raises:
         UnreachableError: no broker answered.
@@ -59,15 +60,15 @@ def _first_stamps(consumer: Any, topic: str, offsets: Mapping[int, int], deadlin
     consumer.assign(list(partitions.values()))
     for partition, at in partitions.items():
         consumer.seek(at, offsets[partition])
-    found: dict[int, RecordStamp] = {}
+    found: dict[int, RecordStamp | None] = {}
     while len(found) < len(partitions) and time.monotonic() < deadline:
         for at, records in consumer.poll(timeout_ms=_POLL_MS, max_records=len(partitions)).items():
             if records and at.partition not in found:
                 found[at.partition] = _stamp(records[0])
                 consumer.pause(at)
-    return found
+    return {partition: stamp for partition, stamp in found.items() if stamp is not None}
 
 
-def _stamp(record: Any) -> RecordStamp:  # noqa: ANN401  untyped client
-    at = datetime.fromtimestamp(record.timestamp / 1000, UTC)
-    return RecordStamp(at, appended=record.timestamp_type == _LOG_APPEND_TIME)
+def _stamp(record: Any) -> RecordStamp | None:  # noqa: ANN401  untyped client
+    at = read_broker_time(record.timestamp)
+    return None if at is None else RecordStamp(at, appended=record.timestamp_type == _LOG_APPEND_TIME)

@@ -113,7 +113,7 @@ class Follower:
         for row in batch.rows:
             try:
                 seen.add(self.values.key_of(row.fields))
-                value = self.values.put(row.fields, row.at)
+                value = self.values.put(row.fields, row.at or now)
             except KeyError:
                 self.condition.unreadable += 1
                 continue

@@ -14,11 +14,11 @@ class Row:
 
     Attributes:
         fields: its columns.
-        at: when, as far as the source knows (UTC).
+        at: when (UTC); None where the source does not know it.
     """
 
     fields: Mapping[str, Any]
-    at: datetime
+    at: datetime | None
 
 
 @dataclass(frozen=True)

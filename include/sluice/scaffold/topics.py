@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime
 
 from sluice.errors import SpecError
 from sluice.specs.model import FieldType
+from sluice.topics.json_object import NoObjectError, parse_object, read_instant
 
 
 @dataclass(frozen=True)
@@ -115,12 +114,9 @@ def _declared(field: GuessedField) -> str:
 
 def _object(line: bytes, number: int) -> Mapping[str, object]:
     try:
-        found = json.loads(line)
-    except ValueError as error:
-        raise SpecError(f"line {number} of the sample is no JSON: {error}.", fix="one JSON object per line.") from error
-    if not isinstance(found, dict):
-        raise SpecError(f"line {number} of the sample is no JSON object.", fix="one JSON object per line.")
-    return found
+        return parse_object(line)
+    except NoObjectError as error:
+        raise SpecError(f"line {number} of the sample: {error}.", fix="write one JSON object per line.") from error
 
 
 def _type_of(value: object) -> FieldType | None:
@@ -139,10 +135,7 @@ def _type_of(value: object) -> FieldType | None:
 
 
 def _is_time(text: str) -> bool:
-    try:
-        return datetime.fromisoformat(text).tzinfo is not None
-    except ValueError:
-        return False
+    return read_instant(text) is not None
 
 
 def _common(kinds: Sequence[FieldType]) -> FieldType:

@@ -13,6 +13,7 @@ from typing import Any
 
 ID, GENERATION, POSITION = "sluice-id", "sluice-generation", "sluice-position"
 """Names of the headers; their values are text."""
+_MOST_DIGITS = 19
 
 
 @dataclass(frozen=True)
@@ -30,12 +31,19 @@ class Delivery:
     position: int
 
     @classmethod
-    def of_headers(cls, headers: Mapping[str, bytes]) -> Delivery | None:
+    def of_headers(cls, headers: Mapping[str, bytes | None]) -> Delivery | None:
         """Read a record's headers; None for a record that no topic output has sent."""
         try:
-            return cls(headers[ID].decode(), int(headers[GENERATION]), int(headers[POSITION]))
+            name, generation, position = (headers[each] or b"" for each in (ID, GENERATION, POSITION))
+            return cls(name.decode(), _number(generation), _number(position))
         except (KeyError, ValueError):
             return None
+
+
+def _number(text: bytes) -> int:
+    if len(text) > _MOST_DIGITS:
+        raise ValueError
+    return int(text)
 
 
 @dataclass

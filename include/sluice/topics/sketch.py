@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections import Counter
 from dataclasses import dataclass, field
@@ -12,10 +11,9 @@ from typing import Any
 
 from sluice.specs.model import FieldType
 from sluice.specs.spec import NAME_PATTERN
+from sluice.topics.json_object import as_moment, read_object
 from sluice.topics.records import Record
 
-_TIME = re.compile(r"(\d{4}-\d\d-\d\d[T ](?:[01]\d|2[0-3]):\d\d:\d\d)(\.\d{1,9})?(Z|[+-]\d\d:\d\d)?")
-_EARLIEST, _LATEST = 1900, 2200
 _LONG = 2**63
 _SINCE_1970 = (10**9, 10**12, 10**15)
 """Where times of our age begin, in seconds, milliseconds and microseconds; they end at ten times that."""
@@ -72,7 +70,8 @@ class FieldSketch:
             return
         self.forms[form] += 1
         if form is Form.TIMESTAMP:
-            at = _moment(value)
+            at = as_moment(value)
+            assert at is not None  # noqa: S101 - its form says so
             self.zoneless += at.tzinfo is None
             at = at if at.tzinfo else at.replace(tzinfo=UTC)
             self.backward += partition in self._last and at < self._last[partition]
@@ -140,35 +139,6 @@ def form_of(value: Any) -> Form | None:  # noqa: ANN401  JSON is any
         case float():
             return Form.DOUBLE
         case str():
-            return Form.TIMESTAMP if _is_time(value) else Form.TEXT
+            return Form.TEXT if as_moment(value) is None else Form.TIMESTAMP
         case _:
             return Form.NESTED
-
-
-def read_object(value: bytes | None) -> dict[str, Any] | None:
-    """Return the JSON object that a record's value is; None if it is none."""
-    try:
-        found = json.loads((value or b"").decode(), parse_constant=_refuse)
-    except (ValueError, RecursionError):
-        return None
-    return found if isinstance(found, dict) else None
-
-
-def _refuse(word: str) -> None:
-    """NaN and the like are no JSON, though Python reads them."""
-    raise ValueError(word)
-
-
-def _is_time(text: str) -> bool:
-    if _TIME.fullmatch(text) is None:
-        return False
-    try:
-        return _EARLIEST <= _moment(text).year < _LATEST
-    except ValueError:
-        return False
-
-
-def _moment(text: str) -> datetime:
-    match = _TIME.fullmatch(text)
-    assert match is not None  # noqa: S101 - the form was matched before
-    return datetime.fromisoformat(f"{match[1]}{(match[2] or '')[:7]}{match[3] or ''}")

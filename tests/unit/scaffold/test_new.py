@@ -67,9 +67,9 @@ def test_a_sample_gives_the_fields_their_types_and_which_are_required() -> None:
     ("lines", "said"),
     [
         ([], "has no line"),
-        ([b"{"], "line 1 of the sample is no JSON"),
-        ([b"{}", b"[]"], "line 2 of the sample is no JSON object"),
-        ([b"\xff"], "no JSON"),
+        ([b"{"], "line 1 of the sample: it is no JSON"),
+        ([b"{}", b"[]"], "line 2 of the sample: it is JSON, but no object"),
+        ([b"\xff"], "line 1 of the sample: byte 1 is not UTF-8"),
     ],
 )
 def test_a_sample_that_holds_no_records_is_refused(lines: list[bytes], said: str) -> None:
