@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import re
+from pathlib import PurePosixPath
 from typing import Annotated
 
-from pydantic import Field
+from pydantic import Field, field_validator
 
 from sluice.specs.kafka_place import EmbeddedKafka, ExternalKafka
 from sluice.specs.spec import Name, Spec
+
+_ADDRESS = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*):/(.*)", re.DOTALL)
 
 
 class SparkPlace(Spec):
@@ -35,3 +39,20 @@ class DeploymentSpec(Spec):
     """A file below `include/` that says it instead of the racks, as `sluice topics place` reads it."""
     storage: str | None = None
     """Absolute folder for tables and checkpoints; omitted: the state folder."""
+
+    @field_validator("storage")
+    @classmethod
+    def _is_a_folder(cls, storage: str | None) -> str | None:
+        """Refuse what would become a folder of that name below wherever a process happens to be started."""
+        if storage is None:
+            return None
+        if address := _ADDRESS.fullmatch(storage):
+            local = f"/{address[2].lstrip('/')}"
+            raise ValueError(
+                f"found {storage!r}, and tables and checkpoints can only be in a folder so far, not at an address "
+                f"({address[1]}); "
+                + (f"write {local!r}" if address[1] == "file" else "mount it, and name the folder where it is mounted")
+            )
+        if not PurePosixPath(storage).is_absolute():
+            raise ValueError(f"found {storage!r}; it must be an absolute folder, such as /mnt/sluice")
+        return storage
