@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from sluice.errors import NotReadyError
 from sluice.kafka.credentials import as_user
 from sluice.local.endpoints import kafka_client, read_endpoints
 from sluice.local.kafka_passwords import drawn_password, kept_password
@@ -24,7 +25,7 @@ def client_of(project: Project, role: Role) -> Mapping[str, str]:
         role: the process's.
 
     Raises:
-        NotReadyError: the embedded stack is not up, or the password is not there.
+        NotReadyError: the embedded stack is not up, or the password or a file of the client is not there.
         CorruptionError: a file of the stack cannot be understood.
     """
     kafka = project.deployment.kafka
@@ -34,7 +35,7 @@ def client_of(project: Project, role: Role) -> Mapping[str, str]:
             return kafka_client(project.folder)
         plain: Mapping[str, str] = {}
     else:
-        plain = kafka.client
+        plain = _with_its_files(kafka.client)
         if principal is None:
             login = kafka.login
             return (
@@ -46,6 +47,25 @@ def client_of(project: Project, role: Role) -> Mapping[str, str]:
         return plain  # it proves who it is in another way
     found = _password(project, principal.scram.password_variable)
     return as_user(plain, principal.user, found, principal.scram.mechanism)
+
+
+def _with_its_files(client: Mapping[str, str]) -> Mapping[str, str]:
+    """Return client settings whose files can be read here: a client without them says that nobody answers."""
+    missing = [f"{key} ({file})" for key, file in client.items() if key.endswith(".location") and not _readable(file)]
+    if missing:
+        raise NotReadyError(
+            f"this process cannot read what `kafka.client` of the deployment names: {', '.join(missing)}.",
+            fix="put the file there, on every machine that connects, or correct the deployment.",
+        )
+    return client
+
+
+def _readable(file: str) -> bool:
+    try:
+        with Path(file).open("rb"):
+            return True
+    except OSError:
+        return False
 
 
 def passwords_of(project: Project) -> Callable[[str], str]:

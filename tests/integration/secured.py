@@ -1,6 +1,7 @@
 """A broker of a test's own that asks everybody who it is, and lets nobody do anything that is not granted.
 
-It has a second listener for the test itself: who connects there may do all, and is no user of any spec.
+It has a second listener for the test itself: who connects there may do all, and is no user of any spec. With
+certificates it has a third one, for TLS, where a client shows its own.
 """
 
 from __future__ import annotations
@@ -15,15 +16,16 @@ from pathlib import Path
 from sluice.errors import UnreachableError
 from sluice.kafka.access import KafkaPythonAccess
 from tests.integration.brokers import free_ports
+from tests.integration.certificates import Certificates
 
 _HOST = "127.0.0.1"
 _PROPERTIES = """\
 process.roles=broker,controller
 node.id=1
 controller.quorum.voters=1@{host}:{controller}
-listeners=OPEN://{host}:{open},SECURED://{host}:{secured},CONTROLLER://{host}:{controller}
-advertised.listeners=OPEN://{host}:{open},SECURED://{host}:{secured}
-listener.security.protocol.map=OPEN:PLAINTEXT,SECURED:SASL_PLAINTEXT,CONTROLLER:PLAINTEXT
+listeners=OPEN://{host}:{open},SECURED://{host}:{secured},TLS://{host}:{tls},CONTROLLER://{host}:{controller}
+advertised.listeners=OPEN://{host}:{open},SECURED://{host}:{secured},TLS://{host}:{tls}
+listener.security.protocol.map=OPEN:PLAINTEXT,SECURED:SASL_PLAINTEXT,TLS:{tls_protocol},CONTROLLER:PLAINTEXT
 controller.listener.names=CONTROLLER
 inter.broker.listener.name=OPEN
 sasl.enabled.mechanisms=SCRAM-SHA-512
@@ -43,14 +45,23 @@ num.network.threads=1
 num.io.threads=2
 log.cleaner.dedupe.buffer.size=8388608
 """
+_TLS = """\
+listener.name.tls.ssl.keystore.type=PEM
+listener.name.tls.ssl.keystore.location={broker}
+listener.name.tls.ssl.truststore.type=PEM
+listener.name.tls.ssl.truststore.location={ca}
+listener.name.tls.ssl.client.auth=required
+super.users=User:ANONYMOUS;User:CN=client
+"""
 
 
 @dataclass(frozen=True)
 class SecuredBroker:
-    """Where it answers: `everything` without a password, `bootstrap` to users."""
+    """Where it answers: `everything` without a password, `bootstrap` to users, `tls` to whoever shows a certificate."""
 
     everything: str
     bootstrap: str
+    tls: str
 
     def client(self, user: str, password: str) -> Mapping[str, str]:
         """Return the settings with which a user connects, under Kafka's names."""
@@ -63,11 +74,13 @@ class SecuredBroker:
 
 
 @contextmanager
-def running_secured(folder: Path, jars: Path) -> Iterator[SecuredBroker]:
+def running_secured(folder: Path, jars: Path, certificates: Certificates | None = None) -> Iterator[SecuredBroker]:
     """Run one; on the way out it is gone, whatever happened."""
-    ports = dict(zip(("open", "secured", "controller"), free_ports(3), strict=True))
+    ports = dict(zip(("open", "secured", "tls", "controller"), free_ports(4), strict=True))
     properties = folder / "server.properties"
-    properties.write_text(_PROPERTIES.format(host=_HOST, folder=folder, **ports))
+    protocol = "PLAINTEXT" if certificates is None else "SSL"
+    tls = "" if certificates is None else _TLS.format(broker=certificates.broker, ca=certificates.ca)
+    properties.write_text(_PROPERTIES.format(host=_HOST, folder=folder, tls_protocol=protocol, **ports) + tls)
     java = ["java", "-Xmx256m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-cp", f"{jars / 'kafka'}/*"]
     format_ = ["kafka.tools.StorageTool", "format", "--cluster-id=MkU3OEVBNTcwNTJENDM2Qg", f"--config={properties}"]
     subprocess.run([*java, *format_], check=True, capture_output=True)
@@ -75,7 +88,7 @@ def running_secured(folder: Path, jars: Path) -> Iterator[SecuredBroker]:
         process = subprocess.Popen(
             [*java, "kafka.Kafka", str(properties)], stdout=output, stderr=subprocess.STDOUT, start_new_session=True
         )
-    broker = SecuredBroker(f"{_HOST}:{ports['open']}", f"{_HOST}:{ports['secured']}")
+    broker = SecuredBroker(*(f"{_HOST}:{ports[name]}" for name in ("open", "secured", "tls")))
     try:
         _wait(broker, process, folder / "output")
         yield broker

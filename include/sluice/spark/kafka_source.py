@@ -9,6 +9,8 @@ from dataclasses import dataclass, field
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812  the ecosystem's name for it
 
+from sluice.kafka.java_client import java_settings
+
 
 @dataclass(frozen=True)
 class KafkaTopic:
@@ -18,7 +20,7 @@ class KafkaTopic:
         bootstrap: host:port of some brokers.
         name: the topic.
         topic_id: the cluster's UUID of it, which tells a recreated topic from the old one.
-        options: further client settings, under Kafka's names.
+        options: further client settings, under Kafka's names, as a deployment spells them.
         partitions: how many it has.
     """
 
@@ -27,6 +29,12 @@ class KafkaTopic:
     topic_id: str
     options: Mapping[str, str] = field(default_factory=dict)
     partitions: int = 0
+
+    @property
+    def spark_options(self) -> dict[str, str]:
+        """How Spark reaches it: options of its source and its sink."""
+        client = {f"kafka.{key}": value for key, value in java_settings(self.options).items()}
+        return {**client, "kafka.bootstrap.servers": ",".join(self.bootstrap)}
 
 
 EARLIEST = -2
@@ -87,9 +95,7 @@ def read_between(
 
 
 def _common(topic: KafkaTopic) -> dict[str, str]:
-    client = {f"kafka.{key}": value for key, value in topic.options.items()}
-    bootstrap = {"kafka.bootstrap.servers": ",".join(topic.bootstrap)}
-    return {**bootstrap, "failOnDataLoss": "true", "includeHeaders": "true", **client}
+    return {"failOnDataLoss": "true", "includeHeaders": "true", **topic.spark_options}
 
 
 def _named(records: DataFrame, topic: KafkaTopic) -> DataFrame:

@@ -138,7 +138,6 @@ class TopicRecords:
             computed.unpersist()
 
     def _send(self, records: DataFrame) -> None:
-        client = {f"kafka.{key}": value for key, value in self._topic.options.items()}
-        address = {"kafka.bootstrap.servers": ",".join(self._topic.bootstrap), "topic": self._topic.name}
         durable = {"kafka.acks": "all", "kafka.enable.idempotence": "true"}
-        records.write.format("kafka").options(**durable, **client, **address).save()
+        address = {**self._topic.spark_options, "topic": self._topic.name}
+        records.write.format("kafka").options(**durable, **address).save()

@@ -18,6 +18,7 @@ from sluice.specs.alerting_rules import (
     policies_leave_nothing_out,
     policies_name_what_they_have,
 )
+from sluice.specs.client_settings import clients_are_understood
 from sluice.specs.contracts import FOLDER, history_of
 from sluice.specs.diagnosis import nearest
 from sluice.specs.faults import Fault, Loc
@@ -231,6 +232,7 @@ RULES: tuple[Rule, ...] = (
     data_alerts_watch_live_outputs,
     shapes_are_sound,
     clients_hold_no_secret,
+    clients_are_understood,
     spark_settings_are_safe,
     static_inputs_exist,
     feed_files_fit,

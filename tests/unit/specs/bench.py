@@ -61,7 +61,7 @@ kafka:
   kind: external
   bootstrap: [kafka:9092]
   client:
-    client.dns.lookup: use_all_dns_ips
+    client.id: shop
 """
 TRANSFORM = '''\
 """Sales per hour."""

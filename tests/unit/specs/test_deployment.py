@@ -16,7 +16,9 @@ def storage_of(text: str) -> str | None:
     return DeploymentSpec.model_validate(spec).storage
 
 
-@pytest.mark.parametrize("address", ["s3a://bucket/sluice", "gs://b", "abfs://c@a.dfs.core.windows.net/x", "hdfs://n:9000/x"])
+@pytest.mark.parametrize(
+    "address", ["s3a://bucket/sluice", "gs://b", "abfs://c@a.dfs.core.windows.net/x", "hdfs://n:9000/x"]
+)
 def test_storage_that_is_no_folder_is_refused_at_its_line_and_by_name(bench: Bench, address: str) -> None:
     bench.write(DEPLOYMENT_FILE, f"{DEPLOYMENT}storage: {address}\n")
     found = bench.scan()

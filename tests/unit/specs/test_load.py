@@ -97,7 +97,7 @@ def test_the_deployment_of_the_settings_must_have_a_spec(bench: Bench) -> None:
 
 
 def test_a_value_of_a_secret_is_never_shown(bench: Bench) -> None:
-    bench.edit(DEPLOYMENT_FILE, "client.dns.lookup: use_all_dns_ips", "ssl.key.password: 271828")
+    bench.edit(DEPLOYMENT_FILE, "client.id: shop", "ssl.key.password: 271828")
     (fault,) = bench.scan().faults
     assert "where text is needed" in fault.message
     assert "271828" not in str(fault)

@@ -119,7 +119,7 @@ def test_a_feed_that_breaks_a_rule_is_refused(bench: Bench, case: Case) -> None:
     "case",
     [
         (
-            "client.dns.lookup: use_all_dns_ips",
+            "client.id: shop",
             "sasl.password: hunter2",
             6,
             'kafka.client["sasl.password"]',
