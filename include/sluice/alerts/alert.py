@@ -11,6 +11,7 @@ from pydantic import AwareDatetime, TypeAdapter, ValidationError
 
 from sluice.dag_ids import unit_of
 from sluice.specs.alerting import AlertClass
+from sluice.topics.legible import safe_lines
 
 
 class Level(StrEnum):
@@ -71,6 +72,12 @@ class Alert:
     owner: str = ""
     runbook: str = ""
     successes: int | None = None
+
+    def __post_init__(self) -> None:
+        """Escape control characters: errors quote records, and an alert is read in terminals, mails and chats."""
+        for name in ("what", "why", "what_to_do"):
+            object.__setattr__(self, name, safe_lines(getattr(self, name)))
+        object.__setattr__(self, "evidence", tuple(map(safe_lines, self.evidence)))
 
     @property
     def concerns(self) -> str:

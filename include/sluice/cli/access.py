@@ -6,7 +6,6 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING, Annotated
 
 import typer
-from rich.console import Console
 from rich.table import Column, Table
 
 from sluice.access.apply import Approval, clause, command, look
@@ -14,7 +13,7 @@ from sluice.access.apply import apply as apply_specs
 from sluice.access.plan import Access, as_dict
 from sluice.access.plan import plan as plan_access
 from sluice.cli import completion
-from sluice.cli.console import Output, OutputOption, print_data
+from sluice.cli.console import Output, OutputOption, out, out_lines, print_data
 from sluice.errors import RefusedError
 from sluice.logins import passwords_of
 from sluice.project import Project
@@ -50,17 +49,16 @@ def plan(rotate: RotateOption = None, output: OutputOption = Output.TABLE) -> No
     if output.for_programs:
         print_data(output, as_dict(found))
         return
-    console = Console(soft_wrap=True, markup=False, highlight=False)
     for item in found.items:
         risk = "" if item.risk is Risk.SAFE else f" [{item.risk}: {item.why}]"
-        console.print(f"{_MARKS[item.risk]} {clause(item)}{risk}", style=_STYLES[item.risk])
+        out_lines.print(f"{_MARKS[item.risk]} {clause(item)}{risk}", style=_STYLES[item.risk])
     for kept in found.kept:
-        console.print(f"  {kept.topic}: {kept.value} ({kept.current}) is in no spec, and stays")
+        out_lines.print(f"  {kept.topic}: {kept.value} ({kept.current}) is in no spec, and stays")
     if not found:
-        console.print(f"{_count(len(project.catalog.access))} as declared; nothing to do.")
+        out_lines.print(f"{_count(len(project.catalog.access))} as declared; nothing to do.")
     else:
         how = command(found, rotate or ()) if found.guarded else "`sluice access apply`"
-        console.print(f"Plan {found.id}; apply it by {how}.")
+        out_lines.print(f"Plan {found.id}; apply it by {how}.")
 
 
 @app.command()
@@ -96,10 +94,9 @@ def apply(
     if output.for_programs:
         print_data(output, {"applied": as_dict(done)["items"]})
         return
-    console = Console(soft_wrap=True, markup=False, highlight=False)
     for item in done.items:
-        console.print(f"{item.topic}: {item.value} is {item.wanted} now", style="green")
-    console.print(f"{_count(len(project.catalog.access))} as declared.")
+        out_lines.print(f"{item.topic}: {item.value} is {item.wanted} now", style="green")
+    out_lines.print(f"{_count(len(project.catalog.access))} as declared.")
 
 
 @app.command("list")
@@ -120,7 +117,7 @@ def list_(output: OutputOption = Output.TABLE) -> None:
     table = Table(Column("principal", overflow="fold"), "spec", Column("what", overflow="fold"), box=None)
     for principal, what in _rows(found):
         table.add_row(principal, names.get(principal, ""), what)
-    Console().print(table)
+    out.print(table)
 
 
 def _rows(found: Access) -> list[tuple[str, str]]:

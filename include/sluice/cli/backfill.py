@@ -16,7 +16,7 @@ from sluice.cli.asker import asker
 from sluice.cli.backfill_plan import BackfillPlan
 from sluice.cli.backfill_progress import ProgressLine
 from sluice.cli.backfill_view import STYLES, backfill_as_dict, tell_backfill
-from sluice.cli.console import Output, OutputOption, err, out, print_data
+from sluice.cli.console import Output, OutputOption, err, err_lines, out, print_data
 from sluice.cli.instants import FromOption, ToOption, in_utc
 from sluice.cli.pipelines import open_pipeline
 from sluice.clock import SystemClock
@@ -259,5 +259,5 @@ def _tell_end(project: Project, found: Backfill | None, log: Path, code: int, ou
         tell_backfill(project, found, SystemClock().now())
     if code and (found is None or not found.outcome):
         for line in last_lines(log, _LOG_LINES):
-            typer.echo(line, err=True)
+            err_lines.print(line)
         err.print(f"The batch ended with exit code {code}; its log is {log}", markup=False, soft_wrap=True)

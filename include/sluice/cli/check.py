@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import typer
-from rich.console import Console
 
-from sluice.cli.console import Output, OutputOption, print_data
+from sluice.cli.console import Output, OutputOption, err_lines, print_data
 from sluice.feeds.lines import feed_lines_hold
 from sluice.gx.vocabulary import expectations_are_known_since
 from sluice.settings import settings
@@ -67,10 +66,9 @@ def _sound(found: Scan) -> dict[str, int]:
 
 def _show(found: Scan) -> None:
     """Print one fault per line: unwrapped, so that editors and `grep` find file and line."""
-    console = Console(stderr=True, soft_wrap=True, markup=False, highlight=False)
     for fault in found.faults:
-        console.print(str(fault))
+        err_lines.print(str(fault))
     for pipeline in unguarded(found):
         note = f"The pipeline {pipeline} has no suite in include/expectations: nothing checks the values it publishes."
-        console.print(note, style="yellow")
-    console.print(summary(found), style="red" if found.faults else "green")
+        err_lines.print(note, style="yellow")
+    err_lines.print(summary(found), style="red" if found.faults else "green")

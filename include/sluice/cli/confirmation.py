@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import sys
 
-import typer
-
+from sluice.cli.console import ask
 from sluice.errors import RefusedError, SpecError
 
 
@@ -32,5 +31,5 @@ def confirm(word: str, *, yes: bool) -> None:
             "nothing was changed: this must be confirmed, and there is no terminal to ask at.",
             fix="read what it would do, then repeat the command with --yes.",
         )
-    if typer.prompt(f"Type {word} to do it", default="", show_default=False, err=True).strip() != word:
+    if ask(f"Type {word} to do it:") != word:
         raise RefusedError(f"nothing was changed: it was not confirmed by typing {word}.")

@@ -8,7 +8,9 @@ from typing import Annotated, Any
 
 import typer
 import yaml
-from rich.console import Console
+
+from sluice.cli.terminal import Terminal
+from sluice.topics.legible import safe_lines
 
 
 class Output(StrEnum):
@@ -26,20 +28,41 @@ class Output(StrEnum):
 
 OutputOption = Annotated[Output, typer.Option("--output", "-o", help="For people, or for programs.")]
 
-out = Console(highlight=False)
+out = Terminal()
 """Results."""
-err = Console(stderr=True, highlight=False)
+err = Terminal(stderr=True)
 """Progress, notes and errors."""
+out_lines = Terminal(soft_wrap=True, markup=False)
+"""Results of which each is a line, however wide the terminal is, so that `grep` finds it."""
+err_lines = Terminal(stderr=True, soft_wrap=True, markup=False)
+"""Errors and notes of which each is a line."""
 
 
 def print_data(output: Output, data: Any) -> None:  # noqa: ANN401  JSON is any
     """Print one document on stdout, and nothing else."""
-    typer.echo(as_text(output, data), nl=False)
+    out.write(as_text(output, data))
 
 
 def as_text(output: Output, data: Any) -> str:  # noqa: ANN401  JSON is any
     """Return data as the text of a document."""
-    text = json.dumps(data, indent=2, default=str)
-    if output is Output.YAML:
-        return str(yaml.safe_dump(json.loads(text), sort_keys=False, allow_unicode=True, width=120))
-    return f"{text}\n"
+    text = as_json(data, indent=2)
+    if output is not Output.YAML:
+        return f"{text}\n"
+    document = yaml.safe_dump(json.loads(text), sort_keys=False, allow_unicode=True, width=120)
+    if document != safe_lines(document):  # then YAML's own escapes, which a program reads back
+        document = yaml.safe_dump(json.loads(text), sort_keys=False, allow_unicode=False, width=120)
+    return str(document)
+
+
+def as_json(data: Any, indent: int | None = None) -> str:  # noqa: ANN401  JSON is any
+    """Return data as JSON of printable ASCII."""
+    return json.dumps(data, indent=indent, default=str).replace("\x7f", "\\u007f")  # the one that JSON leaves
+
+
+def ask(words: str) -> str:
+    """Ask the person at the terminal, and return what was typed; nothing if nobody types any more."""
+    err.print(words, markup=False, soft_wrap=True, end=" ")
+    try:
+        return input().strip()
+    except EOFError:
+        return ""

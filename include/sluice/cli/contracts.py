@@ -121,7 +121,7 @@ def fetch(
     out.print(f"In include/topics/{topic}.yaml, if the producers frame their values:", markup=False)
     form = "avro" if found[0].ending == AVRO else "json"
     pairs = ", ".join(f"{key}: {number}" for key, number in sorted(ids.items()))
-    typer.echo(f"value:\n  format: {form}\n  framing: confluent\n  schemas: {{{pairs}}}")
+    out.write(f"value:\n  format: {form}\n  framing: confluent\n  schemas: {{{pairs}}}\n")
 
 
 @app.command()

@@ -9,13 +9,12 @@ from datetime import date, datetime, timedelta
 from typing import Annotated
 
 import typer
-from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, TextColumn
 from rich.progress import Progress as Bar
 from rich.table import Table
 
 from sluice.cli import completion
-from sluice.cli.console import Output, OutputOption
+from sluice.cli.console import Output, OutputOption, err, err_lines, out, out_lines, print_data
 from sluice.cli.feed_check import check
 from sluice.clock import SystemClock
 from sluice.errors import SpecError
@@ -67,9 +66,9 @@ def send(  # noqa: PLR0917  typer turns each into an option
                 _day(first), _day(last), pace=pace, heartbeat=heartbeat, out_of_order=out_of_order, report=report
             )
     except KeyboardInterrupt:
-        typer.echo("\nStopped. The same command goes on from here and sends nothing twice.", err=True)
+        err_lines.print("\nStopped. The same command goes on from here and sends nothing twice.")
         raise typer.Exit(_INTERRUPTED) from None
-    typer.echo(summary(done))
+    out_lines.print(summary(done))
 
 
 @app.command()
@@ -82,9 +81,9 @@ def manifest(name: FeedName, output: OutputOption = Output.TABLE) -> None:
     spec = _spec(project, name)
     found = ManifestStore(project.folder.feeds / name).load()
     if output.for_programs:
-        typer.echo(found.model_dump_json(indent=2) if found else "null")
+        print_data(output, found.model_dump(mode="json") if found else None)
     elif found is None:
-        typer.echo(f"Nothing of {spec.name} was sent.")
+        out_lines.print(f"Nothing of {spec.name} was sent.")
     else:
         _show(found)
 
@@ -116,12 +115,11 @@ def open_project_feed(project: Project, name: str) -> Iterator[Feed]:
 @contextmanager
 def reporting(name: str) -> Iterator[Callable[[Progress], None]]:
     """Give a function that shows progress on stderr: a bar on a terminal, else a line every few seconds."""
-    console = Console(stderr=True)
-    if not console.is_terminal:
-        yield _LinePrinter(name, console)
+    if not err.is_terminal:
+        yield _LinePrinter(name)
         return
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TextColumn("{task.fields[pace]}"))
-    with Bar(*columns, console=console) as bar:
+    with Bar(*columns, console=err) as bar:
         task = bar.add_task(name, total=None, pace="")
         yield lambda p: bar.update(task, completed=p.sent, total=p.total, pace=pace_text(p))
 
@@ -129,9 +127,8 @@ def reporting(name: str) -> Iterator[Callable[[Progress], None]]:
 class _LinePrinter:
     """For logs: few lines, and always the last one."""
 
-    def __init__(self, name: str, console: Console) -> None:
+    def __init__(self, name: str) -> None:
         self._name = name
-        self._console = console
         self._clock = SystemClock()
         self._printed = -math.inf
 
@@ -139,8 +136,7 @@ class _LinePrinter:
         now = self._clock.monotonic()
         if progress.sent == progress.total or now - self._printed >= _SECONDS_BETWEEN_LINES:
             self._printed = now
-            line = f"{self._name}: {progress.sent:,} of {progress.total:,}, {pace_text(progress)}"
-            self._console.print(line, highlight=False, soft_wrap=True)
+            err_lines.print(f"{self._name}: {progress.sent:,} of {progress.total:,}, {pace_text(progress)}")
 
 
 def pace_text(progress: Progress) -> str:
@@ -160,19 +156,18 @@ def summary(done: Sending) -> str:
 
 
 def _show(found: Manifest) -> None:
-    console = Console()
     ranges = Table("from", "to", "records", "heartbeat (UTC)", "state", box=None, title=f"{found.feed}: ranges")
     for entry in found.ranges:
         beat = f"{entry.heartbeat:%Y-%m-%d %H:%M}" if entry.heartbeat else "-"
         state = "complete" if entry.finished else "not finished"
         ranges.add_row(str(entry.first), str(entry.last), f"{entry.records:,}", beat, state)
-    console.print(ranges)
+    out.print(ranges)
     for title, counts in (("day", found.days()), ("key", found.keys())):
         table = Table(title, "records", box=None)
         for label, count in sorted(counts.items()):
             table.add_row(str(label), f"{count:,}")
-        console.print(table)
-    console.print(f"{found.records:,} records in topic {found.topic} ({found.topic_id})")
+        out.print(table)
+    out_lines.print(f"{found.records:,} records in topic {found.topic} ({found.topic_id})")
 
 
 def _spec(project: Project, name: str) -> FeedSpec:

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import contextlib
 import subprocess
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from sluice.cli.console import Output, OutputOption, out, print_data
+from sluice.cli.terminal import without_colours
 from sluice.errors import SpecError
 from sluice.local.supervision import last_lines
 from sluice.settings import StateFolder, settings
@@ -36,15 +38,25 @@ def logs(
         path = choose_log(found, component)
         if follow:
             with contextlib.suppress(KeyboardInterrupt):  # `tail -F` follows a log through its rotation
-                subprocess.run(["tail", "-n", str(lines), "-F", str(path)], check=False)
+                for line in _followed(path, lines):
+                    out.write(without_colours(line))
         else:
             for line in last_lines(path, lines):
-                typer.echo(line)
+                out.write(f"{without_colours(line)}\n")
     elif output.for_programs:
         print_data(output, found)
     else:
         for name, path in found.items():
             out.print(f"{name:<16}{path}", soft_wrap=True, markup=False)
+
+
+def _followed(path: Path, lines: int) -> Iterator[str]:
+    tail = ["tail", "-n", str(lines), "-F", str(path)]
+    with subprocess.Popen(tail, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, errors="replace") as run:
+        try:
+            yield from run.stdout or ()
+        finally:
+            run.terminate()
 
 
 def log_files(folder: StateFolder) -> dict[str, Path]:

@@ -11,6 +11,7 @@ from typer._click.shell_completion import CompletionItem
 from typer.core import TyperGroup
 
 from sluice.cli.console import err
+from sluice.cli.terminal import guard_standard_streams
 from sluice.errors import SluiceError
 
 COMMANDS = {
@@ -95,6 +96,7 @@ def _root() -> None:
 
 def main() -> None:
     """Run a command. A deliberate error is one sentence on stderr and an exit code that scripts can tell apart."""
+    guard_standard_streams()
     try:
         app()
     except SluiceError as error:

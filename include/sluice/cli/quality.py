@@ -74,7 +74,7 @@ def suggest(pipeline: PipelineArgument) -> None:
     project, _ = open_pipeline(pipeline)
     with batch_session(project, "suggest", pipeline) as spark:
         proposed = as_yaml(profile_of(project, spark, pipeline))
-    typer.echo(proposed, nl=False)
+    out.write(proposed)
     err.print(f"Review it, then put it into include/expectations/{pipeline}.yaml.", style="dim", markup=False)
 
 

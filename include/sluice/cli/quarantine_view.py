@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
-import typer
 from rich.markup import escape
 from rich.table import Column, Table
 from rich.text import Text
@@ -141,7 +140,7 @@ def tell_patched(case: Case, looked: LookedAgain, file: str, lines: str) -> None
     said = f"With it, today's rules take {looked.better:,} of {case.records:,} records ({counts}){missing}."
     out.print(said, style="green" if looked.better == case.records else "red", soft_wrap=True)
     out.print(f"To declare it, add to `value` in {file}:", markup=False)
-    typer.echo(lines)  # as it is, to be copied
+    out.write(f"{lines}\n")  # as it is, to be copied
 
 
 def tell_replayed(found: Replayed) -> None:

@@ -16,6 +16,7 @@ from rich.table import Table
 from sluice.cli import completion
 from sluice.cli.console import Output, OutputOption, print_data
 from sluice.cli.sample_file import read_sample
+from sluice.cli.terminal import Terminal
 from sluice.quality.preview import JudgedLine, Preview
 from sluice.quality.reasons import EXPLANATIONS, FAULTS, Outcome, Reason
 from sluice.settings import settings
@@ -65,7 +66,7 @@ def run(
     else:
         # A terminal folds what is too wide; a file or pipe gets every row on one line. Data is shown as it is.
         width = None if sys.stdout.isatty() else _UNBOUNDED
-        show(found, limit, Console(width=width, soft_wrap=True, highlight=False, emoji=False))
+        show(found, limit, Terminal(width=width, soft_wrap=True))
 
 
 def report(found: Preview, limit: int | None = None) -> dict[str, Any]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from contextlib import closing, suppress
 from dataclasses import asdict
 from typing import Annotated, Any
@@ -11,7 +10,7 @@ import typer
 from rich.markup import escape
 from rich.table import Table
 
-from sluice.cli.console import Output, OutputOption, out, print_data
+from sluice.cli.console import Output, OutputOption, as_json, out, print_data
 from sluice.cli.verdict_view import styled
 from sluice.clock import SystemClock
 from sluice.errors import NotReadyError
@@ -68,9 +67,9 @@ def _watch(project: Project, every: float, output: Output) -> None:
             rows = look.rows()
             if output.for_programs:
                 changed = [row for row in rows if before.get(row.stream) is not row.verdict.health]
-                typer.echo("".join(json.dumps(asdict(row), default=str) + "\n" for row in changed), nl=False)
+                out.write("".join(f"{as_json(asdict(row))}\n" for row in changed))
             else:
-                typer.echo("".join(f"{line}\n" for line in changes(rows, before, look.clock.now())), nl=False)
+                out.write("".join(f"{line}\n" for line in changes(rows, before, look.clock.now())))
             before = {row.stream: row.verdict.health for row in rows}
             look.clock.sleep(every)
 

@@ -16,6 +16,7 @@ from sluice.cli.asker import asker
 from sluice.cli.availability_view import in_percent, promises
 from sluice.cli.console import Output, OutputOption, err, out, print_data
 from sluice.cli.reset import epoch_lines, epochs_of, reset
+from sluice.cli.terminal import without_colours
 from sluice.cli.verdict_view import partition_table, print_verdicts
 from sluice.clock import Clock, SystemClock
 from sluice.errors import NotReadyError, SluiceError, UnreachableError
@@ -202,7 +203,7 @@ def logs(
         raise NotReadyError(f"{attempt.key} has no log at {path}.", fix="see whether it was submitted.")
     err.print(f"{path}", markup=False, style="dim", soft_wrap=True)
     for text in tail(path, lambda: follow and not launcher.find(attempt.key).dead, SystemClock()):
-        typer.echo(text, nl=False)
+        out.write(without_colours(text))
 
 
 app.command()(reset)

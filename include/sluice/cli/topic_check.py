@@ -7,9 +7,8 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import typer
-from rich.console import Console
 
-from sluice.cli.console import Output, OutputOption, print_data
+from sluice.cli.console import Output, OutputOption, err_lines, out_lines, print_data
 from sluice.errors import RefusedError, SpecError
 from sluice.placement.document import read_topology_file
 from sluice.project import Project
@@ -77,7 +76,7 @@ def _tell_specs(faults: Sequence[Fault], declared: int, output: Output) -> None:
     if output.for_programs:
         print_data(output, report(declared=declared, faults=faults))
     else:
-        console = Console(stderr=True, soft_wrap=True, markup=False, highlight=False)
+        console = err_lines
         for fault in faults:
             console.print(str(fault), style="red")
         faulty = f"{len(faults)} fault{'' if len(faults) == 1 else 's'} in the specs"
@@ -92,7 +91,7 @@ def _tell_cluster(found: Provision, declared: int, output: Output) -> None:
     if output.for_programs:
         print_data(output, report(declared=declared, found=found))
     else:
-        console = Console(soft_wrap=True, markup=False, highlight=False)
+        console = out_lines
         for each in differing:
             console.print(said(each), style="red")
         if differing:

@@ -6,11 +6,10 @@ from collections.abc import Collection, Sequence
 from typing import Annotated
 
 import typer
-from rich.console import Console
 from rich.table import Table
 
 from sluice.cli import completion
-from sluice.cli.console import Output, OutputOption, err, print_data
+from sluice.cli.console import Output, OutputOption, err, out_lines, print_data
 from sluice.project import Project
 from sluice.settings import settings
 from sluice.specs.catalog import Catalog
@@ -67,7 +66,7 @@ def one(found: Description, output: Output) -> None:
         offsets = ("?" if row[name] is None else str(row[name]) for name in ("first", "next"))
         leader = "none" if row["leader"] is None else str(row["leader"])
         table.add_row(str(row["partition"]), leader, *ids, *offsets, style=style)
-    _console().print(table)
+    out_lines.print(table)
 
 
 def many(found: Sequence[Description], declared: Collection[str], output: Output) -> None:
@@ -83,7 +82,7 @@ def many(found: Sequence[Description], declared: Collection[str], output: Output
 
 
 def _print(found: Description) -> None:
-    state, usage, console = found.state, found.usage, _console()
+    state, usage, console = found.state, found.usage, out_lines
     counts = "/".join(sorted({str(len(replicas)) for replicas in state.replicas}))
     records = "records unknown" if found.records is None else f"{found.records:,} records"
     keyed = {True: ", keyed", False: ", not keyed", None: ""}[usage.keyed]
@@ -108,7 +107,3 @@ def _print(found: Description) -> None:
 
 def _numbers(partitions: Sequence[int]) -> str:
     return ", ".join(map(str, partitions))
-
-
-def _console() -> Console:
-    return Console(soft_wrap=True, markup=False, highlight=False, emoji=False)

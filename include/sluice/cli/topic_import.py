@@ -8,9 +8,8 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.console import Console
 
-from sluice.cli.console import Output, OutputOption, err, print_data
+from sluice.cli.console import Output, OutputOption, err, out_lines, print_data
 from sluice.errors import RefusedError, SpecError
 from sluice.project import Project
 from sluice.settings import settings
@@ -107,9 +106,8 @@ def _tell(written: Sequence[tuple[Proposal, Path]], rejected: Sequence[Rejection
         ]
         print_data(output, {"written": files, "refused": [asdict(rejection) for rejection in rejected]})
     else:
-        console = Console(soft_wrap=True, markup=False, highlight=False)
         for proposal, path in written:
-            console.print(f"{proposal.topic}: {path}, from {sampled_records(proposal.sampled)}", style="green")
+            out_lines.print(f"{proposal.topic}: {path}, from {sampled_records(proposal.sampled)}", style="green")
         for rejection in rejected:
             err.print(
                 f"{safe(rejection.topic)}: refused, {rejection.why}. Fix: {rejection.fix}",
@@ -118,8 +116,8 @@ def _tell(written: Sequence[tuple[Proposal, Path]], rejected: Sequence[Rejection
                 soft_wrap=True,
             )
         if written:
-            console.print("Read what is proposed in them; then `sluice check`, and `sluice topics plan`.")
+            out_lines.print("Read what is proposed in them; then `sluice check`, and `sluice topics plan`.")
         elif not rejected:
-            console.print("Every topic has a spec; nothing to import.")
+            out_lines.print("Every topic has a spec; nothing to import.")
     if rejected:
         raise typer.Exit(RefusedError.exit_code)

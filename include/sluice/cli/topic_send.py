@@ -7,11 +7,10 @@ from collections.abc import Iterator, Sequence
 from typing import Annotated
 
 import typer
-from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
 from sluice.cli import completion
-from sluice.cli.console import out
+from sluice.cli.console import err, out
 from sluice.cli.sample_file import read_sample
 from sluice.errors import SpecError, UnreachableError
 from sluice.project import Project
@@ -85,5 +84,4 @@ def _parts(count: int) -> Iterator[range]:
 
 def _bar() -> Progress:
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
-    console = Console(stderr=True)
-    return Progress(*columns, console=console, transient=True, disable=not console.is_terminal)
+    return Progress(*columns, console=err, transient=True, disable=not err.is_terminal)

@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 import contextlib
-import json
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from datetime import UTC
 from typing import Annotated
 
 import typer
-from rich.console import Console
 
 from sluice.cli import completion
-from sluice.cli.console import Output, OutputOption, as_text, err
+from sluice.cli.console import Output, OutputOption, as_json, as_text, err, out, out_lines
 from sluice.cli.record_view import as_dict, as_line
 from sluice.clock import SystemClock
 from sluice.errors import SpecError
@@ -157,17 +155,16 @@ class Shown:
     def __init__(self, topic: str, output: Output, max_bytes: int | None) -> None:
         self._topic, self._output = topic, output
         self._most = max_bytes or (None if output.for_programs else _SHOWN_BYTES)
-        self._console = Console(soft_wrap=True, markup=False, highlight=False, emoji=False)
 
     def records(self, records: Iterable[Record]) -> None:
         """Print each record as it comes."""
         for record in records:
             if self._output is Output.YAML:  # one list, an item at a time
-                typer.echo(as_text(self._output, [as_dict(self._topic, record, self._most)]), nl=False)
+                out.write(as_text(self._output, [as_dict(self._topic, record, self._most)]))
             elif self._output is Output.JSON:
-                typer.echo(json.dumps(as_dict(self._topic, record, self._most)))
+                out.write(f"{as_json(as_dict(self._topic, record, self._most))}\n")
             else:
-                self._console.print(as_line(record, self._most))
+                out_lines.print(as_line(record, self._most))
 
     def found(self, found: Found) -> None:
         """Print what was found, and note what else there may be."""

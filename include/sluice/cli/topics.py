@@ -7,10 +7,9 @@ from dataclasses import asdict
 from typing import Annotated
 
 import typer
-from rich.console import Console
 
 from sluice.cli import completion
-from sluice.cli.console import Output, OutputOption, print_data
+from sluice.cli.console import Output, OutputOption, err_lines, out_lines, print_data
 from sluice.cli.placement import place
 from sluice.cli.topic_check import check
 from sluice.cli.topic_describe import describe
@@ -71,23 +70,22 @@ def plan(output: OutputOption = Output.TABLE) -> None:
         touches = [{"topic": i.topic, "value": i.value, "clauses": i.clauses, **i.facts} for i in impacts.values()]
         print_data(output, {**as_dict(found), "touches": touches})
         return
-    console = Console(soft_wrap=True, markup=False, highlight=False)
     for item in found.items:
         risk = "" if item.risk is Risk.SAFE else f" [{item.risk}: {item.why}]"
-        console.print(f"{_MARKS[item.risk]} {said(item)}{risk}", style=_STYLES[item.risk])
+        out_lines.print(f"{_MARKS[item.risk]} {said(item)}{risk}", style=_STYLES[item.risk])
         for clause in impact.clauses if (impact := impacts.get((item.topic, item.value))) else ():
-            console.print(f"    {clause}")
+            out_lines.print(f"    {clause}")
     for refused in found.refused:
-        console.print(f"x {said(refused)}: refused, {refused.why}; {refused.fix}", style="red")
+        out_lines.print(f"x {said(refused)}: refused, {refused.why}; {refused.fix}", style="red")
     for kept in found.kept:
-        console.print(f"  {kept.topic}: {kept.value}={kept.current} {kept.why}")
+        out_lines.print(f"  {kept.topic}: {kept.value}={kept.current} {kept.why}")
     if asks_nobody(project):
-        console.print(UNASKED)
+        out_lines.print(UNASKED)
     if not found:
         count = _count(len(project.catalog.kafka_topics()), _principals(project, found))
-        console.print(f"{count} as declared; nothing to do.")
+        out_lines.print(f"{count} as declared; nothing to do.")
     elif not found.refused:
-        console.print(f"Plan {found.id}; apply it by {command(found) if found.guarded else '`sluice topics apply`'}.")
+        out_lines.print(f"Plan {found.id}; apply it by {command(found) if found.guarded else '`sluice topics apply`'}.")
 
 
 @app.command()
@@ -154,7 +152,7 @@ def _refuse_names_without_plan(plan: str, losing: list[str] | None, widening: li
 
 
 def _say(what: str) -> None:
-    typer.echo(what, err=True)
+    err_lines.print(what)
 
 
 def _tell(project: Project, done: Provision, topics: Mapping[str, TopicState], output: Output) -> None:
@@ -164,11 +162,10 @@ def _tell(project: Project, done: Provision, topics: Mapping[str, TopicState], o
         access = applied["access"] and applied["access"]["items"]
         print_data(output, {"applied": applied["items"], "access": access, "topics": _as_dict(topics)})
         return
-    console = Console(soft_wrap=True, markup=False, highlight=False)
     for item in done.items:
         changed = f"{item.topic}: {item.value} is {item.wanted} now"
-        console.print(f"created {item.topic}" if isinstance(item, Create) else changed, style="green")
-    console.print(f"{_count(len(topics), _principals(project, done))} as declared.")
+        out_lines.print(f"created {item.topic}" if isinstance(item, Create) else changed, style="green")
+    out_lines.print(f"{_count(len(topics), _principals(project, done))} as declared.")
 
 
 @app.command()
@@ -181,8 +178,8 @@ def cancel() -> None:
     administration = project.administration()
     back = cancel_moves(administration, administration.describe(project.catalog.kafka_topics()))
     for topic, partition in back:
-        typer.echo(f"{topic}/{partition} goes back")
-    typer.echo(
+        out_lines.print(f"{topic}/{partition} goes back")
+    out_lines.print(
         f"{len(back)} partitions go back; no throttle is left." if back else "Nothing moves; no throttle is left."
     )
 

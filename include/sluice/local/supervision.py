@@ -199,7 +199,7 @@ class Supervisor:
 def last_lines(path: Path, count: int = 8) -> list[str]:
     """Return the last lines of a log that are not blank; none if there is no log."""
     text = path.read_text(encoding="utf-8", errors="replace") if path.exists() else ""
-    lines = [line for line in text.splitlines() if line.strip()]
+    lines = [line for line in text.split("\n") if line.strip()]
     return lines[max(0, len(lines) - count) :]
 
 

@@ -31,6 +31,11 @@ def safe(text: str) -> str:
     return text if text.isascii() and text.isprintable() else "".join(map(_shown, text))
 
 
+def safe_lines(text: str) -> str:
+    """Return text of several lines with the same escaped, but for ends of lines and tabs."""
+    return "\n".join("\t".join(map(safe, line.split("\t"))) for line in text.split("\n"))
+
+
 @lru_cache(maxsize=4096)
 def _shown(character: str) -> str:
     if unicodedata.category(character) not in _NOT_SHOWN:

@@ -68,3 +68,10 @@ def test_a_run_that_was_cleared_is_another_execution() -> None:
 
 def test_nobody_can_say_that_two_runs_are_the_same_if_a_clearing_could_not_be_seen() -> None:
     assert not make_alert(clearing=None).same_run(make_alert(clearing=None))
+
+
+def test_what_an_error_quotes_of_a_record_commands_no_terminal_mail_or_chat() -> None:
+    hostile = "line 1\n\x1b]52;c;cm0=\x07\u202etxt\u200b"
+    alert = make_alert(what=hostile, why=hostile, evidence=(hostile,), what_to_do=hostile)
+    shown = "line 1\n\\x1b]52;c;cm0=\\x07\\u202etxt\\u200b"
+    assert (alert.what, alert.why, alert.evidence, alert.what_to_do) == (shown, shown, (shown,), shown)
