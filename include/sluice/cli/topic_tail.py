@@ -11,8 +11,9 @@ from typing import Annotated
 import typer
 
 from sluice.cli import completion
-from sluice.cli.console import Output, OutputOption, as_json, as_text, err, out, out_lines
+from sluice.cli.console import Output, OutputOption, as_json, as_text, err, out
 from sluice.cli.record_view import as_dict, as_line
+from sluice.cli.terminal import Terminal
 from sluice.clock import SystemClock
 from sluice.errors import SpecError
 from sluice.project import Project
@@ -155,6 +156,7 @@ class Shown:
     def __init__(self, topic: str, output: Output, max_bytes: int | None) -> None:
         self._topic, self._output = topic, output
         self._most = max_bytes or (None if output.for_programs else _SHOWN_BYTES)
+        self._terminal = Terminal(soft_wrap=True, markup=False)
 
     def records(self, records: Iterable[Record]) -> None:
         """Print each record as it comes."""
@@ -164,7 +166,7 @@ class Shown:
             elif self._output is Output.JSON:
                 out.write(f"{as_json(as_dict(self._topic, record, self._most))}\n")
             else:
-                out_lines.print(as_line(record, self._most))
+                self._terminal.print(as_line(record, self._most))
 
     def found(self, found: Found) -> None:
         """Print what was found, and note what else there may be."""

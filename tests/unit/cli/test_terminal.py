@@ -81,12 +81,12 @@ def test_our_colours_are_sent_and_those_of_data_are_shown() -> None:
 def test_columns_stay_straight_beside_an_escaped_value() -> None:
     terminal, table = Terminal(file=StringIO(), width=80), Table("a", "b", box=None, pad_edge=False)
     table.add_row("x\x1b[31my", "1")
-    table.add_row("longer value", "2")
+    table.add_row("longer", "2")
     terminal.print(table)
     assert [line.rstrip() for line in cast("StringIO", terminal.file).getvalue().splitlines()] == [
-        "a             b",
-        "x\\x1b[31my    1",
-        "longer value  2",
+        "a           b",
+        "x\\x1b[31my  1",
+        "longer      2",
     ]
 
 
