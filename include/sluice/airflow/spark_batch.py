@@ -26,6 +26,7 @@ from sluice.local.airflow_environment import BATCH_POOL
 from sluice.local.processes import STACK_MARK, die_with_parent, give_way
 from sluice.project import Project
 from sluice.settings import environment, inherited_environment
+from sluice.spark.java_start import start_variables
 from sluice.spark.preset import batch_settings
 from sluice.specs.alerting import AlertClass
 
@@ -148,6 +149,7 @@ def batch_environment(project: Project) -> dict[str, str]:
     stack = environment().get(STACK_MARK)
     return {
         **inherited_environment(),
+        **start_variables(inherited_environment()),
         **({} if stack is None else {STACK_MARK: stack}),  # `sluice down` ends what carries it
         "SLUICE_HOME": str(settings.home),
         "SLUICE_STATE": str(settings.state),

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Mapping
 from pathlib import Path
 
 from pyspark.sql import SparkSession
 
+from sluice.settings import environment
+from sluice.spark.java_start import output_off_the_terminal, start_variables
 from sluice.spark.preset import effective_settings
 from sluice.specs.resources import Resources
 
@@ -47,7 +50,9 @@ def session_with(name: str, settings: Mapping[str, str]) -> SparkSession:
     builder = SparkSession.builder.appName(name)
     for key, value in settings.items():
         builder = builder.config(key, value)
-    spark = builder.getOrCreate()
+    os.environ.update(start_variables(environment()))  # noqa: TID251 - the JVM inherits it
+    with output_off_the_terminal():
+        spark = builder.getOrCreate()
     # Only spark-submit reads `spark.pyspark.python`: a plain Python process starts its workers by PATH's `python3`.
     spark.sparkContext.pythonExec = sys.executable
     return spark

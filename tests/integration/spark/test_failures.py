@@ -137,6 +137,7 @@ def test_a_jvm_that_is_killed_beneath_its_driver_is_no_failure_of_the_broker(own
         assert driver.wait(120) == ExitCode.JVM_LOST, log.read_text()[-5000:]
     finally:
         driver.kill()
+    assert "incubator" not in log.read_text()
     said = last_words(own)
     assert said is not None
     assert said.kind is FailureClass.KILLED

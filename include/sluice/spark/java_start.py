@@ -1,0 +1,55 @@
+"""How the JVM behind a session is started: without a warning that tells nobody anything, and not into a terminal."""
+
+from __future__ import annotations
+
+import os
+import re
+import sys
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from threading import Thread
+
+_CONF = Path(__file__).with_name("conf")
+_SAFE_PATH = re.compile(r"[\w./@+-]+")
+"""Spark's script reads the file without quotes around its path."""
+
+
+def start_variables(environment: Mapping[str, str], conf: Path = _CONF) -> dict[str, str]:
+    """Return the variables with which Spark's launcher leaves Java's warning of incubating modules out.
+
+    Args:
+        environment: in which it will run. Whoever has a Spark of their own, or settings for it, keeps these.
+        conf: the folder with `spark-env.sh`.
+    """
+    if {"SPARK_HOME", "SPARK_CONF_DIR"} & environment.keys() or not _SAFE_PATH.fullmatch(str(conf)):
+        return {}
+    return {"SPARK_CONF_DIR": str(conf)}
+
+
+@contextmanager
+def output_off_the_terminal() -> Iterator[None]:
+    """Keep a JVM that is started in this block from writing to the terminal itself.
+
+    What it says, it says through this process's `sys.stderr`, line by line: a JVM quotes records, and these may hold
+    commands for terminals. Where stderr is a file, nothing changes.
+    """
+    if not os.isatty(2):
+        yield
+        return
+    kept = os.dup(2)
+    reading, writing = os.pipe()
+    Thread(target=_hand_on, args=(reading,), name="output of the JVM", daemon=True).start()
+    try:
+        os.dup2(writing, 2)  # a JVM keeps the descriptors that it inherits
+        os.close(writing)
+        yield
+    finally:
+        os.dup2(kept, 2)
+        os.close(kept)
+
+
+def _hand_on(reading: int) -> None:
+    with os.fdopen(reading, encoding="utf-8", errors="backslashreplace") as lines:
+        for line in lines:
+            sys.stderr.write(line)
