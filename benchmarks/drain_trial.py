@@ -17,7 +17,7 @@ from pyspark.sql import SparkSession
 from benchmarks.by_hand import departures, on_time_flights
 from sluice.settings import settings
 from sluice.spark.driver import Driver, Stream
-from sluice.spark.interval_stream import start_pipeline
+from sluice.spark.interval_stream import prepare_pipeline
 from sluice.spark.kafka_source import KafkaTopic
 from sluice.spark.pipeline import PipelineCode
 from sluice.spark.session import session
@@ -56,8 +56,8 @@ def sluice(bootstrap: str, topic_id: str, folder: Path) -> dict[str, float]:
     code = PipelineCode(pipeline, topic, static, code_hash="benchmark")
     source = KafkaTopic((bootstrap,), TOPIC, topic_id)
     raw, table, epoch = folder / "raw", folder / "table", Epochs(folder / "checkpoint").in_force()
-    rows, sink, drops = start_pipeline(spark, code, source, raw=raw, table=table, epoch=epoch, generation=1)
-    stream = Stream("departures", rows, sink, epoch.checkpoint, 0, drops)
+    found = prepare_pipeline(spark, code, source, raw=raw, table=table, epoch=epoch, generation=1).open()
+    stream = Stream("departures", found.rows, found.sink, epoch.checkpoint, 0, found.drops)
     exit_code = Driver([stream], {}).run(available_now=True)
     cost = {"cpu": cpu_seconds() - before, "wall": time.monotonic() - started}
     if exit_code:

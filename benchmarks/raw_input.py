@@ -31,9 +31,9 @@ from sluice.intervals.entries import NO_ROWS, StreamEntry, to_json
 from sluice.project import Project
 from sluice.settings import Settings
 from sluice.spark.pipeline import partition_column, result_rows
+from sluice.spark.pipeline_code import pipeline_code
 from sluice.spark.raw import raw_records, raw_rows
 from sluice.spark.session import session
-from sluice.spark.unit import pipeline_code
 from sluice.specs.model import PipelineSpec, TopicSpec
 
 TOPIC_ID = "benchmark"

@@ -3,6 +3,7 @@
     SluiceError                 1   something failed; the message says what
     ├── SpecError               2   a spec, or a command's arguments, are wrong (all faults at once)
     ├── NotReadyError           3   this machine or stack lacks something (Java, a port, memory, the broker)
+    │   └── NotConfiguredError  3   a variable that a spec names is not set here; no time heals that
     ├── UnreachableError        4   could not look: the answer is unknown, which is not "no"
     ├── RefusedError            5   it would lose, repeat or overwrite something; nothing was changed
     └── CorruptionError         6   our own data contradicts itself; a person must look
@@ -39,6 +40,10 @@ class NotReadyError(SluiceError):
     """The machine or the stack is not ready for what was asked."""
 
     exit_code = 3
+
+
+class NotConfiguredError(NotReadyError):
+    """A variable that a spec names is not set, or holds what can hardly be meant."""
 
 
 class UnreachableError(SluiceError):

@@ -13,7 +13,7 @@ from pathlib import Path
 from pydantic import Field
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
-from sluice.errors import NotReadyError
+from sluice.errors import NotConfiguredError
 
 _REPOSITORY = Path(__file__).resolve().parents[2]
 
@@ -138,12 +138,12 @@ def connection_url(name: str) -> str:
     """Return the URL of a connection that a spec names: it holds a password, so it is in no spec.
 
     Raises:
-        NotReadyError: this process has no such variable.
+        NotConfiguredError: this process has no such variable.
     """
     variable = f"SLUICE_CONNECTION_{name.upper()}"
     if not (url := os.environ.get(variable, "")):  # noqa: TID251 - here
-        raise NotReadyError(
-            f"an output asks for the connection {name!r}, and {variable} is not set where its driver was started.",
+        raise NotConfiguredError(
+            f"an output asks for the connection {name!r}, and {variable} is not set here.",
             fix="set it to postgresql+psycopg://user:password@host/database.",
         )
     return url
@@ -163,19 +163,19 @@ def password(variable: str) -> str:
     """Return a password that a spec names by its variable.
 
     Raises:
-        NotReadyError: this process has neither the variable nor `<variable>_FILE`, which names a file that holds it,
-            or what is there can hardly be meant.
+        NotConfiguredError: this process has neither the variable nor `<variable>_FILE`, which names a file that holds
+            it, or what is there can hardly be meant.
     """
     found, file = os.environ.get(variable, ""), os.environ.get(f"{variable}_FILE", "")  # noqa: TID251 - here
     if file and not found:
         try:
             found = Path(file).read_text(encoding="utf-8").rstrip("\r\n")
         except OSError as error:
-            raise NotReadyError(f"{variable}_FILE names a file that cannot be read: {error}.") from error
+            raise NotConfiguredError(f"{variable}_FILE names a file that cannot be read: {error}.") from error
     if not found:
-        raise NotReadyError(f"{variable} is not set here.", fix="set it to the password.")
+        raise NotConfiguredError(f"{variable} is not set here.", fix="set it to the password.")
     if found != found.strip():
-        raise NotReadyError(
+        raise NotConfiguredError(
             f"the password in {variable} begins or ends with a blank or a line break.", fix="set it without."
         )
     return found

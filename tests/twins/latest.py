@@ -32,14 +32,18 @@ class InMemoryLatest:
     generation: int
     latest: StreamEntry | None = None
 
-    def open(self) -> None:
-        self.check_fence()
+    def check(self) -> None:
         columns = {column.name: column.type for column in self.table.schema}
         for name, kind in self.shared.columns.items():
             if name not in columns:
                 raise RefusedError(f"{name} is there and not here.")
             if columns[name] != kind:
                 raise RefusedError(f"{name} is {kind} there and {columns[name]} here.")
+
+    def open(self) -> None:
+        self.check_fence()
+        self.check()
+        columns = {column.name: column.type for column in self.table.schema}
         for row in self.shared.rows.values():
             row.update(dict.fromkeys(columns.keys() - row.keys()))
         self.shared.columns, self.shared.generation = columns, self.generation

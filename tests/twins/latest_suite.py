@@ -72,6 +72,9 @@ class Place:
         store.open()
         return store
 
+    def unopened(self, table: LatestTable, generation: int = 2) -> LatestStore:
+        return self.open(table, generation, WRITER)
+
     def held(self) -> dict[tuple[int, str], object]:
         """Return `departed` by hour and carrier."""
         found = {(self._hour(row["hour"]), str(row["carrier"])): row["departed"] for row in self.read()}
@@ -188,7 +191,19 @@ class LatestSuite:
         place.store().apply(change(10, (1, "UA", 3)))
         with pytest.raises(RefusedError, match=said):
             place.store(table=LatestTable(TABLE.name, schema, TABLE.keys, time_column="hour"))
+        with pytest.raises(RefusedError, match=said):
+            place.unopened(LatestTable(TABLE.name, schema, TABLE.keys, time_column="hour")).check()
         assert place.held() == {(1, "UA"): 3}
+
+    def test_a_look_at_a_table_changes_nothing_and_fences_nobody(self, place: Place) -> None:
+        place.unopened(TABLE, generation=1).check()
+        old = place.store(generation=1)
+        old.apply(change(10, (1, "UA", 3)))
+        wider = LatestTable(TABLE.name, SCHEMA.append(pa.field("more", pa.int64())), TABLE.keys, time_column="hour")
+        place.unopened(wider, generation=2).check()
+        assert "more" not in next(iter(place.read()))
+        old.apply(change(20, (1, "UA", 4)))
+        assert place.held() == {(1, "UA"): 4}
 
     def test_a_column_that_is_lacking_is_added_and_null_in_the_rows_before(self, place: Place) -> None:
         place.store().apply(change(10, (1, "UA", 3), (2, "UA", 4)))

@@ -11,7 +11,7 @@ from deltalake import CommitProperties, DeltaTable
 from deltalake.exceptions import DeltaError
 
 from sluice.delta.log import write_no_files
-from sluice.delta.table import ensure_table
+from sluice.delta.table import ensure_table, refuse_unfit
 from sluice.delta.writer_log import WriterLog
 from sluice.intervals.entries import StreamEntry
 from sluice.streams.latest import Change, LatestTable
@@ -54,6 +54,10 @@ class DeltaLatest:
     def latest(self) -> StreamEntry | None:
         """The newest batch in the table, as of `open` and of every `apply` since."""
         return self._log.latest if self._log else None
+
+    def check(self) -> None:
+        """See the port."""
+        refuse_unfit(self._folder, self._schema)
 
     def open(self) -> None:
         """See the port."""

@@ -51,8 +51,7 @@ def ensure_table(
         return
     for attempt in range(1, _TRIES + 1):
         table = DeltaTable(str(folder))
-        added = _lacking(table, schema)
-        _refuse_other_partitions(table, folder, partition_by)
+        added = _fitting(table, folder, schema, partition_by)
         if not added:
             return
         try:
@@ -63,6 +62,23 @@ def ensure_table(
         else:
             log.info("columns added", table=folder.name, columns=[field.name for field in added])
             return
+
+
+def refuse_unfit(folder: Path, schema: str, *, partition_by: Sequence[str] = ()) -> None:
+    """Make sure that `ensure_table` would take the table; the arguments are its own. Nothing is changed.
+
+    Raises:
+        RefusedError: as `ensure_table`.
+    """
+    if DeltaTable.is_deltatable(str(folder)):
+        _fitting(DeltaTable(str(folder)), folder, schema, partition_by)
+
+
+def _fitting(table: DeltaTable, folder: Path, schema: str, partition_by: Sequence[str]) -> list[Field]:
+    """Return the columns to add to a table that fits otherwise."""
+    added = _lacking(table, schema)
+    _refuse_other_partitions(table, folder, partition_by)
+    return added
 
 
 def _lacking(table: DeltaTable, schema: str) -> list[Field]:

@@ -51,7 +51,7 @@ class WriterLog:
     def __init__(self, table: Path, writer: str, generation: int) -> None:
         self._delta = DeltaTable(str(table))
         self._lock = RLock()
-        self._table = table
+        self.table = table
         self.writer = writer
         self.generation = generation
         self._transaction: int | None = None
@@ -75,7 +75,7 @@ class WriterLog:
 
     def newest_before(self, lineage: str | None, batch_id: int) -> StreamEntry | None:
         """Return a stream's newest entry, in any epoch, from before a batch of a lineage; None without one."""
-        for logged in newest_first(self._table):
+        for logged in newest_first(self.table):
             entry = logged.entry
             if isinstance(entry, StreamEntry) and not (entry.lineage == lineage and entry.batch_id >= batch_id):
                 return entry
@@ -106,7 +106,7 @@ class WriterLog:
         self._transaction = self._delta.transaction_version(self.writer)
         self.latest = self._newest_entry()
         if self.latest is None:
-            self._before = newest_stream_entry(self._table)
+            self._before = newest_stream_entry(self.table)
 
     def check_fence(self) -> None:
         """Raise FencedError if a newer generation has marked the table since."""
@@ -121,7 +121,7 @@ class WriterLog:
             seen = self._delta.transaction_version(self.writer)
         if seen != version:
             raise CorruptionError(
-                f"{self._table} has transaction {seen} of {self.writer}; this driver just wrote {version}. "
+                f"{self.table} has transaction {seen} of {self.writer}; this driver just wrote {version}. "
                 "The table was not changed by that write.",
                 fix="stop the stream and compare the checkpoint with the table's history.",
             )
@@ -171,7 +171,7 @@ class WriterLog:
             seen = self._delta.transaction_version(self.writer)
         if seen != self._transaction:
             raise CorruptionError(
-                f"{self._table} has transaction {seen} of {self.writer}; the last that this driver knows of is "
+                f"{self.table} has transaction {seen} of {self.writer}; the last that this driver knows of is "
                 f"{self._transaction}. Nothing was written.",
                 fix="stop the stream, find who else writes under its name, and compare the checkpoint with the table.",
             )
@@ -187,11 +187,11 @@ class WriterLog:
         """Commit what was dropped, unless the log says so already: a batch may be accounted for again."""
         self.check_fence()
         if not self._knows(entry):
-            append_entry(self._table, entry)
+            append_entry(self.table, entry)
 
     def _ousted(self) -> list[Transaction]:
         """Return the last transaction of an older epoch once more: who still writes under it conflicts in Delta."""
-        last = None if self._delta.transaction_version(self.writer) is not None else newest_stream_entry(self._table)
+        last = None if self._delta.transaction_version(self.writer) is not None else newest_stream_entry(self.table)
         version = None if last is None else self._delta.transaction_version(last.writer)
         return [] if last is None or version is None else [Transaction(last.writer, version)]
 
@@ -205,7 +205,7 @@ class WriterLog:
             return self._delta.transaction_version(self._fence) or 0
 
     def _fenced(self, marked: int) -> FencedError:
-        return FencedError.of(self._table, marked, self.generation)
+        return FencedError.of(self.table, marked, self.generation)
 
     def _attempt(self, code: str, state_until: datetime | None) -> AttemptEntry:
         """Return this attempt's entry: code that differs from the last attempt's takes over the state that it left."""
@@ -216,16 +216,16 @@ class WriterLog:
     def _newest_attempt(self) -> AttemptEntry | None:
         if self._delta.transaction_version(self._fence) is None:
             return None
-        entries = (logged.entry for logged in newest_first(self._table))
+        entries = (logged.entry for logged in newest_first(self.table))
         return next((e for e in entries if isinstance(e, AttemptEntry) and e.writer == self.writer), None)
 
     def _newest_entry(self) -> StreamEntry | None:
         if self._delta.transaction_version(self.writer) is None:
             return None
-        found = newest_stream_entry(self._table, self.writer)
+        found = newest_stream_entry(self.table, self.writer)
         if found is None:
             raise CorruptionError(
-                f"{self._table} knows {self.writer} but neither its log nor the kept copy holds an entry of it: what "
+                f"{self.table} knows {self.writer} but neither its log nor the kept copy holds an entry of it: what "
                 "it covers is unknown.",
                 fix="restore the table's log, or reset the stream to a new epoch.",
             )
@@ -233,7 +233,7 @@ class WriterLog:
 
     def _knows(self, entry: DirtyEntry) -> bool:
         """Whether an entry since the batch before says the same."""
-        for logged in newest_first(self._table):
+        for logged in newest_first(self.table):
             match logged.entry:
                 case DirtyEntry(writer=self.writer) as said if (said.end, said.intervals) == (
                     entry.end,

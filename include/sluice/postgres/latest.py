@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
@@ -109,12 +109,18 @@ class PostgresLatest:
         self._described = table
         self._table = Table(table.name, MetaData(), *_columns(table))
 
+    def check(self) -> None:
+        """See the port."""
+        with self._transaction() as connection:
+            if inspect(connection).has_table(self._table.name):
+                self._lacking(connection)
+
     def open(self) -> None:
         """See the port."""
         with self._transaction() as connection:
             _metadata.create_all(connection)
             self._table.metadata.create_all(connection)
-            self._fit(connection)
+            self._add(self._lacking(connection), connection)
             mine = {"writer": of_all_epochs(self.writer), "table_name": self._table.name}
             connection.execute(insert(_outputs).values(**mine, generation=self.generation).on_conflict_do_nothing())
             self.latest = self._owned(connection)
@@ -162,8 +168,8 @@ class PostgresLatest:
         newer = None if old is None or by is None else old.is_(None) | (new.excluded[by] >= old)
         return new.on_conflict_do_update(index_elements=list(table.keys), set_=others, where=newer)
 
-    def _fit(self, connection: Connection) -> None:
-        """Add the columns that the table lacks; they are null in the rows before."""
+    def _lacking(self, connection: Connection) -> list[Column[Any]]:
+        """Return the columns that the table lacks; refuse one that is another otherwise."""
         found = inspect(connection)
         have = {column["name"]: column["type"] for column in found.get_columns(self._table.name)}
         keys = set(found.get_pk_constraint(self._table.name)["constrained_columns"])
@@ -184,10 +190,14 @@ class PostgresLatest:
                 fix="keep those columns, or write to a new table: name it in the spec, run `sluice streams reset` for "
                 "this stream, then move the readers.",
             )
-        quoted = dialect.identifier_preparer.quote
-        for name in wanted.keys() - have.keys():
-            kind = wanted[name].type.compile(dialect)
-            connection.execute(text(f"ALTER TABLE {quoted(self._table.name)} ADD COLUMN {quoted(name)} {kind}"))
+        return [column for name, column in wanted.items() if name not in have]
+
+    def _add(self, columns: Iterable[Column[Any]], connection: Connection) -> None:
+        """Add columns; they are null in the rows before."""
+        quoted = connection.dialect.identifier_preparer.quote
+        for column in columns:
+            kind = column.type.compile(connection.dialect)
+            connection.execute(text(f"ALTER TABLE {quoted(self._table.name)} ADD COLUMN {quoted(column.name)} {kind}"))
 
     @contextmanager
     def _transaction(self) -> Iterator[Connection]:

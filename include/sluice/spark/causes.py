@@ -19,15 +19,21 @@ _END_SECONDS = 1.0
 
 
 def causes(error: BaseException) -> Iterator[Thrown]:
-    """Yield an exception and its causes, outermost first, across the border to the JVM."""
+    """Yield an exception and its causes, outermost first, across the border to the JVM; of a group, those of each."""
+    yield from _chain(error)
+    yield from _end_of_the_jvm()
+
+
+def _chain(error: BaseException) -> Iterator[Thrown]:
     seen: set[int] = set()
     current: BaseException | None = error
     while current is not None and id(current) not in seen and len(seen) < _DEEPEST:
         seen.add(id(current))
         java = _java_side(current)
         yield from [_python(current)] if java is None else _java(java)
+        for member in getattr(current, "exceptions", ()):
+            yield from _chain(member)
         current = _cause(current)
-    yield from _end_of_the_jvm()
 
 
 def _end_of_the_jvm() -> Iterator[Thrown]:

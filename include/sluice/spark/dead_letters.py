@@ -16,8 +16,9 @@ from sluice.intervals.writers import writer_id
 from sluice.quality.reasons import EXPLANATIONS, Outcome, Reason
 from sluice.spark.batch_outputs import BatchOutputsSink, all_known
 from sluice.spark.kafka_source import read_stream
-from sluice.spark.output_stream import Surroundings, deliveries_log, held_by_all
+from sluice.spark.output_stream import Surroundings, deliveries_log, held_by_all, refuse_unfit_deliveries
 from sluice.spark.pipeline import PipelineCode
+from sluice.spark.preparation import Opened, Prepared
 from sluice.spark.raw import beyond
 from sluice.spark.topic_output import TopicRecords, delivery_headers, text_header
 from sluice.spark.validation import OUTCOME, REASON, broken_expectations, validate
@@ -80,7 +81,7 @@ def letters(rows: DataFrame, code: PipelineCode, *, partitions: int, generation:
     )
 
 
-def start_dead_letters(
+def prepare_dead_letters(
     spark: SparkSession,
     code: PipelineCode,
     output: DeadLettersOutput,
@@ -88,21 +89,22 @@ def start_dead_letters(
     *,
     epoch: EpochInForce,
     generation: int,
-) -> tuple[DataFrame, BatchOutputsSink]:
-    """Prepare the table of deliveries, mark it for this generation, and return the rows to stream and their sink.
-
-    Raises:
-        FencedError: a newer generation owns it.
-    """
+) -> Prepared:
+    """Return the stream that sends what validation quarantines."""
     topic = around.topics[output.topic]
     writer = writer_id(f"{code.pipeline.name}{DEAD}", around.source.topic_id, epoch.number)
-    log = deliveries_log(around, output, code, writer, generation)
-    make = partial(letters, code=code, partitions=topic.partitions)
-    records = TopicRecords(topic, log, make, code.code_hash, epoch.number)
-    held = held_by_all([records])
     source = read_stream(spark, around.source, start=epoch.start, most=code.pipeline.max_records_per_batch)
-    unsent = source.where(beyond(held, "_partition", "_offset")) if held else source
-    return refused(unsent, code), BatchOutputsSink([records], Checkpoint(epoch.checkpoint), floor=held, known=all_known)
+
+    def opened() -> Opened:
+        log = deliveries_log(around, output, code, writer, generation)
+        make = partial(letters, code=code, partitions=topic.partitions)
+        records = TopicRecords(topic, log, make, code.code_hash, epoch.number)
+        held = held_by_all([records])
+        unsent = source.where(beyond(held, "_partition", "_offset")) if held else source
+        sink = BatchOutputsSink([records], Checkpoint(epoch.checkpoint), floor=held, known=all_known)
+        return Opened(refused(unsent, code), sink)
+
+    return Prepared(refused(source, code), (partial(refuse_unfit_deliveries, around, output),), opened)
 
 
 def _message(code: PipelineCode) -> Column:

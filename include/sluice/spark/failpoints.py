@@ -22,6 +22,7 @@ from sluice.errors import SpecError
 from sluice.settings import Settings, settings
 
 Failpoint = Literal[
+    "before_open",  # all that the start of a unit needs is known to be there; nothing is changed
     "before_write",  # the batch is planned in the offset log; nothing is written
     "after_write_before_commit",  # the table has the batch; Spark's commit log does not
     "mid_write",  # data files of the batch are written; no commit names them

@@ -17,13 +17,14 @@ from pathlib import Path
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812  the ecosystem's name for it
 
-from sluice.delta.table import ensure_table
+from sluice.delta.table import ensure_table, refuse_unfit
 from sluice.delta.writer_log import DataLossError, WriterLog
 from sluice.intervals.alignment import closed_until, interval_of
 from sluice.intervals.coverage import Fit, fit
 from sluice.intervals.entries import StreamEntry
 from sluice.intervals.writers import topic_of, writer_id
 from sluice.spark.collected import collected
+from sluice.spark.columns import refuse_unwritable
 from sluice.spark.content import content_of, content_of_collected, with_hash
 from sluice.spark.drops import Drops, observed
 from sluice.spark.history import History
@@ -36,6 +37,7 @@ from sluice.spark.pipeline import (
     transformed,
     window_is_interval,
 )
+from sluice.spark.preparation import Opened, Prepared
 from sluice.spark.sink import Batch, commit, commit_collected, entry_for, planned_batch, run_only
 from sluice.streams.checkpoint import Checkpoint
 from sluice.streams.epochs import EpochInForce
@@ -168,7 +170,7 @@ class IntervalsSink:
         return rows
 
 
-def start_pipeline(
+def prepare_pipeline(
     spark: SparkSession,
     code: PipelineCode,
     source: KafkaTopic,
@@ -177,26 +179,42 @@ def start_pipeline(
     table: Path,
     epoch: EpochInForce,
     generation: int,
-) -> tuple[DataFrame, IntervalsSink, Drops]:
-    """Prepare table and log, and account for the drops of the last attempt's last batch.
+) -> Prepared:
+    """Return the stream that publishes the intervals of a pipeline.
 
-    Returns:
-        The rows to stream, the sink for them, and the account of what the stream drops.
+    Opening it accounts for the drops of the last attempt's last batch, too.
+
+    Raises:
+        SpecError: the transform cannot be loaded, or returns what the output cannot take.
     """
-    pipeline, reader = code.pipeline, Checkpoint(epoch.checkpoint)
+    pipeline = code.pipeline
     records = read_stream(spark, source, start=epoch.start, most=pipeline.max_records_per_batch)
     good = good_records(records, code, counting=True)
     windowed = transformed(observed(good, code.topic.value.event_time, pipeline.intervals.window), code)
+    refuse_unwritable(windowed, [pipeline.intervals])
     rows = partitioned(windowed, pipeline.intervals)
-    ensure_table(table, rows.schema.json(), partition_by=[partition_column(pipeline.intervals)])
-    log = WriterLog(table, writer_id(pipeline.name, source.topic_id, epoch.number), generation)
+    schema, partition_by = rows.schema.json(), [partition_column(pipeline.intervals)]
+
+    def opened() -> Opened:
+        ensure_table(table, schema, partition_by=partition_by)
+        log = WriterLog(table, writer_id(pipeline.name, source.topic_id, epoch.number), generation)
+        sink, drops = _sink(History(spark, code, source, raw), code, source, log, epoch)
+        return Opened(rows, sink, drops)
+
+    return Prepared(rows, (partial(refuse_unfit, table, schema, partition_by=partition_by),), opened)
+
+
+def _sink(
+    history: History, code: PipelineCode, source: KafkaTopic, log: WriterLog, epoch: EpochInForce
+) -> tuple[IntervalsSink, Drops]:
+    """Mark the table for this generation; return the sink for it, and the account of what the stream drops."""
+    pipeline, reader = code.pipeline, Checkpoint(epoch.checkpoint)
     watermark = reader.next_watermark()
     log.open(code=code.code_hash, state_until=None if watermark is None else watermark + pipeline.time.delay)
-    history = History(spark, code, source, raw)
     drops = Drops(pipeline.intervals, reader, log, history.windows)
     drops.settle_newest()
     wrote = [topic_of(log.newest.writer)] if log.newest else []
     created_again = any(topic != source.topic_id for topic in (*epoch.topics, *wrote))
     newest_before = partial(history.newest_before, created_again=created_again)
-    sink = IntervalsSink(code, table, reader, log, settle=drops.settle, newest_before=newest_before)
-    return rows, sink, drops
+    sink = IntervalsSink(code, log.table, reader, log, settle=drops.settle, newest_before=newest_before)
+    return sink, drops

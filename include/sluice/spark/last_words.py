@@ -15,6 +15,7 @@ import structlog
 from sluice.clock import Clock, SystemClock
 from sluice.errors import SluiceError
 from sluice.spark.causes import causes
+from sluice.spark.preflight import NotStartableError
 from sluice.spark.progress import replace_json
 from sluice.streams.classification import Thrown, classify
 from sluice.streams.exits import ExitCode
@@ -23,6 +24,9 @@ from sluice.streams.failure import EXIT_CODES, FILE, Failure, to_record
 log = structlog.get_logger()
 
 MOST_CHARACTERS = 400
+SENTENCES_CHARACTERS = 200
+_MOST_DETAILS = 20_000
+_SENTENCES = re.compile(r".*[.!?](?= )")
 _DECORATION = re.compile(r"^\[[A-Z][A-Z0-9_.]*\]\s*|\s*SQLSTATE: [0-9A-Z]{5}\b.*$", re.DOTALL)
 
 
@@ -57,15 +61,23 @@ class LastWords:
         if self.failure is None:
             self.failure = self.words(error, stream)
             log.error("driver ends", failure=self.failure.kind.value, why=str(self.failure))
-            if not isinstance(error, SluiceError):
-                traceback.print_exception(error)
+            for raised in error.exceptions if isinstance(error, NotStartableError) else (error,):
+                if not isinstance(raised, SluiceError):
+                    traceback.print_exception(raised)
             self._write(self.failure)
         return EXIT_CODES[self.failure.kind]
 
     def words(self, error: BaseException, stream: str = "") -> Failure:
         """Return what is to be said of a failure; the arguments are those of `leave`."""
         kind, telling = classify(causes(error))
-        return Failure(kind, telling.called, self._redact(in_one_line(telling)), self._clock.now(), stream)
+        called, message, details = telling.called, in_one_line(telling), details_of(telling)
+        if isinstance(error, NotStartableError):
+            stream = stream or error.stream
+            if len(error.faults) > 1:
+                told = [(f"{name}: " if name else "", classify(causes(fault))[1]) for name, fault in error.faults]
+                called, message = f"{len(told)} faults", "; ".join(name + in_one_line(one) for name, one in told)
+                details = "\n".join(name + more for name, one in told if (more := details_of(one)))
+        return Failure(kind, called, self._redact(message), self._clock.now(), stream, self._redact(details))
 
     def _write(self, failure: Failure) -> None:
         if self._folder is None:
@@ -77,6 +89,18 @@ class LastWords:
 
 
 def in_one_line(thrown: Thrown) -> str:
-    """Return a message without the names that are said beside it, in one line of bounded length."""
+    """Return a message without the names that are said beside it, in one line of bounded length.
+
+    What others raise has its first sentences here, and all of it among the details: Spark adds schemas and plans.
+    """
     text = " ".join(_DECORATION.sub("", thrown.message).split())
+    if not thrown.is_ours and len(text) > SENTENCES_CHARACTERS:
+        sentences = _SENTENCES.match(text[:SENTENCES_CHARACTERS])
+        text = text if sentences is None else sentences[0]
     return text if len(text) <= MOST_CHARACTERS else f"{text[:MOST_CHARACTERS]}…"
+
+
+def details_of(thrown: Thrown) -> str:
+    """Return all of a message that does not fit into one line; empty if it does."""
+    text = _DECORATION.sub("", thrown.message).strip()
+    return "" if " ".join(text.split()) == in_one_line(thrown) else text[:_MOST_DETAILS]

@@ -15,7 +15,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.pandas.types import to_arrow_schema
 
 from sluice.delta.latest import DeltaLatest
-from sluice.delta.table import ensure_table
+from sluice.delta.table import ensure_table, refuse_unfit
 from sluice.delta.writer_log import WriterLog
 from sluice.errors import SpecError
 from sluice.intervals.writers import writer_id
@@ -27,6 +27,7 @@ from sluice.spark.history import History
 from sluice.spark.kafka_source import KafkaTopic, read_stream
 from sluice.spark.latest_output import Expiry, LatestRows
 from sluice.spark.pipeline import PipelineCode, good_records, transformed
+from sluice.spark.preparation import Opened, Prepared
 from sluice.spark.raw import beyond
 from sluice.spark.rows_output import RowsTable
 from sluice.spark.statefulness import state_in
@@ -58,17 +59,13 @@ class Surroundings:
     connection: Callable[[str], str]
 
 
-def start_outputs(
+def prepare_outputs(
     spark: SparkSession, code: PipelineCode, around: Surroundings, *, stream: str, epoch: EpochInForce, generation: int
-) -> tuple[DataFrame, BatchOutputsSink, str]:
-    """Prepare every output, and mark it for this generation.
-
-    Returns:
-        The rows to stream, the sink for them, and the output mode of the query.
+) -> Prepared:
+    """Return the stream that delivers to every output of a pipeline but an interval table.
 
     Raises:
         SpecError: an output does not fit what the transform returns, or a `rows` output a transform with state.
-        FencedError: a newer generation owns an output.
     """
     pipeline = code.pipeline
     records = read_stream(spark, around.source, start=epoch.start, most=pipeline.max_records_per_batch)
@@ -83,18 +80,25 @@ def start_outputs(
             fix="declare `intervals` or `latest` instead.",
         )
     writer = writer_id(stream, around.source.topic_id, epoch.number)
-    open_output = _Opening(code, around, rows, writer, epoch.number, generation)
-    outputs = [open_output(output) for output in pipeline.beside]
-    floor = None if state is not None else held_by_all(outputs)
-    if floor:
-        records = records.where(beyond(floor, "_partition", "_offset"))
-        rows = transformed(good_records(records, code, counting=True), code)
-    known: Inheritance = all_known
-    if state is not None:
-        history = History(spark, code, around.source, around.table(code.topic.raw.table))
-        known = WholeWindows(pipeline.intervals.time_column if pipeline.has_intervals else None, history.newest_before)
-    sink = BatchOutputsSink(outputs, Checkpoint(epoch.checkpoint), floor=floor, known=known)
-    return rows, sink, "append" if appended else "update"
+    outputs = _Outputs(code, around, rows, writer, epoch.number, generation)
+
+    def opened() -> Opened:
+        found = [outputs.open(output) for output in pipeline.beside]
+        floor = None if state is not None else held_by_all(found)
+        read = rows
+        if floor:
+            unread = records.where(beyond(floor, "_partition", "_offset"))
+            read = transformed(good_records(unread, code, counting=True), code)
+        known: Inheritance = all_known
+        if state is not None:
+            history = History(spark, code, around.source, around.table(code.topic.raw.table))
+            known = WholeWindows(
+                pipeline.intervals.time_column if pipeline.has_intervals else None, history.newest_before
+            )
+        return Opened(read, BatchOutputsSink(found, Checkpoint(epoch.checkpoint), floor=floor, known=known))
+
+    checks = tuple(partial(outputs.check, output) for output in pipeline.beside)
+    return Prepared(rows, checks, opened, "append" if appended else "update")
 
 
 def held_by_all(outputs: Sequence[BatchOutput]) -> Mapping[str, int]:
@@ -118,6 +122,15 @@ def deliveries_log(
     return _opened(around.table(deliveries(output.topic)), _DELIVERIES, code, writer, generation)
 
 
+def refuse_unfit_deliveries(around: Surroundings, output: WrittenTopic) -> None:
+    """Make sure that the table of what was sent to a topic could be opened. Nothing is changed.
+
+    Raises:
+        RefusedError: another table has its name.
+    """
+    refuse_unfit(around.table(deliveries(output.topic)), _DELIVERIES)
+
+
 def _opened(folder: Path, schema: str, code: PipelineCode, writer: str, generation: int) -> WriterLog:
     ensure_table(folder, schema)
     log = WriterLog(folder, writer, generation)
@@ -126,8 +139,8 @@ def _opened(folder: Path, schema: str, code: PipelineCode, writer: str, generati
 
 
 @dataclass(frozen=True)
-class _Opening:
-    """Opens outputs: creates what is not there and takes it over from older generations."""
+class _Outputs:
+    """The outputs of one stream: looked at, and opened: created where they are not there, and taken over."""
 
     code: PipelineCode
     around: Surroundings
@@ -136,7 +149,28 @@ class _Opening:
     epoch: int
     generation: int
 
-    def __call__(self, output: BesideOutput) -> BatchOutput:
+    def check(self, output: BesideOutput) -> None:
+        """Make sure that an output could be opened. Nothing is changed.
+
+        Raises:
+            RefusedError: it is there and does not fit.
+            NotReadyError: nothing says how it is reached.
+            UnreachableError: it could not be asked.
+        """
+        match output:
+            case RowsOutput():
+                refuse_unfit(self.around.table(output.table), self.rows.schema.json())
+            case LatestOutput():
+                self._store(output, self._described(output)).check()
+            case TopicOutput():
+                refuse_unfit_deliveries(self.around, output)
+
+    def open(self, output: BesideOutput) -> BatchOutput:
+        """Open an output.
+
+        Raises:
+            FencedError: a newer generation owns it.
+        """
         match output:
             case RowsOutput():
                 return self._rows(output)
@@ -157,21 +191,23 @@ class _Opening:
         return TopicRecords(topic, log, make, self.code.code_hash, self.epoch, at_most_once=once)
 
     def _latest(self, output: LatestOutput) -> LatestRows:
-        pipeline, expiry = self.code.pipeline, None
+        pipeline, expiry, table = self.code.pipeline, None, self._described(output)
         if output.keep == "open":
             expiry = Expiry(pipeline.intervals.window, pipeline.time.delay)
-        table = LatestTable(
-            output.table,
-            to_arrow_schema(self.rows.schema, timezone="UTC"),
-            output.keys,
-            output.newest_by,
-            pipeline.intervals.time_column if expiry else None,
-        )
         store = self._store(output, table)
         store.open()
         folder = self.around.table(output.table)
         appeared = (lambda: uncommitted_data(folder)) if output.store == "delta" else None
         return LatestRows(table, store, expiry, appeared)
+
+    def _described(self, output: LatestOutput) -> LatestTable:
+        return LatestTable(
+            output.table,
+            to_arrow_schema(self.rows.schema, timezone="UTC"),
+            output.keys,
+            output.newest_by,
+            self.code.pipeline.intervals.time_column if output.keep == "open" else None,
+        )
 
     def _store(self, output: LatestOutput, table: LatestTable) -> LatestStore:
         if output.connection is None:

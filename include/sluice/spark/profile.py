@@ -15,7 +15,7 @@ from sluice.quality.suggestion import MOST_VALUES, Column, Profile
 from sluice.spark.backfill.output import OutputTable
 from sluice.spark.content import named
 from sluice.spark.pipeline import PipelineCode
-from sluice.spark.unit import pipeline_code
+from sluice.spark.pipeline_code import pipeline_code
 from sluice.specs.outputs import IntervalsOutput
 
 LOOKED_AT = timedelta(days=92)

@@ -22,7 +22,7 @@ from sluice.spark.backfill.evidence import write_atomically
 from sluice.spark.backfill.output import OutputTable
 from sluice.spark.backfill.records import RawTable, Records
 from sluice.spark.interval_quality import interval_quality
-from sluice.spark.unit import pipeline_code
+from sluice.spark.pipeline_code import pipeline_code
 
 _DEFAULT_RANGE = timedelta(days=31)
 _KEPT = 100

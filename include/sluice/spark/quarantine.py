@@ -20,8 +20,8 @@ from sluice.spark.decoding import decode
 from sluice.spark.instants import instant
 from sluice.spark.offsets import places_of, rows_at
 from sluice.spark.pipeline import PipelineCode
+from sluice.spark.pipeline_code import pipeline_code
 from sluice.spark.raw import happened, raw_records
-from sluice.spark.unit import pipeline_code
 from sluice.spark.validation import OUTCOME, REASON, broken_expectations, validate
 from sluice.specs.model import PipelineSpec
 from sluice.specs.patches import Patch

@@ -9,19 +9,20 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
-from functools import reduce
+from functools import partial, reduce
 from operator import or_
 from pathlib import Path
 
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812  the ecosystem's name for it
 
-from sluice.delta.table import ensure_table
+from sluice.delta.table import ensure_table, refuse_unfit
 from sluice.delta.writer_log import DataLossError, WriterLog
 from sluice.intervals.coverage import NOWHERE, Fit, fit, joined
 from sluice.intervals.writers import writer_id
 from sluice.spark.decoding import decode
 from sluice.spark.kafka_source import KafkaTopic, read_stream
+from sluice.spark.preparation import Opened, Prepared
 from sluice.spark.sink import Batch, append, entry_for, planned_batch
 from sluice.spark.validation import arrival_time, decodes, plausible
 from sluice.specs.model import TopicSpec, TopicValue
@@ -129,7 +130,7 @@ def beyond(held: Mapping[str, int], partition: str, offset: str) -> Column:
     return reduce(or_, newer, ~known)
 
 
-def start_raw(
+def prepare_raw(
     spark: SparkSession,
     topic: TopicSpec,
     source: KafkaTopic,
@@ -137,11 +138,16 @@ def start_raw(
     table: Path,
     epoch: EpochInForce,
     generation: int,
-) -> tuple[DataFrame, RawSink]:
-    """Prepare table and log; return the rows to stream and the sink for them."""
+) -> Prepared:
+    """Return the stream that keeps every record of a topic in its raw table."""
     records = read_stream(spark, source, start=epoch.start, most=topic.raw.max_records_per_batch)
     rows = raw_rows(records, topic)
-    ensure_table(table, rows.schema.json())
-    log = WriterLog(table, raw_writer(source, epoch.number), generation)
-    log.open()
-    return rows, RawSink(table, Checkpoint(epoch.checkpoint), log)
+    schema = rows.schema.json()
+
+    def opened() -> Opened:
+        ensure_table(table, schema)
+        log = WriterLog(table, raw_writer(source, epoch.number), generation)
+        log.open()
+        return Opened(rows, RawSink(table, Checkpoint(epoch.checkpoint), log))
+
+    return Prepared(rows, (partial(refuse_unfit, table, schema),), opened)

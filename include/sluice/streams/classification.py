@@ -43,6 +43,11 @@ class Thrown:
         return found[1] if found else ""
 
     @property
+    def is_ours(self) -> bool:
+        """Whether Sluice raises it, in a sentence that is made for one line."""
+        return self.name.startswith("sluice.")
+
+    @property
     def called(self) -> str:
         """The most telling name."""
         return self.condition or self.simple_name
@@ -141,6 +146,7 @@ RULES: Sequence[Rule] = (
         messages=r".* \(Permission denied\)",
     ),
     Rule(FailureClass.SCHEMA_DRIFT, names=r"SchemaDriftError"),
+    Rule(FailureClass.CONFIGURATION, names=r"NotConfiguredError"),
     Rule(FailureClass.WRONG_SPEC, names=r"SpecError|SpecFaults"),
     Rule(FailureClass.KILLED, names=r"Py4JNetworkError|GatewayGone"),
     Rule(

@@ -122,9 +122,14 @@ class Epochs:
         """Whether the stream has never read anything and nothing says yet where it begins."""
         return not self._numbers() and Checkpoint(self._first).origin() is None
 
-    def in_force(self) -> EpochInForce:
-        """Return what an attempt that begins now goes on with."""
+    def in_force(self, first: Epoch | None = None) -> EpochInForce:
+        """Return what an attempt that begins now goes on with.
+
+        Args:
+            first: what it will put on record before it reads anything; it counts only while nothing is on record.
+        """
         records = self.all()  # listed once: a reset in between must not lend its offsets to the epoch before
+        records = records or (() if first is None else (first,))
         newest = records[-1] if records else None
         number = newest.number if newest else 0
         return EpochInForce(

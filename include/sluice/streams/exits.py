@@ -21,6 +21,7 @@ class ExitCode(IntEnum):
     AUTHORISATION = 17
     JVM_LOST = 18  # Spark's JVM died beneath the driver
     SCHEMA_DRIFT = 19  # more of a batch is quarantined than the spec allows
+    CONFIGURATION = 21  # a variable that a spec names is not set where the driver was started
 
 
 EXPLANATIONS: dict[int, str] = {
@@ -36,6 +37,7 @@ EXPLANATIONS: dict[int, str] = {
     ExitCode.INCOMPATIBLE_STATE: "failed: the state in its checkpoint does not fit the code",
     ExitCode.AUTHORISATION: "was refused by Kafka or the storage: it is not authorised",
     ExitCode.SCHEMA_DRIFT: "stopped at a batch of which more is quarantined than its spec allows",
+    ExitCode.CONFIGURATION: "could not run: a variable that its specs name is not set where it was started",
     ExitCode.JVM_LOST: "ended because Spark's JVM died beneath it (often the kernel, for lack of memory)",
 }
 

@@ -34,6 +34,7 @@ class FailureClass(StrEnum):
     INCOMPATIBLE_STATE = "incompatible state"  # what is kept does not fit the code
     AUTHORISATION = "authorisation"
     SCHEMA_DRIFT = "schema drift"  # so much of a batch is quarantined that its producer writes something else
+    CONFIGURATION = "configuration"  # a variable that a spec names, such as a password's, is not set
     UNKNOWN = "unknown"  # none of these
 
 
@@ -50,6 +51,7 @@ EXIT_CODES: Mapping[FailureClass, ExitCode] = {
     FailureClass.INCOMPATIBLE_STATE: ExitCode.INCOMPATIBLE_STATE,
     FailureClass.AUTHORISATION: ExitCode.AUTHORISATION,
     FailureClass.SCHEMA_DRIFT: ExitCode.SCHEMA_DRIFT,
+    FailureClass.CONFIGURATION: ExitCode.CONFIGURATION,
     FailureClass.UNKNOWN: ExitCode.FAILED,
 }
 """What a driver exits with. Nobody exits by force: that class is only ever recorded."""
@@ -67,6 +69,7 @@ REMEDIES: Mapping[FailureClass, str] = {
     FailureClass.INCOMPATIBLE_STATE: "go back to the code that wrote the state, or start from a new checkpoint",
     FailureClass.SCHEMA_DRIFT: "compare what the producer writes with the topic spec, and mend one of them",
     FailureClass.AUTHORISATION: "renew the credentials, or grant what it lacks",
+    FailureClass.CONFIGURATION: "set the variable where its driver is started; for Airflow: where `sluice up` is run",
     FailureClass.UNKNOWN: "find the cause in the log",
 }
 """What helps where no time does, as a clause."""
@@ -89,6 +92,7 @@ class Failure:
         message: its message in one line, without secrets.
         at: when (UTC).
         stream: in which stream; empty if in none, or before one had started.
+        details: all that was raised said, where that is too long for one line: a schema, a plan. Empty otherwise.
     """
 
     kind: FailureClass
@@ -96,6 +100,7 @@ class Failure:
     message: str
     at: datetime
     stream: str = ""
+    details: str = ""
 
     def __str__(self) -> str:
         """Return it as one line."""
@@ -111,6 +116,7 @@ def to_record(failure: Failure) -> dict[str, Any]:
         "message": failure.message,
         "at": failure.at.isoformat(),
         "stream": failure.stream,
+        "details": failure.details,
     }
 
 
@@ -119,9 +125,10 @@ def from_record(record: object) -> Failure | None:
     try:
         match record:
             case {"class": str(kind), "error": str(error), "message": str(message), "at": str(at), **more}:
-                failed_in = more.get("stream", "")
+                failed_in, details = str(more.get("stream", "")), str(more.get("details", ""))
                 at_utc = datetime.fromisoformat(at)
-                return None if at_utc.tzinfo is None else Failure(_kind(kind), error, message, at_utc, str(failed_in))
+                if at_utc.tzinfo is not None:
+                    return Failure(_kind(kind), error, message, at_utc, failed_in, details)
     except ValueError:
         return None
     return None

@@ -82,6 +82,7 @@ POLICIES: Mapping[FailureClass, Policy] = {
     FailureClass.INCOMPATIBLE_STATE: _NEVER,
     FailureClass.AUTHORISATION: _NEVER,
     FailureClass.SCHEMA_DRIFT: _NEVER,
+    FailureClass.CONFIGURATION: _NEVER,
 }
 
 

@@ -65,6 +65,14 @@ class LatestStore(Protocol):
     def latest(self) -> StreamEntry | None:
         """The newest batch in the table, as of `open` and of every `apply` since; None before the first."""
 
+    def check(self) -> None:
+        """Make sure that the table is not there or could be opened. Nothing is changed, and nobody is fenced.
+
+        Raises:
+            RefusedError: it is there with other columns.
+            UnreachableError: the store could not be asked.
+        """
+
     def open(self) -> None:
         """Create the table where there is none, mark it for this generation, and read what it holds.
 

@@ -7,12 +7,11 @@ anything is read: a crash before the first batch does not resolve them anew.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from contextlib import suppress
 from datetime import UTC, datetime
 from typing import Protocol
 
 from sluice.clock import Clock
-from sluice.errors import RefusedError, SpecError
+from sluice.errors import NotReadyError, RefusedError, SpecError
 from sluice.specs.start import Edge, StartPosition, in_words
 from sluice.streams.epochs import Epoch, Epochs
 from sluice.topics.administration import TopicExtent
@@ -73,8 +72,10 @@ def _refuse_outside(offsets: Mapping[int, int], topic: str, extent: TopicExtent)
             )
 
 
-def begin(start: StartPosition, topic: str, streams: Mapping[str, Epochs], cluster: Offsets, clock: Clock) -> None:
-    """Put on record where the streams of a pipeline begin that have read nothing, and of which topic.
+def beginnings(
+    start: StartPosition, topic: str, streams: Mapping[str, Epochs], cluster: Offsets, clock: Clock
+) -> dict[str, Epoch]:
+    """Return what is to be put on record of those streams of a pipeline that have read nothing: where they begin.
 
     All of them begin at the same place: also one that is added to the pipeline later. A checkpoint does not say which
     topic its offsets count in; without the record, a topic that was created again would be read from the middle.
@@ -88,11 +89,11 @@ def begin(start: StartPosition, topic: str, streams: Mapping[str, Epochs], clust
 
     Raises:
         SpecError: the spec names what the topic does not hold.
-        UnreachableError: the cluster did not answer, or the record cannot be written.
+        UnreachableError: the cluster did not answer.
     """
-    fresh = [epochs for epochs in streams.values() if epochs.fresh]
+    fresh = [name for name, epochs in streams.items() if epochs.fresh]
     if not fresh:
-        return
+        return {}
     extent = cluster.extent(topic)
     known = next((r for e in streams.values() if (r := e.of(0)) and r.topic_id == extent.topic_id), None)
     if known is None:
@@ -100,6 +101,21 @@ def begin(start: StartPosition, topic: str, streams: Mapping[str, Epochs], clust
         first = {} if start is Edge.EARLIEST else resolve(start, topic, extent, cluster, extent.beginnings)
         offsets = {f"{topic}/{partition}": offset for partition, offset in sorted(first.items())}
         known = Epoch(0, extent.topic_id, offsets, in_words(start), "the spec", "start", clock.now().astimezone(UTC))
-    for epochs in fresh:
-        with suppress(RefusedError):  # another attempt of the same unit was quicker: its record counts
-            epochs.record(known)
+    return dict.fromkeys(fresh, known)
+
+
+def begin(epochs: Epochs, first: Epoch) -> None:
+    """Put on record where a stream begins. What another attempt of the same unit has recorded meanwhile counts.
+
+    Raises:
+        UnreachableError: the record cannot be written.
+        NotReadyError: another attempt has recorded another place.
+    """
+    try:
+        epochs.record(first)
+    except RefusedError:
+        newest = epochs.newest()
+        if newest is None or (newest.topic_id, newest.offsets) != (first.topic_id, first.offsets):
+            raise NotReadyError(
+                "another attempt has just put on record that this stream begins elsewhere.", fix="start the unit again."
+            ) from None

@@ -21,8 +21,8 @@ from sluice.settings import Settings
 from sluice.spark.census import take_census
 from sluice.spark.duplicates import find_duplicates
 from sluice.spark.pipeline import result_rows
+from sluice.spark.pipeline_code import pipeline_code
 from sluice.spark.raw import raw_records
-from sluice.spark.unit import pipeline_code
 from sluice.spark.validation import validate
 from sluice.specs.model import TimeRules, TopicValue
 from sluice.streams.exits import ExitCode

@@ -16,9 +16,9 @@ from sluice.intervals.entries import StreamEntry, to_json
 from sluice.spark.history import History
 from sluice.spark.kafka_source import KafkaTopic, read_between
 from sluice.spark.pipeline import PipelineCode
+from sluice.spark.pipeline_code import pipeline_code
 from sluice.spark.raw import raw_rows, raw_writer
 from sluice.spark.sink import Batch
-from sluice.spark.unit import pipeline_code
 from tests.integration.spark.conftest import DriverPlace
 from tests.oracle import flights
 

@@ -10,7 +10,7 @@ import pyarrow as pa
 import pytest
 from deltalake import DeltaTable, write_deltalake
 
-from sluice.delta.table import ensure_table
+from sluice.delta.table import ensure_table, refuse_unfit
 from sluice.errors import RefusedError
 
 
@@ -64,7 +64,19 @@ def test_what_readers_would_break_on_is_refused_with_the_steps_to_a_new_table(
     with pytest.raises(RefusedError, match=said) as refused:
         ensure_table(table, wanted, partition_by=["day"])
     assert "sales_v2" in refused.value.fix
+    with pytest.raises(RefusedError, match=said):
+        refuse_unfit(table, wanted, partition_by=["day"])
     assert DeltaTable(table).version() == before
+
+
+def test_a_look_refuses_what_does_not_fit_and_neither_creates_nor_widens_a_table(table: Path, tmp_path: Path) -> None:
+    before = DeltaTable(table).version()
+    refuse_unfit(table, schema(day="string", price="double", number="long"), partition_by=["day"])
+    refuse_unfit(tmp_path / "not_there", BEFORE)
+    assert DeltaTable(table).version() == before
+    assert not (tmp_path / "not_there").exists()
+    with pytest.raises(RefusedError, match="partitioned by"):
+        refuse_unfit(table, BEFORE)
 
 
 def test_other_partitions_are_refused_before_anything_is_added(table: Path) -> None:

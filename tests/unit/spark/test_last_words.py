@@ -15,9 +15,10 @@ from py4j.clientserver import ClientServer, JavaParameters, PythonParameters
 from pyspark import SparkContext
 
 from sluice.alerts.redaction import Redaction
-from sluice.errors import CorruptionError, NotReadyError, SpecError
+from sluice.errors import CorruptionError, NotConfiguredError, NotReadyError, SpecError
 from sluice.spark.causes import causes
 from sluice.spark.last_words import MOST_CHARACTERS, LastWords
+from sluice.spark.preflight import NotStartableError, Preflight
 from sluice.streams.exits import ExitCode
 from sluice.streams.failure import FILE, Failure, FailureClass, from_record
 from tests.twins.clock import START, ManualClock
@@ -117,6 +118,49 @@ def test_a_long_message_becomes_one_line_of_bounded_length() -> None:
     said = leave(raised(ValueError("a plan\n" * 500)))[1].message
     assert len(said) == MOST_CHARACTERS + 1
     assert "\n" not in said
+
+
+def test_what_others_say_at_length_has_its_first_sentence_in_the_line_and_all_of_it_in_the_details() -> None:
+    schema = "StructType(StructField(oops,IntegerType,true)), " * 50
+    text = f"[STATE_STORE_VALUE_SCHEMA_NOT_COMPATIBLE] The schema does not match the state's.\nIt was {schema}."
+    said = leave(CallError(FakeThrowable("org.apache.spark.sql.X", text)))[1]
+    assert said.message == "The schema does not match the state's."
+    assert said.details == f"The schema does not match the state's.\nIt was {schema}."
+    assert leave(CallError(FakeThrowable("org.apache.spark.sql.X", "Short.")))[1].details == ""
+
+
+def test_all_that_stands_against_a_start_is_told_and_the_gravest_class_counts() -> None:
+    preflight = Preflight()
+    with preflight.of("raw_flights"):
+        raise NotReadyError("no topic flights.")
+    with preflight.of("departures"):
+        raise NotReadyError("no topic flights.")
+    with preflight.of("departures_live"):
+        raise NotConfiguredError("SLUICE_CONNECTION_NOWHERE is not set here.")
+    with preflight.of("departures_dead"):
+        pass
+    with pytest.raises(NotStartableError) as refused:
+        preflight.refuse()
+    code, said = leave(refused.value)
+    assert code is ExitCode.CONFIGURATION
+    assert said.error == "2 faults"
+    assert said.message == (
+        "raw_flights: no topic flights.; departures_live: SLUICE_CONNECTION_NOWHERE is not set here."
+    )
+
+
+def test_one_fault_is_told_as_itself_and_of_its_stream() -> None:
+    preflight = Preflight()
+    with preflight.of("departures"):
+        raise KeyError("dep_delay")
+    with pytest.raises(NotStartableError) as refused:
+        preflight.refuse()
+    code, said = leave(refused.value)
+    assert (code, str(said)) == (ExitCode.CODE, "stream departures: KeyError: 'dep_delay'")
+
+
+def test_without_a_fault_nothing_is_refused() -> None:
+    Preflight().refuse()
 
 
 def test_a_condition_is_said_once_and_without_its_number() -> None:

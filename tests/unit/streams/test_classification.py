@@ -125,6 +125,8 @@ ONE_EXCEPTION = [
     ),
     # what comes is not what the spec says
     (F.SCHEMA_DRIFT, "sluice.quality.breaker.SchemaDriftError", "batch 7 of departures: 80 of 100 records (80%) are"),
+    # something is not set
+    (F.CONFIGURATION, "sluice.errors.NotConfiguredError", "SLUICE_CONNECTION_NOWHERE is not set here. Fix: set it"),
     # it may not
     (F.AUTHORISATION, f"{KAFKA}.TopicAuthorizationException", "Not authorized to access topics: [flights]"),
     (F.AUTHORISATION, f"{KAFKA}.SaslAuthenticationException", "Authentication failed: Invalid username or password"),

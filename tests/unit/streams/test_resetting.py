@@ -16,7 +16,7 @@ from sluice.specs.start import Edge, StartPosition
 from sluice.streams.epochs import Epochs
 from sluice.streams.registry import Desired
 from sluice.streams.resetting import Resetting, refuse_living
-from sluice.streams.starting import begin
+from sluice.streams.starting import begin, beginnings
 from sluice.topics.administration import TopicCreation
 from tests.twins.clock import START, ManualClock
 from tests.twins.drivers import DictionaryLauncher
@@ -60,7 +60,9 @@ class Bench:
             self.cluster.append("flights", partition, [NOON + timedelta(minutes=n) for n in range(records)])
 
     def begin(self, start: StartPosition, *streams: str) -> None:
-        begin(start, "flights", {s: self.epochs(s) for s in streams}, self.cluster, self.clock)
+        epochs = {stream: self.epochs(stream) for stream in streams}
+        for stream, first in beginnings(start, "flights", epochs, self.cluster, self.clock).items():
+            begin(epochs[stream], first)
 
 
 @pytest.fixture

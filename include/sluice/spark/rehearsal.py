@@ -1,0 +1,98 @@
+"""Whether what a stream remembers fits its code: Spark says so when it plans a batch, so one is planned on a copy.
+
+The copy holds what Spark looks at before it runs a batch: the newest plan, and the schemas of the state. It has no
+state and no commit of that plan, so Spark plans the batch once more, checks everything, and hands it to a sink that
+does nothing. The checkpoint itself is only read.
+"""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from threading import Event
+
+from pyspark.sql import DataFrame, SparkSession
+
+from sluice.clock import SystemClock
+from sluice.errors import UnreachableError
+from sluice.local.processes import wait_until
+from sluice.streams.checkpoint import location
+
+_PLANS = ("metadata", "sources/0/0")
+_STATE_SCHEMAS = ("_metadata", "_stateSchema", "0/_metadata", "0/*/_metadata", "0/_stateSchema")
+"""Where Spark's state stores keep what their rows look like, below the folder of an operator: beside their partitions
+or in the first of them."""
+_COMMITS_ARE_VALIDATED = "spark.sql.streaming.stateStore.commitValidation.enabled"
+_SECONDS = 120.0
+
+
+def refuse_incompatible(rows: DataFrame, checkpoint: Path, output_mode: str) -> None:
+    """Make sure that a stream can go on from its checkpoint; one that has planned nothing yet can.
+
+    Args:
+        rows: what the stream's code makes of its records.
+        checkpoint: its folder.
+        output_mode: `append` or `update`.
+
+    Raises:
+        Exception: what Spark has against it.
+        UnreachableError: Spark has not planned the batch in time.
+    """
+    newest = max(
+        (int(file.name) for file in (checkpoint / "offsets").glob("[0-9]*") if file.name.isdigit()), default=-1
+    )
+    if newest < 0:
+        return
+    with TemporaryDirectory(prefix="sluice-rehearsal-", ignore_cleanup_errors=True) as scratch:
+        copy = Path(scratch) / "checkpoint"
+        _copy(checkpoint, copy, newest)
+        _plan_a_batch(rows, copy, output_mode)
+
+
+def _copy(checkpoint: Path, copy: Path, newest: int) -> None:
+    plans = [*_PLANS, f"offsets/{newest}", f"offsets/{newest - 1}", f"commits/{newest - 1}"]
+    schemas = [found for below in _STATE_SCHEMAS for found in checkpoint.glob(f"state/*/{below}")]
+    for source in (*(checkpoint / name for name in plans), *schemas):
+        target = copy / source.relative_to(checkpoint)
+        target.parent.mkdir(parents=True, exist_ok=True)
+        if source.is_dir():
+            shutil.copytree(source, target)
+        elif source.exists():
+            shutil.copyfile(source, target)
+
+
+def _plan_a_batch(rows: DataFrame, checkpoint: Path, output_mode: str) -> None:
+    planned = Event()
+    writer = (
+        rows.writeStream.outputMode(output_mode)
+        .option("checkpointLocation", location(checkpoint))
+        .trigger(processingTime="1 hour")  # one batch, and then nothing until it is stopped
+        .foreachBatch(lambda _rows, _batch_id: planned.set())
+    )
+    with _set(rows.sparkSession, _COMMITS_ARE_VALIDATED, "false"):  # nothing is executed, so no state is committed
+        query = writer.start()
+    try:
+        wait_until(lambda: planned.is_set() or not query.isActive, SystemClock(), deadline_seconds=_SECONDS)
+        refusal = None if planned.is_set() else query.exception()
+    finally:
+        query.stop()
+    if refusal is not None:
+        raise refusal
+    if not planned.is_set():
+        raise UnreachableError(
+            f"Spark has planned no batch of this stream within {_SECONDS:.0f} s.", fix="see the log; start it again."
+        )
+
+
+@contextmanager
+def _set(spark: SparkSession, name: str, value: str) -> Iterator[None]:
+    """Set an option of the session for the queries that start inside this block."""
+    before = spark.conf.get(name)
+    spark.conf.set(name, value)
+    try:
+        yield
+    finally:
+        spark.conf.set(name, str(before))

@@ -1,0 +1,114 @@
+"""A start that cannot be: said with all that stands against it, and nothing was changed."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import signal
+from pathlib import Path
+
+import pytest
+
+from sluice.streams.exits import ExitCode
+from sluice.streams.failure import FILE, Failure, FailureClass, from_record
+from tests.integration.spark.conftest import DriverPlace
+
+pytestmark = [pytest.mark.timeout(600), pytest.mark.usefixtures("two_days")]
+
+
+@pytest.fixture
+def own(place: DriverPlace, drained_state: Path, monkeypatch: pytest.MonkeyPatch) -> DriverPlace:
+    """A project to be broken, whose streams have read everything once, and a launcher's folder."""
+    shutil.copytree(drained_state, place.state, dirs_exist_ok=True)
+    folder = place.state / "drivers" / "local.flights.g2"
+    folder.mkdir(parents=True)
+    monkeypatch.setenv("SLUICE_DRIVER", str(folder))
+    return place.with_own_project()
+
+
+def said(place: DriverPlace) -> Failure:
+    found = from_record(json.loads((place.state / "drivers" / "local.flights.g2" / FILE).read_text()))
+    assert found is not None
+    return found
+
+
+def edit(file: Path, old: str, new: str) -> None:
+    assert old in file.read_text()
+    file.write_text(file.read_text().replace(old, new, 1))
+
+
+def edit_transform(place: DriverPlace, old: str, new: str) -> None:
+    edit(place.home / "spark_jobs" / "transforms" / "departures.py", old, new)
+
+
+def add_a_column(place: DriverPlace) -> None:
+    """To the rows of both outputs, as a constant of which no state knows."""
+    edit_transform(place, '"delay_max_min",\n    )', '"delay_max_min",\n        F.lit(1).alias("oops"),\n    )')
+
+
+def add_an_aggregate(place: DriverPlace) -> None:
+    """To the rows of both outputs, and to the state."""
+    edit_transform(
+        place, 'F.max(delay).alias("delay_max_min")', 'F.max(delay).alias("delay_max_min"), F.min(delay).alias("oops")'
+    )
+    edit_transform(place, '"delay_max_min",\n    )', '"delay_max_min",\n        "oops",\n    )')
+
+
+def name_a_connection(place: DriverPlace) -> None:
+    """Of the last output, which nobody has set."""
+    spec = place.home / "include" / "pipelines" / "departures.yaml"
+    wanted = "  - {kind: latest, table: newest, keys: [hour, origin, carrier], store: postgres, connection: nowhere}"
+    edit(spec, "driver: flights", f"{wanted}\ndriver: flights")
+
+
+def kept(place: DriverPlace) -> dict[str, bytes]:
+    """Return all that tables and checkpoints say."""
+    logs = [*place.state.glob("tables/*/_delta_log/*.json"), *place.state.glob("checkpoints/**/*")]
+    return {str(file.relative_to(place.state)): file.read_bytes() for file in logs if file.is_file()}
+
+
+def test_a_fault_of_the_last_output_leaves_every_table_as_it_was(own: DriverPlace) -> None:
+    add_a_column(own)
+    name_a_connection(own)
+    before = kept(own)
+
+    failed = own.run(generation=2)
+
+    assert failed.returncode == ExitCode.CONFIGURATION, failed.stdout[-2000:]
+    assert said(own).kind is FailureClass.CONFIGURATION
+    assert said(own).stream == "departures_live"
+    assert "SLUICE_CONNECTION_NOWHERE is not set" in said(own).message
+    assert kept(own) == before
+
+
+def test_code_that_does_not_fit_the_state_adds_no_column_and_its_schemas_are_beside_the_sentence(
+    own: DriverPlace,
+) -> None:
+    add_an_aggregate(own)
+    before = kept(own)
+
+    failed = own.run(generation=2)
+
+    assert failed.returncode == ExitCode.INCOMPATIBLE_STATE, failed.stdout[-2000:]
+    words = said(own)
+    assert words.kind is FailureClass.INCOMPATIBLE_STATE
+    assert words.error == "2 faults"
+    assert words.message.startswith("departures: Provided value schema does not match")
+    assert "departures_live: " in words.message
+    assert "StructField" not in words.message
+    assert "StructField" in words.details
+    assert kept(own) == before
+
+
+@pytest.mark.verify
+def test_a_driver_that_dies_between_looking_and_opening_has_changed_nothing(own: DriverPlace) -> None:
+    add_a_column(own)
+    before = kept(own)
+
+    assert own.run(generation=2, failpoint="before_open").returncode == -signal.SIGKILL
+    assert own.fired("before_open")
+    assert kept(own) == before
+
+    allowed = own.run(generation=3)
+    assert allowed.returncode == ExitCode.STOPPED, allowed.stdout[-2000:]
+    assert "oops" in own.table("departures").columns
