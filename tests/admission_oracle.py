@@ -57,7 +57,17 @@ UNSURE = "unsure"
 """Only Spark knows whether `2013-1-1T1:00` is a time."""
 
 
-def judge(value: bytes | None, declared: Declared, lateness: timedelta, skew: timedelta) -> str:
+@dataclass(frozen=True)
+class Times:
+    """How late and how early a record may be, and when the broker got it."""
+
+    lateness: timedelta
+    skew: timedelta
+    clock_skew: timedelta
+    broker: datetime
+
+
+def judge(value: bytes | None, declared: Declared, times: Times) -> str:
     """Return the reason for which a record is quarantined, or its outcome, or `UNSURE`."""
     if value is None:
         return "tombstone"
@@ -72,7 +82,7 @@ def judge(value: bytes | None, declared: Declared, lateness: timedelta, skew: ti
         return "malformed"
     if not isinstance(found, dict) or _halved(document.texts) or _depth(found) > DEEPEST:
         return "malformed"
-    return _fault(found, text[end:], document, declared) or _judge_fields(found, declared, lateness, skew)
+    return _fault(found, text[end:], document, declared) or _judge_fields(found, declared, times)
 
 
 def _fault(found: dict[str, Any], rest: str, document: _Document, declared: Declared) -> str | None:
@@ -90,19 +100,19 @@ def _fault(found: dict[str, Any], rest: str, document: _Document, declared: Decl
     return "wrong_type" if False in fits else UNSURE if None in fits else None
 
 
-def _judge_fields(found: dict[str, Any], declared: Declared, lateness: timedelta, skew: timedelta) -> str:
+def _judge_fields(found: dict[str, Any], declared: Declared, times: Times) -> str:
     control = found.get(declared.heartbeat) is True
-    times = (declared.event_time, declared.arrival_time)
-    if any(found.get(name) is None for name in (*times, *(() if control else declared.required))):
+    named = (declared.event_time, declared.arrival_time)
+    if any(found.get(name) is None for name in (*named, *(() if control else declared.required))):
         return "missing_field"
     given = {name: found[name] for name in declared.types if found.get(name) is not None}
     outside = next(filter(None, (_outside(name, value, declared) for name, value in given.items())), None)
-    event, arrival = (_instant(found[name]) for name in times)
+    event, arrival = (_instant(found[name]) for name in named)
     if outside or event is None or arrival is None:
         return outside or "out_of_range"
-    if event - arrival > skew:
+    if event - arrival > times.skew or arrival - times.broker > times.clock_skew:
         return "future"
-    return "control" if control else "late" if arrival - event > lateness else "good"
+    return "control" if control else "late" if arrival - event > times.lateness else "good"
 
 
 def _outside(name: str, value: Any, declared: Declared) -> str | None:  # noqa: ANN401  JSON is any

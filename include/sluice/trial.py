@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from datetime import UTC, datetime
 
+from sluice.clock import Clock, SystemClock
 from sluice.errors import SpecError
 from sluice.quality.preview import Preview
 from sluice.settings import Settings, settings
@@ -23,7 +24,7 @@ def trial(
     Args:
         pipeline: a file in `include/pipelines`, without its ending.
         sample: one JSON value per line.
-        arrived_at: when the broker got them; only where the topic says `arrival_time: broker`.
+        arrived_at: when the broker got them; omitted: now, if the records say themselves when they arrived.
         place: where the project is; omitted: as the environment says.
 
     Raises:
@@ -37,7 +38,7 @@ def trial(
     specs = scan(place.home / "include")
     spec, topic = sound_pipeline(specs, pipeline)
     expected: Sequence[Expectation] = specs.catalog.expected_of_records(pipeline)
-    arrival, bare = broker_time(topic, arrived_at), in_lines(topic)
+    arrival, bare = broker_time(topic, arrived_at, SystemClock()), in_lines(topic)
     lines = sample.splitlines() if isinstance(sample, bytes) else sample
     with scratch_session(
         f"sluice-run-{spec.name}",
@@ -81,20 +82,19 @@ def in_lines(topic: TopicSpec) -> TopicSpec:
     return topic.model_copy(update={"value": bare})
 
 
-def broker_time(topic: TopicSpec, arrived_at: datetime | None) -> datetime | None:
-    """Return the append time of every line in UTC; None where the records say themselves when they arrived.
+def broker_time(topic: TopicSpec, arrived_at: datetime | None, clock: Clock) -> datetime:
+    """Return the broker's timestamp of every line in UTC: now, unless somebody says otherwise.
+
+    A record that says itself when it arrived is compared with it: it cannot have arrived later than that.
 
     Raises:
-        SpecError: it is needed and not given, or given and not needed.
+        SpecError: the topic takes its arrival time from the broker, and nobody says which.
     """
-    field = topic.value.arrival_time
-    if field == "broker" and arrived_at is None:
+    if arrived_at is not None:
+        return arrived_at.astimezone(UTC)
+    if topic.value.arrival_time == "broker":
         raise SpecError(
             f"the topic {topic.name} takes its arrival time from the broker, and a file has none.",
             fix="say when the lines arrived, by --arrived-at 2013-01-01T10:00:00Z.",
         )
-    if field != "broker" and arrived_at is not None:
-        raise SpecError(
-            f"the records of {topic.name} say in {field!r} when they arrived.", fix="leave --arrived-at away."
-        )
-    return None if arrived_at is None else arrived_at.astimezone(UTC)
+    return clock.now()

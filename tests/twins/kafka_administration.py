@@ -19,6 +19,7 @@ _CONFIGS = frozenset(
         "segment.bytes",
         "max.message.bytes",
         "message.timestamp.type",
+        "message.timestamp.after.max.ms",
     }
 )
 

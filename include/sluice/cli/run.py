@@ -17,6 +17,7 @@ from sluice.cli import completion
 from sluice.cli.console import Output, OutputOption, print_data
 from sluice.cli.sample_file import read_sample
 from sluice.cli.terminal import Terminal
+from sluice.clock import SystemClock
 from sluice.quality.preview import JudgedLine, Preview
 from sluice.quality.reasons import EXPLANATIONS, FAULTS, Outcome, Reason
 from sluice.settings import settings
@@ -40,7 +41,7 @@ def run(
         typer.Option(
             formats=["%Y-%m-%dT%H:%M:%S%z"],
             metavar="YYYY-MM-DDTHH:MM:SSZ",
-            help="When the broker got every line; only where the topic says `arrival_time: broker`.",
+            help="When the broker got every line; needed where the topic says `arrival_time: broker`, else now.",
         ),
     ] = None,
     limit: Annotated[
@@ -59,7 +60,7 @@ def run(
     place = settings()
     _, topic = sound_pipeline(scan(place.home / "include"), pipeline)
     in_lines(topic)  # what cannot be run is said before the sample is read: standard input may be a person
-    broker_time(topic, arrived_at)
+    broker_time(topic, arrived_at, SystemClock())
     found = trial(pipeline, read_sample(sample), arrived_at=arrived_at, place=place)
     if output.for_programs:
         print_data(output, report(found, limit))

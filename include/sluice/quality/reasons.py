@@ -90,6 +90,9 @@ EXPLANATIONS: dict[Reason, tuple[str, str]] = {
         "a critical expectation on records does not hold for it",
         "`sluice feed check` says which; correct the producer, or the expectation in include/expectations",
     ),
-    Reason.FUTURE: ("it happened later than it became known, by more than future_skew", "check the producer's clock"),
+    Reason.FUTURE: (
+        "it happened later than it became known (future_skew), or arrived later than the broker got it (clock_skew)",
+        "check the producer's clock",
+    ),
 }
 """Reason → (what it means, what to do)."""

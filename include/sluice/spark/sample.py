@@ -47,7 +47,7 @@ def preview(
         topic: the topic that it reads.
         lines: one value per line, as a producer would send it.
         expected: what must hold for each record.
-        arrived_at: the broker's append time of every line; needed only where that is the topic's arrival time.
+        arrived_at: the broker's timestamp of every line; without one no arrival time is held against it.
 
     Raises:
         SpecError: the transform cannot be loaded, raises (with the line of its code), or returns what an output cannot

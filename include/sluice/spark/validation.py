@@ -7,7 +7,7 @@ one the first reason that applies.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from functools import reduce
 from operator import or_
 
@@ -32,16 +32,17 @@ def validate(
     """Decode records and append `_outcome` and `_reason` (null unless quarantined).
 
     Args:
-        records: columns `_value` (binary) and `_timestamp` (the broker's); others are kept.
+        records: columns `_value` (binary) and `_timestamp` (the broker's; null where no broker had them); others are
+            kept.
         value: what the bytes mean.
         rules: how late and how early a record may be.
         expected: what must hold for each record; what is critical and does not hold quarantines it.
     """
     decoded = decode(records, value)
     event, arrival = F.col(value.event_time), arrival_time(value)
-    future = event - arrival > F.expr(f"interval {int(rules.future_skew.total_seconds())} seconds")
-    late = arrival - event > F.expr(f"interval {int(rules.allowed_lateness.total_seconds())} seconds")
+    late = arrival - event > _interval(rules.allowed_lateness)
     absurd = ~(plausible(event) & plausible(arrival))
+    future = _ahead(value, rules)
     times = [(absurd, Reason.OUT_OF_RANGE), (future, Reason.FUTURE)]  # in this order: the difference could overflow
     critical = [broken for e, broken in broken_expectations(expected, value) if e.severity is Severity.CRITICAL]
     judged = [(broken, Reason.UNEXPECTED) for broken in critical]
@@ -78,6 +79,23 @@ def plausible(moment: Column) -> Column:
 def arrival_time(value: TopicValue) -> Column:
     """The column that says when a record became known."""
     return F.col("_timestamp" if value.arrival_time == "broker" else value.arrival_time)
+
+
+def _ahead(value: TopicValue, rules: TimeRules) -> Column:
+    """Whether a record says that it happened before it can have: the watermark would follow it.
+
+    An arrival time that the producer wrote is believed as far as the broker's own clock bears it out.
+    """
+    arrival = arrival_time(value)
+    happened_ahead = F.col(value.event_time) - arrival > _interval(rules.future_skew)
+    if value.arrival_time == "broker":
+        return happened_ahead
+    # The arrival time is plausible, so this subtraction cannot overflow; one from a producer's timestamp could.
+    return happened_ahead | (arrival - _interval(rules.clock_skew) > F.col("_timestamp"))
+
+
+def _interval(length: timedelta) -> Column:
+    return F.expr(f"interval {int(length.total_seconds())} seconds")
 
 
 def is_heartbeat(value: TopicValue) -> Column:

@@ -15,6 +15,7 @@ from sluice.specs.deployment import DeploymentSpec
 from sluice.specs.expectations import Expectation, ExpectationsSpec, Subject
 from sluice.specs.feeds import FeedSpec
 from sluice.specs.model import PipelineSpec, TopicSpec
+from sluice.specs.stamping import bounded
 from sluice.specs.topic_shape import AbsentTopic, TopicShape
 
 
@@ -105,10 +106,13 @@ class Catalog:
         return "" if topic is None else topic.owner or ""
 
     def kafka_topics(self) -> Mapping[str, TopicShape]:
-        """Return every topic that is declared: those that are read, and those that only an output fills."""
+        """Return every topic that is declared: those that are read, and those that only an output fills.
+
+        Those that are read are bounded in how far their producers' clocks may be ahead.
+        """
         outputs = (output for pipeline in self.pipelines.values() for output in pipeline.written_topics)
         filled = {output.topic: output.create for output in outputs if output.create is not None}
-        return {**filled, **self.topics}
+        return {**filled, **{name: bounded(topic, self.readers.get(name, ())) for name, topic in self.topics.items()}}
 
     def in_deployment(self, name: str) -> Catalog:
         """Return the catalog as it is in one deployment: its topics are what they are there, its principals who is."""

@@ -173,6 +173,10 @@ class StaticInput(Spec):
     columns: dict[Name, FieldType] = Field(min_length=1)
 
 
+CLOCK_SKEW = timedelta(minutes=10)
+"""How far a producer's clock may be ahead of the broker's, where nobody says otherwise."""
+
+
 class TimeRules(Spec):
     """How late and how early a record may be."""
 
@@ -180,6 +184,9 @@ class TimeRules(Spec):
     """A record is late when arrival time - event time is strictly greater."""
     future_skew: Duration
     """A record is quarantined as `future` when event time - arrival time is strictly greater."""
+    clock_skew: Duration = CLOCK_SKEW
+    """How far a producer's clock may be ahead of the broker's: a record whose arrival time is a field is quarantined as
+    `future` when arrival time - the broker's timestamp is strictly greater."""
     watermark_delay: Duration | None = None
     """Omitted: allowed_lateness + future_skew, the least that drops nothing on time."""
 

@@ -45,6 +45,8 @@ from sluice.specs.record_expectations import records_can_be_judged
 from sluice.specs.secrecy import is_secret
 from sluice.specs.spark_settings import spark_settings_are_safe
 from sluice.specs.spec import NAME_PATTERN
+from sluice.specs.stamping import broker_stamps
+from sluice.specs.stamping_rules import timestamps_are_bounded
 from sluice.specs.start import Edge
 from sluice.specs.static import static_inputs_exist
 from sluice.specs.suites import suites_guard_pipelines
@@ -175,7 +177,7 @@ def groups_are_unique(reading: Reading) -> Iterator[Finding]:
 def broker_stamps_arrival(reading: Reading) -> Iterator[Finding]:
     """`arrival_time: broker` needs a topic whose records the broker stamps; Kafka's default is the producer's time."""
     for name, topic in reading.catalog.topics.items():
-        stamped = all(shape.configs.get("message.timestamp.type") == "LogAppendTime" for shape in _shapes(topic))
+        stamped = all(map(broker_stamps, _shapes(topic)))
         if topic.value.arrival_time == "broker" and not stamped:
             message = "arrival_time is broker, but the broker keeps the producer's time in this topic."
             fix = "set message.timestamp.type: LogAppendTime in configs, or name a field of the record."
@@ -226,6 +228,7 @@ RULES: tuple[Rule, ...] = (
     values_name_versions,
     groups_are_unique,
     broker_stamps_arrival,
+    timestamps_are_bounded,
     records_are_kept,
     output_columns_are_free,
     output_topics_are_declared_once,

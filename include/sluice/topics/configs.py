@@ -81,6 +81,12 @@ def _stamping(_before: str | None, _after: str | None) -> _Judged:
     return Risk.APPROVAL, "the records' timestamps mean something else from then on"
 
 
+def _ahead(_before: str | None, after: str | None) -> _Judged:
+    if after is None:
+        return Risk.APPROVAL, "how far ahead of its clock the broker lets timestamps be is not known"
+    return Risk.SAFE, "the broker refuses records whose timestamps lie further ahead of its clock than that"
+
+
 _RULES: Mapping[str, Callable[[str | None, str | None], _Judged]] = {
     "retention.ms": _retention,
     "retention.bytes": _retention,
@@ -92,6 +98,7 @@ _RULES: Mapping[str, Callable[[str | None, str | None], _Judged]] = {
     "min.insync.replicas": _in_sync,
     "max.message.bytes": _largest,
     "message.timestamp.type": _stamping,
+    "message.timestamp.after.max.ms": _ahead,
 }
 
 

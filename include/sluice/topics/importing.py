@@ -14,6 +14,7 @@ from sluice.specs.faults import Fault
 from sluice.specs.kinds import Key, Kind
 from sluice.specs.load import scan
 from sluice.specs.model import TopicSpec
+from sluice.specs.stamping import MOST_AHEAD, bounded
 from sluice.topics.administration import KafkaAdministration, TopicExtent, TopicState
 from sluice.topics.changes import sentence
 from sluice.topics.declared import Declared, look
@@ -54,7 +55,9 @@ class Importer:
         return tuple(name for name in self.administration.names() if name not in known and not is_internal(name))
 
     def propose(self, topics: Iterable[str]) -> tuple[list[Proposal], list[Rejection]]:
-        """Return a spec for each topic, or why there is none. With all of them the specs are sound and plan nothing.
+        """Return a spec for each topic, or why there is none.
+
+        With all of them the specs are sound, and plan nothing but a bound on the timestamps of producers.
 
         Raises:
             UnreachableError: no broker answered.
@@ -119,13 +122,18 @@ class Importer:
         return scan(self.include, unwritten=documents).faults
 
     def _without_a_plan(self, proposed: Sequence[Proposal]) -> tuple[list[Proposal], list[Rejection]]:
-        """Part those that are as declared from those of which something would be changed."""
-        specs = {spec.name: spec.in_deployment(self.deployment) for spec in map(_spec, proposed)}
+        """Part those that are as declared from those of which something would be changed.
+
+        How far producers' clocks may be ahead is for the plan to bound: a topic that others made rarely says it.
+        """
+        shapes = (spec.in_deployment(self.deployment) for spec in map(_spec, proposed))
+        specs = {spec.name: bounded(spec, ()) for spec in shapes}
         differing: dict[str, list[str]] = {}
         declared = Declared(specs, self.replication)
         found = plan(declared, look(declared, self.administration))
         for each in (*found.items, *found.refused):
-            differing.setdefault(each.topic, []).append(sentence(each))
+            if each.value != MOST_AHEAD:
+                differing.setdefault(each.topic, []).append(sentence(each))
         fix = "settle it, and import again."
         rejected = [
             Rejection(topic, f"a plan would change it ({'; '.join(of)})", fix) for topic, of in differing.items()

@@ -11,8 +11,9 @@ import yaml
 
 from sluice.specs.document import parse_document
 from sluice.specs.duration import format_duration, parse_duration
-from sluice.specs.model import FieldType
+from sluice.specs.model import CLOCK_SKEW, FieldType
 from sluice.specs.spec import NAME_PATTERN
+from sluice.specs.stamping import MOST_AHEAD, STAMPED_BY, bounds
 from sluice.topics.administration import TopicState
 from sluice.topics.replica_administration import THROTTLED
 from sluice.topics.sketch import Form, Sketch
@@ -23,7 +24,6 @@ MOST_FIELDS = 200
 _LONGEST_STEM = 59
 _MOST_NAMED = 8
 _COMMENT_COLUMN = 30
-_STAMPED = "message.timestamp.type"
 _PLAIN_KEY = re.compile(r"[a-z][a-zA-Z0-9._-]*")
 _HARMLESS_KEY = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,62}")
 _ARRIVAL_WORDS = frozenset({"arrived", "arrival", "received", "ingested", "ingestion", "observed", "recorded", "seen"})
@@ -97,7 +97,7 @@ def propose(
             f"retention.ms is {state.configs['retention.ms']}, and a spec has whole seconds up to a century, or forever"
         )
         return Rejection(state.name, why, "set such a value on the topic (-1 is forever), and import again.")
-    times = _times(sketch, appended=state.configs.get(_STAMPED) == "LogAppendTime")
+    times = _times(sketch, appended=state.configs.get(STAMPED_BY) == "LogAppendTime")
     if times is None:
         return _no_time(state.name, sketch)
     shape = _shape(state, retention, "" if counts == [replication] else str(counts[0]))
@@ -173,7 +173,7 @@ def _arrival(sketch: Sketch, event: str, others: Sequence[str]) -> tuple[str, st
     """Return the field that says when a record became known, and why: records come in the order of their arrival."""
     likely = [name for name in others if _has(name, _ARRIVAL_WORDS) or not sketch.fields[name].backward]
     if not likely:
-        return event, f"no other time fits, so nothing is ever late; or set {_STAMPED}, and write broker"
+        return event, f"no other time fits, so nothing is ever late; or set {STAMPED_BY}, and write broker"
     arrival = min(likely, key=lambda name: (not _has(name, _ARRIVAL_WORDS), sketch.fields[name].backward))
     why = "its name says so" if sketch.fields[arrival].backward else "it never goes back from record to record"
     return arrival, f"proposed: {why}"
@@ -201,6 +201,10 @@ def _shape(state: TopicState, retention: str, replication: str) -> Iterator[str]
         f"retention: {retention}", "the broker's; nothing is set on the topic" if retention == "default" else ""
     )
     configs = {key: value for key, value in sorted(state.configs.items()) if key != "retention.ms"}
+    unbounded = configs.get(STAMPED_BY) != "LogAppendTime" and not bounds(configs.get(MOST_AHEAD), CLOCK_SKEW)
+    if unbounded:
+        configs.pop(MOST_AHEAD, None)
+        yield f"# {MOST_AHEAD}: the next plan sets it; how far its producers' clocks may be ahead"
     if configs:
         yield "configs:"
     for key, value in configs.items():

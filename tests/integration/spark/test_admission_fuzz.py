@@ -11,7 +11,7 @@ from pyspark.sql import SparkSession
 from sluice.quality.reasons import Outcome, Reason
 from sluice.spark.validation import OUTCOME, REASON, validate
 from sluice.specs.model import TimeRules, TopicValue
-from tests.admission_oracle import UNSURE, Declared, judge
+from tests.admission_oracle import UNSURE, Declared, Times, judge
 from tests.near_json import NearJson
 
 FIELDS = {
@@ -36,6 +36,9 @@ DECLARED = Declared(
     one_of={"place": ("EWR", "JFK")},
 )
 RULES = TimeRules(allowed_lateness=timedelta(hours=3), future_skew=timedelta(hours=1))
+BROKER = datetime(2013, 1, 1, 9, 55, tzinfo=UTC)
+"""As far behind what is good as a producer's clock may be ahead."""
+TIMES = Times(RULES.allowed_lateness, RULES.future_skew, RULES.clock_skew, BROKER)
 GOOD = {
     "id": 7,
     "place": "JFK",
@@ -50,8 +53,7 @@ GOOD = {
 
 def judged(spark: SparkSession, values: list[bytes | None]) -> list[str]:
     """Return each record's reason, or its outcome; a record that is not there, or there twice, fails."""
-    at = datetime(2013, 1, 1, tzinfo=UTC)
-    rows = [(n, None if value is None else bytearray(value), at) for n, value in enumerate(values)]
+    rows = [(n, None if value is None else bytearray(value), BROKER) for n, value in enumerate(values)]
     found = validate(spark.createDataFrame(rows, "n int, _value binary, _timestamp timestamp"), VALUE, RULES)
     outcomes = sorted(found.select("n", OUTCOME, REASON).collect())
     assert [row["n"] for row in outcomes] == list(range(len(values)))
@@ -63,7 +65,7 @@ def agree(spark: SparkSession, seed: int, count: int) -> list[str]:
     """Judge random records by Spark and by the oracle, and return what both say."""
     random = NearJson(seed, GOOD)
     values = [random.value() for _ in range(count)]
-    expected = [judge(value, DECLARED, RULES.allowed_lateness, RULES.future_skew) for value in values]
+    expected = [judge(value, DECLARED, TIMES) for value in values]
     found = judged(spark, values)
     assert [(v, f, e) for v, f, e in zip(values, found, expected, strict=True) if e not in (f, UNSURE)] == []
     assert expected.count(UNSURE) < count / 20

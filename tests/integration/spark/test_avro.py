@@ -190,7 +190,8 @@ def expected_of(data: bytes) -> str:
         Reason.NOT_FINITE: not reading.finite,
         Reason.WRONG_TYPE: abs(found["at"]) > (2**63 - 1) // 1000,
         Reason.OUT_OF_RANGE: not known,
-        Reason.FUTURE: at - seen > RULES.future_skew.total_seconds(),
+        Reason.FUTURE: at - seen > RULES.future_skew.total_seconds()
+        or seen - AT.timestamp() > RULES.clock_skew.total_seconds(),
         Outcome.LATE: seen - at > RULES.allowed_lateness.total_seconds(),
     }
     return next((reason for reason, holds in rules.items() if holds), Outcome.GOOD)

@@ -79,7 +79,7 @@ def test_a_tombstone_stays_one_and_what_is_not_quarantined_sends_nothing(spark: 
     assert letter["value"] is None
     assert headers_of(letter["headers"])[f"{PREFIX}reason"] == "tombstone"
     assert sent(spark, catalog, GOOD.encode()) == []
-    late = GOOD.replace("2013-01-01T10:05", "2013-01-02T10:05")
+    late = GOOD.replace("2013-01-01T10:00", "2013-01-01T06:00")
     assert sent(spark, catalog, late.encode()) == []
     heartbeat = '{"heartbeat": true, "scheduled_at": "2013-01-01T10:00:00Z", "observed_at": "2013-01-01T10:00:00Z"}'
     assert sent(spark, catalog, heartbeat.encode()) == []

@@ -61,7 +61,7 @@ def found_in(spark: SparkSession, records: Iterable[tuple[int, int, bytes]]) -> 
 
 
 def judged(spark: SparkSession, records: Iterable[tuple[int, int, bytes]]) -> DataFrame:
-    at = datetime(2013, 1, 1, tzinfo=UTC)
+    at = datetime(2014, 1, 1, tzinfo=UTC)
     rows = [("t", partition, offset, bytearray(value), at) for partition, offset, value in records]
     schema = "_topic_id string, _partition int, _offset long, _value binary, _timestamp timestamp"
     return validate(spark.createDataFrame(rows, schema), VALUE, RULES)

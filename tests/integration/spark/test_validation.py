@@ -1,8 +1,9 @@
 from __future__ import annotations
 
 import json
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 
+import pytest
 from pyspark.sql import Row, SparkSession
 
 from sluice.quality.reasons import FAULTS, Reason
@@ -21,6 +22,8 @@ GOOD = {
     "cancelled": False,
 }
 HEARTBEAT = {"heartbeat": True, "scheduled_at": "2013-01-01T10:00:00Z", "observed_at": "2013-01-01T10:00:00Z"}
+FAR = {"scheduled_at": "2100-01-01T00:00:00Z", "observed_at": "2100-01-01T00:00:00Z"}
+BROKER = datetime(2013, 1, 2, tzinfo=UTC)
 
 
 def value(**changes: object) -> bytes:
@@ -39,7 +42,8 @@ CORPUS: list[tuple[str, bytes | None, str]] = [
     ("milliseconds for seconds", value(scheduled_at=1357034400000, observed_at=1357034400000), Reason.OUT_OF_RANGE),
     ("beyond all years", value(scheduled_at="9999-12-31T23:59:59Z"), Reason.OUT_OF_RANGE),
     ("before all years", value(scheduled_at="0001-01-01T00:00:00Z"), Reason.OUT_OF_RANGE),
-    ("last second", value(scheduled_at="2199-12-31T23:59:59Z", observed_at="2199-12-31T23:59:59Z"), "good"),
+    ("last second", value(scheduled_at="2199-12-31T23:59:59Z", observed_at="2199-12-31T23:59:59Z"), Reason.FUTURE),
+    ("a heartbeat from the future", json.dumps({**HEARTBEAT, **FAR}).encode(), Reason.FUTURE),
     (
         "heartbeat in milliseconds",
         json.dumps({**HEARTBEAT, "scheduled_at": 1357034400000, "observed_at": 1357034400000}).encode(),
@@ -104,7 +108,7 @@ CORPUS: list[tuple[str, bytes | None, str]] = [
 
 def judged(spark: SparkSession, catalog: Catalog, values: list[bytes | None]) -> list[Row]:
     topic, pipeline = catalog.topics["flights"], catalog.pipelines["departures"]
-    rows = [(n, None if v is None else bytearray(v), datetime(2013, 1, 1, tzinfo=UTC)) for n, v in enumerate(values)]
+    rows = [(n, None if v is None else bytearray(v), BROKER) for n, v in enumerate(values)]
     records = spark.createDataFrame(rows, "n int, _value binary, _timestamp timestamp")
     validated = validate(records, topic.value, pipeline.time).withColumn("decodes", decodes())
     return sorted(validated.select("n", OUTCOME, REASON, "decodes").collect())
@@ -114,6 +118,42 @@ def test_every_kind_of_bad_record_gets_its_reason(spark: SparkSession, catalog: 
     rows = judged(spark, catalog, [value for _, value, _ in CORPUS])
     found = {name: row[REASON] or row[OUTCOME] for (name, _, _), row in zip(CORPUS, rows, strict=True)}
     assert found == {name: str(expected) for name, _, expected in CORPUS}
+
+
+@pytest.mark.parametrize(
+    ("arrival", "expected"),
+    [
+        ("2013-01-02T00:10:00Z", "good"),
+        ("2013-01-02T00:10:00.000001Z", Reason.FUTURE),
+        ("2100-01-01T00:00:00Z", Reason.FUTURE),
+        ("1999-01-01T00:00:00Z", "good"),
+    ],
+)
+def test_nothing_arrives_later_than_the_broker_got_it_by_more_than_the_clock_skew(
+    spark: SparkSession, catalog: Catalog, arrival: str, expected: str
+) -> None:
+    (row,) = judged(spark, catalog, [value(scheduled_at=arrival, observed_at=arrival)])
+    assert (row[REASON] or row[OUTCOME]) == expected
+
+
+def test_a_producers_timestamp_beyond_all_years_is_compared_and_overflows_nothing(
+    spark: SparkSession, catalog: Catalog
+) -> None:
+    topic, pipeline = catalog.topics["flights"], catalog.pipelines["departures"]
+    records = spark.createDataFrame([(bytearray(value()),)], "_value binary")
+    for micros, expected in ((-(2**63), Reason.FUTURE), (2**63 - 1, None)):
+        stamped = records.selectExpr("*", f"timestamp_micros({micros}) as _timestamp")
+        (row,) = validate(stamped, topic.value, pipeline.time).select(REASON).collect()
+        assert row[REASON] == expected
+
+
+def test_a_broker_that_stamps_itself_is_believed_without_a_skew(spark: SparkSession, catalog: Catalog) -> None:
+    topic, pipeline = catalog.topics["flights"], catalog.pipelines["departures"]
+    by_broker = topic.value.model_copy(update={"arrival_time": "broker"})
+    no_skew = pipeline.time.model_copy(update={"clock_skew": timedelta()})
+    rows = [(bytearray(value(scheduled_at="2013-01-02T00:00:00Z", observed_at="2100-01-01T00:00:00Z")), BROKER)]
+    records = spark.createDataFrame(rows, "_value binary, _timestamp timestamp")
+    assert validate(records, by_broker, no_skew).select(OUTCOME).collect() == [Row("good")]
 
 
 def test_only_what_reads_as_the_declared_object_decodes(spark: SparkSession, catalog: Catalog) -> None:

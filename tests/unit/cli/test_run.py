@@ -20,6 +20,7 @@ from sluice.settings import settings
 from sluice.specs.faults import SpecFaults
 from sluice.specs.model import TopicSpec
 from sluice.trial import broker_time, sound_pipeline
+from tests.twins.clock import ManualClock
 from tests.unit.specs.bench import DEPLOYMENT_FILE, FEED_FILE, PIPELINE, PIPELINE_FILE, Bench, sound_project
 
 
@@ -63,12 +64,12 @@ def by_broker(topic: TopicSpec) -> TopicSpec:
 def test_the_brokers_time_is_asked_for_only_where_records_do_not_say_it(bench: Bench) -> None:
     _, topic = sound_pipeline(bench.scan(), "sales")
     instant = datetime(2013, 1, 1, 12, tzinfo=timezone(timedelta(hours=2)))
-    assert broker_time(topic, None) is None
-    assert broker_time(by_broker(topic), instant) == datetime(2013, 1, 1, 10, tzinfo=UTC)
+    clock = ManualClock()
+    assert broker_time(topic, None, clock) == clock.now()
+    assert broker_time(topic, instant, clock) == datetime(2013, 1, 1, 10, tzinfo=UTC)
+    assert broker_time(by_broker(topic), instant, clock) == datetime(2013, 1, 1, 10, tzinfo=UTC)
     with pytest.raises(SpecError, match=r"takes its arrival time from the broker.*--arrived-at"):
-        broker_time(by_broker(topic), None)
-    with pytest.raises(SpecError, match="say in 'seen_at' when they arrived"):
-        broker_time(topic, instant)
+        broker_time(by_broker(topic), None, clock)
 
 
 FOUND = Preview(
@@ -149,7 +150,6 @@ def test_programs_get_one_document() -> None:
     [
         (["sale", "--sample", "x"], "there is no pipeline 'sale'"),
         (["sales", "--sample", "nothing.jsonl"], "nothing.jsonl cannot be read"),
-        (["sales", "--sample", "x", "--arrived-at", "2013-01-01T10:00:00Z"], "leave --arrived-at away"),
     ],
 )
 def test_wrong_arguments_are_refused_before_anything_starts(

@@ -17,7 +17,7 @@ from sluice.topics.administration import TopicCreation
 from tests.twins.kafka_administration import InMemoryKafkaAdministration
 from tests.unit.specs.bench import DEPLOYMENT_FILE, FEED_FILE, TOPIC_FILE, Bench, sound_project
 
-KEPT = {"retention.ms": "604800000", "cleanup.policy": "delete"}
+KEPT = {"retention.ms": "604800000", "cleanup.policy": "delete", "message.timestamp.after.max.ms": "600000"}
 
 
 class Cluster(InMemoryKafkaAdministration):
@@ -81,8 +81,10 @@ def test_everything_that_differs_is_told_and_nothing_is_changed(cluster: Cluster
     before = dict(cluster.topics)
     result = run()
     assert result.exit_code == 5
+    shape = "cleanup.policy=delete, message.timestamp.after.max.ms=600000, retention.ms=604800000"
     assert result.stdout.splitlines() == [
-        "lost: create with 2 partitions, replication 1, cleanup.policy=delete, retention.ms=604800000",
+        f"lost: create with 2 partitions, replication 1, {shape}",
+        "orders: message.timestamp.after.max.ms is unset, declared 600000",
         "orders: partitions is 3, declared 2",
         "orders: retention.ms is 1000, declared 604800000",
         "2 topics differ from the specs; `sluice topics plan` says what each change risks.",
@@ -92,6 +94,7 @@ def test_everything_that_differs_is_told_and_nothing_is_changed(cluster: Cluster
     assert (result.exit_code, found["ok"], found["declared"]) == (5, False, 2)
     assert [(d["topic"], d["value"], d["current"], d["risk"]) for d in found["differences"]] == [
         ("lost", "topic", "absent", "safe"),
+        ("orders", "message.timestamp.after.max.ms", "unset", "safe"),
         ("orders", "partitions", "3", "refused"),
         ("orders", "retention.ms", "1000", "safe"),
     ]

@@ -98,8 +98,18 @@ def test_a_deployment_says_what_is_different_there_and_nothing_else(several: Ben
     assert elsewhere == catalog.kafka_topics()
     assert (there["sales_news"].partitions, elsewhere["sales_news"].partitions) == (9, 3)
     assert (there["orders"].partitions, there["orders"].replication) == (2, 2)
-    assert there["orders"].wanted_configs() == {"cleanup.policy": None, "segment.ms": "5", "retention.ms": "-1"}
-    assert elsewhere["orders"].wanted_configs() == {"cleanup.policy": "delete", "retention.ms": "604800000"}
+    bound = {"message.timestamp.after.max.ms": "600000"}
+    assert there["orders"].wanted_configs() == {
+        **bound,
+        "cleanup.policy": None,
+        "segment.ms": "5",
+        "retention.ms": "-1",
+    }
+    assert elsewhere["orders"].wanted_configs() == {
+        **bound,
+        "cleanup.policy": "delete",
+        "retention.ms": "604800000",
+    }
     assert rhythm_of(catalog.in_deployment("prod"), "sales").retention is None
 
 

@@ -26,6 +26,27 @@ from tests.unit.specs.case import Case, assert_one_fault, words
             'configs["cleanup.policy"]',
             "every record exactly once",
         ),
+        (
+            "cleanup.policy: delete",
+            'message.timestamp.after.max.ms: "600001"',
+            5,
+            'configs["message.timestamp.after.max.ms"]',
+            "it is 600001, and lets a producer's timestamp lie further ahead of the broker's clock than the 10 minutes",
+        ),
+        (
+            "cleanup.policy: delete",
+            "message.timestamp.after.max.ms: null",
+            5,
+            'configs["message.timestamp.after.max.ms"]',
+            "it is the default of the broker",
+        ),
+        (
+            "partitions: 2",
+            'partitions: 2\ndeployments: {prod: {configs: {message.timestamp.after.max.ms: "9223372036854775807"}}}',
+            3,
+            'deployments.prod.configs["message.timestamp.after.max.ms"]',
+            "declare a longer `time.clock_skew`",
+        ),
         ("cleanup.policy: delete", "sasl.jaas.config: x", 5, 'configs["sasl.jaas.config"]', "this is a secret."),
         (
             "partitions: 2",

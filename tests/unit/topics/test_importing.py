@@ -18,7 +18,9 @@ from sluice.errors import UnreachableError
 from sluice.provisioning.apply import current_plan
 from sluice.specs.load import load_catalog, scan
 from sluice.specs.model import FieldType, TopicSpec
+from sluice.specs.stamping import MOST_AHEAD
 from sluice.topics.administration import TopicCreation, TopicExtent, TopicState
+from sluice.topics.changes import Risk
 from sluice.topics.declared import Declared
 from sluice.topics.importing import MOST_RECORDS, Importer, sample, sample_ranges
 from sluice.topics.proposal import Proposal, Rejection
@@ -72,6 +74,29 @@ def scene(tmp_path: Path) -> Scene:
     return Scene(tmp_path)
 
 
+@pytest.mark.parametrize(
+    ("there", "written", "planned"),
+    [
+        ({}, {}, ["600000"]),
+        ({"message.timestamp.after.max.ms": "3600000"}, {}, ["600000"]),
+        ({"message.timestamp.after.max.ms": "1000"}, {"message.timestamp.after.max.ms": "1000"}, []),
+        ({"message.timestamp.type": "LogAppendTime"}, {"message.timestamp.type": "LogAppendTime"}, []),
+    ],
+)
+def test_how_far_producers_clocks_may_be_ahead_is_left_to_the_next_plan(
+    scene: Scene, there: dict[str, str], written: dict[str, str], planned: list[str]
+) -> None:
+    scene.cluster.set_configs(TOPIC, there)
+    scene.send(AT)
+    assert scene.spec().configs == written
+    specs = load_catalog(scene.bench.include).kafka_topics()
+    declared = Declared({TOPIC: specs[TOPIC]}, 1)
+    found = current_plan(declared, scene.cluster)
+    assert [(item.value, item.wanted, item.risk) for item in found.items] == [
+        ("message.timestamp.after.max.ms", value, Risk.SAFE) for value in planned
+    ]
+
+
 WORDS = st.text(max_size=12).filter(lambda text: "\0" not in text)
 CONFIGS = st.dictionaries(
     st.sampled_from(["max.message.bytes", "segment.bytes", "cleanup.policy", "some.Odd-config", "true", "1"]),
@@ -97,7 +122,7 @@ NAMES = st.from_regex(r"[a-z][a-z0-9_]{0,62}", fullmatch=True).filter(lambda nam
     values=st.lists(VALUES | TIMES, max_size=6),
     keys=st.lists(st.none() | st.just(b"k"), min_size=1, max_size=3),
 )
-def test_the_plan_after_an_import_is_empty(
+def test_the_plan_after_an_import_does_no_more_than_bound_timestamps(
     tmp_path_factory: pytest.TempPathFactory,
     *,
     name: str,
@@ -126,8 +151,8 @@ def test_the_plan_after_an_import_is_empty(
     assert rejected == []
     write(proposed, scene.bench.include / "topics")
     catalog = load_catalog(scene.bench.include).in_deployment("prod")
-    plan = current_plan(Declared({name: catalog.topics[name]}, 1), scene.cluster)
-    assert (plan.items, plan.refused, plan.kept) == ((), (), ())
+    plan = current_plan(Declared({name: catalog.kafka_topics()[name]}, 1), scene.cluster)
+    assert ([item.value for item in plan.items], plan.refused, plan.kept) == ([MOST_AHEAD], (), ())
     assert catalog.topics[name].keyed == (b"k" in (keys * 7)[: len(values) + 1])
     shutil.rmtree(home)
 
