@@ -30,6 +30,7 @@ FULL = StreamLook(
     ),
     Rates(12.5, 0.0),
     timedelta(minutes=7),
+    START - timedelta(hours=1),
 )
 BARE = StreamLook("flights", "raw_flights", 1, START, Verdict(Health.UNKNOWN, "Nothing is known."))
 
@@ -54,6 +55,13 @@ class NewestLooksSuite:
         newest.keep([FULL])
         newest.keep([replace(FULL, at=START - timedelta(milliseconds=1), generation=2), BARE])
         assert newest.of(["flights"]) == {"flights": {"departures": FULL, "raw_flights": BARE}}
+
+    def test_a_look_from_the_future_makes_room_for_those_after_the_clock_was_set_back(
+        self, newest: NewestLooks
+    ) -> None:
+        newest.keep([replace(FULL, at=START + timedelta(hours=1))])
+        newest.keep([FULL])
+        assert newest.of(["flights"]) == {"flights": {"departures": FULL}}
 
     def test_a_thousand_are_kept_and_read_together(self, newest: NewestLooks) -> None:
         many = [replace(FULL, unit=f"unit{number}") for number in range(1001)]

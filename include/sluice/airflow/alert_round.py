@@ -127,6 +127,7 @@ def _beginning(condition: Condition, desk: Desk, project: Project | None) -> Ale
         subject=condition.subject,
         alert_class=condition.alert_class,
         owner=condition.owner,
+        since=condition.since,
     )
 
 

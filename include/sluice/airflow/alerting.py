@@ -119,7 +119,7 @@ class FailureNotifier(BaseNotifier):
                 unit = unit_evidence(self._open_project(), self.subject.name)
         except Exception as error:  # noqa: BLE001 - an alert goes out with what could be seen
             facts.append(f"could not look at all of it: {error}")
-        return Evidence((*facts, *unit.facts), unit.what_to_do, halted=unit.halted)
+        return replace(unit, facts=(*facts, *unit.facts))
 
     def _settled(self, desk: Desk, alert: Alert) -> History:
         """Return what is on record once no task's alert of this run is under way."""
@@ -155,6 +155,7 @@ def _with_evidence(alert: Alert, found: Evidence) -> Alert:
         evidence=(*alert.evidence, *facts),
         what_to_do=alert.what_to_do or found.what_to_do or OPEN_THE_LOG,
         alert_class=AlertClass.HALTED if found.halted else alert.alert_class,
+        since=found.ended_at,
     )
 
 
@@ -172,6 +173,7 @@ def _with_tasks(alert: Alert, failed: Sequence[Alert], history: History) -> Aler
         what_to_do=failed[0].what_to_do,
         alert_class=failed[0].alert_class,
         successes=failed[0].successes,
+        since=failed[0].since,
     )
 
 

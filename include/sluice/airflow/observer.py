@@ -95,16 +95,17 @@ class ProjectObserver:
         self, project: Project, seen: Mapping[str, Sighting], evidence: Mapping[str, Mapping[str, Evidence]]
     ) -> None:
         """Keep what was seen, for those who do not look themselves."""
-        begun, looks = time.thread_time(), []
+        begun, looks, good_for = time.thread_time(), [], self._keeping.good_for
         for unit, sighting in seen.items():
             streams, generation = self._memories[unit].streams, _generation(sighting)
+            since = streams.since
             for stream, look in evidence[unit].items():
                 verdict = streams.verdicts[stream]
                 if self._keeping.due(unit, stream, generation, verdict, look.at):
-                    rates, good_for = rates_of(streams.windows[stream], look.at), self._keeping.good_for
-                    looks.append(StreamLook(unit, stream, generation, look.at, verdict, rates, good_for))
+                    rates = rates_of(streams.windows[stream], look.at)
+                    looks.append(StreamLook(unit, stream, generation, look.at, verdict, rates, good_for, since[stream]))
         newest_looks(project).keep(looks)
-        self._keeping.spent(time.thread_time() - begun, len(looks))
+        self._keeping.kept(looks, time.thread_time() - begun)
 
     def _tell(self, project: Project, memory: _Memory, evidence: Mapping[str, Evidence]) -> None:
         """Offer what is to be told of a unit's deadlines."""

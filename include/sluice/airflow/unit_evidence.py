@@ -6,6 +6,7 @@ import os
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
+from datetime import datetime
 from pathlib import Path
 
 from sluice.project import Project
@@ -20,11 +21,19 @@ _ERROR = re.compile(r"\b(ERROR|FATAL|CRITICAL)\b|^\S*(Error|Exception)\b|^Caused
 
 @dataclass(frozen=True)
 class Evidence:
-    """Facts, one each, what the worst verdict says is to be done, and whether a unit does not start any more."""
+    """What is known of a unit.
+
+    Attributes:
+        facts: one each.
+        what_to_do: what the worst verdict says.
+        halted: whether it does not start any more until a person asks for it.
+        ended_at: when its newest attempt has ended (UTC); None if it has not.
+    """
 
     facts: tuple[str, ...]
     what_to_do: str = ""
     halted: bool = False
+    ended_at: datetime | None = None
 
 
 def unit_evidence(project: Project, unit: str) -> Evidence:
@@ -36,7 +45,7 @@ def unit_evidence(project: Project, unit: str) -> Evidence:
     """
     facts: list[str] = []
     verdicts: list[RecordedVerdict] = []
-    halted = False
+    halted, ended_at = False, None
     try:
         registry = project.registry()
         attempt = registry.latest_attempt(unit)
@@ -44,6 +53,7 @@ def unit_evidence(project: Project, unit: str) -> Evidence:
             return Evidence((f"unit {unit} never had a driver",))
         reason = f", {attempt.reason}" if attempt.reason else ""
         facts.append(f"generation {attempt.generation} of unit {unit} ({attempt.key}) is {attempt.state}{reason}")
+        ended_at = attempt.ended_at
         verdicts = list(registry.verdicts(unit))
         facts += map(_sentence, verdicts)
         facts += _log(project.launcher().log(attempt.key))
@@ -51,7 +61,7 @@ def unit_evidence(project: Project, unit: str) -> Evidence:
     except Exception as error:  # noqa: BLE001 - an alert goes out with what could be seen
         facts.append(f"could not look at unit {unit}: {error}")
     what_to_do = next((v.verdict.what_to_do for v in verdicts if _is_bad(v)), "")
-    return Evidence(tuple(facts), what_to_do, halted)
+    return Evidence(tuple(facts), what_to_do, halted, ended_at)
 
 
 def _is_bad(recorded: RecordedVerdict) -> bool:

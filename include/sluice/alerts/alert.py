@@ -51,6 +51,7 @@ class Alert:
         owner: who owns what it is about, as the spec or the DAG says.
         runbook: where the runbook says what to do about its class.
         successes: how many runs of the DAG had succeeded by then; None if that could not be seen.
+        since: since when it is so (UTC), such as when the driver ended; None if that is not on record.
     """
 
     id: str
@@ -72,6 +73,7 @@ class Alert:
     owner: str = ""
     runbook: str = ""
     successes: int | None = None
+    since: AwareDatetime | None = None
 
     def __post_init__(self) -> None:
         """Escape control characters: errors quote records, and an alert is read in terminals, mails and chats."""

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 
+from sluice.alerts.ending import ABOUT_STREAMS, ABOUT_UNITS, ends
 from sluice.alerts.incidents import Key
 from sluice.alerts.rounds import Condition
 from sluice.specs.alerting import AlertClass
@@ -67,9 +68,8 @@ def found_in(standings: Iterable[Standing], owners: Mapping[str, str], now: date
 def _of_stream(standing: Standing, owners: Mapping[str, str], now: datetime, found: Found) -> None:
     verdict, subject = standing.verdict, f"stream {standing.stream}"
     now_is = _CLASSES.get(verdict.health) if standing.needs_somebody and not standing.halted else None
-    since = standing.since or standing.changed_at
-    lasts = since is not None and now - since >= PATIENCE.get(now_is, timedelta()) if now_is is not None else False
-    if now_is is not None and lasts and since is not None:
+    since = standing.since
+    if now_is is not None and since is not None and now - since >= PATIENCE.get(now_is, timedelta()):
         found.conditions[subject, now_is] = Condition(
             subject=subject,
             alert_class=now_is,
@@ -80,11 +80,8 @@ def _of_stream(standing: Standing, owners: Mapping[str, str], now: datetime, fou
             owner=owners.get(standing.stream, ""),
             since=since,
         )
-    if verdict.health is Health.UNKNOWN and standing.wanted:
-        return  # nothing is over that nobody can see
-    for health, alert_class in _CLASSES.items():
-        settled = not standing.needs_somebody and since is not None and now - since >= DWELL
-        if health is not verdict.health and (settled or not standing.wanted):
+    for alert_class in ABOUT_STREAMS:
+        if _ended(alert_class, standing, now):
             found.over[subject, alert_class] = _over(standing)
 
 
@@ -99,14 +96,22 @@ def _of_unit(unit: str, streams: list[Standing], owners: Mapping[str, str], now:
             what_to_do=first.verdict.what_to_do or _HALTED_FIX.format(unit=unit),
             unit=unit,
             owner=owners.get(first.stream, ""),
-            since=first.changed_at or now,
+            since=min(first.changed_at or now, now),
         )
         return
-    found.over[subject, AlertClass.HALTED] = _over(first)
-    well = all(not each.needs_somebody for each in streams)
-    settled = first.changed_at is not None and now - first.changed_at >= DWELL
-    if not first.wanted or (well and settled):
-        found.over[subject, AlertClass.FAILED_RUN] = _over(first)
+    for alert_class in ABOUT_UNITS:
+        if all(_ended(alert_class, each, now) for each in streams):
+            found.over[subject, alert_class] = _over(first)
+
+
+def _ended(alert_class: AlertClass, standing: Standing, now: datetime) -> bool:
+    """Whether a stream proves the end of what an alert told of: a stop is done, or it has worked for long enough."""
+    if not ends(alert_class, standing.verdict, wanted=standing.wanted):
+        return False
+    if standing.verdict.health is Health.STOPPED:
+        return True
+    times = (standing.since, standing.changed_at)
+    return standing.since is not None and all(at is None or now - at >= DWELL for at in times)
 
 
 def _over(standing: Standing) -> str:

@@ -96,7 +96,12 @@ class History:
 
     def in_flight(self, alert: Alert, now: datetime) -> bool:
         """Whether the outcome of a delivery is still to come."""
-        return alert.id not in self.deliveries and now - alert.at < IN_FLIGHT
+        return alert.id not in self.deliveries and under_way(alert, now)
+
+
+def under_way(alert: Alert, now: datetime) -> bool:
+    """Whether the delivery of an alert without an outcome can still have one. One from the future has none to come."""
+    return abs(now - alert.at) < IN_FLIGHT
 
 
 def already_called(alert: Alert, history: History, now: datetime) -> Alert | None:

@@ -89,7 +89,8 @@ def same_happening(alert: Alert, incident: Incident) -> bool:
     """Whether an alert says nothing new of an incident that is open.
 
     The deaths of one unit are one happening, however often it is started again: each names another generation. Of
-    other runs it is the reason that tells. Who has cleared a run wants to hear of it again.
+    other runs it is the reason that tells. Who has cleared a run wants to hear of it again, and so does who has asked
+    a HALTED unit to run: see `halted_again`.
 
     Args:
         alert: the new one.
@@ -98,5 +99,18 @@ def same_happening(alert: Alert, incident: Incident) -> bool:
     same_run = [a for a in incident.alerts if (a.dag_id, a.run_id) == (alert.dag_id, alert.run_id)]
     if same_run and all(a.clearing != alert.clearing for a in same_run):
         return False
+    if halted_again(alert.alert_class, alert.since, incident):
+        return False
     before = next((a for a in reversed(incident.alerts) if a.level is alert.level), None)
     return alert.concerns.startswith("unit ") or (before is not None and alert.why == before.why)
+
+
+def halted_again(alert_class: AlertClass, since: datetime | None, incident: Incident) -> bool:
+    """Whether a unit is HALTED anew: only a person's word ends a halt, and that person wants to know what came of it.
+
+    Args:
+        alert_class: what it is about.
+        since: since when it is so (UTC); None if that is not known.
+        incident: open, under the same key.
+    """
+    return alert_class is AlertClass.HALTED and since is not None and incident.newest.at < since

@@ -4,7 +4,7 @@ It is asked once a minute with what is so, and remembers nothing: what was told 
 end at any moment; the next one goes on.
 
 * What was held back, by quiet hours or because it had to last, is told when its time has come, if it still lasts.
-* What no service took is tried again for a day.
+* What no service took is tried again every five minutes for a day, then as often as it would be told again.
 * What lasts is told again as often as the policy says.
 * What could not be looked at is neither begun nor over.
 """
@@ -17,8 +17,8 @@ from datetime import datetime, timedelta
 from typing import TypeAlias
 
 from sluice.alerts.alert import Alert
-from sluice.alerts.delivery import IN_FLIGHT, History, Outcome
-from sluice.alerts.incidents import Incident, Key, open_incidents
+from sluice.alerts.delivery import History, Outcome, under_way
+from sluice.alerts.incidents import Incident, Key, halted_again, open_incidents
 from sluice.specs.alerting import AlertClass, AlertPolicySpec, AlertRule
 
 TRY_AGAIN_AFTER = timedelta(minutes=5)
@@ -60,7 +60,7 @@ class Condition:
 
 @dataclass(frozen=True)
 class Begin:
-    """Nothing of it is on record yet."""
+    """Nothing of it is on record yet, or it has begun anew."""
 
     condition: Condition
 
@@ -108,13 +108,19 @@ def steps(
     """
     known = open_incidents(history)
     for key, condition in conditions.items():
-        if key not in known:
+        if key not in known or _anew(condition, known[key], now):
             yield Begin(condition)
     for key, incident in known.items():
+        if key in conditions and _anew(conditions[key], incident, now):
+            continue
         if key in over and key not in conditions:
             yield End(incident, over[key])
         else:
             yield from _due(incident, policy, now)
+
+
+def _anew(condition: Condition, incident: Incident, now: datetime) -> bool:
+    return condition.since <= now and halted_again(condition.alert_class, condition.since, incident)
 
 
 def rule_of(alert: Alert, policy: AlertPolicySpec) -> AlertRule:
@@ -124,13 +130,16 @@ def rule_of(alert: Alert, policy: AlertPolicySpec) -> AlertRule:
 
 def _due(incident: Incident, policy: AlertPolicySpec, now: datetime) -> Iterator[Step]:
     rule, newest = rule_of(incident.newest, policy), incident.newest
-    if not rule.tell or policy.time_to_tell(rule, incident.since, now) > now:
+    # What is on record from the future was noticed before the clock was set back: it has lasted long enough.
+    since = incident.since if incident.since <= now else now - rule.after
+    if not rule.tell or policy.time_to_tell(rule, since, now) > now:
         return
     outcome, tried = incident.outcome(newest), incident.deliveries.get(newest.id)
-    if outcome is None and now - newest.at < IN_FLIGHT:
+    if outcome is None and under_way(newest, now):
         return
     if outcome in {None, Outcome.FAILED}:  # without an outcome: whoever was to send it has died
-        if now - newest.at < TRY_FOR and (tried is None or now - tried.at >= TRY_AGAIN_AFTER):
+        every = TRY_AGAIN_AFTER if abs(now - newest.at) < TRY_FOR else rule.repeat or TRY_FOR
+        if tried is None or abs(now - tried.at) >= every:
             yield Deliver(newest)
     elif incident.told_at is None or outcome is Outcome.HELD:
         yield Deliver(newest)

@@ -14,13 +14,13 @@ from operator import itemgetter
 from typing import Any
 
 from pydantic_core import to_json
-from sqlalchemy import Engine, Row, and_, bindparam, select
+from sqlalchemy import Engine, Row, and_, bindparam, literal_column, or_, select
 from sqlalchemy.dialects import postgresql, sqlite
 
 from sluice.control.database import transaction
 from sluice.control.newest import MOST_UNITS
 from sluice.control.tables import stream_look
-from sluice.streams.looks import Rates, StreamLook
+from sluice.streams.looks import FRESH, Rates, StreamLook
 from sluice.streams.verdict import Health, PartitionLag, Verdict
 
 _TOGETHER = 500
@@ -74,7 +74,8 @@ def _upsert(engine: Engine) -> tuple[str, Callable[[dict[str, Any]], Any]]:
     statement = insert.on_conflict_do_update(
         index_elements=["deployment", "unit", "stream"],
         set_={"at": new.at, "generation": new.generation, "seen": new.seen},
-        where=stream_look.c.at <= new.at,
+        # A look that is older is left out, unless what is kept is from the future: then a clock was set back.
+        where=or_(stream_look.c.at <= new.at, stream_look.c.at > new.at + literal_column(str(FRESH.total_seconds()))),
     ).compile(dialect=engine.dialect)
     order = statement.positiontup
     return str(statement), dict if order is None else itemgetter(*order)
@@ -97,13 +98,15 @@ def _seen(look: StreamLook) -> list[Any]:
         [[lag.partition, lag.records, lag.seconds] for lag in verdict.partitions],
         look.rates,
         look.good_for.total_seconds(),
+        None if look.since is None else look.since.timestamp(),
     ]
 
 
 def _look_of(row: Row[Any]) -> StreamLook:
     health, why, what_to_do, lag_records, batches, committed_at, *figures = json.loads(row.seen)
     completeness, lag_seconds, watermark_lag_seconds, catch_up_seconds, loss_seconds, *moment = figures
-    partitions, rates, good_for = moment
+    partitions, rates, good_for, *later = moment  # a row of an older version ends here
+    since = later[0] if later else None
     verdict = Verdict(
         Health(health),
         why,
@@ -119,4 +122,13 @@ def _look_of(row: Row[Any]) -> StreamLook:
         partitions=tuple(PartitionLag(*partition) for partition in partitions),
     )
     at = datetime.fromtimestamp(row.at, UTC)
-    return StreamLook(row.unit, row.stream, row.generation, at, verdict, Rates(*rates), timedelta(seconds=good_for))
+    return StreamLook(
+        row.unit,
+        row.stream,
+        row.generation,
+        at,
+        verdict,
+        Rates(*rates),
+        timedelta(seconds=good_for),
+        None if since is None else datetime.fromtimestamp(since, UTC),
+    )

@@ -12,11 +12,11 @@ from datetime import datetime, timedelta
 
 from sluice.specs.catalog import Unit
 from sluice.streams.governor import HISTORY, Go, Halt, Hold
-from sluice.streams.looks import StreamLook
+from sluice.streams.looks import FRESH, StreamLook
 from sluice.streams.registry import Attempt, AttemptState, Desired, DesiredState, RecordedVerdict
 from sluice.streams.sighting import Sighting
 from sluice.streams.timeline import in_words
-from sluice.streams.verdict import FINE, Health, Verdict
+from sluice.streams.verdict import FINE, Health, Verdict, alike
 
 RESTARTS_SPAN = timedelta(hours=24)
 LOOKED_BACK = HISTORY
@@ -53,7 +53,9 @@ class Standing:
         stream: its name.
         verdict: what holds now.
         look: the newest look; None if there is none of the present attempt.
-        since: since when the stream is on record with this health; None where it is not.
+        since: since when the verdict holds, by what is on record; OK and IDLE are one. Never before the newest
+            observation that says otherwise: a stream that nobody observes is UNKNOWN since it was observed last. None
+            if nothing of it is on record.
         halted: why no attempt starts until a person asks for it; empty if that is not so.
         wanted: whether it shall run.
         restarts: how many attempts began in the last 24 hours, besides the first of all.
@@ -135,18 +137,36 @@ def _of(stream: str, unit: Standing, records: UnitRecords, now: datetime, *, end
     look, recorded = records.looks.get(stream), records.verdicts.get(stream)
     if look is not None and look.generation < unit.generation:
         look = None
-    verdict = unit.verdict
-    if look is not None:
-        verdict = _rested(verdict, look.verdict) if ended else _fresh(look, now)
-    known = recorded is not None and recorded.verdict.health is verdict.health
-    since = recorded.at if recorded is not None and known else None
+    if recorded is not None and (recorded.generation != unit.generation or recorded.at > now):
+        recorded = None  # it is about an earlier attempt, or the clock was set back
+    verdict, since = unit.verdict, unit.changed_at
+    if ended:
+        verdict = verdict if look is None else _rested(verdict, look.verdict)
+    elif look is not None:
+        verdict = _fresh(look, now)
+        since = _since(verdict, look, recorded)
+    elif since is not None and recorded is not None:
+        since = max(since, recorded.at)
     return replace(unit, stream=stream, verdict=verdict, look=look, since=since)
 
 
+def _since(verdict: Verdict, look: StreamLook, recorded: RecordedVerdict | None) -> datetime:
+    """Return since when a verdict holds that follows from a look."""
+    if not alike(verdict.health, look.verdict.health):
+        return look.at if recorded is None else max(look.at, recorded.at)
+    # The record goes further back than the memory of a watcher that was restarted; a record that is not of this health
+    # proves nothing, for some changes are recorded minutes later.
+    known = recorded is not None and alike(recorded.verdict.health, verdict.health)
+    times = (look.at, look.since, recorded.at if recorded is not None and known else None)
+    return min(at for at in times if at is not None)
+
+
 def _fresh(look: StreamLook, now: datetime) -> Verdict:
-    if now - look.at <= look.good_for:
+    age = now - look.at
+    if -FRESH <= age <= look.good_for:
         return look.verdict
-    was = f"It was {look.verdict.health} when it was last looked at, {in_words(now - look.at)} ago."
+    when = f"{in_words(age)} ago" if age > timedelta() else f"by a clock that is {in_words(-age)} ahead of this one"
+    was = f"It was {look.verdict.health} when it was last looked at, {when}."
     return replace(look.verdict, health=Health.UNKNOWN, why=was, what_to_do=_UNSEEN.what_to_do, completeness=0.0)
 
 

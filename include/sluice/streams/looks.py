@@ -52,6 +52,7 @@ class StreamLook:
         verdict: what was made of it, with the lags of its partitions.
         rates: how fast records come and are read.
         good_for: by then there is another one, if anybody still looks.
+        since: since when its watcher has seen this health without a break (UTC); None: not known.
     """
 
     unit: str
@@ -61,6 +62,7 @@ class StreamLook:
     verdict: Verdict
     rates: Rates = UNKNOWN_RATES
     good_for: timedelta = FRESH
+    since: datetime | None = None
 
 
 class NewestLooks(Protocol):
@@ -92,7 +94,7 @@ class Keeping:
         return max(FRESH, timedelta(seconds=2 * self._seconds))
 
     def due(self, unit: str, stream: str, generation: int, verdict: Verdict, at: datetime) -> bool:
-        """Whether to keep a look; whoever is told so keeps it.
+        """Whether to keep a look. It stays due until it was `kept`: the control database may not take it.
 
         Args:
             unit: the stream's driver.
@@ -104,15 +106,20 @@ class Keeping:
         before = self._kept.get((unit, stream))
         if before is not None and before[1:] == (verdict.health, generation):
             seconds = self._seconds if verdict.health in FINE else _KEEP.seconds
-            if (at - before[0]).total_seconds() < _NEARLY * seconds:
+            if 0 <= (at - before[0]).total_seconds() < _NEARLY * seconds:  # less than 0: the clock was set back
                 return False
-        self._kept[unit, stream] = (at, verdict.health, generation)
         return True
 
-    def spent(self, cpu_seconds: float, looks: int) -> None:
-        """Learn what keeping has cost, and be as frequent as that allows. What only one time has cost, says nothing."""
+    def kept(self, looks: Sequence[StreamLook], cpu_seconds: float) -> None:
+        """Take in which looks are kept, and be as frequent as that allows. What one time alone has cost says nothing.
+
+        Args:
+            looks: those that the control database has taken.
+            cpu_seconds: what that has cost, of one core.
+        """
+        self._kept.update({(look.unit, look.stream): (look.at, look.verdict.health, look.generation) for look in looks})
         if looks:
-            before, self._cost = self._cost, cpu_seconds / looks
+            before, self._cost = self._cost, cpu_seconds / len(looks)
             self._seconds = _KEEP.period(min(before, self._cost) * len(self._kept))
 
 

@@ -7,7 +7,7 @@ deadline, and a row is only replaced by who has seen its latest version:
 * what was claimed and not told is told by somebody else after a while: perhaps twice, never not at all.
 
 A deadline is missed when two looks in a row agree on it, and met again when it was met for five minutes without a
-break.
+break: time in which nobody looked, or nothing could be known, does not count.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ from enum import StrEnum
 from sluice.specs.deadlines import StreamDeadlines
 from sluice.streams.deadline_record import Deadline, DeadlineRecord, DeadlineRecords
 from sluice.streams.deadlines import Finding, examine
+from sluice.streams.looks import FRESH
 from sluice.streams.observation import Evidence
 from sluice.streams.recording import DWELL
 from sluice.streams.verdict import Verdict
@@ -79,20 +80,34 @@ class Notice:
 
 @dataclass(frozen=True)
 class Streak:
-    """Looks in a row that agree on a deadline: what they say, how many they are, and when the first one was (UTC)."""
+    """Looks in a row that agree on a deadline.
+
+    Attributes:
+        missed: what they say.
+        looks: how many they are.
+        since: when the first one was (UTC).
+        last: when the newest one was (UTC); None: there is only the first.
+    """
 
     missed: bool
     looks: int
     since: datetime
+    last: datetime | None = None
 
     @classmethod
     def after(cls, before: Streak | None, missed: bool | None, at: datetime) -> Streak | None:
-        """Return the streak with one more look. One that knows nothing neither adds to it nor ends it."""
+        """Return the streak with one more look. One that knows nothing neither adds to it nor ends it.
+
+        A gap, or a clock that was set back, begins a streak of looks that say it is met anew.
+        """
         if missed is None:
             return before
         if before is None or before.missed != missed:
             return cls(missed, 1, at)
-        return cls(missed, before.looks + 1, before.since)
+        gap = at - (before.last or before.since)
+        if not missed and not timedelta() <= gap <= FRESH:
+            return cls(missed, 1, at)
+        return cls(missed, before.looks + 1, before.since, at)
 
 
 def occasion_of(
@@ -117,7 +132,8 @@ def _repeated(record: DeadlineRecord, now: datetime, remind: timedelta | None) -
     """Say what is told although the record says so already: what nobody heard, and a reminder."""
     if record.told_at is None:
         again = Occasion.MISSED if record.missed else Occasion.MET
-        return again if now - record.claimed_at >= TOLD_AGAIN_AFTER else None
+        # A claim from the future was made before the clock was set back: nobody is at it any more.
+        return again if abs(now - record.claimed_at) >= TOLD_AGAIN_AFTER else None
     due = record.missed and remind is not None and now - record.told_at >= remind
     return Occasion.STILL_MISSED if due else None
 
@@ -156,11 +172,13 @@ class DeadlinesWatched:
             for key, finding in findings.items()
         }
         self._streaks = {key: streak for key, streak in streaks.items() if streak is not None}
-        if not findings or not (self._open or any(finding.missed for finding in findings.values())):
+        missed = any(finding.missed for finding in findings.values())
+        if not findings or not (self._open or missed):
             return
         unit = next(iter(seen.values())).unit
         known = {(record.stream, record.deadline): record for record in records.deadline_records(unit)}
-        self._open = any(not record.settled for record in known.values())
+        # What is missed now may be told, and on record, by the time of the next look, which must not miss its end.
+        self._open = missed or any(not record.settled for record in known.values())
         for (stream, deadline), finding in findings.items():
             record, streak = known.get((stream, deadline)), self._streaks.get((stream, deadline))
             if finding.missed is None or streak is None:

@@ -48,6 +48,11 @@ FINE = frozenset({Health.OK, Health.IDLE})
 """Verdicts that nobody needs to act upon."""
 
 
+def alike(one: Health, other: Health) -> bool:
+    """Whether one verdict goes on as the other: a stream that is at times OK and at times IDLE is well."""
+    return one is other or {one, other} <= FINE
+
+
 @dataclass(frozen=True)
 class PartitionLag:
     """What is unread of one `topic/partition`; `seconds`: how long its first record waits, if the broker says so."""

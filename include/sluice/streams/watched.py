@@ -3,12 +3,36 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
 
+from sluice.streams.looks import FRESH
 from sluice.streams.observation import Evidence
 from sluice.streams.recording import lagging_since, worth_recording
 from sluice.streams.registry import RecordedVerdict
-from sluice.streams.verdict import Health, Verdict, judge
+from sluice.streams.verdict import Health, Verdict, alike, judge
 from sluice.streams.window import Window
+
+
+@dataclass(frozen=True)
+class _Spell:
+    """A stream's verdict that lasts: of which generation, since when, and when it was seen last (UTC)."""
+
+    health: Health
+    generation: int
+    since: datetime
+    last: datetime
+
+    @classmethod
+    def after(cls, before: _Spell | None, health: Health, generation: int, at: datetime) -> _Spell:
+        """Return the spell with one more look. A gap ends it, and so does a clock that was set back."""
+        lasts = (
+            before is not None
+            and alike(before.health, health)
+            and before.generation == generation
+            and before.last <= at <= before.last + FRESH
+        )
+        return cls(health, generation, before.since if before is not None and lasts else at, at)
 
 
 class StreamsWatched:
@@ -18,6 +42,7 @@ class StreamsWatched:
         self._windows: dict[str, Window] = {}
         self._last: dict[str, Health] = {}
         self._verdicts: dict[str, Verdict] = {}
+        self._spells: dict[str, _Spell] = {}
 
     @property
     def verdicts(self) -> Mapping[str, Verdict]:
@@ -28,6 +53,11 @@ class StreamsWatched:
     def windows(self) -> Mapping[str, Window]:
         """All looks so far, by stream."""
         return self._windows
+
+    @property
+    def since(self) -> Mapping[str, datetime]:
+        """Since when the verdict on each stream is the newest one without a break (UTC); OK and IDLE are one."""
+        return {stream: spell.since for stream, spell in self._spells.items()}
 
     def judge(
         self, seen: Mapping[str, Evidence], records: Mapping[str, RecordedVerdict], generation: int
@@ -45,6 +75,10 @@ class StreamsWatched:
             for stream, look in seen.items()
         }
         last, self._last = self._last, {stream: verdict.health for stream, verdict in found.items()}
+        self._spells = {
+            stream: _Spell.after(self._spells.get(stream), verdict.health, generation, seen[stream].at)
+            for stream, verdict in found.items()
+        }
         return {
             stream: verdict
             for stream, verdict in found.items()

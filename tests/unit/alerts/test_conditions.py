@@ -84,7 +84,6 @@ def test_what_is_well_must_have_been_so_for_a_while() -> None:
     risk = (SUBJECT, AlertClass.LOSS_RISK)
     assert risk not in look(standing(Health.OK, for_=DWELL - timedelta(seconds=1))).over
     assert risk in look(standing(Health.OK, for_=DWELL)).over
-    assert risk not in look(standing(Health.LAGGING)).over
 
 
 def test_a_failed_run_is_over_when_all_streams_of_the_unit_are_well() -> None:
@@ -94,7 +93,16 @@ def test_a_failed_run_is_over_when_all_streams_of_the_unit_are_well() -> None:
     assert failed not in look(replace(OK, changed_at=NOW - timedelta(seconds=30))).over
 
 
-def test_nothing_is_over_that_nobody_can_see() -> None:
-    found = look(standing(Health.UNKNOWN))
-    assert (SUBJECT, AlertClass.LOSS_RISK) not in found.over
-    assert (UNIT, AlertClass.FAILED_RUN) not in found.over
+@pytest.mark.parametrize("wanted", [True, False])
+def test_nothing_is_over_that_nobody_can_see(wanted: bool) -> None:
+    assert look(standing(Health.UNKNOWN, wanted=wanted)).over == {}
+
+
+def test_a_unit_that_somebody_resumed_is_halted_no_more_once_it_works_and_not_before() -> None:
+    halted = (UNIT, AlertClass.HALTED)
+    resumed = {"changed_at": NOW - timedelta(minutes=1)}
+    assert halted not in look(standing(Health.UNKNOWN, for_=timedelta(minutes=1), **resumed)).over
+    assert halted not in look(standing(Health.OK, for_=timedelta(minutes=1), **resumed)).over
+    working = look(standing(Health.LAGGING, changed_at=NOW - DWELL), standing(Health.OK, stream="raw_flights")).over
+    assert working[halted] == "It is LAGGING now, generation 7. As seen."
+    assert halted not in look(OK, standing(Health.STALLED, stream="raw_flights")).over

@@ -102,16 +102,30 @@ def test_the_second_alert_of_a_night_hides_the_first_from_nobody() -> None:
     assert todo(told, late + timedelta(hours=7), by=policy(quiet="nights")) == [Deliver(second)]
 
 
-def test_what_no_service_took_is_tried_again_for_a_day() -> None:
+def test_what_no_service_took_is_tried_again_every_five_minutes_for_a_day_and_then_as_often_as_it_is_repeated() -> None:
     told = history(alert(), a1=Outcome.FAILED)
     assert todo(told, NOW + TRY_AGAIN_AFTER - timedelta(seconds=1)) == []
     assert todo(told, NOW + TRY_AGAIN_AFTER) == [Deliver(alert())]
-    assert todo(told, NOW + timedelta(days=1)) == []
+    tried = NOW + timedelta(days=1) - timedelta(minutes=5)
+    told = history(alert(), at=tried, a1=Outcome.FAILED)
+    assert todo(told, tried + TRY_AGAIN_AFTER - timedelta(seconds=1)) == []
+    assert todo(told, tried + timedelta(hours=23)) == []
+    assert todo(told, tried + timedelta(days=1)) == [Deliver(alert())]
+    assert todo(told, tried + timedelta(days=1), by=policy(repeat=None)) == [Deliver(alert())], "nobody knows of it yet"
 
 
 def test_what_was_cut_off_while_it_was_sent_is_sent() -> None:
     assert todo(history(alert()), NOW + IN_FLIGHT / 2) == []
     assert todo(history(alert()), NOW + IN_FLIGHT) == [Deliver(alert())]
+
+
+def test_a_clock_that_was_set_back_by_an_hour_holds_nothing_back_for_an_hour() -> None:
+    ahead = NOW + timedelta(hours=1)
+    cut_off = history(alert(at=ahead))
+    assert todo(cut_off, by=policy(after="10 min")) == [Deliver(alert(at=ahead))]
+    assert todo(history(alert(at=ahead), at=ahead, a1=Outcome.FAILED)) == [Deliver(alert(at=ahead))]
+    at_night = NOW.replace(hour=23)
+    assert todo(history(alert(at=at_night + timedelta(hours=1))), at_night, by=policy(quiet="nights")) == []
 
 
 def test_whom_the_policy_tells_nothing_is_told_nothing() -> None:
@@ -146,6 +160,30 @@ def test_who_has_cleared_a_run_hears_of_it_again() -> None:
     incident = open_incidents(history(first, other, a1=Outcome.DELIVERED, a2=Outcome.WITHHELD))[first.key]
     assert not same_happening(replace(first, id="a3", clearing=1), incident)
     assert same_happening(replace(first, id="a3"), incident)
+
+
+HALTED: Key = ("unit flights", AlertClass.HALTED)
+
+
+def test_a_unit_that_halts_again_after_somebody_resumed_it_is_told_again_and_once() -> None:
+    first = alert("a1", subject=HALTED[0], alert_class=HALTED[1], since=NOW)
+    told, later = history(first, a1=Outcome.DELIVERED), NOW + timedelta(minutes=3)
+    assert todo(told, later, {HALTED: condition(HALTED, NOW)}) == []
+    again = condition(HALTED, NOW + timedelta(minutes=2))
+    assert todo(told, later, {HALTED: again}) == [Begin(again)]
+    second = alert("a2", at=later, subject=HALTED[0], alert_class=HALTED[1], since=again.since)
+    both = history(first, second, a1=Outcome.DELIVERED, a2=Outcome.DELIVERED)
+    assert todo(both, later + timedelta(minutes=1), {HALTED: again}) == []
+    ahead = condition(HALTED, later + timedelta(hours=1))
+    assert todo(told, later, {HALTED: ahead}) == [], "a clock that is ahead must not have it told every minute"
+
+
+def test_of_a_halt_that_the_round_has_told_the_run_that_failed_with_it_tells_nobody_again() -> None:
+    by_round = alert("a1", subject=HALTED[0], alert_class=HALTED[1], since=NOW)
+    incident = open_incidents(history(by_round, a1=Outcome.DELIVERED))[HALTED]
+    by_run = make_alert("a2", dag_id="stream_flights", alert_class=AlertClass.HALTED, since=NOW - timedelta(seconds=5))
+    assert same_happening(by_run, incident)
+    assert not same_happening(replace(by_run, since=NOW + timedelta(minutes=2)), incident)
 
 
 @dataclass

@@ -5,13 +5,15 @@ from dataclasses import replace
 from datetime import datetime, timedelta
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from sluice.specs.catalog import Unit
 from sluice.streams.failure import FailureClass
 from sluice.streams.fleet import Standing, UnitRecords, standings
 from sluice.streams.looks import FRESH, Rates, StreamLook
 from sluice.streams.registry import Attempt, AttemptState, Desired, DesiredState, RecordedVerdict
-from sluice.streams.verdict import Health, Verdict
+from sluice.streams.verdict import Health, Verdict, alike
 from tests.twins.clock import START
 
 UNIT = Unit("flights", ("flights",), ("departures",))
@@ -111,7 +113,34 @@ def test_since_when_is_known_if_the_same_health_is_on_record() -> None:
     looked = records(departures=seen("departures"))
     assert standing(replace(looked, verdicts={"departures": kept})).since == at
     other = replace(kept, verdict=Verdict(Health.STALLED, "It stands."))
-    assert standing(replace(looked, verdicts={"departures": other})).since is None
+    assert standing(replace(looked, verdicts={"departures": other})).since == START, "as far as the look tells"
+    of_the_last = replace(kept, generation=0)
+    assert standing(replace(looked, verdicts={"departures": of_the_last})).since == START
+    idle = replace(kept, verdict=Verdict(Health.IDLE, "It rests."))
+    assert standing(replace(looked, verdicts={"departures": idle})).since == at
+
+
+@given(
+    health=st.sampled_from(Health),
+    was=st.sampled_from(Health),
+    looked=st.integers(-7200, 7200),
+    held=st.none() | st.integers(0, 7200),
+    recorded=st.integers(-9000, 7200),
+)
+def test_no_verdict_is_said_to_hold_since_before_an_observation_that_says_otherwise(
+    health: Health, was: Health, looked: int, held: int | None, recorded: int
+) -> None:
+    """In whatever order looks and records are kept, and wherever the clock jumps."""
+    at = START + timedelta(seconds=looked)
+    look = replace(seen("departures", health, at=at), since=None if held is None else at - timedelta(seconds=held))
+    kept = RecordedVerdict("flights", "departures", 1, Verdict(was, ""), START + timedelta(seconds=recorded))
+    found = standing(replace(records(departures=look), verdicts={"departures": kept}))
+    assert found.since is not None
+    if not alike(found.verdict.health, health):
+        assert found.verdict.health is Health.UNKNOWN
+        assert found.since >= at
+    if not alike(found.verdict.health, was) and kept.at <= START:
+        assert found.since >= min(kept.at, look.since or at)
 
 
 def test_those_come_first_who_need_somebody_most() -> None:

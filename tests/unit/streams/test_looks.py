@@ -4,7 +4,7 @@ from datetime import timedelta
 
 import pytest
 
-from sluice.streams.looks import FRESH, Keeping, Rates, rates_of
+from sluice.streams.looks import FRESH, Keeping, Rates, StreamLook, rates_of
 from sluice.streams.verdict import Health, Verdict
 from sluice.streams.window import Window
 from tests.twins.looks import Done, look, moment, steadily, window_of
@@ -34,35 +34,61 @@ def test_a_stream_that_committed_nothing_of_late_reads_nothing() -> None:
 FINE, WRONG = Verdict(Health.OK, "It works."), Verdict(Health.STALLED, "It stands.")
 
 
-def kept(keeping: Keeping, verdict: Verdict, at: float, *, generation: int = 1, stream: str = "departures") -> bool:
+def due(keeping: Keeping, verdict: Verdict, at: float, *, generation: int = 1, stream: str = "departures") -> bool:
     return keeping.due("flights", stream, generation, verdict, moment(at))
 
 
+def keep(keeping: Keeping, verdict: Verdict, at: float, cpu_seconds: float = 0.0, *streams: str, **more: int) -> None:
+    """Have looks at streams kept, by default at the one."""
+    looks = [StreamLook("flights", each, more.get("generation", 1), moment(at), verdict) for each in streams]
+    keeping.kept(
+        looks or [StreamLook("flights", "departures", more.get("generation", 1), moment(at), verdict)], cpu_seconds
+    )
+
+
 def test_a_look_is_kept_every_ten_seconds_as_long_as_that_is_cheap() -> None:
-    keeping = Keeping()
-    assert [kept(keeping, FINE, at) for at in (0, 5, 9.5, 15, 20)] == [True, False, True, False, True]
+    keeping, kept = Keeping(), []
+    for at in (0, 5, 9.5, 15, 20):
+        if due(keeping, FINE, at):
+            keep(keeping, FINE, at)
+            kept.append(at)
+    assert kept == [0, 9.5, 20]
     assert keeping.good_for == FRESH
 
 
-def test_of_many_streams_a_look_that_shows_nothing_new_is_kept_more_seldom_and_is_good_for_longer() -> None:
+def test_a_look_that_the_control_database_has_not_taken_is_due_until_it_has() -> None:
     keeping = Keeping()
-    for number in range(10_000):
-        assert kept(keeping, FINE, 0, stream=f"s{number}")
-    keeping.spent(0.36, 10_000)
-    assert kept(keeping, FINE, 10, stream="s0"), "what one round has cost may be its first time"
-    keeping.spent(0.36, 10_000)
-    assert not kept(keeping, FINE, 200, stream="s1")
-    assert kept(keeping, FINE, 290, stream="s1")
+    assert due(keeping, FINE, 0)
+    assert due(keeping, FINE, 1)
+    keep(keeping, FINE, 1)
+    assert not due(keeping, FINE, 2)
+
+
+def test_a_clock_that_was_set_back_keeps_no_look_from_being_kept() -> None:
+    keeping = Keeping()
+    keep(keeping, FINE, 3600)
+    assert due(keeping, FINE, 0)
+
+
+def test_of_many_streams_a_look_that_shows_nothing_new_is_kept_more_seldom_and_is_good_for_longer() -> None:
+    keeping, streams = Keeping(), [f"s{number}" for number in range(10_000)]
+    keep(keeping, FINE, 0, 0.36, *streams)
+    assert due(keeping, FINE, 10, stream="s0"), "what one round has cost may be its first time"
+    keep(keeping, FINE, 10, 0.36, *streams)
+    assert not due(keeping, FINE, 210, stream="s1")
+    assert due(keeping, FINE, 300, stream="s1")
     assert keeping.good_for == timedelta(minutes=10)
 
 
 def test_what_is_wrong_or_has_changed_is_kept_whatever_it_costs() -> None:
     keeping = Keeping()
-    assert kept(keeping, FINE, 0)
-    keeping.spent(10.0, 1)
-    keeping.spent(10.0, 1)
-    assert kept(keeping, WRONG, 1)
-    assert [kept(keeping, WRONG, at) for at in (5, 10, 11)] == [False, True, False]
-    assert kept(keeping, FINE, 12)
-    assert kept(keeping, FINE, 13, generation=2)
-    assert not kept(keeping, FINE, 60, generation=2)
+    keep(keeping, FINE, 0, 10.0)
+    keep(keeping, FINE, 0, 10.0)
+    assert not due(keeping, FINE, 60)
+    assert due(keeping, WRONG, 1)
+    keep(keeping, WRONG, 1, 10.0)
+    assert [due(keeping, WRONG, at) for at in (5, 10)] == [False, True]
+    assert due(keeping, FINE, 12)
+    keep(keeping, FINE, 12, 10.0)
+    assert due(keeping, FINE, 13, generation=2)
+    assert not due(keeping, FINE, 60)

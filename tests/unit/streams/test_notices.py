@@ -61,8 +61,37 @@ def test_nobody_is_reminded_who_does_not_want_it() -> None:
 def test_a_look_that_knows_nothing_neither_adds_to_a_streak_nor_ends_it() -> None:
     assert Streak.after(streak(True), None, START + DAY) == streak(True)
     assert Streak.after(None, None, START) is None
-    assert Streak.after(streak(True, 1), True, START + DAY) == streak(True, 2)
+    assert Streak.after(streak(True, 1), True, START + DAY) == replace(streak(True, 2), last=START + DAY)
     assert Streak.after(streak(True), False, START + DAY) == Streak(False, 1, START + DAY)
+
+
+def test_the_end_of_a_miss_that_lasted_for_two_looks_is_told(registry: InMemoryRegistry) -> None:
+    watching = Watching(registry)
+    told = [o for at in range(0, 400, 10) for o in watching.tell(at, 900.0 if at <= 10 else 0.0)]
+    assert told == [Occasion.MISSED, Occasion.MET]
+
+
+@pytest.mark.parametrize("what", ["nobody looked", "nothing was known"])
+def test_a_gap_does_not_count_for_a_deadline_that_is_met_again(registry: InMemoryRegistry, what: str) -> None:
+    watching = Watching(registry)
+    assert [o for at in (0, 10) for o in watching.tell(at, 900.0)] == [Occasion.MISSED]
+    seen: list[tuple[int, float | None]] = [(20, 0.0)]
+    if what == "nothing was known":
+        seen += [(at, None) for at in range(30, 600, 10)]
+    seen += [(at, 0.0) for at in range(600, 1000, 10)]
+    told = [(at, o) for at, waits in seen for o in watching.tell(at, waits)]
+    assert told == [(900, Occasion.MET)]
+
+
+def test_a_claim_from_before_the_clock_was_set_back_is_nobodys_any_more() -> None:
+    ahead = replace(MISSED, told_at=None, claimed_at=START + timedelta(hours=3))
+    assert occasion_of(ahead, streak(True), now=START, remind=DAY) is Occasion.MISSED
+
+
+def test_a_clock_that_was_set_back_begins_the_five_minutes_anew(registry: InMemoryRegistry) -> None:
+    watching = Watching(registry)
+    assert [o for at in (7200, 7210, 7220) for o in watching.tell(at, 900.0 if at < 7220 else 0.0)] == [Occasion.MISSED]
+    assert [(at, o) for at in range(0, 400, 10) for o in watching.tell(at, 0.0)] == [(300, Occasion.MET)]
 
 
 class Watching:

@@ -43,3 +43,28 @@ def test_a_stream_that_is_no_longer_looked_at_is_forgotten() -> None:
     watched.judge({"departures": look(580, steadily(10))}, {}, 1)
     watched.judge({"raw": look(590, steadily(2))}, {}, 1)
     assert list(watched.windows) == list(watched.verdicts) == ["raw"]
+
+
+def test_since_when_a_verdict_holds_is_remembered_over_ok_and_idle_and_ends_with_the_generation() -> None:
+    watched, done = StreamsWatched(), steadily(10)
+
+    def since(at: float, generation: int = 1, **more: object) -> float:
+        watched.judge({"departures": look(at, done, **more)}, {}, generation)
+        return (watched.since["departures"] - START).total_seconds()
+
+    assert [since(at) for at in range(580, 1300, 60)] == [580] * 12
+    assert watched.verdicts["departures"].health is Health.IDLE
+    assert since(1310, driver=None) == 1310
+    assert since(1320, driver=None) == 1310
+    assert since(1330) == 1330
+    assert since(1340, generation=2) == 1340
+
+
+def test_a_gap_between_two_looks_and_a_clock_that_was_set_back_end_what_is_remembered() -> None:
+    watched, done = StreamsWatched(), steadily(10)
+    moments = (580, 580 + 180, 580 + 361, 700, 710)
+    found = []
+    for at in moments:
+        watched.judge({"departures": look(at, done)}, {}, 1)
+        found.append((watched.since["departures"] - START).total_seconds())
+    assert found == [580, 580, 941, 700, 700]
