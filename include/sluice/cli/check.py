@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Collection, Mapping
+
 import typer
 
 from sluice.cli.console import Output, OutputOption, err_lines, print_data
@@ -9,7 +12,7 @@ from sluice.feeds.lines import feed_lines_hold
 from sluice.gx.vocabulary import expectations_are_known_since
 from sluice.settings import settings
 from sluice.specs.contracts import contracts_hold
-from sluice.specs.kinds import Kind
+from sluice.specs.kinds import Key, Kind
 from sluice.specs.load import Scan, scan
 from sluice.specs.rules import RULES
 
@@ -35,10 +38,14 @@ def check(
 
 
 def report(found: Scan) -> dict[str, object]:
-    """Return the outcome as JSON values: `ok`, sound specs by kind, pipelines without a suite, and the faults."""
+    """Return the outcome as JSON values: `ok`, sound specs by kind, what could not be checked, and the faults.
+
+    `unchecked` are specs without a fault of their own that depend on one with; `unguarded` pipelines without a suite.
+    """
     return {
         "ok": not found.faults,
         "sound": _sound(found),
+        "unchecked": sorted(f"{kind} {name}" for kind, name in found.dependants),
         "unguarded": unguarded(found),
         "faults": [fault.as_dict() for fault in found.faults],
     }
@@ -52,12 +59,28 @@ def unguarded(found: Scan) -> list[str]:
 
 
 def summary(found: Scan) -> str:
-    """Return one sentence about the outcome."""
-    counted = ", ".join(f"{count} {kind if count == 1 else Kind(kind).plural}" for kind, count in _sound(found).items())
+    """Return one sentence about the outcome: where faults are, what they keep from being checked, and what is sound."""
     if not found.faults:
-        return f"All specs are sound: {counted}."
+        return f"All specs are sound: {', '.join(_counted(_sound(found)))}."
     faults = f"{len(found.faults)} fault{'' if len(found.faults) == 1 else 's'}"
-    return f"{faults}. Sound: {counted}; broken: {len(found.broken)}."
+    own = _counted(_by_kind(found.broken.keys() - found.dependants.keys()))
+    waiting = _counted(_by_kind(found.dependants))
+    because = "it" if len(found.faults) == 1 else "them"
+    told = [
+        f"{faults} in {', '.join(own)}" if own else faults,
+        *([f"Not checked because of {because}: {', '.join(waiting)}"] if waiting else []),
+        f"Sound: {', '.join(_counted(_sound(found), zero=False)) or 'nothing'}",
+    ]
+    return f"{'. '.join(told)}."
+
+
+def _counted(counts: Mapping[str, int], *, zero: bool = True) -> list[str]:
+    return [f"{count} {kind if count == 1 else Kind(kind).plural}" for kind, count in counts.items() if count or zero]
+
+
+def _by_kind(keys: Collection[Key]) -> dict[str, int]:
+    named = Counter(kind for kind, _ in keys)
+    return {kind.value: named[kind] for kind in Kind if named[kind]}
 
 
 def _sound(found: Scan) -> dict[str, int]:

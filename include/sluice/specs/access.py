@@ -14,7 +14,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field, StringConstraints, ValidationInfo, field_validator
 
-from sluice.specs.spec import Name, Spec
+from sluice.specs.spec import VARIABLE_PATTERN, Name, Spec
 
 ANYTHING = "*"
 """Kafka's word for every principal, every host and every resource of a kind."""
@@ -154,7 +154,7 @@ class Mechanism(StrEnum):
 class Scram(Spec):
     """A user that the cluster keeps itself, with a salted hash of the password."""
 
-    password_variable: Annotated[str, StringConstraints(pattern=r"^SLUICE_PASSWORD_[A-Z0-9_]{1,100}$")]
+    password_variable: Annotated[str, StringConstraints(pattern=VARIABLE_PATTERN)]
     """The variable that holds the password where the plan is applied."""
     mechanism: Mechanism = Mechanism.SHA_512
     iterations: int = Field(default=8192, ge=4096, le=16384)

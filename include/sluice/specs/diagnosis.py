@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator
+import re
+from collections.abc import Iterable, Iterator, Mapping
 from difflib import get_close_matches
 from itertools import groupby
 from typing import TypeVar, get_args
@@ -14,7 +15,7 @@ from pydantic_core import ErrorDetails
 from sluice.specs.document import Document
 from sluice.specs.faults import Fault, Loc
 from sluice.specs.secrecy import is_secret
-from sluice.specs.spec import NAME_PATTERN, Spec
+from sluice.specs.spec import ADDRESS_PATTERN, MEMORY_PATTERN, NAME_PATTERN, TRANSFORM_PATTERN, VARIABLE_PATTERN, Spec
 
 S = TypeVar("S", bound=Spec)
 
@@ -39,7 +40,24 @@ _WORDING = {
     "model_type": "found {found} where a mapping is needed.",
     "tuple_type": "found {found} where a list is needed.",
 }
-_NO_NAME = "{found} is no name: a lower-case letter, then at most 62 of a-z, 0-9 and underscore."
+_FORMS: Mapping[str, str] = {
+    NAME_PATTERN: "{found} is no name: a lower-case letter, then at most 62 of a-z, 0-9 and underscore.",
+    TRANSFORM_PATTERN: "found {found}; it must be `module:function`, such as sales:totals for the function totals in "
+    "spark_jobs/transforms/sales.py.",
+    MEMORY_PATTERN: "found {found}; it must be a whole number with m or g behind it, such as 700m or 2g.",
+    VARIABLE_PATTERN: "found {found}; it must be the name of a variable, in capitals: SLUICE_PASSWORD_…",
+    ADDRESS_PATTERN: "found {found}; it must be host:port, such as kafka.example.org:9092.",
+}
+"""What text of a form has to look like, in words."""
+_OTHER_TYPES = {
+    **dict.fromkeys(("int", "integer", "bigint", "short"), "long"),
+    **dict.fromkeys(("float", "number", "decimal", "real"), "double"),
+    **dict.fromkeys(("text", "varchar", "uuid", "enum"), "string"),
+    **dict.fromkeys(("date", "datetime", "time", "instant"), "timestamp"),
+}
+"""Types of other systems, and what comes near."""
+_YES, _NO = ("yes", "y", "on", "true"), ("no", "n", "off", "false")
+_ONE_WORD, _DIGITS = re.compile(r"[\w.:-]+"), re.compile(r"[-+]?[0-9]+(\.[0-9]+)?")
 _OTHERWISE = "found {found}: {message}."
 _WIDTH = 60
 """How much of a value fits beside a path in a terminal."""
@@ -67,15 +85,26 @@ def nearest(word: str, known: Iterable[str]) -> str:
 def _faults(errors: Iterable[ErrorDetails], model: type[Spec], document: Document) -> Iterator[Fault]:
     """Turn errors into faults: one per place, though a union reports every alternative that does not fit.
 
-    A misspelt key is one fault, not an unknown key and a missing one.
+    A misspelt key is one fault, not an unknown key and a missing one, nor what is wrong with its default.
     """
-    placed = [(_written(error, document.data), error) for error in errors]
-    meant = {_meant(model, loc) for loc, error in placed if error["type"] == "extra_forbidden"}
-    placed = [(loc, error) for loc, error in placed if error["type"] != "missing" or loc not in meant]
+    found = [(_written(error, document.data), error) for error in errors]
+    meant = {_meant(model, loc) for loc, error in found if error["type"] == "extra_forbidden"}
+    misspelt_in = {loc[:-1] for loc in meant if loc[-1] in known_keys(model, loc[:-1])}
+    placed = [(loc, error) for loc, error in found if not _follows(loc, error, meant, misspelt_in)]
     for loc, group in groupby(placed, key=lambda pair: pair[0]):
         alternatives = [error for _, error in group]
         message = "; nor: ".join(_message(error, loc).removesuffix(".") for error in alternatives) + "."
         yield document.fault(loc, message, _fix(alternatives[0], model, loc))
+
+
+def _follows(loc: Loc, error: ErrorDetails, meant: set[Loc], misspelt_in: set[Loc]) -> bool:
+    """Whether an error only follows from another: a key beside it is misspelt, or an entry of a list is wrong."""
+    if error["type"] == "missing":
+        return loc in meant
+    if error["type"] == "too_short":  # a list whose entries are wrong counts as empty
+        return bool(error["input"])
+    left_out = error["type"] == "value_error" and len(error["loc"]) == len(loc) + 1  # a default was judged
+    return left_out and loc in misspelt_in
 
 
 def _meant(model: type[Spec], loc: Loc) -> Loc:
@@ -99,10 +128,14 @@ def _written(error: ErrorDetails, data: object) -> Loc:
 def _message(error: ErrorDetails, loc: Loc) -> str:
     context = error.get("ctx", {})
     wording = _WORDING.get(error["type"], _OTHERWISE)
-    if error["type"] == "string_pattern_mismatch" and context["pattern"] == NAME_PATTERN:
-        wording = _NO_NAME
-    found = "a value" if any(is_secret(str(part)) for part in loc) else shown(error["input"])
+    if error["type"] == "string_pattern_mismatch":
+        wording = _FORMS.get(context["pattern"], wording)
+    found = "a value" if _is_of_secret(loc) else shown(error["input"])
     return wording.format(found=found, message=error["msg"], **context)
+
+
+def _is_of_secret(loc: Loc) -> bool:
+    return any(is_secret(str(part)) for part in loc)
 
 
 def _fix(error: ErrorDetails, model: type[Spec], loc: Loc) -> str:
@@ -111,14 +144,35 @@ def _fix(error: ErrorDetails, model: type[Spec], loc: Loc) -> str:
             return nearest(str(loc[-1]), known_keys(model, loc[:-1]))
         case "enum" | "literal_error" if isinstance(error["input"], str):
             expected = error["ctx"]["expected"].replace(" or ", ", ").split(", ")
-            close = get_close_matches(error["input"], [word.strip("'") for word in expected], n=1)
+            words = [word.strip("'") for word in expected]
+            other = _OTHER_TYPES.get(error["input"].lower())
+            close = [other] if other in words else get_close_matches(error["input"], words, n=1)
             return f"did you mean {close[0]!r}?" if close else ""
-        case "string_type" if isinstance(error["input"], (int, float)):
-            return "put it in quotes."
-        case "int_type" | "float_type" | "bool_type" if isinstance(error["input"], str):
-            return "write it without quotes, in plain decimal form or as true or false."
-        case _:
-            return ""
+        case "model_type":
+            return f"write its keys below it: {', '.join(known_keys(model, loc))}."
+        case kind:  # it may show the value
+            return "" if _is_of_secret(loc) else _fix_of_type(kind, error["input"])
+
+
+def _fix_of_type(kind: str, found: object) -> str:
+    """Return what to write instead of a value of another type."""
+    fix = ""
+    match kind, found:
+        case "string_type", bool() | int() | float():
+            fix = "put it in quotes."
+        case "string_type", list():
+            fix = "write one value, without brackets or dashes."
+        case "tuple_type", str() if _ONE_WORD.fullmatch(found):
+            fix = f"write a list: [{found}]."
+        case "tuple_type", _:
+            fix = "write a list: each entry on a line of its own that begins with a dash."
+        case "dict_type", _:
+            fix = "write `key: value` for each."
+        case "int_type" | "float_type", str():
+            fix = f"write it without quotes: {found}." if _DIGITS.fullmatch(found) else "write it in digits."
+        case "bool_type", str() if found.lower() in (*_YES, *_NO):
+            fix = f"write {str(found.lower() in _YES).lower()}, without quotes."
+    return fix
 
 
 def known_keys(model: type[Spec], loc: Loc) -> list[str]:

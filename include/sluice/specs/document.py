@@ -18,6 +18,7 @@ from pathlib import Path
 import yaml
 
 from sluice.specs.faults import Fault, Loc, dotted
+from sluice.specs.not_yaml import not_yaml
 
 MAX_BYTES = 1 << 20
 MAX_DEPTH = 32
@@ -28,6 +29,7 @@ _WORDS: Mapping[str, bool | None] = {
     **dict.fromkeys(("true", "True", "TRUE"), True),
     **dict.fromkeys(("false", "False", "FALSE"), False),
 }
+_NAMED: Mapping[type, str] = {list: "a list", str: "text"}
 _WHOLE = re.compile(r"[-+]?(0|[1-9][0-9]{0,17})")
 _DECIMAL = re.compile(r"[-+]?([0-9]+\.[0-9]*|\.[0-9]+)([eE][-+]?[0-9]{1,2})?")
 
@@ -97,7 +99,7 @@ def parse_document(content: bytes, file: str) -> Document:
     except _UnreadableError as error:
         return _unreadable(file, error.line, error.message, error.fix)
     except yaml.YAMLError as error:
-        return _unreadable(file, _line_of_error(error, text), f"is not YAML: {_sentence(error)}.")
+        return _unreadable(file, *not_yaml(error, text))
     return builder.document()
 
 
@@ -158,7 +160,7 @@ class _Builder:
         faults = tuple(self._duplicates)
         if isinstance(self._root, dict):
             return Document(self._file, self._root, self._lines, faults)
-        found = "nothing" if self._root is None else type(self._root).__name__.replace("str", "text")
+        found = "nothing" if self._root is None else _NAMED.get(type(self._root), "one value")
         return _unreadable(self._file, 1, f"a spec is a mapping of keys to values; found {found}.")
 
     def _scalar(self, event: yaml.ScalarEvent) -> None:
@@ -228,20 +230,6 @@ def _refuse_decorations(event: yaml.NodeEvent) -> None:
 def _line(event: yaml.Event) -> int:
     mark = event.start_mark
     return 1 if mark is None else int(mark.line) + 1
-
-
-def _line_of_error(error: yaml.YAMLError, text: str) -> int:
-    """Return the line where the parser gave up; its reader tells a position only."""
-    if isinstance(error, yaml.MarkedYAMLError):
-        mark = error.problem_mark or error.context_mark
-        return 1 if mark is None else int(mark.line) + 1
-    return text.count("\n", 0, getattr(error, "position", 0)) + 1
-
-
-def _sentence(error: yaml.YAMLError) -> str:
-    if isinstance(error, yaml.MarkedYAMLError):
-        return ", ".join(part for part in (error.context, error.problem) if part)
-    return str(getattr(error, "reason", error)).strip()
 
 
 def _unreadable(file: str, line: int, message: str, fix: str = "") -> Document:

@@ -38,11 +38,13 @@ class Scan:
         broken: the specs that are not in the catalog, by kind and file stem, each with the faults that keep it out:
             its own, or those of the topic or pipeline that it names; of a principal, those of any spec that could say
             what it needs.
+        dependants: those of them that have no fault of their own, each with the faults that it waits for.
     """
 
     catalog: Catalog
     faults: tuple[Fault, ...] = ()
     broken: Mapping[Key, tuple[Fault, ...]] = field(default_factory=dict)
+    dependants: Mapping[Key, tuple[Fault, ...]] = field(default_factory=dict)
 
 
 def load_catalog(include: Path, *, deployment: str | None = None) -> Catalog:
@@ -102,6 +104,7 @@ def scan(
     if deployment is not None:
         faults.update(deployment_exists(reading, deployment))
     unusable = {key: tuple(sorted(own)) for key, own in broken.items() if own}
+    at_fault = set(unusable)
     unusable.update(_dependents(topic_references(reading), Kind.TOPIC, unusable))
     unusable.update(_dependents(suite_references(reading), Kind.PIPELINE, unusable))
     unusable.update(undecided_principals(unusable, strays, [key for key in specs if key[0] is Kind.PRINCIPAL]))
@@ -109,7 +112,8 @@ def scan(
     doubtful = doubtful_suites(reading, unusable, strays) if Kind.SUITE in kinds else _UNREAD_SUITES
     users = {name: spec for name, spec in reading.catalog.access.items() if not broken[Kind.PRINCIPAL, name]}
     catalog = replace(sound, doubtful_suites=doubtful, users=users)
-    return Scan(catalog, tuple(sorted(faults)), MappingProxyType(unusable))
+    dependants = {key: why for key, why in unusable.items() if key not in at_fault}
+    return Scan(catalog, tuple(sorted(faults)), MappingProxyType(unusable), MappingProxyType(dependants))
 
 
 def _with_schemas(spec: Spec, include: Path) -> Spec:

@@ -12,7 +12,7 @@ from datetime import timedelta
 from enum import StrEnum
 from typing import Annotated, Literal, Self
 
-from pydantic import Field, StringConstraints, ValidationInfo, field_validator
+from pydantic import BeforeValidator, Field, StringConstraints, ValidationInfo, field_validator
 
 from sluice.contracts.compatibility import Compatibility
 from sluice.errors import SpecError
@@ -28,13 +28,14 @@ from sluice.specs.outputs import (
     IntervalsOutput,
     LatestOutput,
     Output,
+    SingleOutput,
     WrittenTopic,
 )
 from sluice.specs.patches import Patch
 from sluice.specs.resources import Resources
-from sluice.specs.spec import Name, Spec
+from sluice.specs.spec import TRANSFORM_PATTERN, Name, Spec
 from sluice.specs.start import Edge, Start
-from sluice.specs.topic_shape import TopicShape
+from sluice.specs.topic_shape import TopicShape, one_topic
 
 LIVE = "_live"
 """Ends the name of the stream beside an interval table."""
@@ -248,13 +249,13 @@ class PipelineSpec(Spec):
     name: Name
     description: str = ""
     owner: str = "sluice"
-    source: Name
+    source: Annotated[Name, BeforeValidator(one_topic)]
     """The topic spec that it reads."""
-    transform: Annotated[str, StringConstraints(pattern=r"^[a-z_][a-z0-9_]*:[a-z_][a-z0-9_]*$")]
+    transform: Annotated[str, StringConstraints(pattern=TRANSFORM_PATTERN)]
     """`module:function` below `spark_jobs/transforms/`: DataFrame -> DataFrame, static inputs by keyword."""
     static: dict[Name, StaticInput] = Field(default_factory=dict)
     time: TimeRules
-    output: IntervalsOutput | None = None
+    output: SingleOutput = None
     """Short for `outputs` with this one."""
     outputs: tuple[Output, ...] = Field(default=(), validate_default=True)
     """What it delivers: any number of `latest` and `topic`, and at most one of each other kind."""

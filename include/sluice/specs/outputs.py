@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from datetime import timedelta
-from typing import Annotated, Literal, Self
+from typing import Annotated, Literal, Self, get_args
 
-from pydantic import Field, ValidationInfo, field_validator
+from pydantic import BeforeValidator, Field, ValidationInfo, field_validator
 
 from sluice.specs.duration import Duration, format_duration
 from sluice.specs.spec import Name, Spec
@@ -116,4 +116,29 @@ class DeadLettersOutput(WrittenTopic):
 BesideOutput = RowsOutput | LatestOutput | TopicOutput
 """What a batch of the transform's rows is written to as it goes; an interval table has a query of its own."""
 
+
 Output = Annotated[IntervalsOutput | BesideOutput | DeadLettersOutput, Field(discriminator="kind")]
+
+
+def _required_keys(kind: str) -> tuple[str, ...]:
+    """Return the keys that an output of a kind cannot do without, but for `kind`; none for a kind that there is not."""
+    models = (IntervalsOutput, RowsOutput, LatestOutput, TopicOutput, DeadLettersOutput)
+    model = next((each for each in models if kind in get_args(each.model_fields["kind"].annotation)), None)
+    fields = {} if model is None else model.model_fields
+    return tuple(name for name, field in fields.items() if field.is_required() and name != "kind")
+
+
+def _an_interval_table(output: object) -> object:
+    """Refuse an output of another kind at once, not by every key that an interval table has and it has not."""
+    kind = output.get("kind", "intervals") if isinstance(output, dict) else "intervals"
+    if isinstance(kind, str) and kind != "intervals" and (keys := _required_keys(kind)):
+        needs = ", ".join([f"kind: {kind}", *(f"{key}: …" for key in keys)])
+        raise ValueError(
+            f"`output` is short for one interval table, and this is of the kind {kind}; write it into the list "
+            f"`outputs`, with what it needs: `outputs: [{{{needs}}}]`"
+        )
+    return output
+
+
+SingleOutput = Annotated[IntervalsOutput | None, BeforeValidator(_an_interval_table)]
+"""What stands for a list of one interval table."""

@@ -6,9 +6,9 @@ from typing import Annotated
 
 from pydantic import Field, StringConstraints, field_validator
 
-from sluice.specs.spec import Spec
+from sluice.specs.spec import MEMORY_PATTERN, Spec
 
-Memory = Annotated[str, StringConstraints(pattern=r"^[1-9][0-9]*[mg]$")]
+Memory = Annotated[str, StringConstraints(pattern=MEMORY_PATTERN)]
 """A Java heap, such as `700m` or `2g`."""
 
 _LEAST_EXECUTOR_MB = 450

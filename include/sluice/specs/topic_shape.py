@@ -125,3 +125,12 @@ def _without_retention(configs: dict[str, str | None]) -> dict[str, str | None]:
     if "retention.ms" in configs:
         raise ValueError("it sets retention.ms; declare it as `retention` instead")
     return configs
+
+
+def one_topic(source: object) -> object:
+    """Refuse a list of topics, in other words than that it is no text."""
+    if isinstance(source, list):
+        raise ValueError(  # noqa: TRY004 - pydantic tells of a ValueError only
+            "found a list, and one pipeline reads one topic so far; name one, and write a pipeline for each other"
+        )
+    return source

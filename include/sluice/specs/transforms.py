@@ -68,6 +68,12 @@ def _misfits(pipeline: PipelineSpec, path: Path, reading: Reading) -> Iterator[_
         fix = f"write `def {function}(records, *, <static inputs>)`."
         yield ("transform",), message, fix
     taken, declared = [argument.arg for argument in arguments.kwonlyargs], list(pipeline.static)
+    untaken, undeclared = set(declared) - set(taken), set(taken) - set(declared)
+    if len(untaken) == len(undeclared) == 1:  # one of the two is misspelt
+        (key,), (parameter,) = untaken, undeclared
+        message = f"{function} takes the static input {parameter!r}, and this one is named {key!r}."
+        yield ("static", key), message, "name both alike."
+        return
     for key in declared:
         if key not in taken:
             message = f"{function} takes no keyword-only parameter {key!r}; it takes {', '.join(taken) or 'none'}."

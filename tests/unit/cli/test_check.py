@@ -49,8 +49,17 @@ def test_every_fault_is_one_line_with_file_and_line(bench: Bench) -> None:
     first, second, last = result.stderr.splitlines()
     assert first.startswith(f"{FEED_FILE}:2: topic: ")
     assert second == f"{TOPIC_FILE}:2: partitions: found 0; it must be at least 1."
-    sound = "0 topics, 0 pipelines, 0 feeds, 1 deployment, 0 suites, 0 principals, 0 policies"
-    assert last == f"2 faults. Sound: {sound}; broken: 3."
+    assert last == "2 faults in 1 topic, 1 feed. Not checked because of them: 1 pipeline. Sound: 1 deployment."
+
+
+def test_one_mistake_is_one_fault_whatever_depends_on_it(bench: Bench) -> None:
+    bench.write("include/access/shop.yaml", "name: shop\nuser: shop\nrole: stream\nhosts: [127.0.0.1]\n")
+    bench.edit(TOPIC_FILE, "partitions: 2", "partitons: 2")
+    result = run()
+    assert result.stderr.splitlines() == [
+        f"{TOPIC_FILE}:2: partitons: no such key is known here. Fix: did you mean 'partitions'?",
+        "1 fault in 1 topic. Not checked because of it: 1 pipeline, 1 feed, 1 principal. Sound: 1 deployment.",
+    ]
 
 
 def test_programs_get_json_on_stdout(bench: Bench) -> None:
@@ -60,6 +69,7 @@ def test_programs_get_json_on_stdout(bench: Bench) -> None:
     assert json.loads(result.stdout) == {
         "ok": False,
         "sound": {"topic": 0, "pipeline": 0, "feed": 0, "deployment": 1, "suite": 0, "principal": 0, "policy": 0},
+        "unchecked": ["feed replay", "pipeline sales"],
         "unguarded": [],
         "faults": [
             {

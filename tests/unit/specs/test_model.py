@@ -75,7 +75,13 @@ def test_a_wrong_topic_is_refused_at_its_line(bench: Bench, case: Case) -> None:
     "case",
     [
         ("source: orders", "source:", 2, "source", "found nothing where text is needed."),
-        ("transform: sales:sales", "transform: sales", 3, "transform", "found 'sales', which does not have the form"),
+        (
+            "transform: sales:sales",
+            "transform: sales",
+            3,
+            "transform",
+            "found 'sales'; it must be `module:function`, such as sales:totals",
+        ),
         ("columns: {shop: string, city: string}", "columns: {}", 7, "static.shops.columns", "at least one entry"),
         (
             "future_skew: 5 min",

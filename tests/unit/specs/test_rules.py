@@ -207,12 +207,20 @@ def test_pipelines_of_one_driver_must_want_the_same_process(bench: Bench) -> Non
     assert bench.scan().faults == ()
 
 
-def test_a_static_input_that_the_transform_calls_otherwise_is_refused_on_both_sides(bench: Bench) -> None:
+def test_a_static_input_that_the_transform_calls_otherwise_is_one_mistake(bench: Bench) -> None:
     bench.edit(TRANSFORM_FILE, "shops: DataFrame", "stores: DataFrame")
-    taken, declared = bench.scan().faults
-    assert (taken.line, taken.where, declared.line, declared.where) == (4, "static", 5, "static.shops")
-    assert "takes 'stores', which is no static input" in taken.message
-    assert "no keyword-only parameter 'shops'; it takes stores." in declared.message
+    (fault,) = bench.scan().faults
+    assert (fault.line, fault.where) == (5, "static.shops")
+    assert fault.message == "sales takes the static input 'stores', and this one is named 'shops'."
+
+
+def test_static_inputs_that_only_one_side_has_are_refused_on_both(bench: Bench) -> None:
+    bench.edit(TRANSFORM_FILE, "shops: DataFrame", "stores: DataFrame, towns: DataFrame")
+    *taken, declared = bench.scan().faults
+    assert [(fault.line, fault.where) for fault in taken] == [(4, "static"), (4, "static")]
+    assert "takes 'stores', which is no static input" in taken[0].message
+    assert (declared.line, declared.where) == (5, "static.shops")
+    assert "no keyword-only parameter 'shops'; it takes stores, towns." in declared.message
 
 
 def test_another_fault_of_a_spec_hides_no_reference_that_leads_nowhere(bench: Bench) -> None:
