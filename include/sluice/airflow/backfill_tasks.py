@@ -206,7 +206,8 @@ def described(planned: Mapping[str, Any]) -> str:
 
 def intervals_of(ledger: Ledger, backfill: str) -> Sequence[Interval]:
     """Return the intervals that a backfill has published and that nobody has written since, in order."""
-    return [row.interval for row in ledger.rows.values() if row.current and row.current.owner == backfill]
+    own = (row for row in ledger.spans if row.current and row.current.owner == backfill)
+    return [single.interval for row in own for single in row.each()]
 
 
 def read_result(project: Project, found: Backfill) -> dict[str, Any]:

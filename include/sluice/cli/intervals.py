@@ -25,6 +25,9 @@ from sluice.settings import settings
 
 app = typer.Typer(help="Show the interval ledger.", no_args_is_help=True)
 
+_LINES = 500
+"""How many lines of a pipeline are shown, unless somebody wants more."""
+
 _STYLES = {
     State.OPEN: "dim",
     State.CLOSED: "green",
@@ -50,9 +53,13 @@ def list_(
     ] = "",
     since: SinceOption = None,
     until: UntilOption = None,
+    *,
+    limit: Annotated[int, typer.Option(min=1, help="Show this many lines of a pipeline, the newest ones.")] = _LINES,
     output: OutputOption = Output.TABLE,
 ) -> None:
     """Show closed and dirty intervals as today's code sees them, and how many are in each state.
+
+    Intervals without rows that are alike and side by side are one line.
 
     Exit codes: 0; 2 there is no such pipeline or state; 4, 6 a log could not be read (what the index last knew is
     shown).
@@ -65,10 +72,10 @@ def list_(
     rows = {name: rows_between(looks[name].ledger, since, until) for name in names}
     shown = {name: [row for row in rows[name] if row.state(codes[name]) in states] for name in names}
     if output.for_programs:
-        print_data(output, {name: _listing(looks[name], rows[name], shown[name], codes[name]) for name in names})
+        print_data(output, {name: _listing(looks[name], rows[name], shown[name], codes[name], limit) for name in names})
     else:
         for name in names:
-            _print_listing(name, looks[name], rows[name], shown[name], codes[name])
+            _print_listing(name, looks[name], rows[name], shown[name], code=codes[name], limit=limit)
     _tell_notes(looks.values())
 
 
@@ -115,13 +122,8 @@ def states_of(text: str) -> set[State]:
 
 
 def rows_between(ledger: Ledger, since: datetime | None, until: datetime | None) -> list[LedgerRow]:
-    """Return the rows of intervals that lie in `[since, until)`, in order."""
-    return [
-        row
-        for _, row in sorted(ledger.rows.items())
-        if (since is None or row.interval.start >= in_utc(since))
-        and (until is None or row.interval.end <= in_utc(until))
-    ]
+    """Return the rows of intervals that lie in `[since, until)`, in order; one may stand for several intervals."""
+    return list(ledger.between(since and in_utc(since), until and in_utc(until)))
 
 
 def row_as_dict(row: LedgerRow, code: str) -> dict[str, Any]:
@@ -129,6 +131,7 @@ def row_as_dict(row: LedgerRow, code: str) -> dict[str, Any]:
     return {
         "from": row.interval.start.isoformat(),
         "to": row.interval.end.isoformat(),
+        "intervals": row.count,
         "state": row.state(code),
         "dirty": list(row.dirty),
         "current": row.current and _written_as_dict(row.current),
@@ -164,7 +167,9 @@ def _written_as_dict(written: Written) -> dict[str, Any]:
     }
 
 
-def _listing(found: LedgerLook, rows: Sequence[LedgerRow], shown: Sequence[LedgerRow], code: str) -> dict[str, Any]:
+def _listing(
+    found: LedgerLook, rows: Sequence[LedgerRow], shown: Sequence[LedgerRow], code: str, limit: int
+) -> dict[str, Any]:
     closed_until = found.ledger.closed_until
     return {
         "closed_until": closed_until and closed_until.isoformat(),
@@ -172,26 +177,34 @@ def _listing(found: LedgerLook, rows: Sequence[LedgerRow], shown: Sequence[Ledge
         "code": code,
         "note": found.note,
         "counts": _counts(rows, code),
-        "intervals": [row_as_dict(row, code) for row in shown],
+        "left_off": max(0, len(shown) - limit),
+        "intervals": [row_as_dict(row, code) for row in shown[-limit:]],
     }
 
 
 def _counts(rows: Iterable[LedgerRow], code: str) -> dict[str, int]:
-    counts = Counter(row.state(code) for row in rows)
+    counts: Counter[State] = Counter()
+    for row in rows:
+        counts[row.state(code)] += row.count
     return {state.value: counts[state] for state in State if state is not State.OPEN}
 
 
 def _print_listing(
-    name: str, found: LedgerLook, rows: Sequence[LedgerRow], shown: Sequence[LedgerRow], code: str
+    name: str, found: LedgerLook, rows: Sequence[LedgerRow], shown: Sequence[LedgerRow], *, code: str, limit: int
 ) -> None:
     table = Table("interval (UTC)", "state", box=None)
-    for heading in ("rows", "late", "version"):
+    joined = any(row.count > 1 for row in shown[-limit:])
+    for heading in (*(["intervals"] if joined else []), "rows", "late", "version"):
         table.add_column(heading, justify="right")
     table.add_column("written by")
-    for row in shown:
-        table.add_row(*_row_cells(row, code))
+    for row in shown[-limit:]:
+        first, state, count, *rest = _row_cells(row, code)
+        table.add_row(first, state, *([count] if joined else []), *rest)
     if shown:
         out.print(table)
+    if (left_off := len(shown) - limit) > 0:
+        what = f"{left_off:,} earlier {'line is' if left_off == 1 else 'lines are'} left off"
+        out.print(f"{what}; see them by --limit, --from and --to.", style="dim", markup=False, soft_wrap=True)
     counts = ", ".join(f"{count:,} {state}" for state, count in _counts(rows, code).items())
     until = found.ledger.closed_until
     closed = "nothing is closed yet" if until is None else f"closed until {until:%F %R} UTC"
@@ -201,11 +214,12 @@ def _print_listing(
 def _row_cells(row: LedgerRow, code: str) -> tuple[str, ...]:
     state, written = row.state(code), row.current
     styled = f"[{_STYLES[state]}]{state}[/{_STYLES[state]}]"
+    first, count = f"{row.interval.start:%F %R}", f"{row.count:,}" if row.count > 1 else ""
     if written is None:
-        return f"{row.interval.start:%F %R}", styled, "", "", "", ""
+        return first, styled, count, "", "", "", ""
     late = "in" if written.late else ""
     owner = escape(written.owner) if written.generation is None else f"generation {written.generation}"
-    return f"{row.interval.start:%F %R}", styled, f"{written.content.rows:,}", late, f"{written.version}", owner
+    return first, styled, count, f"{written.content.rows:,}", late, f"{written.version}", owner
 
 
 def _print_row(pipeline: str, row: LedgerRow, code: str, advice: Advice) -> None:

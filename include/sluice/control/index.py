@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
 
-from sqlalchemy import ColumnElement, Connection, Engine, Row, Table, and_, bindparam, delete, func, insert, select
+from sqlalchemy import ColumnElement, Connection, Engine, Row, Table, and_, delete, extract, func, insert, select
 
 from sluice.control.database import take_turns, transaction
 from sluice.control.interval_rows import columns_of, ledger_row
@@ -22,6 +22,12 @@ from sluice.errors import CorruptionError
 from sluice.intervals.entries import Logged, from_json, to_json
 from sluice.intervals.ledger import Ledger, LedgerRow, State, fold
 from sluice.intervals.reach import RawPosition, Reach
+from sluice.intervals.rows import Rows
+
+_AT_A_TIME = 1_000
+"""How many stored rows are in memory while they are compared."""
+_WHATEVER = timedelta(hours=1)
+"""The length of the intervals of a pipeline that has none."""
 
 
 @dataclass(frozen=True)
@@ -87,15 +93,18 @@ class LedgerIndex:
         """Return how many intervals are in each state, of every pipeline that was ever refreshed, in two queries."""
         heads = select(ledger.c.pipeline, ledger.c.closed_until).where(ledger.c.deployment == self._deployment)
         columns = interval.c
+        seconds = extract("epoch", columns.ends_at) - extract("epoch", columns.starts_at)
         states = (
-            select(columns.pipeline, columns.state, func.count())
+            select(columns.pipeline, columns.state, func.sum(seconds), func.min(seconds))
             .where(columns.deployment == self._deployment)
             .group_by(columns.pipeline, columns.state)
         )
         with self._taking_turns(write=False) as connection:
             counts: dict[str, dict[State, int]] = {}
-            for pipeline, state, count in connection.execute(states):
-                counts.setdefault(pipeline, {})[State(state)] = count
+            for pipeline, state, total, least in connection.execute(states):
+                source = self._sources.get(pipeline)
+                length = int(least) if source is None else int(source.length.total_seconds())
+                counts.setdefault(pipeline, {})[State(state)] = int(total) // length
             return {
                 row.pipeline: Overview(row.closed_until, counts.get(row.pipeline, {}))
                 for row in connection.execute(heads)
@@ -106,20 +115,22 @@ class LedgerIndex:
 
         Args:
             pipeline: its name.
-            since: omitted: from the first interval; else those that start there or later.
+            since: omitted: from the first interval; else those that end later.
             until: omitted: to the last interval; else those that start before.
         """
         columns = interval.c
         within = [self._of(interval, pipeline)]
-        within += [] if since is None else [columns.starts_at >= since]
+        within += [] if since is None else [columns.ends_at > since]
         within += [] if until is None else [columns.starts_at < until]
         in_order = select(interval).where(and_(*within)).order_by(columns.starts_at)
         with self._taking_turns(write=False) as connection:
             head = connection.execute(select(ledger).where(self._of(ledger, pipeline))).one_or_none()
-            rows = [ledger_row(row) for row in connection.execute(in_order)]
+            stored = connection.execute(in_order).all()
         if head is None:
             return Ledger()
-        return Ledger({row.interval.start: row for row in rows}, head.closed_until, head.table_version)
+        source = self._sources.get(pipeline)
+        length = source.length if source else min((row.ends_at - row.starts_at for row in stored), default=_WHATEVER)
+        return Ledger(Rows(ledger_row(row, length) for row in stored), head.closed_until, head.table_version)
 
     def refresh(self, pipeline: str) -> Refreshed:
         """Copy the entries that it lacks from the log, and rewrite the rows that change, in one transaction.
@@ -168,24 +179,36 @@ class LedgerIndex:
         folded = fold(
             sorted([*known, *new], key=lambda logged: logged.version), self._sources[pipeline].length, raw.reach
         )
-        changed = self._write_rows(connection, pipeline, folded.rows.values())
+        changed = self._write_rows(connection, pipeline, folded.spans)
         self._write_head(connection, pipeline, folded, raw)
         return Refreshed(pipeline, len(new), changed, folded)
 
     def _write_rows(self, connection: Connection, pipeline: str, rows: Iterable[LedgerRow]) -> int:
-        """Make the rows of a pipeline these, and return how many were written or removed."""
+        """Make the rows of a pipeline these, and return how many were written or removed.
+
+        What is held is read in order and never kept: it may be as long as somebody's clock was wrong.
+        """
         these = {"deployment": self._deployment, "pipeline": pipeline}
         wanted = {row.interval.start: {**these, **columns_of(row)} for row in rows}
-        query = select(interval).where(self._of(interval, pipeline))
-        held = {row.starts_at: dict(row._mapping) for row in connection.execute(query)}  # noqa: SLF001 - the public name of it
-        changed = [start for start, values in wanted.items() if held.get(start) != values]
-        outdated = [start for start, values in held.items() if wanted.get(start) != values]
-        if outdated:
-            this = and_(self._of(interval, pipeline), interval.c.starts_at == bindparam("start"))
-            connection.execute(delete(interval).where(this), [{"start": start} for start in outdated])
-        if changed:
-            connection.execute(insert(interval), [wanted[start] for start in changed])
-        return len({*changed, *outdated})
+        of_pipeline = self._of(interval, pipeline)
+        in_order = select(interval).where(of_pipeline).order_by(interval.c.starts_at)
+        kept: set[datetime] = set()
+        outdated: list[tuple[datetime, datetime]] = []  # first and last start of rows to remove, with none kept between
+        removed, joins = 0, False
+        for row in connection.execute(in_order.execution_options(yield_per=_AT_A_TIME)):
+            values = wanted.get(row.starts_at)
+            if values is not None and values == dict(row._mapping):  # noqa: SLF001 - the public name of it
+                kept.add(row.starts_at)
+                joins = False
+                continue
+            first = outdated.pop()[0] if joins else row.starts_at
+            outdated.append((first, row.starts_at))
+            removed, joins = removed + 1, True
+        for first, last in outdated:
+            connection.execute(delete(interval).where(of_pipeline, interval.c.starts_at.between(first, last)))
+        if new := [values for start, values in wanted.items() if start not in kept]:
+            connection.execute(insert(interval), new)
+        return max(removed, len(new))
 
     def _write_head(self, connection: Connection, pipeline: str, folded: Ledger, raw: RawPosition) -> None:
         connection.execute(delete(ledger).where(self._of(ledger, pipeline)))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from datetime import timedelta
 from functools import cache
 from typing import Any
 
@@ -40,8 +41,13 @@ def columns_of(row: LedgerRow) -> dict[str, Any]:
     }
 
 
-def ledger_row(row: Row[Any]) -> LedgerRow:
-    """Return the row of the ledger that stands in a row of the table `interval`."""
+def ledger_row(row: Row[Any], length: timedelta) -> LedgerRow:
+    """Return the row of the ledger that stands in a row of the table `interval`.
+
+    Args:
+        row: of the table; several intervals that are alike and hold no rows stand in one.
+        length: of an interval.
+    """
     return LedgerRow(
         interval=Interval(row.starts_at, row.ends_at),
         base=None if row.base is None else _written().validate_json(row.base),
@@ -50,6 +56,7 @@ def ledger_row(row: Row[Any]) -> LedgerRow:
         verified=None
         if row.verified_by is None
         else Verified(backfill=row.verified_by, code=row.verified_code, at=row.verified_at),
+        count=(row.ends_at - row.starts_at) // length,
     )
 
 

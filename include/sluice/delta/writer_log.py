@@ -23,6 +23,7 @@ from sluice.delta.log import (
     attempted,
     entry_properties,
     newest_first,
+    newest_standing,
     newest_stream_entry,
     write_no_files,
 )
@@ -75,11 +76,7 @@ class WriterLog:
 
     def newest_before(self, lineage: str | None, batch_id: int) -> StreamEntry | None:
         """Return a stream's newest entry, in any epoch, from before a batch of a lineage; None without one."""
-        for logged in newest_first(self.table):
-            entry = logged.entry
-            if isinstance(entry, StreamEntry) and not (entry.lineage == lineage and entry.batch_id >= batch_id):
-                return entry
-        return None
+        return newest_standing(self.table, lambda e: not (e.lineage == lineage and e.batch_id >= batch_id))
 
     @property
     def position(self) -> Position:
@@ -106,7 +103,7 @@ class WriterLog:
         self._transaction = self._delta.transaction_version(self.writer)
         self.latest = self._newest_entry()
         if self.latest is None:
-            self._before = newest_stream_entry(self.table)
+            self._before = newest_standing(self.table)
 
     def check_fence(self) -> None:
         """Raise FencedError if a newer generation has marked the table since."""

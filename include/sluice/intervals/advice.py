@@ -36,7 +36,7 @@ def advise(row: LedgerRow, closed_until: datetime | None, code: str, *, repair: 
         repair: whether dirty intervals of this pipeline are recomputed without being asked.
     """
     state = row.state(code)
-    if closed_until is None or row.interval.end > closed_until:
+    if row.current is None and (closed_until is None or row.interval.end > closed_until):
         late = "; it is dirty already, and repaired when it is closed" if state is State.DIRTY else ""
         return Advice(f"The stream may still write it{late}.")
     match state:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from functools import cache
 from typing import Annotated, Literal
@@ -85,6 +85,13 @@ class StreamEntry:
         """How far its writer has read the topic."""
         topic = topic_of(self.writer)
         return Reach(self.end, (topic,) if topic else ())
+
+    def withdrawn(self, since: datetime) -> StreamEntry:
+        """Return it as if it had closed nothing that begins at `since` or later."""
+        if self.watermark is None or self.watermark <= since:
+            return self
+        closed = None if self.closed_until is None else min(self.closed_until, since)
+        return replace(self, watermark=since, closed_until=closed)
 
 
 @dataclass(frozen=True)
@@ -180,7 +187,23 @@ class VerifiedEntry:
     kind: Literal["verified"] = "verified"
 
 
-Entry = StreamEntry | AttemptEntry | DirtyEntry | BackfillEntry | VerifiedEntry
+@dataclass(frozen=True)
+class WithdrawnEntry:
+    """Somebody opened again what streams had closed because of times in the future.
+
+    Attributes:
+        since: the intervals that start then or later are open, unless they hold rows or a backfill wrote them.
+        by: who did it.
+        why: the reason on record.
+    """
+
+    since: datetime
+    by: str
+    why: str
+    kind: Literal["withdrawn"] = "withdrawn"
+
+
+Entry = StreamEntry | AttemptEntry | DirtyEntry | BackfillEntry | VerifiedEntry | WithdrawnEntry
 
 
 @dataclass(frozen=True)

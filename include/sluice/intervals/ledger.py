@@ -6,12 +6,13 @@ the same ledger. Nothing else is truth: the control database only indexes the re
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
-from enum import StrEnum
+from itertools import pairwise
 
-from sluice.intervals.alignment import Interval, interval_of, intervals_between
+from sluice.intervals.alignment import Interval, interval_of
 from sluice.intervals.entries import (
     NO_ROWS,
     AttemptEntry,
@@ -21,99 +22,14 @@ from sluice.intervals.entries import (
     Logged,
     StreamEntry,
     VerifiedEntry,
+    WithdrawnEntry,
 )
-from sluice.intervals.places import Piece
 from sluice.intervals.reach import Reach
+from sluice.intervals.rows import LedgerRow, Rows, State, Verified, Written
+from sluice.intervals.spans import Spans
 from sluice.intervals.writers import topic_of
 
-
-class State(StrEnum):
-    """What may be done with an interval."""
-
-    OPEN = "open"  # the stream may still write it
-    CLOSED = "closed"  # the stream wrote it and will not again
-    PUBLISHED = "published"  # a backfill wrote it
-    DIRTY = "dirty"  # the stream's result is known to be incomplete
-    STALE = "stale"  # other code than today's had a part in it
-
-
-@dataclass(frozen=True)
-class Written:
-    """One writing of an interval.
-
-    Attributes:
-        owner: the stream's app id, or the backfill's id.
-        generation: of the stream; None for a backfill.
-        version: the table version that completed it.
-        at: when (UTC).
-        offsets: the raw offsets behind it: every record of the interval below them was taken.
-        codes: hashes of the code behind it; more than one if it was open across an upgrade.
-        content: rows and checksum.
-        late: late records are in it.
-        watermark: that the stream closed it by; None for a backfill.
-        topics: ids of the topics that `offsets` and all before them belong to, see `Reach`.
-        replayed: records that did not decode when they came, and were read again for it.
-    """
-
-    owner: str
-    generation: int | None
-    version: int
-    at: datetime
-    offsets: Mapping[str, int]
-    codes: tuple[str, ...]
-    content: Content
-    late: bool = False
-    watermark: datetime | None = None
-    topics: tuple[str, ...] = ()
-    replayed: tuple[Piece, ...] = field(default=(), compare=False)  # the index does not keep it
-
-    @property
-    def reach(self) -> Reach:
-        """Every record of the interval below it was taken."""
-        return Reach(self.offsets, self.topics)
-
-
-@dataclass(frozen=True)
-class Verified:
-    """A passed comparison of the base with what the batch computes."""
-
-    backfill: str
-    code: str
-    at: datetime
-
-
-@dataclass(frozen=True)
-class LedgerRow:
-    """What is known of one interval that is closed, or that is known to be incomplete.
-
-    Attributes:
-        interval: its bounds.
-        base: the newest writing that claims to be complete in itself: by the stream or a recompute. Parity compares
-            with it. None for an interval that the stream never wrote.
-        current: the newest writing: what readers see. It differs from `base` after a correction.
-        dirty: why the result is incomplete; empty if it is not known to be.
-        verified: the passed comparison of `base`, if there is one.
-    """
-
-    interval: Interval
-    base: Written | None = None
-    current: Written | None = None
-    dirty: tuple[str, ...] = ()
-    verified: Verified | None = None
-
-    def state(self, code: str) -> State:
-        """Return the state as seen by today's code."""
-        if self.dirty:
-            return State.DIRTY
-        if self.current is None:
-            return State.OPEN
-        if self.current.codes != (code,):
-            return State.STALE
-        return State.PUBLISHED if self.current.generation is None else State.CLOSED
-
-    def verified_by(self, code: str) -> bool:
-        """Whether a passed comparison by this code is on record."""
-        return self.verified is not None and self.verified.code == code
+__all__ = ["Ledger", "LedgerRow", "State", "Verified", "Written", "fold"]
 
 
 @dataclass(frozen=True)
@@ -124,8 +40,8 @@ class Ledger:
         rows: by start; open intervals have none, unless they are dirty.
         closed_until: end of the last closed interval; None before the first.
         version: the newest table version that was looked at.
-        ahead: starts of dirty intervals of which the raw table does not hold all that they lack yet: a recompute would
-            leave them dirty. No part of the truth about the intervals: the index does not keep it.
+        ahead: starts of the dirty `spans` of which the raw table does not hold all that they lack yet: a recompute
+            would leave them dirty. No part of the truth about the intervals: the index does not keep it.
     """
 
     rows: Mapping[datetime, LedgerRow] = field(default_factory=dict)
@@ -133,10 +49,25 @@ class Ledger:
     version: int = -1
     ahead: frozenset[datetime] = field(default=frozenset(), compare=False)
 
+    @property
+    def spans(self) -> tuple[LedgerRow, ...]:
+        """The rows in order; intervals without rows that are alike and side by side are one."""
+        return self.rows.spans if isinstance(self.rows, Rows) else tuple(row for _, row in sorted(self.rows.items()))
+
+    def closes(self, row: LedgerRow) -> bool:
+        """Whether the stream has closed an interval and will not write it again."""
+        return row.current is not None or (self.closed_until is not None and row.interval.end <= self.closed_until)
+
+    def between(self, since: datetime | None, until: datetime | None) -> Iterator[LedgerRow]:
+        """Yield the `spans` of the intervals that lie in `[since, until)`, in order."""
+        return (row for span in self.spans if (row := span.within(since, until)) is not None)
+
     def count(self, code: str) -> dict[State, int]:
         """Return how many intervals are in each state."""
-        states = [row.state(code) for row in self.rows.values()]
-        return {state: states.count(state) for state in State}
+        counts: Counter[State] = Counter()
+        for row in self.spans:
+            counts[row.state(code)] += row.count
+        return {state: counts[state] for state in State}
 
 
 def fold(commits: Iterable[Logged], length: timedelta, raw: Reach | None = None) -> Ledger:
@@ -164,13 +95,48 @@ def _with_known(raw: Reach, commits: Iterable[Logged]) -> Reach:
 _OfStream = StreamEntry | AttemptEntry | DirtyEntry
 
 
+@dataclass(frozen=True)
+class _Facts:
+    """What is known of an interval: its writings, and why it is dirty, with who has read up to where knows better.
+
+    `stays`: it counts as closed although a withdrawal has opened what is around it.
+    """
+
+    base: Written | None = None
+    current: Written | None = None
+    verified: Verified | None = None
+    dirt: tuple[tuple[str, Reach], ...] = ()
+    stays: bool = False
+
+    def marked(self, why: str, reach: Reach) -> _Facts:
+        """Note that records below `reach` are lacking; what was compared before does not count any more."""
+        dirt = {**dict(self.dirt), why: reach}  # of the same breach again, the later end
+        return replace(self, verified=None, dirt=tuple(dirt.items()))
+
+    def cleaned(self, raw: Reach) -> _Facts:
+        """Forget what a recompute that has read up to `raw` has made good."""
+        return replace(self, dirt=tuple((why, reach) for why, reach in self.dirt if not raw.covers(reach)))
+
+    @property
+    def holds_rows(self) -> bool:
+        """Whether anybody wrote rows: then its interval is like no other."""
+        return any(written is not None and written.content.rows for written in (self.base, self.current))
+
+    @property
+    def streamed(self) -> bool:
+        """Whether the newest writing is the stream's."""
+        return self.current is not None and self.current.generation is not None
+
+
+_NOTHING = _Facts()
+
+
 class _Folding:
     def __init__(self, length: timedelta, raw: Reach | None) -> None:
         self._length = length
         self._raw = raw
-        self._rows: dict[datetime, LedgerRow] = {}
+        self._facts: Spans[_Facts] = Spans()
         self._topics: list[str] = []  # oldest first
-        self._dirt: dict[datetime, dict[str, Reach]] = {}  # why, and who has read up to where knows better
         self._growing: dict[datetime, Content] = {}
         self._reached: dict[str, datetime] = {}  # the greatest watermark that each code evicted by
         self._upgrades: list[AttemptEntry] = []
@@ -196,20 +162,34 @@ class _Folding:
                 self._backfill(commit, entry)
             case VerifiedEntry() as entry:
                 self._verify(commit, entry)
+            case WithdrawnEntry() as entry:
+                self._withdraw(entry)
 
     def result(self) -> Ledger:
-        rows = (self._as_settled(row) for _, row in sorted(self._rows.items()))
-        known = {row.interval.start: row for row in rows if row.current is not None or row.dirty}
-        ahead = frozenset(start for start, dirt in self._dirt.items() if any(map(self._is_beyond_raw, dirt.values())))
-        return Ledger(known, self._settled_until, self._version, ahead)
+        if self._settled_until is not None:
+            self._facts.cut(self._settled_until)
+        spans: list[tuple[datetime, datetime, _Facts]] = []
+        for start, end, found in self._facts:
+            facts = self._as_settled(end, found)
+            if facts.current is None and not facts.dirt:
+                continue
+            if spans and spans[-1][1] == start and spans[-1][2] == facts and not facts.holds_rows:
+                spans[-1] = (spans[-1][0], end, facts)
+            else:
+                spans.append((start, end, facts))
+        ahead = frozenset(start for start, _, facts in spans if any(self._is_beyond_raw(r) for _, r in facts.dirt))
+        return Ledger(Rows(self._row(*span) for span in spans), self._settled_until, self._version, ahead)
 
-    def _as_settled(self, row: LedgerRow) -> LedgerRow:
-        """Return a row with its dirt, and without what the stream wrote of an interval that is not closed yet."""
-        row = replace(row, dirty=tuple(self._dirt.get(row.interval.start, ())))
-        streamed = row.current is not None and row.current.generation is not None
-        if not streamed or (self._settled_until is not None and row.interval.end <= self._settled_until):
-            return row
-        return LedgerRow(row.interval, dirty=row.dirty)
+    def _as_settled(self, end: datetime, facts: _Facts) -> _Facts:
+        """Return facts without what the stream wrote of an interval that is not closed yet."""
+        if not facts.streamed or facts.stays or (self._settled_until is not None and end <= self._settled_until):
+            return facts
+        return _Facts(dirt=facts.dirt)
+
+    def _row(self, start: datetime, end: datetime, facts: _Facts) -> LedgerRow:
+        why = tuple(why for why, _ in facts.dirt)
+        count = (end - start) // self._length
+        return LedgerRow(Interval(start, end), facts.base, facts.current, why, facts.verified, count)
 
     def _meet(self, topic: str) -> None:
         if topic and topic not in self._topics:
@@ -231,8 +211,7 @@ class _Folding:
         if entry.closed_until is None or self._first is None or entry.closed_until <= self._first:
             return
         since = max(self._first, self._closed_until or self._first)
-        for interval in intervals_between(since, entry.closed_until, self._length):
-            self._close(interval, commit, entry, reach)
+        self._close(since, entry.closed_until, commit, entry, reach)
         self._closed_until = max(entry.closed_until, self._closed_until or entry.closed_until)
         if not self._raw_is_behind:
             self._settled_until = self._closed_until
@@ -245,47 +224,58 @@ class _Folding:
         self._first = min(interval.start, self._first or interval.start)
         if self._closed_until is not None and interval.end <= self._closed_until:
             why = f"generation {entry.generation} of {entry.writer} wrote it after it was closed"
-            self._mark(interval.start, why, self._reach_of(entry))
+            self._mark(interval.start, interval.end, why, self._reach_of(entry))
             return
         held = self._growing.get(interval.start, NO_ROWS)
         total = Content(held.rows + added.rows, str(int(held.checksum) + int(added.checksum)))
         self._growing[interval.start] = total
 
-    def _close(self, interval: Interval, commit: Logged, entry: StreamEntry, reach: Reach) -> None:
-        written = Written(
-            owner=entry.writer,
-            generation=entry.generation,
-            version=commit.version,
-            at=commit.at,
-            offsets=entry.end,
-            codes=self._codes_behind(interval, entry),
-            content=self._growing.pop(interval.start, NO_ROWS),
-            watermark=entry.watermark,
-            topics=reach.topics,
-        )
-        self._rows[interval.start] = LedgerRow(interval, base=written, current=written)
-        if entry.suspect_until is not None and interval.start <= entry.suspect_until:
-            why = f"the state of lineage {entry.lineage} began after records of this interval"
-            self._mark(interval.start, why, Reach(entry.origin, reach.topics))
+    def _close(self, since: datetime, until: datetime, commit: Logged, entry: StreamEntry, reach: Reach) -> None:
+        """Close the intervals of `[since, until)`: those with rows one by one, the others between them as ranges."""
+        grown = sorted(start for start in self._growing if since <= start < until)
+        cuts = {since, until, *grown, *(start + self._length for start in grown)}
+        cuts.update(cut for cut in self._turns(entry) if since < cut < until)
+        for start, end in pairwise(sorted(cuts)):
+            written = Written(
+                owner=entry.writer,
+                generation=entry.generation,
+                version=commit.version,
+                at=commit.at,
+                offsets=entry.end,
+                codes=self._codes_behind(start, entry),
+                content=self._growing.pop(start, NO_ROWS),
+                watermark=entry.watermark,
+                topics=reach.topics,
+            )
+            self._facts.change(start, end, _writing(written))
+            if entry.suspect_until is not None and start <= entry.suspect_until:
+                why = f"the state of lineage {entry.lineage} began after records of this interval"
+                self._mark(start, end, why, Reach(entry.origin, reach.topics))
 
-    def _codes_behind(self, interval: Interval, entry: StreamEntry) -> tuple[str, ...]:
-        """Return the codes whose state or windows are in an interval, oldest first."""
-        states = (u.replaced for u in self._upgrades if u.mixed_until and interval.start <= u.mixed_until)
-        windows = (code for code, reached in self._reached.items() if reached > interval.start)
+    def _turns(self, entry: StreamEntry) -> Iterator[datetime]:
+        """Yield the starts of the intervals from which on other codes are behind a range, or nothing is suspect."""
+        until = [*(upgrade.mixed_until for upgrade in self._upgrades), entry.suspect_until]
+        yield from (interval_of(moment, self._length).end for moment in until if moment is not None)
+        for reached in self._reached.values():
+            interval = interval_of(reached, self._length)
+            yield interval.start if interval.start == reached else interval.end
+
+    def _codes_behind(self, start: datetime, entry: StreamEntry) -> tuple[str, ...]:
+        """Return the codes whose state or windows are in the interval that starts then, oldest first."""
+        states = (u.replaced for u in self._upgrades if u.mixed_until and start <= u.mixed_until)
+        windows = (code for code, reached in self._reached.items() if reached > start)
         return tuple(dict.fromkeys([*(code for code in states if code is not None), *windows, entry.code]))
 
     def _drop(self, entry: DirtyEntry) -> None:
         reach = self._reach_of(entry)
         for start in entry.intervals:
-            base = self._row(start).base
+            base = (self._facts.at(start) or _NOTHING).base
             repaired = base is not None and base.generation is None and base.reach.covers(reach)
             if not repaired:
-                self._mark(start, entry.why, reach)
+                self._mark(start, start + self._length, entry.why, reach)
 
-    def _mark(self, start: datetime, why: str, reach: Reach) -> None:
-        """Note that an interval lacks records below `reach`; what was compared before does not count any more."""
-        self._dirt.setdefault(start, {})[why] = reach  # of the same breach again, the later end
-        self._rows[start] = replace(self._row(start), verified=None)
+    def _mark(self, start: datetime, end: datetime, why: str, reach: Reach) -> None:
+        self._facts.change(start, end, lambda facts: (facts or _NOTHING).marked(why, reach))
 
     def _backfill(self, commit: Logged, entry: BackfillEntry) -> None:
         reach = Reach(entry.raw, entry.topics).preceded_by(self._topics)
@@ -302,24 +292,56 @@ class _Folding:
                 topics=reach.topics,
                 replayed=entry.replayed,
             )
-            row = self._row(start)
-            if entry.mode == "correct":
-                self._rows[start] = replace(row, current=written)
-            else:
-                self._rows[start] = LedgerRow(row.interval, base=written, current=written)
-                self._clean(start, reach)
-
-    def _clean(self, start: datetime, raw: Reach) -> None:
-        """Forget what a recompute that has read up to `raw` has made good."""
-        dirt = self._dirt.get(start, {})
-        self._dirt[start] = {why: reach for why, reach in dirt.items() if not raw.covers(reach)}
+            to = _correcting(written) if entry.mode == "correct" else _writing(written, reach)
+            self._facts.change(start, start + self._length, to)
 
     def _verify(self, commit: Logged, entry: VerifiedEntry) -> None:
-        for start in entry.intervals:
-            row = self._row(start)
-            if row.base is not None and row.base.version <= entry.as_of:
-                verified = Verified(entry.backfill, entry.code, commit.at)
-                self._rows[start] = replace(row, verified=verified)
+        verified = Verified(entry.backfill, entry.code, commit.at)
 
-    def _row(self, start: datetime) -> LedgerRow:
-        return self._rows.get(start) or LedgerRow(interval_of(start, self._length))
+        def noted(facts: _Facts | None) -> _Facts:
+            compared = facts is not None and facts.base is not None and facts.base.version <= entry.as_of
+            return replace(facts or _NOTHING, verified=verified) if compared else facts or _NOTHING
+
+        for start in entry.intervals:
+            self._facts.change(start, start + self._length, noted)
+
+    def _withdraw(self, entry: WithdrawnEntry) -> None:
+        """Open what was closed from then on. What holds rows, or is published, stays, and is repaired."""
+        if self._closed_until is None or entry.since >= self._closed_until:
+            return
+
+        def opened(facts: _Facts | None) -> _Facts:
+            facts = facts or _NOTHING
+            if not facts.streamed:
+                return facts
+            if not facts.holds_rows:
+                return _Facts(dirt=facts.dirt)
+            return replace(facts, stays=True).marked(f"its rows lie beyond what was withdrawn: {entry.why}", Reach({}))
+
+        self._facts.change(entry.since, self._closed_until, opened)
+        self._closed_until = entry.since
+        self._settled_until = min(self._settled_until or entry.since, entry.since)
+        # No state reaches beyond it any more: the streams begin anew.
+        self._reached = {code: min(reached, entry.since) for code, reached in self._reached.items()}
+        self._upgrades = [
+            replace(u, mixed_until=min(u.mixed_until, entry.since)) for u in self._upgrades if u.mixed_until is not None
+        ]
+
+
+def _writing(written: Written, raw: Reach | None = None) -> Callable[[_Facts | None], _Facts]:
+    """Return what makes of an interval's facts those after a writing that is complete in itself.
+
+    Args:
+        written: the writing.
+        raw: what a recompute has read, which makes good what lies below it; None: the writing repairs nothing.
+    """
+
+    def write(facts: _Facts | None) -> _Facts:
+        before = facts or _NOTHING
+        return _Facts(written, written, dirt=(before if raw is None else before.cleaned(raw)).dirt)
+
+    return write
+
+
+def _correcting(written: Written) -> Callable[[_Facts | None], _Facts]:
+    return lambda facts: replace(facts or _NOTHING, current=written)

@@ -16,6 +16,7 @@ from sluice.intervals.alignment import Interval
 from sluice.intervals.backfills import Backfill
 from sluice.intervals.claiming import overlap
 from sluice.intervals.ledger import Ledger, LedgerRow
+from sluice.intervals.selection import MOST_INTERVALS
 
 
 @dataclass(frozen=True)
@@ -24,7 +25,7 @@ class Repair:
 
     Attributes:
         range: from the first to the last dirty interval; a recompute of only the dirty ones takes them out of it.
-        rows: the dirty intervals that are closed, in order.
+        rows: the dirty intervals that are closed, in order; alike and without rows, several are one.
         fingerprint: names what it would work on; another one once anything about these intervals or the code changes.
     """
 
@@ -33,10 +34,15 @@ class Repair:
     fingerprint: str
 
     @property
+    def count(self) -> int:
+        """How many intervals are dirty."""
+        return sum(row.count for row in self.rows)
+
+    @property
     def why(self) -> str:
         """The reason that goes on record."""
         first = self.rows[0]
-        more = f" and {len(self.rows) - 1} more" if len(self.rows) > 1 else ""
+        more = f" and {self.count - 1:,} more" if self.count > 1 else ""
         return f"repair of {first.interval.start:%FT%RZ}{more}: {first.dirty[0]}"
 
 
@@ -49,17 +55,20 @@ class Decision:
 
 
 def needed_repair(ledger: Ledger, code: str) -> Repair | None:
-    """Return the repair of all closed intervals that are dirty and can be made good; None if there are none.
+    """Return the repair of closed intervals that are dirty and can be made good; None if there are none.
+
+    What lies further from the first one than a backfill looks at is left for the next repair.
 
     Args:
         ledger: of the pipeline's output.
         code: today's hash.
     """
-    closed = ledger.closed_until
-    dirty = (row for start, row in sorted(ledger.rows.items()) if row.dirty and start not in ledger.ahead)
-    rows = tuple(row for row in dirty if closed is not None and row.interval.end <= closed)
+    dirty = (row for row in ledger.spans if row.dirty and row.interval.start not in ledger.ahead)
+    rows = tuple(row for row in dirty if ledger.closes(row))
     if not rows:
         return None
+    until = rows[0].interval.start + MOST_INTERVALS * rows[0].length
+    rows = tuple(near for row in rows if (near := row.within(None, until)) is not None)
     return Repair(Interval(rows[0].interval.start, rows[-1].interval.end), rows, _fingerprint(rows, code))
 
 
@@ -82,7 +91,7 @@ def decide(
     """
     if repair is None:
         return Decision(start=False, why="no closed interval is dirty whose records are all in the raw table")
-    found = f"dirty closed intervals: {len(repair.rows)}, the first at {repair.range.start:%FT%RZ}"
+    found = f"dirty closed intervals: {repair.count}, the first at {repair.range.start:%FT%RZ}"
     if not wanted:
         return Decision(start=False, why=f"{found}, and its spec says `repair: false`")
     if active_runs:

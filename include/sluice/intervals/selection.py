@@ -14,6 +14,8 @@ from sluice.intervals.request import Mode, Only, Request
 
 OPEN, BEFORE = "open", "before the stream's first rows"
 """How the reason begins where an interval is left out that nobody claims to have finished: this spoils no proof."""
+MOST_INTERVALS = 100_000
+"""How many intervals one backfill looks at, one by one: eleven years of hours."""
 NOT_LOOKED_AT = "not looked at"
 """How it begins where a backfill took an interval, and did not come to it."""
 
@@ -63,8 +65,15 @@ def select(request: Request, ledger: Ledger, length: timedelta, code: str, own: 
             asked for, whatever state it is in now.
 
     Raises:
-        RefusedError: a recompute of healthy intervals has no reason.
+        RefusedError: the range holds more intervals than one backfill looks at, or a recompute of healthy intervals has
+            no reason.
     """
+    if (asked := (request.range.end - request.range.start) // length) > MOST_INTERVALS:
+        raise RefusedError(
+            f"{request.range.start:%FT%RZ} to {request.range.end:%FT%RZ} are {asked:,} intervals, and a backfill looks "
+            f"at {MOST_INTERVALS:,} at most.",
+            fix="ask for a shorter range.",
+        )
     taken: list[LedgerRow] = []
     left: dict[Interval, str] = {}
     for interval in intervals_between(request.range.start, request.range.end, length):
@@ -80,7 +89,7 @@ def select(request: Request, ledger: Ledger, length: timedelta, code: str, own: 
 
 def _left_out(request: Request, row: LedgerRow, ledger: Ledger, code: str) -> str | None:
     """Return why an interval is left out, or None if it is taken."""
-    if ledger.closed_until is None or row.interval.end > ledger.closed_until:
+    if not ledger.closes(row):
         return f"{OPEN}: the stream may still write it"
     state = row.state(code)
     if request.mode is Mode.RECOMPUTE:

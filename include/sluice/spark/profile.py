@@ -57,13 +57,15 @@ def profile_of(project: Project, spark: SparkSession, pipeline: str) -> Profile:
 
 def _recent(ledger: Ledger, pipeline: str) -> list[datetime]:
     until = ledger.closed_until
-    closed = [s for s, row in sorted(ledger.rows.items()) if until and row.interval.end <= until and not row.dirty]
+    closed = [row for row in ledger.between(None, until) if until and not row.dirty]
     if not closed:
         raise NotReadyError(
             f"no interval of {pipeline} is closed yet: there is nothing to propose from.",
             fix="see `sluice intervals list`.",
         )
-    return [start for start in closed if start >= closed[-1] - LOOKED_AT]
+    since = closed[-1].interval.end - closed[-1].length - LOOKED_AT
+    near = (row for span in closed if (row := span.within(since, until)) is not None)
+    return [single.interval.start for row in near for single in row.each()]
 
 
 def _column(rows: DataFrame, name: str) -> Column:

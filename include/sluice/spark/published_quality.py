@@ -95,7 +95,7 @@ def _check(project: Project, spark: SparkSession, pipeline: str, check: Check) -
 
 def _closed(ledger: Ledger, checked: Interval, pipeline: str) -> dict[datetime, LedgerRow]:
     until = min(checked.end, ledger.closed_until or checked.start)
-    found = {start: row for start, row in ledger.rows.items() if checked.start <= start and row.interval.end <= until}
+    found = {row.interval.start: row for span in ledger.between(checked.start, until) for row in span.each()}
     if not found:
         raise NotReadyError(
             f"no interval of {pipeline} from {checked.start:%F %R} to {checked.end:%F %R} UTC is closed: there is "

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -82,8 +83,30 @@ def test_a_range_narrows_list_and_counts() -> None:
 @pytest.mark.usefixtures("place")
 def test_people_see_rows_owner_version_and_the_counts() -> None:
     said = sluice_intervals("list").stdout
-    assert "2013-01-01 03:00  published     6    in        5  departures-correct" in said
+    assert re.search(r"2013-01-01 03:00 +published +6 +in +5 +departures-correct", said)
     assert "departures: 1 closed, 1 published, 1 dirty, 1 stale; closed until 2013-01-01 04:00 UTC." in said
+
+
+def test_intervals_without_rows_are_one_line_and_a_long_list_says_how_to_see_more(
+    place: DeparturesProject,
+) -> None:
+    place.stream(876_576, {5: 1})
+    found = listed()
+    assert [interval["intervals"] for interval in found["intervals"]] == [1, 1, 1, 1, 1, 1, 876_570]
+    assert found["intervals"][-1]["to"] == "2113-01-01T00:00:00+00:00"
+    assert sum(found["counts"].values()) == 876_576
+    said = sluice_intervals("list").stdout
+    assert re.search(r"2013-01-01 06:00 +closed +876,570 +0 ", said)
+    assert len(said.splitlines()) == 9
+    assert [i["intervals"] for i in listed("--from", "2100-01-01", "--to", "2100-01-02")["intervals"]] == [24]
+    short = listed("--limit", "2")
+    assert ([i["intervals"] for i in short["intervals"]], short["left_off"]) == ([1, 876_570], 5)
+    assert (
+        "5 earlier lines are left off; see them by --limit, --from and --to."
+        in sluice_intervals("list", "--limit", "2").stdout
+    )
+    shown = json.loads(sluice_intervals("show", "departures", "2099-12-31T05:30", "-o", "json").stdout)
+    assert (shown["from"], shown["intervals"], shown["state"]) == ("2099-12-31T05:00:00+00:00", 1, "closed")
 
 
 @pytest.mark.usefixtures("place")

@@ -10,10 +10,11 @@ from datetime import UTC, datetime, timedelta
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from sqlalchemy import Engine, select
+from sqlalchemy import Engine, delete, func, insert, select
 
 from sluice.control.database import transaction
 from sluice.control.index import LedgerIndex, LedgerSource
+from sluice.control.interval_rows import columns_of
 from sluice.control.tables import interval
 from sluice.errors import CorruptionError
 from sluice.intervals.entries import (
@@ -230,3 +231,44 @@ def test_a_rebuild_drops_what_no_spec_names_and_leaves_other_deployments_alone(
     LedgerIndex(engine, deployment, {PIPELINE: log.source()}).rebuild()
     assert ours.ledger("arrivals").rows == {}
     assert len(ours.ledger(PIPELINE).rows) == len(theirs.ledger(PIPELINE).rows) == 3
+
+
+CENTURY = 876_576
+
+
+def stored(engine: Engine, deployment: str) -> int:
+    with transaction(engine) as connection:
+        query = select(func.count()).select_from(interval).where(interval.c.deployment == deployment)
+        return connection.execute(query).scalar_one()
+
+
+def test_a_hundred_years_without_records_are_one_row_and_are_counted_one_by_one(
+    index: LedgerIndex, log: Log, engine: Engine, deployment: str
+) -> None:
+    log.raw = RawPosition(1, Reach({"flights/0": 10 * CENTURY}))
+    log.add(closing(CENTURY, wrote={4: 1}))
+    assert index.refresh(PIPELINE).ledger == index.ledger(PIPELINE)
+    assert stored(engine, deployment) == 6
+    assert index.overview()[PIPELINE].counts == {State.CLOSED: CENTURY}
+    assert LedgerIndex(engine, deployment, {}).overview()[PIPELINE].counts == {State.CLOSED: CENTURY}
+    month = index.ledger(PIPELINE, since=hour(50_000), until=hour(50_744))
+    assert month.rows[hour(50_743)].state(CODE) is State.CLOSED
+    assert [row.count for row in month.spans] == [CENTURY - 5]
+
+
+def test_rows_that_were_stored_one_by_one_become_ranges_with_the_next_refresh(
+    index: LedgerIndex, log: Log, engine: Engine, deployment: str
+) -> None:
+    log.raw = RawPosition(1, Reach({"flights/0": 20_000}))
+    log.add(closing(2_000, wrote={4: 1}))
+    ledger = index.refresh(PIPELINE).ledger
+    singles = [single for row in ledger.spans for single in row.each()]
+    with transaction(engine) as connection:  # as it was done before there were ranges
+        connection.execute(delete(interval).where(interval.c.deployment == deployment))
+        these = {"deployment": deployment, "pipeline": PIPELINE}
+        connection.execute(insert(interval), [{**these, **columns_of(row)} for row in singles])
+    old = index.ledger(PIPELINE)
+    assert (len(old.spans), old.rows == dict(ledger.rows)) == (2_000, True)
+    assert index.overview()[PIPELINE].counts == {State.CLOSED: 2_000}
+    assert index.refresh(PIPELINE).ledger == ledger == index.ledger(PIPELINE)
+    assert stored(engine, deployment) == len(ledger.spans) == 6

@@ -14,6 +14,7 @@ from sluice.intervals.entries import Content
 from sluice.intervals.ledger import Ledger, LedgerRow, Written
 from sluice.intervals.repair import Decision, Repair, decide, needed_repair, run_id
 from sluice.intervals.request import Mode, Request
+from sluice.intervals.selection import MOST_INTERVALS
 
 DAY = datetime(2013, 1, 1, tzinfo=UTC)
 HOUR = timedelta(hours=1)
@@ -65,8 +66,22 @@ def test_nothing_is_repaired_where_nothing_is_dirty() -> None:
 
 
 def test_a_dirty_interval_that_is_open_waits_until_it_closes() -> None:
-    assert needed_repair(ledger(row(5, "dropped"), closed=5), "code") is None
-    assert needed_repair(ledger(row(5, "dropped"), closed=6), "code") is not None
+    unwritten = replace(row(5, "dropped"), base=None, current=None)
+    assert needed_repair(ledger(unwritten, closed=5), "code") is None
+    assert needed_repair(ledger(unwritten, closed=6), "code") is not None
+
+
+def test_what_holds_rows_beyond_what_is_closed_is_repaired_too() -> None:
+    assert needed_repair(ledger(row(5, "its rows lie beyond what was withdrawn"), closed=5), "code") is not None
+
+
+def test_a_repair_looks_at_no_more_intervals_than_a_backfill_does() -> None:
+    first, century = row(1, "dropped"), 876_600
+    far = replace(row(3, "dropped"), interval=Interval(DAY + 3 * HOUR, DAY + (3 + century) * HOUR), count=century)
+    repair = needed_repair(ledger(first, far, closed=2 * century), "code")
+    assert repair is not None
+    assert repair.range == Interval(DAY + HOUR, DAY + (1 + MOST_INTERVALS) * HOUR)
+    assert repair.why == "repair of 2013-01-01T01:00Z and 99,998 more: dropped"
 
 
 def test_a_dirty_interval_waits_until_the_raw_table_holds_what_it_lacks() -> None:

@@ -1,0 +1,232 @@
+"""Intervals without records are ranges: a hundred years of them cost nothing, and mean the same as one by one."""
+
+from __future__ import annotations
+
+import tracemalloc
+from collections.abc import Mapping
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from itertools import pairwise
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from sluice.intervals.advice import advise
+from sluice.intervals.alignment import Interval
+from sluice.intervals.entries import (
+    BackfillEntry,
+    Content,
+    DirtyEntry,
+    Entry,
+    Logged,
+    StreamEntry,
+    VerifiedEntry,
+    WithdrawnEntry,
+    from_json,
+    to_json,
+)
+from sluice.intervals.ledger import Ledger, LedgerRow, State, fold
+from sluice.intervals.repair import needed_repair
+from sluice.intervals.rows import Rows
+
+HOUR = timedelta(hours=1)
+MIDNIGHT = datetime(2013, 1, 1, tzinfo=UTC)
+CODE, CENTURY = "today", 876_576
+
+
+def at(hour: int) -> datetime:
+    return MIDNIGHT + hour * HOUR
+
+
+def closing(until: int, wrote: Mapping[int, int], *, code: str = CODE, suspect: int | None = None) -> StreamEntry:
+    return StreamEntry(
+        writer="departures:id:0",
+        generation=1,
+        lineage="a",
+        batch_id=until,
+        start={},
+        end={"t/0": until},
+        watermark=at(until),
+        closed_until=at(until),
+        suspect_until=None if suspect is None else at(suspect),
+        code=code,
+        content={at(hour): Content(rows, str(rows)) for hour, rows in wrote.items()},
+    )
+
+
+def withdrawing(since: int) -> WithdrawnEntry:
+    return WithdrawnEntry(at(since), "ada", "one record of 2100")
+
+
+def published(*hours: int, rows: int = 5) -> BackfillEntry:
+    content = {at(hour): Content(rows, "5") for hour in hours}
+    return BackfillEntry("b1", "recompute", "ada", "", {"t/0": 10**6}, {}, content, CODE, "passed")
+
+
+def ledger_of(*entries: Entry) -> Ledger:
+    return fold([Logged(version, at(version), entry) for version, entry in enumerate(entries, 1)], HOUR)
+
+
+def one_by_one(ledger: Ledger) -> dict[int, LedgerRow]:
+    return {(start - MIDNIGHT) // HOUR: row for start, row in ledger.rows.items()}
+
+
+# A century.
+
+
+def test_a_hundred_years_without_records_are_one_row_of_the_ledger() -> None:
+    ledger = ledger_of(closing(4, {0: 2, 2: 1}), closing(CENTURY, {4: 1}))
+    assert [(row.interval.start, row.count) for row in ledger.spans] == [
+        (at(0), 1),
+        (at(1), 1),
+        (at(2), 1),
+        (at(3), 1),
+        (at(4), 1),
+        (at(5), CENTURY - 5),
+    ]
+    assert ledger.count(CODE)[State.CLOSED] == len(ledger.rows) == CENTURY
+
+
+def test_a_hundred_years_cost_no_memory_whatever_is_asked_of_them() -> None:
+    entries = [closing(4, {0: 2}), closing(CENTURY, {}), VerifiedEntry("v", tuple(map(at, range(100, 124))), CODE, 9)]
+    tracemalloc.start()
+    try:
+        ledger = ledger_of(*entries, DirtyEntry("departures:id:0", 1, 7, {"t/0": 1}, (at(500_000),), "dropped"))
+        assert ledger.count(CODE)[State.DIRTY] == 1
+        assert needed_repair(ledger, CODE) is not None
+        assert len(list(ledger.between(at(110), at(600_000)))) == 4
+        assert ledger.rows[at(110)].verified_by(CODE)
+        _, most = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert len(ledger.spans) == 7
+    assert most < 1_000_000
+
+
+def test_dirt_on_a_hundred_years_is_one_row_too() -> None:
+    ledger = ledger_of(closing(1, {0: 1}), closing(CENTURY, {1: 1}, suspect=CENTURY + 5))
+    assert [row.count for row in ledger.spans if row.dirty] == [1, CENTURY - 2]
+
+
+@pytest.mark.parametrize("hour", [5, 70, 1000])
+def test_one_of_them_is_told_like_any_other(hour: int) -> None:
+    ledger = ledger_of(closing(4, {0: 2}), closing(1001, {}))
+    row = ledger.rows[at(hour)]
+    assert (row.interval, row.count) == (Interval(at(hour), at(hour + 1)), 1)
+    assert "No comparison" in advise(row, ledger.closed_until, CODE, repair=True).why
+    for missing in (at(1001), at(-1), at(hour) + timedelta(minutes=1)):
+        assert missing not in ledger.rows
+
+
+# The same as one by one.
+
+hours = st.integers(0, 40)
+histories = st.lists(
+    st.one_of(
+        st.builds(
+            closing,
+            hours,
+            st.dictionaries(hours, st.integers(1, 3), max_size=3),
+            code=st.sampled_from(["today", "yesterday"]),
+            suspect=st.none() | hours,
+        ),
+        st.sets(hours, min_size=1, max_size=5).map(
+            lambda found: DirtyEntry("departures:id:0", 1, 7, {"t/0": 30}, tuple(map(at, sorted(found))), "dropped")
+        ),
+        st.sets(hours, min_size=1, max_size=5).map(lambda found: published(*sorted(found))),
+        st.sets(hours, min_size=1, max_size=5).map(
+            lambda found: VerifiedEntry("v", tuple(map(at, sorted(found))), CODE, 3)
+        ),
+        st.builds(withdrawing, hours),
+    ),
+    max_size=8,
+)
+
+
+@given(histories, st.none() | hours, st.none() | hours)
+def test_ranges_are_in_order_and_say_what_single_intervals_say(
+    history: list[Entry], since: int | None, until: int | None
+) -> None:
+    ledger = ledger_of(*history)
+    singles = one_by_one(ledger)
+    assert all(a.interval.end <= b.interval.start for a, b in pairwise(ledger.spans))
+    assert all(row.count == 1 or not row.current or not row.current.content.rows for row in ledger.spans)
+    assert sum(ledger.count(CODE).values()) == len(singles) == len(ledger.rows)
+    assert all(ledger.rows[at(hour)] == row for hour, row in singles.items())
+    between = ledger.between(since and at(since), until and at(until))
+    chosen = [hour for hour in singles if (not since or hour >= since) and (not until or hour < until)]
+    assert [(s.interval.start - MIDNIGHT) // HOUR for row in between for s in row.each()] == chosen
+    assert Rows(ledger.spans) == dict(ledger.rows) == ledger.rows
+
+
+@given(histories)
+def test_what_is_known_of_an_interval_does_not_depend_on_its_neighbours(history: list[Entry]) -> None:
+    """A commit for each hour that closes, instead of one for all, leaves the same states and rows."""
+
+    def narrowed(entry: Entry, hour: int) -> Entry:
+        match entry:
+            case StreamEntry():
+                return replace(entry, content={s: c for s, c in entry.content.items() if s == at(hour)})
+            case DirtyEntry() | VerifiedEntry():
+                return replace(entry, intervals=tuple(s for s in entry.intervals if s == at(hour)))
+            case BackfillEntry():
+                return replace(entry, content={s: c for s, c in entry.content.items() if s == at(hour)})
+        return entry
+
+    whole = one_by_one(ledger_of(*history))
+    for hour, row in whole.items():
+        alone = ledger_of(*(narrowed(entry, hour) for entry in history)).rows.get(at(hour))
+        if row.current is not None and row.current.content.rows:
+            assert alone == row
+
+
+# What is withdrawn.
+
+
+def test_what_was_closed_too_early_is_open_again_and_closes_once_more() -> None:
+    poisoned = [closing(4, {0: 2, 3: 1}), closing(CENTURY, {4: 1})]
+    ledger = ledger_of(*poisoned, withdrawing(5))
+    assert (ledger.closed_until, len(ledger.rows)) == (at(5), 5)
+    again = ledger_of(*poisoned, withdrawing(5), closing(8, {6: 3}))
+    assert again.closed_until == at(8)
+    assert [row.current.content.rows for row in again.rows.values() if row.current] == [2, 0, 0, 1, 1, 0, 3, 0]
+    assert not any(row.dirty for row in again.spans)
+
+
+def test_what_was_found_dirty_stays_so() -> None:
+    dropped = DirtyEntry("departures:id:0", 1, 7, {"t/0": 90}, (at(6),), "dropped")
+    ledger = ledger_of(closing(4, {0: 2}), closing(CENTURY, {}), dropped, withdrawing(5))
+    assert (ledger.rows[at(6)].dirty, ledger.rows[at(6)].current) == (("dropped",), None)
+    assert needed_repair(ledger, CODE) is None
+    again = ledger_of(closing(4, {0: 2}), closing(CENTURY, {}), dropped, withdrawing(5), closing(8, {}))
+    repair = needed_repair(again, CODE)
+    assert repair is not None
+    assert repair.range == Interval(at(6), at(7))
+
+
+def test_nothing_that_holds_rows_or_was_published_is_withdrawn() -> None:
+    ledger = ledger_of(closing(4, {0: 2}), closing(CENTURY, {9: 3}), published(7, rows=0), withdrawing(5))
+    assert ledger.rows[at(7)].state(CODE) is State.PUBLISHED
+    assert (ledger.rows[at(9)].current or ledger.rows[at(0)].current) == ledger.rows[at(9)].base
+    assert ledger.rows[at(9)].state(CODE) is State.DIRTY
+    repair = needed_repair(ledger, CODE)
+    assert repair is not None
+    assert [row.interval.start for row in repair.rows] == [at(9)]
+    repaired = ledger_of(closing(4, {0: 2}), closing(CENTURY, {9: 3}), withdrawing(5), published(9, rows=0))
+    assert repaired.rows[at(9)].state(CODE) is State.PUBLISHED
+
+
+def test_code_that_closed_the_future_has_no_part_in_what_closes_afterwards() -> None:
+    poisoned = [closing(4, {0: 2}, code="old"), closing(CENTURY, {}, code="old"), withdrawing(5)]
+    after = ledger_of(*poisoned, closing(8, {6: 1}))
+    assert {after.rows[at(hour)].state(CODE) for hour in (5, 6, 7)} == {State.CLOSED}
+
+
+def test_a_withdrawal_of_what_is_not_closed_changes_nothing() -> None:
+    assert replace(ledger_of(closing(4, {0: 2}), withdrawing(4)), version=1) == ledger_of(closing(4, {0: 2}))
+    assert ledger_of(withdrawing(4)).rows == {}
+
+
+def test_a_withdrawal_reads_back_as_it_was_written() -> None:
+    assert from_json(to_json(withdrawing(5))) == withdrawing(5)
