@@ -10,17 +10,17 @@ import logging
 import socket
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Protocol
 
 from sluice.airflow.dispatch import Desk
 from sluice.airflow.failure import OPEN_THE_LOG, dag_url, new_id, printable
+from sluice.airflow.run_review import Runs, review_runs, tell_lost, watched_dags
 from sluice.airflow.unit_evidence import unit_evidence
 from sluice.alerts.alert import Alert, Level
 from sluice.alerts.conditions import Found, found_in
 from sluice.alerts.delivery import Delivery
-from sluice.alerts.incidents import Incident, open_incidents
+from sluice.alerts.incidents import Incident
 from sluice.alerts.rounds import Begin, Condition, Deliver, End, Repeat, Step, steps
-from sluice.dag_ids import stream_dag_id, unit_of
+from sluice.dag_ids import stream_dag_id
 from sluice.fleet_records import standings_of
 from sluice.project import Project
 
@@ -28,18 +28,6 @@ log = logging.getLogger(__name__)
 
 MOST_AT_ONCE = 20
 """Alerts that a round sends: a service that does not answer takes 15 s of each, and the next round is a minute away."""
-
-
-class Runs(Protocol):
-    """What Airflow knows of runs."""
-
-    def state(self, dag_id: str, run_id: str) -> str:
-        """Return a run's state; empty if there is no such run any more."""
-        ...
-
-    def successes(self, dag_id: str) -> int:
-        """Return how many runs of a DAG have succeeded."""
-        ...
 
 
 def alert_round(open_project: Callable[[], Project], runs: Runs, desk: Desk) -> None:
@@ -58,10 +46,9 @@ def alert_round(open_project: Callable[[], Project], runs: Runs, desk: Desk) -> 
         found = _look(project, desk)
     except Exception:
         log.warning("The streams could not be looked at, so nothing begins and nothing is over.", exc_info=True)
-    for incident in open_incidents(history).values():
-        if incident.key not in found.over and (why := _run_is_over(incident, runs)):
-            found.over[incident.key] = why
-    todo = list(steps(history, found.conditions, found.over, desk.policy.spec, desk.clock.now()))
+    reviewed = review_runs(history, () if project is None else watched_dags(project), runs, desk)
+    over = {**reviewed.over, **found.over}
+    todo = list(steps(history, found.conditions, over, desk.policy.spec, desk.clock.now()))
     if len(todo) > MOST_AT_ONCE:
         log.warning("%s alerts are due; %s are told now, the others by the next rounds.", len(todo), MOST_AT_ONCE)
     for step in todo[:MOST_AT_ONCE]:
@@ -69,6 +56,11 @@ def alert_round(open_project: Callable[[], Project], runs: Runs, desk: Desk) -> 
             _take(step, desk, project)
         except Exception:
             log.exception("An alert was cut off; it is tried again: %s", step)
+    for lost in reviewed.lost:
+        try:
+            tell_lost(lost, history, desk)
+        except Exception:
+            log.exception("That runs of %s have failed could not be told; it is tried again.", lost.count.dag_id)
 
 
 def _look(project: Project, desk: Desk) -> Found:
@@ -76,25 +68,6 @@ def _look(project: Project, desk: Desk) -> Found:
     owners = {stream: project.catalog.owner_of(stream) for unit in units for stream in unit.streams}
     now = desk.clock.now()
     return found_in(standings_of(project, units, now), owners, now)
-
-
-def _run_is_over(incident: Incident, runs: Runs) -> str:
-    """Say why a failed run is no concern any more; empty if it is one, or if nobody can tell.
-
-    Of a unit how its streams stand tells it, and what has a subject of its own ends where that is looked at.
-    """
-    alert = incident.newest
-    if alert.subject or not alert.run_id or unit_of(alert.dag_id):
-        return ""
-    try:
-        if runs.state(alert.dag_id, alert.run_id) == "success":
-            return f"The run {alert.run_id} was cleared and has succeeded."
-        known = max((a.successes for a in incident.alerts if a.successes is not None), default=None)
-        if known is not None and runs.successes(alert.dag_id) > known:
-            return f"A later run of {alert.dag_id} has succeeded. The run {alert.run_id} itself is still failed."
-    except Exception as error:  # noqa: BLE001 - what cannot be asked is not over
-        log.warning("Could not ask for the runs of %s: %s", alert.dag_id, error)
-    return ""
 
 
 def _take(step: Step, desk: Desk, project: Project | None) -> Delivery:

@@ -113,6 +113,10 @@ class AirflowRuns:
         """Return how many runs of a DAG have succeeded."""
         return int(self._ti.get_dr_count(dag_id=dag_id, states=["success"]))
 
+    def failures(self, dag_id: str) -> int:
+        """Return how many runs of a DAG have failed."""
+        return int(self._ti.get_dr_count(dag_id=dag_id, states=["failed"]))
+
 
 def run_to_trigger(unit: str, action: Action, now: datetime) -> dict[str, Any]:
     """Return the arguments of one `TriggerDagRunOperator`."""

@@ -11,6 +11,7 @@ from typing import Any
 from pydantic import AwareDatetime, TypeAdapter, ValidationError
 
 from sluice.alerts.alert import Alert, Level
+from sluice.alerts.runs import RunCount
 
 IN_FLIGHT = timedelta(seconds=20)
 """Longer than any delivery may take: an alert that has no outcome after this never gets one."""
@@ -25,6 +26,10 @@ class Outcome(StrEnum):
     WITHHELD = "withheld"  # another alert about the same run, or the same that lasts, has called somebody
     HELD = "held"  # it is told later, if it lasts until then: the policy says so
     MUTED = "muted"  # the policy tells nobody of it
+
+
+TOLD = frozenset({Outcome.DELIVERED, Outcome.NOT_CONFIGURED})
+"""Where no service is configured, the record is all the telling there is."""
 
 
 @dataclass(frozen=True)
@@ -74,20 +79,26 @@ class History:
         alerts: all of them.
         deliveries: the latest outcome by alert id; without one, a delivery is under way or was cut off.
         notes: what could not be read, or is gone.
+        counts: how many runs had ended, by DAG, oldest first.
     """
 
     alerts: Sequence[Alert] = ()
     deliveries: Mapping[str, Delivery] = field(default_factory=dict)
     notes: Sequence[str] = ()
+    counts: Mapping[str, Sequence[RunCount]] = field(default_factory=dict)
 
     def tasks_of(self, alert: Alert) -> list[Alert]:
         """Return the other alerts about tasks of the same execution of the same run."""
         return [a for a in self.alerts if a.level is Level.TASK and a.id != alert.id and a.same_run(alert)]
 
-    def delivered(self, alert: Alert) -> bool:
-        """Whether somebody was told."""
+    def about_runs(self, dag_id: str) -> list[Alert]:
+        """Return the alerts about runs of a DAG that have failed, and their tasks."""
+        return [a for a in self.alerts if a.dag_id == dag_id and a.level in {Level.TASK, Level.DAG}]
+
+    def told(self, alert: Alert) -> bool:
+        """Whether somebody knows."""
         delivery = self.deliveries.get(alert.id)
-        return delivery is not None and delivery.outcome is Outcome.DELIVERED
+        return delivery is not None and delivery.outcome in TOLD
 
     def lasting(self, dag_id: str) -> Mapping[str, Alert]:
         """Return the newest alert about each subject of a DAG that is not over."""
@@ -108,7 +119,7 @@ def already_called(alert: Alert, history: History, now: datetime) -> Alert | Non
     """Return the alert that has told somebody about this execution of this run; None if nobody knows.
 
     Of tasks that fail together the first one calls. The others rely on it while it is under way: should it fail, the
-    alert of the DAG's level, which comes last and relies on nothing but a delivery, calls instead. So a person may be
+    alert of the DAG's level, which comes last and relies on nothing but an outcome, calls instead. So a person may be
     called twice, but never not at all. Tasks about different subjects rely on none of each other.
 
     Args:
@@ -120,7 +131,7 @@ def already_called(alert: Alert, history: History, now: datetime) -> Alert | Non
     for other in history.tasks_of(alert):
         if alert.level is Level.TASK and other.subject != alert.subject:
             continue
-        if history.delivered(other):
+        if history.told(other):
             return other
         first = order[other.id] < order.get(alert.id, len(order))
         if alert.level is Level.TASK and first and history.in_flight(other, now):

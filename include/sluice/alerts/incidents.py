@@ -8,14 +8,11 @@ from datetime import datetime
 from typing import TypeAlias
 
 from sluice.alerts.alert import Alert, Level
-from sluice.alerts.delivery import Delivery, History, Outcome
+from sluice.alerts.delivery import TOLD, Delivery, History, Outcome
 from sluice.specs.alerting import AlertClass
 
 Key: TypeAlias = tuple[str, AlertClass]
 """A subject and a class: what is told once while it lasts."""
-
-TOLD = {Outcome.DELIVERED, Outcome.NOT_CONFIGURED}
-"""Where no service is configured, the record is all the telling there is."""
 
 
 @dataclass(frozen=True)

@@ -17,6 +17,7 @@ from pathlib import Path
 from sluice.alerts.alert import Alert
 from sluice.alerts.delivery import Delivery, History
 from sluice.alerts.record import Forgotten, Torn, line_of, records
+from sluice.alerts.runs import RunCount
 from sluice.clock import Clock, SystemClock
 from sluice.durable import sync_folder
 from sluice.errors import NotReadyError, UnreachableError
@@ -29,7 +30,7 @@ _POLL_SECONDS = 0.02
 
 
 class Journal:
-    """Alerts and their deliveries in one folder, shared by all processes of a machine.
+    """Alerts, their deliveries and counts of runs in one folder, shared by all processes of a machine.
 
     Args:
         folder: where the files are; made by the first record.
@@ -46,7 +47,7 @@ class Journal:
         self._files = files
         self._clock = clock or SystemClock()
 
-    def append(self, record: Alert | Delivery) -> None:
+    def append(self, record: Alert | Delivery | RunCount) -> None:
         """Put a record onto the disk.
 
         Raises:
@@ -133,6 +134,7 @@ def _history(contents: list[tuple[str, bytes]]) -> History:
     alerts: list[Alert] = []
     deliveries: dict[str, Delivery] = {}
     notes: list[str] = []
+    counts: dict[str, list[RunCount]] = {}
     forgotten = Forgotten()
     for name, content in contents:
         for record in records(name, content):
@@ -141,13 +143,15 @@ def _history(contents: list[tuple[str, bytes]]) -> History:
                     alerts.append(record)
                 case Delivery():
                     deliveries[record.alert_id] = record
+                case RunCount():
+                    counts.setdefault(record.dag_id, []).append(record)
                 case Forgotten():
                     forgotten = forgotten.plus(record)
                 case Torn():
                     notes.append(str(record))
     if forgotten != Forgotten():
         notes.append(str(forgotten))
-    return History(tuple(alerts), deliveries, tuple(notes))
+    return History(tuple(alerts), deliveries, tuple(notes), counts)
 
 
 def _append(file: Path, line: bytes) -> None:

@@ -9,6 +9,7 @@ from typing import TypeAlias
 
 from sluice.alerts.alert import Alert
 from sluice.alerts.delivery import Delivery
+from sluice.alerts.runs import RunCount
 
 
 @dataclass(frozen=True)
@@ -56,16 +57,18 @@ class Forgotten:
         return f"{self.alerts} older alerts, {self.first} to {self.last}, made room for newer ones{torn}."
 
 
-Record: TypeAlias = Alert | Delivery | Forgotten | Torn
+Record: TypeAlias = Alert | Delivery | RunCount | Forgotten | Torn
 
 
-def line_of(record: Alert | Delivery | Forgotten) -> bytes:
+def line_of(record: Alert | Delivery | RunCount | Forgotten) -> bytes:
     """Return a record as one line: JSON escapes every line break within."""
     match record:
         case Alert():
             named = {"alert": record.as_dict()}
         case Delivery():
             named = {"delivery": record.as_dict()}
+        case RunCount():
+            named = {"runs": record.as_dict()}
         case Forgotten():
             named = {"forgotten": asdict(record)}
     return json.dumps(named).encode() + b"\n"
@@ -97,6 +100,8 @@ def _record(line: bytes) -> Record:
             return Alert.from_dict(values)
         case {"delivery": dict(values)}:
             return Delivery.from_dict(values)
+        case {"runs": dict(values)}:
+            return RunCount.from_dict(values)
         case {"forgotten": {"alerts": int(count), "torn": int(torn), "first": str(first), "last": str(last)}}:
             return Forgotten(count, torn, first, last)
         case _:

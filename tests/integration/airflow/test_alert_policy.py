@@ -89,12 +89,16 @@ class KnownRuns:
 
     states: dict[tuple[str, str], str] = field(default_factory=dict)
     succeeded: dict[str, int] = field(default_factory=dict)
+    failed: dict[str, int] = field(default_factory=dict)
 
     def state(self, dag_id: str, run_id: str) -> str:
         return self.states.get((dag_id, run_id), "")
 
     def successes(self, dag_id: str) -> int:
         return self.succeeded.get(dag_id, 0)
+
+    def failures(self, dag_id: str) -> int:
+        return self.failed.get(dag_id, 0)
 
 
 class Fleet:

@@ -24,8 +24,13 @@ def test_a_second_failure_of_the_run_relies_on_the_first_ones_delivery() -> None
 
 
 def test_a_second_failure_calls_if_nobody_heard_of_the_first() -> None:
-    for outcome in (Outcome.FAILED, Outcome.NOT_CONFIGURED, Outcome.WITHHELD):
+    for outcome in (Outcome.FAILED, Outcome.WITHHELD):
         assert already_called(SECOND, history_of(FIRST, SECOND, a1=outcome), NOW) is None
+
+
+def test_where_nobody_is_configured_the_record_of_the_task_is_all_the_telling_there_is() -> None:
+    for alert in (SECOND, WHOLE):
+        assert already_called(alert, history_of(FIRST, alert, a1=Outcome.NOT_CONFIGURED), NOW) == FIRST
 
 
 def test_of_two_that_fail_together_exactly_one_calls() -> None:

@@ -1,0 +1,130 @@
+"""Runs of DAGs that fail: when a later success ends an alert, and which failure is on nobody's record.
+
+Airflow tells a failure by a callback, which dies with the process that runs it: a task that is killed, a DAG processor
+that is gone. So each minute the runs of a DAG are counted, and a count goes on record when it says something new. Two
+counts and the alerts between them tell what neither of them can.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from datetime import timedelta
+from typing import TYPE_CHECKING, Any
+
+from pydantic import AwareDatetime, TypeAdapter, ValidationError
+
+if TYPE_CHECKING:
+    from sluice.alerts.alert import Alert
+
+GRACE = timedelta(minutes=5)
+"""So long the callback of a run that has failed may take. After that it is lost."""
+
+
+@dataclass(frozen=True)
+class RunCount:
+    """How many runs of a DAG had ended, at a time.
+
+    Attributes:
+        dag_id: the DAG.
+        at: when they were counted (UTC).
+        succeeded: how many had succeeded; None: nobody asked.
+        failed: how many had failed; None: nobody asked.
+        accounted: how many runs that alerts name are among those.
+        unnamed: the id of the newest alert that names no run, and so tells of all that had failed; empty: none does.
+        open_alerts: the ids of the newest alert of each incident about the DAG's runs that was open by then.
+        unexplained_since: since when more have failed than alerts account for (UTC); the other figures are older then.
+            None if that is not so.
+    """
+
+    dag_id: str
+    at: AwareDatetime
+    succeeded: int | None = None
+    failed: int | None = None
+    accounted: int = 0
+    unnamed: str = ""
+    open_alerts: tuple[str, ...] = ()
+    unexplained_since: AwareDatetime | None = None
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return it as JSON values."""
+        found: dict[str, Any] = _ADAPTER.dump_python(self, mode="json")
+        return found
+
+    @classmethod
+    def from_dict(cls, values: dict[str, Any]) -> RunCount:
+        """Return what `as_dict` gave.
+
+        Raises:
+            ValueError: it is no count.
+        """
+        try:
+            return _ADAPTER.validate_python(values)
+        except ValidationError as error:
+            raise ValueError(f"no count: {error}") from error
+
+
+_ADAPTER = TypeAdapter(RunCount)
+
+
+@dataclass(frozen=True)
+class Review:
+    """What a count of a DAG's runs amounts to.
+
+    Attributes:
+        record: the count to put on record; None if it says nothing new. Where runs are lost, once that was told: the
+            alert that tells of them becomes its `unnamed`.
+        lost: how many runs have failed of which nothing on record tells.
+    """
+
+    record: RunCount | None
+    lost: int = 0
+
+
+def review(counts: Sequence[RunCount], alerts: Sequence[Alert], now: RunCount) -> Review:
+    """Compare a new count with what is on record.
+
+    An alert may come before or after the run that it names is counted as failed. So a run that is named and not counted
+    yet is a credit, which the next one to be counted uses up.
+
+    Args:
+        counts: those on record of the same DAG, oldest first.
+        alerts: those on record about runs of the same DAG, oldest first, without ends.
+        now: the new count; what alerts say of it is added here.
+    """
+    named = {(alert.run_id, alert.clearing): alert.at for alert in alerts if alert.run_id}
+    now = replace(now, unnamed=next((alert.id for alert in reversed(alerts) if not alert.run_id), ""))
+    if not counts or (counts[-1].failed is None and now.failed is not None):
+        return Review(replace(now, accounted=sum(1 for at in named.values() if abs(now.at - at) >= GRACE)))
+    last = counts[-1]
+    if now.failed is None:
+        now = replace(now, failed=last.failed)
+    if now.unnamed and now.unnamed != last.unnamed:
+        return Review(replace(now, accounted=len(named)))
+    before, grown = min(last.accounted, len(named)), max(0, (now.failed or 0) - (last.failed or 0))
+    if (missing := grown - (len(named) - before)) > 0:
+        if last.unexplained_since is None:
+            return Review(replace(last, at=now.at, unexplained_since=now.at))
+        waited = abs(now.at - last.unexplained_since)  # a clock may be set back meanwhile
+        return Review(replace(now, accounted=len(named)), missing) if waited >= GRACE else Review(None)
+    now = replace(now, accounted=before + grown)
+    fewer = now.succeeded is not None and last.succeeded is not None and now.succeeded < last.succeeded
+    same = replace(now, at=last.at, succeeded=last.succeeded) == last
+    return Review(None if same and not fewer else now)
+
+
+def successes_before(alert: Alert, counts: Sequence[RunCount]) -> int | None:
+    """Return a number of successes that a success after an alert exceeds; None if none is known.
+
+    Whoever records a failure may not be able to ask for them. The counts that were made while the alert was the newest
+    of its incident say it as well, and more: runs that were removed from Airflow's database count no longer.
+
+    Args:
+        alert: the newest of an incident about runs of a DAG.
+        counts: those on record of that DAG.
+    """
+    counted = [count.succeeded for count in counts if alert.id in count.open_alerts]
+    known = [succeeded for succeeded in counted if succeeded is not None]
+    if alert.successes is not None:
+        known.append(alert.successes)
+    return min(known, default=None)

@@ -1,0 +1,292 @@
+"""Each way in which a run's failure becomes known, alone and together: somebody is told once, and of the end."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, cast
+
+import pytest
+from airflow.sdk import Context
+from airflow.sdk.exceptions import AirflowNotFoundException
+
+from sluice.airflow.alert_round import alert_round
+from sluice.airflow.alerting import FailureNotifier
+from sluice.airflow.conventions import subject_of
+from sluice.airflow.dispatch import Desk
+from sluice.airflow.run_review import MOST_ASKED, review_runs
+from sluice.airflow.services import Service
+from sluice.alerts.alert import Alert, Level
+from sluice.alerts.delivery import Outcome
+from sluice.alerts.incidents import open_incidents
+from sluice.alerts.journal import Journal
+from sluice.alerts.runs import GRACE
+from sluice.dag_ids import EVERYWHERE
+from sluice.project import Project
+from sluice.settings import settings
+from sluice.specs.alerting import AlertClass, Channel
+from sluice.specs.load import load_catalog
+from tests.twins.project import InMemoryProject
+from tests.unit.alerts.examples import make_alert
+
+
+@dataclass
+class Pager:
+    """Takes alerts and keeps them."""
+
+    name: str = "Pager"
+    took: list[Alert] = field(default_factory=list)
+
+    def send(self, alert: Alert) -> str:
+        self.took.append(alert)
+        return ""
+
+
+@dataclass
+class Task:
+    execution_timeout: None = None
+
+
+@dataclass
+class TaskInstance:
+    """What a callback is given; in the DAG processor nobody answers for how many runs there are."""
+
+    run_id: str
+    dag_id: str = "topics"
+    task_id: str = "apply"
+    map_index: int = -1
+    try_number: int = 1
+    log_url: str = "http://airflow/log"
+    hostname: str = "vm"
+    succeeded: int | None = None
+    task: Task = field(default_factory=Task)
+
+    def get_dr_count(self, *, dag_id: str, states: Sequence[str]) -> int:
+        assert (dag_id, states) == (self.dag_id, ["success"])
+        if self.succeeded is None:
+            raise RuntimeError("Unhandled request")
+        return self.succeeded
+
+
+@dataclass
+class DagRun:
+    clear_number: int = 0
+
+
+@dataclass
+class Dag:
+    dag_id: str
+    owner: str = "data-platform"
+
+
+@dataclass
+class Airflow:
+    """What Airflow counts, and the alerts that its callbacks make."""
+
+    pager: Pager | None = field(default_factory=Pager)
+    twin: InMemoryProject = field(default_factory=lambda: InMemoryProject(load_catalog(settings().home / "include")))
+    states: dict[tuple[str, str], str] = field(default_factory=dict)
+
+    def state(self, dag_id: str, run_id: str) -> str:
+        return self.states.get((dag_id, run_id), "")
+
+    def successes(self, dag_id: str) -> int:
+        return self._count(dag_id, "success")
+
+    def failures(self, dag_id: str) -> int:
+        return self._count(dag_id, "failed")
+
+    def _count(self, dag_id: str, wanted: str) -> int:
+        return sum(1 for (dag, _), state in self.states.items() if (dag, state) == (dag_id, wanted))
+
+    def find(self, channel: Channel) -> Sequence[Service]:
+        if self.pager is None:
+            raise AirflowNotFoundException(channel.connection)
+        return [self.pager]
+
+    def task_callback(self, ti: TaskInstance, error: Exception | None = None) -> None:
+        self._call(Level.TASK, ti.dag_id, {"ti": ti, "run_id": ti.run_id, "exception": error})
+
+    def dag_callback(self, ti: TaskInstance, reason: str = "task_failure") -> None:
+        self._call(Level.DAG, ti.dag_id, {"ti": ti, "run_id": ti.run_id, "reason": reason})
+
+    def _call(self, level: Level, dag_id: str, values: Mapping[str, Any]) -> None:
+        notifier = FailureNotifier(
+            level,
+            subject_of(dag_id),
+            open_project=lambda: cast(Project, self.twin),
+            find=self.find,
+            clock=self.twin.clock,
+        )
+        notifier.notify(cast(Context, {"dag": Dag(dag_id), "dag_run": DagRun(), **values}))
+
+    def ends(self, dag_id: str, run_id: str, state: str) -> None:
+        self.states[dag_id, run_id] = state
+
+    def rounds(self, minutes: int = 1) -> None:
+        for _ in range(minutes):
+            self.twin.clock.sleep(60)
+            alert_round(lambda: cast(Project, self.twin), self, Desk(self.twin.clock, self.find))
+
+    def told(self) -> list[Alert]:
+        return [] if self.pager is None else self.pager.took
+
+
+@pytest.fixture
+def airflow(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Airflow]:
+    monkeypatch.setenv("SLUICE_STATE", str(tmp_path))
+    settings.cache_clear()
+    airflow = Airflow()
+    airflow.rounds()
+    yield airflow
+    settings.cache_clear()
+
+
+def outcomes() -> list[tuple[Level, Outcome]]:
+    history = Journal(settings().folder.alerts).read()
+    return [(alert.level, history.deliveries[alert.id].outcome) for alert in history.alerts]
+
+
+def still_open() -> set[tuple[str, AlertClass]]:
+    return set(open_incidents(Journal(settings().folder.alerts).read()))
+
+
+@pytest.mark.parametrize("seen_by", ["worker", "dag processor"])
+@pytest.mark.parametrize(
+    ("callbacks", "dag_id"),
+    [(come, "topics") for come in ("task and run", "run", "task")]
+    + [("none", dag_id) for dag_id in (*EVERYWHERE, "backfill_departures", "quality_departures")],
+)
+def test_a_failed_run_is_told_once_whichever_of_its_callbacks_come_and_a_later_success_ends_it(
+    airflow: Airflow, seen_by: str, callbacks: str, dag_id: str
+) -> None:
+    ti = TaskInstance("r1", dag_id, succeeded=0 if seen_by == "worker" else None)
+    if "task" in callbacks:
+        airflow.task_callback(ti, ValueError("the plan does not add up"))
+    airflow.ends(dag_id, "r1", "failed")
+    if "run" in callbacks:
+        airflow.dag_callback(ti)
+    airflow.rounds(10)
+    (told,) = airflow.told()
+    assert told.concerns == f"DAG {dag_id}"
+    assert still_open() == {told.key}
+
+    airflow.ends(dag_id, "r2", "success")
+    airflow.rounds(2)
+    assert [alert.level for alert in airflow.told()] == [told.level, Level.RECOVERY]
+    assert still_open() == set()
+
+
+def test_a_run_that_nothing_tells_of_is_told_of_when_its_callback_has_had_its_time(airflow: Airflow) -> None:
+    airflow.ends("reconcile_streams", "r1", "failed")
+    airflow.rounds(int(GRACE.total_seconds() // 60))
+    assert airflow.told() == []
+    airflow.rounds()
+    (told,) = airflow.told()
+    assert told.what == "A run of DAG reconcile_streams failed without a word"
+    assert (told.level, told.alert_class) == (Level.DAG, AlertClass.FAILED_RUN)
+    airflow.ends("reconcile_streams", "r2", "failed")
+    airflow.rounds(10)
+    assert airflow.told() == [told], "somebody knows that its runs fail"
+    assert outcomes()[-1] == (Level.DAG, Outcome.WITHHELD)
+
+
+def test_a_success_before_the_failure_ends_nothing_though_nobody_could_count_it(airflow: Airflow) -> None:
+    airflow.ends("topics", "r0", "success")
+    airflow.ends("topics", "r1", "failed")
+    airflow.dag_callback(TaskInstance("r1"))
+    airflow.rounds(10)
+    assert [alert.level for alert in airflow.told()] == [Level.DAG]
+
+
+def test_runs_that_were_removed_from_airflow_do_not_keep_an_alert_open(airflow: Airflow) -> None:
+    for number in range(9):
+        airflow.ends("topics", f"old{number}", "success")
+    airflow.task_callback(TaskInstance("r1", succeeded=9), ValueError("no"))
+    airflow.ends("topics", "r1", "failed")
+    airflow.rounds(2)
+    airflow.states = {key: state for key, state in airflow.states.items() if key[1] == "r1"}
+    airflow.rounds(2)
+    assert still_open()
+    airflow.ends("topics", "r2", "success")
+    airflow.rounds(2)
+    assert still_open() == set()
+
+
+@pytest.mark.parametrize("configured", [True, False])
+def test_a_dead_driver_is_told_once_though_its_task_and_its_run_fail(airflow: Airflow, configured: bool) -> None:
+    if not configured:
+        airflow.pager = None
+    airflow.twin.life("flights").start("ada", "launch")
+    watch = TaskInstance("r1", "stream_flights", "watch", succeeded=0)
+    airflow.task_callback(watch, ValueError("The driver of unit flights is dead and nobody asked for that."))
+    airflow.ends("stream_flights", "r1", "failed")
+    airflow.dag_callback(watch)
+    airflow.rounds(3)
+    first = Outcome.DELIVERED if configured else Outcome.NOT_CONFIGURED
+    assert outcomes() == [(Level.TASK, first), (Level.DAG, Outcome.WITHHELD)]
+
+
+@pytest.mark.parametrize("state", ["failed", "success", ""])
+def test_a_question_whose_run_was_killed_is_over(airflow: Airflow, state: str) -> None:
+    desk = Desk(airflow.twin.clock, airflow.find)
+    fields = {"subject": "plan 3f", "alert_class": AlertClass.APPROVAL, "level": Level.QUESTION, "run_id": "r1"}
+    desk.tell(make_alert("q1", at=airflow.twin.clock.now(), **fields))
+    airflow.ends("topics", "r1", "running")
+    airflow.rounds(2)
+    assert still_open() == {("plan 3f", AlertClass.APPROVAL)}
+    airflow.states["topics", "r1"] = state
+    airflow.rounds(2)
+    assert still_open() == set()
+    assert [alert.level for alert in airflow.told()] == [Level.QUESTION, Level.RECOVERY]
+
+
+def test_what_cannot_be_asked_is_neither_over_nor_lost(airflow: Airflow, monkeypatch: pytest.MonkeyPatch) -> None:
+    airflow.dag_callback(TaskInstance("r1"))
+    airflow.ends("topics", "r1", "failed")
+
+    def silent(_dag_id: str) -> int:
+        raise ConnectionError("the API server does not answer")
+
+    monkeypatch.setattr(airflow, "successes", silent)
+    monkeypatch.setattr(airflow, "failures", silent)
+    airflow.rounds(10)
+    assert [alert.level for alert in airflow.told()] == [Level.DAG]
+    assert len(still_open()) == 1
+
+
+def test_nobody_is_told_each_minute_of_a_lost_run_that_the_journal_does_not_take(
+    airflow: Airflow, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    airflow.ends("topics", "r1", "failed")
+    airflow.rounds(5)
+    append = Journal.append
+
+    def full(journal: Journal, record: object) -> None:
+        if isinstance(record, Alert):
+            raise OSError(28, "No space left on device")
+        append(journal, cast(Alert, record))
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Journal, "append", full)
+        airflow.rounds(5)
+        assert airflow.told() == []
+    airflow.rounds(2)
+    assert len(airflow.told()) == 1
+
+
+def test_of_very_many_dags_each_has_its_turn_within_a_few_minutes(airflow: Airflow) -> None:
+    asked: list[str] = []
+
+    class Counting(Airflow):
+        def failures(self, dag_id: str) -> int:
+            asked.append(dag_id)
+            return 0
+
+    dags = [f"backfill_p{number:03}" for number in range(3 * MOST_ASKED)]
+    desk = Desk(airflow.twin.clock, airflow.find)
+    for _ in range(3):
+        review_runs(desk.read(), dags, Counting(None), desk)
+        airflow.twin.clock.sleep(60)
+    assert sorted(asked) == dags
