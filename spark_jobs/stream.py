@@ -10,10 +10,12 @@ import sys
 from collections.abc import Iterator, Mapping
 
 from sluice.alerts.redaction import Redaction, secrets_in
+from sluice.environments import refuse_unconfigured
 from sluice.project import Project
 from sluice.settings import environment, settings
 from sluice.spark.last_words import LastWords
 from sluice.spark.stopping import StopRequest
+from sluice.specs.access import Role
 from sluice.streams.exits import ExitCode
 
 
@@ -36,11 +38,12 @@ def main(arguments: list[str]) -> int:
     try:
         project = Project.open_sound(settings())
         project.refuse_broken(options.unit)
+        refuse_unconfigured(project, options.unit)
         from sluice.spark.unit import run_unit  # noqa: PLC0415  seconds of imports, in which a stop may be asked for
 
         if stop.asked:
             return ExitCode.STOPPED
-        last_words = LastWords(folder, redact=Redaction(hidden.union(_secrets(project.kafka_client()))))
+        last_words = LastWords(folder, redact=Redaction(hidden.union(_secrets(project.kafka_client(Role.STREAM)))))
         return run_unit(
             project,
             options.unit,

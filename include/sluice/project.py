@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from sluice.clock import Clock, SystemClock
+from sluice.environments import batch_settings, inherited_by_batch, inherited_by_unit, own_settings, refuse_unconfigured
 from sluice.errors import SpecError, UnreachableError
 from sluice.intervals.claiming import dead_in_the_way
 from sluice.intervals.ledger import Ledger, fold
@@ -259,7 +260,10 @@ class Project:
             UnreachableError: the control database could not be asked.
         """
         deployment = self.settings.deployment
-        return Lives(self.registry(), self.launcher(), deployment=deployment, job=self.job, clock=self._clock)
+        refuse = partial(refuse_unconfigured, self)
+        return Lives(
+            self.registry(), self.launcher(), deployment=deployment, job=self.job, refuse=refuse, clock=self._clock
+        )
 
     def timeline(self, unit: str) -> Timeline:
         """Return what was tried for a unit, newest first, and what comes next.
@@ -284,24 +288,14 @@ class Project:
         argv = (sys.executable, str(main), "--unit", attempt.unit, "--generation", str(attempt.generation))
         # The control database is not in it: a driver needs none, and the URL may hold a password.
         need = need_of(self.catalog, self.settings.deployment, attempt.unit)
-        return Job(argv, self._environment(), self.settings.home, need)
+        inherits = inherited_by_unit(self, attempt.unit)
+        return Job(argv, own_settings(self), self.settings.home, need, inherits)
 
-    def batch_job(self, arguments: Sequence[str]) -> Job:
-        """Return a process of the batch main; it records what it does in the control database."""
+    def batch_job(self, pipeline: str, arguments: Sequence[str]) -> Job:
+        """Return a process of the batch main for a pipeline; it records what it does in the control database."""
         main = self.settings.home / "spark_jobs" / "batch.py"
-        environment = {**self._environment(), "SLUICE_CONTROL_URL": self.settings.control_url}
-        return Job((sys.executable, str(main), *arguments), environment, self.settings.home)
-
-    def _environment(self) -> dict[str, str]:
-        settings = self.settings
-        return {
-            "SLUICE_HOME": str(settings.home),
-            "SLUICE_STATE": str(settings.state),
-            "SLUICE_DEPLOYMENT": settings.deployment,
-            "SLUICE_JARS": str(settings.jars),
-            "SLUICE_FAILPOINT": settings.failpoint,
-            "SLUICE_SPARK_MASTER": self.spark_place().master,  # where room was looked for
-        }
+        argv, inherits = (sys.executable, str(main), *arguments), inherited_by_batch(self, pipeline)
+        return Job(argv, batch_settings(self), self.settings.home, inherits=inherits)
 
     def code_of(self, pipeline: str) -> str:
         """Return the hash of a pipeline's code, spec and static inputs as they are today."""

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Collection
 from functools import lru_cache
 from pathlib import Path
 
@@ -14,6 +15,7 @@ from pydantic import Field
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
 from sluice.errors import NotConfiguredError
+from sluice.specs.secrecy import connection_variable
 
 _REPOSITORY = Path(__file__).resolve().parents[2]
 
@@ -123,15 +125,39 @@ def settings() -> Settings:
     return Settings()
 
 
-_PRIVATE = ("AIRFLOW", "_AIRFLOW", "SUPERVISOR_", "SLUICE_STACK", "SLUICE_DRIVER")
+EVERY_PROCESS = frozenset(
+    {
+        *("PATH", "HOME", "USER", "LOGNAME", "SHELL", "TMPDIR", "TZ", "LANG", "LANGUAGE"),
+        *("JAVA_HOME", "JAVA_TOOL_OPTIONS", "JDK_JAVA_OPTIONS", "LD_LIBRARY_PATH", "LD_PRELOAD", "MALLOC_ARENA_MAX"),
+        *("PYTHONPATH", "PYTHONUNBUFFERED", "PYTHONWARNINGS", "PYTHONDONTWRITEBYTECODE", "VIRTUAL_ENV"),
+        *("SSL_CERT_FILE", "SSL_CERT_DIR", "KRB5_CONFIG"),
+        *("SPARK_HOME", "SPARK_CONF_DIR", "SPARK_LOCAL_IP", "SPARK_LOCAL_HOSTNAME", "SPARK_PUBLIC_DNS"),
+        *("SPARK_LOCAL_DIRS", "HADOOP_CONF_DIR", "PYSPARK_PYTHON", "PYSPARK_DRIVER_PYTHON"),
+    }
+)
+"""What every process that we start has of the environment of whoever starts it, beside `LC_…`: where programs and
+their parts are, and how time and text are written. Proxies are not among them: their addresses may hold a password."""
+
+_EVERY_PROCESS_BEGINNINGS = ("LC_",)
+_MARKS = ("SLUICE_STACK", "SLUICE_DRIVER")
+"""They say whose process this one is; what it starts gets marks of its own."""
 
 
-def inherited_environment() -> dict[str, str]:
-    """Return what a process that we start inherits of our environment.
+def inherited(names: Collection[str] = (), beginnings: tuple[str, ...] = ()) -> dict[str, str]:
+    """Return what a process that we start inherits of our environment: what every process needs, and what is named.
 
-    Airflow's part (its keys and connections) stays here, and so do the marks that say whose process this one is.
+    Everything else stays here: passwords of others, the control database, Airflow's keys and connections.
+
+    Args:
+        names: of variables beside `EVERY_PROCESS`.
+        beginnings: how names begin that are inherited too.
     """
-    return {name: value for name, value in os.environ.items() if not name.startswith(_PRIVATE)}  # noqa: TID251 - here
+    begin = (*_EVERY_PROCESS_BEGINNINGS, *beginnings)
+    return {
+        name: value
+        for name, value in os.environ.items()  # noqa: TID251 - here
+        if name not in _MARKS and (name in EVERY_PROCESS or name in names or name.startswith(begin))
+    }
 
 
 def connection_url(name: str) -> str:
@@ -140,7 +166,7 @@ def connection_url(name: str) -> str:
     Raises:
         NotConfiguredError: this process has no such variable.
     """
-    variable = f"SLUICE_CONNECTION_{name.upper()}"
+    variable = connection_variable(name)
     if not (url := os.environ.get(variable, "")):  # noqa: TID251 - here
         raise NotConfiguredError(
             f"an output asks for the connection {name!r}, and {variable} is not set here.",
@@ -187,6 +213,13 @@ def environment() -> dict[str, str]:
 
 
 _LINEAGE_FILE = "openlineage.yml"
+LINEAGE = "OPENLINEAGE_"
+"""Begins the names of the variables of OpenLineage's client."""
+
+
+def lineage_variables() -> frozenset[str]:
+    """Return the names of the variables by which OpenLineage's client is told where to send; they may hold a key."""
+    return frozenset(name for name in os.environ if name.startswith(LINEAGE))  # noqa: TID251 - here
 
 
 def lineage_configured() -> bool:

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
+from sluice.errors import NotConfiguredError
 from sluice.streams.launcher import Job
-from sluice.streams.life import UnitLife
+from sluice.streams.life import UnitLife, anything_goes
 from sluice.streams.registry import Attempt, DesiredState
 from tests.twins.drivers import DictionaryLauncher
 from tests.twins.registry import InMemoryRegistry
@@ -13,8 +16,17 @@ def job(attempt: Attempt) -> Job:
     return Job(("driver", "--generation", str(attempt.generation)))
 
 
-def life_of(registry: InMemoryRegistry, launcher: DictionaryLauncher) -> UnitLife:
-    return UnitLife(registry, launcher, deployment="local", unit="flights", job=job, clock=registry.clock)
+def life_of(
+    registry: InMemoryRegistry, launcher: DictionaryLauncher, refuse: Callable[[str], None] = anything_goes
+) -> UnitLife:
+    return UnitLife(
+        registry, launcher, deployment="local", unit="flights", job=job, refuse=refuse, clock=registry.clock
+    )
+
+
+def unconfigured(unit: str) -> None:
+    """Stand against a start for want of a variable."""
+    raise NotConfiguredError(f"the specs of unit {unit!r} name SLUICE_CONNECTION_SERVING, which is not set here.")
 
 
 def latest(registry: InMemoryRegistry) -> Attempt:

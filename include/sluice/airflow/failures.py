@@ -7,9 +7,9 @@ from contextlib import contextmanager
 
 from airflow.sdk.exceptions import AirflowFailException
 
-from sluice.errors import CorruptionError, RefusedError, SpecError
+from sluice.errors import CorruptionError, NotConfiguredError, RefusedError, SpecError
 
-FINAL = (SpecError, RefusedError, CorruptionError)
+FINAL = (SpecError, RefusedError, CorruptionError, NotConfiguredError)
 """A second try finds the same: somebody has to act. Everything else (not ready, unreachable) is retried."""
 
 

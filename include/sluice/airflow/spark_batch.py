@@ -21,11 +21,13 @@ from sluice.airflow.failures import retried_only_if_unknown
 from sluice.airflow.lineage_parent import parent_variables
 from sluice.airflow.runtime import open_project
 from sluice.airflow.spark_connection import CONNECTION, at_connection
+from sluice.environments import batch_settings as settings_of_batch
+from sluice.environments import inherited_by_batch
 from sluice.errors import CorruptionError, RefusedError, SluiceError, SpecError
 from sluice.local.airflow_environment import BATCH_POOL
 from sluice.local.processes import STACK_MARK, die_with_parent, give_way
 from sluice.project import Project
-from sluice.settings import environment, inherited_environment
+from sluice.settings import environment, inherited
 from sluice.spark.java_start import start_variables
 from sluice.spark.preset import batch_settings
 from sluice.specs.alerting import AlertClass
@@ -95,7 +97,7 @@ class BatchOperator(SparkSubmitOperator):  # type: ignore[misc]  # the provider 
             conn_id=self._conn_id,
             name=self.name,
             application_args=self.application_args,
-            environment={**batch_environment(project), **parent_variables(context)},
+            environment={**batch_environment(project, self.pipeline), **parent_variables(context)},
             niceness=project.settings.batch_niceness,
         )
 
@@ -143,20 +145,15 @@ def submit_settings(project: Project, pipeline: str) -> dict[str, str]:
     return {name: value for name, value in batch_settings(project, pipeline).items() if name not in ours}
 
 
-def batch_environment(project: Project) -> dict[str, str]:
+def batch_environment(project: Project, pipeline: str) -> dict[str, str]:
     """Return the variables of the main: it needs the control database, and none of Airflow's secrets."""
-    settings = project.settings
     stack = environment().get(STACK_MARK)
+    found = inherited(inherited_by_batch(project, pipeline))
     return {
-        **inherited_environment(),
-        **start_variables(inherited_environment()),
+        **found,
+        **start_variables(found),
         **({} if stack is None else {STACK_MARK: stack}),  # `sluice down` ends what carries it
-        "SLUICE_HOME": str(settings.home),
-        "SLUICE_STATE": str(settings.state),
-        "SLUICE_DEPLOYMENT": settings.deployment,
-        "SLUICE_JARS": str(settings.jars),
-        "SLUICE_CONTROL_URL": settings.control_url,
-        "SLUICE_SPARK_MASTER": project.spark_place().master,
+        **settings_of_batch(project),
     }
 
 

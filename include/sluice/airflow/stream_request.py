@@ -14,9 +14,10 @@ from enum import StrEnum
 
 from sluice.errors import RefusedError, SpecError, UnreachableError
 from sluice.streams.claim import Refuse, Wait
+from sluice.streams.claimed import Claim
 from sluice.streams.governor import Halt, Hold
 from sluice.streams.launcher import DriverReport
-from sluice.streams.life import Claim, UnitLife
+from sluice.streams.life import UnitLife
 from sluice.streams.registry import Attempt, Desired, Registry
 from sluice.streams.room import NoRoom
 
@@ -74,6 +75,7 @@ def claim(request: Request, life: UnitLife, registry: Registry) -> Claimed:
 
     Raises:
         SpecError: a driver would have to be started, and its specs are broken; nothing was changed.
+        NotConfiguredError: it would lack a variable that its specs name; nothing was changed.
         RefusedError: a person must act first, or say more.
         UnreachableError: it cannot be known whether a driver lives; repeat it.
     """
@@ -86,6 +88,7 @@ def claim(request: Request, life: UnitLife, registry: Registry) -> Claimed:
         case Asked.START:
             if request.faults and not life.look().alive:
                 _refuse_broken(request)
+            life.refuse_unconfigured()
             registry.desire(request.unit, Desired.RUNNING, by=request.by, why=request.why)
             return _outcome(request, life.claim())
         case Asked.RESUME:

@@ -125,7 +125,7 @@ def _run(project: Project, spec: PipelineSpec, request: Request, key: str, outpu
         planned.tell(err)
         raise RefusedError("there is no interval to work on.", fix="choose a range in which something is closed.")
     backfills, clock = project.backfills(), SystemClock()
-    process = BatchProcess(project.batch_job(_arguments(request, key)), project.folder.backfills)
+    process = BatchProcess(project.batch_job(request.pipeline, _arguments(request, key)), project.folder.backfills)
     with ProgressLine(process, backfills, project.backfill_lock, clock) as line:
         code = process.follow(lambda: backfills.find(key), line, clock)
     _tell_end(project, backfills.find(key), process.log, code, output)

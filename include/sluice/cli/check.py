@@ -8,13 +8,15 @@ from collections.abc import Collection, Mapping
 import typer
 
 from sluice.cli.console import Output, OutputOption, err_lines, print_data
+from sluice.environments import how_to_set, not_set
 from sluice.feeds.lines import feed_lines_hold
 from sluice.gx.vocabulary import expectations_are_known_since
-from sluice.settings import settings
+from sluice.settings import Settings, settings
 from sluice.specs.contracts import contracts_hold
 from sluice.specs.kinds import Key, Kind
 from sluice.specs.load import Scan, scan
 from sluice.specs.rules import RULES
+from sluice.specs.variables import variables_of_unit
 
 _WRONG = 2
 
@@ -30,23 +32,25 @@ def check(
     rules = (*RULES, contracts_hold, feed_lines_hold, expectations_are_known_since(place.folder.known_suites))
     found = scan(place.home / "include", deployment=place.deployment, rules=rules)
     if output.for_programs:
-        print_data(output, report(found))
+        print_data(output, report(found, place))
     else:
-        _show(found)
+        _show(found, place)
     if found.faults:
         raise typer.Exit(_WRONG)
 
 
-def report(found: Scan) -> dict[str, object]:
+def report(found: Scan, place: Settings) -> dict[str, object]:
     """Return the outcome as JSON values: `ok`, sound specs by kind, what could not be checked, and the faults.
 
-    `unchecked` are specs without a fault of their own that depend on one with; `unguarded` pipelines without a suite.
+    `unchecked` are specs without a fault of their own that depend on one with; `unguarded` pipelines without a suite;
+    `unset`, by unit, variables that its specs name and that are not set here.
     """
     return {
         "ok": not found.faults,
         "sound": _sound(found),
         "unchecked": sorted(f"{kind} {name}" for kind, name in found.dependants),
         "unguarded": unguarded(found),
+        "unset": variables_not_set(found, place),
         "faults": [fault.as_dict() for fault in found.faults],
     }
 
@@ -56,6 +60,16 @@ def unguarded(found: Scan) -> list[str]:
     catalog = found.catalog
     guarded = {suite.pipeline for suite in catalog.expectations.values()} | set(catalog.doubtful_suites.values())
     return sorted(catalog.interval_pipelines.keys() - guarded)
+
+
+def variables_not_set(found: Scan, place: Settings) -> dict[str, tuple[str, ...]]:
+    """Return the variables that are not set here, by the unit whose specs name them; a fault only for who starts it."""
+    deployment = found.catalog.deployments.get(place.deployment)
+    if deployment is None:
+        return {}
+    catalog = found.catalog.in_deployment(place.deployment)
+    every = {name: not_set(variables_of_unit(catalog, deployment, unit)) for name, unit in catalog.units().items()}
+    return {name: names for name, names in every.items() if names}
 
 
 def summary(found: Scan) -> str:
@@ -87,11 +101,14 @@ def _sound(found: Scan) -> dict[str, int]:
     return {kind.value: len(getattr(found.catalog, kind.folder)) for kind in Kind}
 
 
-def _show(found: Scan) -> None:
+def _show(found: Scan, place: Settings) -> None:
     """Print one fault per line: unwrapped, so that editors and `grep` find file and line."""
     for fault in found.faults:
         err_lines.print(str(fault))
     for pipeline in unguarded(found):
         note = f"The pipeline {pipeline} has no suite in include/expectations: nothing checks the values it publishes."
         err_lines.print(note, style="yellow")
+    for unit, names in variables_not_set(found, place).items():
+        err_lines.print(f"Unit {unit} cannot be started from here: {', '.join(names)} not set.", style="yellow")
+        err_lines.print(f"  Fix: {how_to_set(names)}", style="yellow")
     err_lines.print(summary(found), style="red" if found.faults else "green")

@@ -23,9 +23,9 @@ from sluice.errors import NotReadyError, SluiceError, UnreachableError
 from sluice.project import Project
 from sluice.settings import settings
 from sluice.streams.claim import Adopt
+from sluice.streams.claimed import Claim
 from sluice.streams.exits import explain_exit
 from sluice.streams.launcher import DriverReport, DriverState
-from sluice.streams.life import Claim
 from sluice.streams.registry import AttemptState
 from sluice.streams.room import ADVICE, NoRoom
 from sluice.streams.sighting import Sighting

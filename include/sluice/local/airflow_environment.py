@@ -11,15 +11,17 @@ import json
 import os
 import secrets
 import sys
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 
 from sluice.errors import CorruptionError
 from sluice.local.ports import HOST
 from sluice.local.private_file import write_private
 from sluice.local.processes import STACK_MARK, carrying
-from sluice.settings import Settings, inherited_environment
+from sluice.settings import LINEAGE, Settings, inherited
+from sluice.specs.deployment import DeploymentSpec
 from sluice.specs.load import scan
+from sluice.specs.variables import CLIENT_OF_POSTGRESQL, declared
 
 COMPONENTS: Mapping[str, tuple[str, ...]] = {
     "api-server": ("api-server",),
@@ -32,6 +34,12 @@ COMPONENTS: Mapping[str, tuple[str, ...]] = {
 
 _PARALLELISM = 4
 """Processes that run tasks, forked at once: 32 by default, on a machine that has cores for two."""
+
+_NETWORK = (
+    *("http_proxy", "https_proxy", "no_proxy", "all_proxy", "HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY", "ALL_PROXY"),
+    *("REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE"),
+)
+"""How alerts and lineage reach other machines."""
 
 BATCH_POOL = "spark_batch"
 """Airflow's pool of the tasks that start Spark."""
@@ -50,22 +58,27 @@ def airflow_url(port: int) -> str:
 
 
 def stack_environment(settings: Settings, spark_master: str = "") -> dict[str, str]:
-    """Return the environment of the stack's processes: ours, the project's settings and the stack's mark; no secret.
+    """Return the environment of Airflow's processes in the stack, which start drivers and batches and tell people.
+
+    They get what every process needs, the way to other machines, all that is Sluice's and OpenLineage's, what the specs
+    name for drivers and batches, and the stack's mark.
 
     Args:
         settings: where things are.
         spark_master: of the embedded cluster; empty if there is none.
     """
-    inherited = inherited_environment()
-    bin_folders = [str(Path(sys.executable).parent)]  # spark-submit looks for python3 on PATH
-    if home := inherited.get("JAVA_HOME"):
-        bin_folders.append(f"{home}/bin")  # Kafka takes java from PATH, Spark from JAVA_HOME: let it be the same one
+    specs = scan(settings.home / "include").catalog
+    found = inherited(declared(specs.pipelines.values()).union(_NETWORK, CLIENT_OF_POSTGRESQL), ("SLUICE_", LINEAGE))
     return {
-        **inherited,
-        "PATH": os.pathsep.join([*bin_folders, inherited.get("PATH", os.defpath)]),
+        **found,
+        "PATH": _path(found),
         "AIRFLOW_HOME": str(settings.folder.airflow),
         "AIRFLOW_CONN_SPARK_DEFAULT": json.dumps(
-            {"conn_type": "spark", "host": spark_master or _spark_master(settings), "extra": {"deploy-mode": "client"}}
+            {
+                "conn_type": "spark",
+                "host": spark_master or _spark_master(specs.deployments.get(settings.deployment)),
+                "extra": {"deploy-mode": "client"},
+            }
         ),
         "SLUICE_HOME": str(settings.home),
         "SLUICE_STATE": str(settings.state),
@@ -75,9 +88,32 @@ def stack_environment(settings: Settings, spark_master: str = "") -> dict[str, s
     }
 
 
-def _spark_master(settings: Settings) -> str:
+def engine_environment(settings: Settings) -> dict[str, str]:
+    """Return the environment of brokers, and of a Spark cluster's master and workers: no password is in it."""
+    found = inherited()
+    return {**found, "PATH": _path(found), **carrying(STACK_MARK, str(settings.state))}
+
+
+def narrowed(command: Sequence[str], whole: Collection[str], kept: Collection[str]) -> tuple[str, ...]:
+    """Return a command that runs with a part of the environment that it is given.
+
+    Args:
+        command: the program and its arguments.
+        whole: the names of the variables that it is given.
+        kept: those that it keeps.
+    """
+    return ("env", *(part for name in sorted(set(whole).difference(kept)) for part in ("-u", name)), *command)
+
+
+def _path(found: Mapping[str, str]) -> str:
+    bin_folders = [str(Path(sys.executable).parent)]  # spark-submit looks for python3 on PATH
+    if home := found.get("JAVA_HOME"):
+        bin_folders.append(f"{home}/bin")  # Kafka takes java from PATH, Spark from JAVA_HOME: let it be the same one
+    return os.pathsep.join([*bin_folders, found.get("PATH", os.defpath)])
+
+
+def _spark_master(deployment: DeploymentSpec | None) -> str:
     """Return the deployment's master, as spark-submit wants it."""
-    deployment = scan(settings.home / "include").catalog.deployments.get(settings.deployment)
     master = "local" if deployment is None else deployment.spark.master
     return f"local[{os.cpu_count() or 1}]" if master == "local" else master
 

@@ -13,7 +13,7 @@ from sluice.errors import NotReadyError, UnreachableError
 from sluice.intervals.backfills import Backfill, Backfills, BackfillState
 from sluice.intervals.claiming import DIED
 from sluice.local.backfill_lock import BackfillLock
-from sluice.settings import inherited_environment
+from sluice.settings import inherited
 from sluice.streams.launcher import Job
 
 LOG = "batch.log"
@@ -58,7 +58,7 @@ class BatchProcess:
                     stdin=subprocess.DEVNULL,
                     stdout=log,
                     stderr=subprocess.STDOUT,
-                    env={**inherited_environment(), **job.environment},
+                    env={**inherited(job.inherits), **job.environment},
                     cwd=job.folder,
                     start_new_session=True,
                 )

@@ -18,7 +18,7 @@ from pathlib import Path
 from sluice.errors import NotReadyError, RefusedError, SluiceError
 from sluice.local.java import FIX, find_java, java_fault
 from sluice.local.own_jar import OwnJar
-from sluice.settings import Settings, inherited_environment, settings
+from sluice.settings import Settings, environment, settings
 
 _TRIES = 2
 _CONFIGURATIONS = ("spark", "kafka", "agent")
@@ -79,7 +79,7 @@ class Jars:
 
     def _fetch(self) -> None:
         self.folder.mkdir(parents=True, exist_ok=True)
-        java = find_java(home := inherited_environment().get("JAVA_HOME", ""))
+        java = find_java(home := environment().get("JAVA_HOME", ""))
         if (fault := java_fault(java, home)) or java is None:
             raise NotReadyError(f"The jars cannot be fetched: {fault}.", fix=FIX)
         cache = self.folder / ".ivy"
@@ -164,7 +164,7 @@ def main() -> None:
     try:
         fetched = Jars(place.jars, place.home / "jars").ensure()
         own = own_jar(place)
-        own.ensure((_ivy().parent, own.folder), inherited_environment().get("JAVA_HOME", ""))
+        own.ensure((_ivy().parent, own.folder), environment().get("JAVA_HOME", ""))
     except SluiceError as error:
         sys.stderr.write(f"{error}\n")
         sys.exit(error.exit_code)

@@ -16,7 +16,7 @@ from sluice.local.broker import Broker
 from sluice.local.java import java_command
 from sluice.local.kafka_admin import Administrator, administrator
 from sluice.local.ports import Ports
-from sluice.settings import Settings, inherited_environment
+from sluice.settings import Settings, environment
 from sluice.specs.kafka_place import EmbeddedKafka, ExternalKafka
 
 MOST_BROKERS = 9
@@ -82,7 +82,7 @@ def embedded_brokers(
     """
     if isinstance(kafka, ExternalKafka):
         return KafkaCluster(())
-    java = java_command(inherited_environment().get("JAVA_HOME", ""))
+    java = java_command(environment().get("JAVA_HOME", ""))
     first, count = _folder(settings, 1), 1 + len(ports.further_brokers)
     admin = administrator(first) if secured else None
     return KafkaCluster(

@@ -25,7 +25,7 @@ from sluice.errors import CorruptionError, NotReadyError, UnreachableError
 from sluice.local.flock import try_lock
 from sluice.local.keeper import EXIT, LOCK, LOG, PID, START
 from sluice.local.processes import DRIVER_MARK, carrying, kill, marked, send_signal, wait_until
-from sluice.settings import inherited_environment
+from sluice.settings import inherited
 from sluice.spark.failpoints import failpoint
 from sluice.streams import failure
 from sluice.streams.launcher import DriverReport, DriverState, Job
@@ -66,7 +66,7 @@ class LocalLauncher:
     def submit(self, key: str, job: Job) -> DriverReport:
         """Start `job` under `key`, or return what is found under it.
 
-        The driver inherits this process's environment without Airflow's part, plus the job's.
+        The driver inherits of this process's environment what every process needs and what the job names, no more.
 
         Raises:
             NotReadyError: the keeper could not start; nothing ran.
@@ -179,7 +179,7 @@ class LocalLauncher:
 
     def _start_keeper(self, key: str, folder: Path, job: Job, lock: int) -> None:
         """Start the keeper with the lock and return when the driver is on record."""
-        environment = {**inherited_environment(), **job.environment, **carrying(DRIVER_MARK, str(folder))}
+        environment = {**inherited(job.inherits), **job.environment, **carrying(DRIVER_MARK, str(folder))}
         command = [sys.executable, "-I", "-S", str(self._keeper), str(folder), str(lock), *job.argv]
         try:
             keeper = subprocess.Popen(

@@ -15,7 +15,7 @@ import psutil
 from sluice.local.jars import Jars, own_jar
 from sluice.local.java import Java, find_java
 from sluice.local.ports import WANTED, is_free
-from sluice.settings import Settings, inherited_environment
+from sluice.settings import Settings, environment
 
 _MEMBERSHIP = Path("/proc/self/cgroup")
 _CONTROL_GROUPS = Path("/sys/fs/cgroup")
@@ -59,7 +59,7 @@ class Machine:
 
 def look(settings: Settings) -> Machine:
     """Gather the facts. Starts Java twice, for half a second."""
-    home = inherited_environment().get("JAVA_HOME", "")
+    home = environment().get("JAVA_HOME", "")
     return Machine(
         system=platform.system(),
         python=sys.version_info[:2],

@@ -21,7 +21,7 @@ from sluice.local.java import FIX as JAVA_FIX
 from sluice.local.java import java_command
 from sluice.local.ports import HOST, Ports
 from sluice.local.processes import wait_until
-from sluice.settings import Settings, inherited_environment
+from sluice.settings import Settings, environment
 from sluice.spark.master import read_offer
 from sluice.spark.place import LOCAL
 from sluice.specs.deployment import SparkPlace
@@ -61,7 +61,7 @@ def embedded_cluster(settings: Settings, spark: SparkPlace, ports: Ports, asked:
     if asked is None:
         asked = int(kept.read_text(encoding="utf-8")) if kept.exists() else 0
     kept.write_text(str(asked), encoding="utf-8")
-    java = java_command(inherited_environment().get("JAVA_HOME", ""))
+    java = java_command(environment().get("JAVA_HOME", ""))
     return SparkCluster(settings.folder.spark, ports.spark, ports.spark_page, asked, java) if asked else None
 
 

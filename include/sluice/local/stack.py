@@ -28,6 +28,8 @@ from sluice.local.airflow_environment import (
     COMPONENTS,
     airflow_command,
     airflow_url,
+    engine_environment,
+    narrowed,
     stack_environment,
     write_configuration,
 )
@@ -231,8 +233,10 @@ class Stack:
     def _programs(self, brokers: KafkaCluster) -> list[Program]:
         airflow = [Program(name, airflow_command(*arguments), _STOP_SECONDS) for name, arguments in COMPONENTS.items()]
         spark = self._cluster.commands().items() if self._cluster else ()
-        cluster = [Program(name, command, _STOP_SECONDS) for name, command in spark]
-        kafka = [Program(name, broker.command(), 30) for name, broker in brokers.by_name.items()]
+        # supervisord has one environment for all that it runs: brokers and Spark get their part of it.
+        whole, kept = self._environment(), engine_environment(self._settings)
+        cluster = [Program(name, narrowed(command, whole, kept), _STOP_SECONDS) for name, command in spark]
+        kafka = [Program(name, narrowed(broker.command(), whole, kept), 30) for name, broker in brokers.by_name.items()]
         return [*kafka, *cluster, *airflow]
 
     def _environment(self) -> dict[str, str]:
@@ -285,7 +289,7 @@ class Stack:
         states = self._supervisor.states()
         for name, broker in brokers.by_name.items():
             if states[name] not in ALIVE:
-                broker.prepare(self._environment())
+                broker.prepare(engine_environment(self._settings))
                 self._supervisor.start_programs([name])
         end = self._clock.monotonic() + _BROKER_SECONDS
         for name, broker in brokers.by_name.items():

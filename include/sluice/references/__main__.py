@@ -10,7 +10,7 @@ from pathlib import Path
 
 from sluice.references.commands import commands_page
 from sluice.references.failures import errors_page
-from sluice.settings import inherited_environment
+from sluice.settings import inherited
 
 
 def write_pages(folder: Path) -> None:
@@ -25,7 +25,7 @@ def write_pages(folder: Path) -> None:
     with tempfile.TemporaryDirectory(prefix="sluice-airflow-") as home:  # Airflow writes into its home when imported
         subprocess.run(
             [sys.executable, "-m", "sluice.references.dags", str(folder / "dags.md")],
-            env={**inherited_environment(), "AIRFLOW_HOME": home},
+            env={**inherited(), "AIRFLOW_HOME": home},
             check=True,
         )
 

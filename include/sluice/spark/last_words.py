@@ -15,11 +15,11 @@ import structlog
 from sluice.clock import Clock, SystemClock
 from sluice.errors import SluiceError
 from sluice.spark.causes import causes
-from sluice.spark.preflight import NotStartableError
 from sluice.spark.progress import replace_json
 from sluice.streams.classification import Thrown, classify
 from sluice.streams.exits import ExitCode
 from sluice.streams.failure import EXIT_CODES, FILE, Failure, to_record
+from sluice.streams.preflight import NotStartableError
 
 log = structlog.get_logger()
 

@@ -24,7 +24,6 @@ from sluice.spark.kafka_source import KafkaTopic
 from sluice.spark.output_stream import Surroundings, prepare_outputs
 from sluice.spark.pipeline import PipelineCode
 from sluice.spark.pipeline_code import pipeline_code
-from sluice.spark.preflight import Preflight
 from sluice.spark.preparation import Prepared
 from sluice.spark.raw import prepare_raw
 from sluice.spark.rehearsal import refuse_incompatible
@@ -34,6 +33,7 @@ from sluice.specs.model import PipelineSpec, TopicSpec
 from sluice.specs.start import Edge
 from sluice.streams.checkpoint import Checkpoint
 from sluice.streams.epochs import Epoch, EpochInForce, Epochs
+from sluice.streams.preflight import Preflight
 from sluice.streams.starting import begin, beginnings
 from sluice.topics.administration import TopicExtent
 

@@ -11,6 +11,10 @@ from sluice.specs.spec import MEMORY_PATTERN, Spec
 Memory = Annotated[str, StringConstraints(pattern=MEMORY_PATTERN)]
 """A Java heap, such as `700m` or `2g`."""
 
+Variable = Annotated[str, StringConstraints(pattern=r"^[A-Za-z_][A-Za-z0-9_]{0,99}$")]
+"""The name of a variable of the environment."""
+
+_OURS = ("SLUICE_", "AIRFLOW", "_AIRFLOW", "SUPERVISOR_", "OPENLINEAGE_")
 _LEAST_EXECUTOR_MB = 450
 
 
@@ -22,6 +26,21 @@ class Resources(Spec):
     driver_memory: Memory = "700m"
     executor_memory: Memory = "700m"
     """Of each executor, where the deployment's master is a cluster. A worker gives an application one executor."""
+
+    environment: tuple[Variable, ...] = ()
+    """Names of variables that its drivers and batches get from whoever starts them, beside what they need to run and
+    the connections and passwords that specs name. They must be set there. Executors on a cluster have what their worker
+    has."""
+
+    @field_validator("environment")
+    @classmethod
+    def _belongs_to_the_user(cls, names: tuple[str, ...]) -> tuple[str, ...]:
+        for name in names:
+            if name.startswith(_OURS):
+                raise ValueError(f"{name} is Sluice's or Airflow's own, which pass on what a process needs; remove it")
+        if len(set(names)) < len(names):
+            raise ValueError("a name is in it twice")
+        return names
 
     @field_validator("executor_memory")
     @classmethod

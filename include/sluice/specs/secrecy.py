@@ -11,3 +11,8 @@ _HARMLESS = re.compile(r"\.(enabled|file|location|path|class|type|provider|inter
 def is_secret(key: str) -> bool:
     """Whether a setting of this name holds a secret, judged by its name."""
     return _SECRET.search(key) is not None and _HARMLESS.search(key) is None
+
+
+def connection_variable(connection: str) -> str:
+    """Return the variable that holds the URL of a connection which a spec names."""
+    return f"SLUICE_CONNECTION_{connection.upper()}"

@@ -5,9 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from datetime import datetime
 
+from sluice.errors import RefusedError
 from sluice.streams.exits import explain_exit
 from sluice.streams.failure import FailureClass, class_of_exit
-from sluice.streams.launcher import DriverReport
+from sluice.streams.launcher import DriverReport, DriverState
 from sluice.streams.registry import Attempt, AttemptState
 
 
@@ -49,3 +50,18 @@ def as_ended(attempt: Attempt, report: DriverReport | None, seen_at: datetime) -
         reason=end.reason,
         failure=end.failure,
     )
+
+
+def refuse_traceless(attempt: Attempt, report: DriverReport) -> None:
+    """Never say of a driver that was started and cannot be found that it stands still: unknown is not dead.
+
+    Raises:
+        RefusedError: it was started, and its launcher has no trace of it.
+    """
+    if attempt.state is AttemptState.BOUND and report.state is DriverState.ABSENT:
+        raise RefusedError(
+            f"It is not known whether {attempt.unit} stands still: {attempt.key} was started, and the launcher has "
+            "no trace of it. Its state folder was lost or is another one, so its driver may live.",
+            fix=f"end the process `stream.py --unit {attempt.unit} --generation {attempt.generation}` if there is "
+            f"one, then put that on record by `sluice streams force {attempt.unit}`.",
+        )

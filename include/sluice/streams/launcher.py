@@ -35,15 +35,17 @@ DEAD = frozenset({DriverState.ENDED, DriverState.LOST})
 
 @dataclass(frozen=True)
 class Job:
-    """A process to start. `argv` and `environment` never hold a secret: both are visible to the machine's users.
+    """A process to start. `argv` and `environment` never hold a secret.
 
-    `need` is what it must get of a cluster; None where nobody looks for room.
+    `need` is what it must get of a cluster; None where nobody looks for room. `inherits` names the variables that it
+    gets from whoever starts it, beside those that every process needs; they may hold passwords, and are its own.
     """
 
     argv: tuple[str, ...]
     environment: Mapping[str, str] = field(default_factory=dict)
     folder: Path | None = None
     need: Need | None = None
+    inherits: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True)

@@ -8,12 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from sluice.clock import Clock, SystemClock
-from sluice.errors import RefusedError, UnreachableError
-from sluice.streams.claim import Adopt, Decision, Refuse, Resume, Start, Wait, decide
-from sluice.streams.ending import ending
+from sluice.errors import NotConfiguredError, RefusedError, UnreachableError
+from sluice.streams.claim import Adopt, Refuse, Resume, Start, Wait, decide
+from sluice.streams.claimed import Claim
+from sluice.streams.ending import ending, refuse_traceless
 from sluice.streams.failure import FailureClass
 from sluice.streams.governor import HISTORY, Go, Halt, Hold
 from sluice.streams.identity import submission_key
@@ -29,26 +30,18 @@ _MAX_STEPS = 1_000
 not, and one more per race that it loses."""
 
 
-@dataclass(frozen=True)
-class Claim:
-    """The outcome of a claim: an attempt to submit or to watch, or the reason why there is none.
-
-    Attributes:
-        decision: Adopt or Resume (with an attempt); Wait, Refuse, NoRoom, or what the governor says (without).
-        attempt: hand it to `UnitLife.submit`, which changes nothing if its driver lives.
-    """
-
-    decision: Decision | NoRoom | Hold | Halt
-    attempt: Attempt | None = None
-
-    @property
-    def why(self) -> str:
-        """The reason, as a clause."""
-        return self.decision.why
+def anything_goes(_unit: str) -> None:
+    """Nothing stands against a start."""
 
 
 class UnitLife:
-    """Starts, stops and looks after the one driver of a unit."""
+    """Starts, stops and looks after the one driver of a unit.
+
+    Args:
+        registry: has the wishes and attempts.
+        launcher: runs its drivers.
+        refuse: raises NotConfiguredError if a driver that is started from here would lack a variable.
+    """
 
     def __init__(
         self,
@@ -58,13 +51,14 @@ class UnitLife:
         deployment: str,
         unit: str,
         job: Callable[[Attempt], Job],
+        refuse: Callable[[str], None] = anything_goes,
         clock: Clock | None = None,
     ) -> None:
         self._registry = registry
         self._launcher = launcher
         self._deployment = deployment
         self._unit = unit
-        self._job = job
+        self._job, self._refuse = job, refuse
         self._clock = clock or SystemClock()
 
     def look(self, records: Records | None = None) -> Sighting:
@@ -145,11 +139,25 @@ class UnitLife:
         """Record the wish to run, claim and submit. The claim's attempt is as `submit` left it.
 
         Raises:
+            NotConfiguredError: a driver would lack a variable that its specs name; nothing was changed.
             RefusedError: the claim was refused, or somebody asked for a stop meanwhile.
             UnreachableError: the wish may be recorded; repeat it, or let the reconciler go on.
         """
+        self.refuse_unconfigured()
         self._registry.desire(self._unit, Desired.RUNNING, by=by, why=why)
         return self._claim_and_submit()
+
+    def refuse_unconfigured(self) -> None:
+        """Make sure that a driver which is started from here would find the variables that its specs name.
+
+        Raises:
+            NotConfiguredError: it would not, and no driver lives that could be adopted.
+        """
+        try:
+            self._refuse(self._unit)
+        except NotConfiguredError:
+            if not self.look().alive:
+                raise
 
     def resume(self, by: str, why: str) -> Claim:
         """Start what is HALTED, on a person's word. Otherwise like `start`.
@@ -165,8 +173,10 @@ class UnitLife:
         """Record the wish that ends a halt, and return what it overrides. Claims nothing. It may be repeated.
 
         Raises:
+            NotConfiguredError: as for `start`.
             RefusedError: it is not HALTED.
         """
+        self._refuse(self._unit)
         sighting = self.record_end()
         halted = sighting.halted(self._clock.now())
         if not halted:
@@ -214,9 +224,11 @@ class UnitLife:
         The wish stays RUNNING, so that a crash in the middle leaves a unit that the reconciler starts again.
 
         Raises:
+            NotConfiguredError: as for `start`; the driver that lives goes on.
             RefusedError: the claim was refused.
             UnreachableError: repeat it, or let the reconciler go on.
         """
+        self._refuse(self._unit)
         self._registry.desire(self._unit, Desired.RUNNING, by=by, why=why)
         self._end_driver(deadline_seconds)
         return self._claim_and_submit()
@@ -331,19 +343,9 @@ class UnitLife:
         if report.state is DriverState.RUNNING:
             report = self._launcher.stop(key, deadline_seconds)
         if attempt is not None:
-            self._refuse_traceless(attempt, report)
+            refuse_traceless(attempt, report)
             self._record_death(attempt, report)
         return report
-
-    def _refuse_traceless(self, attempt: Attempt, report: DriverReport) -> None:
-        """Never say of a driver that was started and cannot be found that it stands still: unknown is not dead."""
-        if attempt.state is AttemptState.BOUND and report.state is DriverState.ABSENT:
-            raise RefusedError(
-                f"It is not known whether {self._unit} stands still: {attempt.key} was started, and the launcher has "
-                "no trace of it. Its state folder was lost or is another one, so its driver may live.",
-                fix=f"end the process `stream.py --unit {self._unit} --generation {attempt.generation}` if there is "
-                f"one, then put that on record by `sluice streams force {self._unit}`.",
-            )
 
     def _record_seen(self, attempt: Attempt, report: DriverReport) -> Attempt:
         """Record a driver whose submitter died before it could, and an end."""

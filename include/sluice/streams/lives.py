@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from sluice.clock import Clock
 from sluice.streams.launcher import Job, Launcher
-from sluice.streams.life import UnitLife
+from sluice.streams.life import UnitLife, anything_goes
 from sluice.streams.registry import Attempt, Registry
 from sluice.streams.sighting import Records, Sighting
 
@@ -34,18 +34,26 @@ class Lives:
         *,
         deployment: str,
         job: Callable[[Attempt], Job],
+        refuse: Callable[[str], None] = anything_goes,
         clock: Clock | None = None,
     ) -> None:
         self._registry = registry
         self._launcher = launcher
         self._deployment = deployment
         self._job = job
+        self._refuse = refuse
         self._clock = clock
 
     def of(self, unit: str) -> UnitLife:
         """Return the life of one unit."""
         return UnitLife(
-            self._registry, self._launcher, deployment=self._deployment, unit=unit, job=self._job, clock=self._clock
+            self._registry,
+            self._launcher,
+            deployment=self._deployment,
+            unit=unit,
+            job=self._job,
+            refuse=self._refuse,
+            clock=self._clock,
         )
 
     def look(self, units: Collection[str]) -> Looks:

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from sluice.delta.table import ensure_table
 from sluice.streams.exits import ExitCode
 from sluice.streams.failure import FILE, Failure, FailureClass, from_record
 from tests.integration.spark.conftest import DriverPlace
@@ -54,11 +55,12 @@ def add_an_aggregate(place: DriverPlace) -> None:
     edit_transform(place, '"delay_max_min",\n    )', '"delay_max_min",\n        "oops",\n    )')
 
 
-def name_a_connection(place: DriverPlace) -> None:
-    """Of the last output, which nobody has set."""
+def add_an_output_whose_table_is_another(place: DriverPlace) -> None:
+    """As the last one."""
     spec = place.home / "include" / "pipelines" / "departures.yaml"
-    wanted = "  - {kind: latest, table: newest, keys: [hour, origin, carrier], store: postgres, connection: nowhere}"
-    edit(spec, "driver: flights", f"{wanted}\ndriver: flights")
+    edit(spec, "driver: flights", "  - {kind: latest, table: newest, keys: [hour, origin, carrier]}\ndriver: flights")
+    field = {"name": "price", "type": "double", "nullable": True, "metadata": {}}
+    ensure_table(place.state / "tables" / "newest", json.dumps({"type": "struct", "fields": [field]}))
 
 
 def kept(place: DriverPlace) -> dict[str, bytes]:
@@ -69,15 +71,14 @@ def kept(place: DriverPlace) -> dict[str, bytes]:
 
 def test_a_fault_of_the_last_output_leaves_every_table_as_it_was(own: DriverPlace) -> None:
     add_a_column(own)
-    name_a_connection(own)
+    add_an_output_whose_table_is_another(own)
     before = kept(own)
 
     failed = own.run(generation=2)
 
-    assert failed.returncode == ExitCode.CONFIGURATION, failed.stdout[-2000:]
-    assert said(own).kind is FailureClass.CONFIGURATION
+    assert failed.returncode == ExitCode.CODE, failed.stdout[-2000:]
     assert said(own).stream == "departures_live"
-    assert "SLUICE_CONNECTION_NOWHERE is not set" in said(own).message
+    assert "the table newest cannot take what this code writes: price is there and not here" in said(own).message
     assert kept(own) == before
 
 

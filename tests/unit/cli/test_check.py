@@ -12,7 +12,7 @@ from typer.testing import CliRunner, Result
 
 from sluice.cli.check import check
 from sluice.settings import settings
-from tests.unit.specs.bench import FEED_FILE, TOPIC_FILE, Bench, sound_project
+from tests.unit.specs.bench import FEED_FILE, PIPELINE_FILE, TOPIC_FILE, Bench, sound_project
 
 RUNNER = CliRunner()
 
@@ -71,6 +71,7 @@ def test_programs_get_json_on_stdout(bench: Bench) -> None:
         "sound": {"topic": 0, "pipeline": 0, "feed": 0, "deployment": 1, "suite": 0, "principal": 0, "policy": 0},
         "unchecked": ["feed replay", "pipeline sales"],
         "unguarded": [],
+        "unset": {},
         "faults": [
             {
                 "file": TOPIC_FILE,
@@ -105,3 +106,18 @@ def test_a_deployment_without_spec_is_a_fault(monkeypatch: pytest.MonkeyPatch) -
     result = run()
     assert result.exit_code == 2
     assert "include/deployments:1: SLUICE_DEPLOYMENT is 'elsewhere'" in result.stderr
+
+
+def test_variables_that_specs_name_and_nobody_has_set_are_named_and_are_no_fault(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("SHOP_REGION", raising=False)
+    file = bench.home / PIPELINE_FILE
+    file.write_text(f"{file.read_text()}\nresources: {{environment: [SHOP_REGION]}}\n")
+    result = run()
+    assert result.exit_code == 0, result.stderr
+    assert "cannot be started from here: SHOP_REGION not set." in result.stderr
+    assert "Fix: set SHOP_REGION, where the command runs" in result.stderr
+    assert list(json.loads(run("-o", "json").stdout)["unset"].values()) == [["SHOP_REGION"]]
+    monkeypatch.setenv("SHOP_REGION", "north")
+    assert "SHOP_REGION" not in run().stderr

@@ -2,14 +2,14 @@ from __future__ import annotations
 
 import pytest
 
-from sluice.errors import RefusedError, UnreachableError
+from sluice.errors import NotConfiguredError, RefusedError, UnreachableError
 from sluice.streams.claim import Adopt, Refuse, Resume, Wait
 from sluice.streams.launcher import DriverState, Job
 from sluice.streams.life import UnitLife
 from sluice.streams.registry import AttemptState, Desired
 from tests.twins.clock import ManualClock
 from tests.twins.drivers import DictionaryLauncher
-from tests.twins.lives import job, latest, life_of, wish
+from tests.twins.lives import job, latest, life_of, unconfigured, wish
 from tests.twins.registry import InMemoryRegistry
 
 
@@ -310,3 +310,49 @@ def test_a_driver_whose_submitter_died_is_bound_by_whoever_sees_it(
     launcher.submit(attempt.key, job(attempt))
     assert life.record_end().attempt == latest(registry)
     assert latest(registry).state is AttemptState.BOUND
+
+
+def test_a_start_for_which_a_variable_is_not_set_records_no_wish(
+    launcher: DictionaryLauncher, registry: InMemoryRegistry
+) -> None:
+    lacking = life_of(registry, launcher, unconfigured)
+    with pytest.raises(NotConfiguredError, match="SLUICE_CONNECTION_SERVING"):
+        lacking.start("ada", "demo")
+    assert registry.desired("flights") is None
+    assert launcher.started == []
+
+
+def test_a_restart_that_could_not_start_the_next_driver_leaves_the_one_that_lives(
+    life: UnitLife, launcher: DictionaryLauncher, registry: InMemoryRegistry
+) -> None:
+    life.start("ada", "demo")
+    lacking = life_of(registry, launcher, unconfigured)
+    with pytest.raises(NotConfiguredError):
+        lacking.restart("bob", "new code", 60)
+    assert launcher.alive == ["local.flights.g1"]
+    assert wish(registry).by == "ada"
+
+
+def test_a_driver_that_lives_is_adopted_by_somebody_who_has_not_its_variables(
+    life: UnitLife, launcher: DictionaryLauncher, registry: InMemoryRegistry
+) -> None:
+    life.start("ada", "demo")
+    claim = life_of(registry, launcher, unconfigured).start("bob", "again")
+    assert isinstance(claim.decision, Adopt)
+    assert launcher.started == ["local.flights.g1"]
+
+
+def test_a_resume_for_which_a_variable_is_not_set_lifts_nothing(
+    life: UnitLife, launcher: DictionaryLauncher, registry: InMemoryRegistry
+) -> None:
+    life.start("ada", "demo")
+    launcher.die("local.flights.g1", 11)
+    with pytest.raises(NotConfiguredError):
+        life_of(registry, launcher, unconfigured).resume("bob", "it is set now")
+    assert wish(registry).by == "ada"
+
+
+def test_a_stop_needs_no_variable(life: UnitLife, launcher: DictionaryLauncher, registry: InMemoryRegistry) -> None:
+    life.start("ada", "demo")
+    life_of(registry, launcher, unconfigured).stop("bob", "enough", 60)
+    assert launcher.alive == []
