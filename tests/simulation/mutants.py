@@ -91,8 +91,8 @@ MUTANTS: tuple[Mutant, ...] = (
     Mutant(
         "a stop takes a lost folder for nothing to stop",
         LIFE,
-        "        if attempt.state is AttemptState.BOUND and report.state is DriverState.ABSENT:\n",
-        "        if False:\n",
+        "            refuse_traceless(attempt, report)\n",
+        "",
     ),
     Mutant(
         "a restart starts beside the driver that it did not end",

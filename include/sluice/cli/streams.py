@@ -102,6 +102,10 @@ def show(unit: UnitArgument, output: OutputOption = Output.TABLE) -> None:
     for line in (*kept.lines(), *epoch_lines(epochs)):
         out.print(line, markup=False)
     _print_timeline(timeline)
+    if sighting.report is not None and (failure := sighting.report.failure) is not None and failure.details:
+        out.print("All that it said:", markup=False)
+        for line in failure.details.splitlines():
+            out.print(line, markup=False, soft_wrap=True)
 
 
 @app.command()

@@ -146,6 +146,7 @@ def _unit_evidence(
         driver=driver,
         stop_wanted=sighting is not None and _stop_wanted(sighting),
         halted="" if sighting is None else sighting.halted(at),
+        halted_fix="" if sighting is None or (halt := sighting.halt(at)) is None else halt.fix,
         lack="" if sighting is None else sighting.lack,
     )
     generation = None if attempt is None else attempt.generation
@@ -166,6 +167,7 @@ class _Base(TypedDict):
     driver: DriverReport | None
     stop_wanted: bool
     halted: str
+    halted_fix: str
     lack: str
 
 

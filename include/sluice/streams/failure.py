@@ -65,7 +65,7 @@ REMEDIES: Mapping[FailureClass, str] = {
     FailureClass.WRONG_SPEC: "run `sluice check` and repair the specs",
     FailureClass.FENCED: "find the other driver, and see that only one of them is wanted",
     FailureClass.DATA_LOSS: "see which records are gone, and decide whether the stream may go on without them",
-    FailureClass.CORRUPT: "keep a copy of the checkpoint, then repair it or put back an older one",
+    FailureClass.CORRUPT: "put an older copy of its checkpoint back, or move it away (nothing is written twice)",
     FailureClass.INCOMPATIBLE_STATE: "go back to the code that wrote the state, or start from a new checkpoint",
     FailureClass.SCHEMA_DRIFT: "compare what the producer writes with the topic spec, and mend one of them",
     FailureClass.AUTHORISATION: "renew the credentials, or grant what it lacks",

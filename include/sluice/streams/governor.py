@@ -16,7 +16,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from sluice.streams.failure import REMEDIES, FailureClass, recorded_class
+from sluice.streams.advice import advice, failed_stream
+from sluice.streams.failure import FailureClass, recorded_class
 from sluice.streams.registry import Attempt, DesiredState
 
 HISTORY = 32
@@ -213,4 +214,4 @@ def _counted(newest: Attempt, row: Sequence[Attempt]) -> str:
 
 
 def _fix(newest: Attempt) -> str:
-    return f"{REMEDIES[class_of(newest)]}, then run `sluice streams resume {newest.unit}`"
+    return advice(class_of(newest), newest.unit, failed_stream(newest.reason))

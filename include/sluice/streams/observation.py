@@ -30,7 +30,8 @@ class Evidence:
         ends: end offset per `topic/partition` at the broker.
         starts: first offset that the broker still has, per `topic/partition`.
         stop_wanted: somebody asked for the stop, and it is on record.
-        halted: why nothing starts the stream any more although it shall run; empty if that is not so.
+        halted: why nothing starts the stream any more although it shall run, and what to do; empty if that is not so.
+        halted_fix: the part of it that says what to do.
         notes: why something could not be looked at.
         unit: the unit's name, for commands in advice.
         history: committed batches that are news, newest first: all that the checkpoint keeps, or those since the last
@@ -55,6 +56,7 @@ class Evidence:
     starts: Mapping[str, int] | None = None
     stop_wanted: bool = False
     halted: str = ""
+    halted_fix: str = ""
     notes: tuple[str, ...] = ()
     unit: str = ""
     history: tuple[CommittedBatch, ...] = ()

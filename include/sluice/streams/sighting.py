@@ -68,7 +68,12 @@ class Sighting:
 
     def halted(self, now: datetime) -> str:
         """Return why no attempt starts until a person asks for it, and what to do; empty if that is not so."""
+        halt = self.halt(now)
+        return "" if halt is None else halt.reason
+
+    def halt(self, now: datetime) -> Halt | None:
+        """Return why, and what to do; None if it is not HALTED."""
         if self.alive:
-            return ""
+            return None
         outlook = self.outlook(now)
-        return outlook.reason if isinstance(outlook, Halt) else ""
+        return outlook if isinstance(outlook, Halt) else None

@@ -143,8 +143,9 @@ def _judge_life(case: Situation) -> _Judgement | None:
     if seen.stop_wanted:
         return Health.STOPPED, f"It is stopped as asked; {end}.", f"sluice streams start {seen.unit}"
     if seen.halted:
-        why = f"It does not run: {end}. It is HALTED: {seen.halted.rstrip('.')}."
-        return Health.STOPPED, why, f"sluice streams resume {seen.unit}"
+        why = seen.halted.removesuffix(f". To go on: {seen.halted_fix}").rstrip(".")
+        what_to_do = seen.halted_fix or f"sluice streams resume {seen.unit}"
+        return Health.STOPPED, f"It does not run: {end}. It is HALTED: {why}.", what_to_do
     if seen.lack:
         return Health.STOPPED, f"It does not run: there is no room for it. {_sentence(seen.lack)}", ADVICE
     verb = "start" if driver.state is DriverState.ABSENT else "logs"

@@ -251,7 +251,7 @@ def test_a_replay_that_is_killed_anywhere_ends_as_if_it_had_not_been(
     table = "departures"
     command = [sys.executable, str(after.project.settings.home / "spark_jobs" / "batch.py"), "replay"]
     command += ["--pipeline=departures", f"--case={case.id}", "--by=bob"]
-    job = after.project.batch_job(command[2:])
+    job = after.project.batch_job("departures", command[2:])
     point = f"{name}@{table}:{nth}"
     killed = subprocess.run(
         job.argv,

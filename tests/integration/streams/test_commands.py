@@ -16,6 +16,8 @@ from sluice.clock import SystemClock
 from sluice.errors import NotReadyError, RefusedError, SpecError
 from sluice.project import Project
 from sluice.settings import Settings, settings
+from sluice.streams.advice import advice
+from sluice.streams.failure import FailureClass
 from sluice.streams.registry import Desired
 from tests.twins.spark_master import MASTER, MasterPage, application, serving, worker
 
@@ -141,12 +143,13 @@ def test_a_driver_that_died_is_shown_with_its_exit_code_and_where_to_read_why(ho
     verdict = shown()["streams"]["departures"]
     assert verdict["health"] == "STOPPED"
     assert "the checkpoint or the ledger contradicts itself" in verdict["why"]
-    assert verdict["what_to_do"] == "sluice streams resume flights"
+    assert verdict["what_to_do"] == advice(FailureClass.CORRUPT, "flights")
 
 
 FAILING = """
 import json, os, pathlib
 said = {"class": "corrupt", "error": "MALFORMED_LOG_FILE", "message": "offsets/7", "at": "2013-01-07T12:00:00+00:00"}
+said["details"] = "offsets/7\\nis 12 bytes of a plan"
 pathlib.Path(os.environ["SLUICE_DRIVER"], "failure.json").write_text(json.dumps(said))
 raise SystemExit(12)
 """
@@ -173,6 +176,8 @@ def test_what_is_halted_says_why_in_every_face_and_is_resumed(home: Path) -> Non
     text = " ".join(sluice_streams("show", "flights").stdout.split())
     assert "Next: HALTED: generation 1" in text
     assert "then run `sluice streams resume flights`" in text
+    assert text.count("is 12 bytes of a plan") == 1
+    assert text.endswith("All that it said: offsets/7 is 12 bytes of a plan")
     (home / "spark_jobs" / "stream.py").write_text(DRIVER)
     assert "generation 2 is started" in sluice_streams("resume", "flights", "--why", "repaired").stdout
     assert shown()["desired"]["why"].startswith("repaired (overrides: generation 1 ")

@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from sluice.streams.advice import advice
 from sluice.streams.failure import EXIT_CODES, FailureClass
 from sluice.streams.governor import (
     HISTORY,
@@ -155,7 +156,7 @@ def test_what_another_attempt_repeats_is_halted_at_once(failure: FailureClass) -
     outlook = at_the_end(attempts_of((failure, seconds(5))))
     assert isinstance(outlook, Halt)
     assert outlook.why == f"generation 1 failed ({failure}), and another attempt would only repeat that"
-    assert outlook.fix.endswith("then run `sluice streams resume flights`")
+    assert outlook.fix == advice(failure, "flights")
     assert str(outlook) == f"HALTED: {outlook.reason}" == f"HALTED: {outlook.why}. To go on: {outlook.fix}"
 
 

@@ -82,7 +82,7 @@ def test_a_halt_is_told(project: InMemoryProject) -> None:
     found = read(project)
     assert found.next == f"HALTED: {found.halted}"
     assert found.halted.startswith("generation 1 failed")
-    assert found.halted.endswith("then run `sluice streams resume flights`")
+    assert found.halted.endswith("`sluice streams start flights`")
 
 
 def test_what_cannot_be_seen_starts_nothing(project: InMemoryProject) -> None:
