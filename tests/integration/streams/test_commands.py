@@ -76,6 +76,8 @@ def test_a_unit_is_started_adopted_restarted_and_stopped() -> None:
     assert "generation 1 is adopted" in sluice_streams("start", "flights").stdout
     assert shown()["driver"]["state"] == "running"
     assert "generation 2 is started" in sluice_streams("restart", "flights", "--why", "upgrade").stdout
+    log = Project.open(settings()).launcher().log("local.flights.g2")
+    wait_for(lambda: "driver" in log.read_text())  # before that it knows no way to end but at once
     assert "local.flights.g2 stopped as asked" in sluice_streams("stop", "flights", "--why", "night").stdout
     after = shown()
     assert (after["desired"]["state"], after["desired"]["why"]) == ("stopped", "night")
