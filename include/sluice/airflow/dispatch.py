@@ -6,13 +6,14 @@ import logging
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from datetime import datetime
+from functools import partial
 
 from airflow.sdk.log import redact  # type: ignore[attr-defined]  # it is there, only not in an `__all__`
 
 from sluice.airflow.delivery import Find, Finding, deliver
 from sluice.alerts.alert import Alert, Level
 from sluice.alerts.delivery import Delivery, History, Outcome
-from sluice.alerts.incidents import open_incidents
+from sluice.alerts.incidents import Incident, open_incidents, told_by_another
 from sluice.alerts.journal import Journal
 from sluice.alerts.policy import Policy, read_policy
 from sluice.alerts.redaction import Redaction
@@ -50,9 +51,19 @@ class Desk:
 
     def enter(self, alert: Alert) -> Alert:
         """Put an alert on record, completed and without secrets; one that cannot be is sent all the same."""
+        return self.claim(alert, None) or alert
+
+    def claim(self, alert: Alert, known: Callable[[History], bool] | None) -> Alert | None:
+        """Do the same unless what is on record says it already: of several processes one gets the alert back.
+
+        Args:
+            alert: not on record.
+            known: says whether it is known already; None: it is not.
+        """
         alert = self.policy.complete(alert.with_text(redaction()))
         try:
-            self.journal.append(alert)
+            if not self.journal.append_unless(alert, known):
+                return None
         except SluiceError as error:
             alert = replace(alert, evidence=(*alert.evidence, f"this alert is not on record: {error}"))
         quiet = alert.level in {Level.RECOVERY, Level.QUESTION, Level.TEST}
@@ -96,7 +107,21 @@ class Desk:
             alert: of the level recovery.
         """
         incident = open_incidents(self.read()).get(alert.key)
-        alert = self.enter(alert)
+        return self._conclude_end(self.enter(alert), incident)
+
+    def tell_once(self, alert: Alert) -> Delivery | None:
+        """Tell of a beginning or an end that several processes may see, if no other one has; None if one has.
+
+        Args:
+            alert: an end if it is of the level recovery.
+        """
+        incident = open_incidents(self.read()).get(alert.key)
+        entered = self.claim(alert, partial(told_by_another, alert))
+        if entered is None:
+            return None
+        return self._conclude_end(entered, incident) if alert.level is Level.RECOVERY else self.dispatch(entered)
+
+    def _conclude_end(self, alert: Alert, incident: Incident | None) -> Delivery:
         if incident is None or incident.told is None:
             return self.conclude(alert, Finding(Outcome.WITHHELD, "nobody had been told that it began."))
         if not self.policy.rule_of(alert).resolve:

@@ -111,3 +111,22 @@ def halted_again(alert_class: AlertClass, since: datetime | None, incident: Inci
         incident: open, under the same key.
     """
     return alert_class is AlertClass.HALTED and since is not None and incident.newest.at < since
+
+
+def told_by_another(alert: Alert, history: History) -> bool:
+    """Whether a beginning or an end that several processes see is on record already.
+
+    They see the same turns of one subject, one of them later than the other. So what is on record of it is as this
+    alert says, or it is younger.
+
+    Args:
+        alert: not on record; its `since` is the time of the happening, not of the telling.
+        history: what is on record.
+    """
+    newest = next((other for other in reversed(history.alerts) if other.key == alert.key), None)
+    ends = alert.level is Level.RECOVERY
+    if newest is None:
+        return ends
+    if (newest.level is Level.RECOVERY) == ends:
+        return True
+    return alert.since is not None and newest.since is not None and alert.since < newest.since

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import fcntl
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -54,15 +54,33 @@ class Journal:
             NotReadyError: the disk does not take it.
             UnreachableError: another process holds the journal's lock.
         """
+        self.append_unless(record, None)
+
+    def append_unless(self, record: Alert | Delivery | RunCount, known: Callable[[History], bool] | None) -> bool:
+        """Put a record onto the disk, unless what is on record says it already; return whether it was put there.
+
+        Of several processes that ask at once with the same record, one puts it there.
+
+        Args:
+            record: what to put on record.
+            known: says whether it is known already; None: it is not.
+
+        Raises:
+            NotReadyError: the disk does not take it.
+            UnreachableError: another process holds the journal's lock.
+        """
         try:
             self.folder.mkdir(parents=True, exist_ok=True)
             with self._locked(fcntl.LOCK_EX):
+                if known is not None and known(self._read()):
+                    return False
                 self._write(line_of(record))
         except OSError as error:
             raise NotReadyError(
                 f"The journal of alerts in {self.folder} cannot be written: {error.strerror}.",
                 fix="free some space, or give the folder back to the user that runs Airflow.",
             ) from error
+        return True
 
     def read(self) -> History:
         """Return what is on record. What cannot be read is a note, not an error.
@@ -75,10 +93,12 @@ class Journal:
             return History()
         try:
             with self._locked(fcntl.LOCK_SH):
-                contents = [(path.name, path.read_bytes()) for path in self._existing()]
+                return self._read()
         except OSError as error:
             raise NotReadyError(f"The journal of alerts in {self.folder} cannot be read: {error.strerror}.") from error
-        return _history(contents)
+
+    def _read(self) -> History:
+        return _history([(path.name, path.read_bytes()) for path in self._existing()])
 
     def _existing(self) -> list[Path]:
         """Return the files, oldest first."""

@@ -6,6 +6,7 @@ import socket
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
+from functools import partial
 from urllib.parse import quote
 
 import uvicorn
@@ -13,6 +14,7 @@ from fastapi import FastAPI
 
 from sluice.alerts.alert import Alert
 from sluice.alerts.delivery import Delivery, History, Outcome
+from sluice.alerts.incidents import told_by_another
 from sluice.alerts.journal import Journal
 from sluice.clock import Clock, SystemClock
 from sluice.console.access import Gate
@@ -57,16 +59,13 @@ class JournalDesk:
         """Return what is on record."""
         return self.journal.read()
 
-    def tell(self, alert: Alert) -> Delivery:
-        """Put an alert on record."""
-        self.journal.append(alert)
+    def tell_once(self, alert: Alert) -> Delivery | None:
+        """Put an alert on record, unless another process has."""
+        if not self.journal.append_unless(alert, partial(told_by_another, alert)):
+            return None
         delivery = Delivery(alert.id, self.clock.now(), Outcome.NOT_CONFIGURED, "there is no Airflow here.")
         self.journal.append(delivery)
         return delivery
-
-    def tell_end(self, alert: Alert) -> Delivery:
-        """Put an end on record."""
-        return self.tell(alert)
 
 
 def application(

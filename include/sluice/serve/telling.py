@@ -36,12 +36,8 @@ class Desk(Protocol):
         """Return what is on record."""
         ...
 
-    def tell(self, alert: Alert) -> Delivery:
-        """Put an alert on record and send it."""
-        ...
-
-    def tell_end(self, alert: Alert) -> Delivery:
-        """Tell of an end whoever was told of the beginning."""
+    def tell_once(self, alert: Alert) -> Delivery | None:
+        """Put a beginning or an end on record and tell of it, unless another process has; then return None."""
         ...
 
 
@@ -106,8 +102,8 @@ class Teller:
             if alert is None:
                 return
             try:
-                desk = self._desk()
-                _ = desk.tell_end(alert) if alert.level is Level.RECOVERY else desk.tell(alert)
+                if self._desk().tell_once(alert) is None:
+                    log.info("Another process has told of it: %s", alert.what)
             except Exception:
                 log.exception("An alert was cut off: %s", alert.what)
 
@@ -142,7 +138,7 @@ def alert_of(pipeline: PipelineSpec, notice: Notice, page: str, clock: Clock) ->
         return alert
     row = ", ".join(f"{column} {as_text(found)}" for column, found in notice.value.fields.items())
     delivered = f"delivered at {notice.value.at:%Y-%m-%d %H:%M:%S.%f} UTC"
-    return replace(alert, evidence=(*alert.evidence, delivered, f"the row: {row}"))
+    return replace(alert, since=notice.value.at, evidence=(*alert.evidence, delivered, f"the row: {row}"))
 
 
 def _why(notice: Notice) -> str:

@@ -120,3 +120,26 @@ def test_a_folder_that_takes_nothing_is_told_with_what_to_do(tmp_path: Path) -> 
     (tmp_path / "alerts").write_text("")
     with pytest.raises(NotReadyError, match=r"cannot be written: File exists\. Fix: free some space"):
         Journal(tmp_path / "alerts").append(make_alert())
+
+
+def test_of_processes_that_would_put_the_same_on_record_one_does(tmp_path: Path) -> None:
+    spawn = multiprocessing.get_context("fork")
+    writers = [spawn.Process(target=claim_many, args=(tmp_path,)) for _ in range(3)]
+    for writer in writers:
+        writer.start()
+    for writer in writers:
+        writer.join(30)
+    assert [alert.id for alert in Journal(tmp_path).read().alerts] == [f"a{n:02}" for n in range(20)]
+
+
+def claim_many(folder: Path) -> None:
+    for number in range(20):
+        claimed = make_alert(f"a{number:02}")
+        Journal(folder).append_unless(claimed, lambda history, mine=claimed: mine in history.alerts)  # type: ignore[misc]
+
+
+def test_what_is_known_is_not_put_on_record_and_that_is_said(tmp_path: Path) -> None:
+    journal = Journal(tmp_path)
+    assert journal.append_unless(make_alert("a1"), None)
+    assert not journal.append_unless(make_alert("a2"), lambda history: len(history.alerts) == 1)
+    assert [alert.id for alert in journal.read().alerts] == ["a1"]

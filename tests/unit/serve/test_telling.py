@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
+from datetime import timedelta
 from pathlib import Path
 
-from sluice.alerts.alert import Level
-from sluice.alerts.delivery import Outcome
-from sluice.alerts.incidents import open_incidents
+from hypothesis import given
+from hypothesis import strategies as st
+
+from sluice.alerts.alert import Alert, Level
+from sluice.alerts.delivery import History, Outcome
+from sluice.alerts.incidents import open_incidents, told_by_another
 from sluice.alerts.journal import Journal
 from sluice.live.rules import Notice, Turn
 from sluice.live.values import Value
@@ -66,3 +71,42 @@ def test_each_is_told_in_its_order_and_what_is_open_is_known_after_a_restart(tmp
 
     known = Teller(lambda: desk, lambda _pipeline, _output: PAGE, clock).known(PIPELINE)
     assert known == {"long_delays": [VALUE.key], "long": [VALUE.key]}
+
+
+def turn(number: int) -> Alert:
+    """Return what is told of the record with this number: every other one ends what the one before began."""
+    value = replace(VALUE, at=START + timedelta(seconds=number))
+    notice = replace(HOLDS if number % 2 == 0 else OVER, value=value)
+    return alert_of(PIPELINE, notice, PAGE, ManualClock())
+
+
+def test_two_processes_that_serve_the_same_tell_once(tmp_path: Path) -> None:
+    clock, journal = ManualClock(), Journal(tmp_path)
+    tellers = [Teller(lambda: JournalDesk(journal, clock), lambda *_: PAGE, clock) for _ in range(2)]
+    for notice in (HOLDS, replace(OVER, value=replace(VALUE, at=START + timedelta(seconds=1)))):
+        for teller in tellers:
+            teller.tell(PIPELINE, notice)
+    for teller in tellers:
+        teller.stop()
+    assert [alert.level for alert in journal.read().alerts] == [Level.STATE, Level.RECOVERY]
+
+
+@given(turns=st.integers(1, 6), late=st.lists(st.integers(0, 5), max_size=6))
+def test_however_far_one_of_them_is_behind_each_turn_is_told_once(turns: int, late: Sequence[int]) -> None:
+    record: list[Alert] = []
+
+    def sees(number: int) -> None:
+        alert = turn(number)
+        if not told_by_another(alert, History(tuple(record))):
+            record.append(alert)
+
+    behind = 0
+    for number in range(turns):
+        sees(number)
+        for _ in range(late[number] if number < len(late) else 0):
+            if behind <= number:
+                sees(behind)
+                behind += 1
+    for number in range(behind, turns):
+        sees(number)
+    assert [alert.since for alert in record] == [turn(number).since for number in range(turns)]
