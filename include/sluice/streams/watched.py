@@ -15,7 +15,7 @@ from sluice.streams.window import Window
 
 
 @dataclass(frozen=True)
-class _Spell:
+class Spell:
     """A stream's verdict that lasts: of which generation, since when, and when it was seen last (UTC)."""
 
     health: Health
@@ -24,7 +24,7 @@ class _Spell:
     last: datetime
 
     @classmethod
-    def after(cls, before: _Spell | None, health: Health, generation: int, at: datetime) -> _Spell:
+    def after(cls, before: Spell | None, health: Health, generation: int, at: datetime) -> Spell:
         """Return the spell with one more look. A gap ends it, and so does a clock that was set back."""
         lasts = (
             before is not None
@@ -42,7 +42,7 @@ class StreamsWatched:
         self._windows: dict[str, Window] = {}
         self._last: dict[str, Health] = {}
         self._verdicts: dict[str, Verdict] = {}
-        self._spells: dict[str, _Spell] = {}
+        self._spells: dict[str, Spell] = {}
 
     @property
     def verdicts(self) -> Mapping[str, Verdict]:
@@ -76,7 +76,7 @@ class StreamsWatched:
         }
         last, self._last = self._last, {stream: verdict.health for stream, verdict in found.items()}
         self._spells = {
-            stream: _Spell.after(self._spells.get(stream), verdict.health, generation, seen[stream].at)
+            stream: Spell.after(self._spells.get(stream), verdict.health, generation, seen[stream].at)
             for stream, verdict in found.items()
         }
         return {

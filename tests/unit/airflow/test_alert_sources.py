@@ -27,6 +27,11 @@ from sluice.project import Project
 from sluice.settings import settings
 from sluice.specs.alerting import AlertClass, Channel
 from sluice.specs.load import load_catalog
+from sluice.stream_looks import newest_looks
+from sluice.streams.failure import FailureClass
+from sluice.streams.looks import StreamLook
+from sluice.streams.registry import Desired
+from sluice.streams.verdict import Health, Verdict
 from tests.twins.project import InMemoryProject
 from tests.unit.alerts.examples import make_alert
 
@@ -290,3 +295,65 @@ def test_of_very_many_dags_each_has_its_turn_within_a_few_minutes(airflow: Airfl
         review_runs(desk.read(), dags, Counting(None), desk)
         airflow.twin.clock.sleep(60)
     assert sorted(asked) == dags
+
+
+class Flights:
+    """The unit `flights` of the project, whose driver ends as a test says, and a watcher of its streams."""
+
+    def __init__(self, airflow: Airflow) -> None:
+        self.airflow, self.twin = airflow, airflow.twin
+        self.generation = 0
+        self.start()
+
+    def start(self) -> None:
+        registry = self.twin.registry()
+        registry.desire("flights", Desired.RUNNING, by="ada", why="it is mended")
+        registry.intend("flights", after_generation=self.generation, key=f"local.flights.g{self.generation + 1}")
+        self.generation += 1
+        registry.bind("flights", self.generation)
+
+    def dies(self) -> None:
+        self.twin.clock.sleep(1)
+        self.twin.registry().end("flights", self.generation, exit_code=1, reason="failed", failure=FailureClass.CORRUPT)
+
+    def minutes(self, count: int, health: Health | None) -> None:
+        """Let minutes pass, each with a look at the streams if a watcher sees this health."""
+        since = self.twin.clock.now()
+        for _ in range(count):
+            if health is not None:
+                verdict, at = Verdict(health, "Seen."), self.twin.clock.now()
+                streams = self.twin.catalog.units()["flights"].streams
+                looks = [StreamLook("flights", s, self.generation, at, verdict, since=since) for s in streams]
+                newest_looks(cast(Project, self.twin)).keep(looks)
+            self.airflow.rounds()
+
+    def titles(self) -> list[str]:
+        return [alert.what for alert in self.airflow.told() if alert.alert_class is AlertClass.HALTED]
+
+
+def test_a_unit_that_was_resumed_is_halted_until_it_works_and_what_is_unknown_ends_nothing(airflow: Airflow) -> None:
+    flights = Flights(airflow)
+    flights.dies()
+    flights.minutes(3, None)
+    (halted,) = flights.titles()
+    flights.start()
+    flights.minutes(8, None)
+    flights.minutes(2, Health.UNKNOWN)
+    assert flights.titles() == [halted], "nobody knows yet what came of it"
+    flights.minutes(7, Health.OK)
+    assert flights.titles() == [halted, f"Over: {halted}"]
+    assert all("UNKNOWN" not in alert.why for alert in airflow.told() if alert.level is Level.RECOVERY)
+    assert still_open() == set()
+
+
+@pytest.mark.parametrize("by", ["the round", "the run that watched, and then the round"])
+def test_a_unit_that_halts_again_after_it_was_resumed_is_told_again_and_once(airflow: Airflow, by: str) -> None:
+    flights = Flights(airflow)
+    flights.dies()
+    flights.minutes(2, None)
+    flights.start()
+    flights.dies()
+    if by != "the round":
+        airflow.task_callback(TaskInstance("r2", "stream_flights", "watch", succeeded=0), ValueError("it is dead"))
+    flights.minutes(5, None)
+    assert len(flights.titles()) == 2
