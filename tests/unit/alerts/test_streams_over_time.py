@@ -152,14 +152,14 @@ class StreamOverTime(RuleBasedStateMachine):
         if alert_class is AlertClass.UNKNOWN:
             known = max((at for at, seen in ours if seen is not Health.UNKNOWN), default=self.newest.intended_at)
             # A break that is too short to be recorded as one does not end what is on record.
-            assert self.now - known >= PATIENCE[alert_class] or self.flapped(since)
+            assert self.now - known >= PATIENCE[alert_class] or self.flapped(health, since)
         elif others:
-            assert since >= max(others) or self.flapped(since)
+            assert since >= max(others) or self.flapped(health, since)
 
-    def flapped(self, since: datetime) -> bool:
+    def flapped(self, health: Health, since: datetime) -> bool:
         """Whether the record says since when it is so: the stream was never well for long enough in between."""
         recorded = self.record.verdict
-        return recorded is not None and recorded.at == since
+        return recorded is not None and recorded.at == since and alike(recorded.verdict.health, health)
 
     def ends(self) -> None:
         """The newest observation of the present driver says that it works, and so it has for a while."""
