@@ -50,6 +50,11 @@ def fickle():
         raise ValueError("it is not mended")
 
 
+def fickly_killed():
+    if not (settings().state / "mended").exists():
+        os.kill(os.getpid(), signal.SIGKILL)
+
+
 def killed():
     os.kill(os.getpid(), signal.SIGKILL)
 
@@ -66,6 +71,7 @@ def dag_of(body, **arguments):
 build_reconcile_dag()
 dag_of(broken)
 dag_of(fickle)
+dag_of(fickly_killed)
 dag_of(killed)
 dag_of(endless, dagrun_timeout=timedelta(seconds=5))
 """
@@ -123,7 +129,7 @@ def stack(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stack]:
         try:
             stack = Stack(place, AirflowApi(up(place).airflow_url), sink)
             connect(place, sink)
-            eventually(lambda: stack.airflow._call("GET", "/dags")["total_entries"] == 5)
+            eventually(lambda: stack.airflow._call("GET", "/dags")["total_entries"] == 6)
             yield stack
         finally:
             down(place)
@@ -187,6 +193,18 @@ def test_a_failure_is_over_when_a_later_run_succeeds_and_that_is_told(stack: Sta
     (over,) = [page for page in stack.sink.received if page["title"].startswith("Over: Task fickle")]
     assert over["type"] == "success"
     assert f"The run {run_id} itself is still failed." in over["message"]
+
+
+def test_the_failure_of_a_task_that_died_without_a_word_is_over_when_a_later_run_succeeds(stack: Stack) -> None:
+    (stack.place.state / "mended").unlink(missing_ok=True)
+    run_id = stack.fail("fickly_killed")
+    eventually(lambda: len(stack.told_of(run_id)) == 1)
+    eventually(lambda: any(count.open_alerts for count in stack.history().counts.get("fickly_killed", ())))
+    (stack.place.state / "mended").touch()
+    stack.airflow.trigger("fickly_killed")
+
+    over = f"Over: Run {run_id} of DAG fickly_killed failed"
+    eventually(lambda: any(page["title"] == over for page in stack.sink.received))
 
 
 def test_the_command_line_tries_the_stacks_own_connection(stack: Stack) -> None:
