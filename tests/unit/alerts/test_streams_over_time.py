@@ -15,6 +15,7 @@ from hypothesis.stateful import RuleBasedStateMachine, rule
 from sluice.alerts.alert import Alert, Level
 from sluice.alerts.conditions import PATIENCE, found_in
 from sluice.alerts.delivery import Delivery, History, Outcome
+from sluice.alerts.ending import ABOUT_STREAMS, ends
 from sluice.alerts.incidents import open_incidents
 from sluice.alerts.rounds import Begin, End, steps
 from sluice.specs.alerting import EVERYTHING_TO_ONE, AlertClass
@@ -24,12 +25,15 @@ from sluice.streams.fleet import UnitRecords, standings
 from sluice.streams.looks import StreamLook
 from sluice.streams.recording import DWELL, worth_recording
 from sluice.streams.registry import Attempt, AttemptState, Desired, DesiredState, RecordedVerdict
-from sluice.streams.verdict import FINE, Health, Verdict, alike
+from sluice.streams.verdict import Health, Verdict, alike
 from sluice.streams.watched import Spell
 from tests.unit.alerts.examples import NOW, make_alert
 
+ABOUT_THEM = [health for health in Health if health.value.lower().replace("_", "-") in set(ABOUT_STREAMS)]
 UNIT = Unit("flights", (), ("departures",))
 SUBJECT = "stream departures"
+WORKS = {health for health in Health if ends(AlertClass.STALLED, Verdict(health, ""), wanted=True)}
+CLASSES = {health: AlertClass(health.value.lower().replace("_", "-")) for health in ABOUT_THEM}
 SEEN = [health for health in Health if health is not Health.STOPPED]
 TICK = timedelta(seconds=10)
 SKEW = timedelta(seconds=1)
@@ -146,7 +150,7 @@ class StreamOverTime(RuleBasedStateMachine):
         if alert_class is AlertClass.STOPPED:
             assert since == self.newest.ended_at
             return
-        health = Health(alert_class.value.upper().replace("-", "_"))
+        (health,) = [each for each, about in CLASSES.items() if about is alert_class]
         ours = [(at, seen) for at, seen, generation in self.record.kept if generation == self.newest.generation]
         others = [at for at, seen in ours if not alike(seen, health)]
         if alert_class is AlertClass.UNKNOWN:
@@ -165,7 +169,7 @@ class StreamOverTime(RuleBasedStateMachine):
         """The newest observation of the present driver says that it works, and so it has for a while."""
         at, health, generation = self.record.kept[-1]
         assert generation == self.newest.generation
-        assert health in FINE | {Health.LAGGING}
+        assert health in WORKS
         assert self.now - at <= timedelta(minutes=3)
         assert self.now - self.newest.intended_at >= DWELL
 
@@ -184,10 +188,10 @@ class StreamOverTime(RuleBasedStateMachine):
         """Then people know what is so, and nothing else."""
         self.looks = self.writable = True
         self.minutes_pass(30)
-        if self.health in FINE | {Health.LAGGING}:
+        if self.health in WORKS:
             assert self.open() == set()
-        else:
-            assert AlertClass(self.health.value.lower().replace("_", "-")) in self.open()
+        elif self.health in CLASSES:
+            assert CLASSES[self.health] in self.open()
 
     @rule()
     def half_an_hour_passes_that_nobody_observes(self) -> None:
