@@ -10,13 +10,14 @@ import logging
 import socket
 from collections.abc import Callable
 from dataclasses import replace
+from datetime import timedelta
 
 from sluice.airflow.dispatch import Desk
 from sluice.airflow.failure import OPEN_THE_LOG, dag_url, new_id, printable
 from sluice.airflow.run_review import Runs, review_runs, tell_lost, watched_dags
 from sluice.airflow.unit_evidence import unit_evidence
 from sluice.alerts.alert import Alert, Level
-from sluice.alerts.conditions import Found, found_in
+from sluice.alerts.conditions import PATIENCE, Found, found_in
 from sluice.alerts.delivery import Delivery
 from sluice.alerts.incidents import Incident
 from sluice.alerts.rounds import Begin, Condition, Deliver, End, Repeat, Step, steps
@@ -26,6 +27,7 @@ from sluice.project import Project
 
 log = logging.getLogger(__name__)
 
+_MINUTE = timedelta(minutes=1)
 MOST_AT_ONCE = 20
 """Alerts that a round sends: a service that does not answer takes 15 s of each, and the next round is a minute away."""
 
@@ -70,16 +72,26 @@ def _look(project: Project, desk: Desk) -> Found:
     return found_in(standings_of(project, units, now), owners, now)
 
 
-def _take(step: Step, desk: Desk, project: Project | None) -> Delivery:
+def _take(step: Step, desk: Desk, project: Project | None) -> Delivery | None:
     match step:
         case Begin(condition):
-            return desk.tell(_beginning(condition, desk, project), condition.since)
+            return _begin(condition, desk, project)
         case Deliver(alert):
             return desk.dispatch(alert)
         case Repeat(incident):
             return desk.tell(_reminder(incident, desk))
         case End(incident, why):
             return desk.tell_end(_end(incident, why, desk))
+
+
+def _begin(condition: Condition, desk: Desk, project: Project | None) -> Delivery | None:
+    """Put a beginning on record and tell of it. While the journal takes nothing, tell of it each hour."""
+    alert = desk.enter(_beginning(condition, desk, project))
+    lasts = desk.clock.now() - condition.since - PATIENCE.get(condition.alert_class, timedelta())
+    if lasts // _MINUTE % 60 > 1 and alert.id not in {known.id for known in desk.read().alerts}:
+        log.warning("The journal takes nothing, so it is told each hour only: %s", alert.what)
+        return None
+    return desk.dispatch(alert, condition.since)
 
 
 def _beginning(condition: Condition, desk: Desk, project: Project | None) -> Alert:

@@ -3,11 +3,13 @@
 Invariants:
 * a record is on the disk when `append` returns, whole, whoever else writes at that moment;
 * a line that a crash has torn costs no other line, and reading says where it is;
-* the files are bounded, and what makes room for new records is counted in the journal itself.
+* the files are bounded, and what makes room for new records is counted in the journal itself;
+* a disk that is full takes some fifty records more, by the room of a file that is kept for that.
 """
 
 from __future__ import annotations
 
+import errno
 import fcntl
 import os
 from collections.abc import Callable, Iterator
@@ -26,6 +28,7 @@ _FILE_BYTES = 1024 * 1024
 """Some 500 alerts."""
 _FILES = 8
 _LOCK_SECONDS = 10.0
+_RESERVE_BYTES = 64 * 1024
 _POLL_SECONDS = 0.02
 
 
@@ -105,6 +108,18 @@ class Journal:
         return sorted(self.folder.glob("journal-*.jsonl"))
 
     def _write(self, line: bytes) -> None:
+        reserve = self.folder / "reserve"
+        try:
+            self._append(line)
+        except OSError as error:
+            if error.errno not in {errno.ENOSPC, errno.EDQUOT} or not reserve.exists():
+                raise
+            reserve.unlink()  # whoever is told of a full disk is told once, if that is on record
+            self._append(line)
+        else:
+            _reserve(reserve)
+
+    def _append(self, line: bytes) -> None:
         file = self._file_for_writing()
         new = not file.exists()
         _append(file, line)
@@ -172,6 +187,15 @@ def _history(contents: list[tuple[str, bytes]]) -> History:
     if forgotten != Forgotten():
         notes.append(str(forgotten))
     return History(tuple(alerts), deliveries, tuple(notes), counts)
+
+
+def _reserve(file: Path) -> None:
+    """Keep some room for the day on which the disk is full, where it is not full already."""
+    if not file.exists():
+        try:
+            file.write_bytes(b"\0" * _RESERVE_BYTES)
+        except OSError:
+            file.unlink(missing_ok=True)
 
 
 def _append(file: Path, line: bytes) -> None:

@@ -23,6 +23,7 @@ from sluice.alerts.incidents import open_incidents
 from sluice.alerts.journal import Journal
 from sluice.alerts.runs import GRACE
 from sluice.dag_ids import EVERYWHERE
+from sluice.errors import NotReadyError
 from sluice.project import Project
 from sluice.settings import settings
 from sluice.specs.alerting import AlertClass, Channel
@@ -266,15 +267,12 @@ def test_nobody_is_told_each_minute_of_a_lost_run_that_the_journal_does_not_take
 ) -> None:
     airflow.ends("topics", "r1", "failed")
     airflow.rounds(5)
-    append = Journal.append
 
-    def full(journal: Journal, record: object) -> None:
-        if isinstance(record, Alert):
-            raise OSError(28, "No space left on device")
-        append(journal, cast(Alert, record))
+    def full(*_: object) -> bool:
+        raise NotReadyError("The journal of alerts cannot be written: No space left on device.")
 
     with monkeypatch.context() as patch:
-        patch.setattr(Journal, "append", full)
+        patch.setattr(Journal, "append_unless", full)
         airflow.rounds(5)
         assert airflow.told() == []
     airflow.rounds(2)
@@ -357,3 +355,20 @@ def test_a_unit_that_halts_again_after_it_was_resumed_is_told_again_and_once(air
         airflow.task_callback(TaskInstance("r2", "stream_flights", "watch", succeeded=0), ValueError("it is dead"))
     flights.minutes(5, None)
     assert len(flights.titles()) == 2
+
+
+def test_what_lasts_is_told_each_hour_and_not_each_minute_while_the_journal_takes_nothing(
+    airflow: Airflow, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(*_: object) -> bool:
+        raise NotReadyError("The journal of alerts cannot be written: No space left on device.")
+
+    flights = Flights(airflow)
+    flights.dies()
+    with monkeypatch.context() as patch:
+        patch.setattr(Journal, "append_unless", full)
+        flights.minutes(125, None)
+        halted = flights.titles()
+    assert 3 <= len(halted) <= 6, "at once, and after one hour and two"
+    flights.minutes(10, None)
+    assert len(flights.titles()) == len(halted) + 1, "it is on record now"

@@ -1,8 +1,10 @@
 from __future__ import annotations
 
+import errno
 import fcntl
 import json
 import multiprocessing
+import os
 from pathlib import Path
 
 import pytest
@@ -143,3 +145,31 @@ def test_what_is_known_is_not_put_on_record_and_that_is_said(tmp_path: Path) -> 
     assert journal.append_unless(make_alert("a1"), None)
     assert not journal.append_unless(make_alert("a2"), lambda history: len(history.alerts) == 1)
     assert [alert.id for alert in journal.read().alerts] == ["a1"]
+
+
+def test_a_full_disk_takes_what_room_was_kept_for_and_keeps_room_again_later(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    journal = Journal(tmp_path)
+    journal.append(make_alert("a1"))
+    (reserve,) = set(tmp_path.iterdir()) - set(tmp_path.glob("*.jsonl")) - {tmp_path / "lock"}
+    assert reserve.stat().st_size >= 50 * len(json.dumps({"alert": make_alert("a1").as_dict()}))
+
+    write = os.write
+
+    def full(file: int, data: bytes) -> int:
+        if reserve.exists():
+            raise OSError(errno.ENOSPC, "No space left on device")
+        return write(file, data)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "write", full)
+        journal.append(make_alert("a2"))
+        assert not reserve.exists()
+        patch.setattr(Path, "write_bytes", lambda *_: full(-1, b""))
+        patch.setattr(os, "write", lambda *_: (_ for _ in ()).throw(OSError(errno.ENOSPC, "No space left on device")))
+        with pytest.raises(NotReadyError, match="No space left"):
+            journal.append(make_alert("a3"))
+    journal.append(make_alert("a4"))
+    assert reserve.exists()
+    assert [alert.id for alert in journal.read().alerts] == ["a1", "a2", "a4"]
