@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import logging
 import socket
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from datetime import timedelta
 
@@ -18,12 +18,16 @@ from sluice.airflow.run_review import Runs, review_runs, tell_lost, watched_dags
 from sluice.airflow.unit_evidence import unit_evidence
 from sluice.alerts.alert import Alert, Level
 from sluice.alerts.conditions import PATIENCE, Found, found_in
-from sluice.alerts.delivery import Delivery
-from sluice.alerts.incidents import Incident
+from sluice.alerts.delivery import Delivery, History
+from sluice.alerts.incidents import Incident, Key, open_incidents
 from sluice.alerts.rounds import Begin, Condition, Deliver, End, Repeat, Step, steps
-from sluice.dag_ids import stream_dag_id
+from sluice.alerts.undeclared import undeclared
+from sluice.dag_ids import stream_dag_id, unit_of
 from sluice.fleet_records import standings_of
 from sluice.project import Project
+from sluice.settings import settings
+from sluice.specs.load import scan
+from sluice.streams.registry import AttemptState
 
 log = logging.getLogger(__name__)
 
@@ -46,6 +50,7 @@ def alert_round(open_project: Callable[[], Project], runs: Runs, desk: Desk) -> 
     try:
         project = open_project()
         found = _look(project, desk)
+        found.over.update(_undeclared(project, history))
     except Exception:
         log.warning("The streams could not be looked at, so nothing begins and nothing is over.", exc_info=True)
     reviewed = review_runs(history, () if project is None else watched_dags(project), runs, desk)
@@ -70,6 +75,19 @@ def _look(project: Project, desk: Desk) -> Found:
     owners = {stream: project.catalog.owner_of(stream) for unit in units for stream in unit.streams}
     now = desk.clock.now()
     return found_in(standings_of(project, units, now), owners, now)
+
+
+def _undeclared(project: Project, history: History) -> Mapping[Key, str]:
+    """Return what is over because nothing declares it; nothing as long as a spec is broken."""
+    incidents = list(open_incidents(history).values())
+    if not undeclared(incidents, project.catalog):
+        return {}
+    if scan(settings().home / "include").faults:
+        return {}
+    units = {unit for incident in incidents if (unit := unit_of(incident.newest.dag_id))}
+    attempts = project.registry().newest_attempts(units)
+    alive = {unit for unit, attempt in attempts.items() if attempt.state is not AttemptState.ENDED}
+    return undeclared(incidents, project.catalog, alive)
 
 
 def _take(step: Step, desk: Desk, project: Project | None) -> Delivery | None:

@@ -27,6 +27,7 @@ from sluice.errors import NotReadyError
 from sluice.project import Project
 from sluice.settings import settings
 from sluice.specs.alerting import AlertClass, Channel
+from sluice.specs.catalog import Catalog
 from sluice.specs.load import load_catalog
 from sluice.stream_looks import newest_looks
 from sluice.streams.failure import FailureClass
@@ -372,3 +373,22 @@ def test_what_lasts_is_told_each_hour_and_not_each_minute_while_the_journal_take
     assert 3 <= len(halted) <= 6, "at once, and after one hour and two"
     flights.minutes(10, None)
     assert len(flights.titles()) == len(halted) + 1, "it is on record now"
+
+
+@pytest.mark.parametrize("broken", [True, False])
+def test_an_alert_about_a_stream_that_no_spec_declares_any_more_is_over_unless_the_spec_is_only_broken(
+    airflow: Airflow, broken: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    flights = Flights(airflow)
+    flights.dies()
+    flights.minutes(2, None)
+    (halted,) = flights.titles()
+    (tmp_path / "home" / "include" / "pipelines").mkdir(parents=True)
+    (tmp_path / "home" / "include" / "topics").mkdir()
+    if broken:
+        (tmp_path / "home" / "include" / "pipelines" / "departures.yaml").write_text("name: departures\n")
+    monkeypatch.setenv("SLUICE_HOME", str(tmp_path / "home"))
+    settings.cache_clear()
+    airflow.twin.catalog = Catalog()
+    airflow.rounds(2)
+    assert flights.titles() == ([halted] if broken else [halted, f"Over: {halted}"])

@@ -1,0 +1,43 @@
+"""Alerts about what no spec declares any more: nobody looks at it, so nothing else would ever end them."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable
+
+from sluice.alerts.alert import Alert
+from sluice.alerts.incidents import Incident, Key
+from sluice.dag_ids import backfill_dag_id, quality_dag_id, unit_of
+from sluice.specs.catalog import Catalog
+
+
+def undeclared(incidents: Iterable[Incident], catalog: Catalog, alive: Collection[str] = ()) -> dict[Key, str]:
+    """Return of each incident about something that is not declared why it is over.
+
+    Args:
+        incidents: those that are open.
+        catalog: all that is declared; no spec is broken, or what is missing might be in that one.
+        alive: units whose newest driver is not on record as ended: those are somebody's concern without a spec, too.
+    """
+    return {
+        incident.key: "No spec declares it any more."
+        for incident in incidents
+        if not _declared(incident.newest, catalog) and unit_of(incident.newest.dag_id) not in alive
+    }
+
+
+def _declared(alert: Alert, catalog: Catalog) -> bool:
+    kind, _, rest = alert.concerns.partition(" ")
+    name, _, detail = rest.partition(", ")
+    match kind:
+        case "unit":
+            return name in catalog.units()
+        case "stream":
+            return any(name in unit.streams for unit in catalog.units().values())
+        case "pipeline":
+            pipeline, rule = catalog.pipelines.get(name), detail.removeprefix("alert ").partition(" ")[0]
+            return pipeline is not None and any(each.name == rule for each in pipeline.alerts)
+        case "DAG" if name.startswith((backfill_dag_id(""), quality_dag_id(""))):
+            pipelines = catalog.interval_pipelines
+            return name in {*map(backfill_dag_id, pipelines), *map(quality_dag_id, pipelines)}
+        case _:
+            return True
