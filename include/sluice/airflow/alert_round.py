@@ -18,8 +18,8 @@ from sluice.airflow.run_review import Runs, review_runs, tell_lost, watched_dags
 from sluice.airflow.unit_evidence import unit_evidence
 from sluice.alerts.alert import Alert, Level
 from sluice.alerts.conditions import PATIENCE, Found, found_in
-from sluice.alerts.delivery import Delivery, History
-from sluice.alerts.incidents import Incident, Key, open_incidents
+from sluice.alerts.delivery import History
+from sluice.alerts.incidents import Incident, Key, newest_about, open_incidents
 from sluice.alerts.rounds import Begin, Condition, Deliver, End, Repeat, Step, steps
 from sluice.alerts.undeclared import undeclared
 from sluice.dag_ids import stream_dag_id, unit_of
@@ -60,7 +60,7 @@ def alert_round(open_project: Callable[[], Project], runs: Runs, desk: Desk) -> 
         log.warning("%s alerts are due; %s are told now, the others by the next rounds.", len(todo), MOST_AT_ONCE)
     for step in todo[:MOST_AT_ONCE]:
         try:
-            _take(step, desk, project)
+            _take(step, desk, project, history)
         except Exception:
             log.exception("An alert was cut off; it is tried again: %s", step)
     for lost in reviewed.lost:
@@ -90,26 +90,35 @@ def _undeclared(project: Project, history: History) -> Mapping[Key, str]:
     return undeclared(incidents, project.catalog, alive)
 
 
-def _take(step: Step, desk: Desk, project: Project | None) -> Delivery | None:
+def _take(step: Step, desk: Desk, project: Project | None, history: History) -> None:
+    """Take a step, unless another round has since `history` was read."""
     match step:
         case Begin(condition):
-            return _begin(condition, desk, project)
+            _begin(condition, desk, project, history)
         case Deliver(alert):
-            return desk.dispatch(alert)
+            desk.dispatch(alert)
         case Repeat(incident):
-            return desk.tell(_reminder(incident, desk))
+            if entered := desk.claim(_reminder(incident, desk), _changed(incident.key, history)):
+                desk.dispatch(entered)
         case End(incident, why):
-            return desk.tell_end(_end(incident, why, desk))
+            if entered := desk.claim(_end(incident, why, desk), _changed(incident.key, history)):
+                desk.dispatch_end(entered, incident)
 
 
-def _begin(condition: Condition, desk: Desk, project: Project | None) -> Delivery | None:
+def _changed(key: Key, before: History) -> Callable[[History], bool]:
+    return lambda now: newest_about(key, now) != newest_about(key, before)
+
+
+def _begin(condition: Condition, desk: Desk, project: Project | None, history: History) -> None:
     """Put a beginning on record and tell of it. While the journal takes nothing, tell of it each hour."""
-    alert = desk.enter(_beginning(condition, desk, project))
+    alert = desk.claim(_beginning(condition, desk, project), _changed(condition.key, history))
+    if alert is None:
+        return
     lasts = desk.clock.now() - condition.since - PATIENCE.get(condition.alert_class, timedelta())
     if lasts // _MINUTE % 60 > 1 and alert.id not in {known.id for known in desk.read().alerts}:
         log.warning("The journal takes nothing, so it is told each hour only: %s", alert.what)
-        return None
-    return desk.dispatch(alert, condition.since)
+        return
+    desk.dispatch(alert, condition.since)
 
 
 def _beginning(condition: Condition, desk: Desk, project: Project | None) -> Alert:

@@ -107,7 +107,7 @@ class Desk:
             alert: of the level recovery.
         """
         incident = open_incidents(self.read()).get(alert.key)
-        return self._conclude_end(self.enter(alert), incident)
+        return self.dispatch_end(self.enter(alert), incident)
 
     def tell_once(self, alert: Alert) -> Delivery | None:
         """Tell of a beginning or an end that several processes may see, if no other one has; None if one has.
@@ -119,9 +119,15 @@ class Desk:
         entered = self.claim(alert, partial(told_by_another, alert))
         if entered is None:
             return None
-        return self._conclude_end(entered, incident) if alert.level is Level.RECOVERY else self.dispatch(entered)
+        return self.dispatch_end(entered, incident) if alert.level is Level.RECOVERY else self.dispatch(entered)
 
-    def _conclude_end(self, alert: Alert, incident: Incident | None) -> Delivery:
+    def dispatch_end(self, alert: Alert, incident: Incident | None) -> Delivery:
+        """Send an end to whoever was told of the beginning, if the policy wants that.
+
+        Args:
+            alert: on record.
+            incident: what is over; None if nothing of it was on record.
+        """
         if incident is None or incident.told is None:
             return self.conclude(alert, Finding(Outcome.WITHHELD, "nobody had been told that it began."))
         if not self.policy.rule_of(alert).resolve:

@@ -14,7 +14,7 @@ from sluice.airflow.dispatch import Desk
 from sluice.airflow.failure import dag_url, new_id
 from sluice.alerts.alert import Alert, Level
 from sluice.alerts.delivery import History, Outcome
-from sluice.alerts.incidents import Incident, Key, open_incidents
+from sluice.alerts.incidents import Incident, Key, newest_about, open_incidents
 from sluice.alerts.runs import RunCount, review, successes_before
 from sluice.dag_ids import EVERYWHERE, backfill_dag_id, quality_dag_id, unit_of
 from sluice.project import Project
@@ -156,9 +156,10 @@ def tell_lost(lost: Lost, history: History, desk: Desk) -> None:
     """
     alert = _lost_alert(lost.count.dag_id, lost.runs, desk.clock.now())
     incident = open_incidents(history).get(alert.key)
-    alert = desk.enter(alert)
-    if alert.id not in {known.id for known in desk.read().alerts}:
+    entered = desk.claim(alert, lambda now: newest_about(alert.key, now) != newest_about(alert.key, history))
+    if entered is None or entered.id not in {known.id for known in desk.read().alerts}:
         return
+    alert = entered
     desk.journal.append(replace(lost.count, unnamed=alert.id))
     if incident is not None and incident.told is not None:
         told = incident.told

@@ -130,3 +130,12 @@ def told_by_another(alert: Alert, history: History) -> bool:
     if (newest.level is Level.RECOVERY) == ends:
         return True
     return alert.since is not None and newest.since is not None and alert.since < newest.since
+
+
+def newest_about(key: Key, history: History) -> str:
+    """Return the id of the newest alert about a subject and class, an end included; empty if there is none.
+
+    Who has decided on what was on record may ask again, with the journal's lock, whether that is still so: two rounds
+    at once then tell once.
+    """
+    return next((alert.id for alert in reversed(history.alerts) if alert.key == key), "")

@@ -392,3 +392,32 @@ def test_an_alert_about_a_stream_that_no_spec_declares_any_more_is_over_unless_t
     airflow.twin.catalog = Catalog()
     airflow.rounds(2)
     assert flights.titles() == ([halted] if broken else [halted, f"Over: {halted}"])
+
+
+def test_two_rounds_at_once_tell_once(airflow: Airflow, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Both have read the journal before either has written to it."""
+
+    def both() -> None:
+        airflow.twin.clock.sleep(60)
+        desks = [Desk(airflow.twin.clock, airflow.find) for _ in range(2)]
+        before = desks[0].read()
+        for desk in desks:
+            first = [before]
+            read = desk.read
+            monkeypatch.setattr(desk, "read", lambda first=first, read=read: first.pop() if first else read())
+            alert_round(lambda: cast(Project, airflow.twin), airflow, desk)
+
+    flights = Flights(airflow)
+    flights.dies()
+    both()
+    (halted,) = flights.titles()
+    airflow.twin.clock.sleep(86_400)
+    both()
+    assert flights.titles() == [halted, f"Still: {halted}"]
+    airflow.twin.registry().desire("flights", Desired.STOPPED, by="ada", why="enough")
+    both()
+    assert flights.titles() == [halted, f"Still: {halted}", f"Over: {halted}"]
+    airflow.ends("topics", "r1", "failed")
+    for _ in range(10):
+        both()
+    assert [alert.what for alert in airflow.told()][3:] == ["A run of DAG topics failed without a word"]
