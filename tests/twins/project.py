@@ -85,7 +85,10 @@ class InMemoryProject:
         return self.lives().of(unit)
 
     def lives(self) -> Lives:
-        return Lives(self.control, self.drivers, deployment="local", job=self.job, clock=self.clock)
+        return Lives(self.control, self.drivers, deployment="local", job=self.job, refuse=self.refuse, clock=self.clock)
+
+    def refuse(self, unit: str) -> None:
+        """Let a test stand against a start."""
 
     def evidence(self, unit: str) -> Mapping[str, Evidence]:
         """Return what a test lets the unit's streams show."""

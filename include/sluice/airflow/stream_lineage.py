@@ -141,7 +141,8 @@ class StreamLineage:
         attempt = sighting.attempt
         if self._to is None or attempt is None or attempt.state is not AttemptState.BOUND:
             return
-        over = {stream for stream, look in evidence.items() if look.ended_alone is not None}
+        ended = {stream: look.ended_alone for stream, look in evidence.items() if look.ended_alone is not None}
+        over = {stream for stream, failure in ended.items() if failure.again_at is None}
         with self._lock:
             told, now = self._told.get(sighting.unit), self._clock.monotonic()
             if told is None or told.generation != attempt.generation:
@@ -153,7 +154,7 @@ class StreamLineage:
             self._offer(attempt.unit, lambda: self._ended(project, attempt, fell))
         if due:
             looks = {
-                stream: (evidence[stream].at, verdict) for stream, verdict in verdicts.items() if stream not in over
+                stream: (evidence[stream].at, verdict) for stream, verdict in verdicts.items() if stream not in ended
             }
             self._offer(attempt.unit, lambda: self._going_on(project, attempt, looks), spare=True)
 

@@ -43,13 +43,15 @@ def report(found: Scan, place: Settings) -> dict[str, object]:
     """Return the outcome as JSON values: `ok`, sound specs by kind, what could not be checked, and the faults.
 
     `unchecked` are specs without a fault of their own that depend on one with; `unguarded` pipelines without a suite;
-    `unset`, by unit, variables that its specs name and that are not set here.
+    `shared` pipelines that share a driver with a raw stream; `unset`, by unit, variables that its specs name and that
+    are not set here.
     """
     return {
         "ok": not found.faults,
         "sound": _sound(found),
         "unchecked": sorted(f"{kind} {name}" for kind, name in found.dependants),
         "unguarded": unguarded(found),
+        "shared": [{"pipeline": p, "driver": d, "topic": t} for p, d, t in sharing(found)],
         "unset": variables_not_set(found, place),
         "faults": [fault.as_dict() for fault in found.faults],
     }
@@ -60,6 +62,13 @@ def unguarded(found: Scan) -> list[str]:
     catalog = found.catalog
     guarded = {suite.pipeline for suite in catalog.expectations.values()} | set(catalog.doubtful_suites.values())
     return sorted(catalog.interval_pipelines.keys() - guarded)
+
+
+def sharing(found: Scan) -> list[tuple[str, str, str]]:
+    """Return pipeline, driver and topic where a pipeline shares a driver with a raw stream: worth a word."""
+    catalog = found.catalog
+    drivers = {topic.raw.driver: name for name, topic in sorted(catalog.topics.items(), reverse=True)}
+    return [(name, p.driver, drivers[p.driver]) for name, p in sorted(catalog.pipelines.items()) if p.driver in drivers]
 
 
 def variables_not_set(found: Scan, place: Settings) -> dict[str, tuple[str, ...]]:
@@ -108,6 +117,9 @@ def _show(found: Scan, place: Settings) -> None:
     for pipeline in unguarded(found):
         note = f"The pipeline {pipeline} has no suite in include/expectations: nothing checks the values it publishes."
         err_lines.print(note, style="yellow")
+    for pipeline, driver, topic in sharing(found):
+        note = f"The pipeline {pipeline} shares the driver {driver} with the raw stream of {topic}"
+        err_lines.print(f"{note}: a failure of the session (memory, the JVM) ends both.", style="yellow")
     for unit, names in variables_not_set(found, place).items():
         err_lines.print(f"Unit {unit} cannot be started from here: {', '.join(names)} not set.", style="yellow")
         err_lines.print(f"  Fix: {how_to_set(names)}", style="yellow")

@@ -72,6 +72,10 @@ class ProgressFile:
         self._ended = True
         tell(self._path, {**self._identity, "at": failure.at.isoformat(), "ended": to_record(failure)})
 
+    def go_on(self) -> None:
+        """Write again: the stream was started once more."""
+        self._ended = False
+
 
 def _keep(file: Path, batch: dict[str, Any]) -> None:
     try:

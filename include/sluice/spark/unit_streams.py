@@ -16,7 +16,6 @@ from sluice.project import Project
 from sluice.settings import connection_url
 from sluice.spark.breaker import Breaker
 from sluice.spark.dead_letters import prepare_dead_letters
-from sluice.spark.driver import Stream
 from sluice.spark.failpoints import failpoint
 from sluice.spark.history import History
 from sluice.spark.interval_stream import prepare_pipeline
@@ -27,6 +26,7 @@ from sluice.spark.pipeline_code import pipeline_code
 from sluice.spark.preparation import Prepared
 from sluice.spark.raw import prepare_raw
 from sluice.spark.rehearsal import refuse_incompatible
+from sluice.spark.stream_run import Stream
 from sluice.specs.access import Role
 from sluice.specs.catalog import Unit
 from sluice.specs.model import PipelineSpec, TopicSpec
@@ -73,6 +73,7 @@ class PreparedStream:
             found.drops,
             output_mode=self.prepared.output_mode,
             check_fence=found.sink.check_fence,
+            opened_again=self.open,
         )
 
 

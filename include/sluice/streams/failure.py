@@ -92,6 +92,7 @@ class Failure:
         message: its message in one line, without secrets.
         at: when (UTC).
         stream: in which stream; empty if in none, or before one had started.
+        again_at: when (UTC) its driver, which goes on, starts it again; None: not by itself.
         details: all that was raised said, where that is too long for one line: a schema, a plan. Empty otherwise.
     """
 
@@ -101,6 +102,7 @@ class Failure:
     at: datetime
     stream: str = ""
     details: str = ""
+    again_at: datetime | None = None
 
     def __str__(self) -> str:
         """Return it as one line."""
@@ -117,6 +119,7 @@ def to_record(failure: Failure) -> dict[str, Any]:
         "at": failure.at.isoformat(),
         "stream": failure.stream,
         "details": failure.details,
+        "again_at": None if failure.again_at is None else failure.again_at.isoformat(),
     }
 
 
@@ -127,8 +130,10 @@ def from_record(record: object) -> Failure | None:
             case {"class": str(kind), "error": str(error), "message": str(message), "at": str(at), **more}:
                 failed_in, details = str(more.get("stream", "")), str(more.get("details", ""))
                 at_utc = datetime.fromisoformat(at)
+                again = more.get("again_at")
+                again_at = None if again is None else datetime.fromisoformat(str(again))
                 if at_utc.tzinfo is not None:
-                    return Failure(_kind(kind), error, message, at_utc, failed_in, details)
+                    return Failure(_kind(kind), error, message, at_utc, failed_in, details, again_at)
     except ValueError:
         return None
     return None

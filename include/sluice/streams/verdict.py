@@ -157,6 +157,9 @@ def _judge_end_alone(seen: Evidence) -> _Judgement | None:
     if (ended := seen.ended_alone) is None:
         return None
     why = f"It has ended {_ago(seen.at, ended.at)}, and the other streams of its driver go on: {ended.kind.value}. "
+    if ended.again_at is not None:
+        again = f"nothing: it is started again by itself at {ended.again_at:%H:%M:%S} UTC"
+        return Health.STOPPED, f"{why}{_sentence(ended.message)}", f"{again}; sluice streams logs {seen.unit} says more"
     remedy = REMEDIES.get(ended.kind, "find the cause")
     return Health.STOPPED, f"{why}{_sentence(ended.message)}", f"{remedy}; then sluice streams restart {seen.unit}"
 

@@ -274,3 +274,19 @@ def test_nothing_is_told_of_a_unit_that_no_spec_names_or_to_nobody(bench: Bench)
     silent = StreamLineage(bench.clock, None, 60)
     ProjectObserver(lambda: cast(Project, bench.project), bench.clock, lineage=silent).look(["trains"])
     assert silent._told == {}
+
+
+def test_a_stream_that_is_started_again_in_its_driver_has_not_failed(bench: Bench) -> None:
+    bench.life.start("ada", "launch")
+    bench.look()
+    bench.clock.sleep(120)
+    at = bench.clock.now()
+    bench.project.fallen = Failure(
+        FailureClass.TRANSIENT, "TimeoutException", "no answer", at, "departures", again_at=at + timedelta(seconds=20)
+    )
+    bench.look()
+    bench.clock.sleep(120)
+    bench.project.fallen = None
+    bench.look()
+    told = [event.type for event in bench.lineage.events() if event.job.name == "stream.departures"]
+    assert told == [T.START, T.RUNNING, T.RUNNING]

@@ -5,8 +5,10 @@ from __future__ import annotations
 import pytest
 
 from sluice.airflow.stream_request import NO_REASON, Asked, Claimed, Request, claim, submit
-from sluice.errors import RefusedError, SpecError, UnreachableError
+from sluice.errors import NotConfiguredError, RefusedError, SpecError, UnreachableError
+from sluice.streams.exits import ExitCode
 from sluice.streams.registry import Desired
+from tests.twins.lives import unconfigured
 from tests.twins.project import InMemoryProject
 
 FAULTS = ("include/pipelines/departures.yaml:4: surce: unknown key.",)
@@ -264,3 +266,43 @@ def test_a_run_that_finds_no_room_waits_says_so_and_fails_nobody(world: World) -
 
     world.drivers.lacking = ""
     assert world.run(Asked.FOLLOW) == 1
+
+
+class Unconfigured(World):
+    """A worker of Airflow's without a variable that the unit's specs name."""
+
+    def refuse(self, unit: str) -> None:
+        unconfigured(unit)
+
+
+@pytest.mark.parametrize("asked", [Asked.START, Asked.RESTART])
+def test_a_person_is_told_of_a_variable_that_is_not_set_before_anything_is_changed(asked: Asked) -> None:
+    world = Unconfigured()
+    with pytest.raises(NotConfiguredError, match="SLUICE_CONNECTION_SERVING"):
+        world.ask(asked)
+    assert world.control.desired("flights") is None
+    assert world.drivers.started == []
+
+
+def test_what_is_halted_for_a_variable_is_not_resumed_without_it(world: World) -> None:
+    world.run(Asked.START)
+    world.clock.sleep(5)
+    world.drivers.die("local.flights.g1", ExitCode.CONFIGURATION)
+    lacking = Unconfigured()
+    lacking.control, lacking.drivers, lacking.clock = world.control, world.drivers, world.clock
+    with pytest.raises(NotConfiguredError):
+        lacking.ask(Asked.RESUME)
+    world.clock.sleep(60)
+    assert world.run(Asked.RESUME) == 2
+
+
+def test_the_reconciler_starts_a_driver_that_says_it_once_and_is_halted(world: World) -> None:
+    world.run(Asked.START)
+    world.drivers.die("local.flights.g1", -9)
+    lacking = Unconfigured()
+    lacking.control, lacking.drivers, lacking.clock = world.control, world.drivers, world.clock
+    assert lacking.run(Asked.FOLLOW) == 2
+    world.clock.sleep(5)
+    world.drivers.die("local.flights.g2", ExitCode.CONFIGURATION)
+    with pytest.raises(RefusedError, match="flights is HALTED: generation 2 could not run: a variable that its specs"):
+        lacking.ask(Asked.FOLLOW)

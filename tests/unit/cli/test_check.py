@@ -12,7 +12,7 @@ from typer.testing import CliRunner, Result
 
 from sluice.cli.check import check
 from sluice.settings import settings
-from tests.unit.specs.bench import FEED_FILE, PIPELINE_FILE, TOPIC_FILE, Bench, sound_project
+from tests.unit.specs.bench import FEED_FILE, PIPELINE_FILE, TOPIC, TOPIC_FILE, Bench, sound_project
 
 RUNNER = CliRunner()
 
@@ -71,6 +71,7 @@ def test_programs_get_json_on_stdout(bench: Bench) -> None:
         "sound": {"topic": 0, "pipeline": 0, "feed": 0, "deployment": 1, "suite": 0, "principal": 0, "policy": 0},
         "unchecked": ["feed replay", "pipeline sales"],
         "unguarded": [],
+        "shared": [],
         "unset": {},
         "faults": [
             {
@@ -121,3 +122,19 @@ def test_variables_that_specs_name_and_nobody_has_set_are_named_and_are_no_fault
     assert list(json.loads(run("-o", "json").stdout)["unset"].values()) == [["SHOP_REGION"]]
     monkeypatch.setenv("SHOP_REGION", "north")
     assert "SHOP_REGION" not in run().stderr
+
+
+def test_a_pipeline_that_shares_a_driver_with_a_raw_stream_is_named_and_is_no_fault(bench: Bench) -> None:
+    raw = next(line for line in TOPIC.splitlines() if "driver:" in line)
+    driver = raw.partition("driver:")[2].split("}")[0].strip()
+    file = bench.home / PIPELINE_FILE
+    before = next(line for line in file.read_text().splitlines() if line.startswith("driver:"))
+    bench.edit(PIPELINE_FILE, before, f"driver: {driver}")
+    result = run()
+    assert result.exit_code == 0, result.stderr
+    assert f"The pipeline sales shares the driver {driver} with the raw stream of orders: a failure" in result.stderr
+    assert json.loads(run("-o", "json").stdout)["shared"] == [
+        {"pipeline": "sales", "driver": driver, "topic": "orders"}
+    ]
+    bench.edit(PIPELINE_FILE, f"driver: {driver}", "driver: of_its_own")
+    assert "shares the driver" not in run().stderr

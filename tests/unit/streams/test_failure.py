@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
-from datetime import timedelta
+from datetime import UTC, timedelta
 
 import pytest
 from hypothesis import given
@@ -32,7 +32,18 @@ KEY = "local.flights.g1"
 BOUND = Attempt("flights", 1, KEY, AttemptState.BOUND, START, START)
 
 
-@given(st.builds(Failure, st.sampled_from(FailureClass), st.text(), st.text(), st.just(START), st.text()))
+@given(
+    st.builds(
+        Failure,
+        st.sampled_from(FailureClass),
+        st.text(),
+        st.text(),
+        st.just(START),
+        st.text(),
+        st.text(),
+        st.none() | st.datetimes(timezones=st.just(UTC)),
+    )
+)
 def test_last_words_survive_a_file(failure: Failure) -> None:
     assert from_record(json.loads(json.dumps(to_record(failure)))) == failure
 

@@ -177,6 +177,9 @@ def test_a_stream_that_has_ended_beside_others_is_stopped_and_says_why() -> None
         "It has ended 3 min ago, and the other streams of its driver go on: schema drift. 80 of 100 are refused."
     )
     assert verdict.what_to_do.endswith("mend one of them; then sluice streams restart flights")
+    waits = replace(seen, ended_alone=replace(drift, again_at=ago(minutes=-2)))
+    assert judge(waits).health is Health.STOPPED
+    assert "it is started again by itself at" in judge(waits).what_to_do
     assert judge(replace(seen, stop_wanted=True)).health is Health.UNKNOWN
     dead = replace(seen, driver=replace(RUNNING, state=DriverState.ENDED, exit_code=13))
     assert "exited" not in judge(dead).why
