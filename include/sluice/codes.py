@@ -39,6 +39,10 @@ class Code:
 _HEALTH: Mapping[Health, tuple[str, str]] = {
     Health.OK: ("it works: what is unread is young, and batches are committed", ""),
     Health.IDLE: ("nothing is unread, and nothing was for ten minutes", ""),
+    Health.STARTING: (
+        "records wait, its driver lives, and that driver has not committed a batch yet",
+        "wait: Spark takes up to a minute, a first batch as long as there is to read; after ten minutes it is STALLED",
+    ),
     Health.LAGGING: (
         "it works, but more arrives than it reads, or catching up takes long",
         "see which phase of a batch takes the time; give it cores, or a driver of its own",

@@ -15,6 +15,7 @@ from sluice.streams.verdict import Health, PartitionLag, Verdict
 STYLES = {
     Health.OK: "green",
     Health.IDLE: "green",
+    Health.STARTING: "cyan",
     Health.LAGGING: "yellow",
     Health.STOPPED: "yellow",
     Health.STALLED: "red",

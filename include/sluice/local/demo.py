@@ -26,12 +26,11 @@ from sluice.project import Project
 from sluice.quality.census import Census
 from sluice.quality.gate import GateResult
 from sluice.quality.reasons import Outcome
-from sluice.streams.verdict import Health, Verdict
+from sluice.streams.verdict import WELL, Health, Verdict
 
 PIPELINE, LIVE, FEED, UNIT = "departures", "departures_live", "flights", "flights"
 BACKFILL, QUALITY = f"backfill_{PIPELINE}", f"quality_{PIPELINE}"
 _QUALITY_SECONDS = 240
-_WORKING = {Health.OK, Health.IDLE}
 _POLL_SECONDS = 0.5
 
 
@@ -166,7 +165,7 @@ class Demo:
         while True:
             verdicts = self._project.verdicts(UNIT)
             ledger = self._project.ledger(PIPELINE)
-            if all(v.health in _WORKING and v.lag_records == 0 for v in verdicts.values()) and self._all_closed(ledger):
+            if all(v.health in WELL and v.lag_records == 0 for v in verdicts.values()) and self._all_closed(ledger):
                 return ledger
             if self._clock.monotonic() > deadline:
                 states = "; ".join(f"{name}: {verdict.health}, {verdict.why}" for name, verdict in verdicts.items())
@@ -227,7 +226,7 @@ class Demo:
         verify, correct = story.parity[Mode.VERIFY], story.parity[Mode.CORRECT]
         return {
             "ok": (
-                verdict.health in _WORKING
+                verdict.health in WELL
                 and accounted
                 and census.records == produced + heartbeats
                 and states[State.DIRTY] == correct["unexplained"] == story.quality.expectations_failed == 0

@@ -6,7 +6,7 @@ A stream is wanted from a wish to run until a wish to stop, whoever asked. While
   commits. How late is too late is for a deadline to say; the time in which it was LAGGING is counted beside;
 * **not known** if the driver lives and the verdict is UNKNOWN, or none of its generation is on record yet. That is not
   available, and is shown beside;
-* **down** otherwise: no driver lives, or it is STALLED, STOPPED, REWOUND or at LOSS_RISK.
+* **down** otherwise: no driver lives, or it is STARTING, STALLED, STOPPED, REWOUND or at LOSS_RISK.
 
 Verdicts are on record when they change, so the last one holds until the next, or until the driver's end.
 """

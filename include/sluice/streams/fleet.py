@@ -23,7 +23,7 @@ LOOKED_BACK = HISTORY
 
 _BY_URGENCY = (
     *(Health.LOSS_RISK, Health.REWOUND, Health.STALLED, Health.STOPPED, Health.UNKNOWN, Health.LAGGING),
-    *(Health.OK, Health.IDLE),
+    *(Health.STARTING, Health.OK, Health.IDLE),
 )
 
 

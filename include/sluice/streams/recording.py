@@ -4,7 +4,8 @@ A stream that flaps must not write a row a minute, and a recovery must not be to
 
 * what is proven (a stop, a position that went back) is recorded at once;
 * any other change when two looks in a row agree on it;
-* and, if it is for the better, or only from OK to IDLE or back, not before the last record is five minutes old.
+* and, if it is for the better, or only from OK to IDLE or back, not before the last record is five minutes old; the
+  end of a start is recorded without that.
 
 A stream can then write no more than one row per step to the worse in five minutes, and one back.
 """
@@ -20,7 +21,7 @@ DWELL = timedelta(minutes=5)
 
 _PROVEN = frozenset({Health.STOPPED, Health.REWOUND})
 _BY_SEVERITY = (
-    *(Health.OK, Health.IDLE, Health.UNKNOWN, Health.LAGGING, Health.STALLED, Health.LOSS_RISK),
+    *(Health.OK, Health.IDLE, Health.STARTING, Health.UNKNOWN, Health.LAGGING, Health.STALLED, Health.LOSS_RISK),
     *(Health.REWOUND, Health.STOPPED),
 )
 
@@ -48,6 +49,8 @@ def worth_recording(
         return True
     if last is not health:
         return False
+    if was is Health.STARTING:
+        return True  # that ends once in a generation
     worse = _BY_SEVERITY.index(health) > _BY_SEVERITY.index(was) and not {was, health} <= FINE
     return worse or now - newest.at >= DWELL
 

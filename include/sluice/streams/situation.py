@@ -14,6 +14,8 @@ from sluice.streams.retention import seconds_to_loss
 from sluice.streams.window import Point, Window
 
 START_PATIENCE = timedelta(minutes=3)
+FIRST_COMMIT = timedelta(minutes=10)
+"""For so long records may wait for the first commit of a driver whose stream has no cadence yet."""
 SILENT_CADENCES = 2.0
 """A stream whose records wait this many cadences without a commit is silent. A third must not have passed before that
 is said, and two looks take their time: the one that sees the records, and the one that sees them still."""
@@ -140,6 +142,22 @@ class Situation:
             return False
         young = within(self.seen.at, driver.started_at, START_PATIENCE)
         return young and (committed is None or committed < driver.started_at)
+
+    @property
+    def start_seconds(self) -> float | None:
+        """For how long records have waited for this driver's first commit; None if it came, or nobody can say."""
+        driver, committed = self.seen.driver, self.seen.committed_at
+        if not self.seen.lag_records or driver is None or driver.started_at is None:
+            return None
+        if committed is not None and committed >= driver.started_at:
+            return None
+        if self.quiet_since is not None:
+            return self.quiet_seconds
+        return (
+            max(0.0, (self.seen.at - driver.started_at).total_seconds())
+            if within(self.seen.at, driver.started_at, FIRST_COMMIT)
+            else None
+        )
 
     @property
     def completeness(self) -> float:

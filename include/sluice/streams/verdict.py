@@ -21,7 +21,7 @@ from sluice.streams.launcher import DriverState
 from sluice.streams.observation import Evidence
 from sluice.streams.retention import horizon_seconds, lost
 from sluice.streams.room import ADVICE
-from sluice.streams.situation import SILENT_CADENCES, Situation, within
+from sluice.streams.situation import FIRST_COMMIT, SILENT_CADENCES, Situation, within
 from sluice.streams.window import Window
 
 PATIENCE = timedelta(minutes=2)
@@ -36,6 +36,7 @@ class Health(StrEnum):
 
     OK = "OK"
     IDLE = "IDLE"  # nothing is unread, and nothing was for a while
+    STARTING = "STARTING"  # records wait, and its driver has not committed a batch yet
     LAGGING = "LAGGING"  # it works, but more arrives than it reads; or catching up takes long
     STALLED = "STALLED"  # records wait, the driver lives, and nothing is committed
     STOPPED = "STOPPED"  # there is no driver
@@ -44,13 +45,15 @@ class Health(StrEnum):
     UNKNOWN = "UNKNOWN"
 
 
-FINE = frozenset({Health.OK, Health.IDLE})
+WELL = frozenset({Health.OK, Health.IDLE})
+"""Verdicts on a stream that is known to work."""
+FINE = WELL | {Health.STARTING}
 """Verdicts that nobody needs to act upon."""
 
 
 def alike(one: Health, other: Health) -> bool:
     """Whether one verdict goes on as the other: a stream that is at times OK and at times IDLE is well."""
-    return one is other or {one, other} <= FINE
+    return one is other or {one, other} <= WELL
 
 
 @dataclass(frozen=True)
@@ -106,7 +109,10 @@ def judge(
     """
     case = Situation(seen, Window().add(seen) if window is None else window, lagging_since, patience)
     ask: tuple[Callable[[Situation], _Judgement | None], ...]
-    ask = (_judge_life, _judge_sight, _judge_position, _judge_loss, _judge_executors, _judge_silence, _judge_pace)
+    ask = (
+        *(_judge_life, _judge_sight, _judge_position, _judge_loss),
+        *(_judge_executors, _judge_start, _judge_silence, _judge_pace),
+    )
     found = next((judgement for question in ask if (judgement := question(case)) is not None), None)
     health, why, what_to_do = found or _judge_rest(case)
     watermark = seen.watermark
@@ -228,6 +234,25 @@ def _judge_executors(case: Situation) -> _Judgement | None:
         return None
     why = f"{_records(case)} unread, and {_driver(seen)} {bare}: its cluster has lost its workers, or has no room."
     return Health.STALLED, why, "see which workers and cores there are (sluice status); it goes on when it gets one"
+
+
+def _judge_start(case: Situation) -> _Judgement | None:
+    """Records wait, and this driver has never committed: for a while that is a start, and then it is not."""
+    waited = case.start_seconds
+    if waited is None or (case.cadence is not None and not case.starting):
+        return None
+    seen, started = case.seen, None if case.seen.driver is None else case.seen.driver.started_at
+    since = "" if started is None else f", which started {_ago(seen.at, started)},"
+    if waited <= FIRST_COMMIT.total_seconds():
+        doing = "no batch is planned yet" if seen.running is None else f"batch {seen.running.batch_id} is at work"
+        return (
+            Health.STARTING,
+            f"{_records(case)} unread; {_driver(seen)}{since} has committed nothing yet: {doing}.",
+            "",
+        )
+    doing = "no batch was planned" if seen.running is None else f"batch {seen.running.batch_id} is not committed"
+    why = f"{_records(case)} unread, and for {_span(waited)} {doing}; {_driver(seen)}{since} lives{_last_word(seen)}."
+    return Health.STALLED, why, f"sluice streams logs {seen.unit}; then sluice streams restart {seen.unit}"
 
 
 def _judge_silence(case: Situation) -> _Judgement | None:

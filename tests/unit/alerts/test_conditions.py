@@ -106,3 +106,9 @@ def test_a_unit_that_somebody_resumed_is_halted_no_more_once_it_works_and_not_be
     working = look(standing(Health.LAGGING, changed_at=NOW - DWELL), standing(Health.OK, stream="raw_flights")).over
     assert working[halted] == "It is LAGGING now, generation 7. As seen."
     assert halted not in look(OK, standing(Health.STALLED, stream="raw_flights")).over
+
+
+def test_a_start_is_nothing_to_be_told_of_and_ends_nothing() -> None:
+    found = look(standing(Health.STARTING))
+    assert not found.conditions
+    assert not found.over

@@ -72,6 +72,12 @@ def test_a_recovery_and_a_silence_are_recorded_once_they_lasted(was: Health, hea
     assert worth(was, health, last=health, after=DWELL)
 
 
+@pytest.mark.parametrize("health", [Health.OK, Health.IDLE])
+def test_the_end_of_a_start_is_recorded_when_two_looks_agree(health: Health) -> None:
+    assert not worth(Health.STARTING, health, last=Health.STARTING, after=timedelta(0))
+    assert worth(Health.STARTING, health, last=health, after=timedelta(0))
+
+
 @given(st.lists(st.sampled_from(sorted(set(Health) - {Health.STOPPED, Health.REWOUND})), min_size=2, max_size=200))
 def test_however_it_flaps_it_writes_a_few_rows_in_five_minutes(found: list[Health]) -> None:
     newest, last, rows = recorded(Health.OK), None, []

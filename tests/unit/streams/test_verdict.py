@@ -4,12 +4,16 @@ from dataclasses import replace
 from datetime import datetime, timedelta
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
+from sluice.streams.checkpoint import PlannedBatch
 from sluice.streams.executors import Executors
 from sluice.streams.failure import Failure, FailureClass
 from sluice.streams.launcher import DriverReport, DriverState
 from sluice.streams.observation import Evidence
-from sluice.streams.verdict import Health, judge
+from sluice.streams.verdict import WELL, Health, judge
+from sluice.streams.window import Window
 from tests.twins.clock import START
 
 PATIENCE = timedelta(minutes=2)
@@ -64,7 +68,65 @@ def test_unread_records_without_a_recent_commit_are_never_ok() -> None:
 def test_a_driver_that_has_just_started_is_given_time_to_commit() -> None:
     young = replace(RUNNING, started_at=ago(seconds=30))
     late = replace(AT_WORK, driver=young, ends={"flights/0": 70, "flights/1": 40}, committed_at=ago(days=1))
-    assert judge(late).health is Health.OK
+    verdict = judge(late)
+    assert verdict.health is Health.STARTING
+    assert verdict.why == (
+        "10 records are unread; local.flights.g1 (pid 7), which started 30 s ago, has committed nothing yet: "
+        "no batch is planned yet."
+    )
+    assert verdict.what_to_do == ""
+
+
+def first_start(age: timedelta, planned: timedelta | None = None, unread: int = 432) -> Evidence:
+    """A stream that has never committed a batch, and whose topic holds records."""
+    return replace(
+        AT_WORK,
+        driver=replace(RUNNING, started_at=START - age),
+        committed={},
+        batches=0,
+        committed_at=None,
+        ends={"flights/0": unread},
+        running=None if planned is None else PlannedBatch(0, {"flights/0": unread}, None, planned_at=START - planned),
+    )
+
+
+def test_a_first_batch_that_is_at_work_is_a_start_and_after_ten_minutes_it_is_stalled() -> None:
+    at_work = judge(first_start(timedelta(minutes=9), timedelta(minutes=8)))
+    assert at_work.health is Health.STARTING
+    assert at_work.why.endswith("which started 9 min ago, has committed nothing yet: batch 0 is at work.")
+    stuck = judge(first_start(timedelta(minutes=12), timedelta(minutes=11)))
+    assert stuck.health is Health.STALLED
+    assert stuck.why.startswith("432 records are unread, and for 11 min batch 0 is not committed; local.flights.g1")
+    assert stuck.what_to_do == "sluice streams logs flights; then sluice streams restart flights"
+
+
+def test_a_stream_whose_topic_was_empty_for_hours_starts_with_its_first_records() -> None:
+    assert judge(first_start(timedelta(hours=5), timedelta(seconds=3))).health is Health.STARTING
+    assert judge(first_start(timedelta(hours=5))).health is Health.UNKNOWN  # one look cannot tell how long they wait
+    assert judge(first_start(timedelta(hours=5), unread=0)).health is Health.IDLE
+
+
+@given(
+    age=st.timedeltas(timedelta(0), timedelta(days=3)),
+    planned=st.none() | st.timedeltas(timedelta(0), timedelta(days=3)),
+    unread=st.integers(1, 10**9),
+    looks=st.integers(1, 90),
+)
+def test_a_stream_that_has_records_to_read_and_never_committed_is_never_called_sound_and_does_not_start_for_ever(
+    age: timedelta, planned: timedelta | None, unread: int, looks: int
+) -> None:
+    window, found = Window(), []
+    for minute in range(looks):
+        at = START + timedelta(minutes=minute)
+        seen = replace(first_start(age, planned, unread), at=at)
+        window = window.add(seen)
+        found.append(judge(seen, window).health)
+    assert not set(found) & WELL
+    assert Health.LAGGING not in found
+    if looks > 15:
+        assert found[-1] in {Health.STALLED, Health.UNKNOWN}
+        if planned is not None:
+            assert found[-1] is Health.STALLED
 
 
 def test_a_commit_from_the_future_is_no_sign_of_life() -> None:

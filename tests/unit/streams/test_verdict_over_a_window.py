@@ -88,7 +88,7 @@ def test_a_driver_that_has_just_started_is_given_three_minutes() -> None:
         young = DriverReport("local.flights.g2", DriverState.RUNNING, 8, moment(1000))
         return look(at, steadily(10), 8000, running=(600, 8000), rhythm=MINUTE, driver=young)
 
-    assert judged(seen(1170)).health is Health.OK
+    assert judged(seen(1170)).health is Health.STARTING
     assert judged(seen(1200)).health is Health.STALLED
 
 
