@@ -1,4 +1,4 @@
-"""Every word that Sluice gives as an answer, with what it means and what to do: one list, for people who look it up."""
+"""Every word of the design and of an answer, with what it means and what to do: one list, for people who look it up."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from functools import cache
 from typing import Any
 
 from sluice.alerts.delivery import Outcome as Delivery
+from sluice.design_words import WORDS
 from sluice.intervals.ledger import State
 from sluice.intervals.parity import Outcome as Parity
 from sluice.quality.cases import CaseState
@@ -162,6 +163,7 @@ def _plain(word: str) -> str:
 
 
 def _all() -> Iterator[Code]:
+    yield from _of("words of the design", WORDS)
     yield from _of("verdicts of a stream", _HEALTH)
     for kind in FailureClass:
         exit_code = EXIT_CODES.get(kind)

@@ -34,7 +34,7 @@ MUTANTS: tuple[Mutant, ...] = (
     Mutant(
         "a key that was reserved and never submitted is skipped",
         CLAIM,
-        'return Resume(attempt, f"generation {attempt.generation} was reserved and never submitted")',
+        'return Resume(attempt, "an earlier start of it broke off before its driver began")',
         'return Start(attempt.generation, None, "it was never submitted")',
     ),
     Mutant(

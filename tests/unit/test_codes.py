@@ -49,7 +49,19 @@ def test_exit_codes_are_those_of_the_errors() -> None:
     words = {int(code.word) for code in codes() if code.kind == "exit codes of a command"}
     assert words == {0} | {error.exit_code for error in (SluiceError, *SluiceError.__subclasses__())} | words
     assert below(SluiceError) <= words
-    assert {code.kind for code in codes()} == {*KINDS, "exit codes of a command"}
+    assert {code.kind for code in codes()} == {"words of the design", *KINDS, "exit codes of a command"}
+
+
+@pytest.mark.parametrize(
+    "word",
+    [
+        *("pipeline", "topic spec", "deployment", "stream", "unit", "attempt", "generation", "raw table", "validation"),
+        *("late", "future", "interval", "closed", "backfill", "parity", "interval ledger", "verdict", "plan"),
+        *("control database", "HALTED", "heartbeat", "quality gate", "watermark", "fencing", "epoch", "code hash"),
+    ],
+)
+def test_every_word_of_the_design_is_explained(word: str) -> None:
+    assert {code.word.lower() for code in find(word)} == {word.lower()}
 
 
 @pytest.mark.parametrize("written", ["LOSS_RISK", "loss_risk", "loss risk", " Loss-Risk ", "loss_r"])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from enum import StrEnum
 from typing import Annotated, Any
 
@@ -11,6 +12,8 @@ import yaml
 
 from sluice.cli.terminal import Terminal
 from sluice.topics.legible import safe_lines
+
+_UNBOUNDED = 10_000
 
 
 class Output(StrEnum):
@@ -36,6 +39,11 @@ out_lines = Terminal(soft_wrap=True, markup=False)
 """Results of which each is a line, however wide the terminal is, so that `grep` finds it."""
 err_lines = Terminal(stderr=True, soft_wrap=True, markup=False)
 """Errors and notes of which each is a line."""
+
+
+def terminal_for_data() -> Terminal:
+    """Return where rows of data are printed: on a terminal what is too wide is folded, else each row is one line."""
+    return Terminal(width=None if sys.stdout.isatty() else _UNBOUNDED, soft_wrap=True)
 
 
 def print_data(output: Output, data: Any) -> None:  # noqa: ANN401  JSON is any

@@ -22,11 +22,11 @@ def _words() -> list[str]:
 def explain(
     word: Annotated[
         str,
-        typer.Argument(help="A verdict, reason, state or exit code; omitted: all.", autocompletion=_words),
+        typer.Argument(help="Such as unit, LAGGING, late or 5; omitted: all.", autocompletion=_words),
     ] = "",
     output: OutputOption = Output.TABLE,
 ) -> None:
-    """Say what a word means that Sluice gives as an answer, and what to do about it.
+    """Say what a word means that Sluice uses or gives as an answer, and what to do about it.
 
     Exit codes: 0; 2 there is no such word.
     """

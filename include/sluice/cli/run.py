@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import sys
 from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Annotated, Any
@@ -14,9 +13,8 @@ from rich.markup import escape
 from rich.table import Table
 
 from sluice.cli import completion
-from sluice.cli.console import Output, OutputOption, print_data
+from sluice.cli.console import Output, OutputOption, print_data, terminal_for_data
 from sluice.cli.sample_file import read_sample
-from sluice.cli.terminal import Terminal
 from sluice.clock import SystemClock
 from sluice.quality.preview import JudgedLine, Preview
 from sluice.quality.reasons import EXPLANATIONS, FAULTS, Outcome, Reason
@@ -24,7 +22,6 @@ from sluice.settings import settings
 from sluice.specs.load import scan
 from sluice.trial import broker_time, in_lines, sound_pipeline, trial
 
-_UNBOUNDED = 10_000
 _TEXT = 200
 """How many characters of a line that does not decode are shown."""
 _STYLES = {Outcome.GOOD: "green", Outcome.QUARANTINED: "red", Outcome.LATE: "yellow", Outcome.CONTROL: "dim"}
@@ -65,9 +62,7 @@ def run(
     if output.for_programs:
         print_data(output, report(found, limit))
     else:
-        # A terminal folds what is too wide; a file or pipe gets every row on one line. Data is shown as it is.
-        width = None if sys.stdout.isatty() else _UNBOUNDED
-        show(found, limit, Terminal(width=width, soft_wrap=True))
+        show(found, limit, terminal_for_data())
 
 
 def report(found: Preview, limit: int | None = None) -> dict[str, Any]:

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from datetime import datetime
+from datetime import UTC, datetime
 from decimal import Decimal
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
+from rich.console import JustifyMethod
 from rich.markup import escape
 from rich.table import Table
 
-from sluice.cli.console import Output, OutputOption, err, out, print_data
+from sluice.cli.console import Output, OutputOption, err, out, print_data, terminal_for_data
+from sluice.errors import NotReadyError, SpecError
 from sluice.project import Project
 from sluice.settings import settings
 
@@ -25,37 +27,69 @@ def sql(
 ) -> None:
     """Ask the raw, interval, row and newest-row tables with SQL (DuckDB's dialect; times in UTC).
 
-    Exit codes: 0; 2 the statement or a spec is wrong; 6 a table's log cannot be read.
+    Exit codes: 0; 2 the statement or a spec is wrong; 3 a table that it names has no rows yet; 6 a
+    table's log cannot be read.
     """
-    from sluice.delta.sql import query, schema_of  # noqa: PLC0415 - only this command pays for it
+    from sluice.delta.sql import named_in, query, schema_of  # noqa: PLC0415 - only this command pays for it
 
-    tables = tables_of(Project.open_sound(settings()))
+    project = Project.open_sound(settings())
+    tables = tables_of(project)
     if not statement:
         _tell_tables({name: schema_of(folder) for name, folder in tables.items()}, output)
         return
-    found = query(statement, tables, limit=limit + 1)
+    try:
+        found = query(statement, tables, limit=limit + 1)
+    except SpecError as refusal:
+        absent = {name: folder for name, folder in declared_tables(project).items() if name not in tables}
+        raise _no_rows_yet(project, list(named_in(statement, absent))) or refusal from refusal
     rows = found.slice(0, limit).to_pylist()
     if output.for_programs:
         print_data(output, [{name: _plain(value) for name, value in row.items()} for row in rows])
     else:
-        table = Table(box=None, pad_edge=False)
-        for field in found.schema:
-            table.add_column(escape(field.name), justify="right" if _is_number(field.type) else "left")
-        for row in rows:
-            table.add_row(*(escape(str(_plain(value))) if value is not None else "" for value in row.values()))
-        out.print(table)
+        terminal_for_data().print(_table(found, rows))
     if len(found) > limit:
         err.print(f"Only the first {limit:,} rows are shown; -n shows more.", style="yellow")
 
 
+def _table(found: Any, rows: list[dict[str, Any]]) -> Table:  # noqa: ANN401 - pyarrow is imported by who asks
+    table = Table(box=None, pad_edge=False)
+    for field in found.schema:
+        justify: JustifyMethod = "right" if _is_number(field.type) else "left"
+        whole = str(field.type).startswith(("timestamp", "date", "time"))
+        table.add_column(escape(field.name), justify=justify, overflow="fold", no_wrap=whole)
+    for row in rows:
+        table.add_row(*(escape(_shown(value)) for value in row.values()))
+    return table
+
+
+def declared_tables(project: Project) -> dict[str, Path]:
+    """Return the folders of all declared tables, by name, whether or not they are there."""
+    return {name: project.folder.table(name) for name in _units_of_tables(project)}
+
+
 def tables_of(project: Project) -> dict[str, Path]:
     """Return the folders of those declared tables that there are, by name."""
-    names = [topic.raw.table for topic in project.catalog.topics.values()]
+    return {name: folder for name, folder in declared_tables(project).items() if (folder / "_delta_log").is_dir()}
+
+
+def _units_of_tables(project: Project) -> dict[str, str]:
+    """Return by which unit each declared table is written."""
+    found = {topic.raw.table: topic.raw.driver for topic in project.catalog.topics.values()}
     for pipeline in project.catalog.pipelines.values():
         outputs = (output for output in pipeline.every_output if getattr(output, "store", "delta") == "delta")
-        names += [table for output in outputs if (table := getattr(output, "table", None))]
-    folders = {name: project.folder.table(name) for name in names}
-    return {name: folder for name, folder in folders.items() if (folder / "_delta_log").is_dir()}
+        found |= {table: pipeline.driver for output in outputs if (table := getattr(output, "table", None))}
+    return found
+
+
+def _no_rows_yet(project: Project, absent: list[str]) -> NotReadyError | None:
+    """Return what to say of declared tables that nobody has written yet; None if there are none."""
+    if not absent:
+        return None
+    name, unit = absent[0], _units_of_tables(project)[absent[0]]
+    return NotReadyError(
+        f"the table {name} has no rows yet: it is declared, and the unit {unit} that writes it has not committed any.",
+        fix=f"if nobody has started it, `sluice streams start {unit}`; else wait: `sluice streams show {unit}`.",
+    )
 
 
 def _tell_tables(schemas: dict[str, Any], output: Output) -> None:
@@ -67,15 +101,22 @@ def _tell_tables(schemas: dict[str, Any], output: Output) -> None:
         out.print(escape(name), style="bold")
         out.print("    " + ", ".join(f"{column} {kind}" for column, kind in columns.items()), markup=False)
     if not described:
-        out.print("There is no table yet: no stream has written one.")
+        out.print("There is no table yet: no stream has committed rows. `sluice status` shows what the streams do.")
 
 
 def _is_number(kind: Any) -> bool:  # noqa: ANN401 - pyarrow is imported by who asks
     return str(kind).startswith(("int", "uint", "float", "double", "decimal", "halffloat"))
 
 
+def _shown(value: object) -> str:
+    """Return a value as a person reads it: times in UTC to the digit that they have, nothing for null."""
+    if isinstance(value, datetime) and value.tzinfo is not None:
+        return value.astimezone(UTC).isoformat().replace("+00:00", "Z")
+    return "" if value is None else str(_plain(value))
+
+
 def _plain(value: object) -> object:
-    """Return a value as it is shown: times by ISO 8601, bytes as text where they are text."""
+    """Return a value for programs: times by ISO 8601, bytes as text where they are text."""
     if isinstance(value, datetime):
         return value.isoformat()
     if isinstance(value, Decimal):  # what SUM gives of whole numbers

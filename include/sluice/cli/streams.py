@@ -14,7 +14,7 @@ from rich.table import Table
 from sluice.cli import completion
 from sluice.cli.asker import asker
 from sluice.cli.availability_view import in_percent, promises
-from sluice.cli.console import Output, OutputOption, err, out, print_data
+from sluice.cli.console import Output, OutputOption, err, out, out_lines, print_data
 from sluice.cli.reset import epoch_lines, epochs_of, reset
 from sluice.cli.terminal import without_colours
 from sluice.cli.verdict_view import partition_table, print_verdicts
@@ -238,8 +238,9 @@ def _tell_claim(unit: str, claim: Claim, output: Output) -> None:
         decided = {"unit": unit, "decision": type(claim.decision).__name__.lower(), "attempt": asdict(attempt)}
         print_data(output, decided)
     else:
-        found = "adopted" if isinstance(claim.decision, Adopt) else "started"
-        out.print(f"{unit}: generation {attempt.generation} is {found}, because {claim.why}.", markup=False)
+        started = f"started, as generation {attempt.generation} ({claim.why})"
+        done = f"nothing was started: {claim.why}" if isinstance(claim.decision, Adopt) else started
+        out_lines.print(f"{unit}: {done}.")
     if attempt.state is AttemptState.ENDED:
         raise SluiceError(
             f"generation {attempt.generation} of {unit} {attempt.reason}.", fix=f"run `sluice streams logs {unit}`."

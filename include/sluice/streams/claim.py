@@ -71,7 +71,7 @@ def decide(desired: DesiredState | None, attempt: Attempt | None, report: Driver
     if desired is None or desired.state is Desired.STOPPED:
         return _decide_unwanted(desired)
     if attempt is None:
-        return Start(0, None, "it never ran")
+        return Start(0, None, "it has never run")
     if report is None:
         return Wait(f"the launcher cannot say whether generation {attempt.generation} lives")
     if report.state is DriverState.RUNNING:
@@ -100,7 +100,7 @@ def _decide_alive(attempt: Attempt, report: DriverReport) -> Decision:
 def _decide_absent(attempt: Attempt) -> Decision:
     match attempt.state:
         case AttemptState.INTENT:
-            return Resume(attempt, f"generation {attempt.generation} was reserved and never submitted")
+            return Resume(attempt, "an earlier start of it broke off before its driver began")
         case AttemptState.ENDED:
             return Start(attempt.generation, None, f"generation {attempt.generation} ended ({attempt.reason})")
         case AttemptState.BOUND:

@@ -95,20 +95,25 @@ class UnitLife:
         Raises:
             UnreachableError: the control database could not be asked.
         """
+        reserved: Start | None = None
         for _ in range(_MAX_STEPS):
             sighting = self.look()
             decision = decide(sighting.desired, sighting.attempt, sighting.report)
             match decision:
                 case Resume() if sighting.lack:
                     return Claim(NoRoom(sighting.lack))
-                case Adopt() | Resume():
+                case Adopt():
                     return Claim(decision, decision.attempt)
+                case Resume(attempt=attempt):
+                    own = reserved is not None and attempt.generation == reserved.after_generation + 1
+                    return Claim(replace(decision, why=reserved.why) if reserved and own else decision, attempt)
                 case Wait() | Refuse():
                     return Claim(decision)
                 case Start():
                     if governed and (held := self._held(sighting)) is not None:
                         return Claim(held)
                     self._reserve(decision, sighting)
+                    reserved = decision
         raise RefusedError(
             f"{self._unit}: {_MAX_STEPS} generations after another are dead or taken; the last is {sighting}."
         )

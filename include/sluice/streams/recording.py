@@ -49,10 +49,9 @@ def worth_recording(
         return True
     if last is not health:
         return False
-    if was is Health.STARTING:
-        return True  # that ends once in a generation
     worse = _BY_SEVERITY.index(health) > _BY_SEVERITY.index(was) and not {was, health} <= FINE
-    return worse or now - newest.at >= DWELL
+    started = was is Health.STARTING  # which ends once in a generation
+    return worse or started or now - newest.at >= DWELL
 
 
 def lagging_since(newest: RecordedVerdict | None, generation: int | None) -> datetime | None:

@@ -10,9 +10,11 @@ import pytest
 from deltalake import write_deltalake
 from typer.testing import CliRunner
 
+import sluice.cli.sql as sql_command
 from sluice.cli.main import app
+from sluice.cli.terminal import Terminal
 from sluice.delta.sql import named_in, query
-from sluice.errors import SpecError
+from sluice.errors import NotReadyError, SpecError
 from sluice.settings import settings
 
 HOUR = datetime(2013, 1, 1, 5, tzinfo=UTC)
@@ -68,7 +70,7 @@ def state(tables: dict[str, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPat
 
 
 def test_the_command_answers_as_a_table_and_as_a_document(state: Path) -> None:
-    assert state
+    assert state.is_dir()
     told = CliRunner().invoke(app, ["sql", "select origin, departed from departures order by 2"])
     assert told.stdout.split() == ["origin", "departed", "EWR", "3", "JFK", "4", "EWR", "5"]
     answer = CliRunner().invoke(
@@ -79,8 +81,41 @@ def test_the_command_answers_as_a_table_and_as_a_document(state: Path) -> None:
 
 
 def test_without_a_statement_the_tables_are_listed(state: Path) -> None:
-    assert state
+    assert state.is_dir()
     listed = CliRunner().invoke(app, ["sql", "-o", "json"])
     assert json.loads(listed.stdout) == {
         "departures": {"hour": "timestamp[us, tz=UTC]", "origin": "string", "departed": "int64"}
     }
+
+
+def test_a_declared_table_that_nobody_has_written_yet_is_no_wrong_statement(state: Path) -> None:
+    assert state.is_dir()
+    refused = CliRunner().invoke(app, ["sql", "select count(*) from departures_live"])
+    assert isinstance(refused.exception, NotReadyError)
+    assert "the table departures_live has no rows yet" in str(refused.exception)
+    assert "`sluice streams start flights`" in str(refused.exception)
+    wrong = CliRunner().invoke(app, ["sql", "select count(*) from nobody"])
+    assert isinstance(wrong.exception, SpecError)
+
+
+def test_a_record_commands_no_terminal_and_a_time_is_shown_to_its_last_digit(
+    tables: dict[str, Path], state: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert state.is_dir()
+    hostile = "x" * 90 + "\x1b]52;c;cm0=\x07\u202e"
+    rows = pa.table(
+        {
+            "hour": pa.array([datetime(2013, 1, 1, 5, 4, 3, 21, tzinfo=UTC)], pa.timestamp("us", "UTC")),
+            "origin": [hostile],
+            "departed": [3],
+        }
+    )
+    write_deltalake(str(tables["departures"]), rows, mode="append")
+    statement = ["sql", "select hour, origin from departures where departed = 3 and origin <> 'EWR'"]
+    piped = CliRunner().invoke(app, statement).stdout
+    assert piped.splitlines()[1] == "2013-01-01T05:04:03.000021Z  " + "x" * 90 + "\\x1b]52;c;cm0=\\x07\\u202e"
+    monkeypatch.setattr(sql_command, "terminal_for_data", lambda: Terminal(width=60))
+    folded = CliRunner().invoke(app, statement).stdout
+    assert "2013-01-01T05:04:03.000021Z" in folded
+    assert "…" not in folded
+    assert folded.count("x") == 90 + 2

@@ -23,6 +23,13 @@ def test_a_start_submits_generation_one_under_its_key_with_its_job(
     assert (wish(registry).state, wish(registry).by, wish(registry).why) == (Desired.RUNNING, "ada", "demo")
 
 
+def test_a_start_says_why_it_starts_and_not_how(life: UnitLife, launcher: DictionaryLauncher) -> None:
+    assert life.start("ada", "demo").why == "it has never run"
+    launcher.die("local.flights.g1", -9)
+    assert life.start("ada", "again").why == "generation 1 was killed by signal 9"
+    assert life.start("ada", "again").why.startswith("generation 2 lives")
+
+
 def test_a_second_start_adopts_the_driver(
     life: UnitLife, launcher: DictionaryLauncher, registry: InMemoryRegistry
 ) -> None:
