@@ -95,25 +95,24 @@ class UnitLife:
         Raises:
             UnreachableError: the control database could not be asked.
         """
-        reserved: Start | None = None
+        why = ""  # of the start that this claim has reserved a key for
         for _ in range(_MAX_STEPS):
             sighting = self.look()
             decision = decide(sighting.desired, sighting.attempt, sighting.report)
             match decision:
                 case Resume() if sighting.lack:
                     return Claim(NoRoom(sighting.lack))
-                case Adopt():
+                case Resume() if why:
+                    return Claim(replace(decision, why=why), decision.attempt)
+                case Adopt() | Resume():
                     return Claim(decision, decision.attempt)
-                case Resume(attempt=attempt):
-                    own = reserved is not None and attempt.generation == reserved.after_generation + 1
-                    return Claim(replace(decision, why=reserved.why) if reserved and own else decision, attempt)
                 case Wait() | Refuse():
                     return Claim(decision)
                 case Start():
                     if governed and (held := self._held(sighting)) is not None:
                         return Claim(held)
                     self._reserve(decision, sighting)
-                    reserved = decision
+                    why = decision.why
         raise RefusedError(
             f"{self._unit}: {_MAX_STEPS} generations after another are dead or taken; the last is {sighting}."
         )
@@ -226,7 +225,7 @@ class UnitLife:
     def restart(self, by: str, why: str, deadline_seconds: float) -> Claim:
         """Stop the driver and start the next generation.
 
-        The wish stays RUNNING, so that a crash in the middle leaves a unit that the reconciler starts again.
+        The wish stays RUNNING: after a crash in the middle the reconciler starts the unit again.
 
         Raises:
             NotConfiguredError: as for `start`; the driver that lives goes on.
@@ -385,11 +384,8 @@ class UnitLife:
             )
         latest = self._registry.latest_attempt(self._unit)
         if latest is None or latest.generation != attempt.generation:
-            raise RefusedError(
-                f"{attempt.key} was not submitted: the newest generation of {self._unit} is "
-                f"{latest.generation if latest else 'none'}.",
-                fix="claim again.",
-            )
+            newest = f"the newest generation of {self._unit} is {latest.generation if latest else 'none'}"
+            raise RefusedError(f"{attempt.key} was not submitted: {newest}.", fix="claim again.")
         return latest
 
     def _submit_once(self, attempt: Attempt) -> DriverReport:
