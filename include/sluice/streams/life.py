@@ -102,10 +102,8 @@ class UnitLife:
             match decision:
                 case Resume() if sighting.lack:
                     return Claim(NoRoom(sighting.lack))
-                case Resume() if why:
-                    return Claim(replace(decision, why=why), decision.attempt)
                 case Adopt() | Resume():
-                    return Claim(decision, decision.attempt)
+                    return Claim(replace(decision, why=why or decision.why), decision.attempt)
                 case Wait() | Refuse():
                     return Claim(decision)
                 case Start():
@@ -113,9 +111,8 @@ class UnitLife:
                         return Claim(held)
                     self._reserve(decision, sighting)
                     why = decision.why
-        raise RefusedError(
-            f"{self._unit}: {_MAX_STEPS} generations after another are dead or taken; the last is {sighting}."
-        )
+        found = f"{_MAX_STEPS} generations after another are dead or taken; the last is {sighting}"
+        raise RefusedError(f"{self._unit}: {found}.")
 
     def submit(self, attempt: Attempt) -> Attempt:
         """Submit under the attempt's key and record what came of it: BOUND, or ENDED if it is dead already.
