@@ -59,7 +59,7 @@ def _backfill(options: argparse.Namespace) -> int:
     )
     with batch_session(project, "backfill", options.pipeline) as spark:
         code = pipeline_code(project, spark, project.catalog.pipelines[options.pipeline])
-        result = run_backfill(project, spark, code, request, key=options.key)
+        result = run_backfill(project, spark, code, request, key=options.key, submitted=options.submitted)
     return tell_backfill(result, project.folder.backfill(result.backfill))
 
 
@@ -129,6 +129,7 @@ def _parser() -> argparse.ArgumentParser:
     backfill.add_argument("--why", default="", help="the reason on record")
     backfill.add_argument("--accepts", default="", help="the backfill whose gate failed, and is overridden")
     backfill.add_argument("--key", required=True, help="names the asking: the same key resumes what was interrupted")
+    backfill.add_argument("--submitted", action="store_true", help="it is on record, and may have been cancelled")
     quality = commands.add_parser("quality", help="run the pipeline's suite on what is published")
     replaying = commands.add_parser("replay", help="put the records of a case into the results")
     replaying.add_argument("--case", required=True, help="its id")

@@ -9,6 +9,7 @@ from typing import Any
 
 from sluice.alerts.delivery import Outcome as Delivery
 from sluice.design_words import WORDS
+from sluice.intervals.backfills import BackfillState
 from sluice.intervals.ledger import State
 from sluice.intervals.parity import Outcome as Parity
 from sluice.quality.cases import CaseState
@@ -72,6 +73,16 @@ _STATES: Mapping[State, tuple[str, str]] = {
         "a repair recomputes it, by itself if the spec says so",
     ),
     State.STALE: ("other code than today's had a part in it", "recompute it, if today's code shall hold for it"),
+}
+_BACKFILLS: Mapping[BackfillState, tuple[str, str]] = {
+    BackfillState.SUBMITTED: (
+        "it is asked for, and its process has not claimed its range yet: Spark starts",
+        "wait; if that lasts, the machine is busy, and `SLUICE_BATCH_NICENESS=0` gives a batch its share",
+    ),
+    BackfillState.RUNNING: ("its process works on its range", "`sluice backfill status` says how far it is"),
+    BackfillState.DONE: ("all is as it should be", ""),
+    BackfillState.FAILED: ("it found what should not be, or broke off", "read its report; the same key goes on"),
+    BackfillState.CANCELLED: ("somebody stopped it; what was published until then stays", "the same key goes on"),
 }
 _PARITY: Mapping[Parity, tuple[str, str]] = {
     Parity.IDENTICAL: ("stream and batch agree row by row", ""),
@@ -170,6 +181,7 @@ def _all() -> Iterator[Code]:
         meaning = "a person declared it dead" if exit_code is None else EXITS[exit_code]
         yield Code("ends of a driver", kind.value, meaning, REMEDIES.get(kind, ""))
     yield from _of("states of an interval", _STATES)
+    yield from _of("states of a backfill", _BACKFILLS)
     yield from _of("results of a comparison", _PARITY)
     yield from _of("outcomes of a record", _OUTCOMES)
     yield from (Code("reasons of the quarantine", reason.value, *texts) for reason, texts in EXPLANATIONS.items())

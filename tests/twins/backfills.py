@@ -8,8 +8,17 @@ from threading import Lock
 
 from sluice.clock import Clock
 from sluice.errors import CorruptionError
-from sluice.intervals.backfills import Backfill, BackfillState
-from sluice.intervals.claiming import DIED, backfill_id, dead_in_the_way, no_such_backfill, not_running
+from sluice.intervals.backfills import OPEN, Backfill, BackfillState
+from sluice.intervals.claiming import (
+    DIED,
+    backfill_id,
+    dead_in_the_way,
+    goes_on_running,
+    no_such_backfill,
+    not_running,
+    refuse_withdrawn,
+    withdrawn,
+)
 from sluice.intervals.request import Request
 
 
@@ -21,6 +30,16 @@ class InMemoryBackfills:
         self._lock = Lock()
         self._records: dict[str, Backfill] = {}
 
+    def submit(self, request: Request, key: str) -> Backfill:
+        with self._lock:
+            records, now = self._records, self._clock.now()
+            own = self.find(key)
+            if own is not None and goes_on_running(request, own):
+                return own
+            name = own.id if own else backfill_id(request.pipeline, now, key, records.__contains__)
+            records[name] = Backfill(name, key, request, BackfillState.SUBMITTED, now)
+            return records[name]
+
     def claim(
         self,
         request: Request,
@@ -28,10 +47,13 @@ class InMemoryBackfills:
         *,
         alive: Callable[[str], bool],
         hold: Callable[[str], object] = lambda _: None,
+        submitted: bool = False,
     ) -> Backfill:
         with self._lock:
             records, now = self._records, self._clock.now()
             own = next((found for found in records.values() if found.key == key), None)
+            if submitted:
+                refuse_withdrawn(own)
             running = [found for found in records.values() if found.state is BackfillState.RUNNING]
             dead = dead_in_the_way(request, own, running, alive)
             name = own.id if own else backfill_id(request.pipeline, now, key, records.__contains__)
@@ -52,7 +74,7 @@ class InMemoryBackfills:
     def end(self, backfill_id: str, state: BackfillState, *, outcome: str, why: str) -> Backfill:
         with self._lock:
             found = self._existing(backfill_id)
-            if found.state is BackfillState.RUNNING:
+            if found.state in OPEN:
                 ended = replace(found, state=state, ended_at=self._clock.now(), outcome=outcome, why=why)
                 self._records[found.id] = ended
             return self._records[found.id]
@@ -60,6 +82,10 @@ class InMemoryBackfills:
     def ask_cancel(self, backfill_id: str, by: str) -> Backfill:
         with self._lock:
             found = self.get(backfill_id)
+            if found.state is BackfillState.SUBMITTED:
+                gone = replace(found, state=BackfillState.CANCELLED, ended_at=self._clock.now(), cancel_asked_by=by)
+                self._records[found.id] = replace(gone, why=withdrawn(by))
+                return self._records[found.id]
             if found.state is not BackfillState.RUNNING:
                 raise not_running(found)
             self._records[found.id] = replace(found, cancel_asked_by=found.cancel_asked_by or by)

@@ -14,6 +14,7 @@ from sluice.alerts.delivery import Outcome as Delivery
 from sluice.cli.main import app
 from sluice.codes import codes, find
 from sluice.errors import SluiceError
+from sluice.intervals.backfills import BackfillState
 from sluice.intervals.ledger import State
 from sluice.intervals.parity import Outcome as Parity
 from sluice.quality.cases import CaseState
@@ -27,6 +28,7 @@ KINDS: dict[str, type[StrEnum]] = {
     "verdicts of a stream": Health,
     "ends of a driver": FailureClass,
     "states of an interval": State,
+    "states of a backfill": BackfillState,
     "results of a comparison": Parity,
     "outcomes of a record": Outcome,
     "reasons of the quarantine": Reason,

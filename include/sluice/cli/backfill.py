@@ -20,7 +20,7 @@ from sluice.cli.console import Output, OutputOption, err, err_lines, out, print_
 from sluice.cli.instants import FromOption, ToOption, in_utc
 from sluice.cli.pipelines import open_pipeline
 from sluice.clock import SystemClock
-from sluice.errors import RefusedError, SpecError
+from sluice.errors import NotReadyError, RefusedError, SpecError
 from sluice.intervals.acceptance import accepting
 from sluice.intervals.backfills import Backfill, BackfillState
 from sluice.intervals.request import Mode, Only, Request, range_of
@@ -125,9 +125,19 @@ def _run(project: Project, spec: PipelineSpec, request: Request, key: str, outpu
         planned.tell(err)
         raise RefusedError("there is no interval to work on.", fix="choose a range in which something is closed.")
     backfills, clock = project.backfills(), SystemClock()
-    process = BatchProcess(project.batch_job(request.pipeline, _arguments(request, key)), project.folder.backfills)
-    with ProgressLine(process, backfills, project.backfill_lock, clock) as line:
+    job = project.batch_job(request.pipeline, _arguments(request, key))
+    submitted = backfills.submit(request, key)
+    try:
+        process = BatchProcess(job, project.folder.backfills)
+    except NotReadyError as error:
+        backfills.end(submitted.id, BackfillState.FAILED, outcome="", why=str(error))
+        raise
+    niceness = project.settings.batch_niceness
+    with ProgressLine(process, backfills, project.backfill_lock, clock, niceness) as line:
         code = process.follow(lambda: backfills.find(key), line, clock)
+    if (left := backfills.find(key)) is not None and left.state is BackfillState.SUBMITTED:
+        why = f"its process ended with exit code {code} before it began; its log is {process.log}"
+        backfills.end(left.id, BackfillState.FAILED, outcome="", why=why)
     _tell_end(project, backfills.find(key), process.log, code, output)
     if code:
         raise typer.Exit(code if code > 0 else 1)
@@ -176,7 +186,7 @@ def cancel(
     project = Project.open_sound(settings())
     backfills, lock = project.backfills(), project.backfill_lock(backfill_id)
     found = backfills.ask_cancel(backfill_id, asker())
-    if now or not lock.held():  # nobody is there to hear it
+    if found.state is BackfillState.RUNNING and (now or not lock.held()):  # nobody is there to hear it
         found = end_now(backfills, lock, backfill_id, asker())
     if output.for_programs:
         print_data(output, backfill_as_dict(project, found))
@@ -247,7 +257,7 @@ def _arguments(request: Request, key: str) -> list[str]:
         "--accepts": request.accepts,
         "--key": key,
     }
-    return ["backfill", *(f"{name}={value}" for name, value in asked.items())]
+    return ["backfill", "--submitted", *(f"{name}={value}" for name, value in asked.items())]
 
 
 def _tell_end(project: Project, found: Backfill | None, log: Path, code: int, output: Output) -> None:

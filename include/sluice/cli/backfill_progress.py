@@ -2,36 +2,48 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from types import TracebackType
 from typing import Self
 
+from rich.markup import escape
 from rich.status import Status
 
 from sluice.cli.asker import asker
 from sluice.cli.console import err
 from sluice.clock import Clock
 from sluice.errors import SluiceError
-from sluice.intervals.backfills import Backfill, Backfills
-from sluice.intervals.progress import progress_in_words
+from sluice.intervals.backfills import Backfill, Backfills, BackfillState
+from sluice.intervals.progress import progress_in_words, starvation_in_words
 from sluice.local.backfill_lock import BackfillLock
 from sluice.local.batch_process import BatchProcess, end_now
 
+_SECONDS_BETWEEN_LINES = 60.0
+
 
 class ProgressLine:
-    """One line on stderr: rewritten on a terminal, printed once per change elsewhere.
+    """One line on stderr: rewritten on a terminal, elsewhere printed once per change and once a minute.
 
     The first Ctrl-C asks the backfill to stop after its chunk, the second kills it.
     """
 
     def __init__(
-        self, process: BatchProcess, backfills: Backfills, lock: Callable[[str], BackfillLock], clock: Clock
+        self,
+        process: BatchProcess,
+        backfills: Backfills,
+        lock: Callable[[str], BackfillLock],
+        clock: Clock,
+        niceness: int,
     ) -> None:
         self._process = process
         self._backfills = backfills
         self._lock = lock
         self._clock = clock
+        self._niceness = niceness
+        self._began = clock.monotonic()
         self._said = ""
+        self._said_at = -math.inf
         self._asked = False
         self._status = Status("starting Spark", console=err)
 
@@ -48,17 +60,25 @@ class ProgressLine:
     def progressed(self, backfill: Backfill) -> None:
         """Show the progress."""
         stopping = ", stopping after this chunk" if backfill.cancel_asked_by else ""
-        words = f"{backfill.id}: {progress_in_words(backfill, self._clock.now())}{stopping}"
-        self._status.update(words)
-        state = f"{backfill.id} {backfill.done} {backfill.total}{stopping}"
-        if state != self._said and not err.is_terminal:
+        now = self._clock.monotonic()
+        starved = starvation_in_words(self._process.cpu_seconds(), now - self._began, self._niceness)
+        progress = progress_in_words(backfill, self._clock.now())
+        words = f"{backfill.id}: {progress}{stopping}{f'; {starved}' if starved else ''}"
+        self._status.update(escape(words))
+        state = f"{backfill.state} {backfill.done} {backfill.total}{stopping}"
+        if not err.is_terminal and (state != self._said or now - self._said_at >= _SECONDS_BETWEEN_LINES):
             err.print(words, markup=False, soft_wrap=True)
+            self._said_at = now
         self._said = state
+        if backfill.state is BackfillState.CANCELLED and not self._lock(backfill.id).held():
+            self._process.end()  # somebody cancelled it before it began
 
     def interrupted(self, backfill: Backfill | None) -> None:
         """Ask it to stop; the second time, kill it."""
         try:
-            if backfill is None or not self._lock(backfill.id).held():  # what an earlier process has left on record
+            if backfill is None or not self._lock(backfill.id).held():  # it has not begun
+                if backfill is not None and backfill.state is BackfillState.SUBMITTED:
+                    self._backfills.ask_cancel(backfill.id, asker())
                 self._process.end()
             elif self._asked:
                 end_now(self._backfills, self._lock(backfill.id), backfill.id, asker())

@@ -11,12 +11,13 @@ from rich.markup import escape
 
 from sluice.cli.console import out
 from sluice.intervals.acceptance import GATE_FAILED
-from sluice.intervals.backfills import Backfill, BackfillState
+from sluice.intervals.backfills import OPEN, Backfill, BackfillState
 from sluice.intervals.progress import expected_end, progress_in_words
 from sluice.local.batch_process import LOG
 from sluice.project import Project
 
 STYLES = {
+    BackfillState.SUBMITTED: "cyan",
     BackfillState.RUNNING: "cyan",
     BackfillState.DONE: "green",
     BackfillState.FAILED: "red",
@@ -68,6 +69,8 @@ def tell_backfill(project: Project, found: Backfill, now: datetime) -> None:
     }
     if found.state is BackfillState.RUNNING and not project.backfill_lock(found.id).held():
         lines["process"] = f"gone; the same run with --key {found.key} goes on where it broke off"
+    if found.state is BackfillState.SUBMITTED:
+        lines["process"] = "has not claimed its range; on a busy machine it gives way (SLUICE_BATCH_NICENESS)"
     if found.outcome == GATE_FAILED:
         lines["accept"] = f"mend what is wrong and run it again, or sluice backfill accept {found.id} --why REASON"
     for name, text in lines.items():
@@ -79,7 +82,7 @@ def tell_backfill(project: Project, found: Backfill, now: datetime) -> None:
 
 def _result(project: Project, found: Backfill) -> dict[str, Any]:
     """Return what the batch left for programs; empty while it runs, or if it left nothing."""
-    if found.state is BackfillState.RUNNING:
+    if found.state in OPEN:
         return {}
     try:
         result: dict[str, Any] = json.loads((project.folder.backfill(found.id) / "result.json").read_bytes())

@@ -12,8 +12,17 @@ from sluice.control.database import take_turns, transaction
 from sluice.control.tables import backfill
 from sluice.errors import CorruptionError
 from sluice.intervals.alignment import Interval
-from sluice.intervals.backfills import Backfill, BackfillState
-from sluice.intervals.claiming import DIED, backfill_id, dead_in_the_way, no_such_backfill, not_running
+from sluice.intervals.backfills import OPEN, Backfill, BackfillState
+from sluice.intervals.claiming import (
+    DIED,
+    backfill_id,
+    dead_in_the_way,
+    goes_on_running,
+    no_such_backfill,
+    not_running,
+    refuse_withdrawn,
+    withdrawn,
+)
 from sluice.intervals.request import Mode, Only, Request
 
 
@@ -25,6 +34,15 @@ class SqlBackfills:
         self._deployment = deployment
         self._clock = clock or SystemClock()
 
+    def submit(self, request: Request, key: str) -> Backfill:
+        """Put a backfill on record as SUBMITTED, or take up the one that has this key."""
+        with transaction(self._engine, write=True) as connection:
+            take_turns(connection, f"backfills of {self._deployment}")
+            own = self._one(connection, backfill.c.key == key)
+            if own is not None and goes_on_running(request, own):
+                return own
+            return self._put(connection, request, key, own, BackfillState.SUBMITTED)
+
     def claim(
         self,
         request: Request,
@@ -32,14 +50,17 @@ class SqlBackfills:
         *,
         alive: Callable[[str], bool],
         hold: Callable[[str], object] = lambda _: None,
+        submitted: bool = False,
     ) -> Backfill:
         """Put a backfill on record as RUNNING, or take up the one that has this key."""
         with transaction(self._engine, write=True) as connection:
             take_turns(connection, f"backfills of {self._deployment}")
             own = self._one(connection, backfill.c.key == key)
+            if submitted:
+                refuse_withdrawn(own)
             for dead in dead_in_the_way(request, own, self._all(connection, _running(request.pipeline)), alive):
                 self._end(connection, dead.id, BackfillState.FAILED, outcome="", why=DIED)
-            claimed = self._put(connection, request, key, own)
+            claimed = self._put(connection, request, key, own, BackfillState.RUNNING)
             hold(claimed.id)
         return claimed
 
@@ -61,15 +82,18 @@ class SqlBackfills:
             return self._existing(connection, backfill_id)
 
     def ask_cancel(self, backfill_id: str, by: str) -> Backfill:
-        """Record that somebody wants it to stop; the first who asked stays on record."""
+        """Record that somebody wants it to stop; the first who asked stays on record. What has not begun ends."""
+        waiting = and_(self._of(backfill_id), backfill.c.state == BackfillState.SUBMITTED)
+        ended = {"state": BackfillState.CANCELLED.value, "ended_at": self._clock.now(), "why": withdrawn(by)}
         asked = and_(self._of(backfill_id), backfill.c.cancel_asked_by == "")
         running = and_(asked, backfill.c.state == BackfillState.RUNNING)
         with transaction(self._engine, write=True) as connection:
+            gone = connection.execute(update(backfill).where(waiting).values(cancel_asked_by=by, **ended)).rowcount
             connection.execute(update(backfill).where(running).values(cancel_asked_by=by))
             found = self._one(connection, backfill.c.id == backfill_id)
         if found is None:
             raise no_such_backfill(backfill_id, self.recent(limit=5))
-        if found.state is not BackfillState.RUNNING:
+        if found.state is not BackfillState.RUNNING and not gone:
             raise not_running(found)
         return found
 
@@ -102,19 +126,21 @@ class SqlBackfills:
             rows = connection.execute(select(backfill).where(wanted).order_by(*newest_first).limit(limit)).all()
         return tuple(map(_backfill, rows))
 
-    def _put(self, connection: Connection, request: Request, key: str, own: Backfill | None) -> Backfill:
+    def _put(
+        self, connection: Connection, request: Request, key: str, own: Backfill | None, state: BackfillState
+    ) -> Backfill:
         now = self._clock.now()
         if own is None:
             name = backfill_id(request.pipeline, now, key, lambda taken: self._taken(connection, taken))
-            claimed = Backfill(name, key, request, BackfillState.RUNNING, now)
+            claimed = Backfill(name, key, request, state, now)
             connection.execute(insert(backfill).values(deployment=self._deployment, **_columns(claimed)))
         else:
-            claimed = Backfill(own.id, key, request, BackfillState.RUNNING, now)
+            claimed = Backfill(own.id, key, request, state, now)
             connection.execute(update(backfill).where(self._of(own.id)).values(**_columns(claimed)))
         return claimed
 
     def _end(self, connection: Connection, name: str, state: BackfillState, *, outcome: str, why: str) -> None:
-        running = and_(self._of(name), backfill.c.state == BackfillState.RUNNING)
+        running = and_(self._of(name), backfill.c.state.in_(OPEN))
         ended = {"state": state.value, "ended_at": self._clock.now(), "outcome": outcome, "why": why}
         connection.execute(update(backfill).where(running).values(**ended))
 

@@ -15,10 +15,15 @@ from sluice.intervals.request import Request
 class BackfillState(StrEnum):
     """Where a backfill is."""
 
+    SUBMITTED = "submitted"  # asked for; its process has not claimed its range yet
     RUNNING = "running"
     DONE = "done"
     FAILED = "failed"
     CANCELLED = "cancelled"
+
+
+OPEN = (BackfillState.SUBMITTED, BackfillState.RUNNING)
+"""States of a backfill that has not ended."""
 
 
 @dataclass(frozen=True)
@@ -30,7 +35,7 @@ class Backfill:
         key: names the asking: the same key claimed again is the same backfill, resumed.
         request: what was asked.
         state: where it is.
-        claimed_at: when its process took it, last (UTC).
+        claimed_at: when its process took it, last; until then, when it was submitted (UTC).
         ended_at: when it ended (UTC), or None.
         done: intervals that are finished.
         total: intervals that it takes; 0 until that is known.
@@ -63,6 +68,16 @@ class OverlapError(RefusedError):
 class Backfills(Protocol):
     """Implemented in SQL, and in memory by a twin that passes the same tests."""
 
+    def submit(self, request: Request, key: str) -> Backfill:
+        """Put a backfill on record as SUBMITTED, before its process starts; one that has this key is taken up again.
+
+        It keeps nobody off its range: only a claim does. One that is RUNNING is left as it is, and its claim decides.
+
+        Raises:
+            RefusedError: the key was claimed for another request.
+        """
+        ...
+
     def claim(
         self,
         request: Request,
@@ -70,6 +85,7 @@ class Backfills(Protocol):
         *,
         alive: Callable[[str], bool],
         hold: Callable[[str], object] = lambda _: None,
+        submitted: bool = False,
     ) -> Backfill:
         """Put a backfill on record as RUNNING, or take up the one that has this key (its progress starts anew).
 
@@ -82,10 +98,12 @@ class Backfills(Protocol):
             alive: whether the process of a backfill lives, by its id.
             hold: makes `alive` true for the id that this claim gets. It is called before anybody else can see the
                 claim (otherwise this process would look dead for a moment); if it raises, nothing is claimed.
+            submitted: it was submitted before; if it has ended since, somebody does not want it any more.
 
         Raises:
             OverlapError: names the other's id, who asked for it, its range, and what to do.
-            RefusedError: the key was claimed for another request, or its process is alive.
+            RefusedError: the key was claimed for another request, or its process is alive; or it has ended since it was
+                submitted.
         """
         ...
 
@@ -107,11 +125,11 @@ class Backfills(Protocol):
         ...
 
     def ask_cancel(self, backfill_id: str, by: str) -> Backfill:
-        """Record that somebody wants it to stop; it stops between two chunks.
+        """Record that somebody wants it to stop; it stops between two chunks. What has not begun is CANCELLED at once.
 
         Raises:
             SpecError: there is no such backfill.
-            RefusedError: it is not running.
+            RefusedError: it has ended.
         """
         ...
 

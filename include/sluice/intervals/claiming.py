@@ -15,7 +15,7 @@ from datetime import UTC, datetime
 
 from sluice.errors import RefusedError, SpecError
 from sluice.intervals.alignment import Interval
-from sluice.intervals.backfills import Backfill, BackfillState, OverlapError
+from sluice.intervals.backfills import OPEN, Backfill, BackfillState, OverlapError
 from sluice.intervals.request import Request
 
 DIED = "its process ended without a word"
@@ -23,6 +23,7 @@ DIED = "its process ended without a word"
 
 _ID_DIGITS = (4, 16, 64)
 _ENDS = {
+    BackfillState.SUBMITTED: "has not begun",
     BackfillState.RUNNING: "runs",
     BackfillState.DONE: "was done",
     BackfillState.FAILED: "failed",
@@ -63,6 +64,33 @@ def dead_in_the_way(
     if living is not None:
         raise overlap_error(living)
     return in_the_way
+
+
+def withdrawn(by: str) -> str:
+    """Return why a backfill is CANCELLED that somebody stopped before its process began."""
+    return f"cancelled by {by} before it began"
+
+
+def goes_on_running(request: Request, own: Backfill | None) -> bool:
+    """Return whether a submission leaves the backfill that has its key as it is, because it is RUNNING.
+
+    Raises:
+        RefusedError: the key was claimed for another request.
+    """
+    if own is None:
+        return False
+    _refuse_other_request(request, own)
+    return own.state is BackfillState.RUNNING
+
+
+def refuse_withdrawn(own: Backfill | None) -> None:
+    """Refuse the claim of a process that was submitted, if its backfill has ended since.
+
+    Raises:
+        RefusedError: it has.
+    """
+    if own is not None and own.state not in OPEN:
+        raise not_running(own)
 
 
 def overlap(one: Interval, other: Interval) -> bool:

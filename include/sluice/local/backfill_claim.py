@@ -14,7 +14,13 @@ from sluice.local.backfill_lock import BackfillLock
 
 @contextmanager
 def claimed(
-    backfills: Backfills, folder: Path, request: Request, key: str, clock: Clock | None = None
+    backfills: Backfills,
+    folder: Path,
+    request: Request,
+    key: str,
+    clock: Clock | None = None,
+    *,
+    submitted: bool = False,
 ) -> Iterator[Backfill]:
     """Claim a backfill and hold its lock inside this block.
 
@@ -24,10 +30,11 @@ def claimed(
         request: what is asked.
         key: names the asking.
         clock: injected by tests.
+        submitted: it was put on record as SUBMITTED before.
 
     Raises:
         OverlapError: another backfill works on a part of the range.
-        RefusedError: the key is another request's, or its process is alive.
+        RefusedError: the key is another request's, its process is alive, or it was cancelled before it began.
     """
     with ExitStack() as locks:
 
@@ -36,4 +43,7 @@ def claimed(
             lock.take()
             locks.callback(lock.release)
 
-        yield backfills.claim(request, key, alive=lambda other: BackfillLock(folder / other).held(), hold=hold)
+        def alive(other: str) -> bool:
+            return BackfillLock(folder / other).held()
+
+        yield backfills.claim(request, key, alive=alive, hold=hold, submitted=submitted)

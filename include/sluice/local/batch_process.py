@@ -8,11 +8,14 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Protocol
 
+import psutil
+
 from sluice.clock import Clock
 from sluice.errors import NotReadyError, UnreachableError
 from sluice.intervals.backfills import Backfill, Backfills, BackfillState
 from sluice.intervals.claiming import DIED
 from sluice.local.backfill_lock import BackfillLock
+from sluice.local.cpu import TreeCpu
 from sluice.settings import inherited
 from sluice.streams.launcher import Job
 
@@ -30,7 +33,7 @@ class Follower(Protocol):
         ...
 
     def interrupted(self, backfill: Backfill | None) -> None:
-        """Ctrl-C was pressed; None if the process has not claimed its range yet."""
+        """Ctrl-C was pressed; None if it could not be looked at."""
         ...
 
 
@@ -62,7 +65,8 @@ class BatchProcess:
                     cwd=job.folder,
                     start_new_session=True,
                 )
-        except OSError as error:
+            self._cpu = TreeCpu(self._process.pid)
+        except (OSError, psutil.Error) as error:
             raise NotReadyError(f"the batch was not started: {error}.", fix="repeat it when that is mended.") from error
 
     def follow(self, look: Callable[[], Backfill | None], follower: Follower, clock: Clock) -> int:
@@ -91,6 +95,10 @@ class BatchProcess:
     def end(self) -> None:
         """Ask it to end, before it has claimed anything."""
         self._process.terminate()
+
+    def cpu_seconds(self) -> float | None:
+        """Return how much processor time it and all that it started have used; None if that cannot be seen."""
+        return self._cpu.seconds()
 
     def _move_log(self, backfill: Backfill) -> None:
         wanted = self._folder / backfill.id / LOG

@@ -103,7 +103,8 @@ class UnitLife:
                 case Resume() if sighting.lack:
                     return Claim(NoRoom(sighting.lack))
                 case Adopt() | Resume():
-                    return Claim(replace(decision, why=why or decision.why), decision.attempt)
+                    begun = why if isinstance(decision, Resume) else ""
+                    return Claim(replace(decision, why=begun or decision.why), decision.attempt)
                 case Wait() | Refuse():
                     return Claim(decision)
                 case Start():

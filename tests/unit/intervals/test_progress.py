@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from sluice.intervals.alignment import Interval
 from sluice.intervals.backfills import Backfill, BackfillState
-from sluice.intervals.progress import expected_end, progress_in_words
+from sluice.intervals.progress import STARVED_AFTER_SECONDS, expected_end, progress_in_words, starvation_in_words
 from sluice.intervals.request import Mode, Request
 
 START = datetime(2013, 1, 7, 12, tzinfo=UTC)
@@ -25,6 +25,9 @@ def running(done: int, total: int, *, advanced: float | None = None) -> Backfill
     return Backfill(
         "departures-1", "k", REQUEST, BackfillState.RUNNING, START, done=done, total=total, advanced_at=advanced_at
     )
+
+
+SUBMITTED = replace(running(0, 0), state=BackfillState.SUBMITTED)
 
 
 def test_the_end_is_where_the_pace_so_far_leads() -> None:
@@ -60,11 +63,13 @@ def test_the_end_is_never_before_the_newest_progress_and_is_it_when_all_is_done(
 @pytest.mark.parametrize(
     ("found", "now", "words"),
     [
-        (running(0, 0), 5, "how much there is to do is not known yet"),
+        (SUBMITTED, 75, "submitted 1 min 15 s ago, its process starts Spark"),
+        (running(0, 0), 5, "Spark is up, it reads which intervals there are"),
+        (replace(running(0, 0), state=BackfillState.CANCELLED), 5, "it had not begun"),
         (
             running(0, 168, advanced=1),
-            5,
-            "0 of 168 intervals (0 %), time to go not known before the next chunk is done",
+            65,
+            "0 of 168 intervals (0 %), at work on its first chunk for 1 min 4 s",
         ),
         (running(48, 168, advanced=80), 80, "48 of 168 intervals (28 %), about 3 min 20 s to go"),
         (running(48, 168, advanced=80), 250, "48 of 168 intervals (28 %), about 30 s to go"),
@@ -75,3 +80,16 @@ def test_the_end_is_never_before_the_newest_progress_and_is_it_when_all_is_done(
 )
 def test_progress_is_said_in_words(found: Backfill, now: float, words: str) -> None:
     assert progress_in_words(found, at(now)) == words
+
+
+def test_a_batch_that_gets_no_processor_time_says_so_and_what_to_do() -> None:
+    words = starvation_in_words(16, 900, 19)
+    assert words.startswith("it got 16 s of processor time in 15 min 0 s: this machine is busy")
+    assert "SLUICE_BATCH_NICENESS=0" in words
+    assert "SLUICE_BATCH_NICENESS" not in starvation_in_words(16, 900, 0)
+
+
+@given(st.floats(0, 1e6), st.none() | st.floats(0, 1e6))
+def test_a_batch_that_is_young_or_works_or_cannot_be_seen_is_not_starved(seconds: float, cpu: float | None) -> None:
+    starved = bool(starvation_in_words(cpu, seconds, 19))
+    assert starved == (cpu is not None and seconds >= STARVED_AFTER_SECONDS and cpu < seconds / 10)

@@ -47,6 +47,7 @@ def run_backfill(
     *,
     key: str,
     clock: Clock | None = None,
+    submitted: bool = False,
 ) -> Result:
     """Claim the range, do what is asked, and leave the reports in the backfill's folder.
 
@@ -57,6 +58,7 @@ def run_backfill(
         request: what is asked.
         key: names the asking: the same key resumes what a crash left.
         clock: injected by tests.
+        submitted: it was put on record as SUBMITTED before this process started.
 
     Raises:
         OverlapError: another backfill works on a part of the range.
@@ -66,7 +68,7 @@ def run_backfill(
     backfills = project.backfills()
     with (
         batch_lineage(project, request.pipeline) as lineage,
-        claimed(backfills, project.folder.backfills, request, key, clock) as backfill,
+        claimed(backfills, project.folder.backfills, request, key, clock, submitted=submitted) as backfill,
     ):
         lineage.backfill_began(backfill)
         evidence = EvidenceFolder(project.folder.backfill(backfill.id))
