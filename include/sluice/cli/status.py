@@ -10,14 +10,15 @@ import typer
 from rich.markup import escape
 from rich.table import Table
 
-from sluice.cli.console import Output, OutputOption, as_json, out, print_data
+from sluice.cli.console import Output, OutputOption, as_json, out, out_lines, print_data
 from sluice.cli.verdict_view import styled
 from sluice.clock import SystemClock
-from sluice.errors import NotReadyError
+from sluice.errors import NotReadyError, UnreachableError
 from sluice.local.endpoints import read_endpoints
 from sluice.local.stack import component_states
 from sluice.project import Project
 from sluice.settings import settings
+from sluice.streams.running_code import outdated
 from sluice.streams.verdict import Health
 
 
@@ -37,12 +38,13 @@ def status(
         _watch(project, every, output)
         return
     verdicts = {unit: project.verdicts(unit) for unit in project.catalog.units()}
+    notes = [note for unit in verdicts if (note := outdated_code(project, unit))]
     stack = _stack(project)
     if output.for_programs:
         streams = {
             s: {"unit": u, "verdict": v.health, "why": v.why} for u, found in verdicts.items() for s, v in found.items()
         }
-        print_data(output, {"stack": stack, "streams": streams})
+        print_data(output, {"stack": stack, "streams": streams, "notes": notes})
         return
     table = Table("component", "state")
     for name, state in stack["components"].items():
@@ -53,6 +55,17 @@ def status(
         for stream, verdict in found.items():
             table.add_row(stream, unit, styled(verdict.health), escape(verdict.why), escape(verdict.what_to_do))
     out.print(table)
+    for note in notes:
+        out_lines.print(note, style="yellow")
+
+
+def outdated_code(project: Project, unit: str) -> str:
+    """Return a sentence if a unit's driver runs other code than the files hold; else, or if nobody knows, nothing."""
+    try:
+        sighting = project.life(unit).look()
+    except UnreachableError:  # the verdict says so
+        return ""
+    return outdated(sighting, project.folder.unit_file(unit), project.code_of)
 
 
 def _watch(project: Project, every: float, output: Output) -> None:

@@ -28,6 +28,7 @@ from sluice.streams.exits import explain_exit
 from sluice.streams.launcher import DriverReport, DriverState
 from sluice.streams.registry import AttemptState
 from sluice.streams.room import ADVICE, NoRoom
+from sluice.streams.running_code import outdated
 from sluice.streams.sighting import Sighting
 from sluice.streams.timeline import Timeline, in_words
 
@@ -76,6 +77,7 @@ def show(unit: UnitArgument, output: OutputOption = Output.TABLE) -> None:
     project = Project.open_sound(settings())
     verdicts = project.verdicts(unit, closely=True)
     sighting, timeline = project.life(unit).look(), project.timeline(unit)
+    changed = outdated(sighting, project.folder.unit_file(unit), project.code_of)
     kept, epochs = promises(project, unit, SystemClock().now()), epochs_of(project, verdicts)
     if output.for_programs:
         print_data(
@@ -90,6 +92,7 @@ def show(unit: UnitArgument, output: OutputOption = Output.TABLE) -> None:
                 "attempts": [entry.as_dict() for entry in timeline.entries],
                 "next": timeline.next,
                 "halted": timeline.halted,
+                "outdated": changed,
             },
         )
         return
@@ -99,6 +102,8 @@ def show(unit: UnitArgument, output: OutputOption = Output.TABLE) -> None:
         if verdict.lag_records:
             out.print(f"Unread by {name}:", markup=False)
             out.print(partition_table(verdict.partitions))
+    if changed:
+        out_lines.print(changed, style="yellow")
     for line in (*kept.lines(), *epoch_lines(epochs)):
         out.print(line, markup=False)
     _print_timeline(timeline)

@@ -67,7 +67,8 @@ def run_streams(
         )
         for s in streams
     }
-    unit_file = UnitFile(project.folder.unit_file(name), identity, partial(executors_of, spark))
+    codes = {pipeline: project.code_of(pipeline) for pipeline in unit.pipelines}
+    unit_file = UnitFile(project.folder.unit_file(name), {**identity, "codes": codes}, partial(executors_of, spark))
     driver = Driver(streams, files, stop=stop, last_words=last_words, look=unit_file.update)
     return driver.run(available_now=available_now)
 

@@ -145,6 +145,7 @@ def _unit_evidence(
         unit=case.unit,
         driver=driver,
         stop_wanted=sighting is not None and _stop_wanted(sighting),
+        never_wanted=sighting is not None and sighting.desired is None and sighting.attempt is None,
         halted="" if sighting is None else sighting.halted(at),
         halted_fix="" if sighting is None or (halt := sighting.halt(at)) is None else halt.fix,
         lack="" if sighting is None else sighting.lack,
@@ -166,6 +167,7 @@ class _Base(TypedDict):
     unit: str
     driver: DriverReport | None
     stop_wanted: bool
+    never_wanted: bool
     halted: str
     halted_fix: str
     lack: str

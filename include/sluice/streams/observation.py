@@ -30,6 +30,7 @@ class Evidence:
         ends: end offset per `topic/partition` at the broker.
         starts: first offset that the broker still has, per `topic/partition`.
         stop_wanted: somebody asked for the stop, and it is on record.
+        never_wanted: nobody ever asked for it to run.
         halted: why nothing starts the stream any more although it shall run, and what to do; empty if that is not so.
         halted_fix: the part of it that says what to do.
         notes: why something could not be looked at.
@@ -55,6 +56,7 @@ class Evidence:
     ends: Mapping[str, int] | None = None
     starts: Mapping[str, int] | None = None
     stop_wanted: bool = False
+    never_wanted: bool = False
     halted: str = ""
     halted_fix: str = ""
     notes: tuple[str, ...] = ()

@@ -142,6 +142,8 @@ def _judge_life(case: Situation) -> _Judgement | None:
     if driver is None or driver.state is DriverState.RUNNING:
         return None if driver is None or seen.stop_wanted else _judge_end_alone(seen)
     end = f"{driver.key} {explain_exit(driver.exit_code)}"
+    if seen.never_wanted and driver.state is DriverState.ABSENT:  # no fault, and nothing that anybody has to do
+        return Health.STOPPED, f"Nobody has asked for it to run; `sluice streams start {seen.unit}` does.", ""
     if driver.state is DriverState.ABSENT:
         end = "no driver was submitted"
     elif driver.ended_at is not None:

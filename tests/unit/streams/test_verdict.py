@@ -134,6 +134,15 @@ def test_a_commit_from_the_future_is_no_sign_of_life() -> None:
     assert judge(skewed).health is Health.UNKNOWN
 
 
+def test_what_nobody_ever_asked_for_is_stopped_and_asks_nobody_for_anything() -> None:
+    absent = DriverReport("flights", DriverState.ABSENT)
+    verdict = judge(replace(AT_WORK, driver=absent, never_wanted=True))
+    assert (verdict.health, verdict.what_to_do) == (Health.STOPPED, "")
+    assert verdict.why == "Nobody has asked for it to run; `sluice streams start flights` does."
+    asked = judge(replace(AT_WORK, driver=absent))
+    assert asked.what_to_do == "sluice streams start flights"
+
+
 def test_a_stop_on_record_and_proven_death_is_stopped_as_asked() -> None:
     dead = DriverReport("local.flights.g1", DriverState.ENDED, ended_at=ago(seconds=9), exit_code=0)
     verdict = judge(replace(AT_WORK, driver=dead, stop_wanted=True))
