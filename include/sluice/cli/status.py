@@ -19,6 +19,7 @@ from sluice.local.stack import component_states
 from sluice.project import Project
 from sluice.settings import settings
 from sluice.streams.running_code import outdated
+from sluice.streams.sighting import Sighting
 from sluice.streams.verdict import Health
 
 
@@ -38,7 +39,9 @@ def status(
         _watch(project, every, output)
         return
     verdicts = {unit: project.verdicts(unit) for unit in project.catalog.units()}
-    notes = [note for unit in verdicts if (note := outdated_code(project, unit))]
+    sightings = {unit: _sighting(project, unit) for unit in verdicts}
+    notes = [note for seen in sightings.values() if seen is not None and (note := _outdated_code(project, seen))]
+    unwanted = [unit for unit, seen in sightings.items() if seen is not None and seen.never_wanted]
     stack = _stack(project)
     if output.for_programs:
         streams = {
@@ -49,23 +52,31 @@ def status(
     table = Table("component", "state")
     for name, state in stack["components"].items():
         table.add_row(name, state)
-    out.print(table)
+    if table.row_count:
+        out.print(table)
+    elif project.deployment.kafka.kind != "external":
+        out_lines.print("The stack was never up; `sluice up` starts it.")
     table = Table("stream", "unit", "verdict", "why", "what to do")
     for unit, found in verdicts.items():
-        for stream, verdict in found.items():
+        for stream, verdict in found.items() if unit not in unwanted else ():
             table.add_row(stream, unit, styled(verdict.health), escape(verdict.why), escape(verdict.what_to_do))
-    out.print(table)
+    if table.row_count:
+        out.print(table)
     for note in notes:
         out_lines.print(note, style="yellow")
+    if unwanted:
+        out_lines.print(f"Never started: {', '.join(unwanted)}. `sluice streams start UNIT` starts one.", style="dim")
 
 
-def outdated_code(project: Project, unit: str) -> str:
-    """Return a sentence if a unit's driver runs other code than the files hold; else, or if nobody knows, nothing."""
+def _sighting(project: Project, unit: str) -> Sighting | None:
     try:
-        sighting = project.life(unit).look()
-    except UnreachableError:  # the verdict says so
-        return ""
-    return outdated(sighting, project.folder.unit_file(unit), project.code_of)
+        return project.life(unit).look()
+    except UnreachableError:  # the verdicts say so
+        return None
+
+
+def _outdated_code(project: Project, seen: Sighting) -> str:
+    return outdated(seen, project.folder.unit_file(seen.unit), project.code_of)
 
 
 def _watch(project: Project, every: float, output: Output) -> None:

@@ -145,7 +145,7 @@ def _unit_evidence(
         unit=case.unit,
         driver=driver,
         stop_wanted=sighting is not None and _stop_wanted(sighting),
-        never_wanted=sighting is not None and sighting.desired is None and sighting.attempt is None,
+        never_wanted=sighting is not None and sighting.never_wanted,
         halted="" if sighting is None else sighting.halted(at),
         halted_fix="" if sighting is None or (halt := sighting.halt(at)) is None else halt.fix,
         lack="" if sighting is None else sighting.lack,

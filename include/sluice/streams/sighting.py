@@ -43,6 +43,11 @@ class Sighting:
     lack: str = ""
 
     @property
+    def never_wanted(self) -> bool:
+        """Whether nobody ever asked for it to run."""
+        return self.desired is None and self.attempt is None
+
+    @property
     def alive(self) -> bool:
         """Whether the launcher sees a driver."""
         return self.report is not None and self.report.state is DriverState.RUNNING

@@ -1,0 +1,42 @@
+"""`sluice status` before anything was started: it says so, and asks nobody for anything."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from sluice.cli.main import app
+from sluice.project import Project
+from sluice.settings import settings
+from sluice.streams.registry import Desired
+
+
+@pytest.fixture
+def fresh(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    monkeypatch.setenv("SLUICE_STATE", str(tmp_path / "state"))
+    settings.cache_clear()
+    yield tmp_path
+    settings.cache_clear()
+
+
+def test_what_nobody_ever_started_is_one_line_and_no_advice(fresh: Path) -> None:
+    assert fresh.is_dir()
+    said = CliRunner().invoke(app, ["status"]).stdout
+    assert "The stack was never up; `sluice up` starts it." in said
+    assert "Never started: flights. `sluice streams start UNIT` starts one." in said
+    assert "STOPPED" not in said
+    told = json.loads(CliRunner().invoke(app, ["status", "-o", "json"]).stdout)
+    assert told["streams"]["departures"]["verdict"] == "STOPPED"
+    assert told["notes"] == []
+
+
+def test_what_somebody_asked_for_has_a_row_with_what_to_do(fresh: Path) -> None:
+    assert fresh.is_dir()
+    Project.open_sound(settings()).registry().desire("flights", Desired.RUNNING, by="ada", why="demo")
+    said = CliRunner().invoke(app, ["status"]).stdout
+    assert "departures_live" in said
+    assert "Never started" not in said
