@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from contextlib import closing, suppress
 from dataclasses import asdict
 from typing import Annotated, Any
@@ -20,7 +21,7 @@ from sluice.project import Project
 from sluice.settings import settings
 from sluice.streams.running_code import outdated
 from sluice.streams.sighting import Sighting
-from sluice.streams.verdict import Health
+from sluice.streams.verdict import Health, Verdict
 
 
 def status(
@@ -49,23 +50,31 @@ def status(
         }
         print_data(output, {"stack": stack, "streams": streams, "notes": notes})
         return
+    _tell_stack(stack, embedded=project.deployment.kafka.kind != "external")
+    _tell_streams({unit: found for unit, found in verdicts.items() if unit not in unwanted})
+    for note in notes:
+        out_lines.print(note, style="yellow")
+    if unwanted:
+        out_lines.print(f"Never started: {', '.join(unwanted)}. `sluice streams start UNIT` starts one.", style="dim")
+
+
+def _tell_stack(stack: dict[str, Any], *, embedded: bool) -> None:
     table = Table("component", "state")
     for name, state in stack["components"].items():
         table.add_row(name, state)
     if table.row_count:
         out.print(table)
-    elif project.deployment.kafka.kind != "external":
+    elif embedded:
         out_lines.print("The stack was never up; `sluice up` starts it.")
+
+
+def _tell_streams(verdicts: Mapping[str, Mapping[str, Verdict]]) -> None:
     table = Table("stream", "unit", "verdict", "why", "what to do")
     for unit, found in verdicts.items():
-        for stream, verdict in found.items() if unit not in unwanted else ():
+        for stream, verdict in found.items():
             table.add_row(stream, unit, styled(verdict.health), escape(verdict.why), escape(verdict.what_to_do))
     if table.row_count:
         out.print(table)
-    for note in notes:
-        out_lines.print(note, style="yellow")
-    if unwanted:
-        out_lines.print(f"Never started: {', '.join(unwanted)}. `sluice streams start UNIT` starts one.", style="dim")
 
 
 def _sighting(project: Project, unit: str) -> Sighting | None:
