@@ -30,11 +30,11 @@ class InMemoryBackfills:
         self._lock = Lock()
         self._records: dict[str, Backfill] = {}
 
-    def submit(self, request: Request, key: str) -> Backfill:
+    def submit(self, request: Request, key: str, *, alive: Callable[[str], bool]) -> Backfill:
         with self._lock:
             records, now = self._records, self._clock.now()
             own = self.find(key)
-            if own is not None and goes_on_running(request, own):
+            if own is not None and goes_on_running(request, own, alive):
                 return own
             name = own.id if own else backfill_id(request.pipeline, now, key, records.__contains__)
             records[name] = Backfill(name, key, request, BackfillState.SUBMITTED, now)

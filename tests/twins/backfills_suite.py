@@ -265,26 +265,26 @@ class BackfillsSuite:
         assert first.id not in [found.id for found in backfills.recent("departures")]
 
     def test_what_is_submitted_is_on_record_with_an_id_before_anything_has_begun(self, backfills: Backfills) -> None:
-        submitted = backfills.submit(asking(), "run-1")
+        submitted = backfills.submit(asking(), "run-1", alive=living)
         assert submitted == Backfill(submitted.id, "run-1", asking(), BackfillState.SUBMITTED, START)
         assert list(backfills.recent()) == [submitted] == [backfills.find("run-1")]
         assert list(backfills.running("departures")) == []
 
     def test_its_process_claims_it_under_its_id(self, backfills: Backfills, clock: ManualClock) -> None:
-        submitted = backfills.submit(asking(), "run-1")
+        submitted = backfills.submit(asking(), "run-1", alive=living)
         clock.sleep(60)
         claimed = backfills.claim(asking(), "run-1", alive=dead, submitted=True)
         assert (claimed.id, claimed.state) == (submitted.id, BackfillState.RUNNING)
         assert claimed.claimed_at == START + timedelta(seconds=60)
 
     def test_what_is_submitted_keeps_nobody_off_its_range(self, backfills: Backfills) -> None:
-        backfills.submit(asking(), "run-1")
+        backfills.submit(asking(), "run-1", alive=living)
         other = backfills.claim(asking(), "run-2", alive=living)
         with pytest.raises(OverlapError, match=other.id):
             backfills.claim(asking(), "run-1", alive=living, submitted=True)
 
     def test_what_is_cancelled_before_it_began_has_ended_and_is_not_claimed(self, backfills: Backfills) -> None:
-        submitted = backfills.submit(asking(), "run-1")
+        submitted = backfills.submit(asking(), "run-1", alive=living)
         cancelled = backfills.ask_cancel(submitted.id, "bob")
         assert (cancelled.state, cancelled.why) == (BackfillState.CANCELLED, "cancelled by bob before it began")
         assert cancelled.ended_at == START
@@ -294,18 +294,23 @@ class BackfillsSuite:
             backfills.ask_cancel(submitted.id, "bob")
 
     def test_who_submits_it_again_takes_it_up_again(self, backfills: Backfills) -> None:
-        submitted = backfills.submit(asking(), "run-1")
+        submitted = backfills.submit(asking(), "run-1", alive=living)
         backfills.ask_cancel(submitted.id, "bob")
-        assert backfills.submit(asking(), "run-1") == submitted
+        assert backfills.submit(asking(), "run-1", alive=living) == submitted
         assert backfills.claim(asking(), "run-1", alive=dead, submitted=True).id == submitted.id
 
     def test_a_submission_leaves_one_that_runs_as_it_is(self, backfills: Backfills) -> None:
         running = backfills.claim(asking(), "run-1", alive=living)
-        assert backfills.submit(asking(), "run-1") == running
+        assert backfills.submit(asking(), "run-1", alive=living) == running
         with pytest.raises(RefusedError, match="another request"):
-            backfills.submit(asking(5, 6), "run-1")
+            backfills.submit(asking(5, 6), "run-1", alive=living)
+
+    def test_what_died_is_submitted_anew_under_its_key(self, backfills: Backfills) -> None:
+        died = backfills.claim(asking(), "run-1", alive=living)
+        again = backfills.submit(asking(), "run-1", alive=dead)
+        assert (again.id, again.state) == (died.id, BackfillState.SUBMITTED)
 
     def test_a_process_that_ends_before_it_began_leaves_a_failure(self, backfills: Backfills) -> None:
-        submitted = backfills.submit(asking(), "run-1")
+        submitted = backfills.submit(asking(), "run-1", alive=living)
         ended = backfills.end(submitted.id, BackfillState.FAILED, outcome="", why="exit code 3")
         assert (ended.state, ended.why, ended.ended_at) == (BackfillState.FAILED, "exit code 3", START)

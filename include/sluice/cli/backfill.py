@@ -126,15 +126,18 @@ def _run(project: Project, spec: PipelineSpec, request: Request, key: str, outpu
         raise RefusedError("there is no interval to work on.", fix="choose a range in which something is closed.")
     backfills, clock = project.backfills(), SystemClock()
     job = project.batch_job(request.pipeline, _arguments(request, key))
-    submitted = backfills.submit(request, key)
+    submitted = backfills.submit(request, key, alive=lambda name: project.backfill_lock(name).held())
     try:
         process = BatchProcess(job, project.folder.backfills)
     except NotReadyError as error:
         backfills.end(submitted.id, BackfillState.FAILED, outcome="", why=str(error))
         raise
-    niceness = project.settings.batch_niceness
-    with ProgressLine(process, backfills, project.backfill_lock, clock, niceness) as line:
-        code = process.follow(lambda: backfills.find(key), line, clock)
+    try:
+        with ProgressLine(process, backfills, project.backfill_lock, clock, project.settings.batch_niceness) as line:
+            code = process.follow(lambda: backfills.find(key), line, clock)
+    except KeyboardInterrupt:  # before it was followed
+        process.end()
+        code = 1
     if (left := backfills.find(key)) is not None and left.state is BackfillState.SUBMITTED:
         why = f"its process ended with exit code {code} before it began; its log is {process.log}"
         backfills.end(left.id, BackfillState.FAILED, outcome="", why=why)

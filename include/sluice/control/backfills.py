@@ -34,12 +34,12 @@ class SqlBackfills:
         self._deployment = deployment
         self._clock = clock or SystemClock()
 
-    def submit(self, request: Request, key: str) -> Backfill:
+    def submit(self, request: Request, key: str, *, alive: Callable[[str], bool]) -> Backfill:
         """Put a backfill on record as SUBMITTED, or take up the one that has this key."""
         with transaction(self._engine, write=True) as connection:
             take_turns(connection, f"backfills of {self._deployment}")
             own = self._one(connection, backfill.c.key == key)
-            if own is not None and goes_on_running(request, own):
+            if own is not None and goes_on_running(request, own, alive):
                 return own
             return self._put(connection, request, key, own, BackfillState.SUBMITTED)
 

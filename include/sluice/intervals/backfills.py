@@ -68,10 +68,15 @@ class OverlapError(RefusedError):
 class Backfills(Protocol):
     """Implemented in SQL, and in memory by a twin that passes the same tests."""
 
-    def submit(self, request: Request, key: str) -> Backfill:
+    def submit(self, request: Request, key: str, *, alive: Callable[[str], bool]) -> Backfill:
         """Put a backfill on record as SUBMITTED, before its process starts; one that has this key is taken up again.
 
-        It keeps nobody off its range: only a claim does. One that is RUNNING is left as it is, and its claim decides.
+        It keeps nobody off its range: only a claim does. One that is RUNNING and alive is left as it is.
+
+        Args:
+            request: what is asked.
+            key: names the asking.
+            alive: whether the process of a backfill lives, by its id.
 
         Raises:
             RefusedError: the key was claimed for another request.

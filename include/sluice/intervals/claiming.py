@@ -71,8 +71,8 @@ def withdrawn(by: str) -> str:
     return f"cancelled by {by} before it began"
 
 
-def goes_on_running(request: Request, own: Backfill | None) -> bool:
-    """Return whether a submission leaves the backfill that has its key as it is, because it is RUNNING.
+def goes_on_running(request: Request, own: Backfill | None, alive: Callable[[str], bool]) -> bool:
+    """Return whether a submission leaves the backfill that has its key as it is, because its process lives.
 
     Raises:
         RefusedError: the key was claimed for another request.
@@ -80,7 +80,7 @@ def goes_on_running(request: Request, own: Backfill | None) -> bool:
     if own is None:
         return False
     _refuse_other_request(request, own)
-    return own.state is BackfillState.RUNNING
+    return own.state is BackfillState.RUNNING and alive(own.id)
 
 
 def refuse_withdrawn(own: Backfill | None) -> None:

@@ -28,12 +28,13 @@ from sluice.local.backfill_claim import claimed
 from sluice.project import Project
 from sluice.settings import settings
 
-asked = dict(argument[2:].split("=", 1) for argument in sys.argv[2:])
+asked = dict(argument[2:].split("=", 1) for argument in sys.argv[2:] if "=" in argument)
+submitted = "--submitted" in sys.argv
 project = Project.open(settings())
 folder, backfills = project.folder, project.backfills()
 hours = Interval(datetime.fromisoformat(asked["from"]), datetime.fromisoformat(asked["to"]))
 request = Request(asked["pipeline"], hours, Mode(asked["mode"]), asked["by"], asked["why"], Only(asked["only"]))
-with claimed(backfills, folder.backfills, request, asked["key"]) as backfill:
+with claimed(backfills, folder.backfills, request, asked["key"], submitted=submitted) as backfill:
     backfills.advance(backfill.id, done=2, total=4)
     print("working", asked["why"], flush=True)
     if asked["why"] == "die":
@@ -139,11 +140,44 @@ def test_ctrl_c_while_a_resumed_backfill_is_starting_ends_it(place: DeparturesPr
     with following:
         wait_for(started.exists)
         following.send_signal(signal.SIGINT)
-        following.communicate(timeout=60)
-    assert following.returncode != 0
+        _, said = following.communicate(timeout=60)
+    assert following.returncode != 0, said
     found = newest(place)
     assert found is not None
-    assert found.cancel_asked_by == ""
+    assert found.state in {BackfillState.CANCELLED, BackfillState.FAILED}, said  # it is followed a moment later
+    assert "before it began" in found.why
+
+
+def test_a_backfill_whose_process_has_not_begun_is_in_the_list_and_can_be_cancelled(place: DeparturesProject) -> None:
+    (place.home / "spark_jobs" / "batch.py").write_text("import time\ntime.sleep(300)\n")
+    following = subprocess.Popen(command("look"), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    with following:
+        wait_for(lambda: newest(place) is not None)
+        found = newest(place)
+        assert found is not None
+        listed = subprocess.run(
+            [*SLUICE, "backfill", "list", "-o", "json"], capture_output=True, check=True, timeout=60
+        )
+        assert [(one["id"], one["state"]) for one in json.loads(listed.stdout)] == [(found.id, "submitted")]
+        cancel = [*SLUICE, "backfill", "cancel", found.id]
+        cancelled = subprocess.run(cancel, capture_output=True, text=True, timeout=60, check=False)
+        out, said = following.communicate(timeout=60)
+    assert cancelled.returncode == 0, cancelled.stderr
+    assert "before it began" in cancelled.stdout
+    assert following.returncode == 1
+    assert f"{found.id}: cancelled" in out
+    assert "submitted 0 s ago, its process starts Spark" in said
+
+
+def test_a_process_that_ends_before_it_began_leaves_a_failure_with_its_log(place: DeparturesProject) -> None:
+    (place.home / "spark_jobs" / "batch.py").write_text("import sys\nprint('no JVM')\nsys.exit(3)\n")
+    ended = run("look")
+    assert ended.returncode == 3
+    found = newest(place)
+    assert found is not None
+    assert found.state is BackfillState.FAILED
+    assert "exit code 3 before it began; its log is " in found.why
+    assert "no JVM" in ended.stderr
 
 
 def test_cancel_now_kills_the_process_and_records_who_did_it(place: DeparturesProject) -> None:
@@ -169,5 +203,5 @@ def test_on_a_terminal_the_progress_is_one_line_that_moves(place: DeparturesProj
     said = os.read(master, 65536).decode()
     os.close(master)
     assert ended.returncode == 0
-    assert "starting Spark" in said
+    assert "its process starts Spark" in said
     assert newest(place) is not None

@@ -72,10 +72,10 @@ def wait_for(condition: Callable[[], bool]) -> None:
 
 @pytest.mark.usefixtures("home")
 def test_a_unit_is_started_adopted_restarted_and_stopped() -> None:
-    assert "generation 1 is started" in sluice_streams("start", "flights").stdout
-    assert "generation 1 is adopted" in sluice_streams("start", "flights").stdout
+    assert "flights: started, as generation 1 (it has never run)" in sluice_streams("start", "flights").stdout
+    assert "flights: nothing was started: generation 1 lives" in sluice_streams("start", "flights").stdout
     assert shown()["driver"]["state"] == "running"
-    assert "generation 2 is started" in sluice_streams("restart", "flights", "--why", "upgrade").stdout
+    assert "flights: started, as generation 2" in sluice_streams("restart", "flights", "--why", "upgrade").stdout
     log = Project.open(settings()).launcher().log("local.flights.g2")
     wait_for(lambda: "driver" in log.read_text())  # before that it knows no way to end but at once
     assert "local.flights.g2 stopped as asked" in sluice_streams("stop", "flights", "--why", "night").stdout
@@ -181,7 +181,7 @@ def test_what_is_halted_says_why_in_every_face_and_is_resumed(home: Path) -> Non
     assert text.count("is 12 bytes of a plan") == 1
     assert text.endswith("All that it said: offsets/7 is 12 bytes of a plan")
     (home / "spark_jobs" / "stream.py").write_text(DRIVER)
-    assert "generation 2 is started" in sluice_streams("resume", "flights", "--why", "repaired").stdout
+    assert "flights: started, as generation 2" in sluice_streams("resume", "flights", "--why", "repaired").stdout
     assert shown()["desired"]["why"].startswith("repaired (overrides: generation 1 ")
     assert shown()["halted"] == ""
     with pytest.raises(RefusedError, match="not HALTED"):
@@ -201,7 +201,7 @@ def test_a_driver_without_a_trace_is_forced_with_a_reason() -> None:
     assert shown()["desired"]["state"] == Desired.STOPPED
     said = CliRunner().invoke(app, ["force", "flights"], input="the machine was replaced\n", catch_exceptions=False)
     assert "Generation 1 of flights is on record as ended: declared dead by" in said.stdout
-    assert "generation 2 is started" in sluice_streams("start", "flights").stdout
+    assert "flights: started, as generation 2" in sluice_streams("start", "flights").stdout
     assert shown()["attempts"][1]["failure"] == "forced"
 
 

@@ -38,7 +38,7 @@ def followed(
 ) -> tuple[int, Backfill]:
     """Follow a process that never claims anything; do something at the second look."""
     backfills, looks = InMemoryBackfills(SystemClock()), []
-    submitted = backfills.submit(asking(), "run-1")
+    submitted = backfills.submit(asking(), "run-1", alive=lambda _: False)
 
     def look() -> Backfill | None:
         looks.append(1)
