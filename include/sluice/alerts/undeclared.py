@@ -32,7 +32,10 @@ def _declared(alert: Alert, catalog: Catalog) -> bool:
         case "unit":
             return name in catalog.units()
         case "stream":
-            return any(name in unit.streams for unit in catalog.units().values())
+            if not any(name in unit.streams for unit in catalog.units().values()):
+                return False
+            deadline = detail.removeprefix("deadline ")
+            return not deadline or getattr(catalog.deadlines_of(name), deadline, None) is not None
         case "pipeline":
             pipeline, rule = catalog.pipelines.get(name), detail.removeprefix("alert ").partition(" ")[0]
             return pipeline is not None and any(each.name == rule for each in pipeline.alerts)

@@ -20,7 +20,11 @@ GONE = Catalog()
 
 OURS = [
     {"subject": "stream departures", "dag_id": "stream_flights", "alert_class": AlertClass.STALLED},
-    {"subject": "stream departures, deadline lag", "dag_id": "stream_flights", "alert_class": AlertClass.DEADLINE},
+    {
+        "subject": "stream departures, deadline loss_risk",
+        "dag_id": "stream_flights",
+        "alert_class": AlertClass.DEADLINE,
+    },
     {"subject": "unit flights", "dag_id": "stream_flights", "alert_class": AlertClass.HALTED},
     {"dag_id": "stream_flights"},
     {"dag_id": "backfill_departures"},
@@ -49,6 +53,10 @@ def test_what_is_declared_is_not_over_and_what_is_declared_no_more_is(fields: di
 
 def test_a_rule_that_was_removed_from_its_pipeline_is_over() -> None:
     assert over(DECLARED, **OURS[-1])
+
+
+def test_a_deadline_that_its_stream_has_no_more_is_over() -> None:
+    assert over(DECLARED, **{**OURS[1], "subject": "stream departures, deadline lag_records"})
 
 
 @pytest.mark.parametrize("fields", ALWAYS)
