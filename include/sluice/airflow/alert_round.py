@@ -96,7 +96,8 @@ def _take(step: Step, desk: Desk, project: Project | None, history: History) -> 
         case Begin(condition):
             _begin(condition, desk, project, history)
         case Deliver(alert):
-            desk.dispatch(alert)
+            if desk.claim_delivery(alert, history):
+                desk.dispatch(alert)
         case Repeat(incident):
             if entered := desk.claim(_reminder(incident, desk), _changed(incident.key, history)):
                 desk.dispatch(entered)

@@ -70,6 +70,23 @@ class Desk:
         log.log(logging.INFO if quiet else logging.ERROR, "Alert %s: %s. %s", alert.id, alert.what, alert.why)
         return alert
 
+    def claim_delivery(self, alert: Alert, before: History) -> bool:
+        """Put on record that an alert is being sent again; return whether nobody else has since.
+
+        Whoever ends without an outcome has it sent once more, as if the service had not taken it.
+
+        Args:
+            alert: on record.
+            before: what was on record when that was decided.
+
+        Raises:
+            SluiceError: the journal does not take it, so others would send it too, and again each minute.
+        """
+        tried = before.deliveries.get(alert.id)
+        reached = () if tried is None else tried.reached
+        attempt = Delivery(alert.id, self.clock.now(), Outcome.FAILED, "it is being sent; no answer so far.", reached)
+        return self.journal.append_unless(attempt, lambda now: now.deliveries.get(alert.id) != tried)
+
     def dispatch(self, alert: Alert, since: datetime | None = None) -> Delivery:
         """Send an alert, or hold it back, as the policy says.
 

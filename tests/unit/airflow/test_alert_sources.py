@@ -14,6 +14,7 @@ from airflow.sdk.exceptions import AirflowNotFoundException
 from sluice.airflow.alert_round import alert_round
 from sluice.airflow.alerting import FailureNotifier
 from sluice.airflow.conventions import subject_of
+from sluice.airflow.delivery import Finding
 from sluice.airflow.dispatch import Desk
 from sluice.airflow.run_review import MOST_ASKED, review_runs
 from sluice.airflow.services import Service
@@ -407,6 +408,15 @@ def test_two_rounds_at_once_tell_once(airflow: Airflow, monkeypatch: pytest.Monk
             monkeypatch.setattr(desk, "read", lambda first=first, read=read: first.pop() if first else read())
             alert_round(lambda: cast(Project, airflow.twin), airflow, desk)
 
+    desk = Desk(airflow.twin.clock, airflow.find)
+    drift = {"subject": "topic t1", "alert_class": AlertClass.DRIFT, "dag_id": "topic_drift"}
+    again = desk.enter(make_alert("f1", at=airflow.twin.clock.now(), **drift))
+    desk.conclude(again, Finding(Outcome.FAILED, "nobody answered."))
+    airflow.twin.clock.sleep(600)
+    both()
+    assert [alert.id for alert in airflow.told()] == ["f1"]
+    airflow.told().clear()
+
     flights = Flights(airflow)
     flights.dies()
     both()
@@ -420,4 +430,5 @@ def test_two_rounds_at_once_tell_once(airflow: Airflow, monkeypatch: pytest.Monk
     airflow.ends("topics", "r1", "failed")
     for _ in range(10):
         both()
-    assert [alert.what for alert in airflow.told()][3:] == ["A run of DAG topics failed without a word"]
+    lost = [alert.what for alert in airflow.told() if alert.level is Level.DAG]
+    assert lost == ["A run of DAG topics failed without a word"]
