@@ -74,9 +74,7 @@ class LastWords:
         if isinstance(error, NotStartableError):
             stream = stream or error.stream
             if len(error.faults) > 1:
-                told = [(f"{name}: " if name else "", classify(causes(fault))[1]) for name, fault in error.faults]
-                called, message = f"{len(told)} faults", "; ".join(name + in_one_line(one) for name, one in told)
-                details = "\n".join(name + more for name, one in told if (more := details_of(one)))
+                called, message, details = _together(error)
         return Failure(kind, called, self._redact(message), self._clock.now(), stream, self._redact(details))
 
     def _write(self, failure: Failure) -> None:
@@ -86,6 +84,18 @@ class LastWords:
             replace_json(self._folder / FILE, to_record(failure))
         except OSError as error:  # a full disk may be the very failure; the exit code says the class all the same
             log.warning("the driver's last words are not on disk", why=str(error))
+
+
+def _together(error: NotStartableError) -> tuple[str, str, str]:
+    """Return what several faults are called, each of them in one line, and what is beyond that."""
+    told = [(stream, classify(causes(fault))[1]) for stream, fault in error.faults]
+    names, lines = {one.called for _, one in told}, dict[str, list[str]]()
+    for stream, one in told:
+        lines.setdefault(in_one_line(one), []).append(stream)
+    called = names.pop() if len(names) == 1 else f"{len(told)} faults"
+    said = (f"{', '.join(filter(None, streams))}: {line}".removeprefix(": ") for line, streams in lines.items())
+    details = (f"{stream}: {more}".removeprefix(": ") for stream, one in told if (more := details_of(one)))
+    return called, "; ".join(said), "\n".join(details)
 
 
 def in_one_line(thrown: Thrown) -> str:

@@ -31,7 +31,7 @@ class NotStartableError(SluiceError):
 
 
 class Preflight:
-    """Collects faults. One that several streams share is kept once."""
+    """Collects faults."""
 
     def __init__(self) -> None:
         self._faults: list[tuple[str, Exception]] = []
@@ -42,8 +42,7 @@ class Preflight:
         try:
             yield
         except Exception as fault:  # noqa: BLE001 - whatever it is, it stands against the start
-            if str(fault) not in {str(known) for _, known in self._faults}:
-                self._faults.append((stream, fault))
+            self._faults.append((stream, fault))
 
     def refuse(self) -> None:
         """End here if anything was found.

@@ -93,9 +93,8 @@ def test_code_that_does_not_fit_the_state_adds_no_column_and_its_schemas_are_bes
     assert failed.returncode == ExitCode.INCOMPATIBLE_STATE, failed.stdout[-2000:]
     words = said(own)
     assert words.kind is FailureClass.INCOMPATIBLE_STATE
-    assert words.error == "2 faults"
-    assert words.message.startswith("departures: Provided value schema does not match")
-    assert "departures_live: " in words.message
+    assert words.error == "STATE_STORE_VALUE_SCHEMA_NOT_COMPATIBLE"
+    assert words.message.startswith("departures, departures_live: Provided value schema does not match")
     assert "StructField" not in words.message
     assert "StructField" in words.details
     assert kept(own) == before

@@ -143,10 +143,26 @@ def test_all_that_stands_against_a_start_is_told_and_the_gravest_class_counts() 
         preflight.refuse()
     code, said = leave(refused.value)
     assert code is ExitCode.CONFIGURATION
-    assert said.error == "2 faults"
+    assert said.error == "3 faults"
     assert said.message == (
-        "raw_flights: no topic flights.; departures_live: SLUICE_CONNECTION_NOWHERE is not set here."
+        "raw_flights, departures: no topic flights.; departures_live: SLUICE_CONNECTION_NOWHERE is not set here."
     )
+
+
+def test_a_fault_of_several_streams_is_one_sentence_under_its_own_name() -> None:
+    preflight = Preflight()
+    for number, stream in enumerate(("departures", "departures_live")):
+        with preflight.of(stream):
+            schema = f"StructType(StructField(c{number},LongType,true)) " * 20
+            text = f"[STATE_STORE_VALUE_SCHEMA_NOT_COMPATIBLE] The schema does not match. It was {schema}"
+            raise CallError(FakeThrowable("org.apache.spark.sql.X", text))
+    with pytest.raises(NotStartableError) as refused:
+        preflight.refuse()
+    code, said = leave(refused.value)
+    assert code is ExitCode.INCOMPATIBLE_STATE
+    assert said.error == "STATE_STORE_VALUE_SCHEMA_NOT_COMPATIBLE"
+    assert said.message == "departures, departures_live: The schema does not match."
+    assert [line.partition(":")[0] for line in said.details.splitlines()] == ["departures", "departures_live"]
 
 
 def test_one_fault_is_told_as_itself_and_of_its_stream() -> None:
