@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import subprocess
 from dataclasses import replace
 from itertools import pairwise
 
@@ -119,6 +120,14 @@ def test_airflow_gets_what_is_sluices_and_the_way_out_and_brokers_get_neither(pr
     removed = {name for flag, name in pairwise(command) if flag == "-u"}
     assert removed == set(airflow) - set(engine)
     assert (command[0], command[-2:]) == ("env", ("java", "-version"))
+
+
+@pytest.mark.usefixtures("poisoned")
+def test_a_program_of_supervisords_has_only_its_part_of_the_environment(project: Project) -> None:
+    whole, kept = stack_environment(project.settings), engine_environment(project.settings)
+    done = subprocess.run(narrowed(("env",), whole, kept), env=whole, capture_output=True, text=True, check=True)
+    assert {line.partition("=")[0] for line in done.stdout.splitlines()} == set(kept)
+    assert "hunter22" not in done.stdout
 
 
 def test_what_the_specs_name_and_nobody_has_set_is_said_by_its_name_and_how_to_set_it(
