@@ -10,7 +10,7 @@ from typing import Annotated
 
 import typer
 
-from sluice.cli.console import Output, OutputOption, out, print_data
+from sluice.cli.console import Output, OutputOption, err_lines, out, print_data
 from sluice.cli.terminal import without_colours
 from sluice.errors import SpecError
 from sluice.local.supervision import last_lines
@@ -45,6 +45,8 @@ def logs(
                 out.write(f"{without_colours(line)}\n")
     elif output.for_programs:
         print_data(output, found)
+    elif not found:
+        err_lines.print("There is no log: the stack was never up. `sluice up` starts it.")
     else:
         for name, path in found.items():
             out.print(f"{name:<16}{path}", soft_wrap=True, markup=False)

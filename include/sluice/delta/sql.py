@@ -41,8 +41,15 @@ def query(sql: str, tables: Mapping[str, Path], *, limit: int | None = None) -> 
                 raise SpecError("the statement gives no rows.", fix="ask with SELECT; nothing can be changed here.")
             return (relation if limit is None else relation.limit(limit)).to_arrow_table()
         except duckdb.Error as error:
-            there = ", ".join(sorted(tables)) or "none yet"
-            raise SpecError(f"DuckDB refuses it: {error}", fix=f"the tables are {there}.") from error
+            there = (
+                f"the tables are {', '.join(sorted(tables))}." if tables else "there is no table yet: `sluice status`."
+            )
+            raise SpecError(f"DuckDB refuses it: {_without_guess(error)}", fix=there) from error
+
+
+def _without_guess(error: duckdb.Error) -> str:
+    """Return what DuckDB says, without the table of its own that it takes the name for."""
+    return re.sub(r'\nDid you mean "(?:pg_|duckdb_|sqlite_|information_schema|pragma_)[^"]*"\?', "", str(error))
 
 
 def schema_of(folder: Path) -> pa.Schema:

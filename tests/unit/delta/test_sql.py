@@ -88,6 +88,14 @@ def test_without_a_statement_the_tables_are_listed(state: Path) -> None:
     }
 
 
+def test_a_name_that_is_no_table_is_not_taken_for_one_of_duckdbs_own(state: Path) -> None:
+    assert state.is_dir()
+    wrong = str(CliRunner().invoke(app, ["sql", "select * from nobody"]).exception)
+    assert "Table with name nobody does not exist" in wrong
+    assert "Did you mean" not in wrong
+    assert "the tables are departures." in wrong
+
+
 def test_a_declared_table_that_nobody_has_written_yet_is_no_wrong_statement(state: Path) -> None:
     assert state.is_dir()
     refused = CliRunner().invoke(app, ["sql", "select count(*) from departures_live"])
