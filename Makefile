@@ -31,6 +31,8 @@ $(READY): requirements/uv.txt requirements/lock.txt pyproject.toml jars/ivy.xml 
 	@$(BIN)/uv pip install --quiet --python $(BIN)/python --no-deps --no-build-isolation --editable .
 	@echo "Fetching the JVM artefacts (about a minute the first time) ..."
 	@$(BIN)/python -m sluice.local.jars
+	@echo "Archiving the classes that every driver loads (half a minute, once) ..."
+	@$(BIN)/python -m sluice.spark.class_archive
 	@touch $@
 
 .PHONY: demo

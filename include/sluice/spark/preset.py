@@ -12,6 +12,7 @@ from pathlib import Path
 
 from sluice.errors import NotReadyError
 from sluice.project import Project
+from sluice.spark.class_archive import CLASS_OPTIONS, ClassArchive
 from sluice.spark.place import LOCAL, on_this_machine
 from sluice.specs.resources import Resources
 
@@ -102,6 +103,7 @@ def effective_settings(
         "spark.pyspark.python": sys.executable,
         "spark.pyspark.driver.python": sys.executable,
         **({"spark.submit.pyFiles": str(archive)} if archive else {}),
+        **({CLASS_OPTIONS: options} if (options := ClassArchive(jars).options()) else {}),
         **(overrides or {}),
     }
 
@@ -119,8 +121,8 @@ def _local(jars: list[Path]) -> dict[str, str]:
         return _LOOPBACK
     return {
         **_LOOPBACK,
-        # Spark looks at files before it loads its jars.
-        "spark.driver.extraClassPath": os.pathsep.join(map(str, bare)),
+        # Spark looks at files before it loads its jars; and only classes of the class path are in a class archive.
+        "spark.driver.extraClassPath": os.pathsep.join(map(str, jars)),
         "spark.executor.extraClassPath": os.pathsep.join(map(str, bare)),
         "spark.hadoop.fs.file.impl": "com.globalmentor.apache.hadoop.fs.BareLocalFileSystem",
         "spark.hadoop.fs.AbstractFileSystem.file.impl": "sluice.fs.AtomicLocalFs",

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -7,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from sluice.errors import NotReadyError
+from sluice.spark.class_archive import CLASS_OPTIONS
 from sluice.spark.preset import effective_settings
 from sluice.specs.resources import Resources
 
@@ -53,7 +55,8 @@ def test_on_one_machine_no_file_needs_a_process(tmp_path: Path) -> None:
     bare.touch()
     alone = effective_settings(Resources(), jars=tmp_path, warehouse=tmp_path)
     beside_others = effective_settings(Resources(), jars=tmp_path, warehouse=tmp_path, master="spark://master:7077")
-    assert alone["spark.driver.extraClassPath"] == f"{bare}:{own}"
+    assert alone["spark.driver.extraClassPath"].split(":") == [str(tmp_path / "delta.jar"), str(bare), str(own)]
+    assert alone["spark.executor.extraClassPath"] == f"{bare}:{own}"
     assert alone["spark.hadoop.fs.file.impl"].endswith("BareLocalFileSystem")
     assert alone["spark.hadoop.fs.AbstractFileSystem.file.impl"] == "sluice.fs.AtomicLocalFs"
     assert not {"spark.driver.extraClassPath", "spark.hadoop.fs.file.impl"} & set(beside_others)
@@ -70,7 +73,22 @@ def test_the_embedded_cluster_shares_the_machines_file_systems_and_its_loopback(
     (tmp_path / "hadoop-bare-naked-local-fs-0.1.0.jar").touch()
     alone = effective_settings(Resources(), jars=tmp_path, warehouse=tmp_path)
     embedded = effective_settings(Resources(), jars=tmp_path, warehouse=tmp_path, master="spark://127.0.0.1:7077")
-    assert embedded["spark.executor.extraClassPath"] == alone["spark.driver.extraClassPath"]
+    assert embedded["spark.executor.extraClassPath"] == alone["spark.executor.extraClassPath"]
     shared = {"spark.hadoop.fs.file.impl", "spark.hadoop.fs.AbstractFileSystem.file.impl", "spark.driver.host"}
     assert {name: embedded[name] for name in shared} == {name: alone[name] for name in shared}
     assert embedded["spark.cores.max"] == "2"
+
+
+def test_a_session_uses_the_newest_class_archive_and_keeps_the_options_of_a_spec(tmp_path: Path) -> None:
+    jars = tmp_path / "spark"
+    jars.mkdir()
+    (jars / OWN).touch()
+    without = effective_settings(Resources(), jars=jars, warehouse=tmp_path)
+    assert CLASS_OPTIONS not in without
+    for age, name in ((20, "classes-old.jsa"), (10, "classes-new.jsa")):
+        (tmp_path / name).touch()
+        os.utime(tmp_path / name, (1_700_000_000 - age,) * 2)
+    options = {"spark.driver.extraJavaOptions": "-Xss32m"}
+    found = effective_settings(Resources(), jars=jars, warehouse=tmp_path, overrides=options)
+    assert f'-XX:SharedArchiveFile="{tmp_path / "classes-new.jsa"}"' in found[CLASS_OPTIONS]
+    assert found["spark.driver.extraJavaOptions"] == "-Xss32m"
