@@ -5,7 +5,9 @@ from __future__ import annotations
 import json
 import math
 import re
+import sys
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -13,7 +15,8 @@ from typing import Any
 DEEPEST = 1000
 _BLANK = " \t\r\n"
 _EARLIEST, _LATEST = datetime(1900, 1, 1, tzinfo=UTC), datetime(2200, 1, 1, tzinfo=UTC)
-_INSTANT = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ")
+_INSTANT = re.compile(r"(\d{4})(-\d\d-\d\d[T ]\d\d:\d\d)(:\d\d)?(\.\d{1,9})?(Z|[+-]\d\d(?::?\d\d)?)?", re.ASCII)
+_MOST_DIGITS = 1000
 _NOT_FINITE = {"NaN", "Infinity", "+Infinity", "-Infinity", "INF", "+INF", "-INF"}
 _LONG = range(-(2**63), 2**63)
 
@@ -30,6 +33,10 @@ class Declared:
     minimum: dict[str, float] = field(default_factory=dict)
     maximum: dict[str, float] = field(default_factory=dict)
     one_of: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    per_second: dict[str, int] = field(default_factory=dict)
+    """Of times that are numbers."""
+    zone: dict[str, str] = field(default_factory=dict)
+    """Of times that may name none."""
 
 
 @dataclass
@@ -53,10 +60,6 @@ class _Document:
         return math.nan
 
 
-UNSURE = "unsure"
-"""Only Spark knows whether `2013-1-1T1:00` is a time."""
-
-
 @dataclass(frozen=True)
 class Times:
     """How late and how early a record may be, and when the broker got it."""
@@ -68,7 +71,7 @@ class Times:
 
 
 def judge(value: bytes | None, declared: Declared, times: Times) -> str:
-    """Return the reason for which a record is quarantined, or its outcome, or `UNSURE`."""
+    """Return the reason for which a record is quarantined, or its outcome."""
     if value is None:
         return "tombstone"
     if not value.strip(_BLANK.encode()):
@@ -76,13 +79,27 @@ def judge(value: bytes | None, declared: Declared, times: Times) -> str:
     document = _Document()
     try:
         text = value.decode("utf-8").lstrip(_BLANK)
-        decoder = json.JSONDecoder(object_pairs_hook=document.pairs, parse_constant=document.constant)
-        found, end = decoder.raw_decode(text)
+        decoder = json.JSONDecoder(
+            object_pairs_hook=document.pairs, parse_constant=document.constant, parse_int=_whole, parse_float=_fraction
+        )
+        with _recursion(3 * DEEPEST):
+            found, end = decoder.raw_decode(text)
     except (ValueError, RecursionError):
         return "malformed"
     if not isinstance(found, dict) or _halved(document.texts) or _depth(found) > DEEPEST:
         return "malformed"
     return _fault(found, text[end:], document, declared) or _judge_fields(found, declared, times)
+
+
+@contextmanager
+def _recursion(limit: int) -> Iterator[None]:
+    """Before Python 3.12 `json` goes as deep as the callers leave it, and no deeper."""
+    before = sys.getrecursionlimit()
+    sys.setrecursionlimit(limit)
+    try:
+        yield
+    finally:
+        sys.setrecursionlimit(before)
 
 
 def _fault(found: dict[str, Any], rest: str, document: _Document, declared: Declared) -> str | None:
@@ -96,8 +113,7 @@ def _fault(found: dict[str, Any], rest: str, document: _Document, declared: Decl
         return "wrong_case"
     if document.constants or any(map(_not_finite, numbers)):
         return "not_finite"
-    fits = {_fits(value, declared.types[name]) for name, value in given.items()}
-    return "wrong_type" if False in fits else UNSURE if None in fits else None
+    return None if all(_fits(name, value, declared) for name, value in given.items()) else "wrong_type"
 
 
 def _judge_fields(found: dict[str, Any], declared: Declared, times: Times) -> str:
@@ -107,8 +123,9 @@ def _judge_fields(found: dict[str, Any], declared: Declared, times: Times) -> st
         return "missing_field"
     given = {name: found[name] for name in declared.types if found.get(name) is not None}
     outside = next(filter(None, (_outside(name, value, declared) for name, value in given.items())), None)
-    event, arrival = (_instant(found[name]) for name in named)
-    if outside or event is None or arrival is None:
+    moments = {name: _instant(name, given[name], declared) for name in given if declared.types[name] == "timestamp"}
+    event, arrival = (moments[name] for name in named)
+    if outside or event is None or arrival is None or None in moments.values():
         return outside or "out_of_range"
     if event - arrival > times.skew or arrival - times.broker > times.clock_skew:
         return "future"
@@ -133,33 +150,58 @@ def _not_finite(value: object) -> bool:
         return True
 
 
-def _fits(value: object, kind: str) -> bool | None:
-    """Return whether a value is of a type; None if that is for Spark to say."""
-    if kind == "timestamp" and isinstance(value, str):
-        return _reads(value)
+def _whole(text: str) -> int:
+    if len(text.lstrip("-")) > _MOST_DIGITS:
+        raise ValueError("too long a number")
+    return int(text)
+
+
+def _fraction(text: str) -> float:
+    if sum(character.isdigit() for character in text) > _MOST_DIGITS:
+        raise ValueError("too long a number")
+    return float(text)
+
+
+def _fits(name: str, value: object, declared: Declared) -> bool:
+    """Return whether a value is of its field's type."""
+    kind = declared.types[name]
     number = isinstance(value, int | float) and not isinstance(value, bool)
     whole = number and isinstance(value, int) and value in _LONG
-    fitting = {"string": True, "double": number, "boolean": isinstance(value, bool), "long": whole, "timestamp": whole}
+    if kind == "timestamp":
+        return whole if name in declared.per_second else _moment(value, declared.zone.get(name)) is not None
+    fitting = {"string": True, "double": number, "boolean": isinstance(value, bool), "long": whole}
     return fitting[kind]
 
 
-def _reads(text: str) -> bool | None:
-    if not _INSTANT.fullmatch(text):
-        return None if re.search(r"[0-9]{4}", text) else False
+def _moment(value: object, zone: str | None) -> tuple[int, datetime] | None:
+    """Return a time as whole 400 years and one of the years 2000 to 2399, by which every year can be counted."""
+    match = _INSTANT.fullmatch(value) if isinstance(value, str) else None
+    if match is None or (match[4] and not match[3]) or (offset := match[5] or zone) is None:
+        return None
+    ages, year = divmod(int(match[1]), 400)
     try:
-        datetime.fromisoformat(text)
+        text = f"{2000 + year:04}{match[2]}{match[3] or ':00'}{(match[4] or '')[:7]}{offset}"
+        found = datetime.fromisoformat(text)
     except ValueError:
-        return False
-    return True
+        return None
+    return (ages, found) if abs(found.utcoffset() or timedelta()) <= timedelta(hours=18) else None
 
 
-def _instant(value: str | int) -> datetime | None:
+def _instant(name: str, value: Any, declared: Declared) -> datetime | None:  # noqa: ANN401  JSON is any
     """Return a plausible time, or None."""
-    if isinstance(value, int):
-        if not _EARLIEST.timestamp() <= value < _LATEST.timestamp():
+    if name in declared.per_second:
+        seconds, rest = divmod(value, declared.per_second[name])
+        if not _EARLIEST.timestamp() <= seconds < _LATEST.timestamp():
             return None
-        return datetime(1970, 1, 1, tzinfo=UTC) + timedelta(seconds=value)
-    found = datetime.fromisoformat(value)
+        micros = rest * 1_000_000 // declared.per_second[name]
+        return datetime(1970, 1, 1, tzinfo=UTC) + timedelta(seconds=seconds, microseconds=micros)
+    moment = _moment(value, declared.zone.get(name))
+    assert moment is not None
+    ages, found = moment
+    year = found.year - 2000 + 400 * ages
+    if not _EARLIEST.year - 1 <= year <= _LATEST.year:
+        return None
+    found = found.replace(year=year)
     return found if _EARLIEST <= found < _LATEST else None
 
 
@@ -168,11 +210,13 @@ def _as_text(value: object) -> str:
 
 
 def _texts(value: object) -> Iterator[str]:
-    if isinstance(value, str):
-        yield value
-    elif isinstance(value, dict | list):
-        for part in value.values() if isinstance(value, dict) else value:
-            yield from _texts(part)
+    left = [value]
+    while left:
+        part = left.pop()
+        if isinstance(part, str):
+            yield part
+        elif isinstance(part, dict | list):
+            left += part.values() if isinstance(part, dict) else part
 
 
 def _halved(texts: list[str]) -> bool:
@@ -180,5 +224,8 @@ def _halved(texts: list[str]) -> bool:
 
 
 def _depth(value: object) -> int:
-    parts = value.values() if isinstance(value, dict) else value if isinstance(value, list) else None
-    return 0 if parts is None else 1 + max(map(_depth, parts), default=0)
+    depth, level = 0, [value]
+    while level := [each for each in level if isinstance(each, dict | list)]:
+        depth += 1
+        level = [part for each in level for part in (each.values() if isinstance(each, dict) else each)]
+    return depth

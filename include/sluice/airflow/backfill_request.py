@@ -147,14 +147,20 @@ def words(interval: Interval) -> str:
     return f"{interval.start:%FT%RZ} to {interval.end:%FT%RZ}"
 
 
-def instant(text: str) -> datetime:
+def instant(text: str, *, through: bool = False) -> datetime:
     """Read a date (midnight UTC) or a date-time with its offset.
+
+    Args:
+        text: what is written.
+        through: whether a date is taken through its end, as the `to` of a range is.
 
     Raises:
         ValueError: it is neither.
     """
     moment = datetime.fromisoformat(text)
-    return moment.replace(tzinfo=UTC) if len(text) == len("2013-01-01") else moment
+    if len(text) != len("2013-01-01"):
+        return moment
+    return moment.replace(tzinfo=UTC) + (DAY if through else timedelta())
 
 
 def _choice(kind: type[Choice], name: str, value: str, faults: list[str]) -> Choice | None:
@@ -199,7 +205,7 @@ def _day(partition: str, faults: list[str]) -> Interval | None:
 
 def _instant(name: str, text: str, faults: list[str]) -> datetime | None:
     try:
-        return instant(text)
+        return instant(text, through=name == "to")
     except ValueError:
         faults.append(f"`{name}` is {text!r}: write a date or a date-time with its offset, such as 2013-01-01T06:00Z")
         return None

@@ -102,7 +102,12 @@ def _form(spec: PipelineSpec) -> dict[str, Param]:
             title="From",
             description_md="Inclusive, in UTC: `2013-01-01`, or `2013-01-01T05:00Z`. A scheduled run takes its day.",
         ),
-        "to": Param(None, **instant, title="To", description_md="Exclusive, in UTC: `2013-01-08`."),
+        "to": Param(
+            None,
+            **instant,
+            title="To",
+            description_md="In UTC: `2013-01-07`, through its end.",
+        ),
         "mode": Param(
             spec.backfill.mode,
             type="string",

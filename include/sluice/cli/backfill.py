@@ -17,7 +17,7 @@ from sluice.cli.backfill_plan import BackfillPlan
 from sluice.cli.backfill_progress import ProgressLine
 from sluice.cli.backfill_view import STYLES, backfill_as_dict, tell_backfill
 from sluice.cli.console import Output, OutputOption, err, err_lines, out, print_data
-from sluice.cli.instants import FromOption, ToOption, in_utc
+from sluice.cli.instants import FromOption, ToOption
 from sluice.cli.pipelines import open_pipeline
 from sluice.clock import SystemClock
 from sluice.errors import NotReadyError, RefusedError, SpecError
@@ -233,7 +233,7 @@ def list_(
 def _request(spec: PipelineSpec, start: datetime, end: datetime, mode: Mode, *, only: Only, why: str) -> Request:
     if only is not Only.ALL and mode is not Mode.RECOMPUTE:
         raise SpecError(f"--only {only} needs --mode recompute; the mode is {mode}.", fix="leave --only away.")
-    asked = range_of(in_utc(start), in_utc(end), spec.intervals.interval_length)
+    asked = range_of(start, end, spec.intervals.interval_length)
     return Request(spec.name, asked, mode, by=asker(), why=why, only=only)
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from dataclasses import asdict
-from datetime import datetime
 from functools import partial
 from typing import Annotated
 
@@ -13,7 +12,7 @@ import typer
 from sluice.cli import completion
 from sluice.cli.console import Output, OutputOption, out, print_data
 from sluice.cli.drift_view import tell_drift
-from sluice.cli.instants import FORMATS, METAVAR, in_utc
+from sluice.cli.instants import SinceOption, UntilOption
 from sluice.contracts.contract import AVRO, digest, written
 from sluice.errors import SpecError
 from sluice.project import Project
@@ -60,12 +59,8 @@ def drift(
     topic: Annotated[
         str, typer.Argument(help="A file in include/topics, without its ending.", autocompletion=completion.topics)
     ],
-    since: Annotated[
-        datetime | None, typer.Option("--from", formats=FORMATS, metavar=METAVAR, help="Timestamped from here on.")
-    ] = None,
-    until: Annotated[
-        datetime | None, typer.Option("--to", formats=FORMATS, metavar=METAVAR, help="Timestamped before this.")
-    ] = None,
+    since: SinceOption = None,
+    until: UntilOption = None,
     output: OutputOption = Output.TABLE,
 ) -> None:
     """Find what producers send that nobody has declared, or otherwise than declared, and what they send no more.
@@ -74,7 +69,7 @@ def drift(
     """
     from sluice.spark.producer_drift import drift_of  # noqa: PLC0415 - only this pays for Spark's import
 
-    asked = Asked(since=None if since is None else in_utc(since), until=None if until is None else in_utc(until))
+    asked = Asked(since=since, until=until)
     found = drift_of(Project.open(settings()), topic, asked)
     if output.for_programs:
         print_data(output, [asdict(departure) for departure in found])

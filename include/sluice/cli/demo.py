@@ -29,7 +29,7 @@ _FIRST, _LAST = (datetime(2013, 1, day) for day in (1, 7))  # noqa: DTZ001  cale
 
 def demo(
     first: Annotated[datetime, typer.Option("--from", formats=_DAY, help="First local day.")] = _FIRST,
-    last: Annotated[datetime, typer.Option("--to", formats=_DAY, help="Last local day, inclusive.")] = _LAST,
+    last: Annotated[datetime, typer.Option("--to", formats=_DAY, help="Last local day, through its end.")] = _LAST,
     leave: Annotated[bool, typer.Option("--exit", help="Take the stack down at the end.")] = False,
 ) -> None:
     """Run the main job on real flights: stack, topics, stream, feed, backfill, quality gate, result.

@@ -44,7 +44,8 @@ def send(  # noqa: PLR0917  typer turns each into an option
         datetime | None, typer.Option("--from", formats=_DAY, metavar="YYYY-MM-DD", help="First local day.")
     ] = None,
     last: Annotated[
-        datetime | None, typer.Option("--to", formats=_DAY, metavar="YYYY-MM-DD", help="Last local day, inclusive.")
+        datetime | None,
+        typer.Option("--to", formats=_DAY, metavar="YYYY-MM-DD", help="Last local day, through its end."),
     ] = None,
     rate: Annotated[float | None, typer.Option(help="At most this many records per second.")] = None,
     speed: Annotated[float | None, typer.Option(help="Seconds of the feed's time per second: 3600 is 1 h/s.")] = None,

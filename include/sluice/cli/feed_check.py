@@ -13,7 +13,7 @@ from sluice.cli.console import Output, OutputOption, err, out, print_data
 from sluice.project import Project
 from sluice.quality.census import Census
 from sluice.quality.duplicates import MEANINGS
-from sluice.quality.reasons import EXPLANATIONS
+from sluice.quality.reasons import advice_of, in_short
 from sluice.settings import settings
 
 
@@ -73,7 +73,8 @@ def _show(census: Census) -> None:
     first = {sample.reason: sample for sample in census.samples}
     table = Table("reason", "records", "meaning", "what to do", "first at", "value")
     for reason, count in census.reasons.items():
-        sample, (meaning, advice) = first[reason], EXPLANATIONS[reason]
+        sample, worst = first[reason], next(iter(census.details.get(reason, {})), None)
+        meaning, advice = in_short(reason, census.details), advice_of(reason, worst)
         place = f"{sample.partition}/{sample.offset}"
         table.add_row(reason, f"{count:,}", meaning, advice, place, repr(sample.value))
     out.print(table)

@@ -1,29 +1,62 @@
-"""Times on the command line: UTC unless they say otherwise, a date alone is its midnight."""
+"""Times on the command line: UTC unless they say otherwise. `--from` and `--to` mean the same in every command.
+
+A range holds its first instant and not its last. A date alone is a whole day: `--from` takes it from its midnight on,
+`--to` through its end, so `--from 2013-01-01 --to 2013-01-07` is a week.
+"""
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from typing import Annotated
 
 import typer
 
-FORMATS = ["%Y-%m-%d", "%Y-%m-%dT%H:%M", "%Y-%m-%dT%H:%M:%S", "%Y-%m-%dT%H:%M%z", "%Y-%m-%dT%H:%M:%S%z"]
 METAVAR = "YYYY-MM-DD[THH:MM[Z]]"
+_DAY = "%Y-%m-%d"
+_FORMATS = ["%Y-%m-%dT%H:%M", "%Y-%m-%dT%H:%M:%S", "%Y-%m-%dT%H:%M%z", "%Y-%m-%dT%H:%M:%S%z"]
 
-FromOption = Annotated[
-    datetime, typer.Option("--from", formats=FORMATS, metavar=METAVAR, help="First instant; a date is midnight UTC.")
-]
-ToOption = Annotated[
-    datetime, typer.Option("--to", formats=FORMATS, metavar=METAVAR, help="First instant that is not in it any more.")
-]
+
+def start_of(text: str | datetime) -> datetime:
+    """Return where a range begins (UTC): at a time, or at the midnight of a date.
+
+    Raises:
+        typer.BadParameter: it is neither.
+    """
+    return _read(text, timedelta())
+
+
+def end_of(text: str | datetime) -> datetime:
+    """Return the first instant behind a range (UTC): a time, or the midnight after a date.
+
+    Raises:
+        typer.BadParameter: it is neither.
+    """
+    return _read(text, timedelta(days=1))
+
+
+def _read(text: str | datetime, of_a_date: timedelta) -> datetime:
+    if isinstance(text, datetime):  # a default
+        return text
+    for form in (_DAY, *_FORMATS):
+        try:
+            found = datetime.strptime(text, form)  # noqa: DTZ007 - the zone is looked at below
+            zoned = found.replace(tzinfo=UTC) if found.tzinfo is None else found.astimezone(UTC)
+            return zoned + of_a_date if form == _DAY else zoned
+        except (ValueError, OverflowError):
+            continue
+    raise typer.BadParameter(
+        f"{text!r} is no time; write a date such as 2013-01-07, or a time such as 2013-01-07T12:00 (in UTC)."
+    )
+
+
+_FIRST = "A date, or the first instant (UTC unless it says otherwise)."
+_LAST = "A date, through its end; or the first instant that is left out."
+
+FromOption = Annotated[datetime, typer.Option("--from", parser=start_of, metavar=METAVAR, help=_FIRST)]
+ToOption = Annotated[datetime, typer.Option("--to", parser=end_of, metavar=METAVAR, help=_LAST)]
 SinceOption = Annotated[
-    datetime | None, typer.Option("--from", formats=FORMATS, metavar=METAVAR, help="Only intervals from here on.")
+    datetime | None, typer.Option("--from", parser=start_of, metavar=METAVAR, help=f"Only from here on. {_FIRST}")
 ]
 UntilOption = Annotated[
-    datetime | None, typer.Option("--to", formats=FORMATS, metavar=METAVAR, help="Only intervals before this.")
+    datetime | None, typer.Option("--to", parser=end_of, metavar=METAVAR, help=f"Only up to here. {_LAST}")
 ]
-
-
-def in_utc(given: datetime) -> datetime:
-    """Return a time of the command line in UTC; without a zone it is meant so."""
-    return given.replace(tzinfo=UTC) if given.tzinfo is None else given.astimezone(UTC)

@@ -13,7 +13,7 @@ from rich.table import Table
 
 from sluice.cli import completion
 from sluice.cli.console import Output, OutputOption, err, out, print_data
-from sluice.cli.instants import FORMATS, METAVAR, SinceOption, UntilOption, in_utc
+from sluice.cli.instants import METAVAR, SinceOption, UntilOption, start_of
 from sluice.cli.ledger_look import LedgerLook, look
 from sluice.cli.pipelines import open_pipeline
 from sluice.errors import SpecError
@@ -86,7 +86,7 @@ def show(
         typer.Argument(help="A file in include/pipelines, without its ending.", autocompletion=completion.pipelines),
     ],
     start: Annotated[
-        datetime, typer.Argument(formats=FORMATS, metavar=METAVAR, help="Any instant of the interval; UTC.")
+        datetime, typer.Argument(parser=start_of, metavar=METAVAR, help="Any instant of the interval; UTC.")
     ],
     output: OutputOption = Output.TABLE,
 ) -> None:
@@ -96,7 +96,7 @@ def show(
     """
     project, spec = open_pipeline(pipeline)
     found, code = look(project, pipeline), project.code_of(pipeline)
-    wanted = interval_of(in_utc(start), spec.intervals.interval_length)
+    wanted = interval_of(start, spec.intervals.interval_length)
     row = found.ledger.rows.get(wanted.start) or LedgerRow(wanted)
     advice = advise(row, found.ledger.closed_until, code, repair=spec.backfill.repair)
     if output.for_programs:
@@ -123,7 +123,7 @@ def states_of(text: str) -> set[State]:
 
 def rows_between(ledger: Ledger, since: datetime | None, until: datetime | None) -> list[LedgerRow]:
     """Return the rows of intervals that lie in `[since, until)`, in order; one may stand for several intervals."""
-    return list(ledger.between(since and in_utc(since), until and in_utc(until)))
+    return list(ledger.between(since, until))
 
 
 def row_as_dict(row: LedgerRow, code: str) -> dict[str, Any]:

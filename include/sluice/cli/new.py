@@ -10,13 +10,14 @@ from typing import Annotated
 import typer
 
 from sluice.cli import completion
-from sluice.cli.console import out
+from sluice.cli.console import err, out
 from sluice.cli.sample_file import read_sample
+from sluice.clock import SystemClock
 from sluice.errors import RefusedError, SpecError
 from sluice.feeds.lines import Fields, read_lines
 from sluice.scaffold.feeds import FOLDER, feed_files
 from sluice.scaffold.pipelines import pipeline_files
-from sluice.scaffold.topics import GuessedField, guess_fields, time_of, topic_text
+from sluice.scaffold.topics import GuessedField, guess_fields, old_times, sketch_of, time_of, topic_text, without_field
 from sluice.settings import settings
 from sluice.specs.faults import SpecFaults
 from sluice.specs.feed_rules import misfits
@@ -53,10 +54,15 @@ def topic(
     Exit codes: 0; 2 the name or the sample is wrong; 5 there is such a file.
     """
     _check(name)
-    fields = guess_fields(read_sample(sample)) if sample else _WITHOUT_SAMPLE
+    sketch = sketch_of(read_sample(sample)) if sample else None
+    fields = guess_fields(sketch) if sketch else _WITHOUT_SAMPLE
     at, arrival = time_of(fields, event_time), time_of(fields, arrival_time) if arrival_time else ""
     text = topic_text(name, fields, at, arrival_time=arrival, partitions=partitions, owner=owner)
     _write(_encoded({f"include/topics/{name}.yaml": text}))
+    for note in without_field(sketch) if sketch else ():
+        out.print(note, markup=False, soft_wrap=True)
+    if note := old_times(sketch, fields, at, arrival, SystemClock().now()) if sketch else "":
+        err.print(note, style="yellow", markup=False, soft_wrap=True)
     out.print(f"\nNext: sluice check, then sluice new pipeline NAME --source {name}", markup=False)
 
 

@@ -9,7 +9,7 @@ import typer
 
 from sluice.cli import completion
 from sluice.cli.console import Output, OutputOption, err, out, print_data
-from sluice.cli.instants import SinceOption, UntilOption, in_utc
+from sluice.cli.instants import SinceOption, UntilOption
 from sluice.cli.pipelines import open_pipeline
 from sluice.errors import NotReadyError, SpecError
 from sluice.intervals.request import range_of
@@ -42,7 +42,7 @@ def check(
         raise SpecError("a range needs both --from and --to.", fix="give both, or neither for the last 31 days.")
     asked = None
     if since is not None and until is not None:
-        asked = range_of(in_utc(since), in_utc(until), spec.intervals.interval_length)
+        asked = range_of(since, until, spec.intervals.interval_length)
     with batch_session(project, "quality", pipeline) as spark:
         result, page = check_published(project, spark, pipeline, asked)
     _tell(result, str(page), output)

@@ -12,7 +12,7 @@ from pydantic import ValidationError
 from sluice.cli import completion
 from sluice.cli.asker import asker
 from sluice.cli.console import Output, OutputOption, print_data
-from sluice.cli.instants import FORMATS, METAVAR, in_utc
+from sluice.cli.instants import SinceOption, UntilOption
 from sluice.cli.pipelines import open_pipeline
 from sluice.cli.quarantine_view import (
     case_as_dict,
@@ -52,12 +52,6 @@ CaseArgument = Annotated[
     str, typer.Argument(metavar="CASE", help="As `sluice quarantine cases` shows it.", autocompletion=completion.cases)
 ]
 ReasonOption = Annotated[list[Reason] | None, typer.Option("--reason", help="Only these reasons; may be repeated.")]
-SinceOption = Annotated[
-    datetime | None, typer.Option("--from", formats=FORMATS, metavar=METAVAR, help="Timestamped from here on.")
-]
-UntilOption = Annotated[
-    datetime | None, typer.Option("--to", formats=FORMATS, metavar=METAVAR, help="Timestamped before this.")
-]
 PartitionOption = Annotated[int | None, typer.Option("--partition", min=0, help="Only of this partition.")]
 OffsetsOption = Annotated[str, typer.Option("--offsets", metavar="A-B", help="Only these offsets, both included.")]
 WhyOption = Annotated[str, typer.Option("--why", help="The reason, for the record.")]
@@ -140,12 +134,13 @@ def open_(
     """
     asked = _asked(reason, since, until, partition, offsets)
     project, spec = open_pipeline(pipeline)
-    places, reasons = _Looking(project, spec).at(lambda quarantine: quarantine.places(asked))
+    places, reasons, details = _Looking(project, spec).at(lambda quarantine: quarantine.places(asked))
     if not places.count:
         raise SpecError(
             f"{pipeline} refuses no such record ({asked}).", fix=f"see `sluice quarantine list {pipeline}`."
         )
-    event = CaseEvent(CaseState.OPEN, asker(), _said(why), SystemClock().now())
+    fields = {f"{reason}: {detail}": n for reason, own in details.items() for detail, n in own.items()}
+    event = CaseEvent(CaseState.OPEN, asker(), _said(why), SystemClock().now(), counts=fields or None)
     name = case_id(pipeline, event.at, places)
     counts = {str(each): count for each, count in reasons.items()}
     _show(cases_of(project).open(Case(name, pipeline, str(asked), places, counts, (event,))), output)
@@ -313,8 +308,8 @@ def _asked(
         raise SpecError(f"--offsets {offsets!r} is no range.", fix="write A-B, both included, or one offset.")
     return Asked(
         reasons=tuple(dict.fromkeys(reasons or ())),
-        since=None if since is None else in_utc(since),
-        until=None if until is None else in_utc(until),
+        since=since,
+        until=until,
         partition=partition,
         first=int(first) if offsets else None,
         last=int(last or first) if offsets else None,

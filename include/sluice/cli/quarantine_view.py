@@ -12,7 +12,7 @@ from rich.text import Text
 from sluice.cli.console import err, out
 from sluice.quality.cases import Case, CaseState
 from sluice.quality.quarantine import Browsed, LookedAgain, Quarantined
-from sluice.quality.reasons import EXPLANATIONS
+from sluice.quality.reasons import advice_of, in_short, meaning_of
 from sluice.quality.samples import masked as in_form
 from sluice.topics.legible import legible, safe
 
@@ -43,8 +43,8 @@ def tell_browsed(pipeline: str, found: Browsed, *, masked: bool) -> None:
         return
     table = Table("reason", "day (UTC)", Column("records", justify="right"), "meaning", "what to do", box=None)
     for (reason, day), count in found.counts.items():
-        meaning, advice = EXPLANATIONS[reason]
-        table.add_row(reason, day, f"{count:,}", meaning, advice)
+        advice = advice_of(reason, next(iter(found.details.get(reason, {})), None))
+        table.add_row(reason, day, f"{count:,}", in_short(reason, found.details), advice)
     out.print(table)
     for one in found.records:
         out.print(_line(one, masked=masked), soft_wrap=True)
@@ -54,12 +54,11 @@ def tell_browsed(pipeline: str, found: Browsed, *, masked: bool) -> None:
 
 def tell_record(topic: str, found: Quarantined, *, masked: bool) -> None:
     """Print one record in full: text, and bytes beside it."""
-    meaning, advice = EXPLANATIONS[found.reason]
     topic_id, partition, offset = found.place
     lines = {
         "record": f"{topic}/{partition} offset {offset:,} (topic id {topic_id}), {found.at:%Y-%m-%d %H:%M:%S} UTC",
-        "reason": f"{found.reason}: {meaning}",
-        "to do": advice,
+        "reason": f"{found.reason}: {meaning_of(found.reason, found.detail)}",
+        "to do": advice_of(found.reason, found.detail),
         "breaks": "; ".join(found.broken),
         "key": "none" if found.key is None else _text(found.key, None, masked=masked),
         "headers": ", ".join(_headers(found, masked=masked)),
@@ -92,6 +91,7 @@ def record_as_dict(topic: str, found: Quarantined, *, masked: bool) -> dict[str,
         "offset": offset,
         "timestamp": found.at.isoformat(),
         "reason": found.reason,
+        "detail": found.detail,
         "breaks": list(found.broken),
         "key": None if found.key is None else _text(found.key, None, masked=masked),
         "value": None if found.value is None else _text(found.value, None, masked=masked),
@@ -180,6 +180,8 @@ def _line(found: Quarantined, *, masked: bool) -> Text:
     _, partition, offset = found.place
     line = Text(f"{found.at:%Y-%m-%dT%H:%M:%SZ}  {partition}:{offset}  ", style="dim")
     line.append(f"{found.reason}  ", style="red not dim")
+    if found.detail:
+        line.append(f"[{found.detail}]  ", style="magenta not dim")
     if found.broken:
         line.append(f"[{'; '.join(found.broken)}]  ", style="magenta not dim")
     if found.key is not None:

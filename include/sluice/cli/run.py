@@ -17,7 +17,7 @@ from sluice.cli.console import Output, OutputOption, print_data, terminal_for_da
 from sluice.cli.sample_file import read_sample
 from sluice.clock import SystemClock
 from sluice.quality.preview import JudgedLine, Preview
-from sluice.quality.reasons import EXPLANATIONS, FAULTS, Outcome, Reason
+from sluice.quality.reasons import FAULTS, Outcome, Reason, advice_of, meaning_of
 from sluice.settings import settings
 from sluice.specs.load import scan
 from sluice.trial import broker_time, in_lines, sound_pipeline, trial
@@ -78,13 +78,12 @@ def report(found: Preview, limit: int | None = None) -> dict[str, Any]:
 
 
 def _line_report(line: JudgedLine) -> dict[str, Any]:
-    meaning, advice = EXPLANATIONS[line.reason] if line.reason else (None, None)
     return {
         "line": line.number,
         "outcome": line.outcome,
         "reason": line.reason,
-        "meaning": meaning,
-        "what_to_do": advice,
+        "meaning": meaning_of(line.reason, line.detail) if line.reason else None,
+        "what_to_do": advice_of(line.reason, line.detail) if line.reason else None,
         "fields": line.fields,
         "text": line.text,
     }
@@ -94,7 +93,7 @@ def show(found: Preview, limit: int | None, console: Console) -> None:
     """Print a preview for people: lines, census, rows."""
     width = len(str(len(found.lines)))
     for line in found.lines[:limit]:
-        style, why = _STYLES[line.outcome], f"  {_why(line.reason)}" if line.reason else ""
+        style, why = _STYLES[line.outcome], f"  {_why(line.reason, line.detail)}" if line.reason else ""
         console.print(f"line {line.number:>{width}}  [{style}]{line.outcome}[/{style}]{why}")
         if content := _content(line):
             console.print(f"    {escape(content)}")
@@ -105,9 +104,8 @@ def show(found: Preview, limit: int | None, console: Console) -> None:
     _tell_rest(console, "row", len(found.rows), limit)
 
 
-def _why(reason: Reason) -> str:
-    meaning, advice = EXPLANATIONS[reason]
-    return f"{reason}: {meaning}; {advice}"
+def _why(reason: Reason, detail: str | None) -> str:
+    return f"{reason}: {meaning_of(reason, detail)}; {advice_of(reason, detail)}"
 
 
 def census(found: Preview) -> str:

@@ -9,9 +9,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from datetime import datetime, timedelta
 
-from sluice.feeds.record import JsonValue, format_instant
+from sluice.feeds.record import JsonValue
 from sluice.intervals.alignment import interval_of
 from sluice.specs.model import PipelineSpec, TopicValue
+from sluice.topics.declared_time import write_time
 
 
 def heartbeat_time(last_event: datetime, interval_length: timedelta, delay: timedelta) -> datetime:
@@ -43,4 +44,4 @@ def heartbeat_value(value: TopicValue, at: datetime) -> Mapping[str, JsonValue]:
     if value.heartbeat is None:
         raise ValueError("the value declares no heartbeat field")
     times = {value.event_time} | ({value.arrival_time} - {"broker"})
-    return {value.heartbeat: True, **dict.fromkeys(sorted(times), format_instant(at))}
+    return {value.heartbeat: True, **{name: write_time(at, value.fields[name]) for name in sorted(times)}}

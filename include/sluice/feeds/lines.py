@@ -5,9 +5,9 @@ from __future__ import annotations
 import gzip
 import json
 import zlib
-from collections.abc import Iterator
-from dataclasses import dataclass
-from datetime import datetime
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -15,16 +15,18 @@ from sluice.errors import SpecError
 from sluice.specs.faults import Fault
 from sluice.specs.feeds import FeedSpec
 from sluice.specs.kinds import Kind
-from sluice.specs.model import TopicValue
+from sluice.specs.model import TopicValue, ValueField
 from sluice.specs.reading import Finding, Reading
 from sluice.specs.static import locate_file
-from sluice.topics.json_object import NoObjectError, parse_object, read_instant
+from sluice.topics.declared_time import read_time, write_time
+from sluice.topics.json_object import NoObjectError, parse_object
 from sluice.topics.legible import legible
 
 MOST_FAULTS = 20
 """Of one file. Where a whole file is of another kind, all its lines say the same."""
 _BROKER = "broker"
 _SHOWN_BYTES = 40
+_EXAMPLE = datetime(2026, 1, 1, 12, tzinfo=UTC)
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,17 +56,19 @@ class Fields:
         event: when it happened.
         arrival: when it became known.
         key: its key; None for none.
+        declared: how the topic declares its fields.
     """
 
     event: str
     arrival: str
     key: str | None
+    declared: Mapping[str, ValueField] = field(default_factory=dict)
 
     @classmethod
     def of(cls, feed: FeedSpec, value: TopicValue) -> Fields:
         """Return those of a feed and the value of its topic."""
         declared = value.event_time if value.arrival_time == _BROKER else value.arrival_time
-        return cls(value.event_time, feed.arrival_time or declared, feed.key)
+        return cls(value.event_time, feed.arrival_time or declared, feed.key, value.fields)
 
 
 def lines_of(path: Path) -> list[bytes]:
@@ -144,19 +148,20 @@ def _object(line: bytes) -> dict[str, Any]:
 
 
 def _times(value: dict[str, Any], fields: Fields) -> tuple[datetime, datetime]:
-    return _time(value, fields.event), _time(value, fields.arrival)
+    return _time(value, fields.event, fields), _time(value, fields.arrival, fields)
 
 
-def _time(value: dict[str, Any], field: str) -> datetime:
-    said = value.get(field)
+def _time(value: dict[str, Any], name: str, fields: Fields) -> datetime:
+    said, declared = value.get(name), fields.declared.get(name)
+    example = write_time(_EXAMPLE, declared)
     if said is None:
-        raise SpecError(f"it has no {field!r}, which says when it is sent.", fix="add it, as 2026-01-01T12:00:00Z.")
-    if (found := read_instant(said)) is not None:
+        raise SpecError(f"it has no {name!r}, which says when it is sent.", fix=f"add it, as {example}.")
+    if (found := read_time(said, declared)) is not None:
         return found
     shown = legible(json.dumps(said).encode(), _SHOWN_BYTES)
     raise SpecError(
-        f"its {field!r} is {shown}, and no time of the years 1900 to 2199 with its zone.",
-        fix="write it as 2026-01-01T12:00:00Z.",
+        f"its {name!r} is {shown}, and no time of the years 1900 to 2199 with its zone.",
+        fix=f"write it as {example}, or declare in the topic how it is written (`zone` or `epoch`).",
     )
 
 

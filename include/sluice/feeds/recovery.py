@@ -17,7 +17,8 @@ from sluice.feeds.manifest import Manifest, SentRange
 from sluice.feeds.ports import Position, StoredRecord, TopicReader
 from sluice.feeds.record import FeedRecord, FeedSource
 from sluice.specs.model import TopicValue
-from sluice.topics.json_object import read_instant, read_object
+from sluice.topics.declared_time import read_time
+from sluice.topics.json_object import read_object
 
 _QUIET_SECONDS = 1.0
 
@@ -105,4 +106,4 @@ def _heartbeat(fields: Mapping[str, Any], value: TopicValue) -> datetime | None:
     """Return the event time of a heartbeat; None for anything else."""
     if value.heartbeat is None or fields.get(value.heartbeat) is not True:
         return None
-    return read_instant(fields.get(value.event_time))
+    return read_time(fields.get(value.event_time), value.fields[value.event_time])

@@ -62,7 +62,7 @@ def range_of(start: datetime, end: datetime, length: timedelta) -> Interval:
     if start.tzinfo is None or end.tzinfo is None:
         raise SpecError(f"{start} to {end} has no time zone.", fix="write the offset, as in 2013-01-01T00:00Z.")
     if end <= start:
-        raise SpecError(f"the range {start:%FT%RZ} to {end:%FT%RZ} is empty: `to` is exclusive.")
+        raise SpecError(f"the range {start:%FT%RZ} to {end:%FT%RZ} is empty: the instant `to` is not in it.")
     for name, instant in (("from", start), ("to", end)):
         held = interval_of(instant, length)
         if held.start != instant:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from sluice.quality.duplicates import Duplicates
 from sluice.quality.reasons import Outcome, Reason
@@ -35,7 +35,8 @@ class Census:
     """Counts over a whole raw table. `outcomes` sums to `records`, `reasons` to the quarantined among them.
 
     A record may break several expectations: they do not sum to anything. Duplicates are among the good and the late;
-    None where the topic declares no event id.
+    None where the topic declares no event id. `details` says for a reason which fields are at fault, and of how many
+    records, the most first; at most one for each field and form.
     """
 
     pipeline: str
@@ -46,3 +47,4 @@ class Census:
     samples: tuple[Sample, ...]
     unexpected: tuple[Unexpected, ...] = ()
     duplicates: Duplicates | None = None
+    details: Mapping[Reason, Mapping[str, int]] = field(default_factory=dict)

@@ -20,6 +20,7 @@ class JudgedLine:
         reason: why it is quarantined; else None.
         fields: the declared fields as JSON values; None where the line has none, or none that reads as its type.
         text: the line itself; bytes that are no UTF-8 are shown as replacement characters.
+        detail: which field is at fault and what is wrong with it; None where it is no single field.
     """
 
     number: int
@@ -27,6 +28,7 @@ class JudgedLine:
     reason: Reason | None
     fields: Mapping[str, Any]
     text: str
+    detail: str | None = None
 
 
 @dataclass(frozen=True)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 
 from sluice.intervals.places import Place, Places
@@ -53,6 +53,7 @@ class Quarantined:
         key: its key.
         value: its value.
         headers: names and values.
+        detail: which field is at fault and what is wrong with it; None where it is no single field.
     """
 
     place: Place
@@ -62,6 +63,7 @@ class Quarantined:
     key: bytes | None
     value: bytes | None
     headers: tuple[tuple[str, bytes | None], ...] = ()
+    detail: str | None = None
 
 
 @dataclass(frozen=True)
@@ -71,10 +73,12 @@ class Browsed:
     Attributes:
         counts: how many records for each reason and day of their timestamp (UTC), in that order.
         records: the newest ones.
+        details: which fields are at fault, by reason, and of how many records; the most first.
     """
 
     counts: Mapping[tuple[Reason, str], int]
     records: tuple[Quarantined, ...]
+    details: Mapping[Reason, Mapping[str, int]] = field(default_factory=dict)
 
     @property
     def total(self) -> int:

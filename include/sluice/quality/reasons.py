@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Iterable, Mapping
 from enum import StrEnum
 
 
@@ -96,3 +98,48 @@ EXPLANATIONS: dict[Reason, tuple[str, str]] = {
     ),
 }
 """Reason → (what it means, what to do)."""
+
+_HOW_TO_DECLARE = {
+    "is a time without a zone": "have the producer write the zone, or declare `zone: UTC` (or an offset) for the field",
+    "is a whole number, and no time": "have the producer write text such as 2013-01-01T12:00:00Z, or declare "
+    "`epoch: milliseconds` (or seconds, microseconds) for the field",
+    "is text, and no time": "have the producer write it as 2013-01-01T12:00:00Z, or declare the field a string",
+}
+"""What a detail says of a time → what to do."""
+
+
+def meaning_of(reason: Reason, detail: str | None = None) -> str:
+    """Return what is wrong with a record: of its field, where it is known."""
+    return detail or EXPLANATIONS[reason][0]
+
+
+def advice_of(reason: Reason, detail: str | None = None) -> str:
+    """Return what to do about a reason, and about the field that it names.
+
+    Args:
+        reason: why records are quarantined.
+        detail: what validation says of the field at fault; None where it is no single one.
+    """
+    found = (advice for said, advice in _HOW_TO_DECLARE.items() if said in (detail or ""))
+    return next(found, EXPLANATIONS[reason][1])
+
+
+def details_of(counted: Iterable[tuple[Reason, str | None, int]]) -> dict[Reason, dict[str, int]]:
+    """Return how many records have each detail, by reason, the most first.
+
+    Args:
+        counted: reasons with a detail, or None, and a number of records.
+    """
+    found: dict[Reason, Counter[str]] = {}
+    for reason, detail, records in counted:
+        if detail is not None:
+            found.setdefault(reason, Counter())[detail] += records
+    return {reason: dict(found[reason].most_common()) for reason in Reason if reason in found}
+
+
+def in_short(reason: Reason, details: Mapping[Reason, Mapping[str, int]], most: int = 3) -> str:
+    """Return what is wrong for a reason: its meaning, and the fields with the most records."""
+    own = details.get(reason, {})
+    shown = [f"{detail} ({count:,})" for detail, count in list(own.items())[:most]]
+    more = [f"and {len(own) - most} more"] if len(own) > most else []
+    return EXPLANATIONS[reason][0] + (f": {', '.join([*shown, *more])}" if shown else "")

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta
 
 from sluice.specs.model import FieldType, TopicSpec, ValueField
+from sluice.topics.declared_time import write_time
 
 _HOUR = datetime(2026, 1, 1, 12, tzinfo=UTC)
 """The hour of the test's records."""
@@ -33,7 +34,7 @@ def sample_record(topic: TopicSpec, at: datetime) -> dict[str, object]:
     value = topic.value
     times = {value.event_time, value.arrival_time}
     return {
-        name: at.strftime("%Y-%m-%dT%H:%M:%SZ") if name in times else _example(field, at)
+        name: write_time(at, field) if name in times else _example(field, at)
         for name, field in value.fields.items()
         if name != value.heartbeat
     }
@@ -51,7 +52,7 @@ def _example(field: ValueField, at: datetime) -> object:
         case FieldType.BOOLEAN:
             return False
         case FieldType.TIMESTAMP:
-            return at.strftime("%Y-%m-%dT%H:%M:%SZ")
+            return write_time(at, field)
 
 
 def _spec(name: str, topic: TopicSpec, owner: str) -> str:

@@ -4,10 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from datetime import datetime, timedelta
 
 from sluice.errors import SpecError
 from sluice.specs.model import FieldType
-from sluice.topics.json_object import NoObjectError, parse_object, read_instant
+from sluice.topics.json_object import NoObjectError, parse_object
+from sluice.topics.proposal import arrival_among, form_of_field, left_out
+from sluice.topics.records import Record
+from sluice.topics.sketch import Form, Sketch
+
+_OLD = timedelta(days=1)
+"""Records that happened longer ago come from a file of the past."""
 
 
 @dataclass(frozen=True)
@@ -15,30 +22,57 @@ class GuessedField:
     """What a sample tells of a field.
 
     Attributes:
-        type: the narrowest that all its values have; text if they have several.
+        type: the narrowest that all its values have; text if they have several, or are objects or lists.
         required: whether every record has it, and not as null.
+        declared: how it is declared, such as `type: timestamp, epoch: seconds`; empty: by its type only.
+        note: what is to be known of it.
     """
 
     type: FieldType
     required: bool
+    declared: str = ""
+    note: str = ""
 
 
-def guess_fields(lines: Sequence[bytes]) -> dict[str, GuessedField]:
-    """Return the fields of JSON records, in the order in which they come.
-
-    Nested values are left out: a topic's fields are flat, and what is not declared stays in the raw bytes.
+def sketch_of(lines: Sequence[bytes]) -> Sketch:
+    """Return what the lines of a sample look like.
 
     Raises:
         SpecError: a line is no JSON object, or there is no line.
     """
-    seen: dict[str, list[FieldType]] = {}
+    sketch = Sketch()
     for number, line in enumerate(lines, 1):
-        for name, value in _object(line, number).items():
-            if (kind := _type_of(value)) is not None:
-                seen.setdefault(name, []).append(kind)
+        try:
+            parse_object(line)
+        except NoObjectError as error:
+            raise SpecError(f"line {number} of the sample: {error}.", fix="write one JSON object per line.") from error
+        sketch.take(Record(0, number, None, appended=False, key=None, value=line))
     if not lines:
         raise SpecError("the sample has no line.", fix="give a file with one JSON object per line.")
-    return {name: GuessedField(_common(kinds), len(kinds) == len(lines)) for name, kinds in seen.items()}
+    return sketch
+
+
+def guess_fields(sketch: Sketch) -> dict[str, GuessedField]:
+    """Return the fields of a sample, in the order in which they come; what cannot be one `left_out` names."""
+    found = {}
+    for name, seen in sketch.fields.items():
+        if seen.type is not None:
+            declared, note = form_of_field(sketch, name)
+            type_ = FieldType.TIMESTAMP if sketch.unit(name) else seen.type
+            found[name] = GuessedField(type_, sketch.always(name), declared, note)
+    return found
+
+
+def without_field(sketch: Sketch) -> list[str]:
+    """Return what of a sample is in no field of the spec, in sentences."""
+    nested = [name for name, seen in sketch.fields.items() if seen.forms[Form.NESTED]]
+    notes = [f"{note}." for note in left_out(sketch)]
+    if nested:
+        notes.append(
+            f"objects and lists are kept as their JSON text: {', '.join(nested)}. A transform reads what is in them by "
+            f"F.get_json_object({nested[0]!r}, '$.name') or F.from_json."
+        )
+    return notes
 
 
 def time_of(fields: Mapping[str, GuessedField], named: str = "") -> str:
@@ -59,10 +93,35 @@ def time_of(fields: Mapping[str, GuessedField], named: str = "") -> str:
         )
     if not times:
         raise SpecError(
-            "no field of the sample is a time (ISO 8601 with a zone) in every record, and a topic needs one.",
+            "no field of the sample is a time in every record, and a topic needs one: text in ISO 8601, or a number "
+            "since 1970 in a field that is named like a time (such as sent_at).",
             fix="let the producer say when a record happened.",
         )
     return named or times[0]
+
+
+def old_times(sketch: Sketch, fields: Mapping[str, GuessedField], event: str, arrival: str, now: datetime) -> str:
+    """Say that a sample of old records and an arrival time by the broker do not go together; empty if they do.
+
+    Args:
+        sketch: of the sample.
+        fields: of the topic.
+        event: the field that says when a record happened.
+        arrival: the field that says when it became known; empty: the broker says it.
+        now: the current time (UTC).
+    """
+    newest = sketch.fields[event].newest
+    if arrival or newest is None or now - newest < _OLD:
+        return ""
+    others = [name for name, field in fields.items() if field.type is FieldType.TIMESTAMP and field.required]
+    likely = arrival_among(sketch, event, [name for name in others if name != event])
+    proposed = likely or event
+    return (
+        f"The newest {event} of the sample is {newest:%Y-%m-%d %H:%M} UTC, and with `arrival_time: broker` a record "
+        f"arrives when it is sent: every record of a file of the past would be late. Write `arrival_time: {proposed}` "
+        f"(or give --arrival-time {proposed}) if these are to be replayed"
+        + ("." if likely else "; no other time is in every record, so nothing is ever late then.")
+    )
 
 
 def topic_text(
@@ -109,37 +168,5 @@ _BROKER = "configs: {message.timestamp.type: LogAppendTime}   # the broker says 
 
 def _declared(field: GuessedField) -> str:
     required = ", required: true" if field.required else ""
-    return f"{{type: {field.type.value}{required}}}"
-
-
-def _object(line: bytes, number: int) -> Mapping[str, object]:
-    try:
-        return parse_object(line)
-    except NoObjectError as error:
-        raise SpecError(f"line {number} of the sample: {error}.", fix="write one JSON object per line.") from error
-
-
-def _type_of(value: object) -> FieldType | None:
-    """Return the type of a value; None of null and of what is nested."""
-    match value:
-        case bool():
-            return FieldType.BOOLEAN
-        case int():
-            return FieldType.LONG
-        case float():
-            return FieldType.DOUBLE
-        case str():
-            return FieldType.TIMESTAMP if _is_time(value) else FieldType.STRING
-        case _:
-            return None
-
-
-def _is_time(text: str) -> bool:
-    return read_instant(text) is not None
-
-
-def _common(kinds: Sequence[FieldType]) -> FieldType:
-    found = set(kinds)
-    if found == {FieldType.LONG, FieldType.DOUBLE}:
-        return FieldType.DOUBLE
-    return found.pop() if len(found) == 1 else FieldType.STRING
+    note = f"   # {field.note}" if field.note else ""
+    return f"{{{field.declared or f'type: {field.type.value}'}{required}}}{note}"

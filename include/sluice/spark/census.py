@@ -6,6 +6,7 @@ that could disagree with today's rules.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -13,10 +14,10 @@ from pyspark.sql import Row, SparkSession
 from pyspark.sql import functions as F  # noqa: N812  the ecosystem's name for it
 
 from sluice.quality.census import Census, Sample, Unexpected
-from sluice.quality.reasons import Outcome, Reason
+from sluice.quality.reasons import Outcome, Reason, details_of
 from sluice.spark.duplicates import find_duplicates
 from sluice.spark.raw import raw_records
-from sluice.spark.validation import OUTCOME, REASON, broken_expectations, validate
+from sluice.spark.validation import DETAIL, OUTCOME, REASON, broken_expectations, validate
 from sluice.specs.expectations import Expectation
 from sluice.specs.model import PipelineSpec, TopicSpec
 
@@ -38,12 +39,15 @@ def take_census(
     place = F.struct("_partition", "_offset", F.substring("_value", 1, _SAMPLE_BYTES).alias("value"))
     quarantined = F.col(OUTCOME) == Outcome.QUARANTINED.value
     groups = (
-        validated.groupBy(OUTCOME, REASON)
+        validated.groupBy(OUTCOME, REASON, DETAIL)
         .agg(F.count("*").alias("records"), F.min(F.when(quarantined, place)).alias("sample"), *broken)
         .collect()
     )
     outcomes = {outcome: sum(g.records for g in groups if g[OUTCOME] == outcome.value) for outcome in Outcome}
-    reasons = {Reason(g[REASON]): g.records for g in groups if g[REASON] is not None}
+    refused = [group for group in groups if group[REASON] is not None]
+    reasons = Counter[Reason]()
+    for group in refused:
+        reasons[Reason(group[REASON])] += group.records
     whole = [group for group in groups if group[REASON] in (None, Reason.UNEXPECTED.value)]
     return Census(
         pipeline=pipeline.name,
@@ -51,12 +55,17 @@ def take_census(
         undecodable=stored.where(~F.col("decodes")).count(),
         outcomes=outcomes,
         reasons={reason: reasons[reason] for reason in Reason if reason in reasons},
-        samples=tuple(_sample(Reason(g[REASON]), g.sample) for g in groups if g[REASON]),
+        samples=tuple(
+            _sample(reason, min(g.sample for g in refused if g[REASON] == reason.value))
+            for reason in Reason
+            if reason in reasons
+        ),
         unexpected=tuple(
             Unexpected(each.expect, each.subject, each.severity, sum(group[f"broken_{number}"] for group in whole))
             for number, each in enumerate(expected)
         ),
         duplicates=find_duplicates(validated, topic.value),
+        details=details_of((Reason(g[REASON]), g[DETAIL], g.records) for g in refused),
     )
 
 

@@ -21,7 +21,7 @@ from sluice.spark.pipeline import PipelineCode
 from sluice.spark.preparation import Opened, Prepared
 from sluice.spark.raw import beyond
 from sluice.spark.topic_output import TopicRecords, delivery_headers, text_header
-from sluice.spark.validation import OUTCOME, REASON, broken_expectations, validate
+from sluice.spark.validation import DETAIL, OUTCOME, REASON, broken_expectations, validate
 from sluice.specs.model import DEAD
 from sluice.specs.outputs import DeadLettersOutput
 from sluice.streams.checkpoint import Checkpoint
@@ -113,7 +113,7 @@ def _message(code: PipelineCode) -> Column:
         F.when(broken, F.lit(f"{each.expect} ({each.subject})"))
         for each, broken in broken_expectations(code.expected, code.topic.value)
     ]
-    message = F.element_at(meant, F.col(REASON))
+    message = F.concat_ws(": ", F.element_at(meant, F.col(REASON)), F.col(DETAIL))
     if not named:
         return message
     unexpected = F.concat_ws(": ", message, F.concat_ws(", ", *named))

@@ -22,10 +22,13 @@ from pyspark.sql.types import (
 )
 
 from sluice.spark.patches import patched
-from sluice.specs.model import FieldType, TopicValue
+from sluice.specs.model import FieldType, TopicValue, ValueField
 
 FAULT = "_fault"
 """Why a record's bytes do not read as declared: one of `sluice.quality.reasons.FAULTS`, or null."""
+
+FAULT_DETAIL = "_fault_detail"
+"""Which declared field that is, and what it holds, in words that quote nothing of the record; null if it is none."""
 
 _FUNCTIONS = {"json": "sluice_from_json", "avro": "sluice_from_avro"}
 """Of `sluice.decoding.Functions`, which a session of the preset has."""
@@ -44,8 +47,14 @@ def columns_schema(columns: dict[str, FieldType]) -> StructType:
     return StructType([StructField(name, _TYPES[kind]) for name, kind in columns.items()])
 
 
+def _written(name: str, field: ValueField) -> StructField:
+    """Return a column with how its values are written, which the decoder reads from the metadata."""
+    forms = {"epoch": field.epoch, "zone": "Z" if field.zone == "UTC" else field.zone}
+    return StructField(name, _TYPES[field.type], metadata={key: form for key, form in forms.items() if form})
+
+
 def decode(records: DataFrame, value: TopicValue) -> DataFrame:
-    """Append one column per declared field, and `_fault`.
+    """Append one column per declared field, `_fault` and `_fault_detail`.
 
     Of a record with a fault, what could be read all the same has its value, and the rest is null.
 
@@ -53,7 +62,7 @@ def decode(records: DataFrame, value: TopicValue) -> DataFrame:
         records: anything with a binary column `_value`; see `sluice.spark.patches` for where it comes from.
         value: the declaration.
     """
-    schema = columns_schema({name: field.type for name, field in value.fields.items()})
+    schema = StructType([_written(name, field) for name, field in value.fields.items()])
     arguments = [schema.json(), *_under(value)]
     parsed = F.call_function(_FUNCTIONS[value.format], patched(records, value.patches), *map(F.lit, arguments))
     # Spark pushes every later filter below a plain projection and parses the record once per filter;

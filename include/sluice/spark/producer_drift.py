@@ -18,6 +18,7 @@ from sluice.spark.quarantine import condition
 from sluice.specs.contracts import history_of
 from sluice.specs.diagnosis import nearest
 from sluice.specs.model import TopicSpec
+from sluice.specs.time_forms import types_read
 
 MOST_FIELDS = 10_000
 """Groups of field, kind and partition that are brought here; more are no fields, but values that are used as keys."""
@@ -152,7 +153,11 @@ def declared_kinds(project: Project, topic: TopicSpec) -> dict[str, frozenset[Js
         name: frozenset[JsonKind]().union(*(KINDS_OF_TYPE[kind] for kind in promise.types)) or None
         for name, promise in (promised or {}).items()
     }
-    return {**others, **{name: KINDS_OF_TYPE[field.type.value] for name, field in topic.value.fields.items()}}
+    own = {
+        name: frozenset[JsonKind]().union(*(KINDS_OF_TYPE[kind] for kind in types_read(field)))
+        for name, field in topic.value.fields.items()
+    }
+    return {**others, **own}
 
 
 def _is_true(field: str) -> Column:

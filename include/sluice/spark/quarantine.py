@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
@@ -14,7 +15,7 @@ from pyspark.sql import functions as F  # noqa: N812  the ecosystem's name for i
 from sluice.intervals.places import Places
 from sluice.project import Project
 from sluice.quality.quarantine import Asked, Browsed, LookedAgain, Quarantined
-from sluice.quality.reasons import Outcome, Reason
+from sluice.quality.reasons import Outcome, Reason, details_of
 from sluice.spark.backfill.records import RawTable
 from sluice.spark.decoding import decode
 from sluice.spark.instants import instant
@@ -22,7 +23,7 @@ from sluice.spark.offsets import places_of, rows_at
 from sluice.spark.pipeline import PipelineCode
 from sluice.spark.pipeline_code import pipeline_code
 from sluice.spark.raw import happened, raw_records
-from sluice.spark.validation import OUTCOME, REASON, broken_expectations, validate
+from sluice.spark.validation import DETAIL, OUTCOME, REASON, broken_expectations, validate
 from sluice.specs.model import PipelineSpec
 from sluice.specs.patches import Patch
 
@@ -52,13 +53,15 @@ class Quarantine:
         """Count the records that were asked for, and return the newest ones."""
         found = self._quarantined(asked)
         day = F.date_format("_timestamp", "yyyy-MM-dd").alias("day")
-        counted = {
-            (Reason(row[REASON]), row["day"]): row["count"] for row in found.groupBy(REASON, day).count().collect()
-        }
+        groups = found.groupBy(REASON, DETAIL, day).count().collect()
+        counted = Counter[tuple[Reason, str]]()
+        for row in groups:
+            counted[Reason(row[REASON]), row["day"]] += row["count"]
         order = list(Reason)
         counts = dict(sorted(counted.items(), key=lambda each: (order.index(each[0][0]), each[0][1])))
         newest = found.orderBy(F.desc("_timestamp"), F.desc("_partition"), F.desc("_offset")).limit(limit)
-        return Browsed(counts, tuple(self._record(row) for row in self._shown(newest).collect()))
+        details = details_of((Reason(row[REASON]), row[DETAIL], row["count"]) for row in groups)
+        return Browsed(counts, tuple(self._record(row) for row in self._shown(newest).collect()), details)
 
     def one(self, partition: int, offset: int) -> Quarantined | None:
         """Return one record with all its bytes; None if it is not in quarantine, or not there."""
@@ -66,15 +69,20 @@ class Quarantine:
         row = self._shown(found, whole=True).first()
         return None if row is None else self._record(row)
 
-    def places(self, asked: Asked) -> tuple[Places, dict[Reason, int]]:
-        """Return where the records are that were asked for, and how many for each reason.
+    def places(self, asked: Asked) -> tuple[Places, dict[Reason, int], dict[Reason, dict[str, int]]]:
+        """Return where the records are that were asked for, how many for each reason, and with which fields at fault.
 
         Raises:
             RefusedError: they lie in too many ranges of offsets.
         """
-        found = self._quarantined(asked).selectExpr(*_PLACE, REASON)
-        counts = {Reason(row[REASON]): row["count"] for row in found.groupBy(REASON).count().collect()}
-        return places_of(found), {reason: counts[reason] for reason in Reason if reason in counts}
+        found = self._quarantined(asked).selectExpr(*_PLACE, REASON, DETAIL)
+        groups = [
+            (Reason(row[REASON]), row[DETAIL], row["count"]) for row in found.groupBy(REASON, DETAIL).count().collect()
+        ]
+        counts = Counter[Reason]()
+        for reason, _, count in groups:
+            counts[reason] += count
+        return places_of(found), {each: counts[each] for each in Reason if each in counts}, details_of(groups)
 
     def look_again(self, places: Places) -> LookedAgain:
         """Return what today's rules make of records."""
@@ -134,6 +142,7 @@ class Quarantine:
             F.struct("_topic_id", "_partition", "_offset").alias("place"),
             F.unix_micros("_timestamp").alias("at"),
             F.col(REASON).alias("reason"),
+            F.col(DETAIL).alias("detail"),
             F.array(*broken).alias("broken") if broken else F.array().cast("array<boolean>").alias("broken"),
             key.alias("key"),
             value.alias("value"),
@@ -148,6 +157,7 @@ class Quarantine:
             at=instant(row["at"]).astimezone(UTC),
             reason=reason,
             broken=tuple(named) if reason is Reason.UNEXPECTED else (),
+            detail=row["detail"],
             key=None if row["key"] is None else bytes(row["key"]),
             value=None if row["value"] is None else bytes(row["value"]),
             headers=tuple(

@@ -22,7 +22,7 @@ from sluice.spark.blame import blame
 from sluice.spark.columns import refuse_unwritable
 from sluice.spark.pipeline import PipelineCode, good_records, partitioned, transformed
 from sluice.spark.static import read_static
-from sluice.spark.validation import OUTCOME, REASON, validate
+from sluice.spark.validation import DETAIL, OUTCOME, REASON, validate
 from sluice.specs.expectations import Expectation
 from sluice.specs.model import PipelineSpec, TopicSpec
 from sluice.specs.static import locate
@@ -95,7 +95,7 @@ def _judge(records: DataFrame, code: PipelineCode, lines: Sequence[bytes]) -> tu
     value = code.topic.value
     validated = validate(records, value, code.pipeline.time, code.expected)
     fields = as_json(validated.select(*value.fields).schema)
-    found = sorted(validated.select("_offset", OUTCOME, REASON, fields.alias("fields")).collect())
+    found = sorted(validated.select("_offset", OUTCOME, REASON, DETAIL, fields.alias("fields")).collect())
     return tuple(
         JudgedLine(
             number=row["_offset"] + 1,
@@ -103,6 +103,7 @@ def _judge(records: DataFrame, code: PipelineCode, lines: Sequence[bytes]) -> tu
             reason=None if row[REASON] is None else Reason(row[REASON]),
             fields=json.loads(row["fields"]),
             text=line.decode("utf-8", errors="replace"),
+            detail=row[DETAIL],
         )
         for row, line in zip(found, lines, strict=True)
     )

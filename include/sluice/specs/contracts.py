@@ -18,6 +18,7 @@ from sluice.specs.faults import Fault, Loc
 from sluice.specs.kinds import Kind
 from sluice.specs.model import TopicSpec
 from sluice.specs.reading import Finding, Reading
+from sluice.specs.time_forms import types_read
 
 FOLDER, PUBLISHED = "schemas", "published.json"
 
@@ -170,7 +171,7 @@ def _unpromised(version: Version, document: Document, spec: TopicSpec) -> Iterat
         if promise is None and declared.required:
             message = f"version {version.number} does not have it, and the spec of {spec.name} requires it."
             yield Fault(version.file, 1, name, message, "make it optional there, or declare it here.")
-        elif promise is not None and declared.type.value not in promise.types:
+        elif promise is not None and not promise.types & types_read(declared):
             message = f"is {promise.said}, which does not read as the {declared.type} of the spec of {spec.name}."
             yield Fault(version.file, line, name, message, "make the two agree.")
         elif promise is not None and declared.required and not promise.always:

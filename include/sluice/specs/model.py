@@ -7,7 +7,6 @@ Rules inside one spec are checked here; rules between specs in `sluice.specs.rul
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
 from datetime import timedelta
 from enum import StrEnum
 from typing import Annotated, Literal, Self
@@ -26,15 +25,16 @@ from sluice.specs.outputs import (
     BesideOutput,
     DeadLettersOutput,
     IntervalsOutput,
-    LatestOutput,
     Output,
     SingleOutput,
     WrittenTopic,
+    faulty_outputs,
 )
 from sluice.specs.patches import Patch
 from sluice.specs.resources import Resources
 from sluice.specs.spec import TRANSFORM_PATTERN, Name, Spec
 from sluice.specs.start import Edge, Start
+from sluice.specs.time_forms import EpochUnit, Zone
 from sluice.specs.topic_shape import TopicShape, one_topic
 
 LIVE = "_live"
@@ -67,6 +67,10 @@ class ValueField(Spec):
     """A number outside [minimum, maximum] is quarantined as `out_of_range`."""
     one_of: tuple[str, ...] | None = None
     """A string outside the list is quarantined as `not_allowed`."""
+    epoch: EpochUnit | None = None
+    """Of a time that is written as a whole number: what it counts since 1970. Omitted: the time is text in ISO 8601."""
+    zone: Zone | None = None
+    """Of a time whose text may name no zone: `UTC` or an offset. Omitted: such a text is `wrong_type`."""
 
     @field_validator("minimum", "maximum")
     @classmethod
@@ -91,6 +95,15 @@ class ValueField(Spec):
         if one_of is not None and kind not in (None, FieldType.STRING):
             raise ValueError(f"only a string has a one_of; this field is a {kind}")
         return one_of
+
+    @field_validator("epoch", "zone")
+    @classmethod
+    def _form_is_of_a_time(cls, form: str | None, info: ValidationInfo) -> str | None:
+        if form is not None and (kind := info.data.get("type")) not in (None, FieldType.TIMESTAMP):
+            raise ValueError(f"only a timestamp has {info.field_name}; this field is a {kind}")
+        if form is not None and info.data.get("epoch"):  # validated before `zone`
+            raise ValueError("a number of `epoch` has no zone; keep one")
+        return form
 
 
 class TopicValue(Encoding):
@@ -142,6 +155,16 @@ class TopicValue(Encoding):
         if names is not None and len(set(names)) < len(names):
             raise ValueError("a field is in it twice")
         return names
+
+    @field_validator("fields")
+    @classmethod
+    def _avro_says_how_times_are_written(
+        cls, fields: dict[str, ValueField], info: ValidationInfo
+    ) -> dict[str, ValueField]:
+        written = [name for name, field in fields.items() if field.epoch or field.zone]
+        if written and info.data.get("format") == "avro":
+            raise ValueError(f"in Avro the schema says how {written[0]!r} is written; remove its `epoch` or `zone`")
+        return fields
 
 
 class RawTable(Spec):
@@ -290,7 +313,7 @@ class PipelineSpec(Spec):
         single: IntervalsOutput | None = info.data["output"]
         if single is not None and outputs:
             raise ValueError("the key `output` stands beside it; move what it says into this list")
-        if fault := _faulty_outputs((single,) if single else outputs):
+        if fault := faulty_outputs((single,) if single else outputs):
             raise ValueError(fault)
         return outputs
 
@@ -375,20 +398,3 @@ class PipelineSpec(Spec):
     def streams_beside(self) -> tuple[str, ...]:
         """Its streams but for its own."""
         return tuple(stream for stream in (self.live_stream, self.dead_stream) if stream is not None)
-
-
-def _faulty_outputs(outputs: Sequence[Output]) -> str | None:
-    """Return why outputs do not go together, and what to do; None if they do."""
-    kinds = [output.kind for output in outputs]
-    if set(kinds) <= {"dead_letters"}:
-        return "it delivers no result; add an output of the kind intervals, rows, latest or topic"
-    for kind in ("intervals", "rows", "dead_letters"):
-        if kinds.count(kind) > 1:
-            return (
-                f"{kinds.count(kind)} outputs are of the kind {kind}; keep one here, and the other in its own pipeline"
-            )
-    if {"intervals", "rows"} <= set(kinds):
-        return "`intervals` needs a windowed transform and `rows` one without state; write a pipeline for each"
-    if "intervals" not in kinds and any(isinstance(o, LatestOutput) and o.keep == "open" for o in outputs):
-        return "`keep: open` needs an `intervals` output, which says when a window closes; add one, or write `all`"
-    return None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import timedelta
 from typing import Annotated, Literal, Self, get_args
 
@@ -142,3 +143,20 @@ def _an_interval_table(output: object) -> object:
 
 SingleOutput = Annotated[IntervalsOutput | None, BeforeValidator(_an_interval_table)]
 """What stands for a list of one interval table."""
+
+
+def faulty_outputs(outputs: Sequence[Output]) -> str | None:
+    """Return why outputs do not go together, and what to do; None if they do."""
+    kinds = [output.kind for output in outputs]
+    if set(kinds) <= {"dead_letters"}:
+        return "it delivers no result; add an output of the kind intervals, rows, latest or topic"
+    for kind in ("intervals", "rows", "dead_letters"):
+        if kinds.count(kind) > 1:
+            return (
+                f"{kinds.count(kind)} outputs are of the kind {kind}; keep one here, and the other in its own pipeline"
+            )
+    if {"intervals", "rows"} <= set(kinds):
+        return "`intervals` needs a windowed transform and `rows` one without state; write a pipeline for each"
+    if "intervals" not in kinds and any(isinstance(o, LatestOutput) and o.keep == "open" for o in outputs):
+        return "`keep: open` needs an `intervals` output, which says when a window closes; add one, or write `all`"
+    return None

@@ -16,7 +16,8 @@ DEEPEST = 200
 """How deep a value may be nested that is read here; Python's own limit counts the callers. Validation's is 1,000."""
 
 EARLIEST, LATEST = datetime(1900, 1, 1, tzinfo=UTC), datetime(2200, 1, 1, tzinfo=UTC)
-"""Times from the one and before the other are plausible: validation quarantines all others as `out_of_range`."""
+"""Times from the one and before the other are plausible; validation quarantines all others as `out_of_range`.
+A watermark would follow them, out of what Python can count."""
 
 _HALF_CHARACTER = re.compile(r"\\u[dD]")
 _INSTANT = re.compile(

@@ -128,12 +128,12 @@ def _no_value(topic: str, sketch: Sketch) -> Rejection | None:
 
 def _no_time(topic: str, sketch: Sketch) -> Rejection:
     some = [name for name, seen in sketch.fields.items() if seen.type is FieldType.TIMESTAMP]
-    numbers = [name for name, seen in sketch.fields.items() if seen.epoch and seen.epoch == seen.present]
+    numbers = [name for name, seen in sketch.fields.items() if seen.unit]
     why = "event_time needs a field that is a time (text such as 2013-01-07T12:00:00Z) in every record; it has none"
     if some:
         why += f", and {_named(map(repr, some))} is one only in some"
     elif numbers:
-        why += f", and {_named(map(repr, numbers))} holds numbers"
+        why += f", and {_named(map(repr, numbers))} holds numbers, and is not named like a time"
     return Rejection(topic, why, "have its producers send such a field, and import again.")
 
 
@@ -171,16 +171,24 @@ def _times(sketch: Sketch, *, appended: bool) -> _Times | None:
 
 def _arrival(sketch: Sketch, event: str, others: Sequence[str]) -> tuple[str, str]:
     """Return the field that says when a record became known, and why: records come in the order of their arrival."""
-    likely = [name for name in others if _has(name, _ARRIVAL_WORDS) or not sketch.fields[name].backward]
-    if not likely:
+    arrival = arrival_among(sketch, event, others)
+    if not arrival:
         return event, f"no other time fits, so nothing is ever late; or set {STAMPED_BY}, and write broker"
-    arrival = min(likely, key=lambda name: (not _has(name, _ARRIVAL_WORDS), sketch.fields[name].backward))
     why = "its name says so" if sketch.fields[arrival].backward else "it never goes back from record to record"
     return arrival, f"proposed: {why}"
 
 
+def arrival_among(sketch: Sketch, event: str, others: Sequence[str]) -> str:
+    """Return the likeliest of some times to say when a record became known; empty if none is."""
+    likely = [
+        name for name in others if name != event and (_has(name, _ARRIVAL_WORDS) or not sketch.fields[name].backward)
+    ]
+    order = lambda name: (not _has(name, _ARRIVAL_WORDS), sketch.fields[name].backward)  # noqa: E731 - a key
+    return min(likely, key=order, default="")
+
+
 def _is_time(sketch: Sketch, name: str) -> bool:
-    return sketch.fields[name].type is FieldType.TIMESTAMP and sketch.always(name)
+    return sketch.always(name) and (sketch.fields[name].type is FieldType.TIMESTAMP or sketch.unit(name) is not None)
 
 
 def _has(name: str, words: frozenset[str]) -> bool:
@@ -226,18 +234,27 @@ def _value(sketch: Sketch, times: _Times) -> Iterator[str]:
         if seen.type is None:
             continue
         required = ", required: true" if sketch.always(name) else ""
-        notes = []
-        if seen.zoneless:
-            notes.append("names no zone, and is read as UTC")
-        if seen.forms[Form.NESTED]:
-            notes.append("objects or lists, as their JSON text")
-        elif seen.type is FieldType.STRING and set(seen.forms) - {Form.TEXT, Form.TIMESTAMP}:
-            notes.append("of several types")
-        yield _line(f"    {_text(name)}: {{type: {seen.type}{required}}}", "; ".join(notes))
-    yield from (f"    # {note}" for note in _left_out(sketch))
+        declared, note = form_of_field(sketch, name)
+        yield _line(f"    {_text(name)}: {{{declared}{required}}}", note)
+    yield from (f"    # {note}" for note in left_out(sketch))
 
 
-def _left_out(sketch: Sketch) -> Iterator[str]:
+def form_of_field(sketch: Sketch, name: str) -> tuple[str, str]:
+    """Return how a field is declared, as `type: long`, and what is to be known of it; a field that has a type."""
+    seen = sketch.fields[name]
+    if unit := sketch.unit(name):
+        return f"type: {FieldType.TIMESTAMP}, epoch: {unit}", "numbers of that size; see that the unit is right"
+    if seen.type is FieldType.TIMESTAMP and seen.zoneless:
+        return f"type: {seen.type}, zone: UTC", "names no zone; see that it is this one"
+    note = ""
+    if seen.forms[Form.NESTED]:
+        note = "objects or lists, as their JSON text"
+    elif seen.type is FieldType.STRING and set(seen.forms) - {Form.TEXT, Form.TIMESTAMP}:
+        note = "of several types"
+    return f"type: {seen.type}", note
+
+
+def left_out(sketch: Sketch) -> Iterator[str]:
     """Say what of the sample is not in the spec. A key that may be data is not repeated."""
     if empty := [name for name, seen in sketch.fields.items() if seen.type is None]:
         yield f"left out, for it was always null: {_named(empty)}"

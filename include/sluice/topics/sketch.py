@@ -11,12 +11,14 @@ from typing import Any
 
 from sluice.specs.model import FieldType
 from sluice.specs.spec import NAME_PATTERN
+from sluice.specs.time_forms import PER_SECOND, EpochUnit
 from sluice.topics.json_object import as_moment, read_object
 from sluice.topics.records import Record
 
 _LONG = 2**63
-_SINCE_1970 = (10**9, 10**12, 10**15)
-"""Where times of our age begin, in seconds, milliseconds and microseconds; they end at ten times that."""
+_SINCE_1970: dict[EpochUnit, int] = {"seconds": 10**9, "milliseconds": 10**12, "microseconds": 10**15}
+"""Where times of our age begin; they end at ten times that."""
+_TIME_WORDS = frozenset({"at", "date", "time", "timestamp", "ts", "when", "on"})
 
 
 class Form(Enum):
@@ -37,14 +39,16 @@ class FieldSketch:
     Attributes:
         forms: how many values had which form; absent and null ones have none.
         zoneless: how many of its timestamps name no zone.
-        epoch: how many of its numbers could be times since 1970.
+        epoch: how many of its numbers could be times since 1970, by what they count.
+        newest: the latest of its timestamps (UTC; those without a zone taken for UTC), or of its numbers since 1970.
         backward: how often its timestamp was before that of the record before it in the partition.
     """
 
     forms: Counter[Form] = field(default_factory=Counter)
     zoneless: int = 0
-    epoch: int = 0
+    epoch: Counter[EpochUnit] = field(default_factory=Counter)
     backward: int = 0
+    newest: datetime | None = None
     _last: dict[int, datetime] = field(default_factory=dict)
 
     @property
@@ -63,6 +67,11 @@ class FieldSketch:
                 return kind
         return FieldType.DOUBLE if forms == {Form.LONG, Form.DOUBLE} else FieldType.STRING
 
+    @property
+    def unit(self) -> EpochUnit | None:
+        """What all of its values could count since 1970; None if they are no such numbers."""
+        return next((unit for unit, count in self.epoch.items() if count == self.present), None)
+
     def take(self, value: Any, partition: int) -> None:  # noqa: ANN401  JSON is any
         """Look at one value, and forget it."""
         form = form_of(value)
@@ -76,8 +85,13 @@ class FieldSketch:
             at = at if at.tzinfo else at.replace(tzinfo=UTC)
             self.backward += partition in self._last and at < self._last[partition]
             self._last[partition] = at
+            self.newest = at if self.newest is None else max(self.newest, at)
         elif form is Form.LONG:
-            self.epoch += any(least <= value < least * 10 for least in _SINCE_1970)
+            for unit, least in _SINCE_1970.items():
+                if least <= value < least * 10:
+                    self.epoch[unit] += 1
+                    at = datetime.fromtimestamp(value // PER_SECOND[unit], UTC)
+                    self.newest = at if self.newest is None else max(self.newest, at)
 
 
 _TYPES = {
@@ -125,6 +139,10 @@ class Sketch:
     def always(self, name: str) -> bool:
         """Whether every object has this field."""
         return self.fields[name].present == self.objects
+
+    def unit(self, name: str) -> EpochUnit | None:
+        """Return what a field counts since 1970 whose values and name are those of a time; None of any other."""
+        return self.fields[name].unit if _TIME_WORDS & set(name.split("_")) else None
 
 
 def form_of(value: Any) -> Form | None:  # noqa: ANN401  JSON is any

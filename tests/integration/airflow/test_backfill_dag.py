@@ -33,7 +33,7 @@ from tests.integration.airflow.spark import DAY, HOUR, Spark, close, fake_spark
 
 pytestmark = pytest.mark.usefixtures("airflow_database")
 
-WEEK: dict[str, Any] = {"from": "2013-01-01", "to": "2013-01-03", "mode": "verify"}
+WEEK: dict[str, Any] = {"from": "2013-01-01", "to": "2013-01-02", "mode": "verify"}
 
 
 @pytest.fixture

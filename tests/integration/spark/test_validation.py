@@ -8,7 +8,7 @@ from pyspark.sql import Row, SparkSession
 
 from sluice.quality.reasons import FAULTS, Reason
 from sluice.spark.raw import raw_records, raw_rows
-from sluice.spark.validation import OUTCOME, REASON, decodes, validate
+from sluice.spark.validation import DETAIL, OUTCOME, REASON, decodes, validate
 from sluice.specs.catalog import Catalog
 
 GOOD = {
@@ -39,7 +39,7 @@ CORPUS: list[tuple[str, bytes | None, str]] = [
     ("exactly 60 minutes early", value(observed_at="2013-01-01T09:00:00Z"), "good"),
     ("one second earlier", value(observed_at="2013-01-01T08:59:59Z"), Reason.FUTURE),
     ("far future", value(scheduled_at="2099-01-01T00:00:00Z"), Reason.FUTURE),
-    ("milliseconds for seconds", value(scheduled_at=1357034400000, observed_at=1357034400000), Reason.OUT_OF_RANGE),
+    ("milliseconds for seconds", value(scheduled_at=1357034400000, observed_at=1357034400000), Reason.WRONG_TYPE),
     ("beyond all years", value(scheduled_at="9999-12-31T23:59:59Z"), Reason.OUT_OF_RANGE),
     ("before all years", value(scheduled_at="0001-01-01T00:00:00Z"), Reason.OUT_OF_RANGE),
     ("last second", value(scheduled_at="2199-12-31T23:59:59Z", observed_at="2199-12-31T23:59:59Z"), Reason.FUTURE),
@@ -47,12 +47,12 @@ CORPUS: list[tuple[str, bytes | None, str]] = [
     (
         "heartbeat in milliseconds",
         json.dumps({**HEARTBEAT, "scheduled_at": 1357034400000, "observed_at": 1357034400000}).encode(),
-        Reason.OUT_OF_RANGE,
+        Reason.WRONG_TYPE,
     ),
     (
         "times from both ends",
         value(scheduled_at="-290000-01-01T00:00:00Z", observed_at="+290000-01-01T00:00:00Z"),
-        Reason.OUT_OF_RANGE,
+        Reason.WRONG_TYPE,
     ),
     ("heartbeat", json.dumps(HEARTBEAT).encode(), "control"),
     ("heartbeat without time", b'{"heartbeat": true}', Reason.MISSING_FIELD),
@@ -76,7 +76,13 @@ CORPUS: list[tuple[str, bytes | None, str]] = [
     ("no timestamp", value(scheduled_at="yesterday"), Reason.WRONG_TYPE),
     ("no type fits and nothing is left", b'{"flight_id": "seven"}', Reason.WRONG_TYPE),
     ("a time without a date", value(scheduled_at="10:00:00Z"), Reason.WRONG_TYPE),
-    ("microseconds for seconds", value(scheduled_at=1357034400000000), Reason.OUT_OF_RANGE),
+    ("microseconds for seconds", value(scheduled_at=1357034400000000), Reason.WRONG_TYPE),
+    ("seconds", value(scheduled_at=1357034400), Reason.WRONG_TYPE),
+    ("a time without a zone", value(scheduled_at="2013-01-01T10:00:00"), Reason.WRONG_TYPE),
+    ("a year as a time", value(departed_at="2013"), Reason.WRONG_TYPE),
+    ("a time that ends in a zero", value(departed_at="2013-01-01T10:00:00Z\0"), Reason.WRONG_TYPE),
+    ("another time beyond all years", value(departed_at="2300-01-01T00:00:00Z"), Reason.OUT_OF_RANGE),
+    ("a number of 1,001 digits", value(extra=0).replace(b"0}", b"7" * 1001 + b"}"), Reason.MALFORMED),
     ("single quotes", value().replace(b'"', b"'"), Reason.MALFORMED),
     ("byte order mark", b"\xef\xbb\xbf" + value(), Reason.MALFORMED),
     ("UTF-16", value().decode().encode("utf-16-le"), Reason.MALFORMED),
@@ -111,7 +117,7 @@ def judged(spark: SparkSession, catalog: Catalog, values: list[bytes | None]) ->
     rows = [(n, None if v is None else bytearray(v), BROKER) for n, v in enumerate(values)]
     records = spark.createDataFrame(rows, "n int, _value binary, _timestamp timestamp")
     validated = validate(records, topic.value, pipeline.time).withColumn("decodes", decodes())
-    return sorted(validated.select("n", OUTCOME, REASON, "decodes").collect())
+    return sorted(validated.select("n", OUTCOME, REASON, DETAIL, "decodes").collect())
 
 
 def test_every_kind_of_bad_record_gets_its_reason(spark: SparkSession, catalog: Catalog) -> None:
@@ -154,6 +160,30 @@ def test_a_broker_that_stamps_itself_is_believed_without_a_skew(spark: SparkSess
     rows = [(bytearray(value(scheduled_at="2013-01-02T00:00:00Z", observed_at="2100-01-01T00:00:00Z")), BROKER)]
     records = spark.createDataFrame(rows, "_value binary, _timestamp timestamp")
     assert validate(records, by_broker, no_skew).select(OUTCOME).collect() == [Row("good")]
+
+
+def test_a_reason_names_the_field_and_quotes_nothing_of_the_record(spark: SparkSession, catalog: Catalog) -> None:
+    said = {
+        "flight_id is text, and no whole number": value(flight_id="one"),
+        "flight_id is a number beyond 64 bits": value(flight_id=10**30),
+        "cancelled is a whole number, and no boolean": value(cancelled=1),
+        "distance_miles is an object, and no number": value(distance_miles={"secret": 1}),
+        "scheduled_at is a time without a zone": value(scheduled_at="2013-01-01 10:00"),
+        "scheduled_at is a whole number, and no time in ISO 8601 with its zone": value(scheduled_at=1357034400),
+        "departed_at is text, and no time in ISO 8601 with its zone": value(departed_at="secret"),
+        "departed_at is not in the years 1900 to 2199": value(departed_at="2300-01-01T00:00:00Z"),
+        "carrier is absent or null": value(carrier=None),
+        "carrier is written in another case": value(Carrier="secret"),
+        "flight is there twice": value()[:-1] + b', "flight": 2}',
+        "distance_miles is no finite number": value(distance_miles=float("inf")),
+        "dep_delay_min is more than 2880": value(dep_delay_min=2881),
+        "origin is not in its list": value(origin="secret"),
+        "scheduled_at is ahead of the arrival time by more than future_skew": value(
+            scheduled_at="2013-06-01T00:00:00Z"
+        ),
+    }
+    rows = judged(spark, catalog, [*said.values(), value(), None, value() + b"{}", value(extra=float("nan"))])
+    assert [row[DETAIL] for row in rows] == [*said, None, None, None, None]
 
 
 def test_only_what_reads_as_the_declared_object_decodes(spark: SparkSession, catalog: Catalog) -> None:

@@ -20,7 +20,7 @@ from sluice.intervals.request import Mode, Request
 from sluice.settings import settings
 from tests.twins.departures_project import DeparturesProject, hour
 
-DAY = ("departures", "--from", "2013-01-01", "--to", "2013-01-02")
+DAY = ("departures", "--from", "2013-01-01", "--to", "2013-01-01")
 
 
 @pytest.fixture
@@ -101,7 +101,7 @@ def test_a_recompute_of_healthy_intervals_without_a_reason_is_refused() -> None:
 @pytest.mark.usefixtures("place")
 def test_a_run_that_would_take_nothing_starts_nothing() -> None:
     with pytest.raises(RefusedError, match="no interval to work on"):
-        sluice_backfill("run", "departures", "--from", "2013-06-01", "--to", "2013-06-02")
+        sluice_backfill("run", "departures", "--from", "2013-06-01", "--to", "2013-06-01")
 
 
 def test_a_range_that_a_living_backfill_works_on_is_said_by_a_plan_and_refused_by_a_run(

@@ -19,11 +19,12 @@ from sluice.errors import RefusedError, SluiceError, SpecError
 from sluice.feeds.lines import feed_lines_hold
 from sluice.feeds.sources import load_source
 from sluice.scaffold.pipelines import pipeline_files, sample_record
-from sluice.scaffold.topics import guess_fields, time_of, topic_text
+from sluice.scaffold.topics import guess_fields, sketch_of, time_of, topic_text
 from sluice.settings import settings
 from sluice.specs.load import load_catalog, scan
 from sluice.specs.model import FieldType, TopicSpec
 from sluice.specs.rules import RULES
+from sluice.topics.declared_time import read_time
 
 PROJECT = Path(__file__).parents[3]
 RECORDS = [
@@ -52,13 +53,14 @@ def new(*arguments: str, stdin: str = "") -> list[str]:
 
 
 def test_a_sample_gives_the_fields_their_types_and_which_are_required() -> None:
-    fields = guess_fields(RECORDS)
+    fields = guess_fields(sketch_of(RECORDS))
     assert {name: (field.type.value, field.required) for name, field in fields.items()} == {
         "order": ("long", True),
         "at": ("timestamp", True),
         "price": ("double", True),
         "paid": ("boolean", True),
         "tag": ("string", True),
+        "lines": ("string", False),
     }
     assert time_of(fields) == "at"
 
@@ -74,14 +76,14 @@ def test_a_sample_gives_the_fields_their_types_and_which_are_required() -> None:
 )
 def test_a_sample_that_holds_no_records_is_refused(lines: list[bytes], said: str) -> None:
     with pytest.raises(SpecError, match=said):
-        guess_fields(lines)
+        guess_fields(sketch_of(lines))
 
 
 def test_a_topic_needs_a_time_in_every_record() -> None:
     with pytest.raises(SpecError, match="no field of the sample is a time"):
-        time_of(guess_fields([b'{"id":1,"at":"yesterday"}']))
+        time_of(guess_fields(sketch_of([b'{"id":1,"at":"yesterday"}'])))
     with pytest.raises(SpecError, match="'price' is no time that every record"):
-        time_of(guess_fields(RECORDS), "price")
+        time_of(guess_fields(sketch_of(RECORDS)), "price")
 
 
 def test_what_is_written_for_a_topic_and_its_pipeline_is_sound(home: Path) -> None:
@@ -100,6 +102,44 @@ def test_what_is_written_for_a_topic_and_its_pipeline_is_sound(home: Path) -> No
     for path in written:
         if path.endswith(".py"):
             compile((home / path).read_text(), path, "exec")
+
+
+def test_nested_values_are_kept_as_text_and_what_is_no_field_is_named(home: Path) -> None:
+    record = '{"at":"2026-01-01T12:00:00Z","buyer":{"id":7},"Total Sum":1,"note":null}'
+    answer = CliRunner().invoke(app, ["new", "topic", "orders", "--sample", "-"], input=record)
+    fields = load_catalog(home / "include").topics["orders"].value.fields
+    assert {name: field.type.value for name, field in fields.items()} == {"at": "timestamp", "buyer": "string"}
+    assert "kept as their JSON text: buyer. A transform reads" in answer.output
+    assert "left out, for it was always null: note." in answer.output
+    assert "left out: 1 key that cannot be the name of a field." in answer.output
+
+
+@pytest.mark.parametrize(
+    ("at", "epoch", "zone"),
+    [
+        ("1767268800", "seconds", None),
+        ("1767268800123", "milliseconds", None),
+        ("1767268800123456", "microseconds", None),
+        ('"2026-01-01T12:00:00"', None, "UTC"),
+        ('"2026-01-01 12:00:00+01:00"', None, None),
+    ],
+)
+def test_a_time_is_declared_as_the_sample_writes_it(home: Path, at: str, epoch: str | None, zone: str | None) -> None:
+    new("topic", "orders", "--sample", "-", stdin=f'{{"sent_at":{at},"id":1767268800}}')
+    value = load_catalog(home / "include").topics["orders"].value
+    assert (value.event_time, value.fields["id"].type) == ("sent_at", FieldType.LONG)
+    assert (value.fields["sent_at"].epoch, value.fields["sent_at"].zone) == (epoch, zone)
+    at_noon = sample_record(load_catalog(home / "include").topics["orders"], datetime(2026, 1, 1, 12, tzinfo=UTC))
+    assert read_time(at_noon["sent_at"], value.fields["sent_at"]) == datetime(2026, 1, 1, 12, tzinfo=UTC)
+
+
+def test_a_sample_of_the_past_proposes_the_field_that_says_when_its_records_became_known(home: Path) -> None:
+    assert home
+    record = '{"at":"2013-01-01T12:00:00Z","observed_at":"2013-01-01T12:01:00Z"}'
+    answer = CliRunner().invoke(app, ["new", "topic", "orders", "--sample", "-"], input=record)
+    assert "Write `arrival_time: observed_at` (or give --arrival-time observed_at)" in answer.output
+    given = ["new", "topic", "others", "--sample", "-", "--arrival-time", "observed_at"]
+    assert "--arrival-time" not in CliRunner().invoke(app, given, input=record).output
 
 
 def test_without_a_sample_a_topic_has_two_fields_and_is_sound(home: Path) -> None:
@@ -139,7 +179,7 @@ FIELDS = st.dictionaries(
 @given(st.lists(FIELDS, min_size=1, max_size=4))
 def test_whatever_the_records_are_the_spec_reads_as_it_was_guessed(records: list[dict[str, object]]) -> None:
     lines = [json.dumps({"at": "2026-01-01T00:00:00Z", **record}).encode() for record in records]
-    fields = guess_fields(lines)
+    fields = guess_fields(sketch_of(lines))
     read = yaml.safe_load(topic_text("t", fields, "at", partitions=1, owner=""))
     spec = TopicSpec.model_validate_json(json.dumps(read))
     assert {name: (field.type, field.required) for name, field in spec.value.fields.items()} == {

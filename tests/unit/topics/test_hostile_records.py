@@ -24,7 +24,7 @@ from sluice.kafka.records import _record
 from sluice.kafka.stamps import _stamp
 from sluice.live.source import Batch
 from sluice.quality.samples import masked
-from sluice.scaffold.topics import guess_fields
+from sluice.scaffold.topics import guess_fields, sketch_of
 from sluice.serve.events import _as_json
 from sluice.topics.json_object import DEEPEST, NoObjectError, parse_object, read_instant, read_object
 from sluice.topics.keys import partition_of
@@ -81,7 +81,7 @@ def sketched(value: bytes | None) -> None:
 
 
 def guessed(value: bytes | None) -> None:
-    guess_fields([value or b""])
+    guess_fields(sketch_of([value or b""]))
 
 
 def keyed(value: bytes | None) -> None:

@@ -248,6 +248,23 @@ def test_the_raw_stream_gets_a_driver_of_its_own(scene: Scene) -> None:
 
 
 @pytest.mark.parametrize(
+    ("value", "epoch", "zone"),
+    [
+        ({"ts": 1_357_560_000}, "seconds", None),
+        ({"ts": 1_357_560_000_000}, "milliseconds", None),
+        ({"ts": 1_357_560_000_000_000}, "microseconds", None),
+        ({"ts": "2013-01-07T12:00:00"}, None, "UTC"),
+        ({"ts": "2013-01-07T12:00:00Z"}, None, None),
+    ],
+)
+def test_a_time_is_declared_as_it_is_written(scene: Scene, value: object, epoch: str | None, zone: str | None) -> None:
+    scene.send(value, value)
+    found = scene.spec().value
+    assert found.event_time == "ts"
+    assert (found.fields["ts"].epoch, found.fields["ts"].zone) == (epoch, zone)
+
+
+@pytest.mark.parametrize(
     ("values", "why", "fix"),
     [
         ([], "it holds no record", "send one, or write include/topics/events.yaml by hand"),
@@ -259,7 +276,7 @@ def test_the_raw_stream_gets_a_driver_of_its_own(scene: Scene) -> None:
         ([{"id": 1}], "event_time needs a field that is a time", "have its producers send such a field"),
         ([AT, {"at": None}], "and 'at' is one only in some", ""),
         ([AT, {"at": "soon"}], "in every record; it has none", ""),
-        ([{"ts": 1_357_560_000_000}], "and 'ts' holds numbers", ""),
+        ([{"amount": 1_357_560_000_000}], "and 'amount' holds numbers, and is not named like a time", ""),
         ([{"at": "0001-01-01T00:00:00Z"}], "it has none", ""),
         ([{"at": "2013-02-30T00:00:00Z"}], "it has none", ""),
         ([{"at": "2013-01-07"}], "it has none", ""),

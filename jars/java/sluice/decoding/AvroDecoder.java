@@ -4,6 +4,7 @@ import java.util.List;
 import org.apache.avro.Schema;
 import org.apache.spark.sql.catalyst.InternalRow;
 import org.apache.spark.sql.catalyst.expressions.GenericInternalRow;
+import org.apache.spark.sql.types.DataType;
 import org.apache.spark.sql.types.StructField;
 import org.apache.spark.sql.types.StructType;
 import org.apache.spark.unsafe.types.UTF8String;
@@ -43,7 +44,7 @@ final class AvroDecoder extends Decoder {
     AvroBytes bytes = new AvroBytes(value);
     Object[] values = new Object[fields().length()];
     boolean finite = true;
-    boolean fits = true;
+    String unfit = null;
     try {
       List<Schema.Field> all = schema.getFields();
       for (int i = 0; i < places.length; i++) {
@@ -55,7 +56,10 @@ final class AvroDecoder extends Decoder {
         Object found = bytes.read(all.get(i).schema());
         finite &= !(found instanceof Number number) || Double.isFinite(number.doubleValue());
         values[place] = found == null ? null : converters[place].convert(found, bytes.branch());
-        fits &= found == null || values[place] != null;
+        if (found != null && values[place] == null && unfit == null) {
+          DataType type = fields().fields()[place].dataType();
+          unfit = all.get(i).name() + " is " + bytes.branch().getType().getName() + ", and no " + type.simpleString();
+        }
       }
     } catch (AvroBytes.BrokenException broken) {
       return refused(Fault.MALFORMED);
@@ -64,10 +68,10 @@ final class AvroDecoder extends Decoder {
     if (fault == null && !(finite && bytes.onlyFinite())) {
       fault = Fault.NOT_FINITE;
     }
-    if (fault == null && !fits) {
+    if (fault == null && unfit != null) {
       fault = Fault.WRONG_TYPE;
     }
-    return row(new GenericInternalRow(values), fault);
+    return row(new GenericInternalRow(values), fault, fault == Fault.WRONG_TYPE ? UTF8String.fromString(unfit) : null);
   }
 
   private void prepare() {

@@ -4,6 +4,7 @@ import java.io.Serializable;
 import org.apache.spark.sql.catalyst.InternalRow;
 import org.apache.spark.sql.catalyst.expressions.GenericInternalRow;
 import org.apache.spark.sql.types.DataTypes;
+import org.apache.spark.sql.types.StructField;
 import org.apache.spark.sql.types.StructType;
 import org.apache.spark.unsafe.types.UTF8String;
 
@@ -15,16 +16,21 @@ import org.apache.spark.unsafe.types.UTF8String;
 public abstract class Decoder implements Serializable {
   private static final long serialVersionUID = 1;
   private static final String FAULT = "_fault";
+  private static final String DETAIL = "_fault_detail";
 
   private final StructType fields;
   private final StructType type;
 
   Decoder(StructType fields) {
     this.fields = fields;
-    this.type = fields.add(FAULT, DataTypes.StringType);
+    StructType plain = new StructType();
+    for (StructField field : fields.fields()) { // how a field is written is for decoders only
+      plain = plain.add(field.name(), field.dataType());
+    }
+    this.type = plain.add(FAULT, DataTypes.StringType).add(DETAIL, DataTypes.StringType);
   }
 
-  /** The declared fields, then {@code _fault}: null, or one of {@link Fault}. */
+  /** The declared fields, then {@code _fault} (null, or one of {@link Fault}) and {@code _fault_detail}: which field. */
   public final StructType type() {
     return type;
   }
@@ -37,18 +43,24 @@ public abstract class Decoder implements Serializable {
   public abstract InternalRow decode(byte[] value);
 
   final InternalRow refused(UTF8String fault) {
-    return row(null, fault);
+    return row(null, fault, null);
   }
 
-  /** Return what was decoded, as far as it was, beside its fault. */
-  final InternalRow row(InternalRow decoded, UTF8String fault) {
+  /** Return what was decoded, as far as it was, beside its fault and the field that has it. */
+  final InternalRow row(InternalRow decoded, UTF8String fault, UTF8String detail) {
     Object[] values = new Object[type.length()];
     if (decoded != null) {
-      for (int i = 0; i < values.length - 1; i++) {
-        values[i] = decoded.isNullAt(i) ? null : decoded.get(i, fields.fields()[i].dataType());
+      for (int i = 0; i < fields.length(); i++) {
+        values[i] = decoded.isNullAt(i) ? null : value(decoded, i);
       }
     }
-    values[values.length - 1] = fault;
+    values[values.length - 2] = fault;
+    values[values.length - 1] = detail;
     return new GenericInternalRow(values);
+  }
+
+  /** Return a field of what was decoded, which is not null, as Spark keeps it. */
+  Object value(InternalRow decoded, int place) {
+    return decoded.get(place, fields.fields()[place].dataType());
   }
 }

@@ -4,7 +4,7 @@ import com.fasterxml.jackson.core.JsonFactory;
 import com.fasterxml.jackson.core.JsonParser;
 import java.io.IOException;
 import java.io.UncheckedIOException;
-import java.util.HashSet;
+import java.util.HashMap;
 import java.util.List;
 import java.util.Set;
 import java.util.stream.IntStream;
@@ -26,11 +26,16 @@ import scala.jdk.javaapi.CollectionConverters;
 final class JsonDecoder extends Decoder {
   private static final long serialVersionUID = 1;
 
+  /** What a field says of its texts without a zone. */
+  private static final String ZONE = "zone";
+
   private static final java.util.Map<String, String> STRICT = java.util.Map.of("allowSingleQuotes", "false");
 
   private transient JacksonParser json;
   private transient WatchedJson watched;
   private transient int[] doubles;
+  private transient Unit[] units;
+  private transient Culprit culprit;
 
   JsonDecoder(StructType fields) {
     super(fields);
@@ -68,7 +73,18 @@ final class JsonDecoder extends Decoder {
     if (fault == null && row != null && hasNonFinite(row)) {
       fault = Fault.NOT_FINITE;
     }
-    return row(row, fault == null && wrongType ? Fault.WRONG_TYPE : fault);
+    if (fault == null && wrongType) {
+      fault = Fault.WRONG_TYPE;
+    }
+    boolean named = fault != null && fault != Fault.TRAILING_BYTES;
+    return row(row, fault, named ? culprit.find(value, fault, row) : null);
+  }
+
+  /** A time that is written as a number was read as one. */
+  @Override
+  Object value(InternalRow decoded, int place) {
+    Unit unit = units[place];
+    return unit == null ? super.value(decoded, place) : Long.valueOf(unit.toMicros(decoded.getLong(place)));
   }
 
   /** Spark declares nothing: it is Scala that throws. */
@@ -79,17 +95,20 @@ final class JsonDecoder extends Decoder {
   private void prepare() {
     Map<String, String> strict = Map$.MODULE$.from(CollectionConverters.asScala(STRICT));
     Seq<Filter> none = CollectionConverters.asScala(List.<Filter>of()).toSeq();
-    json = new JacksonParser(fields(), new JSONOptions(strict, "UTC", ""), false, none);
-    Set<String> names = new HashSet<>();
-    Set<String> times = new HashSet<>();
-    for (StructField field : fields().fields()) {
-      names.add(field.name());
-      if (field.dataType().equals(DataTypes.TimestampType)) {
-        times.add(field.name());
+    StructField[] all = fields().fields();
+    units = new Unit[all.length];
+    StructType read = new StructType();
+    java.util.Map<String, String> zones = new HashMap<>();
+    for (int i = 0; i < all.length; i++) {
+      units[i] = Unit.of(all[i]);
+      read = read.add(all[i].name(), units[i] == null ? all[i].dataType() : DataTypes.LongType);
+      if (units[i] == null && all[i].dataType().equals(DataTypes.TimestampType)) {
+        zones.put(all[i].name(), all[i].metadata().contains(ZONE) ? all[i].metadata().getString(ZONE) : "");
       }
     }
-    watched = new WatchedJson(names, times);
-    StructField[] all = fields().fields();
+    json = new JacksonParser(read, new JSONOptions(strict, "UTC", ""), false, none);
+    watched = new WatchedJson(Set.of(fields().fieldNames()), zones);
+    culprit = new Culprit(fields());
     doubles = IntStream.range(0, all.length).filter(i -> all[i].dataType().equals(DataTypes.DoubleType)).toArray();
   }
 

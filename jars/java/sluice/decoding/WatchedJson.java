@@ -8,6 +8,7 @@ import java.time.DateTimeException;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Locale;
+import java.util.Map;
 import java.util.Set;
 import org.apache.spark.unsafe.types.UTF8String;
 
@@ -17,11 +18,8 @@ import org.apache.spark.unsafe.types.UTF8String;
  * <p>All of the document is watched, declared or not: what two parsers read differently is trusted in no part.
  */
 final class WatchedJson extends JsonParserDelegate {
-  /** Beyond these Spark's seconds overflow as microseconds, and become some other time. */
-  private static final long MOST_SECONDS = Long.MAX_VALUE / 1_000_000;
-
   private final Set<String> declared;
-  private final Set<String> times;
+  private final Map<String, String> zones;
   private final List<Names> objects = new ArrayList<>();
   private Names before = new Names();
   private boolean asBefore;
@@ -38,12 +36,12 @@ final class WatchedJson extends JsonParserDelegate {
    * Make one that watches document after document.
    *
    * @param declared names of fields, in lower case
-   * @param times those of them that are timestamps
+   * @param zones of those that are times in text, the zone of one that names none; empty: there is none
    */
-  WatchedJson(Set<String> declared, Set<String> times) {
+  WatchedJson(Set<String> declared, Map<String, String> zones) {
     super(null);
     this.declared = declared;
-    this.times = times;
+    this.zones = zones;
     this.objects.add(new Names());
   }
 
@@ -106,11 +104,8 @@ final class WatchedJson extends JsonParserDelegate {
   public String getText() throws IOException {
     refuseBroken();
     try {
-      String text = delegate.getText();
-      if (hasNoDate(text) && depth == 1 && times.contains(currentName())) {
-        throw new DateTimeException("a time without a date"); // Spark would take today's
-      }
-      return text;
+      String zone = depth == 1 ? zones.get(currentName()) : null;
+      return zone == null ? delegate.getText() : instant(delegate.getText(), zone);
     } catch (IOException error) {
       throw broke(error);
     }
@@ -128,11 +123,10 @@ final class WatchedJson extends JsonParserDelegate {
 
   @Override
   public long getLongValue() throws IOException {
-    long value = delegate.getLongValue();
-    if ((value > MOST_SECONDS || value < -MOST_SECONDS) && depth == 1 && times.contains(currentName())) {
-      return value < 0 ? -MOST_SECONDS : MOST_SECONDS;
+    if (depth == 1 && zones.containsKey(currentName())) {
+      throw new DateTimeException("a number"); // Spark would take it for seconds
     }
-    return value;
+    return delegate.getLongValue();
   }
 
   /** Read the document to its end, and see what follows it. */
@@ -207,18 +201,13 @@ final class WatchedJson extends JsonParserDelegate {
     return false;
   }
 
-  /** Whether a time of day, if it is one, begins without a year, month and day before it. */
-  private static boolean hasNoDate(String text) {
-    for (int i = 0; i < text.length(); i++) {
-      char character = text.charAt(i);
-      if (character == 'T' || character == ':') {
-        return true;
-      }
-      if (character == '-' && i > 0 && Character.isDigit(text.charAt(i - 1))) {
-        return false;
-      }
+  /** Return a time as Spark reads it. It would take much else for one: a year, a time of today, blanks and zeros. */
+  private static String instant(String text, String zone) {
+    String read = Instants.read(text, zone);
+    if (read == null) {
+      throw new DateTimeException("no time in ISO 8601 with its zone");
     }
-    return false;
+    return read;
   }
 
   private boolean follows() {

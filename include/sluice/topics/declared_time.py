@@ -1,0 +1,51 @@
+"""Times of records as their topic declares them: text in ISO 8601, text of one zone, or numbers since 1970. Pure."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta, timezone
+
+from sluice.specs.model import ValueField
+from sluice.specs.time_forms import PER_SECOND
+from sluice.topics.json_object import EARLIEST, LATEST, as_moment
+
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+
+
+def read_time(value: object, field: ValueField | None = None) -> datetime | None:
+    """Return a plausible time (UTC) as validation reads it; None of anything else.
+
+    Args:
+        value: of a JSON object.
+        field: how it is declared; None: as text with its zone.
+    """
+    if field is not None and field.epoch is not None:
+        return _counted(value, PER_SECOND[field.epoch])
+    moment = as_moment(value) if isinstance(value, str) else None
+    if moment is None or (moment.tzinfo is None and (field is None or field.zone is None)):
+        return None
+    if moment.tzinfo is None and field is not None and field.zone is not None:
+        moment = moment.replace(tzinfo=_offset(field.zone))
+    return moment.astimezone(UTC) if EARLIEST <= moment < LATEST else None
+
+
+def write_time(at: datetime, field: ValueField | None = None) -> str | int:
+    """Return a time (UTC, whole seconds) as a record of the topic has it."""
+    if field is not None and field.epoch is not None:
+        return (at - _EPOCH) // timedelta(seconds=1) * PER_SECOND[field.epoch]
+    return at.strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+def _counted(value: object, per_second: int) -> datetime | None:
+    if not isinstance(value, int) or isinstance(value, bool):
+        return None
+    seconds, rest = divmod(value, per_second)
+    if not EARLIEST.timestamp() <= seconds < LATEST.timestamp():
+        return None
+    return _EPOCH + timedelta(seconds=seconds, microseconds=rest * 1_000_000 // per_second)
+
+
+def _offset(zone: str) -> timezone:
+    if zone == "UTC":
+        return UTC
+    length = timedelta(hours=int(zone[1:3]), minutes=int(zone[4:6]))
+    return timezone(-length if zone.startswith("-") else length)
