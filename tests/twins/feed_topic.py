@@ -37,6 +37,8 @@ class InMemoryTopic:
         self.log: list[list[bytes | None]] = [[] for _ in range(partitions)]
         self.waiting: list[deque[tuple[bytes, InMemoryAcknowledgement]]] = [deque() for _ in range(partitions)]
         self.trimmed = [0] * partitions
+        self.behind_open: dict[int, int] = {}
+        """How many of the last records of a partition a transaction of somebody else holds back."""
         self.id = "topic-1"
         self._patience = patience
         self._random = random.Random(seed)
@@ -55,7 +57,10 @@ class InMemoryTopic:
         return dict(enumerate(self.trimmed))
 
     def ends(self) -> Mapping[int, int]:
-        return {partition: len(records) for partition, records in enumerate(self.log)}
+        return {partition: len(log) - self.behind_open.get(partition, 0) for partition, log in enumerate(self.log)}
+
+    def held(self) -> Mapping[int, int]:
+        return {partition: count for partition, count in self.behind_open.items() if count}
 
     def read(self, start: Mapping[int, int], end: Mapping[int, int]) -> Iterator[StoredRecord]:
         for partition, last in end.items():

@@ -63,7 +63,11 @@ class TopicReader(Protocol):
         ...
 
     def ends(self) -> Mapping[int, int]:
-        """Return the offset after the last record of each partition."""
+        """Return the offset after the last record of each partition that may be read."""
+        ...
+
+    def held(self) -> Mapping[int, int]:
+        """Return how many offsets lie behind an open transaction, of partitions that have one: nobody may read them."""
         ...
 
     def read(self, start: Mapping[int, int], end: Mapping[int, int]) -> Iterator[StoredRecord]:

@@ -27,10 +27,12 @@ def recover(manifest: Manifest, source: FeedSource, value: TopicValue, reader: T
     """Bring the manifest up to the end of the topic; return how many records it had not known.
 
     Raises:
-        RefusedError: records that it would have to read are gone.
+        RefusedError: records that it would have to read are gone, or hidden by an open transaction.
         UnreachableError: the topic could not be read.
     """
     start = _known(manifest, reader.beginnings())
+    if manifest.sending or not manifest.known_offsets:
+        _refuse_hidden(manifest, reader.held())
     # What a killed sender had handed to the network may still be on its way to the broker.
     end = _quiet_ends(reader, clock) if manifest.sending else reader.ends()
     stored = list(reader.read(start, end))
@@ -43,7 +45,7 @@ def recover(manifest: Manifest, source: FeedSource, value: TopicValue, reader: T
         if instant is not None:
             manifest.advance(instant, at.position)
             _note_heartbeat(manifest, instant)
-    manifest.known_offsets = dict(end)
+    manifest.known_offsets = {p: max(last, manifest.known_offsets.get(p, 0)) for p, last in end.items()}
     return len(found)
 
 
@@ -59,6 +61,16 @@ def _known(manifest: Manifest, beginnings: Mapping[int, int]) -> dict[int, int]:
             fix="delete the topic, create it again and send the feed from the start.",
         )
     return {partition: manifest.known_offsets.get(partition, first) for partition, first in beginnings.items()}
+
+
+def _refuse_hidden(manifest: Manifest, held: Mapping[int, int]) -> None:
+    if held:
+        said = ", ".join(f"{count:,} of partition {partition}" for partition, count in sorted(held.items()))
+        raise RefusedError(
+            f"An open transaction of another producer hides the last offsets of {manifest.topic} ({said}), which may "
+            f"hold records of the feed {manifest.feed}: they might be sent twice.",
+            fix="run the command again when it has ended; one that hangs is ended by kafka-transactions.sh abort.",
+        )
 
 
 def _quiet_ends(reader: TopicReader, clock: Clock) -> Mapping[int, int]:

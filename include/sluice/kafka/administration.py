@@ -20,7 +20,7 @@ from kafka.errors import (
 from kafka.structs import OffsetAndMetadata
 
 from sluice.errors import RefusedError, SluiceError, UnreachableError
-from sluice.kafka.extents import missing, read_extents
+from sluice.kafka.extents import COMMITTED, missing, read_extents
 from sluice.kafka.replicas import ReplicaCalls
 from sluice.kafka.stamps import read_stamps
 from sluice.kafka.topic_changes import add_partitions, creation_request, refuse, set_configs
@@ -101,7 +101,7 @@ class KafkaPythonAdministration(ReplicaCalls):
         return self._offsets(topic, OffsetSpec.EARLIEST)
 
     def ends(self, topic: str) -> Mapping[int, int]:
-        """Return the offset after the last record of each partition."""
+        """Return the offset after the last record of each partition that may be read; see `TopicExtent.ends`."""
         return self._offsets(topic, OffsetSpec.LATEST)
 
     def extent(self, topic: str) -> TopicExtent:
@@ -165,7 +165,9 @@ class KafkaPythonAdministration(ReplicaCalls):
 
     def _list(self, topic: str, partitions: Iterable[int], spec: OffsetSpec | int) -> Mapping[int, int]:
         wanted = {TopicPartition(topic, partition): spec for partition in partitions}
-        found = self._ask(f"read the offsets of {topic}", lambda client: client.list_partition_offsets(wanted))
+        found = self._ask(
+            f"read the offsets of {topic}", lambda client: client.list_partition_offsets(wanted, COMMITTED)
+        )
         return {partition.partition: int(at.offset) for partition, at in sorted(found.items())}
 
 

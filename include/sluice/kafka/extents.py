@@ -1,4 +1,4 @@
-"""What topics hold: id, first and end offsets of all partitions, of many topics in three requests to each broker."""
+"""What topics hold: id, first and end offsets of all partitions, of many topics in four requests to each broker."""
 
 from __future__ import annotations
 
@@ -12,6 +12,9 @@ from kafka.errors import for_code
 
 from sluice.errors import RefusedError, SluiceError, UnreachableError
 from sluice.topics.administration import TopicExtent
+
+COMMITTED = "read_committed"
+"""The isolation level under which a partition ends before its oldest open transaction."""
 
 _NO_ERROR, _UNKNOWN_TOPIC, _NO_LEADER = 0, 3, -1
 
@@ -35,13 +38,20 @@ def read_extents(client: Any, names: Sequence[str]) -> Mapping[str, TopicExtent 
         if name not in faults
         for partition in topics[name]["partitions"]
     ]
-    beginnings, ends = (_offsets(client, partitions, spec) for spec in (OffsetSpec.EARLIEST, OffsetSpec.LATEST))
+    beginnings = _offsets(client, partitions, OffsetSpec.EARLIEST)
+    written = _offsets(client, partitions, OffsetSpec.LATEST)  # before the ends: what comes in between is not held
+    ends = _offsets(client, partitions, OffsetSpec.LATEST, COMMITTED)
     return {
         name: faults[name]
         if name in faults
-        else TopicExtent(str(topics[name]["topic_id"]), beginnings[name], ends[name])
+        else TopicExtent(str(topics[name]["topic_id"]), beginnings[name], ends[name], _held(ends[name], written[name]))
         for name in names
     }
+
+
+def _held(ends: Mapping[int, int], written: Mapping[int, int]) -> Mapping[int, int]:
+    """Return how many offsets lie behind an open transaction, of partitions that have one."""
+    return {p: written[p] - end for p, end in ends.items() if written.get(p, end) > end}
 
 
 def _fault(name: str, topic: Mapping[str, Any] | None) -> SluiceError | None:
@@ -62,9 +72,14 @@ def _fault(name: str, topic: Mapping[str, Any] | None) -> SluiceError | None:
     return None
 
 
-def _offsets(client: Any, partitions: Iterable[TopicPartition], spec: OffsetSpec) -> Mapping[str, Mapping[int, int]]:  # noqa: ANN401  untyped client
+def _offsets(
+    client: Any,  # noqa: ANN401  untyped client
+    partitions: Iterable[TopicPartition],
+    spec: OffsetSpec,
+    isolation: str = "read_uncommitted",
+) -> Mapping[str, Mapping[int, int]]:
     found: dict[str, dict[int, int]] = defaultdict(dict)
     wanted = dict.fromkeys(partitions, spec)
-    for partition, at in sorted(client.list_partition_offsets(wanted).items()) if wanted else ():
+    for partition, at in sorted(client.list_partition_offsets(wanted, isolation).items()) if wanted else ():
         found[partition.topic][partition.partition] = int(at.offset)
     return found

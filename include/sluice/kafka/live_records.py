@@ -9,12 +9,13 @@ import time
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from kafka import KafkaConsumer, TopicPartition
+from kafka import TopicPartition
 from kafka.errors import KafkaError
 
 from sluice.errors import UnreachableError
 from sluice.kafka.administration import KafkaPythonAdministration
-from sluice.kafka.connection import client_arguments, reachable
+from sluice.kafka.connection import reachable
+from sluice.kafka.consumer import open_consumer
 from sluice.kafka.deduplication import deduplicated
 from sluice.live.source import Batch, Row
 from sluice.topics.deduplication import Deduplication
@@ -49,15 +50,8 @@ class KafkaLiveRecords:
         self._seen = Deduplication()
         self._heard = time.monotonic()
         try:
-            self._consumer: Any = KafkaConsumer(
-                bootstrap_servers=reachable(bootstrap),
-                enable_auto_commit=False,
-                auto_offset_reset="earliest",  # what was deleted meanwhile is passed over
-                metrics_enabled=False,
-                fetch_max_wait_ms=200,
-                metadata_max_age_ms=_METADATA_MS,
-                **client_arguments(client),
-            )
+            # What was deleted meanwhile is passed over.
+            self._consumer = open_consumer(bootstrap, client, fetch_max_wait_ms=200, metadata_max_age_ms=_METADATA_MS)
             self._consumer.assign(list(self._partitions.values()))
             for p, end in extent.ends.items():
                 self._consumer.seek(self._partitions[p], max(extent.beginnings[p], end - each))

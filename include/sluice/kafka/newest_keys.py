@@ -6,12 +6,12 @@ import time
 from collections.abc import Mapping
 from typing import Any
 
-from kafka import KafkaConsumer, TopicPartition
+from kafka import TopicPartition
 from kafka.errors import KafkaError
 
 from sluice.errors import UnreachableError
 from sluice.kafka.administration import KafkaPythonAdministration
-from sluice.kafka.connection import client_arguments, reachable
+from sluice.kafka.consumer import open_consumer
 from sluice.topics.keys import KeySample
 
 _POLL_MS = 200
@@ -39,13 +39,8 @@ class KafkaPythonKeyReader:
         if not ranges:
             return {}
         try:
-            consumer = KafkaConsumer(
-                bootstrap_servers=reachable(self._administration.bootstrap),
-                enable_auto_commit=False,
-                auto_offset_reset="earliest",  # what was deleted meanwhile is passed over
-                metrics_enabled=False,
-                **client_arguments(self._administration.client),
-            )
+            # What was deleted meanwhile is passed over.
+            consumer = open_consumer(self._administration.bootstrap, self._administration.client)
             try:
                 return _keys(consumer, topic, ranges, time.monotonic() + self.deadline_seconds)
             finally:

@@ -32,6 +32,10 @@ class KafkaPythonReader:
         """Return the offset after the last record of each partition."""
         return self._administration.ends(self._topic)
 
+    def held(self) -> Mapping[int, int]:
+        """Return how many offsets lie behind an open transaction, of partitions that have one."""
+        return self._administration.extent(self._topic).held
+
     def read(self, start: Mapping[int, int], end: Mapping[int, int]) -> Iterator[StoredRecord]:
         """Yield the records in [start, end) of each partition, ordered by offset within a partition.
 

@@ -6,11 +6,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from types import TracebackType
 from typing import Any, Self
 
-from kafka import KafkaConsumer, TopicPartition
+from kafka import TopicPartition
 from kafka.errors import KafkaError
 
 from sluice.errors import UnreachableError
-from sluice.kafka.connection import client_arguments, reachable
+from sluice.kafka.consumer import open_consumer
 from sluice.kafka.login import refuse_login
 from sluice.topics.json_object import read_broker_time
 from sluice.topics.records import Record
@@ -68,13 +68,7 @@ class KafkaPythonRecords:
             raise UnreachableError(f"{topic} could not be read ({error}).", fix="run the command again.") from error
 
     def _connect(self) -> Any:  # noqa: ANN401  untyped client
-        return KafkaConsumer(
-            bootstrap_servers=reachable(self.bootstrap),
-            enable_auto_commit=False,
-            auto_offset_reset="none",
-            metrics_enabled=False,
-            **client_arguments(self.client),
-        )
+        return open_consumer(self.bootstrap, self.client, beyond="none")
 
     def _read(self, consumer: Any, topic: str, start: Mapping[int, int], waiting: dict[int, int]) -> Iterator[Record]:  # noqa: ANN401  untyped client
         partitions = {p: TopicPartition(topic, p) for p in waiting}

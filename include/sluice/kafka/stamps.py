@@ -6,11 +6,11 @@ import time
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from kafka import KafkaConsumer, TopicPartition
+from kafka import TopicPartition
 from kafka.errors import KafkaError
 
 from sluice.errors import UnreachableError
-from sluice.kafka.connection import client_arguments, reachable
+from sluice.kafka.consumer import open_consumer
 from sluice.kafka.login import refuse_login
 from sluice.topics.administration import RecordStamp
 from sluice.topics.json_object import read_broker_time
@@ -38,14 +38,8 @@ def read_stamps(
     if not offsets:
         return {}
     try:
-        consumer = KafkaConsumer(
-            bootstrap_servers=reachable(bootstrap),
-            enable_auto_commit=False,
-            auto_offset_reset="earliest",
-            max_partition_fetch_bytes=1,  # Kafka sends at least one batch of records, whatever its size
-            metrics_enabled=False,
-            **client_arguments(client),
-        )
+        # Kafka sends at least one batch of records, whatever its size.
+        consumer = open_consumer(bootstrap, client, max_partition_fetch_bytes=1)
         try:
             return _first_stamps(consumer, topic, offsets, time.monotonic() + deadline_seconds)
         finally:

@@ -95,7 +95,9 @@ def read_between(
 
 
 def _common(topic: KafkaTopic) -> dict[str, str]:
-    return {"failOnDataLoss": "true", "includeHeaders": "true", **topic.spark_options}
+    # Records of a transaction that was aborted are none, and offsets end before one that is open.
+    committed = {"kafka.isolation.level": "read_committed"}
+    return {"failOnDataLoss": "true", "includeHeaders": "true", **topic.spark_options, **committed}
 
 
 def _named(records: DataFrame, topic: KafkaTopic) -> DataFrame:

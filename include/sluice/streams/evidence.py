@@ -175,17 +175,25 @@ class _Base(TypedDict):
 
 @dataclass(frozen=True)
 class _Held:
-    """What a topic holds: its id, and first and end offsets per `topic/partition`, for all of its streams."""
+    """What a topic holds, for all of its streams: its id, and per `topic/partition` offsets.
+
+    Attributes:
+        starts: the first.
+        ends: the one after the last that may be read.
+        behind_open: how many an open transaction holds back.
+    """
 
     topic_id: str
     starts: Mapping[str, int]
     ends: Mapping[str, int]
+    behind_open: Mapping[str, int]
 
     @classmethod
     def of(cls, topic: str, extent: TopicExtent) -> _Held:
         """Return what is said of a topic by the names of its partitions."""
-        starts = {f"{topic}/{partition}": start for partition, start in extent.beginnings.items()}
-        return cls(extent.topic_id, starts, {f"{topic}/{partition}": end for partition, end in extent.ends.items()})
+        numbers = (extent.beginnings, extent.ends, extent.held)
+        starts, ends, held = ({f"{topic}/{p}": offset for p, offset in each.items()} for each in numbers)
+        return cls(extent.topic_id, starts, ends, held)
 
 
 @dataclass(frozen=True)
@@ -222,6 +230,7 @@ def _evidence(
         ends=None if held is None else held.ends,
         starts=None if held is None else held.starts,
         topic_id="" if held is None else held.topic_id,
+        held={} if held is None else held.behind_open,
         history=checkpoint.batches,
         running=checkpoint.running,
         watermark=checkpoint.watermark,

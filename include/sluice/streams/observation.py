@@ -28,6 +28,8 @@ class Evidence:
         batches: number of committed batches.
         committed_at: when the newest batch was committed.
         ends: end offset per `topic/partition` at the broker.
+        held: how many offsets lie behind an open transaction, per `topic/partition` that has one: nobody may read them
+            yet, and they are not among the ends.
         starts: first offset that the broker still has, per `topic/partition`.
         stop_wanted: somebody asked for the stop, and it is on record.
         never_wanted: nobody ever asked for it to run.
@@ -72,6 +74,7 @@ class Evidence:
     executors: Executors | None = None
     ended_alone: Failure | None = None
     epoch: int = 0
+    held: Mapping[str, int] = field(default_factory=dict)
 
     @cached_property
     def unread(self) -> Mapping[str, int] | None:

@@ -191,7 +191,7 @@ def _judge_position(case: Situation) -> _Judgement | None:
     ends, committed = seen.ends or {}, seen.committed or {}
     advice = f"sluice streams stop {seen.unit}; see whether the topic was created again: sluice topics describe"
     for partition, offset in sorted(committed.items()):
-        if offset > ends.get(partition, 0):
+        if offset > ends.get(partition, 0) + seen.held.get(partition, 0):
             end = f"ends at {ends[partition]}" if partition in ends else "is not there"
             why = f"The stream has read {partition} to offset {offset}, but at the broker it {end}."
             return Health.REWOUND, why, advice
@@ -226,6 +226,17 @@ def _judge_loss(case: Situation) -> _Judgement | None:
         Health.LOSS_RISK,
         why,
         f"raise the topic's `retention` at the broker now; then sluice streams logs {seen.unit}",
+    )
+
+
+def _held_back(seen: Evidence) -> str:
+    """Say what an open transaction holds back; nothing if there is none."""
+    if not seen.held:
+        return ""
+    which, offsets = max(seen.held.items(), key=lambda item: item[1])
+    return (
+        f"an open transaction holds back {sum(seen.held.values()):,} offsets, {offsets:,} of them of {which}: "
+        "nobody may read them before it ends (kafka-transactions.sh find-hanging says whether it will)"
     )
 
 
@@ -319,12 +330,17 @@ def _judge_pace(case: Situation) -> _Judgement | None:
 def _judge_rest(case: Situation) -> _Judgement:
     """It works. A batch of long ago with nothing unread is no fault."""
     seen = case.seen
+    held = f"; {said}" if (said := _held_back(seen)) else ""
     if seen.lag_records:
-        return Health.OK, f"{_records(case)} unread; {_last(seen)}{_prospect(case)}.", ""
+        return Health.OK, f"{_records(case)} unread; {_last(seen)}{_prospect(case)}{held}.", ""
     recent = within(seen.at, seen.committed_at, max(IDLE_AFTER, case.patience))
     read = sum((seen.committed or {}).values())
     bare = f"; {_driver(seen)} {bare}, and could read nothing" if (bare := _bare(seen)) else ""
-    return Health.OK if recent else Health.IDLE, f"Nothing is unread after offset sum {read}; {_last(seen)}{bare}.", ""
+    return (
+        Health.OK if recent else Health.IDLE,
+        f"Nothing is unread after offset sum {read}; {_last(seen)}{bare}{held}.",
+        "",
+    )
 
 
 def _prospect(case: Situation) -> str:

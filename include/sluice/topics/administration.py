@@ -53,11 +53,20 @@ class TopicCreation:
 
 @dataclass(frozen=True)
 class TopicExtent:
-    """What a topic holds, per partition: the first offset that there still is, and the one after the last."""
+    """What a topic holds, per partition.
+
+    Attributes:
+        topic_id: the cluster's UUID of it.
+        beginnings: the first offset that there still is.
+        ends: the offset after the last that may be read: the first of the oldest open transaction, if there is one.
+        held: how many offsets lie behind an open transaction, of partitions that have one; a consumer of committed
+            records gets none of them before it ends.
+    """
 
     topic_id: str
     beginnings: Mapping[int, int]
     ends: Mapping[int, int]
+    held: Mapping[int, int] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)

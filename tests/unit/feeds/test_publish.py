@@ -339,3 +339,26 @@ def test_the_bytes_in_the_topic_are_those_of_the_source(source_of: Sources) -> N
     feed(source_of(records), topic, MemoryStore()).send(heartbeat=False)
     assert Counter(topic.values()) == Counter(encode(record.value) for record in records)
     assert records[0].event == NOON
+
+
+def test_a_feed_that_was_killed_waits_for_an_open_transaction_that_may_hide_its_records(source_of: Sources) -> None:
+    records, topic, store = flights(), InMemoryTopic(), MemoryStore()
+    with pytest.raises(KilledError):
+        feed(source_of(records), topic, store, producer=DyingProducer(topic, 30)).send(day(1), day(2))
+    topic.behind_open = {0: 1}
+    with pytest.raises(RefusedError, match=r"hides the last offsets of flights \(1 of partition 0\)"):
+        feed(source_of(records), topic, store).send(day(1), day(2))
+    topic.behind_open = {}
+    feed(source_of(records), topic, store).send(day(1), day(2))
+    assert sent(topic) == identities(records, 1, 2)
+
+
+def test_a_feed_that_knows_what_it_sent_goes_on_beside_an_open_transaction(source_of: Sources) -> None:
+    records, topic, store = flights(), InMemoryTopic(), MemoryStore()
+    feed(source_of(records), topic, store).send(day(1), day(1))
+    topic.append(b"{}")
+    topic.behind_open = {0: 2}  # one of them is our own, which lies behind the record of the transaction
+    feed(source_of(records), topic, store).send(day(2), day(2))
+    topic.behind_open = {}
+    feed(source_of(records), topic, store).send(day(1), day(3))
+    assert sent(topic) == identities(records, 1, 3)

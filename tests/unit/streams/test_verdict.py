@@ -44,6 +44,17 @@ def test_an_old_commit_and_nothing_unread_is_idle_and_not_dead() -> None:
     assert judge(replace(AT_WORK, committed_at=ago(days=3))).health is Health.IDLE
 
 
+def test_an_open_transaction_is_said_and_neither_lag_nor_a_rewind() -> None:
+    held = replace(AT_WORK, ends={"flights/0": 50, "flights/1": 40}, held={"flights/0": 12})
+    verdict = judge(held)  # it has read to 60, when records of open transactions were read
+    assert (verdict.health, verdict.lag_records) == (Health.OK, 0)
+    assert "an open transaction holds back 12 offsets, 12 of them of flights/0: nobody may read them" in verdict.why
+    assert judge(replace(held, held={"flights/0": 9})).health is Health.REWOUND, "position 60 lies beyond 59"
+    behind = judge(replace(AT_WORK, ends={"flights/0": 70, "flights/1": 40}, held={"flights/1": 3}))
+    assert (behind.health, behind.lag_records) == (Health.OK, 10)
+    assert "holds back 3 offsets" in behind.why
+
+
 def test_an_empty_topic_before_the_first_batch_is_idle() -> None:
     empty = replace(AT_WORK, committed={}, batches=0, committed_at=None, ends={"flights/0": 0})
     assert judge(empty).health is Health.IDLE
