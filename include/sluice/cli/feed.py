@@ -63,6 +63,8 @@ def send(  # noqa: PLR0917  typer turns each into an option
     pace = Pace(rate, speed)
     try:
         with open_project_feed(project, name) as feed, reporting(name) as report:
+            if hint := feed.too_late(_day(first), _day(last)):
+                err_lines.print(hint, soft_wrap=True)
             done = feed.send(
                 _day(first), _day(last), pace=pace, heartbeat=heartbeat, out_of_order=out_of_order, report=report
             )

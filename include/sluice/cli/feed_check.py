@@ -11,6 +11,7 @@ from rich.table import Table
 from sluice.cli import completion
 from sluice.cli.console import Output, OutputOption, err, out, print_data
 from sluice.project import Project
+from sluice.quality.arrivals import arrival_hint
 from sluice.quality.census import Census
 from sluice.quality.duplicates import MEANINGS
 from sluice.quality.reasons import advice_of, in_short
@@ -29,12 +30,16 @@ def check(
     """
     from sluice.spark.feed_census import census_of_feed  # noqa: PLC0415  only this command pays for Spark's import
 
-    found = census_of_feed(Project.open(settings()), name)
+    project = Project.open(settings())
+    found = census_of_feed(project, name)
     if output.for_programs:
         print_data(output, [asdict(census) for census in found])
         return
+    topic = project.catalog.topics[project.catalog.feeds[name].topic]
     for census in found:
         _show(census)
+        if hint := arrival_hint(topic, census.outcomes, census.reasons):
+            err.print(hint, style="yellow", markup=False, soft_wrap=True)
 
 
 def _show_unexpected(census: Census) -> None:

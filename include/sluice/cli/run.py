@@ -13,9 +13,10 @@ from rich.markup import escape
 from rich.table import Table
 
 from sluice.cli import completion
-from sluice.cli.console import Output, OutputOption, print_data, terminal_for_data
+from sluice.cli.console import Output, OutputOption, err, print_data, terminal_for_data
 from sluice.cli.sample_file import read_sample
 from sluice.clock import SystemClock
+from sluice.quality.arrivals import arrival_hint
 from sluice.quality.preview import JudgedLine, Preview
 from sluice.quality.reasons import FAULTS, Outcome, Reason, advice_of, meaning_of
 from sluice.settings import settings
@@ -63,6 +64,8 @@ def run(
         print_data(output, report(found, limit))
     else:
         show(found, limit, terminal_for_data())
+    if hint := arrival_hint(topic, found.outcomes, found.reasons):
+        err.print(hint, style="yellow", soft_wrap=True)
 
 
 def report(found: Preview, limit: int | None = None) -> dict[str, Any]:

@@ -21,6 +21,7 @@ from sluice.feeds.pace import Pace
 from sluice.feeds.ports import Position, Producer, TopicReader
 from sluice.feeds.record import FeedRecord, FeedSource, encode
 from sluice.feeds.recovery import recover
+from sluice.quality.arrivals import sent_too_late
 from sluice.specs.feeds import FeedSpec
 from sluice.specs.model import PipelineSpec, TopicSpec
 
@@ -89,6 +90,14 @@ class Feed:
         self._reader = reader
         self._store = store
         self._clock = clock
+
+    def too_late(self, first: date | None = None, last: date | None = None) -> str:
+        """Return what to do if every record of a range will be late because it arrives now; empty if not so."""
+        days = self._source.days()
+        if not days:
+            return ""
+        newest = self._source.last_event(first or min(days), last or max(days))
+        return sent_too_late(self._topic, self._pipelines, newest, self._clock.now())
 
     def send(
         self,

@@ -68,7 +68,7 @@ def test_a_letter_is_the_record_with_where_it_was_and_why_it_was_refused(spark: 
         "pipeline.code": "c0de",
         "stage": "VALIDATION",
         "reason": "wrong_type",
-        "message": EXPLANATIONS[Reason.WRONG_TYPE][0],
+        "message": f"{EXPLANATIONS[Reason.WRONG_TYPE][0]}: flight is text, and no whole number",
     }
     assert "secret-7" not in str(told)
     assert (told["sluice-id"], told["sluice-generation"], told["sluice-position"]) == ("id-3-41", "5", "99")

@@ -121,7 +121,7 @@ def opened(drained: Drained, asked: Asked = ALL) -> Case:
 
 def on_paper(drained: Drained, asked: Asked) -> Case:
     spec = drained.project.catalog.pipelines["departures"]
-    places, reasons = quarantine_of(drained.project, drained.spark, spec).places(asked)
+    places, reasons, _ = quarantine_of(drained.project, drained.spark, spec).places(asked)
     event = CaseEvent(CaseState.OPEN, "ann", "who sends these?", SystemClock().now())
     name = case_id("departures", event.at, places)
     counts = {str(reason): count for reason, count in reasons.items()}

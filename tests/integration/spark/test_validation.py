@@ -167,7 +167,7 @@ def test_a_reason_names_the_field_and_quotes_nothing_of_the_record(spark: SparkS
         "flight_id is text, and no whole number": value(flight_id="one"),
         "flight_id is a number beyond 64 bits": value(flight_id=10**30),
         "cancelled is a whole number, and no boolean": value(cancelled=1),
-        "distance_miles is an object, and no number": value(distance_miles={"secret": 1}),
+        "distance_miles is an object, and no whole number": value(distance_miles={"secret": 1}),
         "scheduled_at is a time without a zone": value(scheduled_at="2013-01-01 10:00"),
         "scheduled_at is a whole number, and no time in ISO 8601 with its zone": value(scheduled_at=1357034400),
         "departed_at is text, and no time in ISO 8601 with its zone": value(departed_at="secret"),
