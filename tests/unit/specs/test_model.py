@@ -40,6 +40,8 @@ from tests.unit.specs.case import Case, assert_one_fault, words
             "only a number has a minimum",
         ),
         ("minimum: 0", "one_of: [a]", 8, "value.fields.id.one_of", "only a string has a one_of"),
+        ("minimum: 0", "epoch: seconds", 8, "value.fields.id.epoch", "only a timestamp has epoch"),
+        ("minimum: 0", "zone: UTC", 8, "value.fields.id.zone", "only a timestamp has zone"),
         ("[north, south]", "north", 9, "value.fields.shop.one_of", "found 'north' where a list is needed."),
         (
             "[north, south]",
