@@ -83,6 +83,14 @@ class Evidence:
             return None
         return {partition: max(0, end - self.position(partition)) for partition, end in sorted(self.ends.items())}
 
+    @property
+    def held_back(self) -> str:
+        """What an open transaction holds back, as the end of a sentence; nothing if there is none."""
+        which, offsets = max(self.held.items(), key=lambda item: item[1], default=("", 0))
+        held = f"; an open transaction holds back {sum(self.held.values()):,} offsets, {offsets:,} of them of {which}"
+        said = f"{held}: nobody may read them before it ends (kafka-transactions.sh find-hanging says whether it will)"
+        return said if self.held else ""
+
     @cached_property
     def lag_records(self) -> int | None:
         """Records not yet in a committed batch, or None if one side is unknown."""

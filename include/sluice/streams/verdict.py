@@ -229,17 +229,6 @@ def _judge_loss(case: Situation) -> _Judgement | None:
     )
 
 
-def _held_back(seen: Evidence) -> str:
-    """Say what an open transaction holds back; nothing if there is none."""
-    if not seen.held:
-        return ""
-    which, offsets = max(seen.held.items(), key=lambda item: item[1])
-    return (
-        f"an open transaction holds back {sum(seen.held.values()):,} offsets, {offsets:,} of them of {which}: "
-        "nobody may read them before it ends (kafka-transactions.sh find-hanging says whether it will)"
-    )
-
-
 def _judge_executors(case: Situation) -> _Judgement | None:
     """Records wait, and the driver knows of nobody who could read them."""
     seen = case.seen
@@ -330,17 +319,13 @@ def _judge_pace(case: Situation) -> _Judgement | None:
 def _judge_rest(case: Situation) -> _Judgement:
     """It works. A batch of long ago with nothing unread is no fault."""
     seen = case.seen
-    held = f"; {said}" if (said := _held_back(seen)) else ""
     if seen.lag_records:
-        return Health.OK, f"{_records(case)} unread; {_last(seen)}{_prospect(case)}{held}.", ""
+        return Health.OK, f"{_records(case)} unread; {_last(seen)}{_prospect(case)}{seen.held_back}.", ""
     recent = within(seen.at, seen.committed_at, max(IDLE_AFTER, case.patience))
     read = sum((seen.committed or {}).values())
     bare = f"; {_driver(seen)} {bare}, and could read nothing" if (bare := _bare(seen)) else ""
-    return (
-        Health.OK if recent else Health.IDLE,
-        f"Nothing is unread after offset sum {read}; {_last(seen)}{bare}{held}.",
-        "",
-    )
+    why = f"Nothing is unread after offset sum {read}; {_last(seen)}{bare}{seen.held_back}."
+    return Health.OK if recent else Health.IDLE, why, ""
 
 
 def _prospect(case: Situation) -> str:
