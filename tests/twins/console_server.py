@@ -8,7 +8,7 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from sluice.settings import inherited_environment
+from sluice.settings import inherited
 from tests.twins.console_fleet import ConsoleFleet
 
 _ADDRESS = re.compile(r"http://127\.0\.0\.1:\d+")
@@ -18,7 +18,7 @@ _ADDRESS = re.compile(r"http://127\.0\.0\.1:\d+")
 def served(fleet: ConsoleFleet) -> Iterator[str]:
     """Serve a fleet's console on a free port; on the way out it is gone."""
     environment = {
-        **inherited_environment(),
+        **inherited(),
         "SLUICE_HOME": str(fleet.settings.home),
         "SLUICE_STATE": str(fleet.settings.state),
     }

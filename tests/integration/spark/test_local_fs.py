@@ -13,7 +13,7 @@ import pyspark
 import pytest
 
 from sluice.local.java import find_compiler, java_command
-from sluice.settings import inherited_environment, settings
+from sluice.settings import inherited, settings
 
 MOST_OPERATIONS = 40
 OURS = "sluice.fs.AtomicLocalFs"
@@ -35,7 +35,7 @@ class Jvm:
 
 @pytest.fixture(scope="module")
 def jvm(tmp_path_factory: pytest.TempPathFactory) -> Jvm:
-    home = inherited_environment().get("JAVA_HOME", "")
+    home = inherited().get("JAVA_HOME", "")
     compiler = find_compiler(home)
     assert compiler is not None
     classes = tmp_path_factory.mktemp("classes")

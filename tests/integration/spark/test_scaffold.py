@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from sluice.settings import inherited_environment, settings
+from sluice.settings import inherited, settings
 
 pytestmark = pytest.mark.verify
 
@@ -23,7 +23,7 @@ def test_a_new_topic_and_pipeline_pass_their_own_test(tmp_path: Path) -> None:
     for folder in ("include", "spark_jobs"):
         shutil.copytree(settings().home / folder, tmp_path / folder, ignore=shutil.ignore_patterns("__pycache__"))
     (tmp_path / "records.jsonl").write_text(RECORDS)
-    environment = {**inherited_environment(), "SLUICE_HOME": str(tmp_path), "SLUICE_STATE": str(tmp_path / "state")}
+    environment = {**inherited(), "SLUICE_HOME": str(tmp_path), "SLUICE_STATE": str(tmp_path / "state")}
     sluice = [sys.executable, "-c", "from sluice.cli.main import main; main()"]
     for command in (
         [*sluice, "new", "topic", "orders", "--sample", "records.jsonl"],

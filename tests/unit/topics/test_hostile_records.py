@@ -221,6 +221,7 @@ NO_RECORDS = {
     *("delta/log.py", "delta/table.py", "spark/master.py", "spark/progress.py", "streams/executors.py"),
     *("streams/spark_ui.py", "streams/batch_log.py", "streams/last_report.py", "local/airflow_environment.py"),
     *("local/backfill_lock.py", "local/launcher.py", "local/demo.py", "local/ports.py", "local/jars.py"),
+    *("spark/class_archive.py", "streams/running_code.py"),
     *("local/endpoints.py", "spark/sample.py"),  # the last: rows that Spark has written as JSON
 }
 SHARED = {"topics/json_object.py"}
