@@ -169,7 +169,7 @@ def test_a_wrong_form_is_red_with_all_its_faults(
 
     said = caplog.text + capsys.readouterr().out
     assert state == DagRunState.FAILED
-    assert "is empty: `to` is exclusive" in said
+    assert "is empty: the instant `to` is not in it" in said
     assert "`only: dirty` needs `mode: recompute`" in said
     assert not spark.was_called
 

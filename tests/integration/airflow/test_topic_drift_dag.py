@@ -21,6 +21,7 @@ from sluice.provisioning.apply import apply
 from sluice.settings import settings
 from sluice.specs.catalog import Catalog
 from sluice.specs.load import load_catalog
+from sluice.specs.stamping import bounded
 from sluice.topics.administration import KafkaAdministration
 from sluice.topics.declared import Declared
 from tests.integration.sink import Sink, running_sink
@@ -64,7 +65,7 @@ class Case:
 def prepared(administration: KafkaAdministration, names: tuple[str, ...]) -> Case:
     shipped = load_catalog(settings().home / "include").topics["flights"]
     topics = {name: shipped.model_copy(update={"name": name, "partitions": 2}) for name in names}
-    apply(Declared(topics), administration)
+    apply(Declared({name: bounded(topic, ()) for name, topic in topics.items()}), administration)
     return Case(InMemoryProject(Catalog(topics=topics), administration), administration, names)
 
 
@@ -164,7 +165,7 @@ def test_a_topic_that_is_gone_or_altered_has_drifted(case: Case) -> None:
     assert isinstance(case.administration, InMemoryKafkaAdministration)
     case.administration.forget("sales")
     weather = case.administration.topics["weather"]
-    case.administration.topics["weather"] = replace(weather, configs={"retention.ms": "1"})
+    case.administration.topics["weather"] = replace(weather, configs={**weather.configs, "retention.ms": "1"})
 
     _, tasks = look(case)
 

@@ -52,8 +52,8 @@ def run(app: object, *arguments: str) -> str:
 def test_a_plan_is_applied_once_and_then_empty(name: str) -> None:
     (creation,) = json.loads(run(topics.app, "plan", "-o", "json"))["items"]
     assert (creation["change"], creation["topic"], creation["risk"]) == ("create", name, "safe")
-    assert creation["wanted"] == "4 partitions, replication 1, retention.ms=-1"
-    assert f"+ {name}: create with 4 partitions, replication 1, retention.ms=-1\n" in run(topics.app, "plan")
+    assert creation["wanted"] == "4 partitions, replication 1, message.timestamp.after.max.ms=600000, retention.ms=-1"
+    assert f"+ {name}: create with {creation['wanted']}\n" in run(topics.app, "plan")
     assert json.loads(run(topics.app, "apply", "-o", "json"))["applied"] == [creation]
     again = json.loads(run(topics.app, "plan", "-o", "json"))
     assert (again["items"], again["refused"], again["kept"]) == ([], [], [])
@@ -77,7 +77,7 @@ def test_what_is_not_safe_is_applied_on_the_word_of_whoever_read_the_plan(name: 
             run(topics.app, "apply")
         assert f"{name}: partitions is 4 now\n" in run(topics.app, "apply", "--plan", read)
         there = administration.describe([name])[name]
-        assert (there.partitions, there.configs) == (4, configs)
+        assert (there.partitions, there.configs) == (4, {**configs, "message.timestamp.after.max.ms": "600000"})
 
 
 def test_records_go_only_where_the_topic_is_named(name: str, broker: Broker) -> None:
