@@ -307,6 +307,11 @@ class _Folding:
 
     def _withdraw(self, entry: WithdrawnEntry) -> None:
         """Open what was closed from then on. What holds rows, or is published, stays, and is repaired."""
+        # No state reaches beyond it any more: the streams start again, also where nothing was closed yet.
+        self._reached = {code: min(reached, entry.since) for code, reached in self._reached.items()}
+        self._upgrades = [
+            replace(u, mixed_until=min(u.mixed_until, entry.since)) for u in self._upgrades if u.mixed_until is not None
+        ]
         if self._closed_until is None or entry.since >= self._closed_until:
             return
 
@@ -321,11 +326,6 @@ class _Folding:
         self._facts.change(entry.since, self._closed_until, opened)
         self._closed_until = entry.since
         self._settled_until = min(self._settled_until or entry.since, entry.since)
-        # No state reaches beyond it any more: the streams begin anew.
-        self._reached = {code: min(reached, entry.since) for code, reached in self._reached.items()}
-        self._upgrades = [
-            replace(u, mixed_until=min(u.mixed_until, entry.since)) for u in self._upgrades if u.mixed_until is not None
-        ]
 
 
 def _writing(written: Written, raw: Reach | None = None) -> Callable[[_Facts | None], _Facts]:
