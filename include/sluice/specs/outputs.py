@@ -138,7 +138,10 @@ def _an_interval_table(output: object) -> object:
             f"`output` is short for one interval table, and this is of the kind {kind}; write it into the list "
             f"`outputs`, with what it needs: `outputs: [{{{needs}}}]`"
         )
-    return output
+    if not isinstance(output, dict):
+        return output
+    # What has passed a function is strict Python to pydantic, no longer JSON: a list is no tuple there.
+    return {key: tuple(value) if isinstance(value, list) else value for key, value in output.items()}
 
 
 SingleOutput = Annotated[IntervalsOutput | None, BeforeValidator(_an_interval_table)]

@@ -119,6 +119,7 @@ def test_a_publish_is_told_to_other_dags_with_its_range(project: Project, spark:
     }
 
 
+@pytest.mark.verify
 def test_what_a_run_published_before_it_failed_is_told_too(project: Project, spark: Spark) -> None:
     close(project)
     spark.behave(published=2, exit=1, say="the quality gate failed.")
@@ -225,6 +226,7 @@ def operator() -> BackfillOperator:
     return BackfillOperator(task_id="run", pipeline="departures")
 
 
+@pytest.mark.verify
 def test_what_the_main_judged_fails_at_once_in_its_own_words(project: Project, spark: Spark) -> None:
     close(project)
     spark.behave(exit=1, say="the gate failed: 'EWR' is no airport. Fix: see quality.html.", claims_nothing=True)
@@ -251,6 +253,7 @@ def test_a_second_try_resumes_under_the_same_key(project: Project, spark: Spark)
     assert len(project.backfills().recent("departures")) == 1
 
 
+@pytest.mark.verify
 def test_what_somebody_cancelled_is_not_tried_again(project: Project, spark: Spark) -> None:
     close(project)
     spark.behave(exit=137, cancelled=True)
@@ -281,6 +284,7 @@ def test_the_links_of_a_failed_run_open_its_pages(project: Project, spark: Spark
     assert QualityLink().get_link(task, ti_key=key) == f"/sluice/backfills/{found.id}/quality"
 
 
+@pytest.mark.verify
 def test_a_run_that_claimed_nothing_has_no_links(project: Project, spark: Spark) -> None:
     close(project)
     spark.behave(exit=1, say="there is no such pipeline.", claims_nothing=True)
@@ -306,6 +310,7 @@ def alive(pid: int) -> bool:
         return False
 
 
+@pytest.mark.verify
 def test_killing_the_task_kills_spark_and_is_no_judgement(project: Project, spark: Spark) -> None:
     close(project)
     spark.behave(hang=True)

@@ -55,6 +55,7 @@ def test_a_stream_that_is_stopped_is_not_waited_for(case: Case, capsys: pytest.C
     assert "sales: raw_sales is stopped; it begins with the new partitions when it runs" in capsys.readouterr().out
 
 
+@pytest.mark.verify
 def test_a_stream_that_does_not_begin_in_time_fails_the_run(case: Case, capsys: pytest.CaptureFixture[str]) -> None:
     blind = evidence(4, partitions=2)
     assert grown(case, [blind], follow_minutes=0) == (DagRunState.FAILED, "failed")

@@ -253,6 +253,7 @@ def test_the_schedule_backfills_the_day_before(shipped: Parsed) -> None:
     assert said.items() <= schedule["__var"].items()
 
 
+@pytest.mark.verify
 def test_a_pipeline_without_a_schedule_is_backfilled_only_when_asked(tmp_path: Path) -> None:
     home = copy_of_the_project(tmp_path)
     edit(home / "include" / "pipelines" / "departures.yaml", "trigger: 2 seconds", "backfill: {schedule: null}")
@@ -274,6 +275,7 @@ def test_all_faults_are_one_import_error_of_the_file_that_builds_nothing(tmp_pat
     assert "include/topics/flights.yaml:" in parsed.errors["spec_errors.py"]
 
 
+@pytest.mark.verify
 def test_a_task_parses_its_own_dag_only(tmp_path: Path) -> None:
     home = copy_of_the_project(tmp_path)
     pipelines = home / "include" / "pipelines"

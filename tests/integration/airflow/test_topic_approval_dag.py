@@ -154,6 +154,7 @@ def test_a_spec_that_changed_between_plan_and_approval_refuses_the_old_plan(case
     assert case.state().partitions == 2
 
 
+@pytest.mark.verify
 def test_what_somebody_else_has_done_meanwhile_is_no_failure(case: Case, ada: Person) -> None:
     with pressing(ada, "Approve", before=lambda _: case.administration.grow(case.name, 4)):
         ran = run(case.project)
@@ -214,6 +215,7 @@ def test_a_run_that_is_killed_anywhere_is_finished_by_the_next(grown: Case, ada:
     assert run(grown.project).tasks == UNASKED
 
 
+@pytest.mark.verify
 def test_a_try_after_one_that_did_everything_and_was_killed_succeeds(grown: Case, ada: Person) -> None:
     topics = grown.project.cluster.topics
     grown.project.cluster = Dying(1)
@@ -270,6 +272,7 @@ def test_an_answer_that_does_not_name_the_plan_approves_nothing(
     assert grown.state().partitions == 2
 
 
+@pytest.mark.verify
 def test_a_topic_that_is_not_drained_in_time_does_not_grow(grown: Case, ada: Person) -> None:
     with pressing(ada, "Approve"):
         ran = run(grown.project, drain_minutes=0.001)

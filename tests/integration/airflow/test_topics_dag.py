@@ -38,7 +38,7 @@ def test_the_first_run_creates_what_is_declared_and_the_second_changes_nothing(p
 def test_a_configuration_that_nobody_notices_is_set_without_asking(project: InMemoryProject) -> None:
     run(project)
     flights = project.cluster.topics["flights"]
-    project.cluster.topics["flights"] = replace(flights, configs={"retention.ms": "1"})
+    project.cluster.topics["flights"] = replace(flights, configs={**flights.configs, "retention.ms": "1"})
 
     ran = run(project)
 

@@ -101,6 +101,7 @@ def test_a_run_shows_its_progress_and_ends_with_the_result(place: DeparturesProj
     assert log.read_text() == "working look\n"
 
 
+@pytest.mark.verify
 def test_what_does_not_hold_is_the_exit_code(place: DeparturesProject) -> None:
     ended = run("differ")
     assert ended.returncode == 1
@@ -130,6 +131,7 @@ def test_the_first_ctrl_c_asks_it_to_stop_and_its_end_is_waited_for(place: Depar
     assert found.state is BackfillState.CANCELLED
 
 
+@pytest.mark.verify
 def test_ctrl_c_while_a_resumed_backfill_is_starting_ends_it(place: DeparturesProject) -> None:
     assert run("die", "--key", "nightly").returncode == 1
     started = place.home / "started"
@@ -169,6 +171,7 @@ def test_a_backfill_whose_process_has_not_begun_is_in_the_list_and_can_be_cancel
     assert "submitted 0 s ago, its process starts Spark" in said
 
 
+@pytest.mark.verify
 def test_a_process_that_ends_before_it_began_leaves_a_failure_with_its_log(place: DeparturesProject) -> None:
     (place.home / "spark_jobs" / "batch.py").write_text("import sys\nprint('no JVM')\nsys.exit(3)\n")
     ended = run("look")
@@ -196,6 +199,7 @@ def test_cancel_now_kills_the_process_and_records_who_did_it(place: DeparturesPr
     assert not place.project.backfill_lock(found.id).held()
 
 
+@pytest.mark.verify
 def test_on_a_terminal_the_progress_is_one_line_that_moves(place: DeparturesProject) -> None:
     master, terminal = pty.openpty()
     ended = subprocess.run(command("look"), stdout=subprocess.PIPE, stderr=terminal, timeout=120, check=False)

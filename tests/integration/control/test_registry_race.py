@@ -10,7 +10,7 @@ from pathlib import Path
 from sluice.control.database import open_database, sqlite_url
 from sluice.control.registry import SqlRegistry
 
-RACERS = 8
+RACERS = 4
 GENERATIONS = 12
 RACER = """
 import json, sys

@@ -15,10 +15,7 @@ from sluice.specs.row_level import ROW_LEVEL
 SAMPLE = (
     "expect_column_values_to_be_between",
     "expect_column_pair_values_a_to_be_greater_than_b",
-    "expect_multicolumn_sum_to_equal",
-    "expect_column_values_to_match_strftime_format",
     "expect_column_values_to_match_like_pattern",
-    "unexpected_rows_expectation",
 )
 
 

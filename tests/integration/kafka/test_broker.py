@@ -23,6 +23,7 @@ def stopped(tmp_path: Path) -> Broker:
     return Broker(tmp_path / "kafka", *free_ports(), settings().jars)
 
 
+@pytest.mark.verify
 def test_a_killed_broker_keeps_its_records_and_its_topics_id_on_other_ports(stopped: Broker) -> None:
     stopped.prepare()
     with running(stopped) as process, KafkaPythonAdministration([stopped.bootstrap]) as administration:

@@ -106,6 +106,7 @@ def test_an_interrupted_move_goes_back_and_leaves_no_throttle(
     assert administration.moving() == {}
 
 
+@pytest.mark.verify
 @pytest.mark.timeout(300)
 def test_a_move_that_was_killed_is_found_ended_and_its_throttle_removed(
     cluster: RunningCluster, administration: KafkaPythonAdministration, topic_name: str

@@ -88,6 +88,7 @@ def test_what_goes_is_what_was_said_to_go(
     assert administration.ends(topic_name) == ends
 
 
+@pytest.mark.verify
 def test_a_broker_keeps_the_segment_of_a_young_record_and_nobody_waits_for_ever(
     brisk: Broker, administration: KafkaPythonAdministration, topic_name: str
 ) -> None:

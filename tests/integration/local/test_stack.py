@@ -200,6 +200,7 @@ def test_down_with_nothing_to_end_is_fine(tmp_path: Path) -> None:
     down(make_place(tmp_path))
 
 
+@pytest.mark.verify
 def test_a_start_that_fails_says_why_and_leaves_no_process(tmp_path: Path) -> None:
     place = make_place(tmp_path)
     place.folder.airflow.mkdir(parents=True)

@@ -111,6 +111,7 @@ def assert_told(drained: Drained, collector: LineageServer, corrected: str, entr
     assert {Path(each["name"]).name for each in last["inputs"]} == {"flights_raw", "airlines.csv"}
 
 
+@pytest.mark.verify
 def test_a_recompute_publishes_in_chunks_and_its_repetition_changes_nothing(drained: Drained) -> None:
     with pytest.raises(RefusedError, match="no reason"):
         drained.run(Mode.RECOMPUTE, why="")

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
+from pyspark.sql import SparkSession
 
 from sluice.delta.log import read_log
 from sluice.intervals.entries import DirtyEntry
@@ -58,11 +59,12 @@ def marks(place: DriverPlace) -> list[DirtyEntry]:
 
 
 @pytest.mark.timeout(600)
-def test_the_dirty_intervals_are_exactly_those_that_differ_from_the_oracle(capped: DriverPlace) -> None:
-    done = capped.run()
-    assert done.returncode == ExitCode.STOPPED, done.stdout[-2000:]
+def test_the_dirty_intervals_are_exactly_those_that_differ_from_the_oracle(
+    capped: DriverPlace, spark: SparkSession, capfd: pytest.CaptureFixture[str]
+) -> None:
+    assert capped.finish(spark, generation=1) == ExitCode.STOPPED
     assert_found_exactly(capped)
-    assert "records dropped at the watermark" in done.stdout
+    assert "records dropped at the watermark" in capfd.readouterr().out
 
 
 @pytest.mark.verify

@@ -46,6 +46,7 @@ def states(drained: Drained) -> set[State]:
     return {row.state(code) for row in drained.ledger.rows.values()}
 
 
+@pytest.mark.verify
 def test_an_added_column_is_null_in_older_intervals_which_are_stale_until_they_are_recomputed(
     drained: Drained, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import shutil
 
 import pytest
+from pyspark.sql import SparkSession
 
 from sluice.streams.exits import ExitCode
 from tests.integration.spark.conftest import DriverPlace
@@ -37,20 +38,18 @@ WRITTEN = ["after_write_before_commit@flights_raw", "after_write_before_commit@d
 )
 @pytest.mark.timeout(600)
 def test_kills_around_every_commit_lose_nothing_and_repeat_nothing(
-    place: DriverPlace, two_days: int, failpoints: list[str]
+    place: DriverPlace, two_days: int, spark: SparkSession, failpoints: list[str]
 ) -> None:
     for failpoint in failpoints:
         killed = place.run(failpoint=failpoint)
         assert killed.returncode == -9, killed.stdout[-2000:]
         assert place.fired(failpoint)
-    finished = place.run(generation=2)
-    assert finished.returncode == ExitCode.STOPPED, finished.stdout[-2000:]
+    assert place.finish(spark, generation=2) == ExitCode.STOPPED
     assert_exact(place, two_days)
 
     # A zombie: the generation before the last comes back and may publish nothing.
     versions = {name: len(place.table(name)) for name in ("departures", "flights_raw")}
-    zombie = place.run(generation=1)
-    assert zombie.returncode == ExitCode.FENCED, zombie.stdout[-2000:]
+    assert place.finish(spark, generation=1) == ExitCode.FENCED
     assert {name: len(place.table(name)) for name in versions} == versions
     assert_exact(place, two_days)
 

@@ -79,6 +79,7 @@ def test_a_lineage_that_began_with_the_topic_lacks_nothing(bench: Bench, tmp_pat
     assert bench.history(tmp_path / "none").newest_before(dict.fromkeys(bench.ends, 0)) is None
 
 
+@pytest.mark.verify
 def test_after_a_topic_was_created_again_a_lineage_lacks_all_that_the_former_held(bench: Bench, tmp_path: Path) -> None:
     beginning, again = dict.fromkeys(bench.ends, 0), replace(bench, topic=replace(bench.topic, topic_id="another"))
     newest = flights("2013-01-01", "2013-01-02")["scheduled"].max()
@@ -87,6 +88,7 @@ def test_after_a_topic_was_created_again_a_lineage_lacks_all_that_the_former_hel
     assert again.history(tmp_path / "none").newest_before(beginning, created_again=True) is None
 
 
+@pytest.mark.verify
 def test_what_the_raw_table_does_not_hold_yet_is_found_in_kafka(bench: Bench, tmp_path: Path) -> None:
     half = {partition: end // 2 for partition, end in bench.ends.items()}
     assert bench.history(tmp_path / "none").newest_before(half) == bench.history().newest_before(half)

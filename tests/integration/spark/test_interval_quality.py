@@ -111,6 +111,7 @@ def test_an_interval_that_fails_keeps_its_chunk_from_being_published_until_someb
     assert accept(stricter, failed, "the same").outcome == GATE_FAILED
 
 
+@pytest.mark.verify
 def test_each_published_interval_is_judged_once_for_what_it_holds(drained: Drained) -> None:
     steady = about(
         "expect_table_row_count_to_be_between",

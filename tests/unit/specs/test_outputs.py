@@ -52,9 +52,13 @@ def pipeline(bench: Bench) -> PipelineSpec:
     return found.catalog.pipelines["sales"]
 
 
-def test_a_single_interval_table_needs_no_list_and_no_kind(bench: Bench) -> None:
+@pytest.mark.parametrize("keys", ["", "[shop]", "[shop, day]"])
+def test_a_single_interval_table_needs_no_list_and_no_kind(bench: Bench, keys: str) -> None:
+    with_keys = f"keys: {keys}\n" if keys else ""
+    bench.edit(PIPELINE_FILE, SINGLE, f"{SINGLE}  {with_keys}".rstrip(" "))
     single = pipeline(bench)
-    bench.edit(PIPELINE_FILE, SINGLE, SEVERAL.partition("  - kind: latest")[0])
+    listed_alone = SEVERAL.partition("  - kind: latest")[0]
+    bench.edit(PIPELINE_FILE, f"{SINGLE}  {with_keys}".rstrip(" "), f"{listed_alone}    {with_keys}".rstrip(" "))
     listed = pipeline(bench)
     assert single.intervals == listed.intervals
     assert (single.streams, listed.streams) == (("sales",), ("sales",))
