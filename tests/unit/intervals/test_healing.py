@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sluice.intervals.entries import BackfillEntry, Content, Entry, Logged, StreamEntry, WithdrawnEntry
+from sluice.intervals.entries import BackfillEntry, Content, DirtyEntry, Entry, Logged, StreamEntry, WithdrawnEntry
 from sluice.intervals.healing import Poisoned, find_poison
 from sluice.intervals.ledger import fold
 from sluice.specs.model import TimeRules
@@ -115,3 +116,25 @@ def test_a_withdrawal_opens_all_of_the_future_and_nothing_that_holds_rows(
     assert {row.interval for row in healed.spans if row.current and row.current.content.rows} == held
     assert not any(row.dirty for row in healed.between(None, found.since) if "withdrawn" in " ".join(row.dirty))
     assert healed.closed_until is None or healed.closed_until <= max(found.since, at(1))
+
+
+@pytest.mark.parametrize("position", range(11))
+def test_wherever_the_record_was_each_hour_is_written_once_or_known_to_lack_records(position: int) -> None:
+    """Ten hours with one record each; the record of 2100 comes before the first, between two, or after the last."""
+    first = [] if position == 0 else [closing(CENTURY, *range(-10, position - 10))]
+    alone = [closing(CENTURY)] if position == 0 else []
+    dropped = tuple(map(at, range(position - 10, 0)))
+    dirty = [DirtyEntry("departures:id:0", 1, 2, {"t/0": 11}, dropped, "dropped")] if dropped else []
+    poisoned: list[Entry] = [*first, *alone, *dirty]
+    found = poison_of(*poisoned)
+    assert found is not None
+    again = [hour for hour in range(-10, 0) if at(hour + 1) > found.since]
+    epoch = replace(closing(0, *again), writer="departures:id:1", end={"t/0": 11})
+    entries = [*poisoned, WithdrawnEntry(found.since, "ada", "2100"), epoch]
+    ledger = fold([Logged(version, at(-9), entry) for version, entry in enumerate(entries, 1)], HOUR)
+    rows = {hour: ledger.rows[at(hour)] for hour in range(-10, 0)}
+    assert {hour: row.current and row.current.content.rows for hour, row in rows.items()} == dict.fromkeys(rows, 2)
+    assert again == list(range(position - 10, 0)), "what was dropped is read again, and nothing that was written"
+    assert ledger.closed_until == at(0)
+    assert sum(row.count for row in ledger.spans) == 10
+    assert {hour for hour, row in rows.items() if row.dirty} == {hour for hour in rows if at(hour) in dropped}
