@@ -5,15 +5,11 @@ from __future__ import annotations
 import typer
 
 from sluice.cli.console import Output, OutputOption, out, print_data
+from sluice.control.database import compact
 from sluice.project import Project
 from sluice.settings import settings
 
 app = typer.Typer(help="Look after the control database.", no_args_is_help=True)
-
-
-@app.callback()
-def _group() -> None:
-    """Exist, so that typer builds a group around one command."""
 
 
 @app.command()
@@ -47,3 +43,16 @@ def rebuild(output: OutputOption = Output.TABLE) -> None:
         )
     if not done:
         out.print("No spec names a pipeline: the index is empty.")
+
+
+@app.command(name="compact")
+def compact_(output: OutputOption = Output.TABLE) -> None:
+    """Make the file of a SQLite control database as small as what is in it. It changes nothing else.
+
+    Exit codes: 0 done, or there was nothing to gain; 4 the database was busy, or the disk has no room for a copy of it.
+    """
+    freed = compact(Project.open_sound(settings()).control_database)
+    if output.for_programs:
+        print_data(output, {"freed_bytes": freed})
+    else:
+        out.print(f"The control database: {freed:,} bytes given back.", markup=False)

@@ -11,7 +11,7 @@ from pydantic import ValidationError
 
 from sluice.cli import completion
 from sluice.cli.asker import asker
-from sluice.cli.console import Output, OutputOption, print_data
+from sluice.cli.console import Output, OutputOption, err, print_data
 from sluice.cli.instants import SinceOption, UntilOption
 from sluice.cli.pipelines import open_pipeline
 from sluice.cli.quarantine_view import (
@@ -42,6 +42,9 @@ if TYPE_CHECKING:
     from sluice.spark.quarantine import Quarantine
 
 T = TypeVar("T")
+
+_CASES = 100
+"""How many cases are shown, unless somebody wants more."""
 
 app = typer.Typer(help="Look at what validation refuses; open cases, replay them.", no_args_is_help=True)
 
@@ -149,13 +152,18 @@ def open_(
 @app.command()
 def cases(
     pipeline: Annotated[str, typer.Argument(help="Omitted: all.", autocompletion=completion.pipelines)] = "",
+    *,
+    limit: Annotated[int, typer.Option(min=1, help="How many of the newest.")] = _CASES,
     output: OutputOption = Output.TABLE,
 ) -> None:
     """List cases, newest first.
 
     Exit codes: 0; 4 the control database could not be asked.
     """
-    found = _cases().of(pipeline or None)
+    every = _cases().of(pipeline or None)
+    found = every[:limit]
+    if len(every) > limit:
+        err.print(f"The newest {limit:,} of {len(every):,} are shown; see --limit.", style="dim")
     if output.for_programs:
         print_data(output, [case_as_dict(case) for case in found])
     else:

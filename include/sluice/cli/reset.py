@@ -50,10 +50,10 @@ def reset(  # noqa: PLR0917 - typer's options are named on the command line
     declared = project.unit(unit)
     refuse_living(project.life(unit).record_end())
     with project.administration(Role.WATCHER) as cluster:
-        resetting = Resetting(declared, project.catalog, lambda s: _epochs(project, s), cluster, SystemClock())
+        resetting = Resetting(declared, project.catalog, lambda s: epochs_in(project, s), cluster, SystemClock())
         planned = resetting.plan(target, tuple(stream or ()))
     if output is Output.TABLE:
-        _show(planned)
+        show_resets(planned)
     recorded: list[Epoch] = []
     try:
         if not all(one.done for one in planned):
@@ -99,7 +99,7 @@ def _offsets(found: Mapping[str, Any]) -> dict[str, int]:
 
 def epochs_of(project: Project, streams: Iterable[str]) -> dict[str, tuple[Epoch, ...]]:
     """Return the epochs on record of each stream that has any."""
-    found = {stream: _epochs(project, stream).all() for stream in streams}
+    found = {stream: epochs_in(project, stream).all() for stream in streams}
     return {stream: epochs for stream, epochs in found.items() if epochs}
 
 
@@ -114,11 +114,13 @@ def epoch_lines(epochs: Mapping[str, tuple[Epoch, ...]]) -> list[str]:
     ]
 
 
-def _epochs(project: Project, stream: str) -> Epochs:
+def epochs_in(project: Project, stream: str) -> Epochs:
+    """Return the epochs of a stream."""
     return Epochs(project.folder.checkpoint(stream))
 
 
-def _show(planned: Iterable[StreamReset]) -> None:
+def show_resets(planned: Iterable[StreamReset]) -> None:
+    """Print what resets repeat and skip, and what that means for each output."""
     for one in planned:
         begun = f"stands there already, in epoch {one.epoch}" if one.done else f"epoch {one.epoch}"
         out.print(f"{one.stream}: {begun}", markup=False)

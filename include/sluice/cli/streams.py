@@ -15,6 +15,7 @@ from sluice.cli import completion
 from sluice.cli.asker import asker
 from sluice.cli.availability_view import in_percent, promises
 from sluice.cli.console import Output, OutputOption, err, out, out_lines, print_data
+from sluice.cli.heal import heal_
 from sluice.cli.reset import epoch_lines, epochs_of, reset
 from sluice.cli.terminal import without_colours
 from sluice.cli.verdict_view import partition_table, print_verdicts
@@ -216,6 +217,7 @@ def logs(
 
 
 app.command()(reset)
+app.command("heal")(heal_)
 
 
 def tail(path: Path, more_to_come: Callable[[], bool], clock: Clock) -> Iterator[str]:

@@ -90,6 +90,30 @@ def take_turns(connection: Connection, about: str) -> None:
         )
 
 
+def compact(engine: Engine) -> int:
+    """Give back the room of rows that are gone, and return how many bytes that were.
+
+    SQLite keeps its file as large as it ever was. PostgreSQL uses the room again by itself.
+
+    Raises:
+        UnreachableError: somebody else kept writing, or there is no room for the copy that it needs; nothing is lost.
+    """
+    path = Path(engine.url.database or "") if engine.url.get_backend_name() == "sqlite" else None
+    if path is None or not path.exists():
+        return 0
+    before = path.stat().st_size
+    try:
+        with contextlib.closing(sqlite3.connect(path, timeout=_BUSY_SECONDS, isolation_level=None)) as connection:
+            connection.execute("VACUUM")
+            connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+    except sqlite3.Error as error:
+        raise UnreachableError(
+            f"the control database {path} could not be compacted: {error}. Nothing in it was changed.",
+            fix="run `sluice control compact` when the stack is at rest and the disk has room for a second copy of it.",
+        ) from error
+    return max(0, before - path.stat().st_size)
+
+
 _ALEMBIC = threading.Lock()
 """Alembic keeps what it works on in its modules: two threads would migrate each other's databases."""
 

@@ -116,5 +116,10 @@ class DeltaLatest:
             log.warning("old files are left", table=str(self._folder), why=str(error))
 
 
+def remove_later(folder: Path, column: str, than: datetime) -> None:
+    """Remove the rows of a table whose time is later."""
+    DeltaTable(str(folder)).delete(f"`{column}` > {_literal(than)}")
+
+
 def _literal(instant: datetime) -> str:
     return f"arrow_cast('{instant:%Y-%m-%dT%H:%M:%S.%f}Z', 'Timestamp(Microsecond, Some(\"UTC\"))')"

@@ -12,7 +12,6 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-import pyarrow as pa
 from deltalake import CommitProperties, DeltaTable, Transaction, write_deltalake
 from deltalake.exceptions import CommitFailedError
 
@@ -23,8 +22,6 @@ from sluice.intervals.reach import RawPosition
 
 _Commit = tuple[int, datetime, Entry | None]
 """Version, time (UTC) and entry of a commit; None if it is not ours."""
-
-_SCHEMA = pa.schema([("version", pa.int64()), ("at", pa.timestamp("us", tz="UTC")), ("entry", pa.string())])
 
 
 def kept_folder(table: Path) -> Path:
@@ -155,8 +152,11 @@ def keep_log(table: Path) -> int:
     folder = kept_folder(table)
     new = _commits(table, after=max((version for version, _, _ in _kept(folder)), default=-1))
     if new:
+        import pyarrow as pa  # noqa: PLC0415 - a third of a second, for a command that only reads the log
+
+        schema = pa.schema([("version", pa.int64()), ("at", pa.timestamp("us", tz="UTC")), ("entry", pa.string())])
         columns = [[v for v, _, _ in new], [at for _, at, _ in new], [e and to_json(e) for _, _, e in new]]
-        write_deltalake(str(folder), pa.table(columns, schema=_SCHEMA), mode="append")
+        write_deltalake(str(folder), pa.table(columns, schema=schema), mode="append")
     return len(new)
 
 

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-import pyarrow as pa
 from deltalake import DeltaTable
 from deltalake.exceptions import DeltaError, TableNotFoundError
-from pyarrow import fs
 
 from sluice.errors import CorruptionError, NotReadyError
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 
 def open_table(folder: Path) -> DeltaTable:
@@ -38,11 +40,15 @@ def read_rows(folder: Path) -> pa.Table:
         NotReadyError: there is none.
         CorruptionError: its log cannot be read.
     """
+    from pyarrow import fs  # noqa: PLC0415 - a third of a second, for a command that reads a log and no rows
+
     return open_table(folder).to_pyarrow_table(filesystem=fs.SubTreeFileSystem(str(folder), fs.LocalFileSystem()))
 
 
 def first_partition(table: DeltaTable, column: str) -> datetime | None:
     """Return the least value (UTC) of a timestamp partition column, from the log alone; None for an empty table."""
+    import pyarrow as pa  # noqa: PLC0415 - see above
+
     files = pa.table(table.get_add_actions(flatten=True))
     values = [value for value in files.column(f"partition.{column}").to_pylist() if value is not None]
     return min(values).astimezone(UTC) if values else None

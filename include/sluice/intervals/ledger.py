@@ -54,6 +54,11 @@ class Ledger:
         """The rows in order; intervals without rows that are alike and side by side are one."""
         return self.rows.spans if isinstance(self.rows, Rows) else tuple(row for _, row in sorted(self.rows.items()))
 
+    @property
+    def first(self) -> datetime | None:
+        """The start of the first interval of which anything is known."""
+        return next((row.interval.start for row in self.spans), None)
+
     def closes(self, row: LedgerRow) -> bool:
         """Whether the stream has closed an interval and will not write it again."""
         return row.current is not None or (self.closed_until is not None and row.interval.end <= self.closed_until)

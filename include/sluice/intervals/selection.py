@@ -95,7 +95,7 @@ def _left_out(request: Request, row: LedgerRow, ledger: Ledger, code: str) -> st
     if request.mode is Mode.RECOMPUTE:
         wanted = {Only.ALL: set(State), Only.DIRTY: {State.DIRTY}, Only.STALE: {State.STALE}}[request.only]
         return None if state in wanted else f"{state}: only {request.only} intervals were asked for"
-    first = min(ledger.rows, default=row.interval.end)
+    first = ledger.first or row.interval.end
     before = f"{BEFORE}: it was never streamed; recompute it if it should have rows"
     reasons = {
         State.DIRTY: f"dirty: {'; '.join(row.dirty)}; a repair recomputes it",

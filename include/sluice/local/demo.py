@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from sluice.clock import Clock
-from sluice.errors import SluiceError
+from sluice.errors import NotReadyError, SluiceError
 from sluice.feeds.pace import Pace
 from sluice.feeds.publish import Sending
 from sluice.intervals.ledger import Ledger, State
@@ -185,9 +185,11 @@ class Demo:
     def _backfill(self, airflow: AirflowApi, mode: Mode) -> dict[str, Any]:
         """Run the backfill over all closed intervals and return what it wrote down."""
         ledger = self.story.ledger
+        if (first := ledger.first) is None:
+            raise NotReadyError(f"nothing of {PIPELINE} is closed.", fix="run `sluice status`.")
         conf = {
-            "from": min(ledger.rows).isoformat(),
-            "to": (ledger.closed_until or min(ledger.rows)).isoformat(),
+            "from": first.isoformat(),
+            "to": (ledger.closed_until or first).isoformat(),
             "mode": mode.value,
             "reason": "make demo",
         }

@@ -8,6 +8,7 @@ from pyspark.sql import DataFrame
 from pyspark.sql.types import TimestampType
 
 from sluice.errors import SpecError
+from sluice.spark.windows import refuse_other_windows
 from sluice.specs.outputs import DeadLettersOutput, IntervalsOutput, LatestOutput, Output, RowsOutput
 
 
@@ -15,8 +16,8 @@ def refuse_unwritable(rows: DataFrame, outputs: Iterable[Output]) -> None:
     """Make sure that the outputs can take the rows.
 
     Raises:
-        SpecError: they are no DataFrame, a declared column is not there, the time column is no timestamp, or two
-            columns differ in nothing but case.
+        SpecError: they are no DataFrame, a declared column is not there, the time column is no timestamp, two columns
+            differ in nothing but case, or an interval table gets other windows than those that its spec declares.
     """
     if not isinstance(rows, DataFrame):
         raise SpecError(f"the transform returns a {type(rows).__name__}, not a DataFrame.", fix="return the rows.")
@@ -33,6 +34,8 @@ def refuse_unwritable(rows: DataFrame, outputs: Iterable[Output]) -> None:
             raise SpecError(
                 f"{_key(output)} names {', '.join(absent)}; the transform returns {found}.", fix="make the names agree."
             )
+        if isinstance(output, IntervalsOutput):
+            refuse_other_windows(rows, output)
     names = [name.lower() for name in rows.columns]
     if twice := sorted({name for name in names if names.count(name) > 1}):
         raise SpecError(f"the transform returns {', '.join(twice)} more than once: {found}.", fix="rename one.")

@@ -8,11 +8,12 @@ from pathlib import Path
 from pyspark.sql import SparkSession
 
 from sluice.clock import Clock, SystemClock
-from sluice.errors import NotReadyError
+from sluice.errors import NotReadyError, RefusedError
 from sluice.gx.gate import run_gate
 from sluice.intervals.alignment import Interval
 from sluice.intervals.bounds import published_bound
 from sluice.intervals.ledger import Ledger, LedgerRow
+from sluice.intervals.selection import MOST_INTERVALS
 from sluice.lineage.batches import Check
 from sluice.openlineage.batch import batch_lineage
 from sluice.project import Project
@@ -95,7 +96,14 @@ def _check(project: Project, spark: SparkSession, pipeline: str, check: Check) -
 
 def _closed(ledger: Ledger, checked: Interval, pipeline: str) -> dict[datetime, LedgerRow]:
     until = min(checked.end, ledger.closed_until or checked.start)
-    found = {row.interval.start: row for span in ledger.between(checked.start, until) for row in span.each()}
+    spans = list(ledger.between(checked.start, until))
+    if (asked := sum(span.count for span in spans)) > MOST_INTERVALS:
+        raise RefusedError(
+            f"{asked:,} intervals of {pipeline} are closed from {checked.start:%F} to {until:%F}, and a check "
+            f"looks at {MOST_INTERVALS:,} at most.",
+            fix="ask for a shorter range.",
+        )
+    found = {row.interval.start: row for span in spans for row in span.each()}
     if not found:
         raise NotReadyError(
             f"no interval of {pipeline} from {checked.start:%F %R} to {checked.end:%F %R} UTC is closed: there is "

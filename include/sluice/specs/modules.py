@@ -43,15 +43,23 @@ def imported_files(path: Path, roots: Sequence[Path], file: str = "") -> Iterato
     """
     package = _package(path, roots)
     yield from _files(package, roots)
-    for node in ast.walk(parse_module(path, file)):
+    for level, name in _imports(parse_module(path, file)):
+        if level <= len(package):
+            above = package[: len(package) - level + 1] if level else ()
+            yield from _files((*above, *name), roots)
+
+
+@lru_cache(maxsize=1024)
+def _imports(tree: ast.Module) -> tuple[tuple[int, tuple[str, ...]], ...]:
+    """Return level and full name of all that a module imports; found once, because closures share most modules."""
+    found: list[tuple[int, tuple[str, ...]]] = []
+    for node in ast.walk(tree):
         if isinstance(node, ast.Import):
-            for alias in node.names:
-                yield from _files(tuple(alias.name.split(".")), roots)
-        elif isinstance(node, ast.ImportFrom) and node.level <= len(package):
-            above = package[: len(package) - node.level + 1] if node.level else ()
-            base = (*above, *(node.module.split(".") if node.module else ()))
-            for alias in node.names:
-                yield from _files((*base, alias.name), roots)
+            found += [(0, tuple(alias.name.split("."))) for alias in node.names]
+        elif isinstance(node, ast.ImportFrom):
+            base = tuple(node.module.split(".")) if node.module else ()
+            found += [(node.level, (*base, alias.name)) for alias in node.names]
+    return tuple(found)
 
 
 def _package(path: Path, roots: Sequence[Path]) -> tuple[str, ...]:

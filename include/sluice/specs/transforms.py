@@ -13,6 +13,7 @@ from sluice.specs.kinds import Kind
 from sluice.specs.model import PipelineSpec
 from sluice.specs.modules import parse_module
 from sluice.specs.reading import Finding, Reading
+from sluice.specs.windows import Window, unfit_windows, windows_of
 
 
 def transform_module(pipeline: PipelineSpec, reading: Reading) -> Path:
@@ -24,6 +25,7 @@ def transforms_fit(reading: Reading) -> Iterator[Finding]:
     """A transform exists, takes the records and the declared static inputs, and depends on nothing else."""
     in_code: dict[str, tuple[Fault, ...]] = {}
     in_use: dict[tuple[str, tuple[str, ...]], tuple[_Misfit, ...]] = {}
+    in_windows: dict[str, tuple[Window, ...]] = {}
     for name, pipeline in reading.catalog.pipelines.items():
         module, use = pipeline.transform.partition(":")[0], (pipeline.transform, tuple(pipeline.static))
         if use not in in_use:
@@ -33,12 +35,27 @@ def transforms_fit(reading: Reading) -> Iterator[Finding]:
             in_use[use] = () if in_code[module] else tuple(_misfits(pipeline, path, reading))
         yield from (Finding((Kind.PIPELINE, name), fault) for fault in in_code[module])
         yield from (reading.finding(Kind.PIPELINE, name, *misfit) for misfit in in_use[use])
+        if pipeline.has_intervals and not (in_code[module] or in_use[use]):
+            if pipeline.transform not in in_windows:
+                in_windows[pipeline.transform] = _windows(pipeline, reading)
+            for window, message, fix in unfit_windows(in_windows[pipeline.transform], pipeline.intervals):
+                where = f"{pipeline.transform}: line {window.line} of {reading.file(window.file)}: "
+                yield reading.finding(Kind.PIPELINE, name, ("transform",), f"{where}{message}", fix)
+
+
+def _windows(pipeline: PipelineSpec, reading: Reading) -> tuple[Window, ...]:
+    function = pipeline.transform.partition(":")[2]
+    return windows_of(transform_module(pipeline, reading), function, _roots(reading))
+
+
+def _roots(reading: Reading) -> tuple[Path, Path]:
+    return reading.home / "spark_jobs", reading.include
 
 
 def _faults_in_code(path: Path, reading: Reading) -> Iterator[Fault]:
     """Yield what is wrong in a transform's module and in the modules of the project that it imports."""
     try:
-        closure = import_closure(path, (reading.home / "spark_jobs", reading.include))
+        closure = import_closure(path, _roots(reading))
         for module in closure:
             if module.is_relative_to(reading.transforms):
                 yield from undetermined(module, reading.file(module))

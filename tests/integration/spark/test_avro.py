@@ -145,6 +145,19 @@ def test_each_fault_has_its_reason(spark: SparkSession) -> None:
     assert judged(spark, value(blocks), [b"\x80\xb5\x18\x00"]) == ["malformed"], "200,000 nulls in three bytes"
 
 
+def test_a_time_of_any_field_lies_in_the_years_that_records_can_be_of(spark: SparkSession) -> None:
+    fields = [*SCHEMA["fields"], {"name": "left", "type": ["null", MILLIS]}]
+    schema, declared = {**SCHEMA, "fields": fields}, {**FIELDS, "left": {"type": "timestamp"}}
+    moments = {
+        datetime(1900, 1, 1, tzinfo=UTC): Outcome.GOOD,
+        datetime(2199, 12, 31, 23, 59, 59, tzinfo=UTC): Outcome.GOOD,
+        datetime(1899, 12, 31, 23, 59, 59, tzinfo=UTC): Reason.OUT_OF_RANGE,
+        datetime(2300, 1, 1, tzinfo=UTC): Reason.OUT_OF_RANGE,
+    }
+    values = [encode(schema, {**GOOD, "left": (1, int(moment.timestamp() * 1000))}) for moment in moments]
+    assert judged(spark, value(schema, version=1, fields=declared), values) == list(moments.values())
+
+
 def test_frames_are_told_apart_and_each_id_has_its_schema(spark: SparkSession) -> None:
     older = {**SCHEMA, "fields": [field for field in SCHEMA["fields"] if field["name"] != "note"]}
     declared = value(framing="confluent", schemas={7: 1, 256: 2})

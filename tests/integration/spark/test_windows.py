@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from datetime import timedelta
 
 import pytest
 from pyspark.errors import PySparkException
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812  the ecosystem's name for it
 
+from sluice.errors import SpecError
 from sluice.spark.pipeline import INTERVAL, partitioned
+from sluice.spark.windows import refuse_other_windows
 from sluice.specs.outputs import IntervalsOutput
 from sluice.streams.classification import Thrown, classify
 from sluice.streams.failure import FailureClass
@@ -47,3 +50,41 @@ def test_the_first_row_off_the_grid_stops_the_query_with_what_to_do(
         partitioned(rows(spark, "2013-01-01 00:00:00", start), output).write.format("noop").mode("overwrite").save()
     kind, _ = classify([Thrown("pyspark.errors.PySparkException", str(raised.value))])
     assert kind is FailureClass.CODE, "started again it would fail again"
+
+
+HOURLY = IntervalsOutput(table="out", time_column="at", window=HOUR, interval="hour")
+DAILY = IntervalsOutput(table="out", time_column="at", window=timedelta(days=1), interval="day")
+UNREADABLE = "30 " + "minutes"
+
+
+def grouped(spark: SparkSession, *groups: Column) -> DataFrame:
+    name = "session_window" if "session" in str(groups[0]) else "window"
+    counted = rows(spark, "2013-01-01 05:00:00").groupBy(*groups).count()
+    return counted.select(F.col(f"{name}.start").alias("at"), "count")
+
+
+@pytest.mark.parametrize(
+    ("group", "output", "words"),
+    [
+        (lambda: F.window("at", UNREADABLE), HOURLY, "its windows are 30 minutes long, and the spec declares 1 hour"),
+        (lambda: F.window("at", "2 hours"), HOURLY, "its windows are 2 hours long, and the spec declares 1 hour"),
+        (lambda: F.window("at", "1 day", startTime="5 hours"), DAILY, "begin 5 hours after midnight UTC"),
+        (lambda: F.window("at", "1 hour", "10 minutes"), HOURLY, "its windows of 1 hour slide by 10 minutes"),
+        (lambda: F.window("at", "1 hour", "1 minute"), HOURLY, "its windows of 1 hour slide by 1 minute"),
+        (lambda: F.session_window("at", "5 minutes"), HOURLY, "session_window makes windows without fixed bounds"),
+    ],
+)
+def test_windows_that_are_not_the_declared_ones_are_refused_before_a_row_is_made(
+    spark: SparkSession, group: Callable[[], Column], output: IntervalsOutput, words: str
+) -> None:
+    with pytest.raises(SpecError, match=words):
+        refuse_other_windows(grouped(spark, group()), output)
+
+
+def test_the_declared_windows_pass_and_so_do_rows_without_any(spark: SparkSession) -> None:
+    refuse_other_windows(grouped(spark, F.window("at", "60 minutes")), HOURLY)
+    refuse_other_windows(grouped(spark, F.window("at", "1 day", startTime="0 seconds")), DAILY)
+    refuse_other_windows(rows(spark, "2013-01-01 05:00:00"), HOURLY)
+    ten = rows(spark, "2013-01-01 05:00:00").groupBy(F.window("at", "10 minutes")).count()
+    again = ten.groupBy(F.window(F.window_time("window"), "1 hour")).count()
+    refuse_other_windows(again.select(F.col("window.start").alias("at")), HOURLY)

@@ -11,7 +11,7 @@ from alembic.autogenerate import compare_metadata
 from alembic.migration import MigrationContext
 from sqlalchemy.exc import StatementError
 
-from sluice.control.database import SCHEMA, migrate, open_database, sqlite_url, transaction
+from sluice.control.database import SCHEMA, compact, migrate, open_database, sqlite_url, transaction
 from sluice.control.registry import SqlRegistry
 from sluice.control.tables import desired_state, metadata
 from sluice.errors import CorruptionError, RefusedError, SpecError, UnreachableError
@@ -121,3 +121,27 @@ def test_deployments_in_one_database_do_not_see_each_other(tmp_path: Path) -> No
     local.intend("flights", after_generation=0, key="local.flights.g1")
     assert prod.desired("flights") is None
     assert prod.intend("flights", after_generation=0, key="prod.flights.g1").generation == 1
+
+
+def test_a_database_that_held_much_is_as_small_again_as_what_is_in_it(tmp_path: Path) -> None:
+    path = tmp_path / "control.db"
+    engine = open_database(sqlite_url(path))
+    migrate(engine)
+    small = path.stat().st_size
+    with transaction(engine, write=True) as connection:
+        connection.exec_driver_sql("CREATE TABLE much (text TEXT)")
+        connection.exec_driver_sql("INSERT INTO much VALUES (?)", [("x" * 1000,) for _ in range(3000)])
+    with transaction(engine, write=True) as connection:
+        connection.exec_driver_sql("DROP TABLE much")
+    assert compact(engine) > 2_000_000
+    assert path.stat().st_size <= 2 * small
+    migrate(engine)
+    assert compact(engine) == 0
+
+
+def test_a_database_that_somebody_writes_to_is_not_compacted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("sluice.control.database._BUSY_SECONDS", 0.1)
+    engine = open_database(sqlite_url(tmp_path / "control.db"))
+    migrate(engine)
+    with transaction(engine, write=True), pytest.raises(UnreachableError, match="sluice control compact"):
+        compact(engine)

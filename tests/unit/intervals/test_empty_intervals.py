@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import tracemalloc
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from itertools import pairwise
@@ -28,7 +28,9 @@ from sluice.intervals.entries import (
 )
 from sluice.intervals.ledger import Ledger, LedgerRow, State, fold
 from sluice.intervals.repair import needed_repair
+from sluice.intervals.request import Mode, Request
 from sluice.intervals.rows import Rows
+from sluice.intervals.selection import select
 
 HOUR = timedelta(hours=1)
 MIDNIGHT = datetime(2013, 1, 1, tzinfo=UTC)
@@ -102,6 +104,19 @@ def test_a_hundred_years_cost_no_memory_whatever_is_asked_of_them() -> None:
         tracemalloc.stop()
     assert len(ledger.spans) == 7
     assert most < 1_000_000
+
+
+@pytest.mark.parametrize("mode", [Mode.VERIFY, Mode.CORRECT])
+def test_a_backfill_of_a_day_looks_at_a_day_of_them(mode: Mode, monkeypatch: pytest.MonkeyPatch) -> None:
+    def walked(_: Rows) -> Iterator[datetime]:
+        raise AssertionError("all of a hundred years were walked through")
+
+    ledger = ledger_of(closing(4, {0: 2}), closing(CENTURY, {}))
+    monkeypatch.setattr(Rows, "__iter__", walked)
+    request = Request("departures", Interval(at(-2), at(24)), mode, "ada", "")
+    selection = select(request, ledger, HOUR, CODE)
+    assert (len(selection.taken), len(selection.left)) == (24, 2)
+    assert "before the stream's first rows" in next(iter(selection.left.values()))
 
 
 def test_dirt_on_a_hundred_years_is_one_row_too() -> None:

@@ -1,0 +1,168 @@
+"""Takes back what records from the future have done to a unit: what they closed, and the state that they moved.
+
+The rules of today keep such records out (`time.clock_skew`). What they did before stays on record: intervals that are
+closed until the year of such a record, and checkpoints whose watermark lies there, behind which everything is late.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from sluice.intervals.entries import WithdrawnEntry
+from sluice.intervals.healing import Poisoned, find_poison, furthest
+from sluice.specs.catalog import Unit
+from sluice.specs.model import PipelineSpec
+from sluice.specs.outputs import IntervalsOutput, LatestOutput
+from sluice.specs.start import Edge
+from sluice.streams.reset import StreamReset
+from sluice.streams.resetting import Resetting
+
+if TYPE_CHECKING:
+    from sluice.project import Project
+
+
+@dataclass(frozen=True)
+class OpenValues:
+    """A Delta table of open windows, in which those from the future would stay until then.
+
+    Attributes:
+        name: of the table.
+        folder: where it is.
+        column: holds the windows' starts.
+        beyond: what starts later is removed.
+    """
+
+    name: str
+    folder: Path
+    column: str
+    beyond: datetime
+
+    def count(self) -> int:
+        """Return how many rows are removed."""
+        from sluice.delta.reading import read_rows  # noqa: PLC0415 - Airflow parses files that read this package
+
+        starts = read_rows(self.folder).column(self.column)
+        return sum(start is not None and start > self.beyond for start in starts.to_pylist())
+
+    def clean(self) -> None:
+        """Remove them."""
+        from sluice.delta.latest import remove_later  # noqa: PLC0415 - see above
+
+        remove_later(self.folder, self.column, self.beyond)
+
+
+@dataclass(frozen=True)
+class Healing:
+    """What is wrong with a unit, and what mends it.
+
+    Attributes:
+        tables: by pipeline: what was closed into the future.
+        watermarks: by stream: where its checkpoint stands, beyond what sound records can have caused.
+        resets: the streams that begin again with the first record that there is.
+        open_values: tables of newest rows that hold windows from the future.
+        left: streams whose outputs would get everything a second time; a person decides.
+    """
+
+    tables: Mapping[str, Poisoned] = field(default_factory=dict)
+    watermarks: Mapping[str, datetime] = field(default_factory=dict)
+    resets: Sequence[StreamReset] = ()
+    open_values: Sequence[OpenValues] = ()
+    left: tuple[str, ...] = ()
+
+    @property
+    def needed(self) -> bool:
+        """Whether anything is wrong that this mends."""
+        return bool(self.tables or self.resets)
+
+
+def look_for_poison(project: Project, unit: Unit, resetting: Resetting, now: datetime) -> Healing:
+    """Find what records from the future have done to a unit. Changes nothing.
+
+    Args:
+        project: whose unit it is.
+        unit: its streams.
+        resetting: of the unit.
+        now: UTC.
+
+    Raises:
+        CorruptionError: a table's log or a checkpoint cannot be read.
+        UnreachableError: the cluster or a checkpoint could not be asked.
+    """
+    tables = {name: found for name in unit.pipelines if (found := _poison_of(project, name, now)) is not None}
+    moved = dict(_watermarks_ahead(project, unit, now))
+    streams = [*dict.fromkeys([*(name for name in unit.streams if name in tables), *moved])]
+    repeatable = [name for name in streams if _may_repeat(project.catalog.pipeline_of(name), name)]
+    resets = resetting.plan(Edge.EARLIEST, repeatable) if repeatable else ()
+    left = tuple(name for name in streams if name not in repeatable)
+    return Healing(tables, moved, resets, tuple(_open_values(project, repeatable, now)), left)
+
+
+def heal(project: Project, healing: Healing, resetting: Resetting, *, by: str, why: str) -> None:
+    """Withdraw the closings and begin the epochs.
+
+    Whatever it dies after, the same command finds what is left: a table that is not withdrawn, or a checkpoint that
+    still stands in the future.
+
+    Args:
+        project: whose unit it is.
+        healing: what `look_for_poison` has found.
+        resetting: of the unit.
+        by: who asked.
+        why: the reason on record.
+    """
+    for name, poisoned in healing.tables.items():
+        _append(project, name, WithdrawnEntry(poisoned.since, by, why))
+    for table in healing.open_values:
+        table.clean()
+    for reset in healing.resets:
+        resetting.record(reset, Edge.EARLIEST, by=by, why=why)
+
+
+def _append(project: Project, pipeline: str, entry: WithdrawnEntry) -> int:
+    from sluice.delta.log import append_entry  # noqa: PLC0415 - Airflow parses files that read this package
+
+    return append_entry(project.folder.table(project.catalog.pipelines[pipeline].intervals.table), entry)
+
+
+def _poison_of(project: Project, name: str, now: datetime) -> Poisoned | None:
+    from sluice.delta.log import read_log  # noqa: PLC0415 - see above
+
+    pipeline = project.catalog.pipelines[name]
+    if not pipeline.has_intervals:
+        return None
+    commits = read_log(project.folder.table(pipeline.intervals.table))
+    length = pipeline.intervals.interval_length
+    return find_poison(commits, project.ledger(name), length, pipeline.time, now)
+
+
+def _watermarks_ahead(project: Project, unit: Unit, now: datetime) -> Iterator[tuple[str, datetime]]:
+    for stream in unit.streams:
+        pipeline = project.catalog.pipeline_of(stream)
+        watermark = None if pipeline is None else project.checkpoint(stream).next_watermark()
+        if pipeline is not None and watermark is not None and watermark > furthest(pipeline.time, now):
+            yield stream, watermark
+
+
+def _open_values(project: Project, streams: Sequence[str], now: datetime) -> Iterator[OpenValues]:
+    for stream in streams:
+        pipeline = project.catalog.pipeline_of(stream)
+        if pipeline is None or not pipeline.has_intervals:
+            continue
+        for output in pipeline.outputs_of(stream):
+            if not isinstance(output, LatestOutput) or output.keep != "open" or output.store != "delta":
+                continue
+            folder = project.folder.table(output.table)
+            beyond = now + pipeline.time.clock_skew + pipeline.time.future_skew
+            found = OpenValues(output.table, folder, pipeline.intervals.time_column, beyond)
+            if folder.exists() and found.count():
+                yield found
+
+
+def _may_repeat(pipeline: PipelineSpec | None, stream: str) -> bool:
+    """Whether reading everything again leaves a stream's outputs without doubles."""
+    kinds = (IntervalsOutput, LatestOutput)
+    return pipeline is not None and all(isinstance(output, kinds) for output in pipeline.outputs_of(stream))

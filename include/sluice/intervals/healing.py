@@ -1,0 +1,96 @@
+"""What one record from the future has done to a table, and from when on its intervals have to be opened again.
+
+Watermarks follow the newest event time. One that lies further ahead of the clock than any record may be comes from
+records that validation let in before there was a rule against them, or under a wider `clock_skew` than today's.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+
+from sluice.intervals.alignment import interval_of
+from sluice.intervals.entries import Logged, StreamEntry, WithdrawnEntry
+from sluice.intervals.ledger import Ledger
+from sluice.intervals.rows import LedgerRow
+from sluice.specs.model import TimeRules
+
+_BEFORE_ALL = datetime(1900, 1, 1, tzinfo=UTC)
+"""No record is older."""
+
+
+@dataclass(frozen=True)
+class Poisoned:
+    """A table whose intervals were closed into the future.
+
+    Attributes:
+        version: the first commit that closed by such a watermark.
+        at: when that was (UTC).
+        watermark: the furthest one.
+        since: what begins then or later is to be opened again. No interval up to now that holds rows does: a stream
+            that wrote it again would write some of its rows twice.
+        opened: how many intervals without rows that are.
+        beyond: intervals further on that hold rows; they stay, become dirty and are repaired.
+    """
+
+    version: int
+    at: datetime
+    watermark: datetime
+    since: datetime
+    opened: int
+    beyond: tuple[LedgerRow, ...]
+
+
+def furthest(rules: TimeRules, now: datetime) -> datetime:
+    """Return the furthest watermark that sound records can have caused by now."""
+    return now + rules.clock_skew + rules.future_skew - rules.delay
+
+
+def find_poison(
+    commits: Iterable[Logged], ledger: Ledger, length: timedelta, rules: TimeRules, now: datetime
+) -> Poisoned | None:
+    """Return what closed a table's intervals into the future and has not been withdrawn; None if nothing did.
+
+    Args:
+        commits: the entries of the table, oldest first.
+        ledger: what they amount to.
+        length: of an interval.
+        rules: the pipeline's, as they are today.
+        now: UTC.
+    """
+    most = furthest(rules, now)
+    closed: datetime | None = None  # as far as sound watermarks did it
+    found: list[tuple[Logged, datetime]] = []
+    for commit in commits:
+        match commit.entry:
+            case StreamEntry(watermark=watermark) if watermark is not None and watermark > most:
+                found.append((commit, watermark))
+            case StreamEntry(closed_until=until) if until is not None:
+                closed = until if closed is None else max(closed, until)
+            case WithdrawnEntry(since=since):
+                found = [(logged, watermark) for logged, watermark in found if watermark <= since]
+                closed = None if closed is None else min(closed, since)
+    if not found:
+        return None
+    held = _end_of_rows(ledger, interval_of(now, length).end)
+    since = max((moment for moment in (closed, held) if moment is not None), default=_BEFORE_ALL)
+    after = [row for row in ledger.between(since, None) if row.current is not None and row.interval.end > since]
+    return Poisoned(
+        version=found[0][0].version,
+        at=found[0][0].at,
+        watermark=max(watermark for _, watermark in found),
+        since=since,
+        opened=sum(row.count for row in after if not _holds(row)),
+        beyond=tuple(row for row in after if _holds(row)),
+    )
+
+
+def _end_of_rows(ledger: Ledger, until: datetime) -> datetime | None:
+    """Return the end of the last interval up to a moment that holds rows, or that a backfill has written."""
+    return max((row.interval.end for row in ledger.between(None, until) if _holds(row)), default=None)
+
+
+def _holds(row: LedgerRow) -> bool:
+    written = row.current
+    return written is not None and (written.generation is None or written.content.rows > 0)
