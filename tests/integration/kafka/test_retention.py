@@ -71,6 +71,7 @@ class Brisk(SystemClock):
         super().sleep(min(seconds, 0.2))
 
 
+@pytest.mark.verify
 def test_what_goes_is_what_was_said_to_go(
     brisk: Broker, administration: KafkaPythonAdministration, topic_name: str
 ) -> None:

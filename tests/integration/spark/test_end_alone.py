@@ -37,6 +37,7 @@ def rows_in(place: DriverPlace, table: str) -> int:
     return len(place.table(table)) if (place.state / "tables" / table / "_delta_log").is_dir() else 0
 
 
+@pytest.mark.verify
 def test_a_transform_that_fails_at_a_record_leaves_the_raw_stream_beside_it_whole(
     own_broker: Broker, fresh: DriverPlace
 ) -> None:

@@ -163,6 +163,7 @@ def measured(drained: Drained, expectations: list[Expectation], hours: int) -> d
     return by_name
 
 
+@pytest.mark.verify
 def test_what_only_the_records_and_other_tables_know_is_measured(drained: Drained) -> None:
     counted = about("expect_interval_records_to_be_counted", column="departed")
     airlines = about("expect_column_values_to_be_in_reference", column="carrier", static="airlines")

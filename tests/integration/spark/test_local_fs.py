@@ -84,6 +84,7 @@ def test_a_cut_at_any_operation_leaves_the_whole_file_or_none(jvm: Jvm, kind: st
     assert {"create", "write", "write the rest", "close", "link", "unlink"} <= set(cut), cut
 
 
+@pytest.mark.verify
 @pytest.mark.timeout(240)
 def test_a_race_for_a_name_has_one_winner_and_nothing_is_replaced(jvm: Jvm, tmp_path: Path) -> None:
     for kind in ("checkpoint", "commit"):

@@ -82,6 +82,7 @@ def test_a_fault_of_the_last_output_leaves_every_table_as_it_was(own: DriverPlac
     assert kept(own) == before
 
 
+@pytest.mark.verify
 def test_code_that_does_not_fit_the_state_adds_no_column_and_its_schemas_are_beside_the_sentence(
     own: DriverPlace,
 ) -> None:

@@ -51,6 +51,7 @@ def test_each_field_is_counted_by_its_kind_and_partition(spark: SparkSession, tm
     }
 
 
+@pytest.mark.verify
 def test_what_is_around_the_last_record_with_a_field_is_counted(spark: SparkSession, tmp_path: Path) -> None:
     values = [json.dumps({"a": 1} if n < 30 else {"b": 1}).encode() for n in range(100)]
     looked = fields(spark, tmp_path / "raw", [*values])

@@ -70,6 +70,7 @@ def intrude(drained: Drained, start: datetime) -> None:
     write_deltalake(str(drained.table), found.slice(0, 1), mode="append")
 
 
+@pytest.mark.verify
 def test_somebody_who_writes_the_interval_before_the_commit_is_found_and_nothing_changes(drained: Drained) -> None:
     rows = rows_of(drained, TARGET)
     late = publication(drained, rows, still_ours=lambda: intrude(drained, TARGET))
@@ -78,7 +79,7 @@ def test_somebody_who_writes_the_interval_before_the_commit_is_found_and_nothing
     assert newest_owner(drained) != "b"
 
 
-@pytest.mark.parametrize("neighbour", [False, True])
+@pytest.mark.parametrize("neighbour", [False, pytest.param(True, marks=pytest.mark.verify)])
 def test_a_commit_during_the_replacement_counts_only_inside_its_intervals(
     drained: Drained, tmp_path: Path, neighbour: bool
 ) -> None:

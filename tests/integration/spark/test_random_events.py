@@ -42,6 +42,7 @@ SEARCH = hypothesis_settings(
 )
 
 
+@pytest.mark.verify
 @pytest.mark.timeout(900)
 @hypothesis_settings(SEARCH, max_examples=1)
 @given(history=histories())

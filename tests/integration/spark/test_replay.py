@@ -184,6 +184,7 @@ def test_a_patch_is_tried_before_it_is_declared(before: Drained) -> None:
         assert dict(quarantine.under(patches).look_again(fractions.places).reasons) == {Reason.WRONG_TYPE: len(united)}
 
 
+@pytest.mark.verify
 def test_a_case_ends_with_its_records_in_the_results_and_nothing_twice(
     before: Drained, refused: Refused, tmp_path: Path
 ) -> None:

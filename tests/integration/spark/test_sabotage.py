@@ -105,7 +105,7 @@ def generous(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.usefixtures("generous")
-@pytest.mark.parametrize("other", [_later(stale_airlines), another_transform])
+@pytest.mark.parametrize("other", [_later(stale_airlines), _later(another_transform)])
 def test_other_code_on_one_side_is_found_even_under_the_same_hash(
     drained: Drained, other: Callable[[PipelineCode], PipelineCode]
 ) -> None:

@@ -177,6 +177,7 @@ def test_columns_of_any_name_and_type_are_shown(spark: SparkSession, catalog: Ca
     }
 
 
+@pytest.mark.verify
 def test_the_command_prints_one_document_and_leaves_neither_process_nor_file(
     home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -46,6 +46,7 @@ def place_on(tmp_path: Path, broker: Broker, cluster: RunningCluster) -> DriverP
     return place
 
 
+@pytest.mark.verify
 @pytest.mark.timeout(600)
 def test_two_days_are_read_by_executors_on_two_workers_and_equal_the_oracle(
     broker: Broker, two_days: int, cluster: RunningCluster, tmp_path: Path

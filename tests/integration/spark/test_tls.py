@@ -51,6 +51,7 @@ def topic(place: Place, name: str) -> KafkaTopic:
     return KafkaTopic((place.broker.tls,), name, topic_id, place.client, 1)
 
 
+@pytest.mark.verify
 @pytest.mark.timeout(300)
 def test_spark_writes_and_reads_behind_a_private_authority(
     spark: SparkSession, place: Place, topic_name: str, tmp_path: Path

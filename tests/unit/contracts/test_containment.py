@@ -72,7 +72,7 @@ def only_declared(schema: dict[str, Any], value: object) -> bool:
     return True
 
 
-@settings(max_examples=600)
+@settings(max_examples=settings().max_examples * 6)
 @given(data=st.data(), writer=schemas(), written=st.lists(values, min_size=20, max_size=20))
 def test_what_a_reader_is_said_to_take_it_takes(
     data: st.DataObject, writer: dict[str, Any], written: list[object]
@@ -100,7 +100,7 @@ def near(schema: dict[str, Any]) -> Iterator[dict[str, Any]]:
         yield {**schema, "required": [name]}
 
 
-@settings(max_examples=300)
+@settings(max_examples=settings().max_examples * 3)
 @given(schema=schemas())
 def test_a_schema_goes_with_itself(schema: dict[str, Any]) -> None:
     assert list(breaches(read_json_schema(schema), read_json_schema(schema))) == []

@@ -15,8 +15,8 @@ from tests.unit.placement.brute_force import optimum, valid_sets
 from tests.unit.placement.cases import placements, topologies
 
 # Examples cost a millisecond or few, and a wrong flow shows in one of a hundred.
-MANY = settings(max_examples=max(150, settings().max_examples))
-MORE = settings(max_examples=max(60, settings().max_examples))
+MANY = settings(max_examples=max(60, settings().max_examples))
+MORE = settings(max_examples=max(30, settings().max_examples))
 
 
 @MANY

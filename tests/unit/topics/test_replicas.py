@@ -89,7 +89,7 @@ class Mortal(InMemoryKafkaAdministration):
         super()._look()
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=max(50, settings().max_examples), deadline=None)
 @given(CATALOGS, CATALOGS, st.integers(0, 3))
 def test_what_is_approved_is_done_and_lies_by_its_rule(
     before: dict[str, TopicShape], after: dict[str, TopicShape], looks: int
@@ -113,7 +113,7 @@ def test_what_is_approved_is_done_and_lies_by_its_rule(
             assert all(map(is_spread, kafka.topics[name].replicas))
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=max(60, settings().max_examples), deadline=None)
 @given(CATALOGS, CATALOGS, st.integers(0, 3), st.integers(0, 80), st.integers(1, 3))
 @example({"b": shape(partitions=1, replication=2)}, {"b": shape(partitions=2, replication=1)}, 2, 14, 1)
 def test_whatever_call_it_dies_at_the_next_plan_leads_to_the_end(
