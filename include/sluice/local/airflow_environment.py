@@ -178,7 +178,7 @@ def _parsing() -> dict[str, object]:
         "refresh_interval": _LOOK_SECONDS - 1,  # counted from the last look's time of day, which is not exact
         "bundle_refresh_check_interval": _LOOK_SECONDS,
         "min_file_process_interval": 3600,  # the bundle asks for them long before
-        "parsing_processes": 1,
+        "parsing_processes": 2,  # they are there while something is parsed
     }
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from sluice.airflow.bundle import AGAIN, LONGEST, UNREAD, Files, Nudge, files_below
+from sluice.airflow.bundle import AGAIN, LONGEST, UNREAD, Files, Nudge, files_below, in_turn
 from sluice.errors import UnreachableError
 from tests.twins.clock import ManualClock
 
@@ -55,7 +55,7 @@ class Processor:
         return [at - begin for at in self.asked[before:]]
 
 
-def test_an_unchanged_folder_causes_no_parse_but_every_ten_minutes() -> None:
+def test_an_unchanged_folder_causes_no_parse_but_every_twenty_minutes() -> None:
     asked = Processor().go_on(timedelta(hours=1))
     assert len(asked) == timedelta(hours=1) // LONGEST - 1
     assert asked[0] >= LONGEST.total_seconds()
@@ -93,7 +93,7 @@ def test_it_is_not_asked_for_any_more_once_its_dag_is_gone() -> None:
 
 def test_a_parse_whose_result_was_lost_is_asked_for_again() -> None:
     processor = Processor()
-    processor.go_on(timedelta(minutes=9))
+    processor.go_on(LONGEST - timedelta(minutes=1))
     processor.busy = True
     processor.go_on(timedelta(minutes=1, seconds=LOOK))
     processor.busy = False
@@ -108,6 +108,11 @@ def test_a_change_that_could_not_be_asked_for_is_asked_for_by_the_next_look() ->
         processor.nudge.look()
     processor.locked = False
     assert processor.go_on(timedelta(seconds=LOOK)) == [0.0]
+
+
+def test_the_file_in_which_a_new_spec_shows_is_asked_for_last_and_so_parsed_first() -> None:
+    asked = in_turn(["backfills.py", "streams.py", "upkeep.py", "spec_errors.py", "own.py"])
+    assert asked == ["own.py", "upkeep.py", "backfills.py", "spec_errors.py", "streams.py"]
 
 
 def write(path: Path) -> None:
