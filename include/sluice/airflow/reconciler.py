@@ -2,7 +2,7 @@
 
 It holds no state and acts on nothing itself. Each minute it looks at every unit and triggers at most one run per unit,
 and none where a run is active or queued, so that runs never pile up, whatever is paused or slow. Before that it tells
-people what has begun, is due, or is over.
+people what has begun, is due, or is over. The round is done in the triggerer (`sluice.airflow.rounds`).
 """
 
 from __future__ import annotations
@@ -13,13 +13,14 @@ from functools import cache
 from typing import Any
 
 from airflow.providers.standard.operators.trigger_dagrun import TriggerDagRunOperator
-from airflow.sdk import DAG, CronTriggerTimetable, task
+from airflow.sdk import DAG, CronTriggerTimetable
 
 from sluice.airflow.alert_round import alert_round
 from sluice.airflow.conventions import Tag, house_dag
 from sluice.airflow.dispatch import Desk
 from sluice.airflow.failures import retried_only_if_unknown
 from sluice.airflow.reconciliation import decide
+from sluice.airflow.rounds import AskedOfAirflow, Found, RoundOperator, RoundTrigger
 from sluice.airflow.runtime import open_project
 from sluice.airflow.spark_connection import at_connection
 from sluice.airflow.stream_request import Asked
@@ -27,6 +28,7 @@ from sluice.alerts.journal import Journal
 from sluice.clock import Clock, SystemClock
 from sluice.dag_ids import stream_dag_id
 from sluice.errors import SluiceError
+from sluice.fresh_project import FreshProject
 from sluice.project import Project
 from sluice.settings import settings
 from sluice.specs.load import scan
@@ -44,7 +46,6 @@ def build_reconcile_dag(*, open_project: Callable[[], Project] = open_project, c
         open_project: gives the project at run time.
         clock: gives the time.
     """
-    now = (clock or SystemClock()).now
     with house_dag(
         "reconcile_streams",
         doc=__doc__ or "",
@@ -54,33 +55,68 @@ def build_reconcile_dag(*, open_project: Callable[[], Project] = open_project, c
         start_date=datetime(2025, 1, 1, tzinfo=UTC),
         dagrun_timeout=timedelta(minutes=10),
     ) as dag:
-
-        @task(task_id="decide", retries=0, doc_md="The log says for each unit what is done and why.")
-        def decide_all(**context: Any) -> list[dict[str, Any]]:  # noqa: ANN401 - Airflow's context
-            """Return one run to trigger per unit that needs it."""
-            runs_of = context["ti"].get_dr_count
-            opened = cache(lambda: at_connection(open_project()))
-            alert_round(opened, AirflowRuns(context["ti"]), Desk(clock or SystemClock()))
-            with retried_only_if_unknown():
-                project = opened()
-                include = settings().home / "include"
-                needed = decide(
-                    declared_units(scan(include), include).values(),
-                    look=lambda unit: project.life(unit).record_end(),
-                    active_runs=lambda unit: runs_of(dag_id=stream_dag_id(unit), states=list(ACTIVE)),
-                    told=told,
-                    now=now(),
-                )
-            return [run_to_trigger(unit, action, now()) for unit, action in needed]
-
+        decided = RoundOperator(
+            task_id="decide",
+            retries=0,
+            in_triggerer=ReconcileTrigger,
+            in_worker=lambda ti: Reconciler(open_project, clock or SystemClock()).round(ti),
+            doc_md="The log says for each unit what is done and why. Skipped where nothing is to be triggered.",
+        )
         TriggerDagRunOperator.partial(
             task_id="trigger",
             map_index_template="{{ task.trigger_dag_id }}",
             retries=0,  # the next minute decides anew
             skip_when_already_exists=True,  # the run that tells of a HALT has an id of its own: there is one at most
             doc_md="Runs the unit's own DAG, which claims, submits and watches.",
-        ).expand_kwargs(decide_all())
+        ).expand_kwargs(decided.output)
     return dag
+
+
+class Reconciler:
+    """Does the minute's round: tells people what is to be told, and decides which runs are to be triggered.
+
+    Args:
+        open_project: gives the project.
+        clock: gives the time.
+    """
+
+    def __init__(self, open_project: Callable[[], Project], clock: Clock) -> None:
+        self._open_project = open_project
+        self._clock = clock
+
+    def round(self, ti: AskedOfAirflow) -> Found:
+        """Return one run to trigger per unit that needs it.
+
+        Args:
+            ti: is asked about runs.
+        """
+        opened = cache(lambda: at_connection(self._open_project()))
+        alert_round(opened, AirflowRuns(ti), Desk(self._clock))
+        with retried_only_if_unknown():
+            project = opened()
+            include = settings().home / "include"
+            needed = decide(
+                declared_units(scan(include), include).values(),
+                look=lambda unit: project.life(unit).record_end(),
+                active_runs=lambda unit: ti.get_dr_count(dag_id=stream_dag_id(unit), states=list(ACTIVE)),
+                told=told,
+                now=self._clock.now(),
+            )
+        return [run_to_trigger(unit, action, self._clock.now()) for unit, action in needed]
+
+
+class ReconcileTrigger(RoundTrigger):
+    """Does the round in a process that does the next one too, so it reads the specs when they have changed."""
+
+    def round(self, ti: AskedOfAirflow) -> Found:
+        """Do it."""
+        return _in_triggerer().round(ti)
+
+
+@cache
+def _in_triggerer() -> Reconciler:
+    clock = SystemClock()
+    return Reconciler(FreshProject(open_project, clock).current, clock)
 
 
 def told(unit: str, since: datetime) -> bool:

@@ -3,6 +3,7 @@
 Like the reconciler it holds no state and changes nothing itself. Every five minutes it reads each pipeline's ledger and
 triggers at most one run per pipeline, and none beside another backfill. A repair's run is named by the day and by what
 it would work on, so what failed is tried again tomorrow, or as soon as anything about it changes, and not before.
+The round is done in the triggerer (`sluice.airflow.rounds`).
 """
 
 from __future__ import annotations
@@ -13,11 +14,12 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from airflow.providers.standard.operators.trigger_dagrun import TriggerDagRunOperator
-from airflow.sdk import DAG, CronTriggerTimetable, task
+from airflow.sdk import DAG, CronTriggerTimetable
 
 from sluice.airflow.conventions import Tag, house_dag
 from sluice.airflow.failures import retried_only_if_unknown
 from sluice.airflow.reconciler import ACTIVE
+from sluice.airflow.rounds import AskedOfAirflow, Found, RoundOperator, RoundTrigger
 from sluice.airflow.runtime import open_project
 from sluice.clock import Clock, SystemClock
 from sluice.dag_ids import backfill_dag_id
@@ -37,7 +39,6 @@ def build_repair_dag(*, open_project: Callable[[], Project] = open_project, cloc
         open_project: gives the project at run time.
         clock: gives the time.
     """
-    now = (clock or SystemClock()).now
     with house_dag(
         "repair_intervals",
         doc=__doc__ or "",
@@ -46,23 +47,43 @@ def build_repair_dag(*, open_project: Callable[[], Project] = open_project, cloc
         schedule=CronTriggerTimetable("*/5 * * * *", timezone="UTC"),
         dagrun_timeout=timedelta(minutes=10),
     ) as dag:
-
-        @task(task_id="decide", retries=0, doc_md="The log says for each pipeline what is done and why.")
-        def decide_all(**context: Any) -> list[dict[str, Any]]:  # noqa: ANN401 - Airflow's context
-            """Return one run to trigger per pipeline that needs a repair."""
-            with retried_only_if_unknown():
-                project = open_project()
-            needed = needed_repairs(project, context["ti"].get_dr_count, now())
-            return [run_to_trigger(pipeline, repair, now()) for pipeline, repair in needed]
-
+        decided = RoundOperator(
+            task_id="decide",
+            retries=0,
+            in_triggerer=RepairTrigger,
+            in_worker=lambda ti: repair_round(open_project, ti, clock or SystemClock()),
+            doc_md="The log says for each pipeline what is done and why. Skipped where nothing is to be triggered.",
+        )
         TriggerDagRunOperator.partial(
             task_id="trigger",
             map_index_template="{{ task.trigger_dag_id }}",
             skip_when_already_exists=True,
             retries=0,  # the next round decides anew
             doc_md="Runs the pipeline's own backfill DAG.",
-        ).expand_kwargs(decide_all())
+        ).expand_kwargs(decided.output)
     return dag
+
+
+def repair_round(open_project: Callable[[], Project], ti: AskedOfAirflow, clock: Clock) -> Found:
+    """Return one run to trigger per pipeline that needs a repair.
+
+    Args:
+        open_project: gives the project.
+        ti: is asked about runs.
+        clock: gives the time.
+    """
+    with retried_only_if_unknown():
+        project = open_project()
+    needed = needed_repairs(project, ti.get_dr_count, clock.now())
+    return [run_to_trigger(pipeline, repair, clock.now()) for pipeline, repair in needed]
+
+
+class RepairTrigger(RoundTrigger):
+    """Does the round in the triggerer."""
+
+    def round(self, ti: AskedOfAirflow) -> Found:
+        """Do it."""
+        return repair_round(open_project, ti, SystemClock())
 
 
 def needed_repairs(project: Project, runs_of: Callable[..., int], now: datetime) -> list[tuple[str, Repair]]:

@@ -41,6 +41,9 @@ _NETWORK = (
 )
 """How alerts and lineage reach other machines."""
 
+_LOOK_SECONDS = 4
+"""Between two looks of the DAG processor at what its files read."""
+
 BATCH_POOL = "spark_batch"
 """Airflow's pool of the tasks that start Spark."""
 BATCH_SLOTS = 1
@@ -160,8 +163,22 @@ def _options(settings: Settings, port: int, secret: Mapping[str, str]) -> dict[s
         },
         # A finished task's supervisor lingers for this long; a trigger that fires meanwhile fails its task.
         "workers": {"min_heartbeat_interval": 1},
-        "dag_processor": {"min_file_process_interval": 5, "refresh_interval": 10, "parsing_processes": 1},
+        "dag_processor": _parsing(),
+        # At rest a round finds nothing and costs as much as any other; while there is work it does not sleep at all.
+        "scheduler": {"scheduler_idle_sleep_time": 2, "parsing_cleanup_interval": 30},
         "usage_data_collection": {"enabled": False},
+    }
+
+
+def _parsing() -> dict[str, object]:
+    """Have files parsed when something that they read has changed, see `sluice.airflow.bundle`."""
+    bundle = {"name": "dags-folder", "classpath": "sluice.airflow.bundle.SpecsBundle", "kwargs": {}}
+    return {
+        "dag_bundle_config_list": json.dumps([bundle]),
+        "refresh_interval": _LOOK_SECONDS - 1,  # counted from the last look's time of day, which is not exact
+        "bundle_refresh_check_interval": _LOOK_SECONDS,
+        "min_file_process_interval": 3600,  # the bundle asks for them long before
+        "parsing_processes": 2,  # they are there while something is parsed
     }
 
 

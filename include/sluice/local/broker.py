@@ -54,6 +54,7 @@ share.coordinator.state.topic.replication.factor={replication}
 share.coordinator.state.topic.min.isr=1
 share.coordinator.state.topic.num.partitions=4
 group.initial.rebalance.delay.ms=0
+metadata.max.idle.interval.ms=10000
 num.network.threads=1
 num.io.threads=2
 num.recovery.threads.per.data.dir=1

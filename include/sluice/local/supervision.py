@@ -140,11 +140,18 @@ class Supervisor:
 
     def states(self) -> dict[str, ProgramState]:
         """Return the state of every program."""
+        return {program["name"]: ProgramState(program["statename"]) for program in self._programs()}
+
+    def pids(self) -> dict[str, int]:
+        """Return the process of every program that has one."""
+        return {program["name"]: int(program["pid"]) for program in self._programs() if program["pid"]}
+
+    def _programs(self) -> list[dict[str, Any]]:
         try:
-            programs = self._call().supervisor.getAllProcessInfo()
+            found: list[dict[str, Any]] = self._call().supervisor.getAllProcessInfo()
         except (*_SILENCE, xmlrpc.client.Fault) as error:
             raise self._unreachable(error) from error
-        return {program["name"]: ProgramState(program["statename"]) for program in programs}
+        return found
 
     def shut_down(self, deadline_seconds: float) -> None:
         """Stop all programs and supervisord; return when it is gone or the deadline has passed."""

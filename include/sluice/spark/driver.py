@@ -25,6 +25,8 @@ from sluice.streams.fencing import FencedError
 log = structlog.get_logger()
 
 _POLL_SECONDS = 0.25
+_POLLS_AT_REST = 4
+"""A look asks the JVM a dozen questions for each stream: most of what Python takes while there are no records."""
 _DRAIN_SECONDS = 60.0
 _OF_ALL = frozenset({FailureClass.FENCED, FailureClass.KILLED, FailureClass.OUT_OF_MEMORY})
 """What one stream meets and no other escapes."""
@@ -65,11 +67,21 @@ class Driver:
         for run in runs:
             run.start()
         while not self._stop.asked and self._goes_on(runs, available_now=available_now):
-            clock.sleep(_POLL_SECONDS)
+            self._pause(runs, clock)
             self._report(runs)
         self._drain(runs, clock)
         self._report(runs)
         return self._outcome(runs)
+
+    def _pause(self, runs: Sequence[StreamRun], clock: Clock) -> None:
+        """Wait until the streams are looked at again: for longer at rest, where each look finds what the last one did.
+
+        A stop, or a batch that raises, is seen without a look, and not waited for longer.
+        """
+        for _ in range(_POLLS_AT_REST if all(run.at_rest or run.failure for run in runs) else 1):
+            clock.sleep(_POLL_SECONDS)
+            if self._stop.asked or any(run.raised for run in runs):
+                return
 
     def _report(self, runs: Sequence[StreamRun]) -> None:
         self._look()

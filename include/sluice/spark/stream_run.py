@@ -68,6 +68,8 @@ class StreamRun:
         self.stream = stream
         self.failure: Failure | None = None
         """Why it has ended alone; None while it runs."""
+        self.at_rest = False
+        """Whether the newest that Spark says is that there was nothing to read."""
         self._progress = progress
         self._available_now = available_now
         self._clock = clock
@@ -87,6 +89,11 @@ class StreamRun:
     def active(self) -> bool:
         """Whether its query runs."""
         return self._query is not None and bool(self._query.isActive)
+
+    @property
+    def raised(self) -> bool:
+        """Whether a batch of it has raised; costs no look into the JVM."""
+        return self._raised is not None
 
     @property
     def busy(self) -> bool:
@@ -162,6 +169,7 @@ class StreamRun:
         if self._query is None or self.failure is not None:
             return
         progress = self._query.lastProgress
+        self.at_rest = progress is not None and progress.numInputRows == 0
         if progress is None:
             return
         if self._progress is not None:

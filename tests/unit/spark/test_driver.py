@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from datetime import timedelta
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
@@ -313,3 +313,64 @@ def test_a_bounded_driver_lets_the_others_finish_and_fails(tmp_path: Path) -> No
     )
     assert driver.run(available_now=True, clock=ManualClock()) is ExitCode.TRANSIENT
     assert raw.batches == 9
+
+
+@dataclass
+class Told:
+    """What Spark says of a batch."""
+
+    numInputRows: int  # noqa: N815 - Spark's name
+    json: str = '{"batchId": 1, "timestamp": "2013-01-01T00:00:00.000Z", "runId": "r", "numInputRows": 0}'
+
+
+class ToldQuery:
+    """A query that runs no batch, and counts how often it is asked what it has done; also all that starts it."""
+
+    name, isActive = "departures", True  # noqa: N815 - Spark's name
+
+    def __init__(self, rows: int = 0, stop: StopRequest | None = None) -> None:
+        self.rows, self.request, self.asked, self.until = rows, stop, 0, 40
+
+    def __getattr__(self, _step: str) -> Callable[..., ToldQuery]:
+        return lambda *_arguments, **_named: self
+
+    @property
+    def writeStream(self) -> ToldQuery:  # noqa: N802 - Spark's name
+        return self
+
+    @property
+    def status(self) -> dict[str, bool]:
+        return {"isTriggerActive": False}
+
+    @property
+    def lastProgress(self) -> Told:  # noqa: N802 - the same
+        self.asked += 1
+        if self.asked == self.until and self.request is not None:
+            self.request.ask()
+        return Told(self.rows)
+
+    @property
+    def stream(self) -> Stream:
+        return Stream(self.name, cast(Any, self), lambda *_: None, Path("checkpoint"), 1.0)
+
+
+@pytest.mark.parametrize(("rows", "seconds_a_look"), [(0, 1.0), (7, 0.25)], ids=["at rest", "at work"])
+def test_a_stream_at_rest_is_looked_at_once_a_second(rows: int, seconds_a_look: float) -> None:
+    clock, stop = ManualClock(), StopRequest()
+    query = ToldQuery(rows, stop)
+    assert Driver([query.stream], {}, stop=stop).run(clock=clock) is ExitCode.STOPPED
+    assert clock.monotonic() / query.until == pytest.approx(seconds_a_look, abs=0.05)
+
+
+def test_a_stop_at_rest_is_seen_within_a_quarter_of_a_second() -> None:
+    stop = StopRequest()
+
+    class Asking(ManualClock):
+        def sleep(self, seconds: float) -> None:
+            super().sleep(seconds)
+            if self.monotonic() == 10.25:
+                stop.ask()
+
+    clock, query = Asking(), ToldQuery()
+    assert Driver([query.stream], {}, stop=stop).run(clock=clock) is ExitCode.STOPPED
+    assert clock.monotonic() == 10.25
