@@ -51,7 +51,7 @@ from sluice.specs.load import scan
 _BROKER_SECONDS = 90.0
 _SPARK_SECONDS = 90.0
 _MIGRATION_SECONDS = 300.0
-_AIRFLOW_SECONDS = 240.0
+_AIRFLOW_SECONDS = 600.0  # ten times what it takes, for machines whose processors others use too
 _PARSE_SECONDS = 60.0
 _STOP_SECONDS = 10
 _SHUT_DOWN_SECONDS = 45.0

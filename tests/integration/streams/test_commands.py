@@ -64,10 +64,16 @@ def shown() -> dict[str, Any]:
 
 def wait_for(condition: Callable[[], bool]) -> None:
     clock = SystemClock()
-    deadline = clock.monotonic() + 20
+    deadline = clock.monotonic() + 60
     while not condition():
         assert clock.monotonic() < deadline
         clock.sleep(0.02)
+
+
+def wait_until_it_listens(generation: int = 1) -> None:
+    """Wait until a driver can be asked to stop: before that it knows no way to end but at once."""
+    log = Project.open_sound(settings()).launcher().log(f"local.flights.g{generation}")
+    wait_for(lambda: "driver" in log.read_text())
 
 
 @pytest.mark.usefixtures("home")
@@ -75,9 +81,9 @@ def test_a_unit_is_started_adopted_restarted_and_stopped() -> None:
     assert "flights: started, as generation 1 (it has never run)" in sluice_streams("start", "flights").stdout
     assert "flights: nothing was started: generation 1 lives" in sluice_streams("start", "flights").stdout
     assert shown()["driver"]["state"] == "running"
+    wait_until_it_listens()
     assert "flights: started, as generation 2" in sluice_streams("restart", "flights", "--why", "upgrade").stdout
-    log = Project.open(settings()).launcher().log("local.flights.g2")
-    wait_for(lambda: "driver" in log.read_text())  # before that it knows no way to end but at once
+    wait_until_it_listens(2)
     assert "local.flights.g2 stopped as asked" in sluice_streams("stop", "flights", "--why", "night").stdout
     after = shown()
     assert (after["desired"]["state"], after["desired"]["why"]) == ("stopped", "night")
@@ -127,6 +133,7 @@ def test_a_unit_that_no_spec_names_is_not_started() -> None:
 
 def test_a_broken_spec_keeps_a_start_back_but_no_stop(home: Path) -> None:
     sluice_streams("start", "flights")
+    wait_until_it_listens()
     (home / "include" / "pipelines" / "broken.yaml").write_text("name: 7")
     with pytest.raises(SpecError):
         sluice_streams("restart", "flights")
