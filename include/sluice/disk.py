@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import os
 from collections.abc import Mapping
+from pathlib import Path
 
 from sluice.errors import NotReadyError
 
@@ -25,6 +26,7 @@ _REMEDIES: Mapping[int, str] = {
     errno.ESTALE: _HARDWARE,
     errno.ENAMETOOLONG: "name a shorter state folder with SLUICE_STATE.",
 }
+_SMALL_BYTES = 64 * 1024
 _FROM_SQLITE: Mapping[int, int] = {8: errno.EROFS, 10: errno.EIO, 13: errno.ENOSPC}
 """SQLite's primary codes (READONLY, IOERR, FULL) by what they mean."""
 
@@ -39,10 +41,28 @@ def disk_remedy(number: int | None, otherwise: str = "") -> str:
     return otherwise if number is None else _REMEDIES.get(number, otherwise)
 
 
-def sqlite_remedy(error: BaseException, otherwise: str) -> str:
-    """Return what to do about an error of SQLite's; `otherwise` if it is not about the disk."""
+def is_full(folder: Path) -> bool:
+    """Whether the disk of a folder has no room left for even a small file."""
+    try:
+        found = os.statvfs(folder)
+    except OSError:
+        return False
+    return found.f_bavail * found.f_frsize < _SMALL_BYTES
+
+
+def sqlite_remedy(error: BaseException, folder: Path | None, otherwise: str) -> str:
+    """Return what to do about an error of SQLite's; `otherwise` if it is not about the disk.
+
+    Args:
+        error: SQLite's.
+        folder: of the database: where it is full, SQLite says anything from "disk I/O error" to "readonly database".
+        otherwise: what to do about anything else.
+    """
     code = getattr(error, "sqlite_errorcode", None)
-    return disk_remedy(None if code is None else _FROM_SQLITE.get(code & 0xFF), otherwise)
+    number = None if code is None else _FROM_SQLITE.get(code & 0xFF)
+    if number is not None and folder is not None and is_full(folder):
+        number = errno.ENOSPC
+    return disk_remedy(number, otherwise)
 
 
 def disk_error(error: OSError) -> NotReadyError | None:
@@ -50,5 +70,11 @@ def disk_error(error: OSError) -> NotReadyError | None:
     if not (remedy := disk_remedy(error.errno)) or error.errno is None:
         return None
     where = error.filename2 or error.filename
-    what = "A file" if where is None else os.fsdecode(where) if isinstance(where, str | bytes) else str(where)
+    what = (
+        "A file or the output"
+        if where is None
+        else os.fsdecode(where)
+        if isinstance(where, str | bytes)
+        else str(where)
+    )
     return NotReadyError(f"{what} cannot be used: {os.strerror(error.errno)}.", fix=remedy)

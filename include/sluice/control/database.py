@@ -77,7 +77,7 @@ def transaction(engine: Engine, *, write: bool = False) -> Iterator[Connection]:
             ) from error
         raise UnreachableError(
             f"the control database {where} could not be asked: {cause}.",
-            fix=sqlite_remedy(cause, "check that it is up and may be written."),
+            fix=sqlite_remedy(cause, _folder_of(engine), "check that it is up and may be written."),
         ) from error
     except OSError as error:
         if (told := disk_error(error)) is None:
@@ -85,6 +85,11 @@ def transaction(engine: Engine, *, write: bool = False) -> Iterator[Connection]:
         raise UnreachableError(
             f"the control database {where} could not be asked: {told.message}", fix=told.fix
         ) from error
+
+
+def _folder_of(engine: Engine) -> Path | None:
+    """Return the folder of a SQLite database."""
+    return Path(engine.url.database or "").parent if engine.dialect.name == "sqlite" else None
 
 
 def take_turns(connection: Connection, about: str) -> None:

@@ -1,8 +1,8 @@
 """Opens the file of a SQLite control database, also where it can only be read.
 
-In a folder that nobody can write to, SQLite opens no database in WAL mode: it wants to make the file in which processes
-agree on the log. Where that file is not there, nobody has the database open, and it can be read by itself. If a process
-was killed, the log still holds commits: then a copy of both is read.
+In a folder that nobody can write to, or on a full disk, SQLite opens no database in WAL mode: it wants to make the file
+in which processes agree on the log. Where that file is not there, nobody has the database open, and it can be read by
+itself. If a process was killed, the log still holds commits: then a copy of both is read.
 """
 
 from __future__ import annotations
@@ -12,6 +12,8 @@ import shutil
 import sqlite3
 import tempfile
 from pathlib import Path
+
+from sluice.disk import is_full
 
 BUSY_SECONDS = 15
 
@@ -37,7 +39,8 @@ class SqliteFile:
         folder = self._path.parent
         if not folder.is_dir():
             folder.mkdir(parents=True, exist_ok=True)
-        if os.access(folder, os.W_OK) or not self._path.exists() or self._beside("-shm").exists():
+        writable = os.access(folder, os.W_OK) and not is_full(folder)
+        if writable or not self._path.exists() or self._beside("-shm").exists():
             return sqlite3.connect(self._path, timeout=BUSY_SECONDS)
         log = self._beside("-wal")
         if log.exists() and log.stat().st_size:
