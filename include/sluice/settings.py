@@ -15,6 +15,7 @@ from pydantic import Field
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
 from sluice.errors import NotConfiguredError
+from sluice.specs.folder_names import folder_fault
 from sluice.specs.secrecy import connection_variable
 
 _REPOSITORY = Path(__file__).resolve().parents[2]
@@ -54,11 +55,34 @@ class Settings(BaseSettings):
         state = self.home / ".sluice" if self.state == Path() else self.state
         object.__setattr__(self, "home", self.home.resolve())
         object.__setattr__(self, "state", (self.home / state).resolve())
+        self._refuse_unusable_folders()
+
+    def _refuse_unusable_folders(self) -> None:
+        """Make sure, before anything is made, that all programs find these folders by their names.
+
+        Raises:
+            NotConfiguredError: one of them does not.
+        """
+        folders = (
+            ("project folder", self.home, True, "move the project to another folder."),
+            ("state folder", self.state, False, "name another one with SLUICE_STATE."),
+            ("folder of jars", self.jars, True, "name another one with SLUICE_JARS, or move the project."),
+        )
+        for name, folder, of_code, fix in folders:
+            if fault := folder_fault(str(folder), of_code=of_code) or _not_in_utf8(folder):
+                raise NotConfiguredError(f"the {name} {str(folder)!r} cannot be used: {fault}.", fix=fix)
 
     @property
     def folder(self) -> StateFolder:
         """The names of things below the state folder."""
         return StateFolder(self.state)
+
+
+def _not_in_utf8(folder: Path) -> str:
+    """Return why the bytes of a name are not what other programs look for; empty if they are."""
+    if os.fsencode(folder) == str(folder).encode():
+        return ""
+    return f"this process reads names in {sys.getfilesystemencoding()}, and Java in UTF-8; set LC_ALL=C.UTF-8"
 
 
 class StateFolder:
@@ -139,6 +163,9 @@ EVERY_PROCESS = frozenset(
 their parts are, and how time and text are written. Proxies are not among them: their addresses may hold a password."""
 
 _EVERY_PROCESS_BEGINNINGS = ("LC_",)
+LOCALE = {"LC_ALL": "C.UTF-8"}
+"""Java names files in the locale's encoding: in that of `LANG=C`, or of a locale that is not installed, every letter
+beyond ASCII becomes a question mark. This locale is a part of glibc."""
 _MARKS = ("SLUICE_STACK", "SLUICE_DRIVER")
 """They say whose process this one is; what it starts gets marks of its own."""
 
@@ -146,18 +173,20 @@ _MARKS = ("SLUICE_STACK", "SLUICE_DRIVER")
 def inherited(names: Collection[str] = (), beginnings: tuple[str, ...] = ()) -> dict[str, str]:
     """Return what a process that we start inherits of our environment: what every process needs, and what is named.
 
-    Everything else stays here: passwords of others, the control database, Airflow's keys and connections.
+    The locale is always `LOCALE`. Everything else stays here: passwords of others, the control database, Airflow's keys
+    and connections.
 
     Args:
         names: of variables beside `EVERY_PROCESS`.
         beginnings: how names begin that are inherited too.
     """
     begin = (*_EVERY_PROCESS_BEGINNINGS, *beginnings)
-    return {
+    found = {
         name: value
         for name, value in os.environ.items()  # noqa: TID251 - here
         if name not in _MARKS and (name in EVERY_PROCESS or name in names or name.startswith(begin))
     }
+    return {**found, **LOCALE}
 
 
 def connection_url(name: str) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from importlib import import_module
-from typing import Any
+from typing import Any, NoReturn
 
 import typer
 from typer._click.shell_completion import CompletionItem
@@ -12,6 +12,7 @@ from typer.core import TyperGroup
 
 from sluice.cli.console import err
 from sluice.cli.terminal import guard_standard_streams
+from sluice.disk import disk_error
 from sluice.errors import SluiceError
 
 COMMANDS = {
@@ -95,10 +96,21 @@ def _root() -> None:
 
 
 def main() -> None:
-    """Run a command. A deliberate error is one sentence on stderr and an exit code that scripts can tell apart."""
+    """Run a command. A deliberate error is one sentence on stderr and an exit code that scripts can tell apart.
+
+    So is a disk that is full, broken or read-only, wherever a command meets it.
+    """
     guard_standard_streams()
     try:
         app()
     except SluiceError as error:
-        err.print(f"sluice: {error}", style="red", markup=False, soft_wrap=True)
-        sys.exit(error.exit_code)
+        _end(error)
+    except OSError as error:
+        if (told := disk_error(error)) is None:
+            raise
+        _end(told)
+
+
+def _end(error: SluiceError) -> NoReturn:
+    err.print(f"sluice: {error}", style="red", markup=False, soft_wrap=True)
+    sys.exit(error.exit_code)

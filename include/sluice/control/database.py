@@ -18,12 +18,13 @@ from sqlalchemy.engine import URL, make_url
 from sqlalchemy.exc import ArgumentError, DatabaseError, DBAPIError, IntegrityError
 from sqlalchemy.exc import TimeoutError as PoolTimeoutError
 
+from sluice.control.sqlite_file import SqliteFile
+from sluice.disk import disk_error, sqlite_remedy
 from sluice.errors import CorruptionError, RefusedError, SpecError, UnreachableError
 
 SCHEMA = "0010"
 """The newest revision in `migrations/versions`; a test holds the two together."""
 
-_BUSY_SECONDS = 15
 _TURNS = 0x511CE
 """Class of our advisory locks in PostgreSQL: any number that nobody else in that database uses."""
 
@@ -43,9 +44,9 @@ def open_database(url: str) -> Engine:
         parsed = make_url(url)
         if parsed.get_backend_name() != "sqlite":
             return create_engine(parsed, pool_size=2, pool_pre_ping=True)
-        Path(parsed.database or "").parent.mkdir(parents=True, exist_ok=True)
         # No pool: Airflow forks, and a SQLite connection must not cross a fork. Opening one costs a fraction of a ms.
-        engine = create_engine(parsed, poolclass=NullPool, connect_args={"timeout": _BUSY_SECONDS})
+        connect = SqliteFile(Path(parsed.database or "")).connect
+        engine = create_engine(parsed, poolclass=NullPool, creator=connect)
     except (ArgumentError, ImportError) as error:
         # The URL may hold a password: it is not repeated.
         raise SpecError(f"SLUICE_CONTROL_URL cannot be used: {type(error).__name__}: {error}.") from error
@@ -75,8 +76,20 @@ def transaction(engine: Engine, *, write: bool = False) -> Iterator[Connection]:
                 f"the control database {where} cannot be read: {cause}.", fix="restore a copy."
             ) from error
         raise UnreachableError(
-            f"the control database {where} could not be asked: {cause}.", fix="check that it is up and may be written."
+            f"the control database {where} could not be asked: {cause}.",
+            fix=sqlite_remedy(cause, _folder_of(engine), "check that it is up and may be written."),
         ) from error
+    except OSError as error:
+        if (told := disk_error(error)) is None:
+            raise
+        raise UnreachableError(
+            f"the control database {where} could not be asked: {told.message}", fix=told.fix
+        ) from error
+
+
+def _folder_of(engine: Engine) -> Path | None:
+    """Return the folder of a SQLite database."""
+    return Path(engine.url.database or "").parent if engine.dialect.name == "sqlite" else None
 
 
 def take_turns(connection: Connection, about: str) -> None:

@@ -17,6 +17,7 @@ from pathlib import Path
 
 from sluice.access.administration import Credential
 from sluice.clock import Clock, SystemClock
+from sluice.disk import disk_remedy
 from sluice.errors import NotReadyError, UnreachableError
 from sluice.kafka.access import KafkaPythonAccess
 from sluice.kafka.administration import KafkaPythonAdministration
@@ -25,6 +26,8 @@ from sluice.local.java import FIX as JAVA_FIX
 from sluice.local.kafka_admin import MECHANISM, USER, Administrator
 from sluice.local.kafka_security import security_properties
 from sluice.local.private_file import write_private
+from sluice.local.properties import property_value
+from sluice.settings import LOCALE
 from sluice.specs.access import Mechanism
 
 _HOST = "127.0.0.1"
@@ -66,7 +69,7 @@ status = error
 appender.file.type = RollingFile
 appender.file.name = FILE
 appender.file.fileName = {log}
-appender.file.filePattern = {log}.%i
+appender.file.filePattern = {pattern}.%i
 appender.file.layout.type = PatternLayout
 appender.file.layout.pattern = %d{{ISO8601}} %p %c{{1}} %m%n
 appender.file.policies.type = Policies
@@ -160,7 +163,7 @@ class Broker:
         except OSError as error:
             raise NotReadyError(
                 f"The broker's folder {self.folder} cannot be written: {error.strerror}.",
-                fix="free some space, or choose another state folder (SLUICE_STATE).",
+                fix=disk_remedy(error.errno, "choose another state folder (SLUICE_STATE)."),
             ) from error
 
     def has_data(self) -> bool:
@@ -245,7 +248,7 @@ class Broker:
                 host=_HOST,
                 port=self.port,
                 controller_port=self.controller_port,
-                data=self._data,
+                data=property_value(self._data),
                 number=self.number,
                 rack=self.rack,
                 roles="broker" if self.first else "broker,controller",
@@ -254,7 +257,9 @@ class Broker:
                 security=security_properties(self.admin),
             ),
         )
-        self._logging.write_text(_LOGGING.format(log=self.log), encoding="utf-8")
+        log = property_value(self.log)
+        pattern = log.replace("%", "%%")  # Log4j's
+        self._logging.write_text(_LOGGING.format(log=log, pattern=pattern), encoding="utf-8")
 
     def _raise_fault(self) -> None:
         text = self.log.read_text(encoding="utf-8", errors="replace") if self.log.exists() else ""
@@ -280,13 +285,15 @@ class Broker:
 
     def _java(self, heap: str, main: str, *arguments: str) -> tuple[str, ...]:
         return (
+            "env",
+            *(f"{name}={value}" for name, value in LOCALE.items()),
             self.java,
             f"-Xmx{heap}",
             "-Xms64m",
             "-XX:+UseSerialGC",
             "-XX:TieredStopAtLevel=1",  # half the CPU to start and for the first minute, 60 MB less
             "-XX:+ExitOnOutOfMemoryError",
-            f"-Dlog4j2.configurationFile={self._logging}",
+            f"-Dlog4j2.configurationFile={self._logging.as_uri()}",
             "-cp",
             f"{self.jars / 'kafka'}/*",
             main,

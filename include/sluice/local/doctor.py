@@ -74,6 +74,9 @@ def _memory(machine: Machine) -> Check:
 
 def _disk(machine: Machine) -> Check:
     found = f"{machine.disk_bytes / GIB:.1f} GiB free for {machine.state}"
+    if not machine.state_is_writable:
+        fix = "make it writable for this user, or name another folder with SLUICE_STATE."
+        return Check("disk", ok=False, found=f"{machine.state} cannot be written", fix=fix)
     fix = f"free some space ({DISK_BYTES // GIB} GiB are needed), or name another folder with SLUICE_STATE."
     return _check("disk", machine.disk_bytes >= DISK_BYTES, found, fix)
 

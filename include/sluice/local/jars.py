@@ -18,7 +18,7 @@ from pathlib import Path
 from sluice.errors import NotReadyError, RefusedError, SluiceError
 from sluice.local.java import FIX, find_java, java_fault
 from sluice.local.own_jar import OwnJar
-from sluice.settings import Settings, environment, settings
+from sluice.settings import LOCALE, Settings, environment, settings
 
 _TRIES = 2
 _CONFIGURATIONS = ("spark", "kafka", "agent")
@@ -93,6 +93,7 @@ class Jars:
                 *("-types", "jar", "bundle", "-warn"),
                 *("-retrieve", f"{self.folder}/[conf]/[artifact]-[revision](-[classifier]).[ext]"),
             ],
+            env={**environment(), **LOCALE},
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,

@@ -85,10 +85,14 @@ def start_ticks(pid: int) -> int | None:
 def write_durably(path: Path, record: dict[str, object]) -> None:
     """Write a JSON file that is whole or absent, also after a power cut."""
     draft = path.with_name(f".{path.name}.{os.getpid()}")
-    with draft.open("w", encoding="utf-8") as file:
-        json.dump(record, file)
-        file.flush()
-        os.fsync(file.fileno())
+    try:
+        with draft.open("w", encoding="utf-8") as file:
+            json.dump(record, file)
+            file.flush()
+            os.fsync(file.fileno())
+    except OSError:
+        draft.unlink(missing_ok=True)  # on a full disk, what is left of it would stay for ever
+        raise
     draft.replace(path)
     folder = os.open(path.parent, os.O_RDONLY)
     try:

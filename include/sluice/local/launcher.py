@@ -21,6 +21,7 @@ from pathlib import Path
 from typing import Any
 
 from sluice.clock import Clock, SystemClock
+from sluice.disk import disk_remedy
 from sluice.errors import CorruptionError, NotReadyError, UnreachableError
 from sluice.local.flock import try_lock
 from sluice.local.keeper import EXIT, LOCK, LOG, PID, START
@@ -240,7 +241,7 @@ def _lock(folder: Path, kind: int, *, create: bool = False) -> Iterator[int | No
         lock = _opened_lock(folder) if create or folder.exists() else None
     except OSError as error:
         raise UnreachableError(
-            f"{folder} cannot be used: {error.strerror}.", fix="check its owner and disk."
+            f"{folder} cannot be used: {error.strerror}.", fix=disk_remedy(error.errno, "check its owner and disk.")
         ) from error
     if lock is None:
         yield _NOTHING_TO_LOCK

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.metadata
+import os
 import platform
 import shutil
 import sys
@@ -38,6 +39,7 @@ class Machine:
         memory_bytes: what may still be allocated, by the machine or by our control group, whichever is less.
         disk_bytes: free space where the state folder is.
         state: the state folder.
+        state_is_writable: whether files can be made in it, or, where it is not there, in what is there of its path.
         stack_is_up: a stack of this state folder has recorded its endpoints.
         free_ports: each wanted port by its purpose, and whether nobody listens on it.
         missing_jars: jars that are not there or not verified.
@@ -51,6 +53,7 @@ class Machine:
     memory_bytes: int
     disk_bytes: int
     state: Path
+    state_is_writable: bool
     stack_is_up: bool
     free_ports: Mapping[str, bool]
     missing_jars: tuple[str, ...]
@@ -68,6 +71,7 @@ def look(settings: Settings) -> Machine:
         memory_bytes=min(psutil.virtual_memory().available, control_group_memory()),
         disk_bytes=shutil.disk_usage(_existing(settings.state)).free,
         state=settings.state,
+        state_is_writable=os.access(_existing(settings.state), os.W_OK | os.X_OK),
         stack_is_up=settings.folder.stack.exists(),
         free_ports={f"{purpose} {port}": is_free(port) for purpose, port in WANTED.items()},
         missing_jars=(*Jars(settings.jars, settings.home / "jars").missing(), *own_jar(settings).missing()),

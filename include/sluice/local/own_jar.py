@@ -15,6 +15,7 @@ from pathlib import Path
 
 from sluice.errors import NotReadyError
 from sluice.local.java import FIX, REQUIRED_VERSION, find_compiler
+from sluice.settings import LOCALE, environment
 
 PATTERN = "sluice-*.jar"
 _EPOCH = (1980, 1, 1, 0, 0, 0)
@@ -83,6 +84,7 @@ class OwnJar:
         ]
         done = subprocess.run(
             [compiler, *options, "-cp", class_path, "-d", classes, *self._files()],
+            env={**environment(), **LOCALE},
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,

@@ -16,12 +16,13 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from sluice.clock import Clock, SystemClock
+from sluice.disk import disk_remedy
 from sluice.errors import NotReadyError, SpecError, UnreachableError
 from sluice.local.java import FIX as JAVA_FIX
 from sluice.local.java import java_command
 from sluice.local.ports import HOST, Ports
 from sluice.local.processes import wait_until
-from sluice.settings import Settings, environment
+from sluice.settings import LOCALE, Settings, environment
 from sluice.spark.master import read_offer
 from sluice.spark.place import LOCAL
 from sluice.specs.deployment import SparkPlace
@@ -122,7 +123,7 @@ class SparkCluster:
         except OSError as error:
             raise NotReadyError(
                 f"The Spark cluster's folder {self.folder} cannot be written: {error.strerror}.",
-                fix="free some space, or choose another state folder (SLUICE_STATE).",
+                fix=disk_remedy(error.errno, "choose another state folder (SLUICE_STATE)."),
             ) from error
 
     def commands(self) -> Mapping[str, tuple[str, ...]]:
@@ -190,6 +191,7 @@ class SparkCluster:
         home = _spark_home()
         return (
             "env",
+            *(f"{name}={value}" for name, value in LOCALE.items()),
             f"SPARK_LOCAL_IP={HOST}",
             # A worker finds an executor's classes by these two, and hands them down to it.
             f"SPARK_HOME={home}",

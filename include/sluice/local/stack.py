@@ -20,6 +20,7 @@ from pathlib import Path
 
 from sluice import __version__
 from sluice.clock import Clock, SystemClock
+from sluice.disk import disk_remedy
 from sluice.errors import NotReadyError, SpecError, UnreachableError
 from sluice.local.airflow_api import AirflowApi
 from sluice.local.airflow_environment import (
@@ -129,7 +130,12 @@ class Stack:
             raise unusable(self._folder.root, error) from error
         with lock:
             fcntl.flock(lock, fcntl.LOCK_EX)
-            yield
+            try:
+                yield
+            except OSError as error:
+                if not disk_remedy(error.errno):
+                    raise
+                raise unusable(self._folder.root, error) from error
 
     def start(
         self, spark_workers: int | None = None, brokers: int | None = None, secure: bool | None = None

@@ -5,6 +5,7 @@ from __future__ import annotations
 import shutil
 from pathlib import Path
 
+from sluice.disk import disk_remedy
 from sluice.errors import NotReadyError
 from sluice.local.supervision import last_lines
 
@@ -37,5 +38,5 @@ def unusable(root: Path, error: OSError) -> NotReadyError:
     """Return the error of a state folder that cannot be written."""
     return NotReadyError(
         f"The state folder {root} cannot be used: {error.strerror}.",
-        fix="free some space or name another folder with SLUICE_STATE.",
+        fix=disk_remedy(error.errno, "name another folder with SLUICE_STATE."),
     )

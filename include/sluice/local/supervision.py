@@ -188,19 +188,23 @@ class Supervisor:
     def _render(self, programs: Iterable[Program], identity: str) -> str:
         head = _SUPERVISORD.format(
             identity=identity,
-            log=_escape(self.log("supervisord")),
-            socket=_escape(self._socket),
-            pid=_escape(self._folder / "supervisord.pid"),
+            log=self._here(self.log("supervisord")),
+            socket=self._here(self._socket),
+            pid=self._here(self._folder / "supervisord.pid"),
         )
         return head + "".join(
             _PROGRAM.format(
                 name=program.name,
-                command=_escape(shlex.join(program.command)),
-                log=_escape(self.log(program.name)),
+                command=_escape(_joined(program.command)),
+                log=self._here(self.log(program.name)),
                 stop_seconds=program.stop_seconds,
             )
             for program in programs
         )
+
+    def _here(self, path: Path) -> str:
+        """Return a path from the folder that supervisord runs in: ` ;` in that folder's name would end the line."""
+        return _escape(Path(".", os.path.relpath(path, self._folder)))
 
 
 def last_lines(path: Path, count: int = 8) -> list[str]:
@@ -208,6 +212,11 @@ def last_lines(path: Path, count: int = 8) -> list[str]:
     text = path.read_text(encoding="utf-8", errors="replace") if path.exists() else ""
     lines = [line for line in text.split("\n") if line.strip()]
     return lines[max(0, len(lines) - count) :]
+
+
+def _joined(command: Sequence[str]) -> str:
+    """Return a command in the words of a shell; within quotes, too, a blank and a `;` or `#` begin a comment here."""
+    return shlex.join(command).replace(" ;", " '';").replace(" #", " ''#")
 
 
 def _escape(value: object) -> str:

@@ -53,7 +53,10 @@ class ClassArchive:
         other jars, without a warning.
         """
         newest = max(self.jars.parent.glob(_PATTERN), key=lambda file: file.stat().st_mtime_ns, default=None)
-        return f'-XX:SharedArchiveFile="{newest}" -Xlog:cds=off' if newest else ""
+        if newest is None:
+            return ""
+        quoted = str(newest).replace('"', '\\"')
+        return f'-XX:SharedArchiveFile="{quoted}" -Xlog:cds=off'
 
     def ensure(self) -> bool:
         """Make the archive if it is missing, and remove those of other jars; return whether it is there.

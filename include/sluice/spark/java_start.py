@@ -10,21 +10,25 @@ from contextlib import contextmanager
 from pathlib import Path
 from threading import Thread
 
+from sluice.settings import LOCALE
+
 _CONF = Path(__file__).with_name("conf")
 _SAFE_PATH = re.compile(r"[\w./@+-]+")
 """Spark's script reads the file without quotes around its path."""
 
 
 def start_variables(environment: Mapping[str, str], conf: Path = _CONF) -> dict[str, str]:
-    """Return the variables with which Spark's launcher leaves Java's warning of incubating modules out.
+    """Return the variables of Spark's launcher.
+
+    Every file is found by its name, in whatever locale we run, and Java's warning of incubating modules is left out.
 
     Args:
         environment: in which it will run. Whoever has a Spark of their own, or settings for it, keeps these.
         conf: the folder with `spark-env.sh`.
     """
     if {"SPARK_HOME", "SPARK_CONF_DIR"} & environment.keys() or not _SAFE_PATH.fullmatch(str(conf)):
-        return {}
-    return {"SPARK_CONF_DIR": str(conf)}
+        return LOCALE
+    return {**LOCALE, "SPARK_CONF_DIR": str(conf)}
 
 
 @contextmanager

@@ -17,7 +17,7 @@ from sluice.spark.place import LOCAL, on_this_machine
 from sluice.specs.resources import Resources
 
 _LOGGING = Path(__file__).with_name("log4j2.properties")
-_LOG_OPTION = f'-Dlog4j2.configurationFile="{_LOGGING}"'
+_LOG_OPTION = f"-Dlog4j2.configurationFile={_LOGGING.as_uri()}"
 _LOOPBACK = {"spark.driver.host": "127.0.0.1", "spark.driver.bindAddress": "127.0.0.1"}
 MOST_COLLECTED = "128m"
 """What outgrows this is not brought to the driver (`sluice.spark.collected`); what does not is there twice at most."""

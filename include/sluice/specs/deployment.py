@@ -8,6 +8,7 @@ from typing import Annotated
 
 from pydantic import Field, field_validator
 
+from sluice.specs.folder_names import folder_fault
 from sluice.specs.kafka_place import EmbeddedKafka, ExternalKafka
 from sluice.specs.spec import Name, Spec
 
@@ -55,4 +56,6 @@ class DeploymentSpec(Spec):
             )
         if not PurePosixPath(storage).is_absolute():
             raise ValueError(f"found {storage!r}; it must be an absolute folder, such as /mnt/sluice")
+        if fault := folder_fault(storage):
+            raise ValueError(f"found {storage!r}, and {fault}; name another folder")
         return storage

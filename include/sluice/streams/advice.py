@@ -62,8 +62,8 @@ def ways(kind: FailureClass, unit: str, stream: str = "") -> tuple[Way, ...]:
             | FailureClass.UNKNOWN
         ):
             return (Way(REMEDIES[kind], resumed),)
-        case FailureClass.STOPPED | FailureClass.FORCED | FailureClass.TRANSIENT:  # never HALTED for these
-            return (Way("see its log", resumed),)
+        case FailureClass.STOPPED | FailureClass.FORCED | FailureClass.TRANSIENT | FailureClass.DISK_FULL:
+            return (Way("see its log", resumed),)  # never HALTED for these
         case _:
             assert_never(kind)
 

@@ -138,6 +138,12 @@ RULES: Sequence[Rule] = (
         r"|LOG_FILE_NOT_FOUND|DELETION_VECTOR_CHECKSUM_MISMATCH)",
         messages=r"Incomplete log file",
     ),
+    # The words of the operating system, at the end of what Java, RocksDB, Arrow and Delta's writer make of them.
+    Rule(
+        FailureClass.DISK_FULL,
+        messages=r"(?s)\[Errno (28|122)\]|.{0,100}database or disk is full"
+        r"|.{0,300}\b(No space left on device|Disk quota exceeded)(\Z| \(os error|[:;)\n])",
+    ),
     Rule(
         FailureClass.AUTHORISATION,
         names=r"\w*Authori[sz]ation(Failed)?(Exception|Error)|\w*Authentication(Failed)?(Exception|Error)"
@@ -167,7 +173,7 @@ RULES: Sequence[Rule] = (
         # An older driver woke up and planned or ended a batch first; who is the older one, is fenced: see `Driver`
         r"|CONCURRENT_STREAM_LOG_UPDATE",
         messages=r"Multiple streaming queries are concurrently using "
-        r"|No space left on device|\[Errno 28\]|Job aborted due to stage failure: .*ExecutorLostFailure"
+        r"|Job aborted due to stage failure: .*ExecutorLostFailure"
         r"|(Application has been killed\. Reason: )?All masters are unresponsive",
     ),
     Rule(

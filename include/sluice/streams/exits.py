@@ -22,6 +22,7 @@ class ExitCode(IntEnum):
     JVM_LOST = 18  # Spark's JVM died beneath the driver
     SCHEMA_DRIFT = 19  # more of a batch is quarantined than the spec allows
     CONFIGURATION = 21  # a variable that a spec names is not set where the driver was started
+    DISK_FULL = 22  # a disk took no more
 
 
 EXPLANATIONS: dict[int, str] = {
@@ -32,6 +33,7 @@ EXPLANATIONS: dict[int, str] = {
     ExitCode.DATA_LOSS: "failed: records that were never read are gone from the topic",
     ExitCode.CORRUPT: "failed: the checkpoint or the ledger contradicts itself",
     ExitCode.TRANSIENT: "failed: something that it needs was not there or did not answer",
+    ExitCode.DISK_FULL: "failed: a disk is full; it goes on where it was once there is room",
     ExitCode.OUT_OF_MEMORY: "ran out of memory",
     ExitCode.CODE: "failed in the transform or in Spark's analysis of it",
     ExitCode.INCOMPATIBLE_STATE: "failed: the state in its checkpoint does not fit the code",

@@ -25,6 +25,7 @@ class FailureClass(StrEnum):
     FORCED = "forced"  # a person declared it dead
     KILLED = "killed"  # by a signal, together with its keeper, or its JVM beneath it
     TRANSIENT = "transient"  # broker or storage did not answer, or something was not ready: time helps
+    DISK_FULL = "disk full"  # nothing is lost, and all goes on when there is room
     OUT_OF_MEMORY = "out of memory"
     CODE = "code"  # the transform, or Spark's analysis of it: the same input fails again
     WRONG_SPEC = "wrong spec"
@@ -42,6 +43,7 @@ EXIT_CODES: Mapping[FailureClass, ExitCode] = {
     FailureClass.STOPPED: ExitCode.STOPPED,
     FailureClass.KILLED: ExitCode.JVM_LOST,
     FailureClass.TRANSIENT: ExitCode.TRANSIENT,
+    FailureClass.DISK_FULL: ExitCode.DISK_FULL,
     FailureClass.OUT_OF_MEMORY: ExitCode.OUT_OF_MEMORY,
     FailureClass.CODE: ExitCode.CODE,
     FailureClass.WRONG_SPEC: ExitCode.WRONG_SPEC,

@@ -72,6 +72,8 @@ POLICIES: Mapping[FailureClass, Policy] = {
     FailureClass.KILLED: _policy(1, 10, 5, 8, hours=1),
     # The broker's night may be long, and its morning needs nobody: slowly, but for ever.
     FailureClass.TRANSIENT: _policy(0, 15, 10, None),
+    # It goes on where it was as soon as somebody has made room, and that person should not wait for long.
+    FailureClass.DISK_FULL: _policy(0, 15, 2, None),
     FailureClass.UNKNOWN: _policy(0, 15, 10, 6),
     FailureClass.OUT_OF_MEMORY: _policy(0, 30, 10, 4),
     FailureClass.CODE: _policy(0, 30, 10, 3),

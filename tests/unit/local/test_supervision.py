@@ -4,6 +4,7 @@ import configparser
 import shlex
 from pathlib import Path
 
+import pytest
 from supervisor.options import ServerOptions
 
 from sluice.local.supervision import Program, Supervisor, last_lines
@@ -15,24 +16,28 @@ def render(folder: Path, *programs: Program, identity: str = "x") -> str:
 
 
 def test_supervisord_reads_a_command_as_it_was_meant(tmp_path: Path) -> None:
-    command = ("java", "-Dname=a b", "100%", "it's", "/jars/*")
-    text = render(tmp_path / "50% full", Program("broker", command, 30))
+    command = ("java", "-Dname=a b", "100%", "it's", "/jars/*", "/a ;b #c 'd ;e")
+    text = render(tmp_path / "50% full ;now #1", Program("broker", command, 30))
     parser = configparser.RawConfigParser(inline_comment_prefixes=(";", "#"), strict=False)
     parser.read_string(text)
     section = parser["program:broker"]
     assert tuple(shlex.split(section["command"].replace("%%", "%"))) == command
-    assert section["stdout_logfile"] == f"{tmp_path}/50%% full/logs/broker.log"
+    assert section["stdout_logfile"] == "../logs/broker.log"
 
 
-def test_supervisord_accepts_the_configuration(tmp_path: Path) -> None:
+def test_supervisord_accepts_the_configuration(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    place = tmp_path / "100% Zoë's ;now #1"
     for folder in ("logs", "supervisor"):
-        (tmp_path / folder).mkdir()
-    path = tmp_path / "supervisord.conf"
-    path.write_text(render(tmp_path, Program("a", ("sleep", "100%"), 5), Program("b", ("sleep", "1"), 7)))
+        (place / folder).mkdir(parents=True)
+    path = place / "supervisor" / "supervisord.conf"
+    path.write_text(render(place, Program("a", ("sleep", "100%"), 5), Program("b", ("sleep", "1"), 7)))
+    monkeypatch.chdir(path.parent)
     options = ServerOptions()
     options.realize(args=["-c", str(path)])
     programs = {group.name: group.process_configs[0] for group in options.process_group_configs}
     assert programs["a"].command == "sleep 100%"
+    assert Path(programs["a"].stdout_logfile).resolve() == place / "logs" / "a.log"
+    assert options.logfile == str(place / "logs" / "supervisord.log")
     assert (programs["a"].stopwaitsecs, programs["b"].stopwaitsecs) == (5, 7)
     assert all(program.killasgroup and not program.autostart for program in programs.values())
 

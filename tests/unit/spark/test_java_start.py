@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from sluice.settings import LOCALE
 from sluice.spark import java_start
 from sluice.spark.java_start import start_variables
 
@@ -31,12 +32,12 @@ def test_its_function_is_no_variable_of_the_jvm() -> None:
 
 @pytest.mark.parametrize("own", [{"SPARK_HOME": "/opt/spark"}, {"SPARK_CONF_DIR": "/etc/spark"}])
 def test_settings_of_ones_own_are_kept(own: dict[str, str]) -> None:
-    assert start_variables(own) == {}
-    assert start_variables({}) == {"SPARK_CONF_DIR": str(CONF)}
+    assert start_variables(own) == LOCALE
+    assert start_variables({}) == {"SPARK_CONF_DIR": str(CONF), **LOCALE}
 
 
 def test_a_path_that_sparks_script_would_cut_in_two_is_not_given() -> None:
-    assert start_variables({}, Path("/home/some body/conf")) == {}
+    assert start_variables({}, Path("/home/some body/conf")) == LOCALE
 
 
 PROGRAM = """

@@ -1,0 +1,80 @@
+"""What an operating system's refusal of a file means, and what to do: a sentence where there was a traceback."""
+
+from __future__ import annotations
+
+import errno
+import os
+from collections.abc import Mapping
+from pathlib import Path
+
+from sluice.errors import NotReadyError
+
+_ROOM = "free some space on its disk, then repeat it; what was recorded before is there."
+_WRITABLE = "make it writable for this user, or name another state folder with SLUICE_STATE."
+_FOLDER = "move away the file that is in the place of a folder, or name another state folder with SLUICE_STATE."
+_HARDWARE = "see what the kernel's log says of this disk, and repair or replace it."
+
+_REMEDIES: Mapping[int, str] = {
+    errno.ENOSPC: _ROOM,
+    errno.EDQUOT: _ROOM,
+    errno.EROFS: _WRITABLE,
+    errno.EACCES: _WRITABLE,
+    errno.EPERM: _WRITABLE,
+    errno.ENOTDIR: _FOLDER,
+    errno.EEXIST: _FOLDER,
+    errno.EIO: _HARDWARE,
+    errno.ESTALE: _HARDWARE,
+    errno.ENAMETOOLONG: "name a shorter state folder with SLUICE_STATE.",
+}
+_SMALL_BYTES = 64 * 1024
+_FROM_SQLITE: Mapping[int, int] = {8: errno.EROFS, 10: errno.EIO, 13: errno.ENOSPC}
+"""SQLite's primary codes (READONLY, IOERR, FULL) by what they mean."""
+
+
+def disk_remedy(number: int | None, otherwise: str = "") -> str:
+    """Return what to do about an error of the operating system.
+
+    Args:
+        number: of the error (errno).
+        otherwise: what to do about one that is not of the disk.
+    """
+    return otherwise if number is None else _REMEDIES.get(number, otherwise)
+
+
+def is_full(folder: Path) -> bool:
+    """Whether the disk of a folder has no room left for even a small file."""
+    try:
+        found = os.statvfs(folder)
+    except OSError:
+        return False
+    return found.f_bavail * found.f_frsize < _SMALL_BYTES
+
+
+def sqlite_remedy(error: BaseException, folder: Path | None, otherwise: str) -> str:
+    """Return what to do about an error of SQLite's; `otherwise` if it is not about the disk.
+
+    Args:
+        error: SQLite's.
+        folder: of the database: where it is full, SQLite says anything from "disk I/O error" to "readonly database".
+        otherwise: what to do about anything else.
+    """
+    code = getattr(error, "sqlite_errorcode", None)
+    number = None if code is None else _FROM_SQLITE.get(code & 0xFF)
+    if number is not None and folder is not None and is_full(folder):
+        number = errno.ENOSPC
+    return disk_remedy(number, otherwise)
+
+
+def disk_error(error: OSError) -> NotReadyError | None:
+    """Return the sentence about a file that the disk refused; None where it is about something else."""
+    if not (remedy := disk_remedy(error.errno)) or error.errno is None:
+        return None
+    where = error.filename2 or error.filename
+    what = (
+        "A file or the output"
+        if where is None
+        else os.fsdecode(where)
+        if isinstance(where, str | bytes)
+        else str(where)
+    )
+    return NotReadyError(f"{what} cannot be used: {os.strerror(error.errno)}.", fix=remedy)
