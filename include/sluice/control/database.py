@@ -18,7 +18,7 @@ from sqlalchemy.engine import URL, make_url
 from sqlalchemy.exc import ArgumentError, DatabaseError, DBAPIError, IntegrityError
 from sqlalchemy.exc import TimeoutError as PoolTimeoutError
 
-from sluice.control.sqlite_file import SqliteFile
+from sluice.control.sqlite_file import BUSY_SECONDS, SqliteFile
 from sluice.disk import disk_error, sqlite_remedy
 from sluice.errors import CorruptionError, RefusedError, SpecError, UnreachableError
 
@@ -116,7 +116,7 @@ def compact(engine: Engine) -> int:
         return 0
     before = path.stat().st_size
     try:
-        with contextlib.closing(sqlite3.connect(path, timeout=_BUSY_SECONDS, isolation_level=None)) as connection:
+        with contextlib.closing(sqlite3.connect(path, timeout=BUSY_SECONDS, isolation_level=None)) as connection:
             connection.execute("VACUUM")
             connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
     except sqlite3.Error as error:
