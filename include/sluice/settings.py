@@ -64,12 +64,12 @@ class Settings(BaseSettings):
             NotConfiguredError: one of them does not.
         """
         folders = (
-            ("project folder", self.home, True, "move the project to another folder."),
-            ("state folder", self.state, False, "name another one with SLUICE_STATE."),
-            ("folder of jars", self.jars, True, "name another one with SLUICE_JARS, or move the project."),
+            ("project folder", self.home, "move the project to another folder."),
+            ("state folder", self.state, "name another one with SLUICE_STATE."),
+            ("folder of jars", self.jars, "name another one with SLUICE_JARS, or move the project."),
         )
-        for name, folder, of_code, fix in folders:
-            if fault := folder_fault(str(folder), of_code=of_code) or _not_in_utf8(folder):
+        for name, folder, fix in folders:
+            if fault := folder_fault(str(folder)) or _not_in_utf8(folder):
                 raise NotConfiguredError(f"the {name} {str(folder)!r} cannot be used: {fault}.", fix=fix)
 
     @property

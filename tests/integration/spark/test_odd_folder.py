@@ -21,7 +21,7 @@ def test_a_driver_runs_in_folders_with_odd_names(
     place: DriverPlace, two_days: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     endpoints: Endpoints = read_endpoints(Settings(state=place.state).folder)
-    of_code, of_data = tmp_path / "project" / ODD.replace(":", ""), tmp_path / "data" / ODD
+    of_code, of_data = tmp_path / "project" / ODD, tmp_path / "data" / ODD
     odd = DriverPlace(of_code / "state").with_own_project()
     odd = replace(odd, state=of_data)
     write_endpoints(Settings(state=of_data).folder, endpoints)
