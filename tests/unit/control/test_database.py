@@ -140,7 +140,7 @@ def test_a_database_that_held_much_is_as_small_again_as_what_is_in_it(tmp_path: 
 
 
 def test_a_database_that_somebody_writes_to_is_not_compacted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("sluice.control.database._BUSY_SECONDS", 0.1)
+    monkeypatch.setattr("sluice.control.database.BUSY_SECONDS", 0.1)
     engine = open_database(sqlite_url(tmp_path / "control.db"))
     migrate(engine)
     with transaction(engine, write=True), pytest.raises(UnreachableError, match="sluice control compact"):
