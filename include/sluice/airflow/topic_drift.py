@@ -26,7 +26,10 @@ from sluice.airflow.topic_plans import differences, listed, log_table, plan_of
 from sluice.alerts.alert import Alert, Level
 from sluice.clock import Clock, SystemClock
 from sluice.errors import SluiceError
+from sluice.project import Project
+from sluice.provisioning.plan import Provision
 from sluice.specs.alerting import AlertClass
+from sluice.topics.changes import Create
 
 log = logging.getLogger(__name__)
 
@@ -100,9 +103,13 @@ class LookOperator(BaseOperator):
         """Return the arguments of one `TopicDriftOperator` per topic that is not as declared."""
         _ = context
         with retried_only_if_unknown():
-            found = plan_of(self._open_project())
+            project = self._open_project()
+            found = plan_of(project)
+            unused = unused_topics(project, found)
         log.info("%s", log_table(found))
-        told = to_tell(differences(found))
+        if unused:
+            log.info("Not there, and nobody ever started a stream of it, so nobody is called: %s.", listed(unused))
+        told = to_tell({topic: what for topic, what in differences(found).items() if topic not in unused})
         tell_recoveries({each["subject"] for each in told}, self._clock)
         return told
 
@@ -140,6 +147,18 @@ class TopicDriftOperator(BaseOperator):
         _ = context
         drift = SluiceError(self.differences, fix=FIX)
         raise AirflowFailException(str(drift)) from drift
+
+
+def unused_topics(project: Project, found: Provision) -> list[str]:
+    """Return the topics that nobody has made yet and of which no stream was ever wanted: a spec lies there, no more.
+
+    Raises:
+        UnreachableError: the control database could not be asked.
+    """
+    missing = [item.topic for item in found.topics.items if isinstance(item, Create)]
+    units = {topic: project.catalog.units_at(topic) for topic in missing}
+    wanted = {unit for unit in frozenset().union(*units.values()) if not project.life(unit).look().never_wanted}
+    return [topic for topic, at in units.items() if at and not at & wanted]
 
 
 def to_tell(drifted: Mapping[str, Sequence[str]]) -> list[dict[str, str]]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from datetime import UTC, datetime
 from decimal import Decimal
-from pathlib import Path
 from typing import Annotated, Any
 
 import typer
@@ -13,9 +12,10 @@ from rich.markup import escape
 from rich.table import Table
 
 from sluice.cli.console import Output, OutputOption, err, out, print_data, terminal_for_data
-from sluice.errors import NotReadyError, SpecError
+from sluice.errors import SpecError
 from sluice.project import Project
 from sluice.settings import settings
+from sluice.tables import declared_tables, tables_of, without_rows
 
 _LIMIT = 1000
 
@@ -41,7 +41,8 @@ def sql(
         found = query(statement, tables, limit=limit + 1)
     except SpecError as refusal:
         absent = {name: folder for name, folder in declared_tables(project).items() if name not in tables}
-        raise _no_rows_yet(project, list(named_in(statement, absent))) or refusal from refusal
+        unwritten = next(iter(named_in(statement, absent)), None)
+        raise (without_rows(project, unwritten) if unwritten else refusal) from refusal
     rows = found.slice(0, limit).to_pylist()
     if output.for_programs:
         print_data(output, [{name: _plain(value) for name, value in row.items()} for row in rows])
@@ -60,36 +61,6 @@ def _table(found: Any, rows: list[dict[str, Any]]) -> Table:  # noqa: ANN401 - p
     for row in rows:
         table.add_row(*(escape(_shown(value)) for value in row.values()))
     return table
-
-
-def declared_tables(project: Project) -> dict[str, Path]:
-    """Return the folders of all declared tables, by name, whether or not they are there."""
-    return {name: project.folder.table(name) for name in _units_of_tables(project)}
-
-
-def tables_of(project: Project) -> dict[str, Path]:
-    """Return the folders of those declared tables that there are, by name."""
-    return {name: folder for name, folder in declared_tables(project).items() if (folder / "_delta_log").is_dir()}
-
-
-def _units_of_tables(project: Project) -> dict[str, str]:
-    """Return by which unit each declared table is written."""
-    found = {topic.raw.table: topic.raw.driver for topic in project.catalog.topics.values()}
-    for pipeline in project.catalog.pipelines.values():
-        outputs = (output for output in pipeline.every_output if getattr(output, "store", "delta") == "delta")
-        found |= {table: pipeline.driver for output in outputs if (table := getattr(output, "table", None))}
-    return found
-
-
-def _no_rows_yet(project: Project, absent: list[str]) -> NotReadyError | None:
-    """Return what to say of declared tables that nobody has written yet; None if there are none."""
-    if not absent:
-        return None
-    name, unit = absent[0], _units_of_tables(project)[absent[0]]
-    return NotReadyError(
-        f"the table {name} has no rows yet: it is declared, and the unit {unit} that writes it has not committed any.",
-        fix=f"if nobody has started it, `sluice streams start {unit}`; else wait: `sluice streams show {unit}`.",
-    )
 
 
 def _tell_tables(schemas: dict[str, Any], output: Output) -> None:

@@ -38,6 +38,14 @@ app = typer.Typer(help="Plan, apply, check, import and look at topics.", no_args
 _MARKS = {Risk.SAFE: "+", Risk.APPROVAL: "!", Risk.LOSS: "!!", Risk.WIDENING: "!!"}
 _STYLES = {Risk.SAFE: "green", Risk.APPROVAL: "yellow", Risk.LOSS: "red", Risk.WIDENING: "red"}
 
+TopicsArgument = Annotated[
+    list[str] | None,
+    typer.Argument(
+        metavar="[TOPIC]...",
+        help="Only these topics, and no principals; omitted: everything that is declared.",
+        autocompletion=completion.topics,
+    ),
+]
 LosingOption = Annotated[
     list[str] | None,
     typer.Option(
@@ -54,17 +62,18 @@ WideningOption = Annotated[
 
 
 @app.command()
-def plan(output: OutputOption = Output.TABLE) -> None:
+def plan(only: TopicsArgument = None, output: OutputOption = Output.TABLE) -> None:
     """Show what `apply` would do. Changes nothing.
 
-    It holds topics, and principals where some are declared: one id for both.
+    It holds topics, and principals where some are declared: one id for both. With names it holds those topics only.
 
     Exit codes: 0 the cluster was asked; 2 a spec is wrong; 3 the stack is not up, or principals are declared and the
     cluster has no access control; 4 no broker answered.
     """
     project = Project.open(settings())
     administration = project.administration()
-    found = current_plan(declared_topics(project), administration, declared_access(project))
+    declared = declared_topics(project).only(only or ())
+    found = current_plan(declared, administration, None if only else declared_access(project))
     impacts = impacts_of(found.topics, looker(project, administration, now=SystemClock().now()))
     if output.for_programs:
         touches = [{"topic": i.topic, "value": i.value, "clauses": i.clauses, **i.facts} for i in impacts.values()]
@@ -79,17 +88,18 @@ def plan(output: OutputOption = Output.TABLE) -> None:
         out_lines.print(f"x {said(refused)}: refused, {refused.why}; {refused.fix}", style="red")
     for kept in found.kept:
         out_lines.print(f"  {kept.topic}: {kept.value}={kept.current} {kept.why}")
-    if asks_nobody(project):
+    if not only and asks_nobody(project):
         out_lines.print(UNASKED)
     if not found:
-        count = _count(len(project.catalog.kafka_topics()), _principals(project, found))
+        count = _count(len(declared.topics), _principals(project, found))
         out_lines.print(f"{count} as declared; nothing to do.")
     elif not found.refused:
-        out_lines.print(f"Plan {found.id}; apply it by {command(found) if found.guarded else '`sluice topics apply`'}.")
+        out_lines.print(f"Plan {found.id}; apply it by {command(found, declared.named)}.")
 
 
 @app.command()
 def apply(
+    only: TopicsArgument = None,
     *,
     plan: Annotated[str, typer.Option(help="The id of the plan that you have read; needed if it is not safe.")] = "",
     losing: LosingOption = None,
@@ -111,6 +121,8 @@ def apply(
 ) -> None:
     """Make topics and access what is declared, and verify all. A second run changes nothing.
 
+    With names only those topics are made and looked at, and no principal is.
+
     What is safe needs no more. Of a plan with anything else the id must be given, which `sluice topics plan` shows: it
     stands for that plan and the state that it saw.
 
@@ -126,9 +138,9 @@ def apply(
     project = Project.open(settings())
     _refuse_names_without_plan(plan, losing, widening)
     done, topics = apply_specs(
-        declared_topics(project),
+        declared_topics(project).only(only or ()),
         project.administration(),
-        declared_access(project),
+        None if only else declared_access(project),
         approval=Approval(plan, frozenset(losing or ()), frozenset(widening or ())) if plan else None,
         manner=Manner(
             Pace(int(throttle_mb * 1e6), batch, news(_say)),

@@ -9,40 +9,70 @@ from typing import TYPE_CHECKING
 from deltalake import DeltaTable
 from deltalake.exceptions import DeltaError, TableNotFoundError
 
-from sluice.errors import CorruptionError, NotReadyError
+from sluice.errors import CorruptionError, NotReadyError, SpecError
 
 if TYPE_CHECKING:
     import pyarrow as pa
+    from pyarrow import dataset
 
 
-def open_table(folder: Path) -> DeltaTable:
+def open_table(folder: Path, version: int | None = None) -> DeltaTable:
     """Open a table.
+
+    Args:
+        folder: of the table.
+        version: of Delta; None: the newest one.
 
     Raises:
         NotReadyError: there is none.
+        SpecError: it has no such version.
         CorruptionError: its log cannot be read.
     """
     try:
-        return DeltaTable(str(folder))
+        table = DeltaTable(str(folder))
     except TableNotFoundError as error:
         raise NotReadyError(f"there is no table in {folder}.", fix="start the stream that writes it.") from error
     except DeltaError as error:
         why = str(error).partition("\n")[0]  # what follows is the stack of delta-rs
         raise CorruptionError(f"the log of {folder} cannot be read: {why}.", fix="restore the table's log.") from error
+    if version is None or version == table.version():
+        return table
+    try:
+        table.load_as_version(version)
+    except (DeltaError, OverflowError) as error:
+        raise SpecError(
+            f"{folder.name} has no version {version}, or not any more; the newest is {table.version()}.",
+            fix="take a newer one, or none for the newest.",
+        ) from error
+    return table
+
+
+def dataset_of(folder: Path, version: int | None = None) -> dataset.Dataset:
+    """Return a table as a dataset of Arrow, for any reader that this process has.
+
+    Arrow reads the files by its own file system. By default delta-rs gives it one that is written in Python, and
+    Arrow's threads call it. A thread that lets a file go when Python already ends is ended by Python in the middle of
+    C++ that may not be left so, and the process aborts ("terminate called without an active exception").
+
+    Raises:
+        NotReadyError: there is none.
+        SpecError: it has no such version.
+        CorruptionError: its log cannot be read.
+    """
+    from pyarrow import fs  # noqa: PLC0415 - a third of a second, for a command that reads a log and no rows
+
+    files = fs.SubTreeFileSystem(str(folder), fs.LocalFileSystem())
+    return open_table(folder, version).to_pyarrow_dataset(filesystem=files)
 
 
 def read_rows(folder: Path) -> pa.Table:
     """Return all rows of a table.
 
-    Through Arrow's own file system: with delta-rs behind Arrow's threads, one process in ten aborts when it exits.
-
     Raises:
         NotReadyError: there is none.
         CorruptionError: its log cannot be read.
     """
-    from pyarrow import fs  # noqa: PLC0415 - a third of a second, for a command that reads a log and no rows
-
-    return open_table(folder).to_pyarrow_table(filesystem=fs.SubTreeFileSystem(str(folder), fs.LocalFileSystem()))
+    return dataset_of(folder).to_table()
 
 
 def first_partition(table: DeltaTable, column: str) -> datetime | None:

@@ -8,9 +8,8 @@ from pathlib import Path
 
 import duckdb
 import pyarrow as pa
-from pyarrow import fs
 
-from sluice.delta.reading import open_table
+from sluice.delta.reading import dataset_of
 from sluice.errors import SpecError
 
 _CONFIG: dict[str, str | bool | int | float | list[str]] = {
@@ -34,7 +33,7 @@ def query(sql: str, tables: Mapping[str, Path], *, limit: int | None = None) -> 
     with duckdb.connect(config=_CONFIG) as connection:
         connection.execute("SET TimeZone = 'UTC'")
         for name, folder in named_in(sql, tables).items():
-            connection.register(name, _dataset(folder))
+            connection.register(name, dataset_of(folder))
         try:
             relation = connection.sql(sql)
             if relation is None:
@@ -58,7 +57,7 @@ def schema_of(folder: Path) -> pa.Schema:
     Raises:
         CorruptionError: its log cannot be read.
     """
-    schema: pa.Schema = _dataset(folder).schema
+    schema: pa.Schema = dataset_of(folder).schema
     return schema
 
 
@@ -66,9 +65,3 @@ def named_in(sql: str, tables: Mapping[str, Path]) -> dict[str, Path]:
     """Return those tables whose names occur in a statement."""
     words = {word.lower() for word in re.findall(r"\w+", sql)}
     return {name: folder for name, folder in tables.items() if name.lower() in words}
-
-
-def _dataset(folder: Path) -> pa.dataset.Dataset:
-    # Through Arrow's own file system: with delta-rs behind Arrow's threads, one process in ten aborts when it exits.
-    files = fs.SubTreeFileSystem(str(folder), fs.LocalFileSystem())
-    return open_table(folder).to_pyarrow_dataset(filesystem=files)

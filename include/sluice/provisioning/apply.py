@@ -99,7 +99,7 @@ def apply(
         CorruptionError: what was just changed is not what was asked for.
     """
     todo = current_plan(declared, administration, access)
-    _refuse(todo, approval)
+    _refuse(todo, approval, declared.named)
     _perform(todo, administration, access, manner)
     seen, left = _settled(declared, administration, access, manner.pace.clock)
     if _differs(left):
@@ -140,7 +140,7 @@ def _perform(todo: Provision, administration: KafkaAdministration, access: Acces
     apply_access(taken, access.administration, passwords)
 
 
-def _refuse(todo: Provision, approval: Approval | None) -> None:
+def _refuse(todo: Provision, approval: Approval | None, named: tuple[str, ...]) -> None:
     """Raise an error if the plan may not be applied.
 
     Raises:
@@ -156,30 +156,40 @@ def _refuse(todo: Provision, approval: Approval | None) -> None:
         raise RefusedError(
             f"The plan {approval.plan} is out of date, so nothing was applied: the specs or the cluster have changed "
             f"since, and the plan is {todo.id} now ({todo or 'nothing to do'}).",
-            fix="read the new one: `sluice topics plan`.",
+            fix=f"read the new one: `sluice topics plan{_words(named)}`.",
         )
     if todo.guarded and approval is None:
         whys = "; ".join(f"{said(item)} ({item.why})" for item in todo.guarded)
         raise RefusedError(
             f"The plan {todo.id} has changes that somebody has to approve, so nothing was applied: {whys}.",
-            fix=f"read `sluice topics plan`, then run {command(todo)}.",
+            fix=f"read `sluice topics plan{_words(named)}`, then run {command(todo, named)}.",
         )
     if approval is not None and (unnamed := sorted(set(todo.losing) - approval.losing)):
         raise RefusedError(
             f"By the plan {todo.id} records of {', '.join(unnamed)} may go, and nobody has said that they may, so "
             "nothing was applied.",
-            fix=f"if they may, run {command(todo)}.",
+            fix=f"if they may, run {command(todo, named)}.",
         )
     if approval is not None and (unnamed := sorted(set(todo.widening) - approval.widening)):
         raise RefusedError(
             f"By the plan {todo.id} something is opened by {', '.join(unnamed)}, and nobody has said that it may be, "
             "so nothing was applied.",
-            fix=f"if it may, run {command(todo)}.",
+            fix=f"if it may, run {command(todo, named)}.",
         )
 
 
-def command(todo: Provision) -> str:
-    """Return the command that applies a plan as it is."""
+def command(todo: Provision, named: tuple[str, ...] = ()) -> str:
+    """Return the command that applies a plan as it is.
+
+    Args:
+        todo: the plan.
+        named: the topics that it is about, if somebody has named some.
+    """
     losing = "".join(f" --losing {topic}" for topic in todo.losing)
     widening = "".join(f" --widening '{principal}'" for principal in todo.widening)
-    return f"`sluice topics apply --plan {todo.id}{losing}{widening}`"
+    by_plan = f" --plan {todo.id}{losing}{widening}" if todo.guarded else ""
+    return f"`sluice topics apply{_words(named)}{by_plan}`"
+
+
+def _words(named: tuple[str, ...]) -> str:
+    return "".join(f" {name}" for name in named)

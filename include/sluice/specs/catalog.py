@@ -91,6 +91,11 @@ class Catalog:
             found[pipeline.source].append(pipeline)
         return {topic: tuple(readers) for topic, readers in found.items()}
 
+    def units_at(self, topic: str) -> frozenset[str]:
+        """Return the units whose streams read a topic or write it."""
+        at = (p.driver for p in self.pipelines.values() if topic in {p.source, *(o.topic for o in p.written_topics)})
+        return frozenset(at) | ({self.topics[topic].raw.driver} if topic in self.topics else set())
+
     def deadlines_of(self, stream: str) -> StreamDeadlines:
         """Return what a stream promises; a raw stream by its topic's spec."""
         if (pipeline := self.pipeline_of(stream)) is not None:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Self
 
+from sluice.errors import SpecError
 from sluice.placement.document import read_topology_file
 from sluice.placement.topology import Topology
 from sluice.specs.catalog import Catalog
@@ -26,6 +27,7 @@ class Declared:
         absent: names of topics that there shall no longer be.
         domains: what the parts of a broker's rack are, from left to right.
         topology: the brokers and their domains, where a file says it and not the racks.
+        named: the topics that somebody has named, where this is about those only; empty: about all.
     """
 
     topics: Mapping[str, TopicShape]
@@ -33,6 +35,7 @@ class Declared:
     absent: frozenset[str] = frozenset()
     domains: tuple[str, ...] = ("rack",)
     topology: Topology | None = None
+    named: tuple[str, ...] = ()
 
     @classmethod
     def of(cls, catalog: Catalog, deployment: DeploymentSpec, include: Path) -> Self:
@@ -53,6 +56,24 @@ class Declared:
             deployment.failure_domains,
             None if deployment.topology is None else read_topology_file(include / deployment.topology),
         )
+
+    def only(self, names: Collection[str]) -> Self:
+        """Return what is said of these topics; without any, everything.
+
+        Raises:
+            SpecError: one of them is in no spec.
+        """
+        declared = self.topics.keys() | self.absent
+        if unknown := sorted(set(names) - declared):
+            raise SpecError(
+                f"no spec declares the topic {', '.join(unknown)}; "
+                f"they declare {', '.join(sorted(declared)) or 'none'}.",
+                fix="name one of these, or none for all.",
+            )
+        if not names:
+            return self
+        topics = {name: topic for name, topic in self.topics.items() if name in names}
+        return replace(self, topics=topics, absent=self.absent & set(names), named=tuple(sorted(set(names))))
 
     def replicas_of(self, topic: str) -> int:
         """Return how many replicas each partition of a declared topic shall have."""

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import cast
 
 import pytest
+from airflow.sdk import DagRunState
 
 from sluice.airflow.alert_round import alert_round
 from sluice.airflow.dispatch import Desk
@@ -18,6 +19,7 @@ from sluice.alerts.alert import Level
 from sluice.alerts.delivery import Outcome
 from sluice.alerts.incidents import open_incidents
 from sluice.alerts.journal import Journal
+from sluice.errors import UnreachableError
 from sluice.project import Project
 from sluice.settings import settings
 from sluice.specs.alerting import AlertClass
@@ -283,3 +285,18 @@ def test_the_reconciler_plays_the_round_in_airflow(sink: Sink) -> None:
     dag.test()
     assert sink.received
     assert "is LOSS_RISK" in sink.received[0]["title"]
+
+
+@pytest.mark.usefixtures("home")
+def test_the_reconciler_calls_nobody_because_something_did_not_answer_for_a_moment(sink: Sink) -> None:
+    fleet, opened = Fleet(), iter([0, 1])
+
+    def open_project() -> Project:
+        if next(opened, None) is not None:
+            raise UnreachableError("the control database could not be asked: database is locked.")
+        return cast(Project, fleet.project)
+
+    dag = build_reconcile_dag(open_project=open_project, clock=fleet.clock)
+    dag.get_task("decide").retry_delay = timedelta(0)
+    assert dag.test().state == DagRunState.SUCCESS
+    assert sink.received == []

@@ -22,6 +22,7 @@ from sluice.settings import settings
 from sluice.specs.catalog import Catalog
 from sluice.specs.load import load_catalog
 from sluice.specs.stamping import bounded
+from sluice.streams.registry import Desired
 from sluice.topics.administration import KafkaAdministration
 from sluice.topics.declared import Declared
 from tests.integration.sink import Sink, running_sink
@@ -164,6 +165,7 @@ def test_a_topic_calls_when_it_drifts_not_at_each_look_and_when_it_is_well_again
 def test_a_topic_that_is_gone_or_altered_has_drifted(case: Case) -> None:
     assert isinstance(case.administration, InMemoryKafkaAdministration)
     case.administration.forget("sales")
+    case.project.control.desire("flights", Desired.RUNNING, by="ada", why="it is used")
     weather = case.administration.topics["weather"]
     case.administration.topics["weather"] = replace(weather, configs={**weather.configs, "retention.ms": "1"})
 
@@ -173,6 +175,17 @@ def test_a_topic_that_is_gone_or_altered_has_drifted(case: Case) -> None:
     told = {alert.subject: alert.why for alert in alerts()}
     assert told["topic sales"].startswith("sales is not as declared: topic is absent, declared 2 partitions")
     assert told["topic weather"] == "weather is not as declared: retention.ms is 1, declared -1."
+
+
+def test_a_topic_that_nobody_has_made_calls_nobody_until_somebody_starts_a_stream_of_it(case: Case) -> None:
+    assert isinstance(case.administration, InMemoryKafkaAdministration)
+    case.administration.forget("sales")
+
+    assert look(case)[0] == DagRunState.SUCCESS
+    assert alerts() == []
+
+    case.project.control.desire("flights", Desired.RUNNING, by="ada", why="now it is")
+    assert look(case) == (DagRunState.FAILED, {"look": "success", "sales": "failed"})
 
 
 def test_a_cluster_that_cannot_be_asked_is_one_failure_that_says_so_and_no_drift(case: Case, sink: Sink) -> None:

@@ -64,6 +64,17 @@ def test_a_plan_is_applied_once_and_then_empty(name: str) -> None:
     assert name in run(topics.app, "describe")
 
 
+def test_a_topic_that_is_named_is_made_and_no_other(name: str, broker: Broker) -> None:
+    mine = f"{name}_mine"
+    spec = (settings().home / f"include/topics/{name}.yaml").read_text()
+    spec = spec.replace(f"name: {name}", f"name: {mine}", 1).replace("flights_raw", f"{mine}_raw")
+    (settings().home / f"include/topics/{mine}.yaml").write_text(spec)
+    assert run(topics.app, "plan", mine).endswith(f"apply it by `sluice topics apply {mine}`.\n")
+    assert run(topics.app, "apply", mine) == f"created {mine}\n1 topic is as declared.\n"
+    with KafkaPythonAdministration([broker.bootstrap]) as administration:
+        assert set(administration.describe([name, mine])) == {mine}
+
+
 def test_what_is_not_safe_is_applied_on_the_word_of_whoever_read_the_plan(name: str, broker: Broker) -> None:
     with KafkaPythonAdministration([broker.bootstrap]) as administration:
         configs = {"retention.ms": "-1", "max.message.bytes": "2000000"}

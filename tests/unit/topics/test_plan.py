@@ -8,7 +8,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from sluice.errors import CorruptionError, RefusedError
+from sluice.errors import CorruptionError, RefusedError, SpecError
 from sluice.provisioning.apply import SETTLING_SECONDS, Approval, apply, command, current_plan
 from sluice.provisioning.plan import Provision
 from sluice.specs.model import FieldType, RawTable, TopicSpec, TopicValue, ValueField
@@ -346,6 +346,25 @@ class TestApproval:
         cluster.forget("flights")
         cluster.create([TopicCreation("flights", 2, 1, {"retention.ms": "-1"})])
         assert "out of date" in str(self.refusal(grown, cluster, Approval(read.id)))
+
+    def test_somebody_may_name_the_topics_that_are_meant(self, cluster: InMemoryKafkaAdministration) -> None:
+        declared = Declared({"flights": spec(), "weather": spec().model_copy(update={"name": "weather"})}, 1)
+        only = declared.only(["weather"])
+        done, there = apply(only, cluster)
+        assert ([item.topic for item in done.items], set(there)) == (["weather"], {"weather"})
+        assert not current_plan(only, cluster)
+        assert declared.only([]) is declared
+        with pytest.raises(SpecError, match="no spec declares the topic wether; they declare flights, weather"):
+            declared.only(["wether", "weather"])
+
+    def test_what_is_said_to_apply_has_the_names_that_were_given(self, cluster: InMemoryKafkaAdministration) -> None:
+        grown = Declared({"flights": spec()}, 1).only(["flights"])
+        with pytest.raises(RefusedError) as refused:
+            apply(grown, cluster)
+        todo = current_plan(grown, cluster)
+        assert refused.value.fix == (
+            f"read `sluice topics plan flights`, then run `sluice topics apply flights --plan {todo.id}`."
+        )
 
     def test_whoever_loses_records_names_the_topic(self, cluster: InMemoryKafkaAdministration) -> None:
         cut = {"flights": spec(partitions=2, retention=timedelta(days=1))}
