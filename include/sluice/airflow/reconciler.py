@@ -16,7 +16,7 @@ from airflow.providers.standard.operators.trigger_dagrun import TriggerDagRunOpe
 from airflow.sdk import DAG, CronTriggerTimetable, task
 
 from sluice.airflow.alert_round import alert_round
-from sluice.airflow.conventions import Tag, house_dag
+from sluice.airflow.conventions import TRIED_AGAIN_SOON, Tag, house_dag
 from sluice.airflow.dispatch import Desk
 from sluice.airflow.failures import retried_only_if_unknown
 from sluice.airflow.reconciliation import decide
@@ -36,8 +36,6 @@ from sluice.streams.reconcile import Action
 ACTIVE = ("queued", "running")
 """States of a DAG run in which it watches, or is about to."""
 
-_RETRIES, _RETRY_DELAY = 2, timedelta(seconds=5)
-
 
 def build_reconcile_dag(*, open_project: Callable[[], Project] = open_project, clock: Clock | None = None) -> DAG:
     """Build the reconciler.
@@ -56,14 +54,8 @@ def build_reconcile_dag(*, open_project: Callable[[], Project] = open_project, c
         start_date=datetime(2025, 1, 1, tzinfo=UTC),
         dagrun_timeout=timedelta(minutes=10),
     ) as dag:
-        # While a stack comes up, Airflow's own server or the control database may not answer for a moment: that must
-        # call nobody. The retries are over before the next minute's run, which waits for this one.
-        @task(
-            task_id="decide",
-            retries=_RETRIES,
-            retry_delay=_RETRY_DELAY,
-            doc_md="The log says for each unit what is done and why.",
-        )
+
+        @task(task_id="decide", **TRIED_AGAIN_SOON, doc_md="The log says for each unit what is done and why.")
         def decide_all(**context: Any) -> list[dict[str, Any]]:  # noqa: ANN401 - Airflow's context
             """Return one run to trigger per unit that needs it."""
             runs_of = context["ti"].get_dr_count

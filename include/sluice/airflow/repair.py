@@ -15,7 +15,7 @@ from typing import Any
 from airflow.providers.standard.operators.trigger_dagrun import TriggerDagRunOperator
 from airflow.sdk import DAG, CronTriggerTimetable, task
 
-from sluice.airflow.conventions import Tag, house_dag
+from sluice.airflow.conventions import TRIED_AGAIN_SOON, Tag, house_dag
 from sluice.airflow.failures import retried_only_if_unknown
 from sluice.airflow.reconciler import ACTIVE
 from sluice.airflow.runtime import open_project
@@ -47,7 +47,7 @@ def build_repair_dag(*, open_project: Callable[[], Project] = open_project, cloc
         dagrun_timeout=timedelta(minutes=10),
     ) as dag:
 
-        @task(task_id="decide", retries=0, doc_md="The log says for each pipeline what is done and why.")
+        @task(task_id="decide", **TRIED_AGAIN_SOON, doc_md="The log says for each pipeline what is done and why.")
         def decide_all(**context: Any) -> list[dict[str, Any]]:  # noqa: ANN401 - Airflow's context
             """Return one run to trigger per pipeline that needs a repair."""
             with retried_only_if_unknown():

@@ -159,7 +159,9 @@ def _options(settings: Settings, port: int, secret: Mapping[str, str]) -> dict[s
             "dag_processor_child_process_log_directory": settings.folder.logs / "parsing",
         },
         # A finished task's supervisor lingers for this long; a trigger that fires meanwhile fails its task.
-        "workers": {"min_heartbeat_interval": 1},
+        # A server that comes up on a busy machine answers a task's first question late. By default it is given up after
+        # 5 s, and asked again what it has granted already, which fails the task.
+        "workers": {"min_heartbeat_interval": 1, "execution_api_timeout": 60},
         "dag_processor": {"min_file_process_interval": 5, "refresh_interval": 10, "parsing_processes": 1},
         "usage_data_collection": {"enabled": False},
     }
