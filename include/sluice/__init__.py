@@ -1,22 +1,17 @@
 """Sluice runs streaming pipelines on Kafka, Spark and Airflow as one system."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from sluice.tables import Table
+from importlib import import_module
 
 __version__ = "0.1.0"
 
 
-def table(name: str, *, version: int | None = None) -> Table:
+def table(name, *, version=None):  # noqa: ANN001, ANN201 - see `__init__.pyi`
     """Return a table of the project for a notebook: `sluice.table("departures").pandas()`; see `sluice.tables.table`.
 
     Args:
         name: a raw table, or the table of an output.
         version: of Delta; omitted: the newest one, now.
     """
-    from sluice import tables  # noqa: PLC0415 - every process imports this module, and few read tables
-
-    return tables.table(name, version=version)
+    # Every module of ours imports this one, and is a part of the identity of the code that computes results: what it
+    # imports by a statement would be, too, and any change of it would make every interval stale.
+    return import_module("sluice.tables").table(name, version=version)

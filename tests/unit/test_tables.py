@@ -21,6 +21,7 @@ import sluice
 from sluice.errors import NotReadyError, SpecError
 from sluice.project import Project
 from sluice.settings import Settings
+from sluice.specs.code import import_closure
 from sluice.tables import Table, tables_of
 from tests.twins.departures_project import DeparturesProject
 from tests.unit.specs.bench import PIPELINE_FILE, sound_project
@@ -95,6 +96,12 @@ def test_importing_sluice_is_light() -> None:
     code = f"import sys, sluice; sluice.table; print(sorted({heavy!r} & sys.modules.keys()))"
     found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert found.stdout.strip() == "[]"
+
+
+def test_what_reads_tables_is_no_part_of_the_code_that_computes_results() -> None:
+    """Else every change of it would make every interval stale."""
+    package = ROOT / "include" / "sluice"
+    assert import_closure(package / "__init__.py", (ROOT / "include",)) == (package / "__init__.py",)
 
 
 @pytest.mark.usefixtures("departures")

@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partialmethod
@@ -179,7 +180,26 @@ def _with_tasks(alert: Alert, failed: Sequence[Alert], history: History) -> Aler
 
 def _successes(ti: Any) -> int | None:  # noqa: ANN401 - the SDK's task instance
     """Return how many runs of the DAG have succeeded, so that a later one can be told from them."""
+    if not answers_about_runs():
+        return None
     try:
         return int(ti.get_dr_count(dag_id=ti.dag_id, states=["success"]))
     except Exception:  # noqa: BLE001 - an alert goes out with what could be seen
         return None
+
+
+def answers_about_runs() -> bool:
+    """Whether Airflow answers this process when it asks about runs.
+
+    The DAG processor calls for a task whose process died. It gives no answer to a question that it does not know, so
+    whoever asks waits until it is killed, and the alert with it.
+    """
+    runner = sys.modules.get("airflow.sdk.execution_time.task_runner")
+    decoder = getattr(getattr(runner, "SUPERVISOR_COMMS", None), "body_decoder", None)
+    if decoder is None:
+        return True
+    try:
+        decoder.validate_python({"type": "DRCount", "count": 0})
+    except ValueError:
+        return False
+    return True

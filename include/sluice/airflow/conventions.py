@@ -21,6 +21,11 @@ DEFAULT_OWNER = "data-platform"
 """Who owns a DAG when no spec says otherwise."""
 
 
+TRIED_AGAIN_SOON: Mapping[str, Any] = {"retries": 2, "retry_delay": timedelta(seconds=5)}
+"""Of a task that only looks and decides, and whose DAG runs again within minutes. While a stack comes up, Airflow's own
+server, or the control database, may not answer for a moment: that must call nobody."""
+
+
 class Tag(StrEnum):
     """All tags in use: what the DAG list can be filtered by."""
 

@@ -16,7 +16,7 @@ from airflow.providers.standard.operators.trigger_dagrun import TriggerDagRunOpe
 from airflow.sdk import DAG, CronTriggerTimetable
 
 from sluice.airflow.alert_round import alert_round
-from sluice.airflow.conventions import Tag, house_dag
+from sluice.airflow.conventions import TRIED_AGAIN_SOON, Tag, house_dag
 from sluice.airflow.dispatch import Desk
 from sluice.airflow.failures import retried_only_if_unknown
 from sluice.airflow.reconciliation import decide
@@ -38,8 +38,6 @@ from sluice.streams.reconcile import Action
 ACTIVE = ("queued", "running")
 """States of a DAG run in which it watches, or is about to."""
 
-_RETRIES, _RETRY_DELAY = 2, timedelta(seconds=5)
-
 
 def build_reconcile_dag(*, open_project: Callable[[], Project] = open_project, clock: Clock | None = None) -> DAG:
     """Build the reconciler.
@@ -57,15 +55,12 @@ def build_reconcile_dag(*, open_project: Callable[[], Project] = open_project, c
         start_date=datetime(2025, 1, 1, tzinfo=UTC),
         dagrun_timeout=timedelta(minutes=10),
     ) as dag:
-        # While a stack comes up, Airflow's own server or the control database may not answer for a moment: that must
-        # alert nobody. The retries are over before the next minute's run, which waits for this one.
         decided = RoundOperator(
             task_id="decide",
-            retries=_RETRIES,
-            retry_delay=_RETRY_DELAY,
             in_triggerer=ReconcileTrigger,
             in_worker=lambda ti: Reconciler(open_project, clock or SystemClock()).round(ti),
             doc_md="The log says for each unit what is done and why. Skipped where nothing is to be triggered.",
+            **TRIED_AGAIN_SOON,
         )
         TriggerDagRunOperator.partial(
             task_id="trigger",

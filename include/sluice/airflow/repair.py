@@ -16,7 +16,7 @@ from typing import Any
 from airflow.providers.standard.operators.trigger_dagrun import TriggerDagRunOperator
 from airflow.sdk import DAG, CronTriggerTimetable
 
-from sluice.airflow.conventions import Tag, house_dag
+from sluice.airflow.conventions import TRIED_AGAIN_SOON, Tag, house_dag
 from sluice.airflow.failures import retried_only_if_unknown
 from sluice.airflow.reconciler import ACTIVE
 from sluice.airflow.rounds import AskedOfAirflow, Found, RoundOperator, RoundTrigger
@@ -49,10 +49,10 @@ def build_repair_dag(*, open_project: Callable[[], Project] = open_project, cloc
     ) as dag:
         decided = RoundOperator(
             task_id="decide",
-            retries=0,
             in_triggerer=RepairTrigger,
             in_worker=lambda ti: repair_round(open_project, ti, clock or SystemClock()),
             doc_md="The log says for each pipeline what is done and why. Skipped where nothing is to be triggered.",
+            **TRIED_AGAIN_SOON,
         )
         TriggerDagRunOperator.partial(
             task_id="trigger",

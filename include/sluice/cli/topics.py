@@ -41,7 +41,7 @@ _STYLES = {Risk.SAFE: "green", Risk.APPROVAL: "yellow", Risk.LOSS: "red", Risk.W
 TopicsArgument = Annotated[
     list[str] | None,
     typer.Argument(
-        metavar="[TOPIC]...",
+        metavar="TOPIC",
         help="Only these topics, and no principals; omitted: everything that is declared.",
         autocompletion=completion.topics,
     ),

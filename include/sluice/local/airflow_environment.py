@@ -162,7 +162,9 @@ def _options(settings: Settings, port: int, secret: Mapping[str, str]) -> dict[s
             "dag_processor_child_process_log_directory": settings.folder.logs / "parsing",
         },
         # A finished task's supervisor lingers for this long; a trigger that fires meanwhile fails its task.
-        "workers": {"min_heartbeat_interval": 1},
+        # A server that comes up on a busy machine answers a task's first question late. By default it is given up after
+        # 5 s, and asked again what it has granted already, which fails the task.
+        "workers": {"min_heartbeat_interval": 1, "execution_api_timeout": 60},
         "dag_processor": _parsing(),
         # At rest a round finds nothing and costs as much as any other; while there is work it does not sleep at all.
         "scheduler": {"scheduler_idle_sleep_time": 2, "parsing_cleanup_interval": 30},

@@ -34,6 +34,11 @@ def test_airflow_answers_on_this_machine_alone_at_the_chosen_port(place: Setting
     assert options["core"]["execution_api_server_url"] == "http://127.0.0.1:8123/execution/"
 
 
+def test_a_task_waits_for_a_server_that_comes_up_on_a_busy_machine(place: Settings) -> None:
+    write_configuration(place, 8123)
+    assert float(read(place)["workers"]["execution_api_timeout"]) >= 60
+
+
 def test_all_that_airflow_writes_is_in_the_state_folder(place: Settings) -> None:
     write_configuration(place, 8080)
     options = read(place)
