@@ -13,7 +13,7 @@ import pytest
 from sqlalchemy import Engine
 
 from sluice.alerts.conditions import PATIENCE, Found, found_in
-from sluice.control import database
+from sluice.control import sqlite_file
 from sluice.control.database import migrate, open_database, sqlite_url
 from sluice.control.looks import SqlNewestLooks
 from sluice.control.registry import SqlRegistry
@@ -84,12 +84,12 @@ def file(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def engine(file: Path) -> Engine:
+def engine(file: Path) -> Iterator[Engine]:
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(database, "_BUSY_SECONDS", 0.01)  # nobody waits for a lock that the test holds
+        patch.setattr(sqlite_file, "BUSY_SECONDS", 0.01)  # nobody waits for a lock that the test holds
         engine = open_database(sqlite_url(file))
-    migrate(engine)
-    return engine
+        migrate(engine)
+        yield engine
 
 
 @pytest.fixture
