@@ -48,6 +48,7 @@ streams resume flights
 streams force flights --why x
 streams logs flights
 streams reset flights --to earliest --why x
+streams heal flights --why x
 intervals list
 intervals show departures 2013-01-01T00:00:00Z
 backfill plan departures --from 2013-01-01 --to 2013-01-02
@@ -73,6 +74,7 @@ contracts list
 contracts drift flights
 contracts publish flights
 control rebuild
+control compact
 feed check flights
 feed send flights --from 2013-01-01 --to 2013-01-01
 feed manifest flights
