@@ -1,9 +1,27 @@
-"""What must survive a power cut: a file's name is on disk only once its folder is."""
+"""Files that are whole or not there, and names that survive a power cut: they are on disk only once their folder is."""
 
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
+
+
+@contextmanager
+def replacing(path: Path) -> Iterator[Path]:
+    """Give a draft to write, which then takes a file's place: a reader sees the old file or the new one, never a part.
+
+    If writing fails, the draft is removed: on a full disk it would stay for ever.
+    """
+    draft = path.with_name(f".{path.name}.{os.getpid()}")
+    try:
+        yield draft
+        draft.replace(path)
+    except BaseException:
+        with suppress(OSError):  # what failed first is the reason
+            draft.unlink()
+        raise
 
 
 def sync_folder(folder: Path) -> None:

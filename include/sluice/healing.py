@@ -34,23 +34,18 @@ class OpenValues:
         folder: where it is.
         column: holds the windows' starts.
         beyond: what starts later is removed.
+        rows: how many these are.
     """
 
     name: str
     folder: Path
     column: str
     beyond: datetime
-
-    def count(self) -> int:
-        """Return how many rows are removed."""
-        from sluice.delta.reading import read_rows  # noqa: PLC0415 - Airflow parses files that read this package
-
-        starts = read_rows(self.folder).column(self.column)
-        return sum(start is not None and start > self.beyond for start in starts.to_pylist())
+    rows: int
 
     def clean(self) -> None:
         """Remove them."""
-        from sluice.delta.latest import remove_later  # noqa: PLC0415 - see above
+        from sluice.delta.latest import remove_later  # noqa: PLC0415 - Airflow parses files that read this package
 
         remove_later(self.folder, self.column, self.beyond)
 
@@ -148,6 +143,8 @@ def _watermarks_ahead(project: Project, unit: Unit, now: datetime) -> Iterator[t
 
 
 def _open_values(project: Project, streams: Sequence[str], now: datetime) -> Iterator[OpenValues]:
+    from sluice.delta.latest import count_later  # noqa: PLC0415 - see above
+
     for stream in streams:
         pipeline = project.catalog.pipeline_of(stream)
         if pipeline is None or not pipeline.has_intervals:
@@ -157,9 +154,9 @@ def _open_values(project: Project, streams: Sequence[str], now: datetime) -> Ite
                 continue
             folder = project.folder.table(output.table)
             beyond = now + pipeline.time.clock_skew + pipeline.time.future_skew
-            found = OpenValues(output.table, folder, pipeline.intervals.time_column, beyond)
-            if folder.exists() and found.count():
-                yield found
+            column = pipeline.intervals.time_column
+            if folder.exists() and (rows := count_later(folder, column, beyond)):
+                yield OpenValues(output.table, folder, column, beyond, rows)
 
 
 def _may_repeat(pipeline: PipelineSpec | None, stream: str) -> bool:

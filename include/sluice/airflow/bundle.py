@@ -113,9 +113,9 @@ class Nudge:
             return
         self._ask()
         asked.only_unread = True
-        if not asked.asks[1:]:
+        del asked.asks[0]
+        if not asked.asks:
             self._round = None
-        asked.asks = asked.asks[1:]
 
     def _unread(self, asked: _Round) -> bool:
         parsed = self._parsed()

@@ -72,7 +72,7 @@ def _show(project: Project, unit: Unit, found: Healing) -> None:
     for stream, watermark in found.watermarks.items():
         out.print(f"{stream}: its watermark stands at {watermark:%F %R} UTC", markup=False, soft_wrap=True)
     for values in found.open_values:
-        out.print(f"{values.name} (latest): {values.count()} rows of later windows are removed", markup=False)
+        out.print(f"{values.name} (latest): {values.rows} rows of later windows are removed", markup=False)
     show_resets(found.resets)
     for stream in found.left:
         out.print(

@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
+from sluice.durable import replacing
+
 
 def write_private(path: Path, text: str) -> None:
     """Write a file that nobody else may read, whole or not at all.
@@ -12,8 +14,7 @@ def write_private(path: Path, text: str) -> None:
     Raises:
         OSError: the folder cannot be written.
     """
-    draft = path.with_name(f".{path.name}.{os.getpid()}")
-    draft.unlink(missing_ok=True)
-    with os.fdopen(os.open(draft, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600), "w", encoding="utf-8") as file:
-        file.write(text)
-    draft.replace(path)
+    with replacing(path) as draft:
+        draft.unlink(missing_ok=True)
+        with os.fdopen(os.open(draft, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600), "w", encoding="utf-8") as file:
+            file.write(text)

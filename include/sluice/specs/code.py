@@ -9,11 +9,11 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
 import zipfile
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
+from sluice.durable import replacing
 from sluice.specs.expectations import Expectation, Severity
 from sluice.specs.model import PipelineSpec, TopicSpec
 from sluice.specs.modules import imported_files
@@ -123,19 +123,12 @@ def build_archive(files: Iterable[tuple[str, bytes]], folder: Path) -> Path:
 
 
 def _write_zip(modules: Iterable[tuple[str, bytes]], target: Path) -> None:
-    """Write beside the target and rename: whoever looks sees a whole archive or none."""
-    partial = target.with_name(f".{target.name}.{os.getpid()}")
-    try:
-        with zipfile.ZipFile(partial, "w", zipfile.ZIP_STORED) as archive:
-            for name, content in modules:
-                entry = zipfile.ZipInfo(name, _EPOCH)
-                entry.external_attr = 0o644 << 16
-                entry.create_system = 3  # Unix, on every machine
-                archive.writestr(entry, content)
-    except OSError:
-        partial.unlink(missing_ok=True)  # on a full disk, what is left of it would stay for ever
-        raise
-    partial.replace(target)
+    with replacing(target) as draft, zipfile.ZipFile(draft, "w", zipfile.ZIP_STORED) as archive:
+        for name, content in modules:
+            entry = zipfile.ZipInfo(name, _EPOCH)
+            entry.external_attr = 0o644 << 16
+            entry.create_system = 3  # Unix, on every machine
+            archive.writestr(entry, content)
 
 
 def _unix_lines(content: bytes) -> bytes:

@@ -15,7 +15,7 @@ from enum import Enum
 from pathlib import Path
 
 from sluice.specs.faults import Fault
-from sluice.specs.modules import parse_module
+from sluice.specs.modules import SPARK_FUNCTIONS, imported_names, origin_of, parse_module
 
 
 class Source(Enum):
@@ -60,7 +60,6 @@ _BUILTINS = frozenset({"exec", "eval", "__import__", "open", "input"})
 _SQL_METHODS = frozenset({"expr", "selectExpr", "where", "filter", "sql", "having"})
 _SQL_CALL = re.compile(rf"\b({'|'.join([*_SPARK, *_WITHOUT_ARGUMENTS])})\s*\(\s*(\)?)", re.IGNORECASE)
 _SQL_WORD = re.compile(r"\b(current_timestamp|current_date|current_time|localtimestamp)\b", re.IGNORECASE)
-_SPARK_MODULES = ("pyspark.sql.functions", "pyspark.sql.connect.functions", "pyspark.sql.functions.builtin")
 
 
 def undetermined(path: Path, file: str) -> Iterator[Fault]:
@@ -74,7 +73,7 @@ def undetermined(path: Path, file: str) -> Iterator[Fault]:
         SpecFaults: it is not Python.
     """
     tree = parse_module(path, file)
-    names = _imported_names(tree)
+    names = _known_names(tree)
     documentation = _docstrings(tree)
     sql_arguments = _sql_arguments(tree)
     inner = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Attribute)}
@@ -88,19 +87,19 @@ def undetermined(path: Path, file: str) -> Iterator[Fault]:
 
 
 def _in_name(node: ast.Attribute | ast.Name, names: dict[str, str], file: str) -> Iterator[Fault]:
-    origin = _origin(node, names)
+    origin = origin_of(node, names)
     if origin and (source := _source_of(origin)):
         yield _fault(file, node, ast.unparse(node), source)
 
 
 def _in_call(node: ast.Call, names: dict[str, str], file: str) -> Iterator[Fault]:
     function = node.func
-    if isinstance(function, ast.Attribute) and _origin(function, names) is None:
+    if isinstance(function, ast.Attribute) and origin_of(function, names) is None:
         if source := _METHODS.get(function.attr):
             yield _fault(file, node, f".{function.attr}", source)
     elif not node.args and not node.keywords:
-        module, _, name = (_origin(function, names) or "").rpartition(".")
-        if module in _SPARK_MODULES and (source := _WITHOUT_ARGUMENTS.get(name)):
+        module, _, name = (origin_of(function, names) or "").rpartition(".")
+        if module in SPARK_FUNCTIONS and (source := _WITHOUT_ARGUMENTS.get(name)):
             yield _fault(file, node, f"{ast.unparse(function)}()", source)
 
 
@@ -121,43 +120,22 @@ def _fault(file: str, node: ast.expr, what: str, source: Source) -> Fault:
 
 def _source_of(origin: str) -> Source | None:
     module, _, name = origin.rpartition(".")
-    if module in _SPARK_MODULES:
+    if module in SPARK_FUNCTIONS:
         return _SPARK.get(name)
     parts = origin.split(".")
     prefixes = (".".join(parts[:length]) for length in range(1, len(parts) + 1))
     return next((_PYTHON[prefix] for prefix in prefixes if prefix in _PYTHON), None)
 
 
-def _origin(node: ast.expr, names: dict[str, str]) -> str | None:
-    """Return the full name that an expression such as `F.rand` stands for, if an import says so."""
-    if isinstance(node, ast.Attribute):
-        owner = _origin(node.value, names)
-        return f"{owner}.{node.attr}" if owner else None
-    if isinstance(node, ast.Name):
-        return names.get(node.id)
-    return None
-
-
-def _imported_names(tree: ast.Module) -> dict[str, str]:
+def _known_names(tree: ast.Module) -> dict[str, str]:
     """Return what each imported or built-in name stands for, as far as it matters here.
 
-    A star import of Spark's functions brings all of them; `open` is no built-in where the module gives the name away.
+    `open` is no built-in where the module gives the name away.
     """
     assigned = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)}
     parameters = {node.arg for node in ast.walk(tree) if isinstance(node, ast.arg)}
     names = {name: f"builtins.{name}" for name in _BUILTINS - assigned - parameters}
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Import):
-            for alias in node.names:
-                top = alias.name.partition(".")[0]
-                names[alias.asname or top] = alias.name if alias.asname else top
-        elif isinstance(node, ast.ImportFrom) and not node.level:
-            for alias in node.names:
-                if alias.name != "*":
-                    names[alias.asname or alias.name] = f"{node.module}.{alias.name}"
-                elif node.module in _SPARK_MODULES:
-                    names.update({name: f"{node.module}.{name}" for name in (*_SPARK, *_WITHOUT_ARGUMENTS)})
-    return names
+    return names | imported_names(tree, (*_SPARK, *_WITHOUT_ARGUMENTS))
 
 
 def _docstrings(tree: ast.Module) -> set[int]:

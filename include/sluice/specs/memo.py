@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import contextlib
 import json
-import os
 from collections.abc import Iterator, Mapping
 from functools import cached_property
 from hashlib import blake2b
@@ -17,6 +16,7 @@ from pathlib import Path
 
 import yaml
 
+from sluice.durable import replacing
 from sluice.specs import document
 from sluice.specs.document import Document, Parse, parse_document
 from sluice.specs.faults import Loc
@@ -58,10 +58,8 @@ class Memo:
         documents = self._used if whole else {**self._known, **self._used}
         if documents.keys() == self._known.keys() or not self._file.parent.is_dir():
             return
-        partial = self._file.with_name(f".{self._file.name}.{os.getpid()}")
-        with contextlib.suppress(OSError):  # what is not remembered is read again
-            partial.write_text(json.dumps({"code": self._code, "documents": documents}), encoding="utf-8")
-            partial.replace(self._file)
+        with contextlib.suppress(OSError), replacing(self._file) as draft:  # what is not remembered is read again
+            draft.write_text(json.dumps({"code": self._code, "documents": documents}), encoding="utf-8")
 
     def _read(self) -> Mapping[str, object]:
         try:

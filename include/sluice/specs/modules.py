@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from pathlib import Path
 
@@ -47,6 +47,40 @@ def imported_files(path: Path, roots: Sequence[Path], file: str = "") -> Iterato
         if level <= len(package):
             above = package[: len(package) - level + 1] if level else ()
             yield from _files((*above, *name), roots)
+
+
+SPARK_FUNCTIONS = ("pyspark.sql.functions", "pyspark.sql.connect.functions", "pyspark.sql.functions.builtin")
+"""The modules with Spark's functions of columns."""
+
+
+def imported_names(tree: ast.Module, of_spark: Iterable[str]) -> dict[str, str]:
+    """Return the full name of what each imported name stands for.
+
+    Args:
+        tree: the module.
+        of_spark: the functions of Spark's that matter: a star import brings all of them.
+    """
+    names: dict[str, str] = {}
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            for alias in node.names:
+                top = alias.name.partition(".")[0]
+                names[alias.asname or top] = alias.name if alias.asname else top
+        elif isinstance(node, ast.ImportFrom) and not node.level:
+            for alias in node.names:
+                if alias.name != "*":
+                    names[alias.asname or alias.name] = f"{node.module}.{alias.name}"
+                elif node.module in SPARK_FUNCTIONS:
+                    names.update({name: f"{node.module}.{name}" for name in of_spark})
+    return names
+
+
+def origin_of(node: ast.expr, names: Mapping[str, str]) -> str | None:
+    """Return the full name that an expression such as `F.rand` stands for, if `names` says so."""
+    if isinstance(node, ast.Attribute):
+        owner = origin_of(node.value, names)
+        return f"{owner}.{node.attr}" if owner else None
+    return names.get(node.id) if isinstance(node, ast.Name) else None
 
 
 @lru_cache(maxsize=1024)

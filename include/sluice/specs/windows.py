@@ -8,16 +8,16 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import timedelta
 from pathlib import Path
 
 from sluice.specs.duration import format_duration, parse_duration
-from sluice.specs.modules import parse_module
+from sluice.specs.modules import SPARK_FUNCTIONS, imported_names, origin_of, parse_module
 from sluice.specs.outputs import IntervalsOutput
 
-_FUNCTIONS = ("pyspark.sql.functions", "pyspark.sql.connect.functions", "pyspark.sql.functions.builtin")
+_CALLS = ("window", "session_window")
 _ARGUMENTS = ("timeColumn", "windowDuration", "slideDuration", "startTime")
 _SQL = re.compile(
     r"(?<![.\w])(session_)?window\s*\(\s*[^,()]+\s*,\s*(?:interval\s*)?'([^']*)'"
@@ -130,20 +130,15 @@ class _Module:
         self._path = path
         self.functions = {node.name: node for node in tree.body if isinstance(node, ast.FunctionDef)}
         self._constants = dict(_constants(tree))
-        self._imported = dict(_imported(tree))
+        self._names = {name: name for name in self.functions} | imported_names(tree, _CALLS)
 
-    def origin(self, node: ast.expr) -> str:
-        """Return the full name of what is used; of the module itself, its bare name; empty if it is neither."""
-        if isinstance(node, ast.Attribute):
-            owner = self.origin(node.value)
-            return f"{owner}.{node.attr}" if owner else ""
-        if not isinstance(node, ast.Name):
-            return ""
-        return self._imported.get(node.id, node.id if node.id in self.functions else "")
+    def origin(self, node: ast.expr) -> str | None:
+        """Return the full name of what is used; of the module itself, its bare name; None if it is neither."""
+        return origin_of(node, self._names)
 
     def windows_in_call(self, node: ast.Call) -> Iterator[Window]:
-        owner, _, name = self.origin(node.func).rpartition(".")
-        if owner not in _FUNCTIONS or name not in ("window", "session_window"):
+        owner, _, name = (self.origin(node.func) or "").rpartition(".")
+        if owner not in SPARK_FUNCTIONS or name not in _CALLS:
             return
         if name == "session_window":
             yield Window(self._path, node.lineno, session=True)
@@ -178,17 +173,3 @@ def _constants(tree: ast.Module) -> Iterator[tuple[str, ast.expr]]:
             yield from ((target.id, node.value) for target in node.targets if isinstance(target, ast.Name))
         elif isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name) and node.value is not None:
             yield node.target.id, node.value
-
-
-def _imported(tree: ast.Module) -> Iterator[tuple[str, str]]:
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Import):
-            for alias in node.names:
-                top = alias.name.partition(".")[0]
-                yield (alias.asname, alias.name) if alias.asname else (top, top)
-        elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
-            for alias in node.names:
-                names: Mapping[str, str] = {alias.asname or alias.name: alias.name}
-                if alias.name == "*" and node.module in _FUNCTIONS:
-                    names = {name: name for name in ("window", "session_window")}
-                yield from ((name, f"{node.module}.{meant}") for name, meant in names.items())

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from contextlib import nullcontext
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -19,32 +18,22 @@ from sluice.cli.streams import app
 from sluice.delta.log import newest_standing
 from sluice.delta.reading import read_rows
 from sluice.errors import RefusedError, SpecError
-from sluice.project import Project
 from sluice.settings import settings
 from sluice.streams.epochs import Epochs
-from sluice.topics.administration import TopicCreation
-from tests.twins.clock import START, ManualClock
 from tests.twins.departures_project import MIDNIGHT, DeparturesProject, hour
-from tests.twins.drivers import DictionaryLauncher
-from tests.twins.kafka_administration import InMemoryKafkaAdministration
+from tests.twins.flights_unit import FlightsUnit
 from tests.unit.streams.test_checkpoint import write_offsets
 
 FAR = datetime(2100, 1, 1, tzinfo=UTC)
 FAR_HOUR = (FAR - MIDNIGHT) // timedelta(hours=1)
 
 
-class Bench:
+class Bench(FlightsUnit):
     """A stopped unit whose stream has closed three hours, and then all hours until 2100."""
 
     def __init__(self, place: DeparturesProject, monkeypatch: pytest.MonkeyPatch) -> None:
         self.place = place
-        self.cluster = InMemoryKafkaAdministration()
-        self.cluster.create([TopicCreation("flights", 1, 1)])
-        self.cluster.append("flights", 0, [START + timedelta(minutes=n) for n in range(10)])
-        self.launcher = DictionaryLauncher(ManualClock())
-        monkeypatch.setattr(Project, "administration", lambda _project, _role, **_patience: nullcontext(self.cluster))
-        monkeypatch.setattr(Project, "launcher", lambda _project: self.launcher)
-        self.project = place.project
+        super().__init__(place, monkeypatch)
         place.stream(3, {0: 2, 2: 1})
         place.stream(FAR_HOUR, {3: 4})
         live = pa.table({"hour": pa.array([hour(4), FAR], pa.timestamp("us", tz="UTC")), "flights": [1, 1]})

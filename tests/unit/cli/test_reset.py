@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from contextlib import nullcontext
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -16,29 +15,19 @@ from sluice.cli import confirmation
 from sluice.cli.reset import parse_target
 from sluice.cli.streams import app
 from sluice.errors import RefusedError, SpecError
-from sluice.project import Project
 from sluice.settings import settings
 from sluice.specs.start import Edge
 from sluice.streams.epochs import Epochs
-from sluice.topics.administration import TopicCreation
-from tests.twins.clock import START, ManualClock
 from tests.twins.departures_project import DeparturesProject
-from tests.twins.drivers import DictionaryLauncher
-from tests.twins.kafka_administration import InMemoryKafkaAdministration
+from tests.twins.flights_unit import FlightsUnit
 from tests.unit.streams.test_checkpoint import commit, write_offsets
 
 
-class Bench:
+class Bench(FlightsUnit):
     """A unit that has run and was stopped, at offset 6 of 10."""
 
     def __init__(self, place: DeparturesProject, monkeypatch: pytest.MonkeyPatch) -> None:
-        self.cluster = InMemoryKafkaAdministration()
-        self.cluster.create([TopicCreation("flights", 1, 1)])
-        self.cluster.append("flights", 0, [START + timedelta(minutes=n) for n in range(10)])
-        self.launcher = DictionaryLauncher(ManualClock())
-        monkeypatch.setattr(Project, "administration", lambda _project, _role, **_patience: nullcontext(self.cluster))
-        monkeypatch.setattr(Project, "launcher", lambda _project: self.launcher)
-        self.project = place.project
+        super().__init__(place, monkeypatch)
         for stream in ("departures", "departures_live"):
             folder = self.project.folder.checkpoint(stream)
             write_offsets(folder, 0, {"flights": {"0": 6}})

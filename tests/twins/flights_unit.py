@@ -1,0 +1,28 @@
+"""The unit `flights` of a project, with a topic of ten records and a launcher in memory."""
+
+from __future__ import annotations
+
+from contextlib import nullcontext
+from datetime import timedelta
+
+import pytest
+
+from sluice.project import Project
+from sluice.topics.administration import TopicCreation
+from tests.twins.clock import START, ManualClock
+from tests.twins.departures_project import DeparturesProject
+from tests.twins.drivers import DictionaryLauncher
+from tests.twins.kafka_administration import InMemoryKafkaAdministration
+
+
+class FlightsUnit:
+    """A unit whose cluster and drivers are in memory."""
+
+    def __init__(self, place: DeparturesProject, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.cluster = InMemoryKafkaAdministration()
+        self.cluster.create([TopicCreation("flights", 1, 1)])
+        self.cluster.append("flights", 0, [START + timedelta(minutes=n) for n in range(10)])
+        self.launcher = DictionaryLauncher(ManualClock())
+        monkeypatch.setattr(Project, "administration", lambda _project, _role, **_patience: nullcontext(self.cluster))
+        monkeypatch.setattr(Project, "launcher", lambda _project: self.launcher)
+        self.project = place.project
