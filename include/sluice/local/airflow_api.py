@@ -14,6 +14,8 @@ from sluice.errors import SluiceError, UnreachableError
 _POLL_SECONDS = 0.5
 _PARSE_SECONDS = 90.0
 """Two looks of the DAG processor into its folder, and the parsing of all its files on a busy machine."""
+_ANSWER_SECONDS = 60
+"""A new server answers nobody while it loads what the first task needs: 23 s were seen on a busy machine."""
 _DATABASE_SECONDS = 30.0
 """On SQLite the server is in its own way for 5 s when a request that changes something meets the start of a task."""
 
@@ -34,7 +36,9 @@ class AirflowApi:
     def __init__(self, url: str, clock: Clock | None = None, transport: httpx.BaseTransport | None = None) -> None:
         self._url = url
         self._clock = clock or SystemClock()
-        self._client = httpx.Client(base_url=f"{url}/api/v2", timeout=20, transport=transport, trust_env=False)
+        self._client = httpx.Client(
+            base_url=f"{url}/api/v2", timeout=_ANSWER_SECONDS, transport=transport, trust_env=False
+        )
 
     def trigger(self, dag_id: str, conf: Mapping[str, object] | None = None) -> str:
         """Start a run and return its id. A DAG whose file Airflow has yet to parse is waited for.

@@ -39,6 +39,17 @@ def test_a_pool_that_is_missing_is_created_also_beside_one_of_a_similar_name() -
     assert pools.pools == {"default_pool": 128, "spark_batch_large": 4, "spark_batch": 1}
 
 
+def test_an_answer_is_waited_for_as_long_as_a_new_server_takes_to_load_what_the_first_task_needs() -> None:
+    waits = []
+
+    def answer(request: httpx.Request) -> httpx.Response:
+        waits.append(request.extensions["timeout"]["read"])
+        return httpx.Response(200, json={"dag_runs": []})
+
+    assert AirflowApi("http://airflow", transport=httpx.MockTransport(answer)).runs("topics") == []
+    assert waits == [60]
+
+
 def test_a_pool_keeps_the_size_that_somebody_gave_it() -> None:
     pools = Pools(spark_batch=3)
     ensure(pools)
