@@ -27,8 +27,9 @@ $(READY): requirements/uv.txt requirements/lock.txt pyproject.toml jars/ivy.xml 
 	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	@echo "Installing the locked Python packages (about a minute the first time) ..."
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements/uv.txt
-	@$(BIN)/uv pip install --quiet --python $(BIN)/python --require-hashes -r requirements/lock.txt
+	@$(BIN)/uv pip install --quiet --compile-bytecode --python $(BIN)/python --require-hashes -r requirements/lock.txt
 	@$(BIN)/uv pip install --quiet --python $(BIN)/python --no-deps --no-build-isolation --editable .
+	@$(BIN)/python -m compileall -q -j 0 include dags plugins spark_jobs
 	@echo "Fetching the JVM artefacts (about a minute the first time) ..."
 	@$(BIN)/python -m sluice.local.jars
 	@echo "Archiving the classes that every driver loads (half a minute, once) ..."

@@ -6,6 +6,7 @@ import uuid
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
+from typing import Self
 
 from sluice.errors import RefusedError, SluiceError
 from sluice.topics.administration import RecordStamp, TopicCreation, TopicExtent, TopicState
@@ -34,6 +35,12 @@ class InMemoryKafkaAdministration(InMemoryReplicas):
         self.records: dict[str, dict[tuple[int, int], RecordStamp]] = {}
         self.groups: dict[str, dict[str, int]] = {}
         self.consumed: set[str] = set()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """Close nothing: no connection is open."""
 
     def names(self) -> tuple[str, ...]:
         self._look()

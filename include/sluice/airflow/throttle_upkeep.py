@@ -3,24 +3,25 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable
 from datetime import timedelta
+from typing import Any
 
-from airflow.sdk import DAG, CronTriggerTimetable, task
+from airflow.sdk import DAG, Context, CronTriggerTimetable
 
 from sluice.airflow.conventions import Tag, house_dag
 from sluice.airflow.failures import retried_only_if_unknown
+from sluice.airflow.project_operator import OpenProject
+from sluice.airflow.rounds import AskedOfAirflow, Found, RoundOperator, RoundTrigger
 from sluice.airflow.runtime import open_project
 from sluice.clock import Clock, SystemClock
-from sluice.project import Project
-from sluice.topics.left_throttle import lift_left_throttles
+from sluice.topics.left_throttle import lift_left_throttles, throttled
 
 log = logging.getLogger(__name__)
 
 DAG_ID = "lift_throttles"
 
 
-def build_lift_throttles_dag(*, open_project: Callable[[], Project] = open_project, clock: Clock | None = None) -> DAG:
+def build_lift_throttles_dag(*, open_project: OpenProject = open_project, clock: Clock | None = None) -> DAG:
     """Build the DAG.
 
     Args:
@@ -34,21 +35,58 @@ def build_lift_throttles_dag(*, open_project: Callable[[], Project] = open_proje
         tags=(Tag.TOPICS, Tag.UPKEEP),
         schedule=CronTriggerTimetable("7-59/15 * * * *", timezone="UTC"),
     ) as dag:
-
-        @task(
+        LiftOperator(
             task_id="lift",
+            open_project=open_project,
+            clock=clock or SystemClock(),
             execution_timeout=timedelta(minutes=10),
-            doc_md="Looks for throttles; where nothing has moved for a minute, removes them.",
+            doc_md="Looks for throttles; where nothing has moved for a minute, removes them. Skipped without any.",
         )
-        def lift() -> list[str]:
-            """Return the topics that had one."""
-            with retried_only_if_unknown():
-                project = open_project()
-                topics = project.catalog.kafka_topics()
-                lifted = lift_left_throttles(project.administration(), topics, clock or SystemClock())
-            for topic in lifted:
-                log.warning("%s: a move that was killed had left a throttle; it is gone.", topic)
-            return list(lifted)
-
-        lift()
     return dag
+
+
+class LiftOperator(RoundOperator):
+    """Looks for throttles in the triggerer, and removes them in a worker, which may wait.
+
+    Args:
+        open_project: gives the project at run time.
+        clock: to wait by.
+        **arguments: those of `BaseOperator`.
+    """
+
+    def __init__(
+        self,
+        *,
+        open_project: OpenProject,
+        clock: Clock,
+        **arguments: Any,  # noqa: ANN401 - BaseOperator's
+    ) -> None:
+        super().__init__(in_triggerer=ThrottleTrigger, in_worker=lambda _: self._lifted(), **arguments)
+        self._open_project = open_project
+        self._clock = clock
+
+    def take_over(self, context: Context, event: dict[str, Any]) -> Found:
+        """Look again, and remove what is left."""
+        _ = context, event
+        return self._lifted()
+
+    def _lifted(self) -> Found:
+        with retried_only_if_unknown():
+            project = self._open_project()
+            with project.administration() as administration:
+                lifted = lift_left_throttles(administration, project.catalog.kafka_topics(), self._clock)
+        for topic in lifted:
+            log.warning("%s: a move that was killed had left a throttle; it is gone.", topic)
+        return [{"topic": topic} for topic in lifted]
+
+
+class ThrottleTrigger(RoundTrigger):
+    """Looks in the triggerer."""
+
+    def round(self, ti: AskedOfAirflow) -> Found:
+        """Do it."""
+        _ = ti
+        with retried_only_if_unknown():
+            project = open_project()
+            with project.administration() as administration:
+                return [{"topic": topic} for topic in throttled(administration, project.catalog.kafka_topics())]

@@ -21,12 +21,15 @@ from sluice.airflow.dispatch import Desk
 from sluice.airflow.failure import dag_url, new_id, printable
 from sluice.airflow.failures import retried_only_if_unknown
 from sluice.airflow.project_operator import OpenProject
+from sluice.airflow.rounds import AskedOfAirflow, Found, RoundOperator, RoundTrigger
 from sluice.airflow.runtime import open_project
-from sluice.airflow.topic_plans import differences, listed, log_table, plan_of
+from sluice.airflow.topic_plans import differences, listed, log_table
 from sluice.alerts.alert import Alert, Level
 from sluice.clock import Clock, SystemClock
 from sluice.errors import SluiceError
 from sluice.project import Project
+from sluice.provisioned import declared_access, declared_topics
+from sluice.provisioning.apply import current_plan
 from sluice.provisioning.plan import Provision
 from sluice.specs.alerting import AlertClass
 from sluice.topics.changes import Create
@@ -77,12 +80,11 @@ def build_topic_drift_dag(*, open_project: OpenProject = open_project) -> DAG:
     return dag
 
 
-class LookOperator(BaseOperator):
+class LookOperator(RoundOperator):
     """Compares the specs with the cluster.
 
     Args:
         open_project: gives the project at run time.
-        clock: gives the time.
         **arguments: those of `BaseOperator`.
     """
 
@@ -92,26 +94,43 @@ class LookOperator(BaseOperator):
         self,
         *,
         open_project: OpenProject = open_project,
-        clock: Clock | None = None,
         **arguments: Any,  # noqa: ANN401 - BaseOperator's
     ) -> None:
-        super().__init__(**arguments)
-        self._open_project = open_project
-        self._clock = clock or SystemClock()
+        super().__init__(
+            in_triggerer=DriftTrigger, in_worker=lambda _: drift_round(open_project, SystemClock()), **arguments
+        )
 
-    def execute(self, context: Context) -> list[dict[str, str]]:
-        """Return the arguments of one `TopicDriftOperator` per topic that is not as declared."""
-        _ = context
-        with retried_only_if_unknown():
-            project = self._open_project()
-            found = plan_of(project)
-            unused = unused_topics(project, found)
-        log.info("%s", log_table(found))
-        if unused:
-            log.info("Not there, and nobody ever started a stream of it, so nobody is called: %s.", listed(unused))
-        told = to_tell({topic: what for topic, what in differences(found).items() if topic not in unused})
-        tell_recoveries({each["subject"] for each in told}, self._clock)
-        return told
+
+class DriftTrigger(RoundTrigger):
+    """Does the look in the triggerer."""
+
+    def round(self, ti: AskedOfAirflow) -> Found:
+        """Do it."""
+        _ = ti
+        return drift_round(open_project, SystemClock())
+
+
+def drift_round(open_project: OpenProject, clock: Clock) -> Found:
+    """Return the arguments of one `TopicDriftOperator` per topic that is not as declared, and tell what is over.
+
+    Args:
+        open_project: gives the project.
+        clock: gives the time.
+
+    Raises:
+        UnreachableError: Kafka or the control database could not be asked.
+    """
+    with retried_only_if_unknown():
+        project = open_project()
+        with project.administration() as administration:
+            found = current_plan(declared_topics(project), administration, declared_access(project))
+        unused = unused_topics(project, found)
+    log.info("%s", log_table(found))
+    if unused:
+        log.info("Not there, and nobody ever started a stream of it, so nobody is called: %s.", listed(unused))
+    told = to_tell({topic: what for topic, what in differences(found).items() if topic not in unused})
+    tell_recoveries({each["subject"] for each in told}, clock)
+    return told
 
 
 class TopicDriftOperator(BaseOperator):
@@ -161,11 +180,11 @@ def unused_topics(project: Project, found: Provision) -> list[str]:
     return [topic for topic, at in units.items() if at and not at & wanted]
 
 
-def to_tell(drifted: Mapping[str, Sequence[str]]) -> list[dict[str, str]]:
+def to_tell(drifted: Mapping[str, Sequence[str]]) -> Found:
     """Return what the mapped tasks are given; if there are very many, the last one stands for the rest."""
     alone = list(drifted) if len(drifted) <= MOST_TOPICS else list(drifted)[: MOST_TOPICS - 1]
     rest = list(drifted)[len(alone) :]
-    told = [
+    told: Found = [
         {
             "topic": topic,
             "subject": f"principal {topic}" if ":" in topic else f"topic {topic}",  # no topic's name has a colon

@@ -25,18 +25,27 @@ def lift_left_throttles(administration: KafkaAdministration, topics: Collection[
         RefusedError: the cluster refused.
         UnreachableError: it did not answer.
     """
-    if not _throttled(administration, topics):
+    if not throttled(administration, topics):
         return ()
     until = clock.monotonic() + QUIET_SECONDS
     while not administration.moving():
         if clock.monotonic() >= until:
-            left = _throttled(administration, topics)
+            left = throttled(administration, topics)
             administration.unthrottle(left)
             return left
         clock.sleep(_POLL_SECONDS)
     return ()
 
 
-def _throttled(administration: KafkaAdministration, topics: Collection[str]) -> tuple[str, ...]:
+def throttled(administration: KafkaAdministration, topics: Collection[str]) -> tuple[str, ...]:
+    """Return the topics under a throttle, in alphabetical order.
+
+    Args:
+        administration: the cluster.
+        topics: those to look at.
+
+    Raises:
+        UnreachableError: it did not answer.
+    """
     states = administration.describe(topics)
     return tuple(sorted(name for name, state in states.items() if any(key in state.configs for key in THROTTLED)))

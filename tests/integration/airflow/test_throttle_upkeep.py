@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from typing import cast
+
 import pytest
 from airflow.sdk import DagRunState
 
-from sluice.airflow.throttle_upkeep import build_lift_throttles_dag
+from sluice.airflow import throttle_upkeep
+from sluice.airflow.rounds import AskedOfAirflow, RoundOperator
+from sluice.airflow.throttle_upkeep import ThrottleTrigger, build_lift_throttles_dag
 from sluice.settings import settings
 from sluice.specs.load import load_catalog
 from sluice.topics.administration import TopicCreation
@@ -16,15 +20,38 @@ from tests.twins.project import InMemoryProject
 
 pytestmark = pytest.mark.usefixtures("airflow_database", "private_state")
 
+NOT_ASKED = cast(AskedOfAirflow, None)
+"""Runs are nothing to this round."""
 
-def test_what_a_killed_move_has_left_is_gone_after_a_run_and_told_in_its_result() -> None:
+
+def throttled_cluster() -> InMemoryKafkaAdministration:
     cluster = InMemoryKafkaAdministration(brokers=2)
     cluster.create([TopicCreation("flights", 4, 1)])
     cluster.throttle(Throttle(1000, {("flights", 0): (1,)}, {("flights", 0): (2,)}))
+    return cluster
+
+
+def test_what_a_killed_move_has_left_is_gone_after_a_run_and_told_in_its_result() -> None:
+    cluster = throttled_cluster()
     project = InMemoryProject(load_catalog(settings().home / "include"), cluster)
     dag = build_lift_throttles_dag(open_project=lambda: project, clock=ManualClock())  # type: ignore[arg-type, return-value]
-    for lifted in (["flights"], []):
+    for lifted in ([{"topic": "flights"}], []):
         dag_run = dag.test()
         assert dag_run.state == DagRunState.SUCCESS
         assert dag_run.get_task_instances()[0].xcom_pull("lift") == lifted
     assert not set(THROTTLED) & cluster.topics["flights"].configs.keys()
+
+
+def test_the_triggerer_finds_a_throttle_and_leaves_the_waiting_to_a_worker(monkeypatch: pytest.MonkeyPatch) -> None:
+    cluster = throttled_cluster()
+    project = InMemoryProject(load_catalog(settings().home / "include"), cluster)
+    monkeypatch.setattr(throttle_upkeep, "open_project", lambda: project)
+    dag = build_lift_throttles_dag(open_project=lambda: project, clock=ManualClock())  # type: ignore[arg-type, return-value]
+
+    found = ThrottleTrigger().round(NOT_ASKED)
+    assert found == [{"topic": "flights"}]
+    assert set(THROTTLED) & cluster.topics["flights"].configs.keys(), "it only looks"
+
+    lift = cast(RoundOperator, dag.get_task("lift"))
+    assert lift.take_over({}, {"found": found}) == [{"topic": "flights"}]
+    assert ThrottleTrigger().round(NOT_ASKED) == []

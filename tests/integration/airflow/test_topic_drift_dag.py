@@ -7,12 +7,14 @@ import uuid
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import pytest
 from airflow.sdk import DagRunState
 
-from sluice.airflow.topic_drift import LookOperator, build_topic_drift_dag
+from sluice.airflow import topic_drift
+from sluice.airflow.rounds import AskedOfAirflow
+from sluice.airflow.topic_drift import DriftTrigger, LookOperator, build_topic_drift_dag
 from sluice.alerts.alert import Alert, Level
 from sluice.alerts.journal import Journal
 from sluice.kafka.administration import KafkaPythonAdministration
@@ -206,6 +208,20 @@ def test_a_cluster_that_cannot_be_asked_is_one_failure_that_says_so_and_no_drift
         f"{LookOperator.alert_subject[:1].upper()}{LookOperator.alert_subject[1:]} is well again",
         "Task drifted[flights] of DAG topic_drift failed (topic flights)",
     ]
+
+
+def test_the_triggerer_looks_as_a_worker_does_and_closes_its_connection(
+    any_case: Case, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(topic_drift, "open_project", lambda: any_case.project)
+    not_asked = cast(AskedOfAirflow, None)
+    assert DriftTrigger().round(not_asked) == []
+
+    any_case.grow(any_case.names[0], 3)
+    assert [each["topic"] for each in DriftTrigger().round(not_asked)] == [any_case.names[0]]
+
+    if isinstance(any_case.administration, KafkaPythonAdministration):
+        assert any_case.administration._connected is None
 
 
 def test_an_unreachable_cluster_is_asked_again_before_it_is_a_failure() -> None:
