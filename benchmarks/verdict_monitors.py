@@ -11,8 +11,8 @@ from typing import Protocol
 from benchmarks.verdict_world import BEGIN
 from sluice.streams.observation import Evidence
 from sluice.streams.recording import lagging_since, worth_recording
-from sluice.streams.registry import RecordedVerdict
 from sluice.streams.verdict import FINE, Health, judge
+from sluice.streams.verdict_records import RecordedVerdict
 from sluice.streams.window import Window
 
 FINE_WORD, BLIND = "fine", "blind"

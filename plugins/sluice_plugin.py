@@ -14,8 +14,8 @@ from sluice.airflow.links import (
     QualityLink,
     SparkUiLink,
     TableQualityLink,
-    pages,
 )
+from sluice.airflow.mount import pages
 
 BELOW = PREFIX.lstrip("/")
 """Without a slash: Airflow may itself be served below a path."""

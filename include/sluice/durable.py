@@ -24,6 +24,19 @@ def replacing(path: Path) -> Iterator[Path]:
         raise
 
 
+def write_text(path: Path, text: str) -> None:
+    """Replace a text file (UTF-8), and return when its bytes are on disk. Its folder is made.
+
+    Raises:
+        OSError: the folder cannot be written, or the disk is full or failed.
+    """
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with replacing(path) as draft, draft.open("w", encoding="utf-8") as file:
+        file.write(text)
+        file.flush()
+        os.fsync(file.fileno())
+
+
 def sync_folder(folder: Path) -> None:
     """Return when the names in a folder are on disk.
 

@@ -13,9 +13,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from sluice.intervals.entries import WithdrawnEntry
-from sluice.intervals.healing import Poisoned, find_poison, furthest
+from sluice.intervals.healing import Poisoned, find_poison
 from sluice.specs.catalog import Unit
-from sluice.specs.model import PipelineSpec
+from sluice.specs.model import PipelineSpec, TimeRules
 from sluice.specs.outputs import IntervalsOutput, LatestOutput
 from sluice.specs.start import Edge
 from sluice.streams.reset import StreamReset
@@ -123,6 +123,11 @@ def _append(project: Project, pipeline: str, entry: WithdrawnEntry) -> int:
     return append_entry(project.folder.table(project.catalog.pipelines[pipeline].intervals.table), entry)
 
 
+def furthest(rules: TimeRules, now: datetime) -> datetime:
+    """Return the furthest watermark that sound records can have caused by now (UTC)."""
+    return now + rules.clock_skew + rules.future_skew - rules.delay
+
+
 def _poison_of(project: Project, name: str, now: datetime) -> Poisoned | None:
     from sluice.delta.log import read_log  # noqa: PLC0415 - see above
 
@@ -131,7 +136,7 @@ def _poison_of(project: Project, name: str, now: datetime) -> Poisoned | None:
         return None
     commits = read_log(project.folder.table(pipeline.intervals.table))
     length = pipeline.intervals.interval_length
-    return find_poison(commits, project.ledger(name), length, pipeline.time, now)
+    return find_poison(commits, project.ledger(name), length, furthest(pipeline.time, now), now)
 
 
 def _watermarks_ahead(project: Project, unit: Unit, now: datetime) -> Iterator[tuple[str, datetime]]:

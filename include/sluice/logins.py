@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 
 from sluice.errors import NotReadyError
 from sluice.kafka.credentials import as_user
-from sluice.local.endpoints import kafka_client, read_endpoints
+from sluice.local.endpoints import read_endpoints
+from sluice.local.kafka_admin import kafka_client
 from sluice.local.kafka_passwords import drawn_password, kept_password
 from sluice.settings import is_set, password
 from sluice.specs.access import Role

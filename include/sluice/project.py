@@ -32,6 +32,7 @@ from sluice.specs.deployment import DeploymentSpec
 from sluice.specs.identity import pipeline_hash
 from sluice.specs.load import load_catalog, scan
 from sluice.specs.units import declared_units
+from sluice.streams.attempts import Attempt
 from sluice.streams.checkpoint import Checkpoint
 from sluice.streams.epochs import Epochs
 from sluice.streams.evidence import Stamps, gather
@@ -41,7 +42,7 @@ from sluice.streams.lives import Lives
 from sluice.streams.needs import need_of
 from sluice.streams.observation import Evidence
 from sluice.streams.recording import lagging_since
-from sluice.streams.registry import Attempt, Registry
+from sluice.streams.registry import Registry
 from sluice.streams.sighting import Sighting
 from sluice.streams.spark_ui import spark_ui_address
 from sluice.streams.timeline import Timeline, timeline

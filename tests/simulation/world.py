@@ -9,11 +9,11 @@ from typing import Any
 
 from sluice.airflow.stream_request import Asked
 from sluice.errors import RefusedError
+from sluice.streams.attempts import Attempt, AttemptState, Desired
 from sluice.streams.claim import Refuse
 from sluice.streams.failure import recorded_class
 from sluice.streams.governor import Halt, Hold
 from sluice.streams.launcher import DriverReport, Job
-from sluice.streams.registry import Attempt, AttemptState, Desired
 from sluice.streams.room import NoRoomError
 from tests.simulation import rules
 from tests.simulation.choices import Choices

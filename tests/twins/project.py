@@ -17,12 +17,12 @@ from sluice.specs.access import Role
 from sluice.specs.catalog import Catalog
 from sluice.specs.deployment import DeploymentSpec
 from sluice.specs.kafka_place import EmbeddedKafka
+from sluice.streams.attempts import Attempt
 from sluice.streams.checkpoint import Checkpoint
 from sluice.streams.launcher import Job
 from sluice.streams.life import UnitLife
 from sluice.streams.lives import Lives
 from sluice.streams.observation import Evidence
-from sluice.streams.registry import Attempt
 from sluice.streams.sighting import Sighting
 from sluice.streams.timeline import Timeline, timeline
 from sluice.survey import Looks

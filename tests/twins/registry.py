@@ -9,18 +9,11 @@ from threading import Lock
 
 from sluice.clock import Clock
 from sluice.errors import CorruptionError
+from sluice.streams.attempts import Attempt, AttemptState, Desired, DesiredState, LostRaceError
 from sluice.streams.deadline_record import DeadlineRecord
 from sluice.streams.failure import FailureClass
-from sluice.streams.registry import (
-    Attempt,
-    AttemptState,
-    Desired,
-    DesiredState,
-    GivenVerdict,
-    LostRaceError,
-    RecordedVerdict,
-)
 from sluice.streams.verdict import Verdict
+from sluice.streams.verdict_records import GivenVerdict, RecordedVerdict
 
 
 class InMemoryRegistry:

@@ -23,7 +23,7 @@ from sluice.local.processes import DRIVER_MARK, descendants, marked, wait_until
 from sluice.local.supervision import Supervisor
 from sluice.project import Project
 from sluice.settings import Settings
-from sluice.streams.registry import AttemptState, Desired
+from sluice.streams.attempts import AttemptState, Desired
 
 UNIT = "flights"
 DAG = f"stream_{UNIT}"

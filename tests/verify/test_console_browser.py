@@ -15,7 +15,7 @@ from sluice.local.processes import wait_until
 from sluice.local.stack import down, up
 from sluice.project import Project
 from sluice.settings import Settings, settings
-from sluice.streams.registry import Desired
+from sluice.streams.attempts import Desired
 from tests.twins.console_fleet import HALTED, LAGGING, build_fleet, pipeline_of, topic_of
 from tests.verify.browser import running_browser
 from tests.verify.screenshots import ALL, HEIGHT, serving, take

@@ -27,7 +27,7 @@ from sluice.fleet_records import standings_of
 from sluice.project import Project
 from sluice.settings import settings
 from sluice.specs.load import scan
-from sluice.streams.registry import AttemptState
+from sluice.streams.attempts import AttemptState
 
 log = logging.getLogger(__name__)
 

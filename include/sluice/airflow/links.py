@@ -6,8 +6,6 @@ looks when it is opened: one of the console's, see `sluice.airflow.console`.
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, MutableMapping
-from typing import Any
 from urllib.parse import urlsplit
 
 from airflow.sdk import BaseOperator, BaseOperatorLink
@@ -16,8 +14,6 @@ from airflow.sdk.types import TaskInstanceKey
 
 PREFIX = "/sluice"
 """Where the pages are mounted in Airflow's web server."""
-
-Message = MutableMapping[str, Any]
 
 
 class SparkUiLink(BaseOperatorLink):
@@ -108,12 +104,3 @@ def _page_of_backfill(operator: BaseOperator, page: str) -> str:
 def _path(page: str) -> str:
     below = urlsplit(conf.get("api", "base_url", fallback="")).path.rstrip("/")
     return f"{below}{PREFIX}/{page}"
-
-
-async def pages(
-    scope: Message, receive: Callable[[], Awaitable[Message]], send: Callable[[Message], Awaitable[None]]
-) -> None:
-    """Serve the console. FastAPI is imported with the first request: every task's process reads the plugin too."""
-    from sluice.airflow.console import app  # noqa: PLC0415 - see above
-
-    await app(scope, receive, send)

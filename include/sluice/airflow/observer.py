@@ -18,8 +18,8 @@ from sluice.stream_looks import newest_looks
 from sluice.streams.looks import Keeping, StreamLook, rates_of
 from sluice.streams.notices import DeadlinesWatched
 from sluice.streams.observation import Evidence
-from sluice.streams.registry import GivenVerdict, RecordedVerdict
 from sluice.streams.sighting import Sighting
+from sluice.streams.verdict_records import GivenVerdict, RecordedVerdict
 from sluice.streams.watched import StreamsWatched
 from sluice.survey import Looks, Survey
 

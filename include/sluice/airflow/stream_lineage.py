@@ -23,10 +23,10 @@ from sluice.lineage.streams import began, ended, goes_on, has_begun
 from sluice.openlineage.emitter import lineage
 from sluice.project import Project
 from sluice.settings import settings
+from sluice.streams.attempts import Attempt, AttemptState
 from sluice.streams.batch_log import newest_batch
 from sluice.streams.last_report import ended_alone
 from sluice.streams.observation import Evidence
-from sluice.streams.registry import Attempt, AttemptState
 from sluice.streams.sighting import Sighting
 from sluice.streams.verdict import Verdict
 

@@ -13,12 +13,12 @@ from datetime import timedelta
 from enum import StrEnum
 
 from sluice.errors import RefusedError, SpecError, UnreachableError
+from sluice.streams.attempts import Attempt, AttemptRecords, Desired
 from sluice.streams.claim import Refuse, Wait
 from sluice.streams.claimed import Claim
 from sluice.streams.governor import Halt, Hold
 from sluice.streams.launcher import DriverReport
 from sluice.streams.life import UnitLife
-from sluice.streams.registry import Attempt, Desired, Registry
 from sluice.streams.room import NoRoom
 
 LONGEST_STOP = timedelta(minutes=10)
@@ -70,7 +70,7 @@ class Claimed:
     why: str
 
 
-def claim(request: Request, life: UnitLife, registry: Registry) -> Claimed:
+def claim(request: Request, life: UnitLife, registry: AttemptRecords) -> Claimed:
     """Record the wish, then adopt the live driver or reserve the next generation; or stop the driver.
 
     Raises:

@@ -23,11 +23,11 @@ from sluice.clock import Clock, SystemClock
 from sluice.errors import NotReadyError, SluiceError, UnreachableError
 from sluice.project import Project
 from sluice.settings import settings
+from sluice.streams.attempts import AttemptState
 from sluice.streams.claim import Adopt
 from sluice.streams.claimed import Claim
 from sluice.streams.exits import explain_exit
 from sluice.streams.launcher import DriverReport, DriverState
-from sluice.streams.registry import AttemptState
 from sluice.streams.room import ADVICE, NoRoom
 from sluice.streams.running_code import outdated
 from sluice.streams.sighting import Sighting

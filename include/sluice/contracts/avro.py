@@ -7,9 +7,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
-from sluice.contracts.breach import UnreadableSchemaError
+from sluice.contracts.breach import Loc, UnreadableSchemaError
 from sluice.contracts.shapes import Json
-from sluice.specs.faults import Loc
 
 PRIMITIVES = ("null", "boolean", "int", "long", "float", "double", "bytes", "string")
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*(\.[A-Za-z_][A-Za-z0-9_]*)*")

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from sluice.specs.faults import Loc
+Loc = tuple[str | int, ...]
+"""Where in a document something is: keys and positions, from its top."""
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from math import ceil, floor
 
-from sluice.contracts.breach import UnreadableSchemaError
+from sluice.contracts.breach import Loc, UnreadableSchemaError
 from sluice.contracts.shapes import (
     ANYTHING,
     Array,
@@ -23,7 +23,6 @@ from sluice.contracts.shapes import (
     Values,
     takes,
 )
-from sluice.specs.faults import Loc
 
 _TYPES = ("null", "boolean", "number", "string", "array", "object")
 _ANNOTATIONS = frozenset(

@@ -14,9 +14,9 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
+from sluice.contracts.breach import Loc
 from sluice.specs.diagnosis import nearest
 from sluice.specs.expectations import Expectation
-from sluice.specs.faults import Loc
 from sluice.specs.kinds import Kind
 from sluice.specs.reading import Finding, Reading, Rule
 from sluice.specs.set_level import OWN_ARGUMENTS

@@ -14,7 +14,6 @@ from sluice.intervals.alignment import interval_of
 from sluice.intervals.entries import Logged, StreamEntry, WithdrawnEntry
 from sluice.intervals.ledger import Ledger
 from sluice.intervals.rows import LedgerRow
-from sluice.specs.model import TimeRules
 
 _BEFORE_ALL = datetime(1900, 1, 1, tzinfo=UTC)
 """No record is older."""
@@ -42,13 +41,8 @@ class Poisoned:
     beyond: tuple[LedgerRow, ...]
 
 
-def furthest(rules: TimeRules, now: datetime) -> datetime:
-    """Return the furthest watermark that sound records can have caused by now."""
-    return now + rules.clock_skew + rules.future_skew - rules.delay
-
-
 def find_poison(
-    commits: Iterable[Logged], ledger: Ledger, length: timedelta, rules: TimeRules, now: datetime
+    commits: Iterable[Logged], ledger: Ledger, length: timedelta, most: datetime, now: datetime
 ) -> Poisoned | None:
     """Return what closed a table's intervals into the future and has not been withdrawn; None if nothing did.
 
@@ -56,10 +50,9 @@ def find_poison(
         commits: the entries of the table, oldest first.
         ledger: what they amount to.
         length: of an interval.
-        rules: the pipeline's, as they are today.
+        most: the furthest watermark that sound records can have caused by now (UTC).
         now: UTC.
     """
-    most = furthest(rules, now)
     closed: datetime | None = None  # as far as sound watermarks did it
     found: list[tuple[Logged, datetime]] = []
     for commit in commits:

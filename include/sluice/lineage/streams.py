@@ -24,8 +24,8 @@ from sluice.lineage.facets import (
     version,
 )
 from sluice.lineage.identity import run_id
+from sluice.streams.attempts import Attempt, AttemptState
 from sluice.streams.failure import Failure, FailureClass, recorded_class
-from sluice.streams.registry import Attempt, AttemptState
 from sluice.streams.verdict import Verdict
 
 

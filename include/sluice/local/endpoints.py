@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 
 from sluice.errors import CorruptionError, NotReadyError
-from sluice.local.kafka_admin import administrators_client
 from sluice.local.keeper import write_durably
 from sluice.settings import StateFolder
 
@@ -49,16 +47,6 @@ def read_endpoints(folder: StateFolder) -> Endpoints:
         raise CorruptionError(
             f"{folder.stack} does not say where the stack is: {error!r}.", fix="run `sluice down`, then `sluice up`."
         ) from error
-
-
-def kafka_client(folder: StateFolder) -> Mapping[str, str]:
-    """Return the settings with which Sluice connects to the brokers of a state folder, under Kafka's names.
-
-    Raises:
-        NotReadyError: the stack is not up, or the administrator's password is gone.
-        CorruptionError: a file cannot be understood.
-    """
-    return administrators_client(folder.kafka) if read_endpoints(folder).kafka_secured else {}
 
 
 def write_endpoints(folder: StateFolder, endpoints: Endpoints) -> None:

@@ -14,7 +14,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from sluice.errors import CorruptionError, NotReadyError
+from sluice.local.endpoints import read_endpoints
 from sluice.local.private_file import write_private
+from sluice.settings import StateFolder
 from sluice.specs.kafka_place import ADMINISTRATOR
 
 USER = ADMINISTRATOR
@@ -109,3 +111,13 @@ def _password(path: Path) -> str:
             fix="run `sluice down`, remove the file, then run `sluice up`: it draws a new one.",
         )
     return found[1]
+
+
+def kafka_client(folder: StateFolder) -> Mapping[str, str]:
+    """Return the settings with which Sluice connects to the brokers of a state folder, under Kafka's names.
+
+    Raises:
+        NotReadyError: the stack is not up, or the administrator's password is gone.
+        CorruptionError: a file cannot be understood.
+    """
+    return administrators_client(folder.kafka) if read_endpoints(folder).kafka_secured else {}

@@ -8,6 +8,7 @@ from pathlib import Path
 from pyspark.sql import SparkSession
 
 from sluice.clock import Clock, SystemClock
+from sluice.durable import write_text
 from sluice.errors import NotReadyError, RefusedError
 from sluice.gx.gate import run_gate
 from sluice.intervals.alignment import Interval
@@ -19,7 +20,6 @@ from sluice.openlineage.batch import batch_lineage
 from sluice.project import Project
 from sluice.quality.gate import GateResult
 from sluice.reports.quality import quality_page
-from sluice.spark.backfill.evidence import write_atomically
 from sluice.spark.backfill.output import OutputTable
 from sluice.spark.backfill.records import RawTable, Records
 from sluice.spark.interval_quality import interval_quality
@@ -88,8 +88,8 @@ def _check(project: Project, spark: SparkSession, pipeline: str, check: Check) -
     facts = {"Range": f"{checked.start:%Y-%m-%d %H:%M} to {checked.end:%Y-%m-%d %H:%M} UTC", "At": f"{at:%F %T} UTC"}
     page = quality_page(result, title=f"{pipeline}, as published", facts=facts, history=quality.history(checked.end))
     for path in (newest.with_name(f"{at:%Y%m%dT%H%M%SZ}.json"), newest):
-        write_atomically(path.with_suffix(".html"), page)
-        write_atomically(path, result.to_json())
+        write_text(path.with_suffix(".html"), page)
+        write_text(path, result.to_json())
     _forget(newest)
     return checked, result, newest.with_suffix(".html")
 

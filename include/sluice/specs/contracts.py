@@ -9,12 +9,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from sluice.contracts.breach import Breach, UnreadableSchemaError
+from sluice.contracts.breach import Breach, Loc, UnreadableSchemaError
 from sluice.contracts.contract import AVRO, JSON_SCHEMA, Version, between, read_version
 from sluice.contracts.promise import promises
 from sluice.specs.diagnosis import nearest
 from sluice.specs.document import Document, read_document
-from sluice.specs.faults import Fault, Loc
+from sluice.specs.faults import Fault
 from sluice.specs.kinds import Kind
 from sluice.specs.model import TopicSpec
 from sluice.specs.reading import Finding, Reading

@@ -12,8 +12,9 @@ from typing import TypeVar, get_args
 from pydantic import ValidationError
 from pydantic_core import ErrorDetails
 
+from sluice.contracts.breach import Loc
 from sluice.specs.document import Document
-from sluice.specs.faults import Fault, Loc
+from sluice.specs.faults import Fault
 from sluice.specs.secrecy import is_secret
 from sluice.specs.spec import ADDRESS_PATTERN, MEMORY_PATTERN, NAME_PATTERN, TRANSFORM_PATTERN, VARIABLE_PATTERN, Spec
 

@@ -17,7 +17,8 @@ from pathlib import Path
 
 import yaml
 
-from sluice.specs.faults import Fault, Loc, dotted
+from sluice.contracts.breach import Loc
+from sluice.specs.faults import Fault, dotted
 from sluice.specs.not_yaml import not_yaml
 
 MAX_BYTES = 1 << 20

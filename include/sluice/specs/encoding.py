@@ -9,8 +9,8 @@ from typing import Annotated, Literal, Self
 from pydantic import Field, SkipValidation, model_validator
 from pydantic.json_schema import SkipJsonSchema
 
+from sluice.contracts.breach import Loc
 from sluice.contracts.contract import AVRO, JSON_SCHEMA
-from sluice.specs.faults import Loc
 from sluice.specs.spec import Spec
 
 MOST_IDS = 1_000

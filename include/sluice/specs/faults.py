@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
+from sluice.contracts.breach import Loc
 from sluice.errors import SpecError
 
-Loc = tuple[str | int, ...]
 """The way from the top of a document to a value: keys of mappings, positions in lists."""
 
 

@@ -7,8 +7,8 @@ from collections.abc import Iterator
 
 from pydantic import ValidationError
 
+from sluice.contracts.breach import Loc
 from sluice.specs.expectations import Expectation, Subject
-from sluice.specs.faults import Loc
 from sluice.specs.kinds import Kind
 from sluice.specs.model import PipelineSpec
 from sluice.specs.output_rules import outputs_of

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from types import MappingProxyType
 
+from sluice.contracts.breach import Loc
 from sluice.specs.access import PrincipalSpec
 from sluice.specs.access_rules import undecided_principals
 from sluice.specs.alerting import AlertPolicySpec
@@ -17,7 +18,7 @@ from sluice.specs.deployment import DeploymentSpec
 from sluice.specs.diagnosis import read_spec
 from sluice.specs.document import Document, Parse, parse_document, read_document
 from sluice.specs.expectations import ExpectationsSpec
-from sluice.specs.faults import Fault, Loc, SpecFaults
+from sluice.specs.faults import Fault, SpecFaults
 from sluice.specs.feeds import FeedSpec
 from sluice.specs.kinds import Key, Kind
 from sluice.specs.model import PipelineSpec, TopicSpec

@@ -16,10 +16,10 @@ from pathlib import Path
 
 import yaml
 
+from sluice.contracts.breach import Loc
 from sluice.durable import replacing
 from sluice.specs import document
 from sluice.specs.document import Document, Parse, parse_document
-from sluice.specs.faults import Loc
 
 
 class Memo:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterator
 
+from sluice.contracts.breach import Loc
 from sluice.specs.diagnosis import nearest
-from sluice.specs.faults import Loc
 from sluice.specs.kinds import Kind
 from sluice.specs.model import PipelineSpec
 from sluice.specs.outputs import IntervalsOutput, LatestOutput, Output, TopicOutput, WrittenTopic

@@ -6,9 +6,10 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from sluice.contracts.breach import Loc
 from sluice.specs.catalog import Catalog
 from sluice.specs.document import Document
-from sluice.specs.faults import Fault, Loc
+from sluice.specs.faults import Fault
 from sluice.specs.kinds import Key, Kind
 
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 
+from sluice.contracts.breach import Loc
 from sluice.specs.diagnosis import nearest
 from sluice.specs.expectations import Expectation, Subject
-from sluice.specs.faults import Loc
 from sluice.specs.kinds import Kind
 from sluice.specs.model import ValueField
 from sluice.specs.reading import Finding, Reading

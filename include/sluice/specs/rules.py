@@ -7,6 +7,7 @@ from collections import defaultdict
 from collections.abc import Iterator
 from datetime import datetime
 
+from sluice.contracts.breach import Loc
 from sluice.specs.access_rules import (
     nothing_widens_unseen,
     principals_are_in_deployments,
@@ -21,7 +22,7 @@ from sluice.specs.alerting_rules import (
 from sluice.specs.client_settings import clients_are_understood
 from sluice.specs.contracts import FOLDER, history_of
 from sluice.specs.diagnosis import nearest
-from sluice.specs.faults import Fault, Loc
+from sluice.specs.faults import Fault
 from sluice.specs.feed_rules import feed_files_fit
 from sluice.specs.interval_expectations import intervals_can_be_judged
 from sluice.specs.kinds import Key, Kind

@@ -6,8 +6,9 @@ import re
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator
 
+from sluice.contracts.breach import Loc
 from sluice.specs.diagnosis import nearest
-from sluice.specs.faults import Fault, Loc
+from sluice.specs.faults import Fault
 from sluice.specs.kinds import Key, Kind
 from sluice.specs.reading import Finding, Reading
 from sluice.specs.spec import NAME_PATTERN

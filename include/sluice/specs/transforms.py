@@ -6,9 +6,10 @@ import ast
 from collections.abc import Iterator
 from pathlib import Path
 
+from sluice.contracts.breach import Loc
 from sluice.specs.code import import_closure
 from sluice.specs.determinism import undetermined
-from sluice.specs.faults import Fault, Loc, SpecFaults
+from sluice.specs.faults import Fault, SpecFaults
 from sluice.specs.kinds import Kind
 from sluice.specs.model import PipelineSpec
 from sluice.specs.modules import parse_module

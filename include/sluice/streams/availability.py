@@ -21,8 +21,9 @@ from datetime import datetime, timedelta
 from itertools import pairwise
 from typing import Any
 
-from sluice.streams.registry import Attempt, Desired, DesiredState, RecordedVerdict
+from sluice.streams.attempts import Attempt, Desired, DesiredState
 from sluice.streams.verdict import Health
+from sluice.streams.verdict_records import RecordedVerdict
 
 SPAN = timedelta(days=30)
 KEPT = timedelta(days=35)

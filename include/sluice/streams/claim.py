@@ -10,9 +10,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from sluice.streams.attempts import Attempt, AttemptState, Desired, DesiredState
 from sluice.streams.exits import explain_exit
 from sluice.streams.launcher import DriverReport, DriverState
-from sluice.streams.registry import Attempt, AttemptState, Desired, DesiredState
 
 
 @dataclass(frozen=True)

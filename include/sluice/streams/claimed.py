@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from sluice.streams.attempts import Attempt
 from sluice.streams.claim import Decision
 from sluice.streams.governor import Halt, Hold
-from sluice.streams.registry import Attempt
 from sluice.streams.room import NoRoom
 
 

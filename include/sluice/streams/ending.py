@@ -6,10 +6,10 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 
 from sluice.errors import RefusedError
+from sluice.streams.attempts import Attempt, AttemptState
 from sluice.streams.exits import explain_exit
 from sluice.streams.failure import FailureClass, class_of_exit
 from sluice.streams.launcher import DriverReport, DriverState
-from sluice.streams.registry import Attempt, AttemptState
 
 
 @dataclass(frozen=True)

@@ -11,12 +11,12 @@ from typing import Generic, Protocol, TypedDict, TypeVar
 
 from sluice.errors import SluiceError
 from sluice.specs.rhythm import UNDECLARED, Rhythm
+from sluice.streams.attempts import Attempt, AttemptState, Desired
 from sluice.streams.checkpoint import CheckpointLook
 from sluice.streams.executors import Executors
 from sluice.streams.failure import Failure
 from sluice.streams.launcher import DriverReport, DriverState
 from sluice.streams.observation import Evidence
-from sluice.streams.registry import Attempt, AttemptState, Desired
 from sluice.streams.sighting import Sighting
 from sluice.topics.administration import RecordStamp, TopicExtent
 

@@ -11,12 +11,13 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 
 from sluice.specs.catalog import Unit
+from sluice.streams.attempts import Attempt, AttemptState, Desired, DesiredState
 from sluice.streams.governor import HISTORY, Go, Halt, Hold
 from sluice.streams.looks import FRESH, StreamLook
-from sluice.streams.registry import Attempt, AttemptState, Desired, DesiredState, RecordedVerdict
 from sluice.streams.sighting import Sighting
 from sluice.streams.timeline import in_words
 from sluice.streams.verdict import FINE, Health, Verdict, alike
+from sluice.streams.verdict_records import RecordedVerdict
 
 RESTARTS_SPAN = timedelta(hours=24)
 LOOKED_BACK = HISTORY

@@ -17,8 +17,8 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from sluice.streams.advice import advice, failed_stream
+from sluice.streams.attempts import Attempt, DesiredState
 from sluice.streams.failure import FailureClass, recorded_class
-from sluice.streams.registry import Attempt, DesiredState
 
 HISTORY = 32
 """How many attempts are looked back at, newest first: more than any budget."""

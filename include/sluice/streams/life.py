@@ -12,6 +12,7 @@ from dataclasses import replace
 
 from sluice.clock import Clock, SystemClock
 from sluice.errors import NotConfiguredError, RefusedError, UnreachableError
+from sluice.streams.attempts import Attempt, AttemptRecords, AttemptState, Desired, DesiredState, LostRaceError
 from sluice.streams.claim import Adopt, Refuse, Resume, Start, Wait, decide
 from sluice.streams.claimed import Claim
 from sluice.streams.ending import ending, refuse_traceless
@@ -19,7 +20,6 @@ from sluice.streams.failure import FailureClass
 from sluice.streams.governor import HISTORY, Go, Halt, Hold
 from sluice.streams.identity import submission_key
 from sluice.streams.launcher import DriverReport, DriverState, Job, Launcher
-from sluice.streams.registry import Attempt, AttemptState, Desired, DesiredState, LostRaceError, Registry
 from sluice.streams.room import NoRoom
 from sluice.streams.sighting import Records, Sighting
 
@@ -45,7 +45,7 @@ class UnitLife:
 
     def __init__(
         self,
-        registry: Registry,
+        registry: AttemptRecords,
         launcher: Launcher,
         *,
         deployment: str,

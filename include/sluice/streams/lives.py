@@ -10,9 +10,9 @@ from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 
 from sluice.clock import Clock
+from sluice.streams.attempts import Attempt, AttemptRecords
 from sluice.streams.launcher import Job, Launcher
 from sluice.streams.life import UnitLife, anything_goes
-from sluice.streams.registry import Attempt, Registry
 from sluice.streams.sighting import Records, Sighting
 
 
@@ -29,7 +29,7 @@ class Lives:
 
     def __init__(
         self,
-        registry: Registry,
+        registry: AttemptRecords,
         launcher: Launcher,
         *,
         deployment: str,

@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from enum import StrEnum
 
+from sluice.streams.attempts import Desired, DesiredState
 from sluice.streams.claim import Adopt, Refuse, Resume, Start, Wait, decide
 from sluice.streams.governor import Go, Halt, Hold
-from sluice.streams.registry import Desired, DesiredState
 from sluice.streams.sighting import Sighting
 
 STOP_PATIENCE = timedelta(minutes=1)

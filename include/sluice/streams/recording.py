@@ -14,8 +14,8 @@ from __future__ import annotations
 
 from datetime import datetime, timedelta
 
-from sluice.streams.registry import RecordedVerdict
 from sluice.streams.verdict import FINE, Health, Verdict
+from sluice.streams.verdict_records import RecordedVerdict
 
 DWELL = timedelta(minutes=5)
 

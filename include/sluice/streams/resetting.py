@@ -17,10 +17,10 @@ from sluice.specs.catalog import Catalog, Unit
 from sluice.specs.outputs import Output
 from sluice.specs.rhythm import topic_of
 from sluice.specs.start import Edge, StartPosition, in_words
+from sluice.streams.attempts import AttemptState, Desired
 from sluice.streams.checkpoint import PlannedBatch
 from sluice.streams.epochs import Epoch, Epochs
 from sluice.streams.launcher import DriverState
-from sluice.streams.registry import AttemptState, Desired
 from sluice.streams.reset import Move, Span, StreamReset, effects, moves, raw_offsets
 from sluice.streams.sighting import Sighting
 from sluice.streams.starting import resolve

@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import datetime
 
+from sluice.streams.attempts import Attempt, AttemptState, Desired, DesiredState
 from sluice.streams.ending import as_ended
 from sluice.streams.governor import Go, Halt, Outlook, govern
 from sluice.streams.launcher import DriverReport, DriverState
-from sluice.streams.registry import Attempt, AttemptState, Desired, DesiredState
 
 
 @dataclass(frozen=True)

@@ -8,10 +8,10 @@ from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
 
+from sluice.streams.attempts import Attempt
 from sluice.streams.claim import Adopt, Refuse, Resume, Start, Wait, decide
 from sluice.streams.ending import as_ended
 from sluice.streams.governor import Go, class_of, lived
-from sluice.streams.registry import Attempt
 from sluice.streams.sighting import Sighting
 
 SHOWN = 10

@@ -9,11 +9,11 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from enum import StrEnum
 
+from sluice.streams.attempts import Attempt, AttemptState, Desired
 from sluice.streams.ending import as_ended
 from sluice.streams.failure import FailureClass
 from sluice.streams.governor import Go, Halt, Hold, class_of
 from sluice.streams.launcher import DriverState
-from sluice.streams.registry import Attempt, AttemptState, Desired
 from sluice.streams.sighting import Sighting
 
 SETTLE = timedelta(seconds=10)

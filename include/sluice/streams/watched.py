@@ -9,8 +9,8 @@ from datetime import datetime
 from sluice.streams.looks import FRESH
 from sluice.streams.observation import Evidence
 from sluice.streams.recording import lagging_since, worth_recording
-from sluice.streams.registry import RecordedVerdict
 from sluice.streams.verdict import Health, Verdict, alike, judge
+from sluice.streams.verdict_records import RecordedVerdict
 from sluice.streams.window import Window
 
 

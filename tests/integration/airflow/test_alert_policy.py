@@ -26,8 +26,8 @@ from sluice.specs.alerting import AlertClass
 from sluice.specs.load import load_catalog
 from sluice.stream_looks import newest_looks
 from sluice.streams.looks import Rates, StreamLook
-from sluice.streams.registry import GivenVerdict
 from sluice.streams.verdict import Health, Verdict
+from sluice.streams.verdict_records import GivenVerdict
 from tests.integration.mailbox import Mailbox, running_mailbox, text_of
 from tests.integration.sink import Sink, running_sink
 from tests.twins.clock import ManualClock

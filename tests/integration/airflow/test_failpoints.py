@@ -20,7 +20,7 @@ from sluice.settings import Settings
 from sluice.spark.failpoints import marker
 from sluice.specs.load import scan
 from sluice.specs.units import declared_units
-from sluice.streams.registry import AttemptState
+from sluice.streams.attempts import AttemptState
 
 RUN = """
 from datetime import timedelta

@@ -22,7 +22,7 @@ from sluice.airflow.streams import build_stream_dag
 from sluice.project import Project
 from sluice.specs.load import scan
 from sluice.specs.units import DeclaredUnit, declared_units
-from sluice.streams.registry import AttemptState, Desired
+from sluice.streams.attempts import AttemptState, Desired
 from sluice.streams.sighting import Sighting
 from tests.twins.clock import ManualClock
 

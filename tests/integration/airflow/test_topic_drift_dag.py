@@ -24,7 +24,7 @@ from sluice.settings import settings
 from sluice.specs.catalog import Catalog
 from sluice.specs.load import load_catalog
 from sluice.specs.stamping import bounded
-from sluice.streams.registry import Desired
+from sluice.streams.attempts import Desired
 from sluice.topics.administration import KafkaAdministration
 from sluice.topics.declared import Declared
 from tests.integration.sink import Sink, running_sink

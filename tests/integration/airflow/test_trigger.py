@@ -16,9 +16,9 @@ from sluice.airflow.watcher import Watcher
 from sluice.fresh_project import CHECK_SECONDS
 from sluice.settings import settings
 from sluice.specs.load import load_catalog
+from sluice.streams.attempts import Desired
 from sluice.streams.observation import Evidence
 from sluice.streams.pacing import Pace
-from sluice.streams.registry import Desired
 from sluice.streams.verdict import Health
 from tests.twins.looks import look, steadily
 from tests.twins.project import InMemoryProject

@@ -17,8 +17,8 @@ from sluice.errors import NotReadyError, RefusedError, SpecError
 from sluice.project import Project
 from sluice.settings import Settings, settings
 from sluice.streams.advice import advice
+from sluice.streams.attempts import Desired
 from sluice.streams.failure import FailureClass
-from sluice.streams.registry import Desired
 from tests.twins.spark_master import MASTER, MasterPage, application, serving, worker
 
 DRIVER = """

@@ -31,9 +31,9 @@ from sluice.specs.alerting import AlertClass, Channel
 from sluice.specs.catalog import Catalog
 from sluice.specs.load import load_catalog
 from sluice.stream_looks import newest_looks
+from sluice.streams.attempts import Desired
 from sluice.streams.failure import FailureClass
 from sluice.streams.looks import StreamLook
-from sluice.streams.registry import Desired
 from sluice.streams.verdict import Health, Verdict
 from tests.twins.project import InMemoryProject
 from tests.unit.alerts.examples import make_alert

@@ -12,9 +12,9 @@ from sluice.airflow.stream_request import LONGEST_CLAIM, LONGEST_STOP
 from sluice.errors import UnreachableError
 from sluice.specs.catalog import Unit
 from sluice.specs.units import DeclaredUnit
+from sluice.streams.attempts import Attempt, AttemptState, Desired, DesiredState
 from sluice.streams.launcher import DriverReport, DriverState
 from sluice.streams.reconcile import ActionKind
-from sluice.streams.registry import Attempt, AttemptState, Desired, DesiredState
 from sluice.streams.sighting import Sighting
 from tests.twins.clock import START
 

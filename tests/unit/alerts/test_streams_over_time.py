@@ -20,12 +20,13 @@ from sluice.alerts.incidents import open_incidents
 from sluice.alerts.rounds import Begin, End, steps
 from sluice.specs.alerting import EVERYTHING_TO_ONE, AlertClass
 from sluice.specs.catalog import Unit
+from sluice.streams.attempts import Attempt, AttemptState, Desired, DesiredState
 from sluice.streams.failure import FailureClass
 from sluice.streams.fleet import UnitRecords, standings
 from sluice.streams.looks import StreamLook
 from sluice.streams.recording import DWELL, worth_recording
-from sluice.streams.registry import Attempt, AttemptState, Desired, DesiredState, RecordedVerdict
 from sluice.streams.verdict import Health, Verdict, alike
+from sluice.streams.verdict_records import RecordedVerdict
 from sluice.streams.watched import Spell
 from tests.unit.alerts.examples import NOW, make_alert
 

@@ -20,10 +20,11 @@ from sluice.control.registry import SqlRegistry
 from sluice.errors import UnreachableError
 from sluice.specs.alerting import AlertClass
 from sluice.specs.catalog import Unit
+from sluice.streams.attempts import Desired
 from sluice.streams.fleet import LOOKED_BACK, UnitRecords, standings
 from sluice.streams.looks import StreamLook
-from sluice.streams.registry import Desired, GivenVerdict
 from sluice.streams.verdict import Health, Verdict
+from sluice.streams.verdict_records import GivenVerdict
 from tests.twins.clock import ManualClock
 
 STREAMS = ("arrivals", "departures", "raw_flights")

@@ -11,9 +11,9 @@ from sluice.project import Project
 from sluice.settings import settings
 from sluice.specs.catalog import Unit
 from sluice.specs.load import load_catalog
+from sluice.streams.attempts import Desired
 from sluice.streams.availability import Availability
 from sluice.streams.deadline_record import Deadline, DeadlineRecord
-from sluice.streams.registry import Desired
 from sluice.streams.verdict import Health, Verdict
 from tests.twins.clock import START
 from tests.twins.project import InMemoryProject

@@ -12,7 +12,7 @@ from typer.testing import CliRunner
 from sluice.cli.main import app
 from sluice.project import Project
 from sluice.settings import settings
-from sluice.streams.registry import Desired
+from sluice.streams.attempts import Desired
 
 
 @pytest.fixture

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from sluice.healing import furthest
 from sluice.intervals.entries import BackfillEntry, Content, DirtyEntry, Entry, Logged, StreamEntry, WithdrawnEntry
 from sluice.intervals.healing import Poisoned, find_poison
 from sluice.intervals.ledger import fold
@@ -45,7 +46,7 @@ def published(*hours: int, rows: int = 5) -> BackfillEntry:
 
 def poison_of(*entries: Entry, now: int = 0) -> Poisoned | None:
     commits = [Logged(version, at(-9), entry) for version, entry in enumerate(entries, 1)]
-    return find_poison(commits, fold(commits, HOUR), HOUR, RULES, at(now))
+    return find_poison(commits, fold(commits, HOUR), HOUR, furthest(RULES, at(now)), at(now))
 
 
 def since(*entries: Entry) -> datetime:

@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 
 from sluice.errors import CorruptionError, NotReadyError
-from sluice.local.endpoints import Endpoints, kafka_client, read_endpoints, write_endpoints
-from sluice.local.kafka_admin import administrator
+from sluice.local.endpoints import Endpoints, read_endpoints, write_endpoints
+from sluice.local.kafka_admin import administrator, kafka_client
 from sluice.settings import StateFolder
 
 

@@ -6,9 +6,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from sluice.streams.attempts import Attempt, AttemptState, Desired, DesiredState
 from sluice.streams.availability import Availability, availabilities, availability
-from sluice.streams.registry import Attempt, AttemptState, Desired, DesiredState, RecordedVerdict
 from sluice.streams.verdict import Health, Verdict
+from sluice.streams.verdict_records import RecordedVerdict
 from tests.twins.clock import START
 
 HOUR = timedelta(hours=1)

@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from sluice.streams.attempts import Attempt, AttemptState
 from sluice.streams.ending import Ending, as_ended, ending
 from sluice.streams.exits import EXPLANATIONS, ExitCode
 from sluice.streams.failure import (
@@ -24,7 +25,6 @@ from sluice.streams.failure import (
 )
 from sluice.streams.governor import POLICIES
 from sluice.streams.launcher import DriverReport, DriverState
-from sluice.streams.registry import Attempt, AttemptState
 from tests.twins.clock import START
 
 SAID = Failure(FailureClass.CODE, "KeyError", "'dep_delay'", START, "departures")

@@ -9,11 +9,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sluice.specs.catalog import Unit
+from sluice.streams.attempts import Attempt, AttemptState, Desired, DesiredState
 from sluice.streams.failure import FailureClass
 from sluice.streams.fleet import Standing, UnitRecords, standings
 from sluice.streams.looks import FRESH, Rates, StreamLook
-from sluice.streams.registry import Attempt, AttemptState, Desired, DesiredState, RecordedVerdict
 from sluice.streams.verdict import Health, Verdict, alike
+from sluice.streams.verdict_records import RecordedVerdict
 from tests.twins.clock import START
 
 UNIT = Unit("flights", ("flights",), ("departures",))

@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sluice.streams.advice import advice
+from sluice.streams.attempts import Attempt, AttemptState, Desired, DesiredState
 from sluice.streams.failure import EXIT_CODES, FailureClass
 from sluice.streams.governor import (
     HISTORY,
@@ -28,7 +29,6 @@ from sluice.streams.governor import (
     streak,
 )
 from sluice.streams.identity import submission_key
-from sluice.streams.registry import Attempt, AttemptState, Desired, DesiredState
 from tests.twins.clock import START
 
 WISH = DesiredState("flights", Desired.RUNNING, "ada", "launch", START)

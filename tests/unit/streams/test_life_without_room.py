@@ -5,11 +5,11 @@ from __future__ import annotations
 import pytest
 
 from sluice.errors import UnreachableError
+from sluice.streams.attempts import AttemptState, Desired
 from sluice.streams.evidence import Case, gather
 from sluice.streams.launcher import Job
 from sluice.streams.life import UnitLife
 from sluice.streams.reconcile import ActionKind, reconcile
-from sluice.streams.registry import AttemptState, Desired
 from sluice.streams.room import NoRoom, NoRoomError
 from sluice.streams.timeline import timeline
 from tests.twins.clock import ManualClock

@@ -7,9 +7,9 @@ from collections.abc import Collection, Mapping
 import pytest
 
 from sluice.errors import UnreachableError
+from sluice.streams.attempts import AttemptState, Desired, DesiredState
 from sluice.streams.launcher import DriverReport
 from sluice.streams.lives import Lives
-from sluice.streams.registry import AttemptState, Desired, DesiredState
 from sluice.streams.sighting import Records
 from tests.twins.clock import ManualClock
 from tests.twins.drivers import DictionaryLauncher

@@ -7,12 +7,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sluice.streams.advice import advice
+from sluice.streams.attempts import Attempt, AttemptState, Desired, DesiredState
 from sluice.streams.exits import ExitCode
 from sluice.streams.failure import EXIT_CODES, FailureClass
 from sluice.streams.governor import JITTER, POLICIES
 from sluice.streams.launcher import DriverReport, DriverState
 from sluice.streams.reconcile import STOP_PATIENCE, Action, ActionKind, reconcile
-from sluice.streams.registry import Attempt, AttemptState, Desired, DesiredState
 from sluice.streams.sighting import Sighting
 from tests.twins.clock import START
 

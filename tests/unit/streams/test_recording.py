@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sluice.streams.recording import DWELL, lagging_since, worth_recording
-from sluice.streams.registry import RecordedVerdict
 from sluice.streams.verdict import Health, Verdict
+from sluice.streams.verdict_records import RecordedVerdict
 from tests.twins.clock import START
 
 

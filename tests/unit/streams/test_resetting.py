@@ -13,8 +13,8 @@ from sluice.errors import RefusedError, SpecError, UnreachableError
 from sluice.settings import settings
 from sluice.specs.load import load_catalog
 from sluice.specs.start import Edge, StartPosition
+from sluice.streams.attempts import Desired
 from sluice.streams.epochs import Epochs
-from sluice.streams.registry import Desired
 from sluice.streams.resetting import Resetting, refuse_living
 from sluice.streams.starting import begin, beginnings
 from sluice.topics.administration import TopicCreation

@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from sluice.streams.attempts import Attempt, AttemptState, Desired, DesiredState
 from sluice.streams.exits import ExitCode
 from sluice.streams.launcher import DriverReport, DriverState
-from sluice.streams.registry import Attempt, AttemptState, Desired, DesiredState
 from sluice.streams.sighting import Sighting
 from sluice.streams.watch import SETTLE, SETTLE_FAILED, WatchState, examine
 

@@ -4,8 +4,8 @@ from dataclasses import replace
 from datetime import timedelta
 
 from sluice.specs.rhythm import Rhythm
-from sluice.streams.registry import RecordedVerdict
 from sluice.streams.verdict import Health, Verdict
+from sluice.streams.verdict_records import RecordedVerdict
 from sluice.streams.watched import StreamsWatched
 from tests.twins.clock import START
 from tests.twins.looks import look, steadily

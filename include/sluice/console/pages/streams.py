@@ -24,9 +24,9 @@ from sluice.specs.rhythm import topic_of
 from sluice.specs.spec import NAME_PATTERN
 from sluice.streams.batch_log import batches, quarantined
 from sluice.streams.fleet import LOOKED_BACK, Standing
-from sluice.streams.registry import RecordedVerdict
 from sluice.streams.sighting import Sighting
 from sluice.streams.timeline import SHOWN, Timeline, timeline
+from sluice.streams.verdict_records import RecordedVerdict
 
 router = APIRouter()
 

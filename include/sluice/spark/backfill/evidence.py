@@ -6,7 +6,6 @@ A chunk's evidence is on disk before the chunk is published, so whoever resumes 
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
@@ -15,6 +14,7 @@ from pathlib import Path
 
 from pydantic import TypeAdapter, ValidationError
 
+from sluice.durable import write_text
 from sluice.errors import CorruptionError
 from sluice.intervals.parity import PASSES, IntervalParity, ParityReport
 from sluice.quality.gate import GateResult
@@ -139,18 +139,7 @@ class EvidenceFolder:
         self._write("result.json", result.to_json())
 
     def _write(self, name: str, text: str) -> None:
-        write_atomically(self._folder / name, text)
-
-
-def write_atomically(path: Path, text: str) -> None:
-    """Replace a file, durably: a reader sees the old one or the new one."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    new = path.with_name(f"{path.name}.new")
-    with new.open("w", encoding="utf-8") as file:
-        file.write(text)
-        file.flush()
-        os.fsync(file.fileno())
-    new.replace(path)
+        write_text(self._folder / name, text)
 
 
 @cache
