@@ -23,7 +23,7 @@ setup: $(READY) ## Install everything into .venv, once (Python 3.11-3.13 and a J
 	@echo "Ready: $(BIN)/sluice"
 
 $(READY): requirements/uv.txt requirements/lock.txt pyproject.toml jars/ivy.xml jars/jars.sha256 $(wildcard jars/java/sluice/*/*.java)
-	@PYTHONPATH=include PYTHONDONTWRITEBYTECODE=1 $(PYTHON) -m sluice.local.preflight
+	@PYTHONPATH=include PYTHONDONTWRITEBYTECODE=1 $(PYTHON) -m sluice.devstack.preflight
 	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	@echo "Installing the locked Python packages (about a minute the first time) ..."
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements/uv.txt
@@ -31,7 +31,7 @@ $(READY): requirements/uv.txt requirements/lock.txt pyproject.toml jars/ivy.xml 
 	@$(BIN)/uv pip install --quiet --python $(BIN)/python --no-deps --no-build-isolation --editable .
 	@$(BIN)/python -m compileall -q -j 0 include dags plugins spark_jobs
 	@echo "Fetching the JVM artefacts (about a minute the first time) ..."
-	@$(BIN)/python -m sluice.local.jars
+	@$(BIN)/python -m sluice.devstack.jars
 	@echo "Archiving the classes that every driver loads (half a minute, once) ..."
 	@$(BIN)/python -m sluice.spark.class_archive
 	@touch $@

@@ -29,11 +29,11 @@ import httpx
 from benchmarks.project_copy import copied_project
 from benchmarks.trials import TrialError
 from sluice.clock import SystemClock
+from sluice.devstack.airflow.api import AirflowApi, succeeded, watching
+from sluice.devstack.airflow.configuration import COMPONENTS
+from sluice.devstack.stack import down, up
+from sluice.devstack.supervision import Supervisor
 from sluice.errors import NotReadyError
-from sluice.local.airflow_api import AirflowApi, succeeded, watching
-from sluice.local.airflow_environment import COMPONENTS
-from sluice.local.stack import down, up
-from sluice.local.supervision import Supervisor
 from sluice.settings import Settings, settings
 
 _PR_SET_CHILD_SUBREAPER = 36

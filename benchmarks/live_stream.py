@@ -23,7 +23,7 @@ from benchmarks.recompute import PIPELINE, surroundings
 from benchmarks.topics import private_topics
 from sluice.feeds.nycflights13 import Nycflights13
 from sluice.feeds.pace import Pace
-from sluice.local.endpoints import Endpoints, write_endpoints
+from sluice.launch.endpoints import Endpoints, write_endpoints
 from sluice.settings import StateFolder, settings
 from sluice.specs.load import load_catalog
 

@@ -32,7 +32,7 @@ from benchmarks.topics import private_topics
 from sluice.feeds.nycflights13 import Nycflights13
 from sluice.feeds.record import encode
 from sluice.kafka.administration import KafkaPythonAdministration
-from sluice.local.endpoints import Endpoints, write_endpoints
+from sluice.launch.endpoints import Endpoints, write_endpoints
 from sluice.provisioning.apply import apply
 from sluice.settings import StateFolder, settings
 from sluice.specs.load import load_catalog

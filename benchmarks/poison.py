@@ -28,7 +28,7 @@ from benchmarks.recompute import PIPELINE, surroundings
 from benchmarks.topics import private_topics
 from benchmarks.trials import Cost, TrialError, run_counted
 from sluice.delta.reading import read_rows
-from sluice.local.endpoints import Endpoints, write_endpoints
+from sluice.launch.endpoints import Endpoints, write_endpoints
 from sluice.settings import StateFolder
 from tests.integration.spark.conftest import values_of
 from tests.oracle import COUNTS, departures, differences, flights

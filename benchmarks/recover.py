@@ -27,11 +27,11 @@ import psutil
 from benchmarks.live_stream import Traffic
 from benchmarks.project_copy import copied_project
 from sluice.delta.reading import read_rows
+from sluice.devstack.airflow.api import AirflowApi, succeeded, watching
+from sluice.devstack.stack import down, up
 from sluice.errors import NotReadyError
-from sluice.local.airflow_api import AirflowApi, succeeded, watching
-from sluice.local.endpoints import Endpoints
-from sluice.local.processes import STACK_MARK, marked
-from sluice.local.stack import down, up
+from sluice.launch.endpoints import Endpoints
+from sluice.launch.processes import STACK_MARK, marked
 from sluice.project import Project
 from sluice.settings import Settings, settings
 

@@ -22,7 +22,7 @@ from benchmarks.project_copy import dense_project
 from benchmarks.topics import private_topics, publish_flights
 from benchmarks.trials import Cost, abba, median_interval, run_counted
 from sluice.delta.reading import read_rows
-from sluice.local.endpoints import Endpoints, write_endpoints
+from sluice.launch.endpoints import Endpoints, write_endpoints
 from sluice.settings import StateFolder, settings
 from sluice.specs.load import load_catalog
 from sluice.specs.static import locate

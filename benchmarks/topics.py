@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from datetime import date
 from pathlib import Path
 
+from sluice.devstack.kafka.broker import Broker
 from sluice.feeds.pace import Pace
 from sluice.kafka.administration import KafkaPythonAdministration
 from sluice.kafka.feed import open_feed
-from sluice.local.broker import Broker
 from sluice.provisioning.apply import apply
 from sluice.settings import settings
 from sluice.specs.load import load_catalog

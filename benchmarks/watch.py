@@ -29,7 +29,7 @@ from benchmarks.watch_fleet import DEPLOYMENT, GENERATION, PERIOD_SECONDS, Fleet
 from sluice.airflow.watcher import LOOKS
 from sluice.control.database import open_database, sqlite_url
 from sluice.control.registry import SqlRegistry
-from sluice.local.broker import Broker
+from sluice.devstack.kafka.broker import Broker
 from sluice.settings import settings
 from sluice.streams.pacing import MOST_SECONDS
 from tests.integration.brokers import free_ports, running

@@ -11,7 +11,7 @@ import sys
 from concurrent.futures import ThreadPoolExecutor
 
 from sluice.errors import SluiceError
-from sluice.local.launcher import LocalLauncher
+from sluice.launch.launcher import LocalLauncher
 from sluice.settings import settings
 
 _DEADLINE_SECONDS = 80.0

@@ -21,7 +21,7 @@ from sluice.errors import SluiceError, SpecError
 from sluice.intervals.acceptance import GATE_FAILED
 from sluice.intervals.parity import Outcome
 from sluice.intervals.request import Mode, Only, Request, range_of
-from sluice.local.processes import give_way
+from sluice.launch.processes import give_way
 from sluice.project import Project
 from sluice.settings import settings
 from sluice.spark.backfill.evidence import Result

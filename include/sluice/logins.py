@@ -6,11 +6,11 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from sluice.devstack.kafka.admin import kafka_client
+from sluice.devstack.kafka.passwords import drawn_password, kept_password
 from sluice.errors import NotReadyError
 from sluice.kafka.credentials import as_user
-from sluice.local.endpoints import read_endpoints
-from sluice.local.kafka_admin import kafka_client
-from sluice.local.kafka_passwords import drawn_password, kept_password
+from sluice.launch.endpoints import read_endpoints
 from sluice.settings import is_set, password
 from sluice.specs.access import Role
 

@@ -22,7 +22,7 @@ from sluice.intervals.claiming import dead_in_the_way
 from sluice.intervals.ledger import Ledger, fold
 from sluice.intervals.reach import RawPosition
 from sluice.intervals.request import Request
-from sluice.local.endpoints import read_endpoints
+from sluice.launch.endpoints import read_endpoints
 from sluice.logins import client_of
 from sluice.settings import Settings, StateFolder
 from sluice.specs.access import Role
@@ -55,8 +55,8 @@ if TYPE_CHECKING:
     from sluice.control.index import LedgerIndex, LedgerSource
     from sluice.intervals.backfills import Backfills
     from sluice.kafka.administration import KafkaPythonAdministration
-    from sluice.local.backfill_lock import BackfillLock
-    from sluice.spark.place import Place
+    from sluice.launch.backfill_lock import BackfillLock
+    from sluice.launch.place import Place
 
 
 class Project:
@@ -194,7 +194,7 @@ class Project:
 
     def backfill_lock(self, backfill_id: str) -> BackfillLock:
         """Return the lock that a backfill's process holds for its life."""
-        from sluice.local.backfill_lock import BackfillLock  # noqa: PLC0415 - see the module's docstring
+        from sluice.launch.backfill_lock import BackfillLock  # noqa: PLC0415 - see the module's docstring
 
         return BackfillLock(self.folder.backfill(backfill_id))
 
@@ -236,13 +236,13 @@ class Project:
 
     def launcher(self) -> Launcher:
         """Return what starts drivers."""
-        from sluice.spark.standalone import launcher_at  # noqa: PLC0415 - see the module's docstring
+        from sluice.launch.standalone import launcher_at  # noqa: PLC0415 - see the module's docstring
 
         return launcher_at(self.spark_place(), self.folder.drivers, self._alive)
 
     def spark_place(self) -> Place:
         """Return where drivers and batches find their cores."""
-        from sluice.spark.place import spark_place  # noqa: PLC0415 - see the module's docstring
+        from sluice.launch.place import spark_place  # noqa: PLC0415 - see the module's docstring
 
         return spark_place(self.settings.spark_master, self.deployment.spark, self.folder)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from sluice.local.kafka_security import is_secured
+from sluice.devstack.kafka.security import is_secured
 from sluice.logins import passwords_of
 from sluice.provisioning.apply import Access
 from sluice.topics.declared import Declared

@@ -29,7 +29,7 @@ class Settings(BaseSettings):
         state: the state folder; two stacks on one machine differ in it and share nothing.
         deployment: the name of a file in `include/deployments/`.
         jars: folder with `spark/` and `kafka/`, filled by `make setup`; part of the installation, not of the state.
-        failpoint: see `sluice.spark.failpoints`; empty outside tests.
+        failpoint: see `sluice.failpoints`; empty outside tests.
         control_url: SQLAlchemy URL of the control database; empty means SQLite in the state folder.
         spark_master: where drivers and batches find their cores; empty: where the deployment says.
         batch_niceness: how far a batch gives way to what else runs on its machine, streams above all; 0: not at all.

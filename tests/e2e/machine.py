@@ -16,7 +16,7 @@ import psutil
 
 from sluice.clock import SystemClock
 from sluice.delta.reading import read_rows
-from sluice.local.processes import wait_until
+from sluice.launch.processes import wait_until
 
 SLUICE = Path(sys.executable).with_name("sluice")
 

@@ -7,8 +7,8 @@ from collections.abc import Iterator
 import pandas as pd
 import pytest
 
-from sluice.local.airflow_api import AirflowApi, watching
-from sluice.local.kafka_admin import administrator
+from sluice.devstack.airflow.api import AirflowApi, watching
+from sluice.devstack.kafka.admin import administrator
 from tests.e2e.machine import Machine
 from tests.oracle import departures, differences, flights
 

@@ -10,8 +10,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from socket import socket
 
-from sluice.local.broker import Broker
-from sluice.local.kafka_admin import Administrator
+from sluice.devstack.kafka.admin import Administrator
+from sluice.devstack.kafka.broker import Broker
 from sluice.settings import settings
 
 

@@ -13,8 +13,8 @@ from pathlib import Path
 from typing import Any
 
 from sluice.clock import SystemClock
-from sluice.local.processes import descendants, wait_until
-from sluice.local.spark_cluster import MASTER, SparkCluster
+from sluice.devstack.spark_cluster import MASTER, SparkCluster
+from sluice.launch.processes import descendants, wait_until
 from tests.integration.brokers import free_ports
 
 _EXECUTOR = b"org.apache.spark.executor.CoarseGrainedExecutorBackend"

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 import pytest
 from pyspark.sql import SparkSession
 
-from sluice.local.broker import Broker
+from sluice.devstack.kafka.broker import Broker
 from sluice.settings import settings
 from sluice.spark.session import session
 from sluice.specs.resources import Resources

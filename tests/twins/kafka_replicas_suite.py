@@ -10,7 +10,7 @@ import pytest
 
 from sluice.clock import SystemClock
 from sluice.errors import RefusedError
-from sluice.local.processes import wait_until
+from sluice.launch.processes import wait_until
 from sluice.topics.administration import KafkaAdministration, TopicCreation, TopicState
 from sluice.topics.moving import Pace, Progress, cancel, move
 from sluice.topics.replica_administration import THROTTLED, BrokerState, Throttle

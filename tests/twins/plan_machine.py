@@ -15,7 +15,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, pr
 
 from sluice.clock import Clock
 from sluice.errors import RefusedError
-from sluice.local.processes import wait_until
+from sluice.launch.processes import wait_until
 from sluice.provisioning.apply import Approval, apply, current_plan
 from sluice.provisioning.plan import differences
 from sluice.specs.topic_shape import TopicShape

@@ -10,9 +10,9 @@ from itertools import pairwise
 import pytest
 from pydantic import ValidationError
 
+from sluice.devstack.airflow.configuration import engine_environment, narrowed, stack_environment
 from sluice.environments import inherited_by_batch, inherited_by_unit, refuse_unconfigured, unset
 from sluice.errors import NotConfiguredError
-from sluice.local.airflow_environment import engine_environment, narrowed, stack_environment
 from sluice.project import Project
 from sluice.settings import EVERY_PROCESS, Settings, inherited, settings
 from sluice.specs.access import Role

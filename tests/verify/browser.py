@@ -15,7 +15,7 @@ from typing import Any
 from websockets.sync.client import ClientConnection, connect
 
 from sluice.clock import SystemClock
-from sluice.local.processes import wait_until
+from sluice.launch.processes import wait_until
 
 DEADLINE_SECONDS = 60.0
 _OPTIONS = (

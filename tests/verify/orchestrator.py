@@ -14,13 +14,13 @@ from threading import Event, Thread
 from typing import Any
 
 from sluice.clock import SystemClock
+from sluice.devstack.airflow.api import AirflowApi, succeeded, watching
+from sluice.devstack.airflow.configuration import COMPONENTS, airflow_command, stack_environment
+from sluice.devstack.airflow.health import unhealthy_components
+from sluice.devstack.supervision import Supervisor
 from sluice.errors import SluiceError, UnreachableError
-from sluice.local.airflow_api import AirflowApi, succeeded, watching
-from sluice.local.airflow_environment import COMPONENTS, airflow_command, stack_environment
-from sluice.local.airflow_health import unhealthy_components
-from sluice.local.endpoints import read_endpoints
-from sluice.local.processes import DRIVER_MARK, descendants, marked, wait_until
-from sluice.local.supervision import Supervisor
+from sluice.launch.endpoints import read_endpoints
+from sluice.launch.processes import DRIVER_MARK, descendants, marked, wait_until
 from sluice.project import Project
 from sluice.settings import Settings
 from sluice.streams.attempts import AttemptState, Desired

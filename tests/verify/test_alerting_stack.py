@@ -17,10 +17,10 @@ from sluice.alerts.alert import Level
 from sluice.alerts.delivery import History, Outcome
 from sluice.alerts.journal import Journal
 from sluice.clock import SystemClock
-from sluice.local.airflow_api import AirflowApi, DagRun
-from sluice.local.airflow_environment import airflow_command, stack_environment
-from sluice.local.processes import wait_until
-from sluice.local.stack import down, up
+from sluice.devstack.airflow.api import AirflowApi, DagRun
+from sluice.devstack.airflow.configuration import airflow_command, stack_environment
+from sluice.devstack.stack import down, up
+from sluice.launch.processes import wait_until
 from sluice.settings import Settings
 from tests.integration.sink import Sink, running_sink
 

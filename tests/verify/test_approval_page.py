@@ -16,9 +16,9 @@ from pathlib import Path
 import pytest
 
 from sluice.airflow.markdown import table
-from sluice.local.airflow_api import AirflowApi, succeeded
-from sluice.local.endpoints import read_endpoints
-from sluice.local.stack import down, up
+from sluice.devstack.airflow.api import AirflowApi, succeeded
+from sluice.devstack.stack import down, up
+from sluice.launch.endpoints import read_endpoints
 from sluice.project import Project
 from sluice.settings import Settings, settings
 from sluice.topics.administration import TopicState

@@ -32,6 +32,7 @@ from deltalake import DeltaTable
 
 from sluice.clock import SystemClock
 from sluice.delta.reading import read_rows
+from sluice.devstack.kafka.broker import Broker
 from sluice.intervals.entries import (
     AttemptEntry,
     BackfillEntry,
@@ -43,9 +44,8 @@ from sluice.intervals.entries import (
 )
 from sluice.intervals.ledger import Ledger
 from sluice.intervals.request import Mode
-from sluice.local.broker import Broker
-from sluice.local.endpoints import Endpoints, write_endpoints
-from sluice.local.processes import wait_until
+from sluice.launch.endpoints import Endpoints, write_endpoints
+from sluice.launch.processes import wait_until
 from sluice.project import Project
 from sluice.settings import Settings, settings
 from sluice.streams.exits import ExitCode

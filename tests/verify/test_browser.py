@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from sluice.local.stack import down, up
+from sluice.devstack.stack import down, up
 from sluice.settings import Settings, settings
 
 pytestmark = [pytest.mark.verify, pytest.mark.timeout(400)]

@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 
 from sluice.clock import SystemClock
-from sluice.local.processes import wait_until
-from sluice.local.stack import down, up
+from sluice.devstack.stack import down, up
+from sluice.launch.processes import wait_until
 from sluice.project import Project
 from sluice.settings import Settings, settings
 from sluice.streams.attempts import Desired

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from sluice.local.stack import down, up
+from sluice.devstack.stack import down, up
 from sluice.settings import Settings
 from sluice.streams.attempts import AttemptState, Desired
 from tests.integration.airflow.conftest import DRIVER

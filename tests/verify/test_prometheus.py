@@ -15,8 +15,8 @@ import pytest
 import yaml
 
 from sluice.clock import SystemClock
-from sluice.local.ports import HOST
-from sluice.local.processes import wait_until
+from sluice.launch.ports import HOST
+from sluice.launch.processes import wait_until
 from tests.integration.brokers import free_ports
 from tests.twins.console_fleet import HALTED, LAGGING, STALLED, build_fleet, pipeline_of, unit_of
 from tests.twins.console_server import served

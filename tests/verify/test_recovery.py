@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from sluice.local.airflow_api import AirflowApi
+from sluice.devstack.airflow.api import AirflowApi
 from tests.e2e.machine import Machine
 from tests.oracle import departures, differences, flights
 

@@ -11,11 +11,11 @@ import pytest
 
 from sluice.delta.log import read_log
 from sluice.delta.reading import read_rows
+from sluice.devstack.airflow.api import AirflowApi, succeeded, watching
 from sluice.intervals.backfills import BackfillState
 from sluice.intervals.entries import BackfillEntry
 from sluice.intervals.ledger import State
 from sluice.intervals.request import Mode, Only
-from sluice.local.airflow_api import AirflowApi, succeeded, watching
 from sluice.project import Project
 from sluice.settings import Settings
 from tests.e2e.machine import Machine

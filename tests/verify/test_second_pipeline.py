@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from sluice.clock import SystemClock
-from sluice.local.airflow_api import AirflowApi, watching
-from sluice.local.processes import wait_until
+from sluice.devstack.airflow.api import AirflowApi, watching
+from sluice.launch.processes import wait_until
 from tests.e2e.machine import Machine
 from tests.walkthrough import HOME, File, Reader, steps
 

@@ -19,8 +19,8 @@ from sluice.console.access import login_free_gate
 from sluice.delta.latest import DeltaLatest
 from sluice.intervals.entries import StreamEntry
 from sluice.intervals.writers import writer_id
-from sluice.local.ports import HOST
-from sluice.local.processes import wait_until
+from sluice.launch.ports import HOST
+from sluice.launch.processes import wait_until
 from sluice.project import Project
 from sluice.serve.server import JournalDesk, Place, application
 from sluice.settings import Settings, settings

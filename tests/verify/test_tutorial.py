@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from sluice.clock import SystemClock
-from sluice.local.processes import wait_until
+from sluice.launch.processes import wait_until
 from tests.walkthrough import HOME, Reader, Session, steps
 
 pytestmark = [pytest.mark.verify, pytest.mark.timeout(900)]

@@ -17,12 +17,12 @@ import pandas as pd
 import pytest
 
 from sluice.delta.reading import read_rows
+from sluice.devstack.kafka.broker import Broker
 from sluice.feeds.pace import Pace
 from sluice.intervals.ledger import Ledger, State
 from sluice.kafka.administration import KafkaPythonAdministration
 from sluice.kafka.feed import open_feed
-from sluice.local.broker import Broker
-from sluice.local.endpoints import Endpoints, write_endpoints
+from sluice.launch.endpoints import Endpoints, write_endpoints
 from sluice.project import Project
 from sluice.provisioning.apply import apply
 from sluice.settings import Settings, settings

@@ -10,7 +10,7 @@ from airflow.triggers.base import BaseTrigger, TriggerEvent
 
 from sluice.airflow.observer import ProjectObserver
 from sluice.airflow.watcher import Watch, Watcher
-from sluice.spark.failpoints import failpoint
+from sluice.failpoints import failpoint
 
 
 class StreamTrigger(BaseTrigger):

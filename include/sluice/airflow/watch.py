@@ -15,8 +15,8 @@ from sluice.airflow.trigger import StreamTrigger
 from sluice.airflow.watcher import Hint
 from sluice.clock import Clock, SystemClock
 from sluice.errors import SluiceError
+from sluice.failpoints import failpoint
 from sluice.project import Project
-from sluice.spark.failpoints import failpoint
 from sluice.streams.watch import SETTLE, WatchFinding, WatchState, examine
 
 DAY = timedelta(days=1)

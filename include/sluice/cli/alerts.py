@@ -22,8 +22,8 @@ from sluice.alerts.policy import Policy, read_policy
 from sluice.cli import completion
 from sluice.cli.console import Output, OutputOption, err, out, print_data
 from sluice.clock import SystemClock
+from sluice.devstack.airflow.configuration import stack_environment
 from sluice.errors import NotReadyError, SluiceError, SpecError
-from sluice.local.airflow_environment import stack_environment
 from sluice.settings import Settings, environment, settings
 from sluice.specs.alerting import AlertClass, Channel
 

@@ -20,13 +20,13 @@ from sluice.cli.console import Output, OutputOption, err, err_lines, out, print_
 from sluice.cli.instants import FromOption, ToOption
 from sluice.cli.pipelines import open_pipeline
 from sluice.clock import SystemClock
+from sluice.devstack.supervision import last_lines
 from sluice.errors import NotReadyError, RefusedError, SpecError
 from sluice.intervals.acceptance import accepting
 from sluice.intervals.backfills import Backfill, BackfillState
 from sluice.intervals.request import Mode, Only, Request, range_of
 from sluice.intervals.selection import select
-from sluice.local.batch_process import BatchProcess, end_now
-from sluice.local.supervision import last_lines
+from sluice.launch.batch_process import BatchProcess, end_now
 from sluice.project import Project
 from sluice.settings import settings
 from sluice.specs.model import PipelineSpec

@@ -16,8 +16,8 @@ from sluice.clock import Clock
 from sluice.errors import SluiceError
 from sluice.intervals.backfills import Backfill, Backfills, BackfillState
 from sluice.intervals.progress import progress_in_words, starvation_in_words
-from sluice.local.backfill_lock import BackfillLock
-from sluice.local.batch_process import BatchProcess, end_now
+from sluice.launch.backfill_lock import BackfillLock
+from sluice.launch.batch_process import BatchProcess, end_now
 
 _SECONDS_BETWEEN_LINES = 60.0
 

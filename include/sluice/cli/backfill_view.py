@@ -13,7 +13,7 @@ from sluice.cli.console import out
 from sluice.intervals.acceptance import GATE_FAILED
 from sluice.intervals.backfills import OPEN, Backfill, BackfillState
 from sluice.intervals.progress import expected_end, progress_in_words
-from sluice.local.batch_process import LOG
+from sluice.launch.batch_process import LOG
 from sluice.project import Project
 
 STYLES = {

@@ -10,7 +10,7 @@ import typer
 from sluice.cli.console import err
 from sluice.errors import NotReadyError
 from sluice.fresh_project import FreshProject
-from sluice.local.ports import HOST
+from sluice.launch.ports import HOST
 from sluice.project import Project
 from sluice.settings import settings
 

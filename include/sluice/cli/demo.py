@@ -10,15 +10,15 @@ from rich.table import Table
 
 from sluice.cli.console import err, out
 from sluice.cli.feed import open_project_feed, reporting
+from sluice.cli.stack.demo_steps import FEED, PIPELINE, Demo
 from sluice.clock import SystemClock
 from sluice.delta.reading import read_rows
+from sluice.devstack.doctor import checks
+from sluice.devstack.stack import down, up
 from sluice.errors import NotReadyError, SluiceError
 from sluice.feeds.pace import Pace
 from sluice.feeds.publish import Sending
-from sluice.local.demo import FEED, PIPELINE, Demo
-from sluice.local.doctor import checks
-from sluice.local.endpoints import Endpoints, read_endpoints
-from sluice.local.stack import down, up
+from sluice.launch.endpoints import Endpoints, read_endpoints
 from sluice.project import Project
 from sluice.quality.census import Census
 from sluice.settings import settings

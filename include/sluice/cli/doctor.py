@@ -9,8 +9,8 @@ import typer
 from rich.table import Table
 
 from sluice.cli.console import Output, OutputOption, err, out, print_data
+from sluice.devstack.doctor import Check, checks
 from sluice.errors import NotReadyError
-from sluice.local.doctor import Check, checks
 from sluice.settings import settings
 
 

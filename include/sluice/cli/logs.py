@@ -12,8 +12,8 @@ import typer
 
 from sluice.cli.console import Output, OutputOption, err_lines, out, print_data
 from sluice.cli.terminal import without_colours
+from sluice.devstack.supervision import last_lines
 from sluice.errors import SpecError
-from sluice.local.supervision import last_lines
 from sluice.settings import StateFolder, settings
 
 

@@ -13,9 +13,9 @@ from sluice.alerts.journal import Journal
 from sluice.cli.console import err
 from sluice.cli.console_server import listen
 from sluice.clock import SystemClock
+from sluice.devstack.airflow.configuration import stack_environment
 from sluice.errors import NotReadyError, SpecError
-from sluice.local.airflow_environment import stack_environment
-from sluice.local.ports import HOST
+from sluice.launch.ports import HOST
 from sluice.project import Project
 from sluice.settings import Settings, environment, settings
 

@@ -14,9 +14,9 @@ from rich.table import Table
 from sluice.cli.console import Output, OutputOption, as_json, out, out_lines, print_data
 from sluice.cli.verdict_view import styled
 from sluice.clock import SystemClock
+from sluice.devstack.stack import component_states
 from sluice.errors import NotReadyError, UnreachableError
-from sluice.local.endpoints import read_endpoints
-from sluice.local.stack import component_states
+from sluice.launch.endpoints import read_endpoints
 from sluice.project import Project
 from sluice.settings import settings
 from sluice.streams.running_code import outdated

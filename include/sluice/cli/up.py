@@ -7,9 +7,9 @@ from typing import Annotated
 import typer
 
 from sluice.cli.console import err, out
-from sluice.local import stack
-from sluice.local.kafka_admin import administrators_file
-from sluice.local.kafka_cluster import MOST_BROKERS
+from sluice.devstack import stack
+from sluice.devstack.kafka.admin import administrators_file
+from sluice.devstack.kafka.cluster import MOST_BROKERS
 from sluice.settings import settings
 
 

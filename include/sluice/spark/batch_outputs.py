@@ -16,10 +16,10 @@ from pyspark.sql import functions as F  # noqa: N812  the ecosystem's name for i
 
 from sluice.delta.writer_log import DataLossError
 from sluice.errors import RefusedError
+from sluice.failpoints import failpoint
 from sluice.intervals.coverage import NOWHERE, Fit, Position, fit, joined
 from sluice.intervals.entries import StreamEntry
 from sluice.intervals.reach import covers
-from sluice.spark.failpoints import failpoint
 from sluice.spark.sink import Batch, planned_batch, run_only
 from sluice.streams.checkpoint import Checkpoint
 

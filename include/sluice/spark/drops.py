@@ -20,11 +20,11 @@ from pyspark.sql.streaming.listener import StreamingQueryProgress
 from pyspark.sql.streaming.query import StreamingQuery
 
 from sluice.delta.writer_log import WriterLog
+from sluice.failpoints import failpoint
 from sluice.intervals.alignment import interval_of
 from sluice.intervals.entries import DirtyEntry
 from sluice.intervals.reach import covers
 from sluice.intervals.writers import count_alike
-from sluice.spark.failpoints import failpoint
 from sluice.spark.instants import instant
 from sluice.spark.sink import Batch, planned_batch
 from sluice.specs.outputs import IntervalsOutput

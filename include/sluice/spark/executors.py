@@ -10,7 +10,7 @@ import structlog
 from pyspark.sql import SparkSession
 
 from sluice.clock import Clock, SystemClock
-from sluice.spark.place import LOCAL
+from sluice.launch.place import LOCAL
 from sluice.spark.progress import tell
 
 log = structlog.get_logger()

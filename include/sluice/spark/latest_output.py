@@ -12,9 +12,9 @@ import pyarrow.compute as pc
 from pyspark.sql import DataFrame
 
 from sluice.errors import RefusedError
+from sluice.failpoints import failpoint, failpoint_when
 from sluice.intervals.entries import StreamEntry
 from sluice.spark.collected import brought
-from sluice.spark.failpoints import failpoint, failpoint_when
 from sluice.spark.sink import Batch, entry_for
 from sluice.streams.latest import Change, LatestStore, LatestTable, newest
 

@@ -18,11 +18,11 @@ from sluice.delta.latest import DeltaLatest
 from sluice.delta.table import ensure_table, refuse_unfit
 from sluice.delta.writer_log import WriterLog
 from sluice.errors import SpecError
+from sluice.failpoints import uncommitted_data
 from sluice.intervals.writers import writer_id
 from sluice.postgres.latest import PostgresLatest, connect
 from sluice.spark.batch_outputs import BatchOutput, BatchOutputsSink, Inheritance, WholeWindows, all_known
 from sluice.spark.columns import refuse_unwritable
-from sluice.spark.failpoints import uncommitted_data
 from sluice.spark.history import History
 from sluice.spark.kafka_source import KafkaTopic, read_stream
 from sluice.spark.latest_output import Expiry, LatestRows

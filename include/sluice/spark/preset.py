@@ -11,9 +11,9 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from sluice.errors import NotReadyError
+from sluice.launch.place import LOCAL, on_this_machine
 from sluice.project import Project
 from sluice.spark.class_archive import CLASS_OPTIONS, ClassArchive
-from sluice.spark.place import LOCAL, on_this_machine
 from sluice.specs.resources import Resources
 
 _LOGGING = Path(__file__).with_name("log4j2.properties")

@@ -18,7 +18,7 @@ from pyspark.sql import DataFrame, SparkSession
 
 from sluice.clock import SystemClock
 from sluice.errors import UnreachableError
-from sluice.local.processes import wait_until
+from sluice.launch.processes import wait_until
 from sluice.streams.checkpoint import location
 
 _PLANS = ("metadata", "sources/0/0")

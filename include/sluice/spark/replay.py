@@ -14,6 +14,7 @@ from pyspark.sql import SparkSession
 
 from sluice.clock import Clock, SystemClock
 from sluice.errors import RefusedError, SluiceError
+from sluice.failpoints import failpoint
 from sluice.intervals.alignment import Interval, contiguous
 from sluice.intervals.ledger import Ledger
 from sluice.intervals.request import Mode, Request
@@ -24,7 +25,6 @@ from sluice.quality.reasons import Outcome
 from sluice.quality_records import cases_of
 from sluice.spark.backfill.evidence import Result
 from sluice.spark.backfill.run import run_backfill
-from sluice.spark.failpoints import failpoint
 from sluice.spark.pipeline import PipelineCode
 from sluice.spark.quarantine import quarantine_of
 

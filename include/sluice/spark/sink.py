@@ -15,10 +15,10 @@ from pyspark.sql import DataFrame
 
 from sluice.delta.writer_log import WriterLog
 from sluice.errors import CorruptionError
+from sluice.failpoints import failpoint, failpoint_when, uncommitted_data
 from sluice.intervals.coverage import Position, transaction_version
 from sluice.intervals.entries import StreamEntry, to_json
 from sluice.spark.collected import collected
-from sluice.spark.failpoints import failpoint, failpoint_when, uncommitted_data
 from sluice.streams.checkpoint import Checkpoint, PlannedBatch
 
 

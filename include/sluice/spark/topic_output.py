@@ -15,10 +15,10 @@ from pyspark.sql import functions as F  # noqa: N812  the ecosystem's name for i
 from pyspark.sql.types import StructType
 
 from sluice.delta.writer_log import WriterLog
+from sluice.failpoints import failpoint
 from sluice.intervals.entries import StreamEntry
 from sluice.spark.as_json import as_json
 from sluice.spark.content import named, row_hash
-from sluice.spark.failpoints import failpoint
 from sluice.spark.kafka_source import KafkaTopic
 from sluice.spark.sink import Batch, entry_for, run_only
 from sluice.specs.outputs import TopicOutput

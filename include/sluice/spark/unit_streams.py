@@ -11,12 +11,12 @@ from pyspark.sql import DataFrame, SparkSession
 from sluice.clock import SystemClock
 from sluice.delta.writer_log import DataLossError
 from sluice.errors import NotReadyError, RefusedError, SluiceError
+from sluice.failpoints import failpoint
 from sluice.kafka.administration import KafkaPythonAdministration
 from sluice.project import Project
 from sluice.settings import connection_url
 from sluice.spark.breaker import Breaker
 from sluice.spark.dead_letters import prepare_dead_letters
-from sluice.spark.failpoints import failpoint
 from sluice.spark.history import History
 from sluice.spark.interval_stream import prepare_pipeline
 from sluice.spark.kafka_source import KafkaTopic

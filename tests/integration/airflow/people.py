@@ -12,7 +12,7 @@ from airflow.api_fastapi.auth.managers.simple.user import SimpleAuthManagerUser
 from fastapi.testclient import TestClient
 
 from sluice.clock import SystemClock
-from sluice.local.processes import wait_until
+from sluice.launch.processes import wait_until
 
 Page = dict[str, Any]
 """What Airflow shows: `subject`, `body`, `params`, and the `task_instance` that asks."""

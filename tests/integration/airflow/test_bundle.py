@@ -102,7 +102,7 @@ def test_a_dag_that_is_not_parsed_any_more_has_its_file_parsed_again_until_it_is
 
 
 def test_airflow_makes_it_from_the_configuration_of_the_stack(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    from sluice.local.airflow_environment import _options  # noqa: PLC0415 - what `sluice up` writes
+    from sluice.devstack.airflow.configuration import _options  # noqa: PLC0415 - what `sluice up` writes
 
     options = _options(settings(), 8080, {"fernet_key": "k", "secret_key": "s", "jwt_secret": "j"})["dag_processor"]
     monkeypatch.setenv("AIRFLOW__DAG_PROCESSOR__DAG_BUNDLE_CONFIG_LIST", str(options["dag_bundle_config_list"]))

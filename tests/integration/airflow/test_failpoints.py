@@ -15,9 +15,9 @@ import pytest
 from airflow.sdk import DagRunState
 
 from sluice.airflow.streams import build_stream_dag
+from sluice.failpoints import marker
 from sluice.project import Project
 from sluice.settings import Settings
-from sluice.spark.failpoints import marker
 from sluice.specs.load import scan
 from sluice.specs.units import declared_units
 from sluice.streams.attempts import AttemptState

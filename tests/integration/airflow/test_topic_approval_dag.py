@@ -17,9 +17,9 @@ from airflow.utils.session import create_session
 from sluice.airflow.topics import build_topics_dag
 from sluice.alerts.alert import Level
 from sluice.clock import SystemClock
+from sluice.devstack.kafka.broker import Broker
 from sluice.kafka.administration import KafkaPythonAdministration
-from sluice.local.broker import Broker
-from sluice.local.processes import wait_until
+from sluice.launch.processes import wait_until
 from tests.integration.airflow.people import Page, Person, as_it_is, meanwhile
 from tests.integration.airflow.topic_runs import (
     DAY_MS,

@@ -17,8 +17,8 @@ from sluice.airflow.rounds import AskedOfAirflow
 from sluice.airflow.topic_drift import DriftTrigger, LookOperator, build_topic_drift_dag
 from sluice.alerts.alert import Alert, Level
 from sluice.alerts.journal import Journal
+from sluice.devstack.kafka.broker import Broker
 from sluice.kafka.administration import KafkaPythonAdministration
-from sluice.local.broker import Broker
 from sluice.provisioning.apply import apply
 from sluice.settings import settings
 from sluice.specs.catalog import Catalog

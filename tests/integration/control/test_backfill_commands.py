@@ -24,7 +24,7 @@ from datetime import datetime
 from sluice.intervals.alignment import Interval
 from sluice.intervals.backfills import BackfillState
 from sluice.intervals.request import Mode, Only, Request
-from sluice.local.backfill_claim import claimed
+from sluice.launch.backfill_claim import claimed
 from sluice.project import Project
 from sluice.settings import settings
 

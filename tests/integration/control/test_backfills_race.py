@@ -18,7 +18,7 @@ from sluice.errors import RefusedError
 from sluice.intervals.alignment import Interval
 from sluice.intervals.backfills import BackfillState
 from sluice.intervals.request import Mode, Request
-from sluice.local.backfill_lock import BackfillLock
+from sluice.launch.backfill_lock import BackfillLock
 
 RACERS = 4
 RACER = """
@@ -30,7 +30,7 @@ from sluice.control.database import migrate, open_database
 from sluice.errors import RefusedError
 from sluice.intervals.alignment import Interval
 from sluice.intervals.request import Mode, Request
-from sluice.local.backfill_lock import BackfillLock
+from sluice.launch.backfill_lock import BackfillLock
 
 url, folder, key = sys.argv[1:]
 engine = open_database(url)

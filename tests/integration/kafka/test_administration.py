@@ -10,9 +10,9 @@ from datetime import datetime
 import pytest
 from kafka import KafkaAdminClient, KafkaConsumer, KafkaProducer
 
+from sluice.devstack.kafka.broker import Broker
 from sluice.errors import UnreachableError
 from sluice.kafka.administration import KafkaPythonAdministration
-from sluice.local.broker import Broker
 from sluice.topics.administration import TopicCreation
 from tests.twins.kafka_administration_suite import Consuming, KafkaAdministrationSuite, ReadGroup, Send
 

@@ -11,9 +11,9 @@ import pytest
 from typer.testing import CliRunner
 
 from sluice.cli import feed, topics
+from sluice.devstack.kafka.broker import Broker
 from sluice.errors import RefusedError, SpecError
 from sluice.kafka.administration import KafkaPythonAdministration
-from sluice.local.broker import Broker
 from sluice.settings import settings
 from sluice.topics.administration import TopicCreation
 

@@ -19,6 +19,7 @@ from kafka import KafkaConsumer, TopicPartition
 from kafka.consumer.fetcher import ConsumerRecord
 
 from sluice.clock import SystemClock
+from sluice.devstack.kafka.broker import Broker
 from sluice.errors import RefusedError, UnreachableError
 from sluice.feeds.manifest import ManifestStore
 from sluice.feeds.nycflights13 import Nycflights13
@@ -29,7 +30,6 @@ from sluice.kafka.administration import KafkaPythonAdministration
 from sluice.kafka.feed import open_feed
 from sluice.kafka.producer import KafkaPythonProducer
 from sluice.kafka.reader import KafkaPythonReader
-from sluice.local.broker import Broker
 from sluice.settings import settings
 from sluice.specs.catalog import Catalog
 from sluice.specs.load import load_catalog

@@ -11,6 +11,7 @@ import pytest
 from kafka import KafkaProducer
 
 from sluice.clock import SystemClock
+from sluice.devstack.kafka.broker import Broker
 from sluice.errors import RefusedError
 from sluice.kafka import live_records as module
 from sluice.kafka.administration import KafkaPythonAdministration
@@ -19,7 +20,6 @@ from sluice.live.follower import Follower
 from sluice.live.rules import RuleWatch
 from sluice.live.source import Row
 from sluice.live.values import LiveValues
-from sluice.local.broker import Broker
 from sluice.settings import settings
 from sluice.topics.administration import TopicCreation
 from sluice.topics.deduplication import GENERATION, ID, POSITION

@@ -7,13 +7,13 @@ from pathlib import Path
 
 import pytest
 
+from sluice.devstack.kafka.admin import administrator
+from sluice.devstack.kafka.broker import Broker
+from sluice.devstack.kafka.security import keep_security
 from sluice.errors import NotReadyError, RefusedError, SluiceError
 from sluice.kafka.administration import KafkaPythonAdministration
 from sluice.kafka.login import LoginRefusedError
-from sluice.local.broker import Broker
-from sluice.local.endpoints import Endpoints, write_endpoints
-from sluice.local.kafka_admin import administrator
-from sluice.local.kafka_security import keep_security
+from sluice.launch.endpoints import Endpoints, write_endpoints
 from sluice.project import Project
 from sluice.provisioned import declared_access, declared_topics
 from sluice.provisioning.apply import apply

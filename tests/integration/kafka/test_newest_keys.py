@@ -7,9 +7,9 @@ from collections.abc import Iterator, Sequence
 import pytest
 from kafka import KafkaProducer
 
+from sluice.devstack.kafka.broker import Broker
 from sluice.kafka.administration import KafkaPythonAdministration
 from sluice.kafka.newest_keys import KafkaPythonKeyReader
-from sluice.local.broker import Broker
 from sluice.topics.administration import TopicCreation
 from sluice.topics.keys import most_of_each, moves, partition_of, share_that_moves
 from tests.twins.topic_keys_suite import Fill, KeyReaderSuite

@@ -8,9 +8,9 @@ from datetime import datetime
 import pytest
 from kafka import KafkaProducer
 
+from sluice.devstack.kafka.broker import Broker
 from sluice.kafka.administration import KafkaPythonAdministration
 from sluice.kafka.records import KafkaPythonRecords
-from sluice.local.broker import Broker
 from sluice.topics.administration import TopicCreation
 from sluice.topics.newest import newest, onwards
 from tests.twins.topic_records_suite import NOON, Append, RecordReaderSuite

@@ -13,7 +13,7 @@ from kafka.errors import KafkaError
 
 from sluice.clock import SystemClock
 from sluice.kafka.administration import KafkaPythonAdministration
-from sluice.local.processes import wait_until
+from sluice.launch.processes import wait_until
 from sluice.provisioning.apply import Approval, apply, current_plan
 from sluice.specs.topic_shape import TopicShape
 from sluice.topics.administration import TopicCreation

@@ -10,8 +10,8 @@ import pytest
 from kafka import KafkaProducer
 
 from sluice.clock import SystemClock
+from sluice.devstack.kafka.broker import Broker
 from sluice.kafka.administration import KafkaPythonAdministration
-from sluice.local.broker import Broker
 from sluice.settings import settings
 from sluice.topics.administration import TopicCreation
 from sluice.topics.retention_cut import Unread, look

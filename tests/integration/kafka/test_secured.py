@@ -11,15 +11,15 @@ import pytest
 
 from sluice.access.administration import Credential
 from sluice.clock import SystemClock
+from sluice.devstack.kafka.admin import Administrator, administrator
+from sluice.devstack.kafka.broker import Broker
 from sluice.errors import NotReadyError, UnreachableError
 from sluice.kafka.access import KafkaPythonAccess
 from sluice.kafka.administration import KafkaPythonAdministration
 from sluice.kafka.login import LoginRefusedError, refuse_login
 from sluice.kafka.producer import KafkaPythonProducer
 from sluice.kafka.reader import KafkaPythonReader
-from sluice.local.broker import Broker
-from sluice.local.kafka_admin import Administrator, administrator
-from sluice.local.processes import wait_until
+from sluice.launch.processes import wait_until
 from sluice.settings import settings
 from sluice.specs.access import Mechanism
 from sluice.topics.administration import TopicCreation

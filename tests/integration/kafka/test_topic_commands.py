@@ -21,9 +21,9 @@ from typer.testing import CliRunner, Result
 
 from sluice.cli import topics
 from sluice.cli.check import check as check_specs
+from sluice.devstack.kafka.broker import Broker
 from sluice.errors import SpecError
 from sluice.kafka.administration import KafkaPythonAdministration
-from sluice.local.broker import Broker
 from sluice.settings import settings
 from sluice.topics.administration import TopicCreation
 from tests.integration.brokers import free_ports, running

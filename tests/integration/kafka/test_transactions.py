@@ -11,12 +11,12 @@ import pytest
 from kafka import KafkaProducer
 from pyspark.sql import SparkSession
 
+from sluice.devstack.kafka.broker import Broker
 from sluice.kafka.administration import KafkaPythonAdministration
 from sluice.kafka.live_records import KafkaLiveRecords
 from sluice.kafka.newest_keys import KafkaPythonKeyReader
 from sluice.kafka.reader import KafkaPythonReader
 from sluice.kafka.records import KafkaPythonRecords
-from sluice.local.broker import Broker
 from sluice.spark.kafka_source import KafkaTopic, read_between, read_stream
 from sluice.topics.administration import TopicCreation, TopicExtent
 

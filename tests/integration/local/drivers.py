@@ -8,7 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from sluice.clock import SystemClock
-from sluice.local.processes import wait_until
+from sluice.launch.processes import wait_until
 from sluice.streams.launcher import Job
 
 _PROLOGUE = """

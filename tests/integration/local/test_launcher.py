@@ -16,10 +16,10 @@ from pathlib import Path
 import pytest
 import setproctitle
 
-import sluice.local.keeper as keeper_module
+import sluice.launch.keeper as keeper_module
 from sluice.errors import CorruptionError, NotReadyError, UnreachableError
-from sluice.local.launcher import LocalLauncher
-from sluice.local.processes import DRIVER_MARK, marked
+from sluice.launch.launcher import LocalLauncher
+from sluice.launch.processes import DRIVER_MARK, marked
 from sluice.settings import EVERY_PROCESS
 from sluice.streams.failure import Failure, FailureClass
 from sluice.streams.launcher import DriverReport, DriverState, Job
@@ -79,7 +79,7 @@ def test_an_exit_code_is_on_record_though_the_submitter_is_long_gone(launcher: L
     job = drivers.job(exiting(11))
     script = f"""
 from pathlib import Path
-from sluice.local.launcher import LocalLauncher
+from sluice.launch.launcher import LocalLauncher
 from sluice.streams.launcher import Job
 LocalLauncher(Path({str(launcher._root)!r})).submit({KEY!r}, Job({job.argv!r}))
 """
@@ -175,7 +175,7 @@ def test_a_stopped_driver_runs_and_a_kill_ends_it(launcher: LocalLauncher, drive
 def test_a_stopped_keeper_does_not_save_its_driver_from_a_kill(
     launcher: LocalLauncher, drivers: Drivers, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("sluice.local.launcher._KILL_SECONDS", 0.5)
+    monkeypatch.setattr("sluice.launch.launcher._KILL_SECONDS", 0.5)
     report = launcher.submit(KEY, drivers.job(OBEDIENT))
     keeper = keeper_of(launcher)
     os.kill(keeper, signal.SIGSTOP)
@@ -325,7 +325,7 @@ keeper.main(sys.argv[1:])
 def test_a_keeper_that_dies_before_the_start_record_leaves_nothing_and_the_key_can_be_used(
     launcher: LocalLauncher, drivers: Drivers, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("sluice.local.launcher._RACE_SECONDS", 0.2)
+    monkeypatch.setattr("sluice.launch.launcher._RACE_SECONDS", 0.2)
     with pytest.raises(NotReadyError, match="dies at once"):
         LocalLauncher(launcher._root, keeper=dying_keeper(tmp_path, "before_start")).submit(KEY, drivers.job(OBEDIENT))
     assert state(launcher) is DriverState.ABSENT
@@ -346,7 +346,7 @@ def test_a_keeper_that_dies_before_the_driver_spends_the_key(
 def test_a_keeper_that_dies_before_the_pid_record_leaves_a_driver_that_is_found_and_can_be_ended(
     launcher: LocalLauncher, drivers: Drivers, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("sluice.local.launcher._RACE_SECONDS", 0.2)
+    monkeypatch.setattr("sluice.launch.launcher._RACE_SECONDS", 0.2)
     dying = LocalLauncher(launcher._root, keeper=dying_keeper(tmp_path, "before_pid"))
     assert dying.submit(KEY, drivers.job(OBEDIENT)).state is DriverState.RUNNING
     run = drivers.one_ready()
@@ -364,7 +364,7 @@ def test_a_caller_that_dies_around_the_start_of_the_keeper_leaves_nothing_or_a_d
 import os, signal
 from pathlib import Path
 import subprocess
-from sluice.local import launcher
+from sluice.launch import launcher
 from sluice.streams.launcher import Job
 class Dying(launcher.LocalLauncher):
     def _start_keeper(self, key, folder, job, lock):

@@ -13,9 +13,9 @@ import pytest
 
 from sluice.clock import SystemClock
 from sluice.errors import UnreachableError
-from sluice.local.launcher import LocalLauncher
-from sluice.spark.master import read_offer
-from sluice.spark.standalone import StandaloneLauncher
+from sluice.launch.launcher import LocalLauncher
+from sluice.launch.master import read_offer
+from sluice.launch.standalone import StandaloneLauncher
 from sluice.streams.launcher import DriverReport, DriverState, Job, Launcher
 from sluice.streams.room import Need
 from tests.integration.local.drivers import OBEDIENT, Drivers, eventually

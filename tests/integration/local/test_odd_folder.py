@@ -9,10 +9,10 @@ from pathlib import Path
 
 import pytest
 
+from sluice.devstack.kafka.broker import Broker
+from sluice.devstack.kafka.properties import property_value
 from sluice.kafka.administration import KafkaPythonAdministration
 from sluice.kafka.producer import KafkaPythonProducer
-from sluice.local.broker import Broker
-from sluice.local.properties import property_value
 from sluice.settings import settings
 from sluice.topics.administration import TopicCreation
 from tests.integration.brokers import free_ports, running

@@ -10,20 +10,20 @@ from pathlib import Path
 import psutil
 import pytest
 
+from sluice.devstack.airflow.api import AirflowApi, succeeded
+from sluice.devstack.airflow.health import unhealthy_components
+from sluice.devstack.kafka.admin import administrator
+from sluice.devstack.stack import component_states, down, up
+from sluice.devstack.supervision import ProgramState
 from sluice.errors import NotReadyError, UnreachableError
 from sluice.kafka.login import LoginRefusedError, refuse_login
-from sluice.local.airflow_api import AirflowApi, succeeded
-from sluice.local.airflow_health import unhealthy_components
-from sluice.local.endpoints import Endpoints, read_endpoints
-from sluice.local.kafka_admin import administrator
-from sluice.local.launcher import LocalLauncher
-from sluice.local.processes import STACK_MARK, marked
-from sluice.local.stack import component_states, down, up
-from sluice.local.supervision import ProgramState
+from sluice.launch.endpoints import Endpoints, read_endpoints
+from sluice.launch.launcher import LocalLauncher
+from sluice.launch.master import read_offer
+from sluice.launch.place import Place
+from sluice.launch.processes import STACK_MARK, marked
 from sluice.project import Project
 from sluice.settings import Settings
-from sluice.spark.master import read_offer
-from sluice.spark.place import Place
 from sluice.streams.launcher import DriverState
 from tests.integration.local.drivers import OBEDIENT, Drivers, alive, eventually
 

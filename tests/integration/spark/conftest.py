@@ -21,13 +21,13 @@ from pyspark.sql import SparkSession
 
 from sluice.clock import SystemClock
 from sluice.delta.reading import read_rows
+from sluice.devstack.kafka.broker import Broker
+from sluice.failpoints import marker
 from sluice.kafka.administration import KafkaPythonAdministration
-from sluice.local.broker import Broker
-from sluice.local.endpoints import Endpoints, write_endpoints
-from sluice.local.processes import descendants, wait_until
+from sluice.launch.endpoints import Endpoints, write_endpoints
+from sluice.launch.processes import descendants, wait_until
 from sluice.project import Project
 from sluice.settings import Settings, settings
-from sluice.spark.failpoints import marker
 from sluice.spark.last_words import LastWords
 from sluice.spark.unit import run_streams
 from sluice.specs.catalog import Catalog

@@ -14,9 +14,9 @@ import pytest
 from kafka import KafkaProducer
 from pyspark.sql import Row, SparkSession
 
+from sluice.devstack.kafka.broker import Broker
 from sluice.kafka.administration import KafkaPythonAdministration
-from sluice.local.broker import Broker
-from sluice.local.endpoints import Endpoints, write_endpoints
+from sluice.launch.endpoints import Endpoints, write_endpoints
 from sluice.quality.reasons import Outcome, Reason
 from sluice.settings import Settings
 from sluice.spark.decoding import FAULT, decode

@@ -25,7 +25,7 @@ from sluice.intervals.entries import AttemptEntry, BackfillEntry, DirtyEntry
 from sluice.intervals.ledger import State
 from sluice.intervals.reach import Reach
 from sluice.intervals.request import Mode, Only, Request
-from sluice.local.backfill_claim import claimed
+from sluice.launch.backfill_claim import claimed
 from sluice.spark.backfill.publishing import Publication
 from sluice.spark.backfill.records import RawTable, Records
 from sluice.spark.pipeline import PipelineCode

@@ -11,12 +11,12 @@ from pathlib import Path
 import pytest
 
 from sluice.delta.log import read_log
+from sluice.failpoints import marker
 from sluice.intervals.backfills import BackfillState
 from sluice.intervals.entries import BackfillEntry
 from sluice.intervals.request import Mode
 from sluice.project import Project
 from sluice.settings import Settings, settings
-from sluice.spark.failpoints import marker
 from tests.integration.spark.backfills import FIRST, LAST, RANGE, Drained
 from tests.oracle import departures, differences
 

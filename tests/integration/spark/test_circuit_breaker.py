@@ -10,8 +10,8 @@ import pytest
 from kafka import KafkaProducer
 from pyspark.sql import SparkSession
 
-from sluice.local.broker import Broker
-from sluice.local.endpoints import Endpoints, write_endpoints
+from sluice.devstack.kafka.broker import Broker
+from sluice.launch.endpoints import Endpoints, write_endpoints
 from sluice.quality.breaker import Rejected, Tally
 from sluice.quality.reasons import Reason
 from sluice.settings import Settings

@@ -8,8 +8,8 @@ from datetime import UTC, datetime
 import pytest
 from pyspark.sql import Row, SparkSession
 
+from sluice.devstack.kafka.broker import Broker
 from sluice.kafka.deduplication import deduplicated
-from sluice.local.broker import Broker
 from sluice.quality.reasons import EXPLANATIONS, Reason
 from sluice.spark.dead_letters import PREFIX, letters, refused
 from sluice.spark.pipeline import PipelineCode

@@ -7,7 +7,7 @@ import shutil
 import pandas as pd
 import pytest
 
-from sluice.local.broker import Broker
+from sluice.devstack.kafka.broker import Broker
 from sluice.streams.exits import ExitCode
 from tests.integration.spark.conftest import DriverPlace
 from tests.integration.spark.deliveries import consumed, departures_everywhere, only_delays

@@ -10,9 +10,9 @@ import pytest
 from pyspark.sql import SparkSession
 
 from sluice.delta.log import read_log
+from sluice.devstack.kafka.broker import Broker
 from sluice.intervals.entries import DirtyEntry
-from sluice.local.broker import Broker
-from sluice.local.endpoints import Endpoints, write_endpoints
+from sluice.launch.endpoints import Endpoints, write_endpoints
 from sluice.settings import Settings, settings
 from sluice.streams.exits import ExitCode
 from tests.integration.brokers import free_ports, running

@@ -12,9 +12,9 @@ from kafka import KafkaProducer
 from pyspark.sql import DataFrame, SparkSession
 
 import transforms
+from sluice.devstack.kafka.broker import Broker
 from sluice.kafka.administration import KafkaPythonAdministration
-from sluice.local.broker import Broker
-from sluice.local.endpoints import Endpoints, write_endpoints
+from sluice.launch.endpoints import Endpoints, write_endpoints
 from sluice.quality.duplicates import Duplicate, Duplicates, Place, Repeated
 from sluice.quality.reasons import Outcome
 from sluice.settings import Settings

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from sluice.local.broker import Broker
-from sluice.local.endpoints import Endpoints, write_endpoints
+from sluice.devstack.kafka.broker import Broker
+from sluice.launch.endpoints import Endpoints, write_endpoints
 from sluice.settings import Settings
 from sluice.streams.exits import ExitCode
 from sluice.streams.failure import FailureClass

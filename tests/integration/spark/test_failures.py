@@ -15,8 +15,8 @@ from pathlib import Path
 import pytest
 
 from sluice.clock import SystemClock
-from sluice.local.endpoints import Endpoints, write_endpoints
-from sluice.local.processes import descendants, wait_until
+from sluice.launch.endpoints import Endpoints, write_endpoints
+from sluice.launch.processes import descendants, wait_until
 from sluice.settings import Settings
 from sluice.streams.exits import ExitCode
 from sluice.streams.failure import FILE, Failure, FailureClass, from_record

@@ -13,8 +13,8 @@ from pathlib import Path
 
 import pytest
 
-from sluice.local.broker import Broker
-from sluice.local.endpoints import Endpoints, write_endpoints
+from sluice.devstack.kafka.broker import Broker
+from sluice.launch.endpoints import Endpoints, write_endpoints
 from sluice.settings import StateFolder
 from sluice.streams.exits import ExitCode
 from tests.integration.spark.conftest import DriverPlace

@@ -12,7 +12,7 @@ from pathlib import Path
 import pyspark
 import pytest
 
-from sluice.local.java import find_compiler, java_command
+from sluice.devstack.kafka.java import find_compiler, java_command
 from sluice.settings import inherited, settings
 
 MOST_OPERATIONS = 40

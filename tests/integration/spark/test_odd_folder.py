@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from sluice.local.endpoints import Endpoints, read_endpoints, write_endpoints
+from sluice.launch.endpoints import Endpoints, read_endpoints, write_endpoints
 from sluice.settings import Settings
 from sluice.streams.exits import ExitCode
 from tests.integration.spark.conftest import DriverPlace

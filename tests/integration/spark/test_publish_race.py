@@ -23,7 +23,7 @@ from sluice.errors import RefusedError
 from sluice.intervals.entries import BackfillEntry, to_json
 from sluice.intervals.ledger import State
 from sluice.intervals.request import Mode
-from sluice.local.processes import wait_until
+from sluice.launch.processes import wait_until
 from sluice.spark.backfill.output import OutputTable
 from sluice.spark.backfill.publishing import Publication
 from sluice.spark.content import content_of

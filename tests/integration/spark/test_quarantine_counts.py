@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 from kafka import KafkaProducer
 
-from sluice.local.broker import Broker
-from sluice.local.endpoints import Endpoints, write_endpoints
+from sluice.devstack.kafka.broker import Broker
+from sluice.launch.endpoints import Endpoints, write_endpoints
 from sluice.settings import Settings
 from sluice.streams.batch_log import batches, quarantined
 from sluice.streams.exits import ExitCode

@@ -17,12 +17,12 @@ from hypothesis import settings as hypothesis_settings
 from kafka import KafkaProducer
 from pyspark.sql import SparkSession
 
+from sluice.devstack.kafka.broker import Broker
 from sluice.intervals.alignment import Interval
 from sluice.intervals.parity import Outcome
 from sluice.intervals.request import Mode, Only
 from sluice.kafka.administration import KafkaPythonAdministration
-from sluice.local.broker import Broker
-from sluice.local.endpoints import Endpoints, write_endpoints
+from sluice.launch.endpoints import Endpoints, write_endpoints
 from sluice.project import Project
 from sluice.settings import Settings, settings
 from sluice.spark.unit import run_streams

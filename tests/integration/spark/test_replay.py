@@ -16,11 +16,11 @@ from kafka import KafkaProducer
 from pyspark.sql import SparkSession
 
 from sluice.clock import SystemClock
+from sluice.devstack.kafka.broker import Broker
 from sluice.errors import RefusedError
 from sluice.intervals.request import Mode
 from sluice.kafka.administration import KafkaPythonAdministration
-from sluice.local.broker import Broker
-from sluice.local.endpoints import Endpoints, write_endpoints
+from sluice.launch.endpoints import Endpoints, write_endpoints
 from sluice.project import Project
 from sluice.quality.cases import Case, CaseEvent, CaseState, case_id
 from sluice.quality.patching import declaration, patches_for

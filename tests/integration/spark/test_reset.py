@@ -16,11 +16,11 @@ from kafka import KafkaAdminClient, TopicPartition
 from pyspark.sql import SparkSession
 
 from sluice.clock import SystemClock
+from sluice.devstack.kafka.broker import Broker
 from sluice.intervals.ledger import LedgerRow
 from sluice.intervals.request import Mode, Only
-from sluice.local.broker import Broker
-from sluice.local.endpoints import Endpoints, write_endpoints
-from sluice.local.processes import wait_until
+from sluice.launch.endpoints import Endpoints, write_endpoints
+from sluice.launch.processes import wait_until
 from sluice.settings import Settings
 from sluice.specs.start import Edge
 from sluice.streams.epochs import Epochs

@@ -9,9 +9,9 @@ from typing import Any, cast
 import pytest
 from pyspark.sql import SparkSession
 
+from sluice.devstack.kafka.admin import administrator
+from sluice.devstack.kafka.broker import Broker
 from sluice.kafka.administration import KafkaPythonAdministration
-from sluice.local.broker import Broker
-from sluice.local.kafka_admin import administrator
 from sluice.settings import settings
 from sluice.spark.kafka_source import KafkaTopic, read_between, read_stream
 from sluice.spark.topic_output import TopicRecords

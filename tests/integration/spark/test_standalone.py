@@ -13,13 +13,13 @@ import pytest
 
 from sluice.clock import SystemClock
 from sluice.delta.reading import read_rows
-from sluice.local.broker import Broker
-from sluice.local.endpoints import Endpoints, write_endpoints
-from sluice.local.processes import wait_until
-from sluice.local.spark_cluster import MASTER
+from sluice.devstack.kafka.broker import Broker
+from sluice.devstack.spark_cluster import MASTER
+from sluice.launch.endpoints import Endpoints, write_endpoints
+from sluice.launch.master import read_offer
+from sluice.launch.processes import wait_until
 from sluice.project import Project
 from sluice.settings import Settings
-from sluice.spark.master import read_offer
 from sluice.streams.exits import ExitCode
 from sluice.streams.launcher import DriverReport
 from sluice.streams.room import Need, lack

@@ -9,7 +9,7 @@ import sys
 from pathlib import Path
 
 from sluice.clock import SystemClock
-from sluice.local.processes import descendants, wait_until
+from sluice.launch.processes import descendants, wait_until
 from sluice.settings import settings
 from sluice.streams.exits import ExitCode
 

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
+from sluice.devstack.kafka.broker import Broker
 from sluice.kafka.administration import KafkaPythonAdministration
 from sluice.kafka.newest_keys import KafkaPythonKeyReader
-from sluice.local.broker import Broker
 from sluice.project import Project
 from sluice.settings import Settings
 from sluice.topic_looks import keeps_state, looker, positions

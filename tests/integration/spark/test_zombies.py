@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from sluice.local.broker import Broker
-from sluice.local.endpoints import Endpoints, write_endpoints
+from sluice.devstack.kafka.broker import Broker
+from sluice.launch.endpoints import Endpoints, write_endpoints
 from sluice.settings import Settings
 from sluice.streams.exits import ExitCode
 from tests.integration.spark.conftest import DriverPlace, Feed, RunningDriver
@@ -27,7 +27,7 @@ NAIVE = '''"""The control: a driver whose raw sink appends every batch that it i
 import runpy
 
 from sluice.spark import raw
-from sluice.spark.failpoints import failpoint
+from sluice.failpoints import failpoint
 
 
 def append(self, rows, batch_id):

@@ -6,7 +6,7 @@ from threading import Event
 
 from sluice.clock import SystemClock
 from sluice.console.remembered import Memory, Remembered
-from sluice.local.processes import wait_until
+from sluice.launch.processes import wait_until
 from tests.twins.clock import ManualClock
 
 EVERY = timedelta(seconds=15)

@@ -50,7 +50,7 @@ def test_an_event_in_full() -> None:
             },
         },
         "job": {
-            "namespace": "sluice.local",
+            "namespace": "sluice.devstack",
             "name": "stream.departures",
             "facets": {
                 "jobType": {

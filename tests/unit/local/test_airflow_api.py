@@ -7,8 +7,8 @@ import json
 import httpx
 import pytest
 
+from sluice.devstack.airflow.api import AirflowApi
 from sluice.errors import SluiceError
-from sluice.local.airflow_api import AirflowApi
 from tests.twins.clock import ManualClock
 
 

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
+from sluice.devstack.airflow.configuration import COMPONENTS, airflow_command, stack_environment, write_configuration
 from sluice.errors import CorruptionError
-from sluice.local.airflow_environment import COMPONENTS, airflow_command, stack_environment, write_configuration
-from sluice.local.processes import STACK_MARK
+from sluice.launch.processes import STACK_MARK
 from sluice.settings import Settings
 
 

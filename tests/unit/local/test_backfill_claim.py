@@ -11,8 +11,8 @@ from sluice.clock import SystemClock
 from sluice.intervals.alignment import Interval
 from sluice.intervals.backfills import BackfillState, OverlapError
 from sluice.intervals.request import Mode, Request
-from sluice.local.backfill_claim import claimed
-from sluice.local.backfill_lock import LOCK, BackfillLock
+from sluice.launch.backfill_claim import claimed
+from sluice.launch.backfill_lock import LOCK, BackfillLock
 from tests.twins.backfills import InMemoryBackfills
 
 START = datetime(2013, 1, 1, tzinfo=UTC)

@@ -9,13 +9,13 @@ from pathlib import Path
 import pytest
 
 from sluice.errors import RefusedError
-from sluice.local.backfill_lock import LOCK, BackfillLock
+from sluice.launch.backfill_lock import LOCK, BackfillLock
 from tests.twins.clock import ManualClock
 
 HOLDER = """
 import subprocess, sys
 from pathlib import Path
-from sluice.local.backfill_lock import BackfillLock
+from sluice.launch.backfill_lock import BackfillLock
 BackfillLock(Path(sys.argv[1])).take()
 child = subprocess.Popen([sys.executable, "-S", "-c", "import time; time.sleep(600)"])
 print(child.pid, flush=True)

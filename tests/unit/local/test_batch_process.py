@@ -12,8 +12,8 @@ import pytest
 from sluice.cli.backfill_progress import ProgressLine
 from sluice.clock import SystemClock
 from sluice.intervals.backfills import Backfill, BackfillState
-from sluice.local.backfill_lock import BackfillLock
-from sluice.local.batch_process import BatchProcess
+from sluice.launch.backfill_lock import BackfillLock
+from sluice.launch.batch_process import BatchProcess
 from sluice.streams.launcher import Job
 from tests.twins.backfills import InMemoryBackfills
 from tests.twins.backfills_suite import asking

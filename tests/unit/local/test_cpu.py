@@ -4,8 +4,8 @@ import subprocess
 import sys
 
 from sluice.clock import SystemClock
-from sluice.local.cpu import TreeCpu
-from sluice.local.processes import wait_until
+from sluice.launch.cpu import TreeCpu
+from sluice.launch.processes import wait_until
 
 BURN = "sum(range(20_000_000))"
 

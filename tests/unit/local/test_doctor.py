@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from sluice.local.doctor import DISK_BYTES, GIB, MEMORY_BYTES, Check, judge
-from sluice.local.java import Java
-from sluice.local.machine import Machine
+from sluice.devstack.doctor import DISK_BYTES, GIB, MEMORY_BYTES, Check, judge
+from sluice.devstack.kafka.java import Java
+from sluice.devstack.machine import Machine
 
 READY = Machine(
     system="Linux",

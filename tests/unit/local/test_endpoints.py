@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 
+from sluice.devstack.kafka.admin import administrator, kafka_client
 from sluice.errors import CorruptionError, NotReadyError
-from sluice.local.endpoints import Endpoints, read_endpoints, write_endpoints
-from sluice.local.kafka_admin import administrator, kafka_client
+from sluice.launch.endpoints import Endpoints, read_endpoints, write_endpoints
 from sluice.settings import StateFolder
 
 

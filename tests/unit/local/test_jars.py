@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from sluice.devstack.jars import Jars
 from sluice.errors import NotReadyError, RefusedError
-from sluice.local.jars import Jars
 
 CONTENT = {"spark/a-1.0.jar": b"spark", "kafka/b-2.0.jar": b"kafka"}
 

@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 
+from sluice.devstack.kafka.admin import administrator, administrators_client
 from sluice.errors import CorruptionError, NotReadyError
 from sluice.kafka.connection import client_arguments
-from sluice.local.kafka_admin import administrator, administrators_client
 
 
 def test_a_password_is_drawn_once_for_a_folder(tmp_path: Path) -> None:

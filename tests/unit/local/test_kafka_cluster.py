@@ -5,10 +5,10 @@ from pathlib import Path
 
 import pytest
 
+from sluice.devstack.kafka.broker import Broker
+from sluice.devstack.kafka.cluster import MOST_BROKERS, asked_brokers, embedded_brokers
 from sluice.errors import RefusedError, SpecError
-from sluice.local.broker import Broker
-from sluice.local.kafka_cluster import MOST_BROKERS, asked_brokers, embedded_brokers
-from sluice.local.ports import choose_ports, kept_ports, read_ports, write_ports
+from sluice.launch.ports import choose_ports, kept_ports, read_ports, write_ports
 from sluice.settings import Settings, StateFolder
 from sluice.specs.kafka_place import EmbeddedKafka, ExternalKafka
 

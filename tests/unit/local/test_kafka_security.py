@@ -4,12 +4,12 @@ from pathlib import Path
 
 import pytest
 
+from sluice.devstack.kafka.admin import Administrator, administrator
+from sluice.devstack.kafka.broker import Broker
+from sluice.devstack.kafka.cluster import embedded_brokers
+from sluice.devstack.kafka.security import asked_security, is_secured, keep_security, security_properties
 from sluice.errors import NotReadyError, SpecError
-from sluice.local.broker import Broker
-from sluice.local.kafka_admin import Administrator, administrator
-from sluice.local.kafka_cluster import embedded_brokers
-from sluice.local.kafka_security import asked_security, is_secured, keep_security, security_properties
-from sluice.local.ports import choose_ports
+from sluice.launch.ports import choose_ports
 from sluice.settings import Settings, StateFolder
 from sluice.specs.kafka_place import EmbeddedKafka, ExternalKafka
 

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from sluice.local.keeper import rotate
+from sluice.launch.keeper import rotate
 
 
 def test_a_long_log_is_moved_aside_and_the_open_file_starts_anew(tmp_path: Path) -> None:

@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from sluice.local.flock import try_lock
-from sluice.local.keeper import EXIT, LOCK, PID, START
-from sluice.local.launcher import LocalLauncher
+from sluice.launch.flock import try_lock
+from sluice.launch.keeper import EXIT, LOCK, PID, START
+from sluice.launch.launcher import LocalLauncher
 from sluice.streams.launcher import DriverReport, DriverState
 
 KEY = "local.flights.g1"

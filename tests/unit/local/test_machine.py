@@ -3,7 +3,7 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
-from sluice.local.machine import control_group_memory, look
+from sluice.devstack.machine import control_group_memory, look
 from sluice.settings import Settings
 
 

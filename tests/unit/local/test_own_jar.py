@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
+from sluice.devstack.own_jar import OwnJar
 from sluice.errors import NotReadyError
-from sluice.local.own_jar import OwnJar
 
 SOURCE = "package a; public class B {{ public int c() {{ return {}; }} }}"
 

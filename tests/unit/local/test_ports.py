@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sluice.errors import NotReadyError
-from sluice.local.ports import WANTED, Ports, choose_ports, is_free, read_ports, reserved, write_ports
+from sluice.launch.ports import WANTED, Ports, choose_ports, is_free, read_ports, reserved, write_ports
 
 PORT = st.integers(9085, 9105)
 

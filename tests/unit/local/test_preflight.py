@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from sluice.local import preflight
-from sluice.local.preflight import find_fault, find_python_fault
+from sluice.devstack import preflight
+from sluice.devstack.preflight import find_fault, find_python_fault
 
 
 @pytest.mark.parametrize("minor", [11, 12, 13])

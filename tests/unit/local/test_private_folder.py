@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from sluice.errors import NotReadyError
-from sluice.local.ports import reserved
-from sluice.local.private_folder import made_private_folder, private_folder
+from sluice.launch.ports import reserved
+from sluice.launch.private_folder import made_private_folder, private_folder
 
 
 @pytest.fixture(autouse=True)

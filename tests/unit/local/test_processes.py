@@ -9,11 +9,11 @@ import sys
 from pathlib import Path
 
 from sluice.clock import SystemClock
-from sluice.local.processes import wait_until
+from sluice.launch.processes import wait_until
 
 PARENT = """
 import subprocess, sys
-from sluice.local.processes import die_with_parent
+from sluice.launch.processes import die_with_parent
 child = subprocess.Popen(["sleep", "60"], preexec_fn=die_with_parent() if sys.argv[1] == "bound" else None)
 print(child.pid, flush=True)
 child.wait()
@@ -30,7 +30,7 @@ def child_of_a_killed_parent(how: str) -> Path:
 
 GIVES_WAY = """
 import os
-from sluice.local.processes import give_way
+from sluice.launch.processes import give_way
 before = os.getpriority(os.PRIO_PROCESS, 0)
 give_way(before + 1)
 once = os.getpriority(os.PRIO_PROCESS, 0)
@@ -71,7 +71,7 @@ def test_the_leader_of_a_session_gives_way_as_a_whole_and_another_process_leaves
         return  # this kernel shares the processors out among processes only: niceness is enough
     before = os.getpriority(os.PRIO_PROCESS, 0)
     look = f"from pathlib import Path; print(Path({str(group)!r}).read_text(), end='')"
-    program = f"from sluice.local.processes import give_way; give_way({before + 1}); {look}"
+    program = f"from sluice.launch.processes import give_way; give_way({before + 1}); {look}"
     said = {
         leads: subprocess.run(
             [sys.executable, "-c", program], capture_output=True, text=True, check=True, start_new_session=leads

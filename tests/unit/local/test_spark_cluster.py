@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 
+from sluice.devstack.spark_cluster import MASTER, SparkCluster, embedded_cluster
 from sluice.errors import NotReadyError, SpecError
-from sluice.local.ports import Ports
-from sluice.local.spark_cluster import MASTER, SparkCluster, embedded_cluster
+from sluice.launch.ports import Ports
 from sluice.settings import Settings
 from sluice.specs.deployment import SparkPlace
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from supervisor.options import ServerOptions
 
-from sluice.local.supervision import Program, Supervisor, last_lines
+from sluice.devstack.supervision import Program, Supervisor, last_lines
 from tests.twins.clock import ManualClock
 
 

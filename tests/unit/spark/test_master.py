@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import pytest
 
 from sluice.errors import UnreachableError
-from sluice.spark.master import read_offer
+from sluice.launch.master import read_offer
 from sluice.streams.room import Application, Offer, Worker
 from tests.twins.spark_master import MASTER, MasterPage, application, serving, worker
 

@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from sluice.local.endpoints import Endpoints, write_endpoints
+from sluice.launch.endpoints import Endpoints, write_endpoints
+from sluice.launch.place import Place, on_this_machine, spark_place
 from sluice.settings import StateFolder
-from sluice.spark.place import Place, on_this_machine, spark_place
 from sluice.specs.deployment import SparkPlace
 
 EMBEDDED = Place("spark://127.0.0.1:7078", "http://127.0.0.1:8083")

@@ -218,11 +218,17 @@ NO_RECORDS = {
     *("control/order_breaks.py", "control/interval_rows.py", "control/index.py", "control/cases.py"),
     *("control/looks.py", "airflow/backfill_tasks.py", "airflow/services.py", "serve/telling.py", "alerts/record.py"),
     *("cli/backfill_view.py", "cli/reset.py", "cli/console.py", "cli/contracts.py", "cli/quality.py", "cli/alerts.py"),
-    *("delta/log.py", "delta/table.py", "spark/master.py", "spark/progress.py", "streams/executors.py"),
-    *("streams/spark_ui.py", "streams/batch_log.py", "streams/last_report.py", "local/airflow_environment.py"),
-    *("local/backfill_lock.py", "local/launcher.py", "local/demo.py", "local/ports.py", "local/jars.py"),
+    *("delta/log.py", "delta/table.py", "launch/master.py", "spark/progress.py", "streams/executors.py"),
+    *("streams/spark_ui.py", "streams/batch_log.py", "streams/last_report.py", "devstack/airflow/configuration.py"),
+    *(
+        "launch/backfill_lock.py",
+        "launch/launcher.py",
+        "cli/stack/demo_steps.py",
+        "launch/ports.py",
+        "devstack/jars.py",
+    ),
     *("spark/class_archive.py", "streams/running_code.py"),
-    *("local/endpoints.py", "spark/sample.py"),  # the last: rows that Spark has written as JSON
+    *("launch/endpoints.py", "spark/sample.py"),  # the last: rows that Spark has written as JSON
 }
 SHARED = {"topics/json_object.py"}
 

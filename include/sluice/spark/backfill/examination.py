@@ -9,6 +9,7 @@ from pathlib import Path
 
 from pyspark.sql import SparkSession
 
+from sluice.failpoints import failpoint
 from sluice.intervals.bounds import Bound, bound_of
 from sluice.intervals.entries import NO_ROWS, Content
 from sluice.intervals.ledger import LedgerRow, Written
@@ -19,7 +20,6 @@ from sluice.spark.backfill.comparison import Compared, compare
 from sluice.spark.backfill.output import OutputTable, by_version
 from sluice.spark.backfill.records import RawTable, Records
 from sluice.spark.backfill.staging import Stage
-from sluice.spark.failpoints import failpoint
 from sluice.spark.pipeline import PipelineCode
 
 

@@ -18,8 +18,8 @@ from sluice.intervals.parity import ParityReport
 from sluice.intervals.places import Places
 from sluice.intervals.request import Mode, Request
 from sluice.intervals.selection import NOT_LOOKED_AT, Selection, select
+from sluice.launch.backfill_claim import claimed
 from sluice.lineage.batches import Ended
-from sluice.local.backfill_claim import claimed
 from sluice.openlineage.batch import batch_lineage
 from sluice.project import Project
 from sluice.quality.gate import Override

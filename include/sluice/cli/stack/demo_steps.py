@@ -15,13 +15,13 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from sluice.clock import Clock
+from sluice.devstack.airflow.api import AirflowApi, succeeded, watching
 from sluice.errors import NotReadyError, SluiceError
 from sluice.feeds.pace import Pace
 from sluice.feeds.publish import Sending
 from sluice.intervals.ledger import Ledger, State
 from sluice.intervals.request import Mode
-from sluice.local.airflow_api import AirflowApi, succeeded, watching
-from sluice.local.endpoints import Endpoints
+from sluice.launch.endpoints import Endpoints
 from sluice.project import Project
 from sluice.quality.census import Census
 from sluice.quality.gate import GateResult

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from sluice.devstack.kafka.admin import MECHANISM, USER, Administrator
 from sluice.errors import SpecError
-from sluice.local.kafka_admin import MECHANISM, USER, Administrator
 from sluice.settings import Settings
 from sluice.specs.kafka_place import EmbeddedKafka, ExternalKafka
 

@@ -14,8 +14,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from sluice.errors import CorruptionError, NotReadyError
-from sluice.local.endpoints import read_endpoints
-from sluice.local.private_file import write_private
+from sluice.launch.endpoints import read_endpoints
+from sluice.launch.private_file import write_private
 from sluice.settings import StateFolder
 from sluice.specs.kafka_place import ADMINISTRATOR
 

@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from sluice.errors import NotReadyError
-from sluice.local.keeper import write_durably
-from sluice.local.private_folder import made_private_folder
+from sluice.launch.keeper import write_durably
+from sluice.launch.private_folder import made_private_folder
 
 HOST = "127.0.0.1"
 """The embedded stack has no login and no encryption: it answers on this machine alone."""

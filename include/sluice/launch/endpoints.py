@@ -6,7 +6,7 @@ import json
 from dataclasses import asdict, dataclass
 
 from sluice.errors import CorruptionError, NotReadyError
-from sluice.local.keeper import write_durably
+from sluice.launch.keeper import write_durably
 from sluice.settings import StateFolder
 
 
@@ -19,7 +19,7 @@ class Endpoints:
         airflow_url: Airflow's UI and API, without a slash at the end.
         spark_master: where drivers find the embedded Spark cluster; empty if there is none.
         spark_page: the address of its master's page.
-        kafka_secured: whether the brokers ask who connects; see `sluice.local.kafka_admin`.
+        kafka_secured: whether the brokers ask who connects; see `sluice.devstack.kafka.admin`.
     """
 
     kafka_bootstrap: tuple[str, ...]

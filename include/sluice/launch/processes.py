@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 
 from sluice.clock import Clock
-from sluice.local.keeper import start_ticks
+from sluice.launch.keeper import start_ticks
 
 STACK_MARK = "SLUICE_STACK"
 """Set to the state folder in the processes of a stack."""

@@ -1,11 +1,11 @@
-"""Whether this machine can run Sluice: the facts of `sluice.local.machine`, judged. Every failure says what to do."""
+"""Whether this machine can run Sluice: judges the facts of `sluice.devstack.machine`. Every failure says what to do."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
-from sluice.local.java import FIX, java_fault
-from sluice.local.machine import Machine, look
+from sluice.devstack.kafka.java import FIX, java_fault
+from sluice.devstack.machine import Machine, look
 from sluice.settings import Settings
 
 GIB = 1024**3

@@ -15,9 +15,9 @@ from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 
 from sluice.errors import CorruptionError
-from sluice.local.ports import HOST
-from sluice.local.private_file import write_private
-from sluice.local.processes import STACK_MARK, carrying
+from sluice.launch.ports import HOST
+from sluice.launch.private_file import write_private
+from sluice.launch.processes import STACK_MARK, carrying
 from sluice.settings import LINEAGE, Settings, inherited
 from sluice.specs.deployment import DeploymentSpec
 from sluice.specs.load import scan

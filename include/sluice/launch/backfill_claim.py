@@ -9,7 +9,7 @@ from pathlib import Path
 from sluice.clock import Clock
 from sluice.intervals.backfills import Backfill, Backfills
 from sluice.intervals.request import Request
-from sluice.local.backfill_lock import BackfillLock
+from sluice.launch.backfill_lock import BackfillLock
 
 
 @contextmanager

@@ -10,8 +10,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from sluice.errors import NotReadyError
-from sluice.local.endpoints import Endpoints, read_endpoints
-from sluice.local.ports import HOST
+from sluice.launch.endpoints import Endpoints, read_endpoints
+from sluice.launch.ports import HOST
 from sluice.settings import StateFolder
 from sluice.specs.deployment import SparkPlace
 

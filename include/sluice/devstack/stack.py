@@ -20,10 +20,8 @@ from pathlib import Path
 
 from sluice import __version__
 from sluice.clock import Clock, SystemClock
-from sluice.disk import disk_remedy
-from sluice.errors import NotReadyError, SpecError, UnreachableError
-from sluice.local.airflow_api import AirflowApi
-from sluice.local.airflow_environment import (
+from sluice.devstack.airflow.api import AirflowApi
+from sluice.devstack.airflow.configuration import (
     BATCH_POOL,
     BATCH_SLOTS,
     COMPONENTS,
@@ -34,16 +32,18 @@ from sluice.local.airflow_environment import (
     stack_environment,
     write_configuration,
 )
-from sluice.local.airflow_health import has_parsed, unhealthy_components
-from sluice.local.endpoints import Endpoints, write_endpoints
-from sluice.local.kafka_cluster import KafkaCluster, asked_brokers, embedded_brokers
-from sluice.local.kafka_security import asked_security, is_secured, keep_security
-from sluice.local.launcher import LocalLauncher
-from sluice.local.ports import Ports, choose_ports, kept_ports, read_ports, reserved, write_ports
-from sluice.local.processes import STACK_MARK, end_marked, wait_until
-from sluice.local.spark_cluster import MASTER, SparkCluster, embedded_cluster
-from sluice.local.stack_faults import component_fault, unusable
-from sluice.local.supervision import ALIVE, Program, ProgramState, Supervisor
+from sluice.devstack.airflow.health import has_parsed, unhealthy_components
+from sluice.devstack.kafka.cluster import KafkaCluster, asked_brokers, embedded_brokers
+from sluice.devstack.kafka.security import asked_security, is_secured, keep_security
+from sluice.devstack.spark_cluster import MASTER, SparkCluster, embedded_cluster
+from sluice.devstack.stack_faults import component_fault, unusable
+from sluice.devstack.supervision import ALIVE, Program, ProgramState, Supervisor
+from sluice.disk import disk_remedy
+from sluice.errors import NotReadyError, SpecError, UnreachableError
+from sluice.launch.endpoints import Endpoints, write_endpoints
+from sluice.launch.launcher import LocalLauncher
+from sluice.launch.ports import Ports, choose_ports, kept_ports, read_ports, reserved, write_ports
+from sluice.launch.processes import STACK_MARK, end_marked, wait_until
 from sluice.settings import Settings
 from sluice.specs.deployment import DeploymentSpec
 from sluice.specs.kafka_place import ExternalKafka

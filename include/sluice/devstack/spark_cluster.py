@@ -16,15 +16,15 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from sluice.clock import Clock, SystemClock
+from sluice.devstack.kafka.java import FIX as JAVA_FIX
+from sluice.devstack.kafka.java import java_command
 from sluice.disk import disk_remedy
 from sluice.errors import NotReadyError, SpecError, UnreachableError
-from sluice.local.java import FIX as JAVA_FIX
-from sluice.local.java import java_command
-from sluice.local.ports import HOST, Ports
-from sluice.local.processes import wait_until
+from sluice.launch.master import read_offer
+from sluice.launch.place import LOCAL
+from sluice.launch.ports import HOST, Ports
+from sluice.launch.processes import wait_until
 from sluice.settings import LOCALE, Settings, environment
-from sluice.spark.master import read_offer
-from sluice.spark.place import LOCAL
 from sluice.specs.deployment import SparkPlace
 
 MASTER = "spark-master"

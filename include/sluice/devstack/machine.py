@@ -13,9 +13,9 @@ from pathlib import Path
 
 import psutil
 
-from sluice.local.jars import Jars, own_jar
-from sluice.local.java import Java, find_java
-from sluice.local.ports import WANTED, is_free
+from sluice.devstack.jars import Jars, own_jar
+from sluice.devstack.kafka.java import Java, find_java
+from sluice.launch.ports import WANTED, is_free
 from sluice.settings import Settings, environment
 
 _MEMBERSHIP = Path("/proc/self/cgroup")

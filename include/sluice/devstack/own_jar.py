@@ -13,8 +13,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from sluice.devstack.kafka.java import FIX, REQUIRED_VERSION, find_compiler
 from sluice.errors import NotReadyError
-from sluice.local.java import FIX, REQUIRED_VERSION, find_compiler
 from sluice.settings import LOCALE, environment
 
 PATTERN = "sluice-*.jar"

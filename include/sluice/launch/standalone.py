@@ -13,9 +13,9 @@ from collections.abc import Callable
 from pathlib import Path
 
 from sluice.errors import NotReadyError
-from sluice.local.launcher import LocalLauncher
-from sluice.spark.master import read_offer
-from sluice.spark.place import Place
+from sluice.launch.launcher import LocalLauncher
+from sluice.launch.master import read_offer
+from sluice.launch.place import Place
 from sluice.streams.launcher import DriverReport, DriverState, Job, Launcher
 from sluice.streams.room import Need, NoRoomError, Offer, lack
 

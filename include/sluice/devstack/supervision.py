@@ -1,6 +1,6 @@
 """The stack's processes under supervisord: restarted when they die, their output kept in rotated files.
 
-supervisord does not adopt what an earlier one started, so drivers are not its business (`sluice.local.keeper`).
+supervisord does not adopt what an earlier one started, so drivers are not its business (`sluice.launch.keeper`).
 """
 
 from __future__ import annotations
@@ -23,8 +23,8 @@ from supervisor.xmlrpc import SupervisorTransport
 
 from sluice.clock import Clock
 from sluice.errors import NotReadyError, UnreachableError
-from sluice.local.private_folder import made_private_folder, private_folder
-from sluice.local.processes import wait_until
+from sluice.launch.private_folder import made_private_folder, private_folder
+from sluice.launch.processes import wait_until
 
 _LONGEST_SOCKET_PATH = 90
 """Of 107 that the kernel allows; supervisord adds a suffix of its own."""

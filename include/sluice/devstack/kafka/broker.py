@@ -17,16 +17,16 @@ from pathlib import Path
 
 from sluice.access.administration import Credential
 from sluice.clock import Clock, SystemClock
+from sluice.devstack.kafka.admin import MECHANISM, USER, Administrator
+from sluice.devstack.kafka.java import FIX as JAVA_FIX
+from sluice.devstack.kafka.properties import property_value
+from sluice.devstack.kafka.security import security_properties
 from sluice.disk import disk_remedy
 from sluice.errors import NotReadyError, UnreachableError
 from sluice.kafka.access import KafkaPythonAccess
 from sluice.kafka.administration import KafkaPythonAdministration
 from sluice.kafka.login import LoginRefusedError
-from sluice.local.java import FIX as JAVA_FIX
-from sluice.local.kafka_admin import MECHANISM, USER, Administrator
-from sluice.local.kafka_security import security_properties
-from sluice.local.private_file import write_private
-from sluice.local.properties import property_value
+from sluice.launch.private_file import write_private
 from sluice.settings import LOCALE
 from sluice.specs.access import Mechanism
 

@@ -11,11 +11,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from sluice.clock import Clock
+from sluice.devstack.kafka.admin import Administrator, administrator
+from sluice.devstack.kafka.broker import Broker
+from sluice.devstack.kafka.java import java_command
 from sluice.errors import NotReadyError, RefusedError, SpecError
-from sluice.local.broker import Broker
-from sluice.local.java import java_command
-from sluice.local.kafka_admin import Administrator, administrator
-from sluice.local.ports import Ports
+from sluice.launch.ports import Ports
 from sluice.settings import Settings, environment
 from sluice.specs.kafka_place import EmbeddedKafka, ExternalKafka
 

@@ -1,4 +1,4 @@
-"""What must be right before anything is installed: `python3 -m sluice.local.preflight`, standard library alone.
+"""What must be right before anything is installed: `python3 -m sluice.devstack.preflight`, standard library alone.
 
 This file is written so that a python3 that is too old can still read it, and say so. The full list is `sluice doctor`.
 """
@@ -28,7 +28,7 @@ def find_fault() -> str:
         return fault
     if importlib.util.find_spec("ensurepip") is None:
         return "this python3 cannot make a venv (no ensurepip). Fix: on Debian and Ubuntu, `apt install python3-venv`."
-    from sluice.local.java import FIX, find_compiler, find_java, java_fault  # noqa: PLC0415 - an old Python could not read it
+    from sluice.devstack.kafka.java import FIX, find_compiler, find_java, java_fault  # noqa: PLC0415 - an old Python could not read it
 
     home = os.environ.get("JAVA_HOME", "")  # noqa: TID251 - the settings need what is not yet installed
     fault = java_fault(find_java(home), home)

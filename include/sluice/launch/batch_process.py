@@ -14,8 +14,8 @@ from sluice.clock import Clock
 from sluice.errors import NotReadyError, UnreachableError
 from sluice.intervals.backfills import Backfill, Backfills, BackfillState
 from sluice.intervals.claiming import DIED
-from sluice.local.backfill_lock import BackfillLock
-from sluice.local.cpu import TreeCpu
+from sluice.launch.backfill_lock import BackfillLock
+from sluice.launch.cpu import TreeCpu
 from sluice.settings import inherited
 from sluice.streams.launcher import Job
 

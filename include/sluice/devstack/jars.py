@@ -15,9 +15,9 @@ import sys
 from dataclasses import dataclass
 from pathlib import Path
 
+from sluice.devstack.kafka.java import FIX, find_java, java_fault
+from sluice.devstack.own_jar import OwnJar
 from sluice.errors import NotReadyError, RefusedError, SluiceError
-from sluice.local.java import FIX, find_java, java_fault
-from sluice.local.own_jar import OwnJar
 from sluice.settings import LOCALE, Settings, environment, settings
 
 _TRIES = 2

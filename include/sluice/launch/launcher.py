@@ -1,7 +1,7 @@
 """Runs drivers on this machine: one folder, one lock and one keeper per key.
 
 The lock answers "does it live" and the keeper's records answer "how did it end". A reader takes the lock shared: what
-it reads then no longer changes. See `sluice.local.keeper` for the records and for what a crash leaves at each point.
+it reads then no longer changes. See `sluice.launch.keeper` for the records and for what a crash leaves at each point.
 """
 
 from __future__ import annotations
@@ -23,11 +23,11 @@ from typing import Any
 from sluice.clock import Clock, SystemClock
 from sluice.disk import disk_remedy
 from sluice.errors import CorruptionError, NotReadyError, UnreachableError
-from sluice.local.flock import try_lock
-from sluice.local.keeper import EXIT, LOCK, LOG, PID, START
-from sluice.local.processes import DRIVER_MARK, carrying, kill, marked, send_signal, wait_until
+from sluice.failpoints import failpoint
+from sluice.launch.flock import try_lock
+from sluice.launch.keeper import EXIT, LOCK, LOG, PID, START
+from sluice.launch.processes import DRIVER_MARK, carrying, kill, marked, send_signal, wait_until
 from sluice.settings import inherited
-from sluice.spark.failpoints import failpoint
 from sluice.streams import failure
 from sluice.streams.launcher import DriverReport, DriverState, Job
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import shutil
 from pathlib import Path
 
+from sluice.devstack.supervision import last_lines
 from sluice.disk import disk_remedy
 from sluice.errors import NotReadyError
-from sluice.local.supervision import last_lines
 
 _FULL_DISK_BYTES = 4 * 1024**2
 _FIXES = {

@@ -1,0 +1,1 @@
+"""Commands of the stack: demo, up, status, logs, and the servers of pages."""

@@ -1,0 +1,1 @@
+"""The embedded brokers: their configuration, their administrator and who may connect."""
