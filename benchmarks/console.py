@@ -28,8 +28,8 @@ from sluice.alerts.journal import Journal
 from sluice.clock import SystemClock
 from sluice.console.access import Visitor
 from sluice.console.app import create_console
-from sluice.fresh_project import FreshProject
-from sluice.project import Project
+from sluice.project.fresh import FreshProject
+from sluice.project.project import Project
 from sluice.serve.server import JournalDesk, Place, application
 from tests.twins.console_fleet import LAGGING, ConsoleFleet, build_fleet, pipeline_of, topic_of
 from tests.twins.console_server import served

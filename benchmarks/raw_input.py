@@ -28,7 +28,7 @@ from sluice.feeds.heartbeat import closing_time
 from sluice.feeds.nycflights13 import Nycflights13
 from sluice.intervals.alignment import closed_until, interval_of
 from sluice.intervals.entries import NO_ROWS, StreamEntry, to_json
-from sluice.project import Project
+from sluice.project.project import Project
 from sluice.settings import Settings
 from sluice.spark.pipeline import partition_column, result_rows
 from sluice.spark.pipeline_code import pipeline_code

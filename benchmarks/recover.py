@@ -32,7 +32,7 @@ from sluice.devstack.stack import down, up
 from sluice.errors import NotReadyError
 from sluice.launch.endpoints import Endpoints
 from sluice.launch.processes import STACK_MARK, marked
-from sluice.project import Project
+from sluice.project.project import Project
 from sluice.settings import Settings, settings
 
 _REPEATS = {"full": 5, "small": 1}

@@ -22,7 +22,7 @@ from sluice.intervals.acceptance import GATE_FAILED
 from sluice.intervals.parity import Outcome
 from sluice.intervals.request import Mode, Only, Request, range_of
 from sluice.launch.processes import give_way
-from sluice.project import Project
+from sluice.project.project import Project
 from sluice.settings import settings
 from sluice.spark.backfill.evidence import Result
 from sluice.spark.backfill.run import run_backfill

@@ -10,8 +10,8 @@ import sys
 from collections.abc import Iterator, Mapping
 
 from sluice.alerts.redaction import Redaction, secrets_in
-from sluice.environments import refuse_unconfigured
-from sluice.project import Project
+from sluice.project.environments import refuse_unconfigured
+from sluice.project.project import Project
 from sluice.settings import environment, settings
 from sluice.spark.last_words import LastWords
 from sluice.spark.stopping import StopRequest

@@ -1,4 +1,4 @@
-from sluice.tables import Table
+from sluice.notebook.table import Table
 
 __version__: str
 

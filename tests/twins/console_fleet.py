@@ -24,11 +24,11 @@ from sluice.intervals.alignment import Interval
 from sluice.intervals.entries import Content
 from sluice.intervals.ledger import LedgerRow, Verified, Written
 from sluice.intervals.places import Places
-from sluice.project import Project
+from sluice.project.project import Project
+from sluice.project.records_of import cases_of
+from sluice.project.stream_looks import newest_looks
 from sluice.quality.cases import Case, CaseEvent, CaseState
-from sluice.quality_records import cases_of
 from sluice.settings import Settings
-from sluice.stream_looks import newest_looks
 from sluice.streams.batch_log import append_batch
 from sluice.streams.looks import Rates, StreamLook
 from sluice.streams.verdict import Health, PartitionLag, Verdict

@@ -14,7 +14,7 @@ from deltalake import write_deltalake
 
 from sluice.delta.log import append_entry
 from sluice.intervals.entries import Content, Entry, StreamEntry
-from sluice.project import Project
+from sluice.project.project import Project
 from sluice.settings import Settings, settings
 
 MIDNIGHT = datetime(2013, 1, 1, tzinfo=UTC)

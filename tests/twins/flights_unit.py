@@ -7,7 +7,7 @@ from datetime import timedelta
 
 import pytest
 
-from sluice.project import Project
+from sluice.project.project import Project
 from sluice.topics.administration import TopicCreation
 from tests.twins.clock import START, ManualClock
 from tests.twins.departures_project import DeparturesProject

@@ -1,4 +1,4 @@
-"""A project in memory: the part of `sluice.project.Project` that Airflow's tasks use, on twins."""
+"""A project in memory: the part of `sluice.project.project.Project` that Airflow's tasks use, on twins."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from types import SimpleNamespace
 from sqlalchemy import Engine
 
 from sluice.control.database import migrate, open_database, sqlite_url
+from sluice.project.survey import Looks
 from sluice.settings import StateFolder, settings
 from sluice.specs.access import Role
 from sluice.specs.catalog import Catalog
@@ -25,7 +26,6 @@ from sluice.streams.lives import Lives
 from sluice.streams.observation import Evidence
 from sluice.streams.sighting import Sighting
 from sluice.streams.timeline import Timeline, timeline
-from sluice.survey import Looks
 from sluice.topics.administration import KafkaAdministration
 from tests.twins.clock import ManualClock
 from tests.twins.drivers import DictionaryLauncher
@@ -101,7 +101,7 @@ class InMemoryProject:
 
 @dataclass
 class InMemorySurvey:
-    """The part of `sluice.survey.Survey` that the observer uses."""
+    """The part of `sluice.project.survey.Survey` that the observer uses."""
 
     project: InMemoryProject
 

@@ -11,9 +11,9 @@ import pytest
 from pydantic import ValidationError
 
 from sluice.devstack.airflow.configuration import engine_environment, narrowed, stack_environment
-from sluice.environments import inherited_by_batch, inherited_by_unit, refuse_unconfigured, unset
 from sluice.errors import NotConfiguredError
-from sluice.project import Project
+from sluice.project.environments import inherited_by_batch, inherited_by_unit, refuse_unconfigured, unset
+from sluice.project.project import Project
 from sluice.settings import EVERY_PROCESS, Settings, inherited, settings
 from sluice.specs.access import Role
 from sluice.specs.kafka_place import ExternalKafka, Login

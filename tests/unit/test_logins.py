@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from sluice.errors import NotReadyError
-from sluice.project import Project
+from sluice.project.project import Project
 from sluice.settings import Settings
 from tests.unit.specs.bench import DEPLOYMENT_FILE, Bench, sound_project
 

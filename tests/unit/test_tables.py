@@ -19,10 +19,10 @@ from pyarrow import fs
 
 import sluice
 from sluice.errors import NotReadyError, SpecError
-from sluice.project import Project
+from sluice.notebook.table import Table, tables_of
+from sluice.project.project import Project
 from sluice.settings import Settings
 from sluice.specs.code import import_closure
-from sluice.tables import Table, tables_of
 from tests.twins.departures_project import DeparturesProject
 from tests.unit.specs.bench import PIPELINE_FILE, sound_project
 from tests.unit.specs.test_outputs import SEVERAL, SINGLE

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from sluice.project.topic_looks import keeps_state, order_breaks, positions
 from sluice.settings import settings
-from sluice.topic_looks import keeps_state, order_breaks, positions
 from tests.twins.departures_project import DeparturesProject
 from tests.twins.order_breaks_suite import INTENT
 

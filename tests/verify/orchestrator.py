@@ -21,7 +21,7 @@ from sluice.devstack.supervision import Supervisor
 from sluice.errors import SluiceError, UnreachableError
 from sluice.launch.endpoints import read_endpoints
 from sluice.launch.processes import DRIVER_MARK, descendants, marked, wait_until
-from sluice.project import Project
+from sluice.project.project import Project
 from sluice.settings import Settings
 from sluice.streams.attempts import AttemptState, Desired
 

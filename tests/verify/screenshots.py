@@ -21,10 +21,10 @@ import uvicorn
 from sluice.clock import Clock, SystemClock
 from sluice.console.access import login_free_gate
 from sluice.console.app import create_console
-from sluice.fresh_project import FreshProject
 from sluice.launch.ports import HOST
 from sluice.launch.processes import wait_until
-from sluice.project import Project
+from sluice.project.fresh import FreshProject
+from sluice.project.project import Project
 from tests.twins.clock import ManualClock
 from tests.twins.console_fleet import LAGGING, ConsoleFleet, build_fleet, pipeline_of, topic_of
 from tests.verify.browser import Browser, running_browser

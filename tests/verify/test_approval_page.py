@@ -19,7 +19,7 @@ from sluice.airflow.markdown import table
 from sluice.devstack.airflow.api import AirflowApi, succeeded
 from sluice.devstack.stack import down, up
 from sluice.launch.endpoints import read_endpoints
-from sluice.project import Project
+from sluice.project.project import Project
 from sluice.settings import Settings, settings
 from sluice.topics.administration import TopicState
 from tests.verify.browser import Browser, running_browser

@@ -46,7 +46,7 @@ from sluice.intervals.ledger import Ledger
 from sluice.intervals.request import Mode
 from sluice.launch.endpoints import Endpoints, write_endpoints
 from sluice.launch.processes import wait_until
-from sluice.project import Project
+from sluice.project.project import Project
 from sluice.settings import Settings, settings
 from sluice.streams.exits import ExitCode
 from tests.e2e.machine import SLUICE, Machine

@@ -13,7 +13,7 @@ import pytest
 from sluice.clock import SystemClock
 from sluice.devstack.stack import down, up
 from sluice.launch.processes import wait_until
-from sluice.project import Project
+from sluice.project.project import Project
 from sluice.settings import Settings, settings
 from sluice.streams.attempts import Desired
 from tests.twins.console_fleet import HALTED, LAGGING, build_fleet, pipeline_of, topic_of

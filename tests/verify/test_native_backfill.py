@@ -13,7 +13,7 @@ import httpx
 import pytest
 
 from sluice.intervals.backfills import Backfill, BackfillState
-from sluice.project import Project
+from sluice.project.project import Project
 from sluice.settings import Settings
 from tests.e2e.machine import Machine
 

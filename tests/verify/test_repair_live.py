@@ -16,7 +16,7 @@ from sluice.intervals.backfills import BackfillState
 from sluice.intervals.entries import BackfillEntry
 from sluice.intervals.ledger import State
 from sluice.intervals.request import Mode, Only
-from sluice.project import Project
+from sluice.project.project import Project
 from sluice.settings import Settings
 from tests.e2e.machine import Machine
 from tests.integration.spark.conftest import by_airport_and_day, publish_two_days

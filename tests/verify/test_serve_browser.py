@@ -21,7 +21,7 @@ from sluice.intervals.entries import StreamEntry
 from sluice.intervals.writers import writer_id
 from sluice.launch.ports import HOST
 from sluice.launch.processes import wait_until
-from sluice.project import Project
+from sluice.project.project import Project
 from sluice.serve.server import JournalDesk, Place, application
 from sluice.settings import Settings, settings
 from sluice.streams.latest import Change, LatestTable

@@ -23,7 +23,7 @@ from sluice.intervals.ledger import Ledger, State
 from sluice.kafka.administration import KafkaPythonAdministration
 from sluice.kafka.feed import open_feed
 from sluice.launch.endpoints import Endpoints, write_endpoints
-from sluice.project import Project
+from sluice.project.project import Project
 from sluice.provisioning.apply import apply
 from sluice.settings import Settings, settings
 from sluice.specs.load import load_catalog

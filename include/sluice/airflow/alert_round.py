@@ -23,8 +23,8 @@ from sluice.alerts.incidents import Incident, Key, newest_about, open_incidents
 from sluice.alerts.rounds import Begin, Condition, Deliver, End, Repeat, Step, steps
 from sluice.alerts.undeclared import undeclared
 from sluice.dag_ids import stream_dag_id, unit_of
-from sluice.fleet_records import standings_of
-from sluice.project import Project
+from sluice.project.fleet_records import standings_of
+from sluice.project.project import Project
 from sluice.settings import settings
 from sluice.specs.load import scan
 from sluice.streams.attempts import AttemptState

@@ -33,7 +33,7 @@ from sluice.alerts.alert import Alert, Level
 from sluice.alerts.delivery import History, Outcome, already_called, already_known
 from sluice.alerts.incidents import open_incidents, same_happening
 from sluice.clock import Clock, SystemClock
-from sluice.project import Project
+from sluice.project.project import Project
 from sluice.settings import settings
 from sluice.specs.alerting import AlertClass
 

@@ -22,7 +22,7 @@ from sluice.intervals.backfills import Backfill
 from sluice.intervals.ledger import Ledger
 from sluice.intervals.request import Only
 from sluice.intervals.selection import Selection, select
-from sluice.project import Project
+from sluice.project.project import Project
 
 
 class PlanOperator(DecidingOperator):

@@ -21,7 +21,7 @@ from sluice.airflow.runtime import open_project
 from sluice.console.access import Visitor
 from sluice.console.app import create_console
 from sluice.errors import RefusedError
-from sluice.fresh_project import FreshProject
+from sluice.project.fresh import FreshProject
 
 log = logging.getLogger(__name__)
 

@@ -20,7 +20,7 @@ from sluice.alerts.alert import Alert, Level
 from sluice.alerts.delivery import Outcome
 from sluice.clock import Clock, SystemClock
 from sluice.dag_ids import stream_dag_id
-from sluice.project import Project
+from sluice.project.project import Project
 from sluice.specs.alerting import AlertClass
 from sluice.streams.deadline_record import Deadline, DeadlineRecord
 from sluice.streams.notices import Notice, Occasion

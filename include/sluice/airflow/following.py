@@ -20,7 +20,7 @@ from sluice.airflow.stream_request import Asked
 from sluice.clock import Clock, SystemClock
 from sluice.dag_ids import stream_dag_id
 from sluice.errors import SluiceError
-from sluice.project import Project
+from sluice.project.project import Project
 from sluice.streams.attempts import Desired
 from sluice.streams.governor import Go, Halt, Hold
 from sluice.streams.sighting import Sighting

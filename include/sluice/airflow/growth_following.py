@@ -13,7 +13,7 @@ from sluice.airflow.project_operator import OpenProject
 from sluice.airflow.runtime import open_project
 from sluice.clock import Clock, SystemClock
 from sluice.errors import SluiceError
-from sluice.growth_looks import FIX, follow_growths
+from sluice.project.growth_looks import FIX, follow_growths
 from sluice.topics.growth import Followed, Following, Growth
 
 FOLLOW_MINUTES = 30

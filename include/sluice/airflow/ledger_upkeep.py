@@ -13,7 +13,7 @@ from sluice.airflow.failures import retried_only_if_unknown
 from sluice.airflow.runtime import open_project
 from sluice.clock import SystemClock
 from sluice.errors import CorruptionError, SluiceError
-from sluice.project import Project
+from sluice.project.project import Project
 from sluice.specs.output_rules import deliveries
 from sluice.specs.outputs import RowsOutput
 from sluice.streams.availability import KEPT

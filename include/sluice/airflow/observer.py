@@ -12,16 +12,16 @@ from sluice.airflow.mirroring import Mirrors
 from sluice.airflow.runtime import open_project
 from sluice.airflow.stream_lineage import StreamLineage
 from sluice.clock import Clock
-from sluice.fresh_project import FreshProject
-from sluice.project import Project
-from sluice.stream_looks import newest_looks
+from sluice.project.fresh import FreshProject
+from sluice.project.project import Project
+from sluice.project.stream_looks import newest_looks
+from sluice.project.survey import Looks, Survey
 from sluice.streams.looks import Keeping, StreamLook, rates_of
 from sluice.streams.notices import DeadlinesWatched
 from sluice.streams.observation import Evidence
 from sluice.streams.sighting import Sighting
 from sluice.streams.verdict_records import GivenVerdict, RecordedVerdict
 from sluice.streams.watched import StreamsWatched
-from sluice.survey import Looks, Survey
 
 log = logging.getLogger(__name__)
 

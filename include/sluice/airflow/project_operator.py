@@ -12,7 +12,7 @@ from airflow.providers.standard.utils.skipmixin import SkipMixin
 from airflow.sdk import BaseOperator, Context
 
 from sluice.airflow.runtime import open_project
-from sluice.project import Project
+from sluice.project.project import Project
 
 OpenProject = Callable[[], Project]
 

@@ -20,7 +20,7 @@ from sluice.airflow.runtime import open_project
 from sluice.airflow.spark_batch import BatchOperator
 from sluice.airflow.specs import scan_specs
 from sluice.dag_ids import quality_dag_id
-from sluice.project import Project
+from sluice.project.project import Project
 from sluice.specs.expectations import Rhythm
 from sluice.specs.model import PipelineSpec
 

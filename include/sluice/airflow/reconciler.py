@@ -28,8 +28,8 @@ from sluice.alerts.journal import Journal
 from sluice.clock import Clock, SystemClock
 from sluice.dag_ids import stream_dag_id
 from sluice.errors import SluiceError
-from sluice.fresh_project import FreshProject
-from sluice.project import Project
+from sluice.project.fresh import FreshProject
+from sluice.project.project import Project
 from sluice.settings import settings
 from sluice.specs.load import scan
 from sluice.specs.units import declared_units

@@ -27,7 +27,7 @@ from sluice.errors import SluiceError
 from sluice.intervals.backfills import Backfill
 from sluice.intervals.repair import Repair, decide, needed_repair, run_id
 from sluice.intervals.request import Mode, Only
-from sluice.project import Project
+from sluice.project.project import Project
 
 log = logging.getLogger(__name__)
 

@@ -15,8 +15,8 @@ from sluice.airflow.runtime import open_project
 from sluice.airflow.spark_batch import BatchOperator
 from sluice.dag_ids import REPLAY
 from sluice.errors import SpecError
-from sluice.project import Project
-from sluice.quality_records import cases_of
+from sluice.project.project import Project
+from sluice.project.records_of import cases_of
 
 LONGEST_REPLAY = timedelta(hours=24)
 

@@ -6,7 +6,7 @@ when its own spec is broken or gone (`Project.life` takes a name).
 
 from __future__ import annotations
 
-from sluice.project import Project
+from sluice.project.project import Project
 from sluice.settings import settings
 
 

@@ -22,11 +22,11 @@ from sluice.airflow.lineage_parent import parent_variables
 from sluice.airflow.runtime import open_project
 from sluice.airflow.spark_connection import CONNECTION, at_connection
 from sluice.devstack.airflow.configuration import BATCH_POOL
-from sluice.environments import batch_settings as settings_of_batch
-from sluice.environments import inherited_by_batch
 from sluice.errors import CorruptionError, RefusedError, SluiceError, SpecError
 from sluice.launch.processes import STACK_MARK, die_with_parent, give_way
-from sluice.project import Project
+from sluice.project.environments import batch_settings as settings_of_batch
+from sluice.project.environments import inherited_by_batch
+from sluice.project.project import Project
 from sluice.settings import environment, inherited
 from sluice.spark.java_start import start_variables
 from sluice.spark.preset import batch_settings

@@ -9,7 +9,7 @@ from __future__ import annotations
 from airflow.sdk import BaseHook
 from airflow.sdk.exceptions import AirflowNotFoundException
 
-from sluice.project import Project
+from sluice.project.project import Project
 
 CONNECTION = "spark_default"
 """Says where Spark's cores are; `sluice up` and the containers set it from the deployment."""

@@ -20,8 +20,8 @@ from typing import TYPE_CHECKING, TypeAlias
 from sluice.clock import Clock, SystemClock
 from sluice.lineage.event import Event, Lineage
 from sluice.lineage.streams import began, ended, goes_on, has_begun
-from sluice.openlineage.emitter import lineage
-from sluice.project import Project
+from sluice.lineage.transport.emitter import lineage
+from sluice.project.project import Project
 from sluice.settings import settings
 from sluice.streams.attempts import Attempt, AttemptState
 from sluice.streams.batch_log import newest_batch
@@ -31,7 +31,7 @@ from sluice.streams.sighting import Sighting
 from sluice.streams.verdict import Verdict
 
 if TYPE_CHECKING:
-    from sluice.lineage_map import LineageMap
+    from sluice.project.lineage_map import LineageMap
 
 UNWATCHED = timedelta(days=7)
 """An end of so long ago is told by whoever begins to watch the attempt after it: a stack that was taken down with its
@@ -192,7 +192,7 @@ class StreamLineage:
 
     def _mapped(self, project: Project) -> LineageMap:
         """Return what a project's streams read and write; for the thread that makes events."""
-        from sluice.lineage_map import LineageMap  # noqa: PLC0415 - DAG files import this, and need no tables
+        from sluice.project.lineage_map import LineageMap  # noqa: PLC0415 - DAG files import this, and need no tables
 
         if self._map is None or self._map[0] is not project:
             self._map = project, LineageMap(project)

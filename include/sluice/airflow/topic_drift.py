@@ -27,8 +27,8 @@ from sluice.airflow.topic_plans import differences, listed, log_table
 from sluice.alerts.alert import Alert, Level
 from sluice.clock import Clock, SystemClock
 from sluice.errors import SluiceError
-from sluice.project import Project
-from sluice.provisioned import declared_access, declared_topics
+from sluice.project.project import Project
+from sluice.project.provisioned import declared_access, declared_topics
 from sluice.provisioning.apply import current_plan
 from sluice.provisioning.plan import Provision
 from sluice.specs.alerting import AlertClass

@@ -8,12 +8,12 @@ from typing import TypeAlias
 
 from sluice.airflow.failure import printable
 from sluice.clock import SystemClock
-from sluice.project import Project
-from sluice.provisioned import declared_access, declared_topics
+from sluice.project.project import Project
+from sluice.project.provisioned import declared_access, declared_topics
+from sluice.project.topic_looks import looker, order_breaks, positions
 from sluice.provisioning.apply import Approval, apply, current_plan
 from sluice.provisioning.plan import Item, Provision
 from sluice.provisioning.plan import differences as differing
-from sluice.topic_looks import looker, order_breaks, positions
 from sluice.topics.changes import Create, Delete, Refused, Risk
 from sluice.topics.impact import impacts_of
 from sluice.topics.moving import Pace, news

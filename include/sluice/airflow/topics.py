@@ -23,8 +23,8 @@ from sluice.airflow.topic_approval import (
 )
 from sluice.airflow.topic_plans import apply_to, differences, log_table, plan_of, summary, touches_of
 from sluice.clock import SystemClock
-from sluice.growth_looks import growths_of, with_unread
-from sluice.project import Project
+from sluice.project.growth_looks import growths_of, with_unread
+from sluice.project.project import Project
 from sluice.provisioning.plan import Provision
 from sluice.topics.growth import Growth
 

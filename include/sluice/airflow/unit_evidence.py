@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 
-from sluice.project import Project
+from sluice.project.project import Project
 from sluice.streams.verdict import FINE
 from sluice.streams.verdict_records import RecordedVerdict
 

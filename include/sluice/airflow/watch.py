@@ -16,7 +16,7 @@ from sluice.airflow.watcher import Hint
 from sluice.clock import Clock, SystemClock
 from sluice.errors import SluiceError
 from sluice.failpoints import failpoint
-from sluice.project import Project
+from sluice.project.project import Project
 from sluice.streams.watch import SETTLE, WatchFinding, WatchState, examine
 
 DAY = timedelta(days=1)

@@ -15,8 +15,8 @@ from sluice.access.plan import plan as plan_access
 from sluice.cli import completion
 from sluice.cli.console import Output, OutputOption, out, out_lines, print_data
 from sluice.errors import RefusedError
-from sluice.logins import passwords_of
-from sluice.project import Project
+from sluice.project.logins import passwords_of
+from sluice.project.project import Project
 from sluice.settings import settings
 from sluice.topics.changes import Risk
 

@@ -8,7 +8,7 @@ from datetime import datetime
 from typing import Any
 
 from sluice.errors import UnreachableError
-from sluice.project import Project
+from sluice.project.project import Project
 from sluice.streams.availability import SPAN, Availability, availabilities
 from sluice.streams.deadline_record import DeadlineRecord
 from sluice.streams.timeline import in_words

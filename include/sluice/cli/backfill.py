@@ -27,7 +27,7 @@ from sluice.intervals.backfills import Backfill, BackfillState
 from sluice.intervals.request import Mode, Only, Request, range_of
 from sluice.intervals.selection import select
 from sluice.launch.batch_process import BatchProcess, end_now
-from sluice.project import Project
+from sluice.project.project import Project
 from sluice.settings import settings
 from sluice.specs.model import PipelineSpec
 

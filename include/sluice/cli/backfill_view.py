@@ -14,7 +14,7 @@ from sluice.intervals.acceptance import GATE_FAILED
 from sluice.intervals.backfills import OPEN, Backfill, BackfillState
 from sluice.intervals.progress import expected_end, progress_in_words
 from sluice.launch.batch_process import LOG
-from sluice.project import Project
+from sluice.project.project import Project
 
 STYLES = {
     BackfillState.SUBMITTED: "cyan",

@@ -8,9 +8,9 @@ from collections.abc import Collection, Mapping
 import typer
 
 from sluice.cli.console import Output, OutputOption, err_lines, print_data
-from sluice.environments import how_to_set, not_set
 from sluice.feeds.lines import feed_lines_hold
 from sluice.gx.vocabulary import expectations_are_known_since
+from sluice.project.environments import how_to_set, not_set
 from sluice.settings import Settings, settings
 from sluice.specs.contracts import contracts_hold
 from sluice.specs.kinds import Key, Kind

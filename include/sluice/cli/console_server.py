@@ -9,9 +9,9 @@ import typer
 
 from sluice.cli.console import err
 from sluice.errors import NotReadyError
-from sluice.fresh_project import FreshProject
 from sluice.launch.ports import HOST
-from sluice.project import Project
+from sluice.project.fresh import FreshProject
+from sluice.project.project import Project
 from sluice.settings import settings
 
 

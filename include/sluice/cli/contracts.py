@@ -15,7 +15,7 @@ from sluice.cli.drift_view import tell_drift
 from sluice.cli.instants import SinceOption, UntilOption
 from sluice.contracts.contract import AVRO, digest, written
 from sluice.errors import SpecError
-from sluice.project import Project
+from sluice.project.project import Project
 from sluice.quality.quarantine import Asked
 from sluice.settings import registry_login, settings
 from sluice.specs.contracts import FOLDER, PUBLISHED, contracts_hold, history_of
@@ -93,7 +93,7 @@ def fetch(
 
     Exit codes: 0; 2 there is no such subject, or a schema cannot be kept; 4 the registry could not be asked.
     """
-    from sluice.registry.subjects import Registry  # noqa: PLC0415 - only this asks one
+    from sluice.kafka.schema_registry import Registry  # noqa: PLC0415 - only this asks one
 
     include = settings().home / "include"
     found = list(Registry(registry, registry_login()).versions(subject or f"{topic}-value"))

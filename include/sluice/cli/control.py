@@ -6,7 +6,7 @@ import typer
 
 from sluice.cli.console import Output, OutputOption, out, print_data
 from sluice.control.database import compact
-from sluice.project import Project
+from sluice.project.project import Project
 from sluice.settings import settings
 
 app = typer.Typer(help="Look after the control database.", no_args_is_help=True)

@@ -19,7 +19,7 @@ from sluice.errors import NotReadyError, SluiceError
 from sluice.feeds.pace import Pace
 from sluice.feeds.publish import Sending
 from sluice.launch.endpoints import Endpoints, read_endpoints
-from sluice.project import Project
+from sluice.project.project import Project
 from sluice.quality.census import Census
 from sluice.settings import settings
 

@@ -21,7 +21,7 @@ from sluice.errors import SpecError
 from sluice.feeds.manifest import Manifest, ManifestStore
 from sluice.feeds.pace import Pace
 from sluice.feeds.publish import Feed, Progress, Sending
-from sluice.project import Project
+from sluice.project.project import Project
 from sluice.settings import settings
 from sluice.specs.access import Role
 from sluice.specs.feeds import FeedSpec

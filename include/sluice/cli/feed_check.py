@@ -10,7 +10,7 @@ from rich.table import Table
 
 from sluice.cli import completion
 from sluice.cli.console import Output, OutputOption, err, out, print_data
-from sluice.project import Project
+from sluice.project.project import Project
 from sluice.quality.arrivals import arrival_hint
 from sluice.quality.census import Census
 from sluice.quality.duplicates import MEANINGS

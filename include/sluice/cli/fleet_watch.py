@@ -15,7 +15,7 @@ from rich.text import Text
 from sluice.cli.verdict_view import WIDE, lasting, sentences, styled
 from sluice.clock import Clock
 from sluice.errors import SluiceError
-from sluice.project import Project
+from sluice.project.project import Project
 from sluice.streams.looks import Rates, rates_of
 from sluice.streams.observation import Evidence
 from sluice.streams.sighting import Sighting

@@ -14,9 +14,9 @@ from sluice.cli.console import Output, OutputOption, out, print_data
 from sluice.cli.reset import epochs_in, show_resets
 from sluice.clock import SystemClock
 from sluice.control.database import compact
-from sluice.healing import Healing, heal, look_for_poison
 from sluice.intervals.healing import Poisoned
-from sluice.project import Project
+from sluice.project.healing import Healing, heal, look_for_poison
+from sluice.project.project import Project
 from sluice.settings import settings
 from sluice.specs.access import Role
 from sluice.specs.catalog import Unit

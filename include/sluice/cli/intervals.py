@@ -20,7 +20,7 @@ from sluice.errors import SpecError
 from sluice.intervals.advice import Advice, advise
 from sluice.intervals.alignment import Interval, interval_of
 from sluice.intervals.ledger import Ledger, LedgerRow, State, Written
-from sluice.project import Project
+from sluice.project.project import Project
 from sluice.settings import settings
 
 app = typer.Typer(help="Show the interval ledger.", no_args_is_help=True)

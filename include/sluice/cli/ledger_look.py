@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from sluice.errors import SluiceError
 from sluice.intervals.ledger import Ledger
-from sluice.project import Project
+from sluice.project.project import Project
 
 
 @dataclass(frozen=True)

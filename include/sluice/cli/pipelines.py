@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from sluice.project import Project
+from sluice.project.project import Project
 from sluice.settings import settings
 from sluice.specs.load import scan
 from sluice.specs.model import PipelineSpec

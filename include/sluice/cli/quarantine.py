@@ -26,12 +26,12 @@ from sluice.cli.quarantine_view import (
 )
 from sluice.clock import SystemClock
 from sluice.errors import SpecError
-from sluice.project import Project
+from sluice.project.project import Project
+from sluice.project.records_of import cases_of
 from sluice.quality.cases import Case, CaseEvent, Cases, CaseState, case_id
 from sluice.quality.patching import declaration, patches_for
 from sluice.quality.quarantine import Asked
 from sluice.quality.reasons import Reason
-from sluice.quality_records import cases_of
 from sluice.settings import settings
 from sluice.specs.model import PipelineSpec
 from sluice.specs.patches import Replacement

@@ -17,7 +17,7 @@ from sluice.cli.confirmation import confirm
 from sluice.cli.console import Output, OutputOption, out, print_data
 from sluice.clock import SystemClock
 from sluice.errors import SpecError
-from sluice.project import Project
+from sluice.project.project import Project
 from sluice.settings import settings
 from sluice.specs.access import Role
 from sluice.specs.start import in_words, parse_moment

@@ -16,7 +16,7 @@ from sluice.clock import SystemClock
 from sluice.devstack.airflow.configuration import stack_environment
 from sluice.errors import NotReadyError, SpecError
 from sluice.launch.ports import HOST
-from sluice.project import Project
+from sluice.project.project import Project
 from sluice.settings import Settings, environment, settings
 
 

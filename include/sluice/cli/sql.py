@@ -13,9 +13,9 @@ from rich.table import Table
 
 from sluice.cli.console import Output, OutputOption, err, out, print_data, terminal_for_data
 from sluice.errors import SpecError
-from sluice.project import Project
+from sluice.notebook.table import declared_tables, tables_of, without_rows
+from sluice.project.project import Project
 from sluice.settings import settings
-from sluice.tables import declared_tables, tables_of, without_rows
 
 _LIMIT = 1000
 

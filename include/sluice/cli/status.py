@@ -17,7 +17,7 @@ from sluice.clock import SystemClock
 from sluice.devstack.stack import component_states
 from sluice.errors import NotReadyError, UnreachableError
 from sluice.launch.endpoints import read_endpoints
-from sluice.project import Project
+from sluice.project.project import Project
 from sluice.settings import settings
 from sluice.streams.running_code import outdated
 from sluice.streams.sighting import Sighting

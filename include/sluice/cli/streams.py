@@ -21,7 +21,7 @@ from sluice.cli.terminal import without_colours
 from sluice.cli.verdict_view import partition_table, print_verdicts
 from sluice.clock import Clock, SystemClock
 from sluice.errors import NotReadyError, SluiceError, UnreachableError
-from sluice.project import Project
+from sluice.project.project import Project
 from sluice.settings import settings
 from sluice.streams.attempts import AttemptState
 from sluice.streams.claim import Adopt

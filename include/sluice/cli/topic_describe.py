@@ -10,7 +10,7 @@ from rich.table import Table
 
 from sluice.cli import completion
 from sluice.cli.console import Output, OutputOption, err, out_lines, print_data
-from sluice.project import Project
+from sluice.project.project import Project
 from sluice.settings import settings
 from sluice.specs.catalog import Catalog
 from sluice.topics.administration import KafkaAdministration

@@ -11,7 +11,7 @@ import typer
 
 from sluice.cli.console import Output, OutputOption, err, out_lines, print_data
 from sluice.errors import RefusedError, SpecError
-from sluice.project import Project
+from sluice.project.project import Project
 from sluice.settings import settings
 from sluice.topics.importing import Importer
 from sluice.topics.legible import safe

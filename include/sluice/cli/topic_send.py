@@ -13,7 +13,7 @@ from sluice.cli import completion
 from sluice.cli.console import err, out
 from sluice.cli.sample_file import read_sample
 from sluice.errors import SpecError, UnreachableError
-from sluice.project import Project
+from sluice.project.project import Project
 from sluice.settings import settings
 from sluice.specs.access import Role
 from sluice.topics.json_object import read_object

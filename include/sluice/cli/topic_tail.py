@@ -16,7 +16,7 @@ from sluice.cli.record_view import as_dict, as_line
 from sluice.cli.terminal import Terminal
 from sluice.clock import SystemClock
 from sluice.errors import SpecError
-from sluice.project import Project
+from sluice.project.project import Project
 from sluice.settings import settings
 from sluice.specs.start import Edge, parse_moment
 from sluice.topics.administration import KafkaAdministration, TopicExtent

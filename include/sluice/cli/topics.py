@@ -18,14 +18,14 @@ from sluice.cli.topic_send import send
 from sluice.cli.topic_tail import tail
 from sluice.clock import SystemClock
 from sluice.errors import RefusedError
-from sluice.growth_looks import growths_of, wait_for_streams, with_unread
-from sluice.project import Project
-from sluice.provisioned import UNASKED, asks_nobody, declared_access, declared_topics
+from sluice.project.growth_looks import growths_of, wait_for_streams, with_unread
+from sluice.project.project import Project
+from sluice.project.provisioned import UNASKED, asks_nobody, declared_access, declared_topics
+from sluice.project.topic_looks import looker, order_breaks, positions
 from sluice.provisioning.apply import Approval, command, current_plan
 from sluice.provisioning.apply import apply as apply_specs
 from sluice.provisioning.plan import Provision, as_dict, said
 from sluice.settings import settings
-from sluice.topic_looks import looker, order_breaks, positions
 from sluice.topics.administration import TopicState
 from sluice.topics.changes import Create, Risk
 from sluice.topics.impact import impacts_of

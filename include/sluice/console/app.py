@@ -27,7 +27,7 @@ from sluice.console.pages import (
 from sluice.console.rendering import STATIC, page, static_file
 from sluice.console.surroundings import Surroundings
 from sluice.errors import SluiceError
-from sluice.fresh_project import FreshProject
+from sluice.project.fresh import FreshProject
 
 HEADERS = {
     # Nothing from elsewhere, nothing inline, nobody else's frame.

@@ -12,8 +12,8 @@ from sluice.clock import Clock
 from sluice.console.asking import Asks
 from sluice.console.remembered import Remembered
 from sluice.console.topic_look import TopicLook, look_at_topics
-from sluice.fresh_project import FreshProject
-from sluice.project import Project
+from sluice.project.fresh import FreshProject
+from sluice.project.project import Project
 
 _LOOK_EVERY = timedelta(seconds=15)
 _CODE_SECONDS = 30.0

@@ -7,14 +7,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from sluice.provisioned import declared_access, declared_topics
+from sluice.project.provisioned import declared_access, declared_topics
 from sluice.provisioning.apply import current_plan
 from sluice.provisioning.plan import Item, Provision, differences
 from sluice.topics.changes import Refused
 from sluice.topics.description import Description, described
 
 if TYPE_CHECKING:
-    from sluice.project import Project
+    from sluice.project.project import Project
 
 _PATIENCE_SECONDS = 5
 

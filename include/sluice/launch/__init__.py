@@ -1,3 +1,1 @@
-"""Starts processes and proves their death: the launcher of drivers with its keeper, batches, locks, and the master
-that gives cores.
-"""
+"""Starts processes and proves their death: drivers and their keeper, batches, locks, and the master with the cores."""

@@ -9,12 +9,12 @@ from dataclasses import dataclass, field
 
 from sluice.clock import Clock
 from sluice.dag_ids import stream_dag_id
-from sluice.fresh_project import FreshProject
 from sluice.live.follower import Follower
 from sluice.live.rules import Notice, RuleWatch
 from sluice.live.source import LiveSource
 from sluice.live.values import Key, LiveValues
-from sluice.project import Project
+from sluice.project.fresh import FreshProject
+from sluice.project.project import Project
 from sluice.serve.bell import Bell
 from sluice.specs.data_alerts import DataAlert
 from sluice.specs.model import PipelineSpec

@@ -18,8 +18,8 @@ from sluice.alerts.incidents import told_by_another
 from sluice.alerts.journal import Journal
 from sluice.clock import Clock, SystemClock
 from sluice.console.access import Gate
-from sluice.fresh_project import FreshProject
-from sluice.project import Project
+from sluice.project.fresh import FreshProject
+from sluice.project.project import Project
 from sluice.serve.app import create_serve
 from sluice.serve.hub import Hub
 from sluice.serve.sources import open_source

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from sluice.live.source import LiveSource
-from sluice.project import Project
+from sluice.project.project import Project
 from sluice.serve.hub import LiveOutput
 from sluice.settings import connection_url
 from sluice.specs.access import Role

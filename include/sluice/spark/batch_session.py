@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from pyspark.sql import SparkSession
 
 from sluice.launch.standalone import refuse_crowded
-from sluice.project import Project
+from sluice.project.project import Project
 from sluice.spark.preset import batch_settings
 from sluice.spark.session import session_with
 from sluice.streams.needs import need_of_batch

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from sluice.errors import NotReadyError, SpecError
-from sluice.project import Project
+from sluice.project.project import Project
 from sluice.quality.census import Census
 from sluice.spark.census import take_census
 from sluice.spark.session import session

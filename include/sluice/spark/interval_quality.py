@@ -11,10 +11,10 @@ from pyspark.sql import DataFrame, SparkSession
 from sluice.clock import Clock, SystemClock
 from sluice.intervals.entries import Content
 from sluice.intervals.ledger import Ledger
-from sluice.project import Project
+from sluice.project.project import Project
+from sluice.project.records_of import results_of
 from sluice.quality.intervals import IntervalChecked, Values, Verdict, judge_intervals, window
 from sluice.quality.results import KeptResult, QualityResults, known_values
-from sluice.quality_records import results_of
 from sluice.spark.backfill.output import OutputTable
 from sluice.spark.backfill.records import Records
 from sluice.spark.interval_measures import Found, measure

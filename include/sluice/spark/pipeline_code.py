@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pyspark.sql import SparkSession
 
-from sluice.project import Project
+from sluice.project.project import Project
 from sluice.spark.pipeline import PipelineCode
 from sluice.spark.static import read_static
 from sluice.specs.identity import pipeline_hash

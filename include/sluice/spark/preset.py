@@ -12,7 +12,7 @@ from pathlib import Path
 
 from sluice.errors import NotReadyError
 from sluice.launch.place import LOCAL, on_this_machine
-from sluice.project import Project
+from sluice.project.project import Project
 from sluice.spark.class_archive import CLASS_OPTIONS, ClassArchive
 from sluice.specs.resources import Resources
 

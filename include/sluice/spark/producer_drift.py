@@ -9,7 +9,7 @@ from pyspark.sql import functions as F  # noqa: N812  the ecosystem's name for i
 
 from sluice.contracts.promise import promises
 from sluice.errors import RefusedError, SpecError
-from sluice.project import Project
+from sluice.project.project import Project
 from sluice.quality.drift import KINDS_OF_TYPE, Around, Departure, JsonKind, Seen, departures
 from sluice.quality.quarantine import Asked
 from sluice.spark.backfill.records import RawTable

@@ -10,7 +10,7 @@ from pyspark.sql.types import NumericType, StringType
 
 from sluice.errors import NotReadyError
 from sluice.intervals.ledger import Ledger
-from sluice.project import Project
+from sluice.project.project import Project
 from sluice.quality.suggestion import MOST_VALUES, Column, Profile
 from sluice.spark.backfill.output import OutputTable
 from sluice.spark.content import named

@@ -16,8 +16,8 @@ from sluice.intervals.bounds import published_bound
 from sluice.intervals.ledger import Ledger, LedgerRow
 from sluice.intervals.selection import MOST_INTERVALS
 from sluice.lineage.batches import Check
-from sluice.openlineage.batch import batch_lineage
-from sluice.project import Project
+from sluice.project.lineage import batch_lineage
+from sluice.project.project import Project
 from sluice.quality.gate import GateResult
 from sluice.reports.quality import quality_page
 from sluice.spark.backfill.output import OutputTable

@@ -13,7 +13,7 @@ from pyspark.sql import Column, DataFrame, Row, SparkSession
 from pyspark.sql import functions as F  # noqa: N812  the ecosystem's name for it
 
 from sluice.intervals.places import Places
-from sluice.project import Project
+from sluice.project.project import Project
 from sluice.quality.quarantine import Asked, Browsed, LookedAgain, Quarantined
 from sluice.quality.reasons import Outcome, Reason, details_of
 from sluice.spark.backfill.records import RawTable

@@ -18,11 +18,11 @@ from sluice.failpoints import failpoint
 from sluice.intervals.alignment import Interval, contiguous
 from sluice.intervals.ledger import Ledger
 from sluice.intervals.request import Mode, Request
-from sluice.project import Project
+from sluice.project.project import Project
+from sluice.project.records_of import cases_of
 from sluice.quality.cases import Case, CaseEvent, CaseState
 from sluice.quality.quarantine import LookedAgain
 from sluice.quality.reasons import Outcome
-from sluice.quality_records import cases_of
 from sluice.spark.backfill.evidence import Result
 from sluice.spark.backfill.run import run_backfill
 from sluice.spark.pipeline import PipelineCode

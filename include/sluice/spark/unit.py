@@ -7,7 +7,7 @@ from functools import partial
 from pyspark.sql import SparkSession
 
 from sluice.launch.cpu import TreeCpu
-from sluice.project import Project
+from sluice.project.project import Project
 from sluice.spark.driver import Driver
 from sluice.spark.executors import UnitFile, executors_of
 from sluice.spark.last_words import LastWords

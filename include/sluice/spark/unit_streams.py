@@ -13,7 +13,7 @@ from sluice.delta.writer_log import DataLossError
 from sluice.errors import NotReadyError, RefusedError, SluiceError
 from sluice.failpoints import failpoint
 from sluice.kafka.administration import KafkaPythonAdministration
-from sluice.project import Project
+from sluice.project.project import Project
 from sluice.settings import connection_url
 from sluice.spark.breaker import Breaker
 from sluice.spark.dead_letters import prepare_dead_letters

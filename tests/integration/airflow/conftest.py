@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from sluice.airflow.runtime import open_project
-from sluice.project import Project
+from sluice.project.project import Project
 from sluice.settings import settings
 from tests.airflow_home import HOME
 

@@ -20,7 +20,7 @@ from sluice.intervals.alignment import Interval
 from sluice.intervals.backfills import BackfillState
 from sluice.intervals.entries import BackfillEntry, Content
 from sluice.intervals.request import Mode, Only, Request
-from sluice.project import Project
+from sluice.project.project import Project
 from sluice.settings import settings
 from sluice.spark.backfill.evidence import Result
 

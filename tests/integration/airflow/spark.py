@@ -15,7 +15,7 @@ from deltalake import DeltaTable
 
 from sluice.delta.log import append_entry
 from sluice.intervals.entries import Content, DirtyEntry, StreamEntry
-from sluice.project import Project
+from sluice.project.project import Project
 
 DAY = datetime(2013, 1, 1, tzinfo=UTC)
 HOUR = timedelta(hours=1)

@@ -20,11 +20,11 @@ from sluice.alerts.delivery import Outcome
 from sluice.alerts.incidents import open_incidents
 from sluice.alerts.journal import Journal
 from sluice.errors import UnreachableError
-from sluice.project import Project
+from sluice.project.project import Project
+from sluice.project.stream_looks import newest_looks
 from sluice.settings import settings
 from sluice.specs.alerting import AlertClass
 from sluice.specs.load import load_catalog
-from sluice.stream_looks import newest_looks
 from sluice.streams.looks import Rates, StreamLook
 from sluice.streams.verdict import Health, Verdict
 from sluice.streams.verdict_records import GivenVerdict

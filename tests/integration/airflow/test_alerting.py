@@ -20,7 +20,7 @@ from sluice.alerts.alert import Level
 from sluice.alerts.delivery import History, Outcome
 from sluice.alerts.journal import Journal
 from sluice.errors import RefusedError
-from sluice.project import Project
+from sluice.project.project import Project
 from sluice.settings import settings
 from sluice.specs.load import scan
 from sluice.specs.units import declared_units

@@ -27,7 +27,7 @@ from sluice.errors import SluiceError
 from sluice.intervals.alignment import Interval
 from sluice.intervals.backfills import BackfillState
 from sluice.intervals.request import Mode, Request
-from sluice.project import Project
+from sluice.project.project import Project
 from sluice.settings import settings
 from tests.integration.airflow.spark import DAY, HOUR, Spark, close, fake_spark
 

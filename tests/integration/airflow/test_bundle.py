@@ -15,7 +15,7 @@ from airflow.models.dagbundle import DagBundleModel
 from airflow.utils.session import create_session
 
 from sluice.airflow.bundle import LONGEST, SpecsBundle
-from sluice.project import Project
+from sluice.project.project import Project
 from sluice.settings import settings
 from tests.twins.clock import ManualClock
 

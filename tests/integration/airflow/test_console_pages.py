@@ -18,7 +18,7 @@ from fastapi.testclient import TestClient
 from sluice.airflow.links import DriverLogLink, SparkUiLink
 from sluice.airflow.watch import WatchOperator
 from sluice.log_tail import last_lines
-from sluice.project import Project
+from sluice.project.project import Project
 from sluice.streams.attempts import Desired
 
 KEY = "local.flights.g1"

@@ -16,7 +16,7 @@ from airflow.sdk import DagRunState
 
 from sluice.airflow.streams import build_stream_dag
 from sluice.failpoints import marker
-from sluice.project import Project
+from sluice.project.project import Project
 from sluice.settings import Settings
 from sluice.specs.load import scan
 from sluice.specs.units import declared_units

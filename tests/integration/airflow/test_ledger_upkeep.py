@@ -10,7 +10,7 @@ from airflow.sdk import DagRunState
 from sluice.airflow.ledger_upkeep import build_keep_ledger_dag, keep_entries, refresh_index
 from sluice.delta.log import kept_folder
 from sluice.errors import CorruptionError
-from sluice.project import Project
+from sluice.project.project import Project
 from tests.integration.airflow.spark import close, fake_spark, soil
 
 pytestmark = pytest.mark.usefixtures("airflow_database")

@@ -19,8 +19,8 @@ from fastapi.testclient import TestClient
 
 from sluice.airflow.live_server import token_gate
 from sluice.clock import SystemClock
-from sluice.fresh_project import FreshProject
-from sluice.project import Project
+from sluice.project.fresh import FreshProject
+from sluice.project.project import Project
 from sluice.serve.app import create_serve
 from sluice.serve.hub import Hub
 from sluice.settings import settings

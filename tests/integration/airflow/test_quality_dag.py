@@ -9,7 +9,7 @@ import pytest
 from airflow.sdk import DagRunState
 
 from sluice.airflow.quality import QualityOperator, build_quality_dag
-from sluice.project import Project
+from sluice.project.project import Project
 from tests.integration.airflow.spark import Spark, close, fake_spark
 
 pytestmark = pytest.mark.usefixtures("airflow_database")

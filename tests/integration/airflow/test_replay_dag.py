@@ -8,8 +8,8 @@ import pytest
 from airflow.sdk import DagRunState
 
 from sluice.airflow.replays import build_replay_dag
-from sluice.project import Project
-from sluice.quality_records import cases_of
+from sluice.project.project import Project
+from sluice.project.records_of import cases_of
 from tests.integration.airflow.spark import Spark, fake_spark
 from tests.twins.cases_suite import opened
 

@@ -19,7 +19,7 @@ from airflow.utils.session import create_session
 
 from sluice.airflow.reconciler import build_reconcile_dag
 from sluice.airflow.streams import build_stream_dag
-from sluice.project import Project
+from sluice.project.project import Project
 from sluice.specs.load import scan
 from sluice.specs.units import DeclaredUnit, declared_units
 from sluice.streams.attempts import AttemptState, Desired

@@ -13,7 +13,7 @@ from airflow.triggers.base import TriggerEvent
 from sluice.airflow.observer import ProjectObserver
 from sluice.airflow.trigger import StreamTrigger
 from sluice.airflow.watcher import Watcher
-from sluice.fresh_project import CHECK_SECONDS
+from sluice.project.fresh import CHECK_SECONDS
 from sluice.settings import settings
 from sluice.specs.load import load_catalog
 from sluice.streams.attempts import Desired

@@ -13,7 +13,7 @@ from sluice.airflow.trigger import StreamTrigger
 from sluice.airflow.watch import WatchOperator
 from sluice.airflow.watcher import Hint
 from sluice.errors import SpecError
-from sluice.project import Project
+from sluice.project.project import Project
 from tests.twins.clock import ManualClock
 from tests.twins.project import InMemoryProject
 

@@ -25,7 +25,7 @@ from sluice.intervals.alignment import Interval
 from sluice.intervals.backfills import BackfillState
 from sluice.intervals.request import Mode, Only, Request
 from sluice.launch.backfill_claim import claimed
-from sluice.project import Project
+from sluice.project.project import Project
 from sluice.settings import settings
 
 asked = dict(argument[2:].split("=", 1) for argument in sys.argv[2:] if "=" in argument)

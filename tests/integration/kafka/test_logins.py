@@ -14,8 +14,8 @@ from sluice.errors import NotReadyError, RefusedError, SluiceError
 from sluice.kafka.administration import KafkaPythonAdministration
 from sluice.kafka.login import LoginRefusedError
 from sluice.launch.endpoints import Endpoints, write_endpoints
-from sluice.project import Project
-from sluice.provisioned import declared_access, declared_topics
+from sluice.project.project import Project
+from sluice.project.provisioned import declared_access, declared_topics
 from sluice.provisioning.apply import apply
 from sluice.settings import Settings, settings
 from sluice.specs.access import Role

@@ -22,7 +22,7 @@ from sluice.launch.launcher import LocalLauncher
 from sluice.launch.master import read_offer
 from sluice.launch.place import Place
 from sluice.launch.processes import STACK_MARK, marked
-from sluice.project import Project
+from sluice.project.project import Project
 from sluice.settings import Settings
 from sluice.streams.launcher import DriverState
 from tests.integration.local.drivers import OBEDIENT, Drivers, alive, eventually

@@ -16,7 +16,7 @@ from sluice.delta.reading import read_rows
 from sluice.intervals.alignment import Interval
 from sluice.intervals.ledger import Ledger
 from sluice.intervals.request import Mode, Only, Request
-from sluice.project import Project
+from sluice.project.project import Project
 from sluice.settings import Settings
 from sluice.spark.backfill.evidence import Result
 from sluice.spark.backfill.run import run_backfill

@@ -26,7 +26,7 @@ from sluice.failpoints import marker
 from sluice.kafka.administration import KafkaPythonAdministration
 from sluice.launch.endpoints import Endpoints, write_endpoints
 from sluice.launch.processes import descendants, wait_until
-from sluice.project import Project
+from sluice.project.project import Project
 from sluice.settings import Settings, settings
 from sluice.spark.last_words import LastWords
 from sluice.spark.unit import run_streams

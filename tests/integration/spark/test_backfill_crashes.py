@@ -15,7 +15,7 @@ from sluice.failpoints import marker
 from sluice.intervals.backfills import BackfillState
 from sluice.intervals.entries import BackfillEntry
 from sluice.intervals.request import Mode
-from sluice.project import Project
+from sluice.project.project import Project
 from sluice.settings import Settings, settings
 from tests.integration.spark.backfills import FIRST, LAST, RANGE, Drained
 from tests.oracle import departures, differences

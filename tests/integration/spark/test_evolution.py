@@ -15,7 +15,7 @@ from sluice.errors import RefusedError
 from sluice.intervals.alignment import Interval
 from sluice.intervals.ledger import State
 from sluice.intervals.request import Mode
-from sluice.project import Project
+from sluice.project.project import Project
 from sluice.settings import Settings
 from tests.integration.spark.backfills import FIRST, LAST, RANGE, Drained
 from tests.integration.spark.conftest import DriverPlace

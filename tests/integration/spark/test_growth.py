@@ -11,10 +11,10 @@ import pytest
 from sluice.clock import SystemClock
 from sluice.devstack.kafka.broker import Broker
 from sluice.errors import NotReadyError
-from sluice.growth_looks import follow_growths, growths_of, wait_for_streams, with_unread
 from sluice.kafka.administration import KafkaPythonAdministration
 from sluice.launch.endpoints import Endpoints, write_endpoints
-from sluice.project import Project
+from sluice.project.growth_looks import follow_growths, growths_of, wait_for_streams, with_unread
+from sluice.project.project import Project
 from sluice.provisioning.apply import Approval, apply, current_plan
 from sluice.settings import Settings
 from sluice.streams.launcher import DriverReport, DriverState

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from pyspark.sql import SparkSession
 
-from sluice.project import Project
+from sluice.project.project import Project
 from sluice.quality.reasons import Outcome, Reason
 from sluice.settings import Settings
 from sluice.spark.census import take_census

@@ -15,7 +15,7 @@ from sluice.access.roles import declared
 from sluice.delta.reading import read_rows
 from sluice.kafka.access import KafkaPythonAccess
 from sluice.kafka.administration import KafkaPythonAdministration
-from sluice.project import Project
+from sluice.project.project import Project
 from sluice.settings import Settings, settings
 from sluice.spark.last_words import LastWords
 from sluice.spark.unit import run_streams

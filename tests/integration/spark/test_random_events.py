@@ -23,7 +23,7 @@ from sluice.intervals.parity import Outcome
 from sluice.intervals.request import Mode, Only
 from sluice.kafka.administration import KafkaPythonAdministration
 from sluice.launch.endpoints import Endpoints, write_endpoints
-from sluice.project import Project
+from sluice.project.project import Project
 from sluice.settings import Settings, settings
 from sluice.spark.unit import run_streams
 from sluice.specs.load import load_catalog

@@ -21,12 +21,12 @@ from sluice.errors import RefusedError
 from sluice.intervals.request import Mode
 from sluice.kafka.administration import KafkaPythonAdministration
 from sluice.launch.endpoints import Endpoints, write_endpoints
-from sluice.project import Project
+from sluice.project.project import Project
+from sluice.project.records_of import cases_of
 from sluice.quality.cases import Case, CaseEvent, CaseState, case_id
 from sluice.quality.patching import declaration, patches_for
 from sluice.quality.quarantine import Asked
 from sluice.quality.reasons import Outcome, Reason
-from sluice.quality_records import cases_of
 from sluice.settings import Settings, settings
 from sluice.spark.census import take_census
 from sluice.spark.quarantine import quarantine_of

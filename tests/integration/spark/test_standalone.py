@@ -18,7 +18,7 @@ from sluice.devstack.spark_cluster import MASTER
 from sluice.launch.endpoints import Endpoints, write_endpoints
 from sluice.launch.master import read_offer
 from sluice.launch.processes import wait_until
-from sluice.project import Project
+from sluice.project.project import Project
 from sluice.settings import Settings
 from sluice.streams.exits import ExitCode
 from sluice.streams.launcher import DriverReport

@@ -11,9 +11,9 @@ import pytest
 from sluice.devstack.kafka.broker import Broker
 from sluice.kafka.administration import KafkaPythonAdministration
 from sluice.kafka.newest_keys import KafkaPythonKeyReader
-from sluice.project import Project
+from sluice.project.project import Project
+from sluice.project.topic_looks import keeps_state, looker, positions
 from sluice.settings import Settings
-from sluice.topic_looks import keeps_state, looker, positions
 from sluice.topics.changes import Grow
 
 

@@ -14,7 +14,7 @@ from typer.testing import CliRunner, Result
 from sluice.cli.streams import app
 from sluice.clock import SystemClock
 from sluice.errors import NotReadyError, RefusedError, SpecError
-from sluice.project import Project
+from sluice.project.project import Project
 from sluice.settings import Settings, settings
 from sluice.streams.advice import advice
 from sluice.streams.attempts import Desired

@@ -25,12 +25,12 @@ from sluice.alerts.journal import Journal
 from sluice.alerts.runs import GRACE
 from sluice.dag_ids import EVERYWHERE
 from sluice.errors import NotReadyError
-from sluice.project import Project
+from sluice.project.project import Project
+from sluice.project.stream_looks import newest_looks
 from sluice.settings import settings
 from sluice.specs.alerting import AlertClass, Channel
 from sluice.specs.catalog import Catalog
 from sluice.specs.load import load_catalog
-from sluice.stream_looks import newest_looks
 from sluice.streams.attempts import Desired
 from sluice.streams.failure import FailureClass
 from sluice.streams.looks import StreamLook

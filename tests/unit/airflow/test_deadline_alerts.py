@@ -16,7 +16,7 @@ from sluice.airflow.deadline_alerts import DeadlineAlerts
 from sluice.alerts.alert import Alert, Level
 from sluice.alerts.delivery import Outcome
 from sluice.alerts.journal import Journal
-from sluice.project import Project
+from sluice.project.project import Project
 from sluice.settings import settings
 from sluice.streams.deadline_record import Deadline
 from sluice.streams.deadlines import Finding

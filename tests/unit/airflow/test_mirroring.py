@@ -10,7 +10,7 @@ from typing import cast
 import pytest
 
 from sluice.airflow.mirroring import Mirrors
-from sluice.project import Project
+from sluice.project.project import Project
 from sluice.settings import settings
 from sluice.specs.access import Role
 from sluice.specs.catalog import Catalog

@@ -11,12 +11,12 @@ import pytest
 
 from sluice.airflow.deadline_alerts import DeadlineAlerts
 from sluice.airflow.observer import ProjectObserver
-from sluice.project import Project
+from sluice.project.project import Project
+from sluice.project.stream_looks import newest_looks
 from sluice.settings import settings
 from sluice.specs.catalog import Catalog
 from sluice.specs.deadlines import StreamDeadlines
 from sluice.specs.load import load_catalog
-from sluice.stream_looks import newest_looks
 from sluice.streams.deadline_record import Deadline
 from sluice.streams.notices import Notice, Occasion
 from sluice.streams.observation import Evidence

@@ -5,7 +5,7 @@ import json
 import pytest
 
 from sluice.airflow.spark_connection import at_connection, connection_master
-from sluice.project import Project
+from sluice.project.project import Project
 from sluice.settings import Settings
 from sluice.specs.load import load_catalog
 

@@ -14,7 +14,7 @@ from sluice.airflow.observer import ProjectObserver
 from sluice.airflow.stream_lineage import UNWATCHED, StreamLineage
 from sluice.errors import NotReadyError
 from sluice.lineage.event import Event, EventType
-from sluice.project import Project
+from sluice.project.project import Project
 from sluice.settings import settings
 from sluice.specs.catalog import Catalog
 from sluice.specs.load import load_catalog

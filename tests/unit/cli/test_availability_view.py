@@ -7,7 +7,7 @@ import pytest
 
 from sluice.cli.availability_view import Promises, in_percent, promises
 from sluice.errors import UnreachableError
-from sluice.project import Project
+from sluice.project.project import Project
 from sluice.settings import settings
 from sluice.specs.catalog import Unit
 from sluice.specs.load import load_catalog

@@ -14,7 +14,7 @@ from typer.testing import CliRunner, Result
 
 from sluice.cli.main import app
 from sluice.errors import SpecError, UnreachableError
-from sluice.registry.subjects import Registry
+from sluice.kafka.schema_registry import Registry
 from sluice.settings import settings
 from tests.unit.specs.bench import Bench, sound_project
 

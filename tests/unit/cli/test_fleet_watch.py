@@ -9,7 +9,7 @@ import pytest
 from rich.console import Console
 
 from sluice.cli.fleet_watch import FleetLook, changes, drawn
-from sluice.project import Project
+from sluice.project.project import Project
 from sluice.settings import settings
 from sluice.specs.catalog import Catalog
 from sluice.specs.load import load_catalog

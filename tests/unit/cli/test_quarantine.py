@@ -14,9 +14,9 @@ from sluice.cli.console import out
 from sluice.cli.main import app
 from sluice.cli.quarantine_view import dump, record_as_dict, tell_record
 from sluice.errors import RefusedError, SpecError
+from sluice.project.records_of import cases_of
 from sluice.quality.quarantine import Quarantined
 from sluice.quality.reasons import Reason
-from sluice.quality_records import cases_of
 from tests.twins.cases_suite import opened
 from tests.twins.clock import START
 from tests.twins.departures_project import DeparturesProject

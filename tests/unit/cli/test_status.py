@@ -10,7 +10,7 @@ import pytest
 from typer.testing import CliRunner
 
 from sluice.cli.main import app
-from sluice.project import Project
+from sluice.project.project import Project
 from sluice.settings import settings
 from sluice.streams.attempts import Desired
 

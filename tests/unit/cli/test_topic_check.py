@@ -11,7 +11,7 @@ from typer.testing import CliRunner, Result
 
 from sluice.cli.topic_check import check
 from sluice.errors import NotReadyError
-from sluice.project import Project
+from sluice.project.project import Project
 from sluice.settings import settings
 from sluice.topics.administration import TopicCreation
 from tests.twins.kafka_administration import InMemoryKafkaAdministration

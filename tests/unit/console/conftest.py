@@ -12,8 +12,8 @@ from fastapi.testclient import TestClient
 
 from sluice.console.access import Visitor
 from sluice.console.app import create_console
-from sluice.fresh_project import FreshProject
-from sluice.project import Project
+from sluice.project.fresh import FreshProject
+from sluice.project.project import Project
 from tests.twins.clock import ManualClock
 from tests.twins.console_fleet import ConsoleFleet, build_fleet
 

@@ -8,7 +8,7 @@ from datetime import timedelta
 from fastapi.testclient import TestClient
 from prometheus_client.parser import text_string_to_metric_families
 
-from sluice.metrics.catalogue import CATALOGUE, Kind
+from sluice.console.metrics.catalogue import CATALOGUE, Kind
 from sluice.streams.verdict import Health
 from tests.twins.clock import ManualClock
 from tests.twins.console_fleet import CLOSED_UNTIL, HALTED, LAGGING, RESTING, STALLED, UNSEEN, pipeline_of, unit_of

@@ -14,8 +14,8 @@ from sqlalchemy import event
 
 from sluice.console.access import login_free_gate
 from sluice.console.app import create_console
-from sluice.fresh_project import FreshProject
-from sluice.project import Project
+from sluice.project.fresh import FreshProject
+from sluice.project.project import Project
 from tests.twins.clock import ManualClock
 from tests.twins.console_fleet import HALTED, LAGGING, RESTING, STALLED, UNSEEN, build_fleet, pipeline_of, topic_of
 from tests.unit.console.conftest import UNITS, FakeVisitor

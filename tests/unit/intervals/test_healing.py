@@ -9,10 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sluice.healing import furthest
 from sluice.intervals.entries import BackfillEntry, Content, DirtyEntry, Entry, Logged, StreamEntry, WithdrawnEntry
 from sluice.intervals.healing import Poisoned, find_poison
 from sluice.intervals.ledger import fold
+from sluice.project.healing import furthest
 from sluice.specs.model import TimeRules
 
 HOUR = timedelta(hours=1)

@@ -10,7 +10,7 @@ from openlineage.client.serde import Serde
 
 from sluice.lineage.event import EventType
 from sluice.lineage.streams import began, end_of, ended, goes_on
-from sluice.openlineage.client import as_run_event
+from sluice.lineage.transport.client import as_run_event
 from sluice.streams.attempts import AttemptState
 from sluice.streams.failure import Failure, FailureClass
 from sluice.streams.verdict import Health, Verdict

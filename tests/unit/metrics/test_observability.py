@@ -12,7 +12,7 @@ import promql_parser
 import pytest
 import yaml
 
-from sluice.metrics.catalogue import CATALOGUE, Kind
+from sluice.console.metrics.catalogue import CATALOGUE, Kind
 from sluice.streams.verdict import FINE, Health
 from tests.unit.metrics.exporters import BEANS, EXPORTED, JMX, exposed
 

@@ -16,7 +16,7 @@ import pytest
 
 from sluice.lineage.event import Event
 from sluice.lineage.streams import began, ended
-from sluice.openlineage.emitter import Emitter, lineage
+from sluice.lineage.transport.emitter import Emitter, lineage
 from sluice.settings import settings
 from sluice.streams.attempts import AttemptState
 from sluice.streams.failure import FailureClass
@@ -117,8 +117,8 @@ def test_a_repository_is_named_without_the_login_in_its_address(
 @pytest.mark.parametrize("disabled", [True, False])
 def test_nothing_is_imported_where_nothing_is_configured(disabled: bool) -> None:
     code = (
-        "import sys; from sluice.airflow.stream_lineage import StreamLineage; from sluice.openlineage.batch import *; "
-        "StreamLineage.configured(None).saw(None, {}); from sluice.openlineage.emitter import lineage; "
+        "import sys; from sluice.airflow.stream_lineage import StreamLineage; from sluice.project.lineage import *; "
+        "StreamLineage.configured(None).saw(None, {}); from sluice.lineage.transport.emitter import lineage; "
         "print(lineage(), [name for name in sys.modules if name.startswith('openlineage')])"
     )
     given = {"OPENLINEAGE_URL": "http://127.0.0.1:1", "OPENLINEAGE_DISABLED": "true"} if disabled else {}
@@ -161,7 +161,7 @@ def test_a_server_that_fails_is_told_of_once_and_so_is_its_return(
     emitter.close(DEADLINE_SECONDS)
 
     assert server.types == [("stream.departures", "COMPLETE")] * 2
-    ours = [record.message for record in caplog.records if record.name == "sluice.openlineage.emitter"]
+    ours = [record.message for record in caplog.records if record.name == "sluice.lineage.transport.emitter"]
     assert len(ours) == 3
     assert ours[0].startswith("An event of lineage was dropped, 1 so far; further ones are only counted. ")
     assert ours[1] == "Lineage is sent again. 3 events reached nobody so far."

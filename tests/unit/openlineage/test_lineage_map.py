@@ -16,8 +16,8 @@ from sluice.delta.table import ensure_table
 from sluice.intervals.entries import BackfillEntry, Content, StreamEntry
 from sluice.intervals.writers import writer_id
 from sluice.lineage.batches import Published
-from sluice.lineage_map import LineageMap
-from sluice.project import Project
+from sluice.project.lineage_map import LineageMap
+from sluice.project.project import Project
 from sluice.settings import settings
 from sluice.specs.catalog import Catalog
 from sluice.specs.load import load_catalog

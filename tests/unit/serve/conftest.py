@@ -11,9 +11,9 @@ from fastapi import HTTPException, Request
 from fastapi.testclient import TestClient
 
 from sluice.console.access import Visitor
-from sluice.fresh_project import FreshProject
 from sluice.live.source import Batch, LiveSource
-from sluice.project import Project
+from sluice.project.fresh import FreshProject
+from sluice.project.project import Project
 from sluice.serve.app import create_serve
 from sluice.serve.hub import Hub, LiveOutput
 from sluice.specs.load import load_catalog

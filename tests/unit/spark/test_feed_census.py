@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from sluice.errors import NotReadyError
-from sluice.project import Project
+from sluice.project.project import Project
 from sluice.settings import Settings
 from sluice.spark.feed_census import census_of_feed
 from tests.unit.specs.bench import PIPELINE_FILE, sound_project

@@ -22,7 +22,7 @@ from sluice.feeds.publish import Sending
 from sluice.intervals.ledger import Ledger, State
 from sluice.intervals.request import Mode
 from sluice.launch.endpoints import Endpoints
-from sluice.project import Project
+from sluice.project.project import Project
 from sluice.quality.census import Census
 from sluice.quality.gate import GateResult
 from sluice.quality.reasons import Outcome

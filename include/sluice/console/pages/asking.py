@@ -18,7 +18,7 @@ from sluice.console.surroundings import Surroundings, SurroundingsDep
 from sluice.dag_ids import REPLAY, backfill_dag_id, stream_dag_id
 from sluice.errors import SpecError
 from sluice.intervals.request import Mode, Only
-from sluice.quality_records import cases_of
+from sluice.project.records_of import cases_of
 from sluice.specs.spec import NAME_PATTERN
 
 router = APIRouter()

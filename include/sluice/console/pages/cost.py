@@ -12,7 +12,7 @@ from sluice.console.access import VisitorDep
 from sluice.console.rendering import page
 from sluice.console.surroundings import SurroundingsDep
 from sluice.dag_ids import stream_dag_id
-from sluice.project import Project
+from sluice.project.project import Project
 from sluice.specs.catalog import Unit
 from sluice.streams.batch_log import newest_batch
 

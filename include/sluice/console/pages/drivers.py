@@ -9,7 +9,7 @@ from sluice.console.access import VisitorDep
 from sluice.console.pages.streams import UnitName, require_unit
 from sluice.console.surroundings import SurroundingsDep
 from sluice.log_tail import last_lines
-from sluice.project import Project
+from sluice.project.project import Project
 from sluice.streams.attempts import Attempt
 from sluice.streams.spark_ui import spark_ui_address
 

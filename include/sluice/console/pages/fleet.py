@@ -13,7 +13,7 @@ from sluice.console.access import Visitor, VisitorDep
 from sluice.console.rendering import page
 from sluice.console.surroundings import Surroundings, SurroundingsDep
 from sluice.dag_ids import stream_dag_id
-from sluice.fleet_records import standings_of
+from sluice.project.fleet_records import standings_of
 from sluice.streams.fleet import Standing
 from sluice.streams.verdict import Health
 

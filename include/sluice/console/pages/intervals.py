@@ -18,7 +18,7 @@ from sluice.intervals.advice import advise
 from sluice.intervals.alignment import interval_of
 from sluice.intervals.ledger import Ledger, LedgerRow, State
 from sluice.intervals.request import Mode, Only
-from sluice.project import Project
+from sluice.project.project import Project
 from sluice.specs.model import PipelineSpec
 
 router = APIRouter()

@@ -16,15 +16,15 @@ from prometheus_client.registry import Collector, CollectorRegistry
 from sluice import __version__
 from sluice.alerts.journal import Journal
 from sluice.console.access import Visitor, VisitorDep
+from sluice.console.metrics.catalogue import BUILD_INFO, CATALOGUE, Kind, Metric
+from sluice.console.metrics.samples import Sample, of_alerts, of_pipelines, of_streams, of_topics
 from sluice.console.pages.alerts import readable_alerts
 from sluice.console.pages.fleet import seen_by
 from sluice.console.surroundings import Surroundings, SurroundingsDep
 from sluice.dag_ids import TOPICS, backfill_dag_id, quality_dag_id
 from sluice.errors import SluiceError
-from sluice.metrics.catalogue import BUILD_INFO, CATALOGUE, Kind, Metric
-from sluice.metrics.samples import Sample, of_alerts, of_pipelines, of_streams, of_topics
+from sluice.project.records_of import cases_of
 from sluice.quality.gate import GateResult
-from sluice.quality_records import cases_of
 from sluice.streams.batch_log import newest_batch
 
 router = APIRouter()

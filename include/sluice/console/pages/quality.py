@@ -16,11 +16,11 @@ from sluice.console.rendering import page
 from sluice.console.surroundings import SurroundingsDep
 from sluice.dag_ids import backfill_dag_id, quality_dag_id
 from sluice.errors import SluiceError, SpecError
-from sluice.project import Project
+from sluice.project.project import Project
+from sluice.project.records_of import cases_of, results_of
 from sluice.quality.cases import LIVE
 from sluice.quality.gate import GateResult
 from sluice.quality.intervals import IntervalChecked
-from sluice.quality_records import cases_of, results_of
 from sluice.reports.history import HEIGHT, WIDTH, Picture, picture
 from sluice.specs.expectations import Expectation, Subject
 from sluice.specs.model import PipelineSpec

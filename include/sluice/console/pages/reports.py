@@ -12,7 +12,7 @@ from fastapi.responses import HTMLResponse
 from sluice.console.access import Visitor, VisitorDep
 from sluice.console.surroundings import SurroundingsDep
 from sluice.dag_ids import backfill_dag_id, quality_dag_id
-from sluice.project import Project
+from sluice.project.project import Project
 from sluice.specs.spec import NAME_PATTERN
 
 router = APIRouter()

@@ -16,9 +16,9 @@ from sluice.console.batch_charts import charts_of
 from sluice.console.rendering import base_of, page
 from sluice.console.surroundings import SurroundingsDep
 from sluice.dag_ids import stream_dag_id
-from sluice.fleet_records import standings_of
 from sluice.log_tail import last_lines
-from sluice.project import Project
+from sluice.project.fleet_records import standings_of
+from sluice.project.project import Project
 from sluice.specs.catalog import Unit
 from sluice.specs.rhythm import topic_of
 from sluice.specs.spec import NAME_PATTERN

@@ -20,10 +20,10 @@ from sluice.intervals.request import Mode, Request
 from sluice.intervals.selection import NOT_LOOKED_AT, Selection, select
 from sluice.launch.backfill_claim import claimed
 from sluice.lineage.batches import Ended
-from sluice.openlineage.batch import batch_lineage
-from sluice.project import Project
+from sluice.project.lineage import batch_lineage
+from sluice.project.project import Project
+from sluice.project.records_of import cases_of
 from sluice.quality.gate import Override
-from sluice.quality_records import cases_of
 from sluice.spark.backfill.evidence import CANCELLED, FAILED, ChunkEvidence, EvidenceFolder, Result
 from sluice.spark.backfill.examination import Workbench
 from sluice.spark.backfill.output import OutputTable

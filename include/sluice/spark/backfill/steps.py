@@ -19,7 +19,7 @@ from sluice.intervals.entries import BackfillEntry, VerifiedEntry
 from sluice.intervals.ledger import LedgerRow
 from sluice.intervals.parity import Outcome
 from sluice.intervals.request import Mode
-from sluice.project import Project
+from sluice.project.project import Project
 from sluice.quality.gate import GateResult, Override
 from sluice.spark.backfill.evidence import ChunkEvidence, EvidenceFolder
 from sluice.spark.backfill.examination import Examined, Workbench

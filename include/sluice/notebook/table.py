@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from sluice.errors import NotReadyError, SpecError
-from sluice.project import Project
+from sluice.project.project import Project
 from sluice.settings import Settings, settings
 
 if TYPE_CHECKING:
@@ -61,7 +61,7 @@ class Table:
         Raises:
             NotReadyError: the jars are missing.
         """
-        from sluice.spark.notebook import notebook_session  # noqa: PLC0415 - `import sluice` is light
+        from sluice.notebook.spark import notebook_session  # noqa: PLC0415 - `import sluice` is light
 
         session = session or notebook_session(settings())
         return session.read.format("delta").option("versionAsOf", self.version).load(self.uri)

@@ -10,7 +10,7 @@ from sluice.settings import environment, is_set, lineage_variables
 from sluice.specs.variables import Variables, variables_of_batch, variables_of_unit
 
 if TYPE_CHECKING:
-    from sluice.project import Project
+    from sluice.project.project import Project
 
 
 def own_settings(project: Project) -> dict[str, str]:

@@ -22,7 +22,7 @@ from sluice.streams.reset import StreamReset
 from sluice.streams.resetting import Resetting
 
 if TYPE_CHECKING:
-    from sluice.project import Project
+    from sluice.project.project import Project
 
 
 @dataclass(frozen=True)

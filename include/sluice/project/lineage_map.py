@@ -18,7 +18,7 @@ from sluice.lineage.event import Dataset
 from sluice.lineage.facets import Column
 from sluice.lineage.identity import Parent
 from sluice.lineage.streams import StreamJob
-from sluice.project import Project
+from sluice.project.project import Project
 from sluice.settings import connection_url, lineage_namespace
 from sluice.specs.catalog import Unit
 from sluice.specs.model import PipelineSpec

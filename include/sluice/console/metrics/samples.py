@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from sluice.alerts.delivery import History
-from sluice.metrics import catalogue as m
-from sluice.metrics.catalogue import Metric
+from sluice.console.metrics import catalogue as m
+from sluice.console.metrics.catalogue import Metric
 from sluice.quality.cases import LIVE, Case
 from sluice.streams.batch_log import BatchFigures
 from sluice.streams.fleet import Standing

@@ -14,7 +14,7 @@ from sluice.topics.retention_cut import Position
 
 if TYPE_CHECKING:
     from sluice.kafka.administration import KafkaPythonAdministration
-    from sluice.project import Project
+    from sluice.project.project import Project
 
 
 def positions(project: Project, topic: str) -> Mapping[str, Position]:

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Collection
 from datetime import datetime
 
-from sluice.project import Project
+from sluice.project.project import Project
+from sluice.project.stream_looks import newest_looks
 from sluice.specs.catalog import Unit
-from sluice.stream_looks import newest_looks
 from sluice.streams.fleet import LOOKED_BACK, Standing, UnitRecords, standings
 
 

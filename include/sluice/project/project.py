@@ -16,14 +16,21 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from sluice.clock import Clock, SystemClock
-from sluice.environments import batch_settings, inherited_by_batch, inherited_by_unit, own_settings, refuse_unconfigured
 from sluice.errors import SpecError, UnreachableError
 from sluice.intervals.claiming import dead_in_the_way
 from sluice.intervals.ledger import Ledger, fold
 from sluice.intervals.reach import RawPosition
 from sluice.intervals.request import Request
 from sluice.launch.endpoints import read_endpoints
-from sluice.logins import client_of
+from sluice.project.environments import (
+    batch_settings,
+    inherited_by_batch,
+    inherited_by_unit,
+    own_settings,
+    refuse_unconfigured,
+)
+from sluice.project.logins import client_of
+from sluice.project.survey import Looks, Survey, case_of
 from sluice.settings import Settings, StateFolder
 from sluice.specs.access import Role
 from sluice.specs.catalog import Catalog, Unit
@@ -47,7 +54,6 @@ from sluice.streams.sighting import Sighting
 from sluice.streams.spark_ui import spark_ui_address
 from sluice.streams.timeline import Timeline, timeline
 from sluice.streams.verdict import Verdict, judge
-from sluice.survey import Looks, Survey, case_of
 
 if TYPE_CHECKING:
     from sqlalchemy import Engine
@@ -140,7 +146,7 @@ class Project:
         return kafka.bootstrap if kafka.kind == "external" else read_endpoints(self.folder).kafka_bootstrap
 
     def kafka_client(self, role: Role = Role.PLANNER) -> Mapping[str, str]:
-        """Return the settings by which a process of a role connects; see `sluice.logins.client_of`."""
+        """Return the settings by which a process of a role connects; see `sluice.project.logins.client_of`."""
         return client_of(self, role)
 
     def administration(self, role: Role = Role.PLANNER, *, patience_seconds: float = 15) -> KafkaPythonAdministration:

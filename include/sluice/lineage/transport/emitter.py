@@ -148,7 +148,7 @@ class _ClientSender:
     """OpenLineage's client."""
 
     def __init__(self) -> None:
-        from sluice.openlineage.client import as_run_event, connect  # noqa: PLC0415 - only where it is configured
+        from sluice.lineage.transport.client import as_run_event, connect  # noqa: PLC0415 - only where it is configured
 
         self._client = connect(lineage_file())
         self._translated = as_run_event

@@ -14,7 +14,7 @@ from sluice.topics.changes import Grow
 from sluice.topics.growth import Followed, Following, Growth, followed
 
 if TYPE_CHECKING:
-    from sluice.project import Project
+    from sluice.project.project import Project
     from sluice.provisioning.plan import Provision
 
 FIX = (

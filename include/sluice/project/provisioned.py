@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from sluice.devstack.kafka.security import is_secured
-from sluice.logins import passwords_of
+from sluice.project.logins import passwords_of
 from sluice.provisioning.apply import Access
 from sluice.topics.declared import Declared
 
 if TYPE_CHECKING:
-    from sluice.project import Project
+    from sluice.project.project import Project
 
 UNASKED = (
     "Principals are declared, and the embedded cluster asks nobody who he is, so access is not in this plan: "

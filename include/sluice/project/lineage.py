@@ -21,9 +21,9 @@ from sluice.lineage.batches import (
 )
 from sluice.lineage.event import Event, Lineage
 from sluice.lineage.identity import Parent, parent_in
-from sluice.lineage_map import LineageMap
-from sluice.openlineage.emitter import lineage
-from sluice.project import Project
+from sluice.lineage.transport.emitter import lineage
+from sluice.project.lineage_map import LineageMap
+from sluice.project.project import Project
 from sluice.quality.gate import GateResult
 from sluice.settings import environment
 

@@ -26,7 +26,7 @@ from sluice.topics.administration import RecordStamp, TopicExtent
 
 if TYPE_CHECKING:
     from sluice.kafka.administration import KafkaPythonAdministration
-    from sluice.project import Project
+    from sluice.project.project import Project
 
 Looks: TypeAlias = dict[str, dict[str, tuple[Path, CheckpointLook]]]
 """The newest look at the checkpoint of each stream of each unit, and the checkpoint's folder. Whoever forgets one sees

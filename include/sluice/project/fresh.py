@@ -11,7 +11,7 @@ from threading import Lock
 from typing import TypeAlias
 
 from sluice.clock import Clock, SystemClock
-from sluice.project import Project
+from sluice.project.project import Project
 from sluice.settings import Settings, settings
 from sluice.streams.pacing import Pace
 

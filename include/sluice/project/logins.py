@@ -15,7 +15,7 @@ from sluice.settings import is_set, password
 from sluice.specs.access import Role
 
 if TYPE_CHECKING:
-    from sluice.project import Project
+    from sluice.project.project import Project
 
 
 def client_of(project: Project, role: Role) -> Mapping[str, str]:

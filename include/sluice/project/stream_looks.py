@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from sluice.project import Project
+from sluice.project.project import Project
 
 if TYPE_CHECKING:
     from sluice.streams.looks import NewestLooks

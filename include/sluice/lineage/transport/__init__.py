@@ -1,0 +1,1 @@
+"""Sends lineage with OpenLineage's client."""

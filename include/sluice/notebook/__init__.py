@@ -1,0 +1,1 @@
+"""Tables of the project for notebooks, with and without a Spark session."""

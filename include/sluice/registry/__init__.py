@@ -1,1 +1,0 @@
-"""Schema registries that speak Confluent's REST protocol."""
