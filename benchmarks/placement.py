@@ -19,10 +19,10 @@ from typing import Any
 from benchmarks.placement_hdinsight import hdinsight_plan
 from benchmarks.placement_solver import compare
 from benchmarks.placement_trial import cluster
-from sluice.placement.check import check_placement
-from sluice.placement.partition import Partition
-from sluice.placement.planner import plan_placement
-from sluice.placement.topology import Broker, Topology
+from sluice.provisioning.placement.check import check_placement
+from sluice.provisioning.placement.partition import Partition
+from sluice.provisioning.placement.planner import plan_placement
+from sluice.provisioning.placement.topology import Broker, Topology
 from sluice.settings import settings
 from tests.unit.placement.brute_force import optimum
 

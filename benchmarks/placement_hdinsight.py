@@ -12,8 +12,8 @@ from collections.abc import Sequence
 from math import gcd
 from random import Random
 
-from sluice.placement.partition import Partition
-from sluice.placement.topology import Topology
+from sluice.provisioning.placement.partition import Partition
+from sluice.provisioning.placement.topology import Topology
 
 Rack = tuple[str, str]
 

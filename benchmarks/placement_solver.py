@@ -8,13 +8,13 @@ import numpy as np
 from scipy.optimize import Bounds, LinearConstraint, milp
 from scipy.sparse import csr_array, kron, vstack
 
-from sluice.placement.bounds import leader_bounds
-from sluice.placement.cells import Cells
-from sluice.placement.leaders import balanced_leaders
-from sluice.placement.moves import NEVER, Present, move_costs
-from sluice.placement.partition import Partition
-from sluice.placement.topology import Topology
-from sluice.placement.validity import ValidSets
+from sluice.provisioning.placement.bounds import leader_bounds
+from sluice.provisioning.placement.cells import Cells
+from sluice.provisioning.placement.leaders import balanced_leaders
+from sluice.provisioning.placement.moves import NEVER, Present, move_costs
+from sluice.provisioning.placement.partition import Partition
+from sluice.provisioning.placement.topology import Topology
+from sluice.provisioning.placement.validity import ValidSets
 
 
 def compare(topology: Topology, partitions: list[Partition], limit: float) -> dict[str, float | int | bool | None]:

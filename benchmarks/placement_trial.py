@@ -8,10 +8,10 @@ import time
 from pathlib import Path
 from random import Random
 
-from sluice.placement.check import check_placement
-from sluice.placement.partition import Partition
-from sluice.placement.planner import plan_placement
-from sluice.placement.topology import Broker, Topology
+from sluice.provisioning.placement.check import check_placement
+from sluice.provisioning.placement.partition import Partition
+from sluice.provisioning.placement.planner import plan_placement
+from sluice.provisioning.placement.topology import Broker, Topology
 
 _KIB_PER_GIB = 1 << 20
 

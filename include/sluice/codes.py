@@ -12,13 +12,13 @@ from sluice.design_words import WORDS
 from sluice.intervals.backfills import BackfillState
 from sluice.intervals.ledger import State
 from sluice.intervals.parity import Outcome as Parity
+from sluice.provisioning.topics.changes import Risk
 from sluice.quality.cases import CaseState
 from sluice.quality.reasons import EXPLANATIONS, Outcome
 from sluice.specs.alerting import AlertClass
 from sluice.streams.exits import EXPLANATIONS as EXITS
 from sluice.streams.failure import EXIT_CODES, REMEDIES, FailureClass
 from sluice.streams.verdict import Health
-from sluice.topics.changes import Risk
 
 
 @dataclass(frozen=True)

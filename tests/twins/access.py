@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
-from sluice.access.acl import Acl, Resource
-from sluice.access.administration import Credential
 from sluice.errors import NotReadyError, RefusedError, UnreachableError
+from sluice.provisioning.access.acl import Acl, Resource
+from sluice.provisioning.access.administration import Credential
 from sluice.specs.access import Mechanism, Operation, Pattern
 
 _IMPLIED_BY = {

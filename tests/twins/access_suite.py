@@ -8,9 +8,9 @@ from typing import TypeAlias
 
 import pytest
 
-from sluice.access.acl import CLUSTER, Acl, Resource, Right
-from sluice.access.administration import AccessAdministration, Credential
 from sluice.errors import RefusedError, UnreachableError
+from sluice.provisioning.access.acl import CLUSTER, Acl, Resource, Right
+from sluice.provisioning.access.administration import AccessAdministration, Credential
 from sluice.specs.access import Mechanism, Operation, Pattern, ResourceKind
 
 LogsIn: TypeAlias = Callable[[str, str], bool]

@@ -11,8 +11,8 @@ import pytest
 from sluice.clock import SystemClock
 from sluice.errors import RefusedError
 from sluice.launch.processes import wait_until
+from sluice.provisioning.replicas.moving import Pace, Progress, cancel, move
 from sluice.topics.administration import KafkaAdministration, TopicCreation, TopicState
-from sluice.topics.moving import Pace, Progress, cancel, move
 from sluice.topics.replica_administration import THROTTLED, BrokerState, Throttle
 
 

@@ -6,11 +6,11 @@ from collections.abc import Sequence
 from dataclasses import replace
 from datetime import datetime
 
-from sluice.topics.order_break import OrderBreak, grown_already, no_such_intent
+from sluice.provisioning.growth.order_break import OrderBreak, grown_already, no_such_intent
 
 
 class InMemoryOrderBreaks:
-    """Implements `sluice.topics.order_break.OrderBreaks` for one process."""
+    """Implements `sluice.provisioning.growth.order_break.OrderBreaks` for one process."""
 
     def __init__(self) -> None:
         self.records: dict[tuple[str, int], OrderBreak] = {}

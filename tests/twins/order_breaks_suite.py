@@ -8,7 +8,7 @@ from datetime import timedelta
 import pytest
 
 from sluice.errors import CorruptionError, RefusedError
-from sluice.topics.order_break import OrderBreak, OrderBreaks
+from sluice.provisioning.growth.order_break import OrderBreak, OrderBreaks
 from tests.twins.clock import START
 
 INTENT = OrderBreak("flights", "id-1", 2, 4, {0: 7, 1: 2**40}, START)

@@ -17,12 +17,12 @@ from sluice.clock import Clock
 from sluice.errors import RefusedError
 from sluice.launch.processes import wait_until
 from sluice.provisioning.apply import Approval, apply, current_plan
+from sluice.provisioning.performing import Manner
 from sluice.provisioning.plan import differences
+from sluice.provisioning.replicas.moving import Pace
+from sluice.provisioning.topics.declared import Declared
 from sluice.specs.topic_shape import TopicShape
 from sluice.topics.administration import KafkaAdministration, TopicCreation, TopicState
-from sluice.topics.declared import Declared
-from sluice.topics.moving import Pace
-from sluice.topics.performing import Manner
 from sluice.topics.replica_administration import THROTTLED
 
 DOMAINS = ("fault", "update")

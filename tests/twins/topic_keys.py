@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from sluice.errors import RefusedError
-from sluice.topics.keys import KeySample
+from sluice.provisioning.growth.keys import KeySample
 
 
 class InMemoryKeyReader:

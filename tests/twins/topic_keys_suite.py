@@ -9,7 +9,7 @@ from typing import TypeAlias
 import pytest
 
 from sluice.errors import RefusedError
-from sluice.topics.keys import KeyReader
+from sluice.provisioning.growth.keys import KeyReader
 
 Fill: TypeAlias = Callable[[str, Sequence[Sequence[bytes | None]]], None]
 """Makes a topic whose partitions hold records with these keys."""

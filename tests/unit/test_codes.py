@@ -17,12 +17,12 @@ from sluice.errors import SluiceError
 from sluice.intervals.backfills import BackfillState
 from sluice.intervals.ledger import State
 from sluice.intervals.parity import Outcome as Parity
+from sluice.provisioning.topics.changes import Risk
 from sluice.quality.cases import CaseState
 from sluice.quality.reasons import Outcome, Reason
 from sluice.specs.alerting import AlertClass
 from sluice.streams.failure import FailureClass
 from sluice.streams.verdict import Health
-from sluice.topics.changes import Risk
 
 KINDS: dict[str, type[StrEnum]] = {
     "verdicts of a stream": Health,

@@ -25,9 +25,9 @@ from sluice.kafka.feed import open_feed
 from sluice.launch.endpoints import Endpoints, write_endpoints
 from sluice.project.project import Project
 from sluice.provisioning.apply import apply
+from sluice.provisioning.topics.declared import Declared
 from sluice.settings import Settings, settings
 from sluice.specs.load import load_catalog
-from sluice.topics.declared import Declared
 from tests.integration.brokers import free_ports, running
 from tests.oracle import departures, differences, differing_hours
 

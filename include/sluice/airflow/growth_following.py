@@ -14,7 +14,7 @@ from sluice.airflow.runtime import open_project
 from sluice.clock import Clock, SystemClock
 from sluice.errors import SluiceError
 from sluice.project.growth_looks import FIX, follow_growths
-from sluice.topics.growth import Followed, Following, Growth
+from sluice.provisioning.growth.growth import Followed, Following, Growth
 
 FOLLOW_MINUTES = 30
 POLL = timedelta(seconds=15)

@@ -14,7 +14,7 @@ from sluice.airflow.project_operator import OpenProject
 from sluice.airflow.rounds import AskedOfAirflow, Found, RoundOperator, RoundTrigger
 from sluice.airflow.runtime import open_project
 from sluice.clock import Clock, SystemClock
-from sluice.topics.left_throttle import lift_left_throttles, throttled
+from sluice.provisioning.replicas.left_throttle import lift_left_throttles, throttled
 
 log = logging.getLogger(__name__)
 

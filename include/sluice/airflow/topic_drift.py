@@ -31,8 +31,8 @@ from sluice.project.project import Project
 from sluice.project.provisioned import declared_access, declared_topics
 from sluice.provisioning.apply import current_plan
 from sluice.provisioning.plan import Provision
+from sluice.provisioning.topics.changes import Create
 from sluice.specs.alerting import AlertClass
-from sluice.topics.changes import Create
 
 log = logging.getLogger(__name__)
 

@@ -12,12 +12,12 @@ from sluice.project.project import Project
 from sluice.project.provisioned import declared_access, declared_topics
 from sluice.project.topic_looks import looker, order_breaks, positions
 from sluice.provisioning.apply import Approval, apply, current_plan
+from sluice.provisioning.growth.impact import impacts_of
+from sluice.provisioning.performing import Manner
 from sluice.provisioning.plan import Item, Provision
 from sluice.provisioning.plan import differences as differing
-from sluice.topics.changes import Create, Delete, Refused, Risk
-from sluice.topics.impact import impacts_of
-from sluice.topics.moving import Pace, news
-from sluice.topics.performing import Manner
+from sluice.provisioning.replicas.moving import Pace, news
+from sluice.provisioning.topics.changes import Create, Delete, Refused, Risk
 
 log = logging.getLogger(__name__)
 

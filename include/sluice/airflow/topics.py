@@ -25,8 +25,8 @@ from sluice.airflow.topic_plans import apply_to, differences, log_table, plan_of
 from sluice.clock import SystemClock
 from sluice.project.growth_looks import growths_of, with_unread
 from sluice.project.project import Project
+from sluice.provisioning.growth.growth import Growth
 from sluice.provisioning.plan import Provision
-from sluice.topics.growth import Growth
 
 log = logging.getLogger(__name__)
 

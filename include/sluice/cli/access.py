@@ -8,17 +8,17 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from rich.table import Column, Table
 
-from sluice.access.apply import Approval, clause, command, look
-from sluice.access.apply import apply as apply_specs
-from sluice.access.plan import Access, as_dict
-from sluice.access.plan import plan as plan_access
 from sluice.cli import completion
 from sluice.cli.console import Output, OutputOption, out, out_lines, print_data
 from sluice.errors import RefusedError
 from sluice.project.logins import passwords_of
 from sluice.project.project import Project
+from sluice.provisioning.access.apply import Approval, clause, command, look
+from sluice.provisioning.access.apply import apply as apply_specs
+from sluice.provisioning.access.plan import Access, as_dict
+from sluice.provisioning.access.plan import plan as plan_access
+from sluice.provisioning.topics.changes import Risk
 from sluice.settings import settings
-from sluice.topics.changes import Risk
 
 app = typer.Typer(help="Plan, apply and list who may do what in Kafka.", no_args_is_help=True)
 

@@ -14,8 +14,8 @@ from sluice.cli.console import Output, OutputOption, err, out, print_data
 from sluice.errors import RefusedError, SpecError
 
 if TYPE_CHECKING:
-    from sluice.placement.check import Report
-    from sluice.placement.partition import Partition
+    from sluice.provisioning.placement.check import Report
+    from sluice.provisioning.placement.partition import Partition
 
 _ROWS = 40
 """A person reads no more; programs get all."""
@@ -32,9 +32,9 @@ def place(
     as they are, the plan of the others is shown.
     """
     # Only this command pays for numpy's import.
-    from sluice.placement.check import check_placement  # noqa: PLC0415
-    from sluice.placement.document import read_placement, result_as_dict  # noqa: PLC0415
-    from sluice.placement.planner import plan_placement  # noqa: PLC0415
+    from sluice.provisioning.placement.check import check_placement  # noqa: PLC0415
+    from sluice.provisioning.placement.document import read_placement, result_as_dict  # noqa: PLC0415
+    from sluice.provisioning.placement.planner import plan_placement  # noqa: PLC0415
 
     if topology == assignment == "-":
         raise SpecError("both files are standard input, which can be read once.", fix="name a file for one of them.")

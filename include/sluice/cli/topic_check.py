@@ -10,10 +10,10 @@ import typer
 
 from sluice.cli.console import Output, OutputOption, err_lines, out_lines, print_data
 from sluice.errors import RefusedError, SpecError
-from sluice.placement.document import read_topology_file
 from sluice.project.project import Project
 from sluice.project.provisioned import declared_access, declared_topics
 from sluice.provisioning.apply import current_plan
+from sluice.provisioning.placement.document import read_topology_file
 from sluice.provisioning.plan import Provision, differences, differences_as_dict, said
 from sluice.settings import settings
 from sluice.specs.catalog import Catalog

@@ -12,10 +12,10 @@ import typer
 from sluice.cli.console import Output, OutputOption, err, out_lines, print_data
 from sluice.errors import RefusedError, SpecError
 from sluice.project.project import Project
+from sluice.provisioning.importing.importing import Importer
+from sluice.provisioning.importing.proposal import Proposal, Rejection, sampled_records
 from sluice.settings import settings
-from sluice.topics.importing import Importer
 from sluice.topics.legible import safe
-from sluice.topics.proposal import Proposal, Rejection, sampled_records
 
 _PATIENCE_SECONDS = 10
 _MOST_NAMED = 10

@@ -24,14 +24,14 @@ from sluice.project.provisioned import UNASKED, asks_nobody, declared_access, de
 from sluice.project.topic_looks import looker, order_breaks, positions
 from sluice.provisioning.apply import Approval, command, current_plan
 from sluice.provisioning.apply import apply as apply_specs
+from sluice.provisioning.growth.impact import impacts_of
+from sluice.provisioning.performing import Manner
 from sluice.provisioning.plan import Provision, as_dict, said
+from sluice.provisioning.replicas.moving import DEFAULT_BATCH, DEFAULT_THROTTLE, Pace, news
+from sluice.provisioning.replicas.moving import cancel as cancel_moves
+from sluice.provisioning.topics.changes import Create, Risk
 from sluice.settings import settings
 from sluice.topics.administration import TopicState
-from sluice.topics.changes import Create, Risk
-from sluice.topics.impact import impacts_of
-from sluice.topics.moving import DEFAULT_BATCH, DEFAULT_THROTTLE, Pace, news
-from sluice.topics.moving import cancel as cancel_moves
-from sluice.topics.performing import Manner
 
 app = typer.Typer(help="Plan, apply, check, import and look at topics.", no_args_is_help=True)
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from sluice.project.provisioned import declared_access, declared_topics
 from sluice.provisioning.apply import current_plan
 from sluice.provisioning.plan import Item, Provision, differences
-from sluice.topics.changes import Refused
+from sluice.provisioning.topics.changes import Refused
 from sluice.topics.description import Description, described
 
 if TYPE_CHECKING:

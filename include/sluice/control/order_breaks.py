@@ -11,11 +11,11 @@ from sqlalchemy import ColumnElement, Connection, Engine, Row, and_, delete, ins
 
 from sluice.control.database import take_turns, transaction
 from sluice.control.tables import order_break
-from sluice.topics.order_break import OrderBreak, grown_already, no_such_intent
+from sluice.provisioning.growth.order_break import OrderBreak, grown_already, no_such_intent
 
 
 class SqlOrderBreaks:
-    """Implements `sluice.topics.order_break.OrderBreaks` for one deployment. Safe from several processes at once."""
+    """Implements `sluice.provisioning.growth.order_break.OrderBreaks` for one deployment. Safe from several processes at once."""
 
     def __init__(self, engine: Engine, deployment: str) -> None:
         self._engine = engine

@@ -20,10 +20,10 @@ from kafka.admin import (
 )
 from kafka.errors import NoError, SecurityDisabledError
 
-from sluice.access.acl import Acl, Resource, Right
-from sluice.access.administration import Credential
 from sluice.errors import NotReadyError, RefusedError, UnreachableError
 from sluice.kafka.session import AdminSession
+from sluice.provisioning.access.acl import Acl, Resource, Right
+from sluice.provisioning.access.administration import Credential
 from sluice.specs.access import Mechanism, Operation, Pattern, ResourceKind
 
 _MECHANISMS: Mapping[Mechanism, ScramMechanism] = {

@@ -12,13 +12,13 @@ from kafka.errors import KafkaError
 from sluice.errors import UnreachableError
 from sluice.kafka.administration import KafkaPythonAdministration
 from sluice.kafka.consumer import open_consumer
-from sluice.topics.keys import KeySample
+from sluice.provisioning.growth.keys import KeySample
 
 _POLL_MS = 200
 
 
 class KafkaPythonKeyReader:
-    """Implements `sluice.topics.keys.KeyReader` through an administration that stays the caller's.
+    """Implements `sluice.provisioning.growth.keys.KeyReader` through an administration that stays the caller's.
 
     Attributes:
         deadline_seconds: what has not come by then is left out: a smaller sample is a sample too.

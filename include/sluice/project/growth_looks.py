@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 
 from sluice.clock import Clock
 from sluice.errors import NotReadyError, SluiceError
+from sluice.provisioning.growth.growth import Followed, Following, Growth, followed
+from sluice.provisioning.topics.changes import Grow
 from sluice.specs.rhythm import topic_of
 from sluice.streams.observation import Evidence
-from sluice.topics.changes import Grow
-from sluice.topics.growth import Followed, Following, Growth, followed
 
 if TYPE_CHECKING:
     from sluice.project.project import Project

@@ -7,10 +7,10 @@ from datetime import datetime
 from typing import TYPE_CHECKING
 
 from sluice.errors import SluiceError
+from sluice.provisioning.growth.impact import Looker
+from sluice.provisioning.growth.order_break import OrderBreaks
+from sluice.provisioning.retention.retention_cut import Position
 from sluice.specs.rhythm import topic_of
-from sluice.topics.impact import Looker
-from sluice.topics.order_break import OrderBreaks
-from sluice.topics.retention_cut import Position
 
 if TYPE_CHECKING:
     from sluice.kafka.administration import KafkaPythonAdministration

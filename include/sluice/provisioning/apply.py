@@ -8,20 +8,20 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from sluice.access.administration import AccessAdministration
-from sluice.access.apply import Passwords, apply_access, known_passwords
-from sluice.access.apply import look as look_at_access
-from sluice.access.changes import Grant, SetPassword
-from sluice.access.plan import plan as plan_access
 from sluice.clock import Clock
 from sluice.errors import CorruptionError, RefusedError
+from sluice.provisioning.access.administration import AccessAdministration
+from sluice.provisioning.access.apply import Passwords, apply_access, known_passwords
+from sluice.provisioning.access.apply import look as look_at_access
+from sluice.provisioning.access.changes import Grant, SetPassword
+from sluice.provisioning.access.plan import plan as plan_access
+from sluice.provisioning.performing import Manner, perform
 from sluice.provisioning.plan import Provision, said
+from sluice.provisioning.topics.changes import Elect
+from sluice.provisioning.topics.declared import Declared, Seen, look
+from sluice.provisioning.topics.plan import plan as plan_topics
 from sluice.specs.catalog import Catalog
 from sluice.topics.administration import KafkaAdministration, TopicState
-from sluice.topics.changes import Elect
-from sluice.topics.declared import Declared, Seen, look
-from sluice.topics.performing import Manner, perform
-from sluice.topics.plan import plan as plan_topics
 
 _MANNER = Manner()
 

@@ -6,13 +6,13 @@ import hashlib
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
-from sluice.access import changes as access_changes
-from sluice.access import plan as access_plan
-from sluice.access.plan import AccessPlan
-from sluice.topics import changes as topic_changes
-from sluice.topics import plan as topic_plan
-from sluice.topics.changes import Elect, Kept, Reassign, Refused, Risk, sentence
-from sluice.topics.plan import Plan
+from sluice.provisioning.access import changes as access_changes
+from sluice.provisioning.access import plan as access_plan
+from sluice.provisioning.access.plan import AccessPlan
+from sluice.provisioning.topics import changes as topic_changes
+from sluice.provisioning.topics import plan as topic_plan
+from sluice.provisioning.topics.changes import Elect, Kept, Reassign, Refused, Risk, sentence
+from sluice.provisioning.topics.plan import Plan
 
 Item: TypeAlias = topic_changes.Item | access_changes.Item
 

@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from sluice.errors import SpecError
+from sluice.provisioning.importing.proposal import arrival_among, form_of_field, left_out
+from sluice.provisioning.importing.sketch import Form, Sketch
 from sluice.specs.model import FieldType
 from sluice.topics.json_object import NoObjectError, parse_object
-from sluice.topics.proposal import arrival_among, form_of_field, left_out
 from sluice.topics.records import Record
-from sluice.topics.sketch import Form, Sketch
 
 _OLD = timedelta(days=1)
 """Records that happened longer ago come from a file of the past."""

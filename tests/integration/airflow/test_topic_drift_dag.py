@@ -20,13 +20,13 @@ from sluice.alerts.journal import Journal
 from sluice.devstack.kafka.broker import Broker
 from sluice.kafka.administration import KafkaPythonAdministration
 from sluice.provisioning.apply import apply
+from sluice.provisioning.topics.declared import Declared
 from sluice.settings import settings
 from sluice.specs.catalog import Catalog
 from sluice.specs.load import load_catalog
 from sluice.specs.stamping import bounded
 from sluice.streams.attempts import Desired
 from sluice.topics.administration import KafkaAdministration
-from sluice.topics.declared import Declared
 from tests.integration.sink import Sink, running_sink
 from tests.twins.kafka_administration import InMemoryKafkaAdministration
 from tests.twins.project import InMemoryProject

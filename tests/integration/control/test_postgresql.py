@@ -34,9 +34,9 @@ from sluice.intervals.ledger import fold
 from sluice.intervals.reach import RawPosition, Reach
 from sluice.postgres.latest import PostgresLatest, connect
 from sluice.postgres.live_table import PostgresLiveTable
+from sluice.provisioning.growth.order_break import OrderBreaks
 from sluice.streams.looks import NewestLooks
 from sluice.streams.registry import Registry
-from sluice.topics.order_break import OrderBreaks
 from tests.twins.backfills_suite import BackfillsSuite
 from tests.twins.clock import ManualClock
 from tests.twins.latest_suite import LatestSuite, Place, change

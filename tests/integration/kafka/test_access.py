@@ -8,11 +8,11 @@ import pytest
 from kafka import KafkaAdminClient
 from kafka.errors import KafkaError
 
-from sluice.access.administration import Credential
 from sluice.devstack.kafka.broker import Broker
 from sluice.errors import NotReadyError, RefusedError, UnreachableError
 from sluice.kafka.access import KafkaPythonAccess
 from sluice.kafka.connection import client_arguments
+from sluice.provisioning.access.administration import Credential
 from sluice.specs.access import Mechanism
 from tests.integration.secured import SecuredBroker
 from tests.twins.access_suite import AccessAdministrationSuite, LogsIn, acl

@@ -10,7 +10,6 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from sluice.access.acl import Acl, Resource, Right
 from sluice.cli import access
 from sluice.devstack.kafka.admin import USER, administrator
 from sluice.devstack.kafka.broker import Broker
@@ -18,6 +17,7 @@ from sluice.errors import NotReadyError, RefusedError, SpecError
 from sluice.kafka.access import KafkaPythonAccess
 from sluice.kafka.login import LoginRefusedError, refuse_login
 from sluice.launch.endpoints import Endpoints, write_endpoints
+from sluice.provisioning.access.acl import Acl, Resource, Right
 from sluice.settings import Settings, settings
 from sluice.specs.access import Operation, ResourceKind
 from tests.integration.brokers import free_ports, running

@@ -10,8 +10,8 @@ from kafka import KafkaProducer
 from sluice.devstack.kafka.broker import Broker
 from sluice.kafka.administration import KafkaPythonAdministration
 from sluice.kafka.newest_keys import KafkaPythonKeyReader
+from sluice.provisioning.growth.keys import most_of_each, moves, partition_of, share_that_moves
 from sluice.topics.administration import TopicCreation
-from sluice.topics.keys import most_of_each, moves, partition_of, share_that_moves
 from tests.twins.topic_keys_suite import Fill, KeyReaderSuite
 
 

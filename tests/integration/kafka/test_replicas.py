@@ -15,12 +15,12 @@ from sluice.clock import SystemClock
 from sluice.kafka.administration import KafkaPythonAdministration
 from sluice.launch.processes import wait_until
 from sluice.provisioning.apply import Approval, apply, current_plan
+from sluice.provisioning.performing import Manner
+from sluice.provisioning.replicas.moving import Pace, Progress, cancel, move
+from sluice.provisioning.topics.changes import Reassign, Unthrottle
+from sluice.provisioning.topics.declared import Declared
 from sluice.specs.topic_shape import TopicShape
 from sluice.topics.administration import TopicCreation
-from sluice.topics.changes import Reassign, Unthrottle
-from sluice.topics.declared import Declared
-from sluice.topics.moving import Pace, Progress, cancel, move
-from sluice.topics.performing import Manner
 from sluice.topics.replica_administration import THROTTLED
 from tests.integration.brokers import RunningCluster, running_cluster
 from tests.twins.kafka_replicas_suite import KafkaReplicasSuite

@@ -12,10 +12,10 @@ from kafka import KafkaProducer
 from sluice.clock import SystemClock
 from sluice.devstack.kafka.broker import Broker
 from sluice.kafka.administration import KafkaPythonAdministration
+from sluice.provisioning.retention.retention_cut import Unread, look
+from sluice.provisioning.retention.retention_steps import lower_in_steps
 from sluice.settings import settings
 from sluice.topics.administration import TopicCreation
-from sluice.topics.retention_cut import Unread, look
-from sluice.topics.retention_steps import lower_in_steps
 from tests.integration.brokers import free_ports, running
 
 HOUR_MS = 3_600_000

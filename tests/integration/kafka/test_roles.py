@@ -14,11 +14,6 @@ import pytest
 from kafka import KafkaProducer
 from kafka.errors import KafkaError
 
-from sluice.access.acl import Acl
-from sluice.access.administration import Credential
-from sluice.access.apply import Approval, apply, look
-from sluice.access.plan import plan
-from sluice.access.roles import declared
 from sluice.errors import SluiceError
 from sluice.kafka.access import KafkaPythonAccess
 from sluice.kafka.administration import KafkaPythonAdministration
@@ -27,9 +22,15 @@ from sluice.kafka.feed import open_feed
 from sluice.kafka.live_records import KafkaLiveRecords
 from sluice.kafka.newest_keys import KafkaPythonKeyReader
 from sluice.kafka.reader import KafkaPythonReader
+from sluice.provisioning.access.acl import Acl
+from sluice.provisioning.access.administration import Credential
+from sluice.provisioning.access.apply import Approval, apply, look
+from sluice.provisioning.access.plan import plan
+from sluice.provisioning.access.roles import declared
 from sluice.provisioning.apply import Approval as TopicApproval
 from sluice.provisioning.apply import apply as apply_topics
 from sluice.provisioning.apply import current_plan
+from sluice.provisioning.topics.declared import Declared
 from sluice.settings import settings
 from sluice.specs.access import Duty, Mechanism, PrincipalSpec, Role, Scram
 from sluice.specs.catalog import Catalog
@@ -37,7 +38,6 @@ from sluice.specs.load import load_catalog
 from sluice.specs.outputs import TopicOutput
 from sluice.specs.topic_shape import AbsentTopic, TopicShape
 from sluice.topics.administration import TopicCreation
-from sluice.topics.declared import Declared
 from sluice.topics.replica_administration import Throttle
 from tests.integration.secured import SecuredBroker, running_secured
 from tests.twins.access import allows

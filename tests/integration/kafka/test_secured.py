@@ -9,7 +9,6 @@ from pathlib import Path
 import psutil
 import pytest
 
-from sluice.access.administration import Credential
 from sluice.clock import SystemClock
 from sluice.devstack.kafka.admin import Administrator, administrator
 from sluice.devstack.kafka.broker import Broker
@@ -20,6 +19,7 @@ from sluice.kafka.login import LoginRefusedError, refuse_login
 from sluice.kafka.producer import KafkaPythonProducer
 from sluice.kafka.reader import KafkaPythonReader
 from sluice.launch.processes import wait_until
+from sluice.provisioning.access.administration import Credential
 from sluice.settings import settings
 from sluice.specs.access import Mechanism
 from sluice.topics.administration import TopicCreation

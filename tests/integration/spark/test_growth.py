@@ -16,11 +16,11 @@ from sluice.launch.endpoints import Endpoints, write_endpoints
 from sluice.project.growth_looks import follow_growths, growths_of, wait_for_streams, with_unread
 from sluice.project.project import Project
 from sluice.provisioning.apply import Approval, apply, current_plan
+from sluice.provisioning.growth.growth import Following, Growth
+from sluice.provisioning.topics.declared import Declared
 from sluice.settings import Settings
 from sluice.streams.launcher import DriverReport, DriverState
 from sluice.streams.observation import Evidence
-from sluice.topics.declared import Declared
-from sluice.topics.growth import Following, Growth
 from tests.integration.spark.conftest import DriverPlace, RunningDriver, publish_two_days
 
 pytestmark = [pytest.mark.verify, pytest.mark.timeout(600)]

@@ -8,14 +8,14 @@ from datetime import UTC, datetime, timedelta
 import pytest
 from pyspark.sql import SparkSession
 
+from sluice.provisioning.importing.proposal import Proposal, propose
+from sluice.provisioning.importing.sketch import Sketch
 from sluice.spark.validation import OUTCOME, validate
 from sluice.specs.diagnosis import read_spec
 from sluice.specs.document import parse_document
 from sluice.specs.model import TimeRules, TopicSpec
 from sluice.topics.administration import TopicState
-from sluice.topics.proposal import Proposal, propose
 from sluice.topics.records import Record
-from sluice.topics.sketch import Sketch
 
 AT = datetime(2013, 1, 7, 12, tzinfo=UTC)
 FIELDS = {

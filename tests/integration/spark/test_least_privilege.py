@@ -9,13 +9,13 @@ from pathlib import Path
 import pytest
 from pyspark.sql import SparkSession
 
-from sluice.access.acl import Acl
-from sluice.access.apply import apply
-from sluice.access.roles import declared
 from sluice.delta.reading import read_rows
 from sluice.kafka.access import KafkaPythonAccess
 from sluice.kafka.administration import KafkaPythonAdministration
 from sluice.project.project import Project
+from sluice.provisioning.access.acl import Acl
+from sluice.provisioning.access.apply import apply
+from sluice.provisioning.access.roles import declared
 from sluice.settings import Settings, settings
 from sluice.spark.last_words import LastWords
 from sluice.spark.unit import run_streams

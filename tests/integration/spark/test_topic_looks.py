@@ -13,8 +13,8 @@ from sluice.kafka.administration import KafkaPythonAdministration
 from sluice.kafka.newest_keys import KafkaPythonKeyReader
 from sluice.project.project import Project
 from sluice.project.topic_looks import keeps_state, looker, positions
+from sluice.provisioning.topics.changes import Grow
 from sluice.settings import Settings
-from sluice.topics.changes import Grow
 
 
 @pytest.mark.verify

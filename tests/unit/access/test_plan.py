@@ -11,15 +11,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sluice.access.acl import CLUSTER, Acl, Resource, Right
-from sluice.access.administration import Credential
-from sluice.access.apply import Approval, apply, clause, command, look
-from sluice.access.changes import DropPassword, Grant, Revoke, SetPassword
-from sluice.access.plan import Access, AccessPlan, as_dict, plan
-from sluice.access.roles import declared
 from sluice.errors import CorruptionError, NotReadyError, RefusedError, SpecError
+from sluice.provisioning.access.acl import CLUSTER, Acl, Resource, Right
+from sluice.provisioning.access.administration import Credential
+from sluice.provisioning.access.apply import Approval, apply, clause, command, look
+from sluice.provisioning.access.changes import DropPassword, Grant, Revoke, SetPassword
+from sluice.provisioning.access.plan import Access, AccessPlan, as_dict, plan
+from sluice.provisioning.access.roles import declared
+from sluice.provisioning.topics.changes import Kept, Risk
 from sluice.specs.access import ANONYMOUS, ANYTHING, Duty, Mechanism, Operation, PrincipalSpec, ResourceKind, Role
-from sluice.topics.changes import Kept, Risk
 from tests.twins.access import InMemoryAccess
 from tests.unit.access.catalogs import catalog, principal, with_password
 

@@ -12,9 +12,9 @@ from sluice.airflow.topic_approval import MOST_SAFE, Answer, page_of
 from sluice.errors import RefusedError
 from sluice.provisioning.apply import Approval
 from sluice.provisioning.plan import Provision
+from sluice.provisioning.topics.changes import Create, Grow, Refused, Risk, SetConfig
+from sluice.provisioning.topics.plan import Plan
 from sluice.topics.administration import TopicCreation
-from sluice.topics.changes import Create, Grow, Refused, Risk, SetConfig
-from sluice.topics.plan import Plan
 
 GROW = Grow("flights", 2, 4, keyed=False)
 REFUSED = Refused("orders", "partitions", "5", "4", "nobody can", "declare 5")

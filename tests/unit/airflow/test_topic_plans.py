@@ -4,9 +4,9 @@ from typing import Any
 
 from sluice.airflow.topic_plans import MOST_NAMES, differences, log_table, rows, summary
 from sluice.provisioning.plan import Provision
+from sluice.provisioning.topics.changes import Create, Delete, Elect, Grow, Reassign, Refused, Risk, SetConfig
+from sluice.provisioning.topics.plan import Plan
 from sluice.topics.administration import TopicCreation
-from sluice.topics.changes import Create, Delete, Elect, Grow, Reassign, Refused, Risk, SetConfig
-from sluice.topics.plan import Plan
 
 CREATE = Create(TopicCreation("weather", 2, 1, {"retention.ms": "-1"}))
 GROW = Grow("sales", 2, 4, keyed=False)

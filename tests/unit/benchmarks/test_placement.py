@@ -8,9 +8,9 @@ from benchmarks.placement import _random_topologies, gapped
 from benchmarks.placement_hdinsight import _Rebalancing, hdinsight_plan
 from benchmarks.placement_solver import compare
 from benchmarks.placement_trial import cluster
-from sluice.placement.check import check_placement
-from sluice.placement.partition import Partition
-from sluice.placement.topology import Broker, Topology
+from sluice.provisioning.placement.check import check_placement
+from sluice.provisioning.placement.partition import Partition
+from sluice.provisioning.placement.topology import Broker, Topology
 
 
 def grid(faults: int, updates: int) -> Topology:

@@ -6,7 +6,7 @@ import pytest
 from sqlalchemy import Engine
 
 from sluice.control.order_breaks import SqlOrderBreaks
-from sluice.topics.order_break import OrderBreaks
+from sluice.provisioning.growth.order_break import OrderBreaks
 from tests.twins.order_breaks import InMemoryOrderBreaks
 from tests.twins.order_breaks_suite import INTENT, OrderBreaksSuite
 

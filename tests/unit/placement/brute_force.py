@@ -12,8 +12,8 @@ import numpy as np
 from scipy.optimize import Bounds, LinearConstraint, milp
 from scipy.sparse import lil_matrix
 
-from sluice.placement.partition import Partition
-from sluice.placement.topology import Topology
+from sluice.provisioning.placement.partition import Partition
+from sluice.provisioning.placement.topology import Topology
 
 Set = frozenset[int]
 

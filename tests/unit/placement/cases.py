@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from hypothesis import strategies as st
 
-from sluice.placement.partition import Partition
-from sluice.placement.topology import Broker, Topology
+from sluice.provisioning.placement.partition import Partition
+from sluice.provisioning.placement.topology import Broker, Topology
 
 NAMES = ("fault", "power", "rack", "update")
 

@@ -6,11 +6,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sluice.placement.check import Report, check_placement
-from sluice.placement.explanation import explain_infeasible
-from sluice.placement.partition import Partition
-from sluice.placement.planner import plan_placement
-from sluice.placement.topology import Broker, Topology
+from sluice.provisioning.placement.check import Report, check_placement
+from sluice.provisioning.placement.explanation import explain_infeasible
+from sluice.provisioning.placement.partition import Partition
+from sluice.provisioning.placement.planner import plan_placement
+from sluice.provisioning.placement.topology import Broker, Topology
 from tests.unit.placement.brute_force import valid_sets
 from tests.unit.placement.cases import placements
 

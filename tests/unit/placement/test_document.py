@@ -7,8 +7,8 @@ import json
 import pytest
 
 from sluice.errors import SpecError
-from sluice.placement.document import PlacementFaults, read_placement
-from sluice.placement.partition import Partition
+from sluice.provisioning.placement.document import PlacementFaults, read_placement
+from sluice.provisioning.placement.partition import Partition
 
 BROKERS = [{"id": 1, "domains": {"fault": "0"}}, {"id": 2, "domains": {"fault": "1"}}]
 TOPOLOGY = {"brokers": BROKERS}

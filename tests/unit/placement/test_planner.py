@@ -7,10 +7,10 @@ from random import Random
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sluice.placement.check import check_placement, usable_brokers
-from sluice.placement.partition import Partition
-from sluice.placement.planner import plan_placement
-from sluice.placement.topology import Broker, Topology
+from sluice.provisioning.placement.check import check_placement, usable_brokers
+from sluice.provisioning.placement.partition import Partition
+from sluice.provisioning.placement.planner import plan_placement
+from sluice.provisioning.placement.topology import Broker, Topology
 from tests.unit.placement.brute_force import optimum, valid_sets
 from tests.unit.placement.cases import placements, topologies
 

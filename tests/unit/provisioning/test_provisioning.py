@@ -9,17 +9,17 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sluice.access.acl import Acl
-from sluice.access.administration import Credential
-from sluice.access.changes import Revoke
 from sluice.airflow.topic_approval import Answer, page_of
 from sluice.errors import NotReadyError, RefusedError
+from sluice.provisioning.access.acl import Acl
+from sluice.provisioning.access.administration import Credential
+from sluice.provisioning.access.changes import Revoke
 from sluice.provisioning.apply import Access, Approval, apply, command, current_plan
 from sluice.provisioning.plan import Provision, as_dict, differences
+from sluice.provisioning.topics.declared import Declared
 from sluice.specs.access import Mechanism, PrincipalSpec, Role
 from sluice.specs.model import TopicSpec
 from sluice.topics.administration import TopicCreation
-from sluice.topics.declared import Declared
 from tests.twins.access import InMemoryAccess
 from tests.twins.kafka_administration import InMemoryKafkaAdministration
 from tests.unit.access.catalogs import catalog, principal, topic, with_password

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sluice.topics.changes import Risk
-from sluice.topics.configs import judge
+from sluice.provisioning.topics.changes import Risk
+from sluice.provisioning.topics.configs import judge
 
 
 @pytest.mark.parametrize(

@@ -10,8 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sluice.errors import RefusedError
-from sluice.topics.administration import TopicCreation, TopicExtent
-from sluice.topics.draining import (
+from sluice.provisioning.growth.draining import (
     Action,
     DrainedGrowth,
     Readiness,
@@ -20,8 +19,9 @@ from sluice.topics.draining import (
     ready,
     undrained,
 )
-from sluice.topics.retention_cut import Position
-from sluice.topics.touched import State, Touched, TouchedStream
+from sluice.provisioning.growth.touched import State, Touched, TouchedStream
+from sluice.provisioning.retention.retention_cut import Position
+from sluice.topics.administration import TopicCreation, TopicExtent
 from tests.twins.clock import START, ManualClock
 from tests.twins.kafka_administration import InMemoryKafkaAdministration
 from tests.twins.order_breaks import InMemoryOrderBreaks

@@ -23,14 +23,14 @@ from sluice.kafka.live_records import _rows
 from sluice.kafka.records import _record
 from sluice.kafka.stamps import _stamp
 from sluice.live.source import Batch
+from sluice.provisioning.growth.keys import partition_of
+from sluice.provisioning.importing.sketch import Sketch
 from sluice.quality.samples import masked
 from sluice.scaffold.topics import guess_fields, sketch_of
 from sluice.serve.events import _as_json
 from sluice.topics.json_object import DEEPEST, NoObjectError, parse_object, read_instant, read_object
-from sluice.topics.keys import partition_of
 from sluice.topics.legible import legible
 from sluice.topics.records import Record
-from sluice.topics.sketch import Sketch
 from tests.hostile_records import HEADERS, KEYS, TIMESTAMPS, VALUES, near_objects
 from tests.twins.feed_source import ListSource
 from tests.twins.feed_topic import InMemoryTopic
@@ -217,7 +217,7 @@ NO_RECORDS = {
     *(
         "specs/contracts.py",
         "specs/memo.py",
-        "placement/document.py",
+        "provisioning/placement/document.py",
         "kafka/schema_registry.py",
         "intervals/entries.py",
     ),

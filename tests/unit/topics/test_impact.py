@@ -9,13 +9,13 @@ from datetime import timedelta
 import pytest
 
 from sluice.errors import UnreachableError
+from sluice.provisioning.growth.impact import Impact, Looker
+from sluice.provisioning.growth.keys import partition_of
+from sluice.provisioning.retention.retention_cut import Position
+from sluice.provisioning.topics.changes import Delete, Grow, Item, Risk, SetConfig
+from sluice.provisioning.topics.configs import judge
 from sluice.specs.catalog import Catalog
 from sluice.specs.model import PipelineSpec, TopicSpec
-from sluice.topics.changes import Delete, Grow, Item, Risk, SetConfig
-from sluice.topics.configs import judge
-from sluice.topics.impact import Impact, Looker
-from sluice.topics.keys import partition_of
-from sluice.topics.retention_cut import Position
 from tests.twins.ageing_kafka import AgeingKafka
 from tests.twins.clock import START, ManualClock
 from tests.twins.topic_keys import InMemoryKeyReader

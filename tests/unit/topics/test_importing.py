@@ -16,14 +16,14 @@ from hypothesis import strategies as st
 from sluice.cli.topic_import import write
 from sluice.errors import UnreachableError
 from sluice.provisioning.apply import current_plan
+from sluice.provisioning.importing.importing import MOST_RECORDS, Importer, sample, sample_ranges
+from sluice.provisioning.importing.proposal import Proposal, Rejection
+from sluice.provisioning.topics.changes import Risk
+from sluice.provisioning.topics.declared import Declared
 from sluice.specs.load import load_catalog, scan
 from sluice.specs.model import FieldType, TopicSpec
 from sluice.specs.stamping import MOST_AHEAD
 from sluice.topics.administration import TopicCreation, TopicExtent, TopicState
-from sluice.topics.changes import Risk
-from sluice.topics.declared import Declared
-from sluice.topics.importing import MOST_RECORDS, Importer, sample, sample_ranges
-from sluice.topics.proposal import Proposal, Rejection
 from sluice.topics.replica_administration import Throttle
 from tests.twins.kafka_administration import InMemoryKafkaAdministration
 from tests.twins.topic_records import NOON, InMemoryRecords

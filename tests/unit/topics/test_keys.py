@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from kafka.partitioner.default import murmur2 as murmur2_of_kafka_python
 
-from sluice.topics.keys import (
+from sluice.provisioning.growth.keys import (
     MOST_RECORDS,
     KeyReader,
     KeySample,

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from sluice.provisioning.replicas.left_throttle import QUIET_SECONDS, lift_left_throttles
 from sluice.topics.administration import TopicCreation
-from sluice.topics.left_throttle import QUIET_SECONDS, lift_left_throttles
 from sluice.topics.replica_administration import THROTTLED, Throttle
 from tests.twins.clock import ManualClock
 from tests.twins.kafka_administration import InMemoryKafkaAdministration

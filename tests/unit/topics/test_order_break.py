@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sluice.errors import CorruptionError, RefusedError
+from sluice.provisioning.growth.order_break import OrderBreak, forecast, grow_on_record, happened, settle
 from sluice.topics.administration import TopicCreation, TopicExtent
-from sluice.topics.order_break import OrderBreak, forecast, grow_on_record, happened, settle
 from tests.twins.clock import START, ManualClock
 from tests.twins.kafka_administration import InMemoryKafkaAdministration
 from tests.twins.order_breaks import InMemoryOrderBreaks

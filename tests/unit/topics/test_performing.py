@@ -8,11 +8,11 @@ import pytest
 
 from sluice.errors import RefusedError
 from sluice.provisioning.apply import Approval, apply, current_plan
+from sluice.provisioning.performing import Manner
+from sluice.provisioning.replicas.moving import Pace
+from sluice.provisioning.topics.declared import Declared
 from sluice.specs.topic_shape import TopicShape
 from sluice.topics.administration import TopicCreation
-from sluice.topics.declared import Declared
-from sluice.topics.moving import Pace
-from sluice.topics.performing import Manner
 from tests.twins.ageing_kafka import AgeingKafka
 from tests.twins.clock import START, ManualClock
 from tests.twins.kafka_administration import InMemoryKafkaAdministration

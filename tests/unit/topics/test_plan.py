@@ -10,14 +10,14 @@ from hypothesis import strategies as st
 
 from sluice.errors import CorruptionError, RefusedError, SpecError
 from sluice.provisioning.apply import SETTLING_SECONDS, Approval, apply, command, current_plan
+from sluice.provisioning.performing import Manner
 from sluice.provisioning.plan import Provision
+from sluice.provisioning.replicas.moving import Pace
+from sluice.provisioning.topics.changes import Grow, Kept, Risk, SetConfig, sentence
+from sluice.provisioning.topics.declared import Declared, Seen
+from sluice.provisioning.topics.plan import Plan, as_dict, plan
 from sluice.specs.model import FieldType, RawTable, TopicSpec, TopicValue, ValueField
 from sluice.topics.administration import TopicCreation, TopicState
-from sluice.topics.changes import Grow, Kept, Risk, SetConfig, sentence
-from sluice.topics.declared import Declared, Seen
-from sluice.topics.moving import Pace
-from sluice.topics.performing import Manner
-from sluice.topics.plan import Plan, as_dict, plan
 from sluice.topics.replica_administration import BrokerState, PartitionKey, Throttle
 from tests.twins.clock import ManualClock
 from tests.twins.kafka_administration import InMemoryKafkaAdministration

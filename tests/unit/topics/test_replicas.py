@@ -11,13 +11,13 @@ from hypothesis import strategies as st
 
 from sluice.errors import RefusedError, UnreachableError
 from sluice.provisioning.apply import Approval, apply, current_plan
+from sluice.provisioning.performing import Manner
+from sluice.provisioning.replicas.moving import Pace, Progress, cancel, move
+from sluice.provisioning.topics.changes import Create, Delete, Elect, Kept, Reassign, Risk, Unthrottle
+from sluice.provisioning.topics.declared import Declared
+from sluice.provisioning.topics.plan import Plan
 from sluice.specs.topic_shape import TopicShape
 from sluice.topics.administration import TopicCreation
-from sluice.topics.changes import Create, Delete, Elect, Kept, Reassign, Risk, Unthrottle
-from sluice.topics.declared import Declared
-from sluice.topics.moving import Pace, Progress, cancel, move
-from sluice.topics.performing import Manner
-from sluice.topics.plan import Plan
 from sluice.topics.replica_administration import THROTTLED, PartitionKey, Throttle
 from tests.twins.clock import ManualClock
 from tests.twins.kafka_administration import InMemoryKafkaAdministration

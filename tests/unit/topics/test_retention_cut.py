@@ -10,8 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sluice.errors import RefusedError, UnreachableError
-from sluice.topics.administration import TopicExtent
-from sluice.topics.retention_cut import (
+from sluice.provisioning.retention.retention_cut import (
     Cut,
     Position,
     Unread,
@@ -23,6 +22,7 @@ from sluice.topics.retention_cut import (
     look,
     unread_of,
 )
+from sluice.topics.administration import TopicExtent
 from tests.twins.ageing_kafka import AgeingKafka
 from tests.twins.clock import START, ManualClock
 

@@ -9,13 +9,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
+from sluice.provisioning.growth.touched import MOST_CORES, State, Touched, touched
 from sluice.settings import settings
 from sluice.specs.catalog import Catalog
 from sluice.specs.feeds import FeedSpec
 from sluice.specs.load import load_catalog
 from sluice.specs.model import PipelineSpec, TopicSpec
 from sluice.specs.resources import Resources
-from sluice.topics.touched import MOST_CORES, State, Touched, touched
 
 INTERVALS = {"kind": "intervals", "table": "t", "time_column": "at", "window": "1 hour", "interval": "hour"}
 LATEST = {"kind": "latest", "table": "newest", "keys": ["shop"]}

@@ -15,7 +15,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from sluice.access.administration import Credential
 from sluice.clock import Clock, SystemClock
 from sluice.devstack.kafka.admin import MECHANISM, USER, Administrator
 from sluice.devstack.kafka.java import FIX as JAVA_FIX
@@ -27,6 +26,7 @@ from sluice.kafka.access import KafkaPythonAccess
 from sluice.kafka.administration import KafkaPythonAdministration
 from sluice.kafka.login import LoginRefusedError
 from sluice.launch.private_file import write_private
+from sluice.provisioning.access.administration import Credential
 from sluice.settings import LOCALE
 from sluice.specs.access import Mechanism
 

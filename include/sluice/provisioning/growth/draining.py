@@ -13,10 +13,10 @@ from enum import StrEnum
 
 from sluice.clock import Clock
 from sluice.errors import RefusedError
+from sluice.provisioning.growth.order_break import Cluster, OrderBreak, OrderBreaks, grow_on_record
+from sluice.provisioning.growth.touched import Touched
+from sluice.provisioning.retention.retention_cut import Position
 from sluice.topics.administration import TopicExtent
-from sluice.topics.order_break import Cluster, OrderBreak, OrderBreaks, grow_on_record
-from sluice.topics.retention_cut import Position
-from sluice.topics.touched import Touched
 
 QUIET_SECONDS = 60.0
 """How long the ends stand still before the writers count as paused: longer than producers hold records back, with their

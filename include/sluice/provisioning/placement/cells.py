@@ -12,7 +12,7 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
-from sluice.placement.topology import Topology
+from sluice.provisioning.placement.topology import Topology
 
 
 class Cells:

@@ -9,6 +9,7 @@ from datetime import timedelta
 
 import yaml
 
+from sluice.provisioning.importing.sketch import Form, Sketch
 from sluice.specs.document import parse_document
 from sluice.specs.duration import format_duration, parse_duration
 from sluice.specs.model import CLOCK_SKEW, FieldType
@@ -16,7 +17,6 @@ from sluice.specs.spec import NAME_PATTERN
 from sluice.specs.stamping import MOST_AHEAD, STAMPED_BY, bounds
 from sluice.topics.administration import TopicState
 from sluice.topics.replica_administration import THROTTLED
-from sluice.topics.sketch import Form, Sketch
 
 MOST_FIELDS = 200
 """Objects with more different keys are maps: their keys are data."""

@@ -9,10 +9,10 @@ from pathlib import Path
 from typing import Any, TypeGuard
 
 from sluice.errors import SpecError
-from sluice.placement.check import Report
-from sluice.placement.explanation import explain_infeasible
-from sluice.placement.partition import Partition
-from sluice.placement.topology import Broker, Topology
+from sluice.provisioning.placement.check import Report
+from sluice.provisioning.placement.explanation import explain_infeasible
+from sluice.provisioning.placement.partition import Partition
+from sluice.provisioning.placement.topology import Broker, Topology
 
 MAX_ID = 2**31 - 1
 MAX_REPLICATION = 12

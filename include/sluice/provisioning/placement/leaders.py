@@ -18,7 +18,7 @@ from itertools import pairwise
 import numpy as np
 import numpy.typing as npt
 
-from sluice.placement.moves import NEVER, Costs
+from sluice.provisioning.placement.moves import NEVER, Costs
 
 _FAR = 1 << 20
 """Longer than any path."""

@@ -14,8 +14,8 @@ from itertools import combinations
 import numpy as np
 import numpy.typing as npt
 
-from sluice.placement.cells import Cells
-from sluice.placement.validity import Chosen, ValidSets
+from sluice.provisioning.placement.cells import Cells
+from sluice.provisioning.placement.validity import Chosen, ValidSets
 
 NEVER = 127
 """The cost of a broker that is in no valid set."""

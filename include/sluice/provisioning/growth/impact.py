@@ -12,15 +12,11 @@ from datetime import datetime, timedelta
 from typing import Any, Protocol
 
 from sluice.errors import SluiceError
-from sluice.specs.catalog import Catalog
-from sluice.specs.duration import format_duration
-from sluice.topics.administration import TopicState
-from sluice.topics.changes import Grow, Item, Risk, SetConfig
-from sluice.topics.draining import drain_then_grow
-from sluice.topics.keys import KeyMoves, KeyReader, most_of_each, moves
-from sluice.topics.order_break import forecast
-from sluice.topics.plan import Plan
-from sluice.topics.retention_cut import (
+from sluice.provisioning.growth.draining import drain_then_grow
+from sluice.provisioning.growth.keys import KeyMoves, KeyReader, most_of_each, moves
+from sluice.provisioning.growth.order_break import forecast
+from sluice.provisioning.growth.touched import touched
+from sluice.provisioning.retention.retention_cut import (
     LARGEST_BYTES,
     Cut,
     Offsets,
@@ -31,8 +27,12 @@ from sluice.topics.retention_cut import (
     look_by_size,
     unread_of,
 )
-from sluice.topics.retention_steps import RETENTION, planned_steps
-from sluice.topics.touched import touched
+from sluice.provisioning.retention.retention_steps import RETENTION, planned_steps
+from sluice.provisioning.topics.changes import Grow, Item, Risk, SetConfig
+from sluice.provisioning.topics.plan import Plan
+from sluice.specs.catalog import Catalog
+from sluice.specs.duration import format_duration
+from sluice.topics.administration import TopicState
 
 SIZE = "retention.bytes"
 _CLEANUP, _LARGEST = "cleanup.policy", "max.message.bytes"

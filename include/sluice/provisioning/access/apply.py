@@ -8,10 +8,10 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass
 
-from sluice.access.administration import AccessAdministration
-from sluice.access.changes import DropPassword, Grant, Item, Revoke, SetPassword
-from sluice.access.plan import Access, AccessPlan, plan
 from sluice.errors import CorruptionError, NotReadyError, RefusedError
+from sluice.provisioning.access.administration import AccessAdministration
+from sluice.provisioning.access.changes import DropPassword, Grant, Item, Revoke, SetPassword
+from sluice.provisioning.access.plan import Access, AccessPlan, plan
 from sluice.specs.catalog import Catalog
 
 Passwords = Callable[[str], str]

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from itertools import combinations, islice, product
 
-from sluice.placement.check import usable_brokers
-from sluice.placement.topology import Broker, Topology
+from sluice.provisioning.placement.check import usable_brokers
+from sluice.provisioning.placement.topology import Broker, Topology
 
 _TRIALS = 1000
 """So many places for a further broker are tried before the sentence goes without one."""

@@ -13,9 +13,9 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from sluice.placement.cells import Cells
-from sluice.placement.moves import Present, kept
-from sluice.placement.validity import Chosen, ValidSets
+from sluice.provisioning.placement.cells import Cells
+from sluice.provisioning.placement.moves import Present, kept
+from sluice.provisioning.placement.validity import Chosen, ValidSets
 
 _ROUNDS = 4
 _TAKEN = np.iinfo(np.int64).max

@@ -6,15 +6,15 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
+from sluice.provisioning.growth.draining import DrainedGrowth
+from sluice.provisioning.growth.order_break import OrderBreaks, grow_on_record
+from sluice.provisioning.replicas.moving import Pace, move
+from sluice.provisioning.retention.retention_cut import Position
+from sluice.provisioning.retention.retention_steps import RETENTION, lower_in_steps
+from sluice.provisioning.topics.changes import Create, Delete, Elect, Grow, Reassign, Risk, SetConfig, Unthrottle
+from sluice.provisioning.topics.plan import Plan
 from sluice.topics.administration import KafkaAdministration
-from sluice.topics.changes import Create, Delete, Elect, Grow, Reassign, Risk, SetConfig, Unthrottle
-from sluice.topics.draining import DrainedGrowth
-from sluice.topics.moving import Pace, move
-from sluice.topics.order_break import OrderBreaks, grow_on_record
-from sluice.topics.plan import Plan
 from sluice.topics.replica_administration import PartitionKey
-from sluice.topics.retention_cut import Position
-from sluice.topics.retention_steps import RETENTION, lower_in_steps
 
 _Changes: TypeAlias = dict[str, dict[str, str | None]]
 

@@ -12,14 +12,14 @@ from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
 
-from sluice.placement.bounds import Brokers, leader_bounds
-from sluice.placement.cells import Cells
-from sluice.placement.leaders import Numbers, balanced_leaders
-from sluice.placement.moves import NEVER, Costs, Present, move_costs
-from sluice.placement.partition import Partition
-from sluice.placement.replicas import Choice, Loads, Task, choose_replicas
-from sluice.placement.topology import Topology
-from sluice.placement.validity import ValidSets
+from sluice.provisioning.placement.bounds import Brokers, leader_bounds
+from sluice.provisioning.placement.cells import Cells
+from sluice.provisioning.placement.leaders import Numbers, balanced_leaders
+from sluice.provisioning.placement.moves import NEVER, Costs, Present, move_costs
+from sluice.provisioning.placement.partition import Partition
+from sluice.provisioning.placement.replicas import Choice, Loads, Task, choose_replicas
+from sluice.provisioning.placement.topology import Topology
+from sluice.provisioning.placement.validity import ValidSets
 
 
 def plan_placement(topology: Topology, partitions: Iterable[Partition]) -> tuple[Partition, ...]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from sluice.placement.cells import Cells, members
+from sluice.provisioning.placement.cells import Cells, members
 
 Chosen = tuple[int, ...]
 """Cells of chosen brokers, ascending; a cell occurs once for each of its brokers."""

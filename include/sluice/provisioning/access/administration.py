@@ -6,7 +6,7 @@ from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Protocol
 
-from sluice.access.acl import Acl
+from sluice.provisioning.access.acl import Acl
 from sluice.specs.access import Mechanism
 
 

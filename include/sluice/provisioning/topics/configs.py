@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import TypeAlias
 
-from sluice.topics.changes import Risk
+from sluice.provisioning.topics.changes import Risk
 
 _Judged: TypeAlias = tuple[Risk, str]
 _FOREVER = -1

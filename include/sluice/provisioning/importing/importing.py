@@ -7,6 +7,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from sluice.errors import SluiceError, UnreachableError
+from sluice.provisioning.importing.proposal import Proposal, Rejection, propose
+from sluice.provisioning.importing.sketch import Sketch
+from sluice.provisioning.topics.changes import sentence
+from sluice.provisioning.topics.declared import Declared, look
+from sluice.provisioning.topics.plan import plan
 from sluice.specs.catalog import Catalog
 from sluice.specs.diagnosis import read_spec
 from sluice.specs.document import Document, parse_document
@@ -16,14 +21,9 @@ from sluice.specs.load import scan
 from sluice.specs.model import TopicSpec
 from sluice.specs.stamping import MOST_AHEAD, bounded
 from sluice.topics.administration import KafkaAdministration, TopicExtent, TopicState
-from sluice.topics.changes import sentence
-from sluice.topics.declared import Declared, look
 from sluice.topics.description import Usage
 from sluice.topics.names import is_internal, near
-from sluice.topics.plan import plan
-from sluice.topics.proposal import Proposal, Rejection, propose
 from sluice.topics.records import RecordReader
-from sluice.topics.sketch import Sketch
 
 MOST_RECORDS = 200
 _MOST_PARTITIONS = 20

@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Self
 
 from sluice.errors import SpecError
-from sluice.placement.document import read_topology_file
-from sluice.placement.topology import Topology
+from sluice.provisioning.placement.document import read_topology_file
+from sluice.provisioning.placement.topology import Topology
 from sluice.specs.catalog import Catalog
 from sluice.specs.deployment import DeploymentSpec
 from sluice.specs.topic_shape import TopicShape

@@ -13,9 +13,7 @@ from dataclasses import asdict, dataclass, replace
 from functools import cached_property
 from typing import Any
 
-from sluice.specs.topic_shape import TopicShape
-from sluice.topics.administration import TopicCreation, TopicState
-from sluice.topics.changes import (
+from sluice.provisioning.topics.changes import (
     Create,
     Delete,
     Elect,
@@ -29,10 +27,12 @@ from sluice.topics.changes import (
     Unthrottle,
     sentence,
 )
-from sluice.topics.configs import judge
-from sluice.topics.declared import Declared, Seen
+from sluice.provisioning.topics.configs import judge
+from sluice.provisioning.topics.declared import Declared, Seen
+from sluice.provisioning.topics.siting import Assignment, Sites, is_managed, sites
+from sluice.specs.topic_shape import TopicShape
+from sluice.topics.administration import TopicCreation, TopicState
 from sluice.topics.replica_administration import THROTTLED
-from sluice.topics.siting import Assignment, Sites, is_managed, sites
 
 _ID_LENGTH = 12
 _VERBS: Mapping[type[Item], str] = {

@@ -10,8 +10,8 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from sluice.placement.partition import Partition
-from sluice.placement.topology import Broker, Topology
+from sluice.provisioning.placement.partition import Partition
+from sluice.provisioning.placement.topology import Broker, Topology
 
 Values = tuple[str, ...]
 """A broker's value in each domain, in the order of the domains."""

@@ -14,7 +14,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Protocol
 
 from sluice.clock import Clock
-from sluice.topics.retention_cut import Offsets, cut_by_time, kept_at, stays_at
+from sluice.provisioning.retention.retention_cut import Offsets, cut_by_time, kept_at, stays_at
 
 RETENTION = "retention.ms"
 SHARE = 0.5

@@ -9,14 +9,14 @@ from dataclasses import asdict, dataclass
 from functools import cached_property
 from typing import Any
 
-from sluice.access.acl import CLUSTER, Acl
-from sluice.access.administration import Credential
-from sluice.access.changes import DropPassword, Grant, Item, Revoke, SetPassword
-from sluice.access.roles import declared, needed
 from sluice.errors import SpecError
+from sluice.provisioning.access.acl import CLUSTER, Acl
+from sluice.provisioning.access.administration import Credential
+from sluice.provisioning.access.changes import DropPassword, Grant, Item, Revoke, SetPassword
+from sluice.provisioning.access.roles import declared, needed
+from sluice.provisioning.topics.changes import Kept, Risk
 from sluice.specs.access import Operation, PrincipalSpec, Widening
 from sluice.specs.catalog import Catalog
-from sluice.topics.changes import Kept, Risk
 
 _ID_LENGTH = 12
 _VERBS: Mapping[type[Item], str] = {

@@ -1,6 +1,6 @@
 """What a plan may change of a principal, one item per right or password: what is, what is wanted, why, what it risks.
 
-The items have the attributes of those of topics (`sluice.topics.changes`), so that one plan can hold both.
+The items have the attributes of those of topics (`sluice.provisioning.topics.changes`), so that one plan can hold both.
 """
 
 from __future__ import annotations
@@ -8,9 +8,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from sluice.access.acl import Acl
-from sluice.access.administration import Credential
-from sluice.topics.changes import Risk
+from sluice.provisioning.access.acl import Acl
+from sluice.provisioning.access.administration import Credential
+from sluice.provisioning.topics.changes import Risk
 
 ABSENT, ALLOWED = "absent", "allowed"
 

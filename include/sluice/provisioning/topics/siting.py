@@ -7,11 +7,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from sluice.placement.partition import Partition
-from sluice.placement.topology import Broker, Topology
+from sluice.provisioning.placement.partition import Partition
+from sluice.provisioning.placement.topology import Broker, Topology
+from sluice.provisioning.topics.changes import Kept, Refused
+from sluice.provisioning.topics.declared import Declared, Seen
 from sluice.specs.topic_shape import FailureDomains
-from sluice.topics.changes import Kept, Refused
-from sluice.topics.declared import Declared, Seen
 
 Assignment: TypeAlias = tuple[tuple[int, ...], ...]
 """Broker ids per partition, the preferred leader first."""
@@ -148,9 +148,9 @@ def _planned(
 ) -> tuple[dict[str, Assignment], dict[str, tuple[str, str]]]:
     """Return the assignments that the checker has proved, and why and what to do where there is none."""
     # Whoever only parses a DAG file must not pay for numpy's import.
-    from sluice.placement.check import check_placement  # noqa: PLC0415
-    from sluice.placement.explanation import explain_infeasible  # noqa: PLC0415
-    from sluice.placement.planner import plan_placement  # noqa: PLC0415
+    from sluice.provisioning.placement.check import check_placement  # noqa: PLC0415
+    from sluice.provisioning.placement.explanation import explain_infeasible  # noqa: PLC0415
+    from sluice.provisioning.placement.planner import plan_placement  # noqa: PLC0415
 
     before = [partition for name in names for partition in _partitions(declared, seen, name)]
     after = plan_placement(topology, before)

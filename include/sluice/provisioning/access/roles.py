@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 
-from sluice.access.acl import CLUSTER, THE_CLUSTER, Acl, Resource, Right, kafka_address, least
+from sluice.provisioning.access.acl import CLUSTER, THE_CLUSTER, Acl, Resource, Right, kafka_address, least
 from sluice.specs.access import Duty, ExtraRight, Operation, PrincipalSpec, ResourceKind, Role
 from sluice.specs.catalog import Catalog
 from sluice.specs.outputs import TopicOutput

@@ -1,0 +1,1 @@
+"""Topics that exist already: the specs that describe them."""

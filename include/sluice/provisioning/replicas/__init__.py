@@ -1,0 +1,1 @@
+"""Replicas: moving them under a throttle, and removing a throttle that was left."""

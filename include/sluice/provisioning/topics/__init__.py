@@ -1,0 +1,1 @@
+"""Topics: what is declared, what is there, and the plan between them."""
