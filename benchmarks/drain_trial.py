@@ -25,7 +25,7 @@ from sluice.spark.static import read_static
 from sluice.spark.stream_run import Stream
 from sluice.specs.load import load_catalog
 from sluice.specs.static import locate
-from sluice.streams.epochs import Epochs
+from sluice.streams.position.epochs import Epochs
 
 TOPIC = "flights"
 

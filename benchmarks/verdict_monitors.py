@@ -9,11 +9,11 @@ from itertools import pairwise
 from typing import Protocol
 
 from benchmarks.verdict_world import BEGIN
-from sluice.streams.observation import Evidence
-from sluice.streams.recording import lagging_since, worth_recording
-from sluice.streams.verdict import FINE, Health, judge
-from sluice.streams.verdict_records import RecordedVerdict
-from sluice.streams.window import Window
+from sluice.streams.health.observation import Evidence
+from sluice.streams.health.recording import lagging_since, worth_recording
+from sluice.streams.health.verdict import FINE, Health, judge
+from sluice.streams.health.verdict_records import RecordedVerdict
+from sluice.streams.health.window import Window
 
 FINE_WORD, BLIND = "fine", "blind"
 

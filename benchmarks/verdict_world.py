@@ -19,9 +19,9 @@ from random import Random
 import numpy as np
 
 from sluice.specs.rhythm import Rhythm
-from sluice.streams.checkpoint import CommittedBatch, PlannedBatch
-from sluice.streams.launcher import DriverReport, DriverState
-from sluice.streams.observation import Evidence
+from sluice.streams.health.observation import Evidence
+from sluice.streams.life.launcher import DriverReport, DriverState
+from sluice.streams.position.checkpoint import CommittedBatch, PlannedBatch
 
 BEGIN = datetime(2026, 1, 5, tzinfo=UTC)
 _STEP = 10.0  # seconds between two points of the arrivals curve

@@ -31,7 +31,7 @@ from sluice.control.database import open_database, sqlite_url
 from sluice.control.registry import SqlRegistry
 from sluice.devstack.kafka.broker import Broker
 from sluice.settings import settings
-from sluice.streams.pacing import MOST_SECONDS
+from sluice.streams.health.pacing import MOST_SECONDS
 from tests.integration.brokers import free_ports, running
 
 _TICKS = os.sysconf("SC_CLK_TCK")

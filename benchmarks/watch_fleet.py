@@ -33,7 +33,7 @@ from sluice.control.tables import attempt, desired_state, verdict
 from sluice.launch.flock import try_lock
 from sluice.launch.keeper import EXIT, LOCK, PID, START, start_ticks
 from sluice.settings import StateFolder
-from sluice.streams.identity import submission_key
+from sluice.streams.life.identity import submission_key
 from sluice.topics.administration import TopicCreation
 
 DEPLOYMENT = "local"

@@ -19,7 +19,7 @@ from typing import Any
 from benchmarks.watch_fleet import GENERATION, Fleet
 from sluice.airflow.observer import ProjectObserver
 from sluice.airflow.watcher import Watch, Watcher
-from sluice.streams.sighting import Sighting
+from sluice.streams.life.sighting import Sighting
 
 _POLL_SECONDS = 0.2
 

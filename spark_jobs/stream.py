@@ -16,7 +16,7 @@ from sluice.settings import environment, settings
 from sluice.spark.last_words import LastWords
 from sluice.spark.stopping import StopRequest
 from sluice.specs.access import Role
-from sluice.streams.exits import ExitCode
+from sluice.streams.failures.exits import ExitCode
 
 
 def _secrets(variables: Mapping[str, str]) -> Iterator[str]:

@@ -16,9 +16,9 @@ from sluice.provisioning.topics.changes import Risk
 from sluice.quality.cases import CaseState
 from sluice.quality.reasons import EXPLANATIONS, Outcome
 from sluice.specs.alerting import AlertClass
-from sluice.streams.exits import EXPLANATIONS as EXITS
-from sluice.streams.failure import EXIT_CODES, REMEDIES, FailureClass
-from sluice.streams.verdict import Health
+from sluice.streams.failures.exits import EXPLANATIONS as EXITS
+from sluice.streams.failures.failure import EXIT_CODES, REMEDIES, FailureClass
+from sluice.streams.health.verdict import Health
 
 
 @dataclass(frozen=True)

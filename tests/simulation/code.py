@@ -18,13 +18,13 @@ from types import ModuleType
 from typing import Any
 
 MODULES = (
-    "sluice.streams.claim",
-    "sluice.streams.governor",
-    "sluice.streams.ending",
-    "sluice.streams.sighting",
-    "sluice.streams.life",
-    "sluice.streams.reconcile",
-    "sluice.streams.watch",
+    "sluice.streams.life.claim",
+    "sluice.streams.life.governor",
+    "sluice.streams.life.ending",
+    "sluice.streams.life.sighting",
+    "sluice.streams.life.life",
+    "sluice.streams.life.reconcile",
+    "sluice.streams.life.watch",
     "sluice.airflow.watcher",
     "sluice.airflow.stream_request",
     "sluice.airflow.reconciliation",

@@ -6,8 +6,8 @@ from collections.abc import Callable
 from datetime import datetime
 
 from sluice.clock import Clock
-from sluice.streams.attempts import Attempt, AttemptState, Desired, DesiredState
-from sluice.streams.failure import FailureClass
+from sluice.streams.failures.failure import FailureClass
+from sluice.streams.life.attempts import Attempt, AttemptState, Desired, DesiredState
 from tests.simulation.transitions import Tally
 from tests.twins.registry import InMemoryRegistry
 

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from sluice.streams.attempts import Attempt, AttemptState
-from sluice.streams.launcher import DriverState
+from sluice.streams.life.attempts import Attempt, AttemptState
+from sluice.streams.life.launcher import DriverState
 from tests.simulation import rules
 from tests.simulation.breach import BreachError
 from tests.simulation.crew import Actor

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
-from sluice.streams.attempts import AttemptState
-from sluice.streams.exits import ExitCode
-from sluice.streams.governor import JITTER, POLICIES
+from sluice.streams.failures.exits import ExitCode
+from sluice.streams.life.attempts import AttemptState
+from sluice.streams.life.governor import JITTER, POLICIES
 from tests.simulation.machine import Process
 from tests.simulation.world import DAY, World
 

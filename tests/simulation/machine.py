@@ -12,11 +12,11 @@ from typing import Any
 
 from sluice.clock import Clock
 from sluice.errors import UnreachableError
-from sluice.streams.exits import ExitCode
-from sluice.streams.failure import Failure, FailureClass, class_of_exit
-from sluice.streams.identity import parse_submission_key
-from sluice.streams.launcher import DriverReport, DriverState, Job
-from sluice.streams.room import NoRoomError
+from sluice.streams.failures.exits import ExitCode
+from sluice.streams.failures.failure import Failure, FailureClass, class_of_exit
+from sluice.streams.failures.room import NoRoomError
+from sluice.streams.life.identity import parse_submission_key
+from sluice.streams.life.launcher import DriverReport, DriverState, Job
 from tests.simulation.table import Driver
 from tests.simulation.transitions import Tally
 
@@ -42,7 +42,7 @@ class Process:
 
 
 class Machine:
-    """Implements `sluice.streams.launcher.Launcher`.
+    """Implements `sluice.streams.life.launcher.Launcher`.
 
     Args:
         clock: gives the time.

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from tests.simulation.code import Mutant
 
-CLAIM, LIFE, GOVERNOR = "sluice.streams.claim", "sluice.streams.life", "sluice.streams.governor"
-RECONCILE, WATCH, ENDING = "sluice.streams.reconcile", "sluice.streams.watch", "sluice.streams.ending"
+CLAIM, LIFE, GOVERNOR = "sluice.streams.life.claim", "sluice.streams.life.life", "sluice.streams.life.governor"
+RECONCILE, WATCH, ENDING = "sluice.streams.life.reconcile", "sluice.streams.life.watch", "sluice.streams.life.ending"
 REQUEST, RECONCILIATION = "sluice.airflow.stream_request", "sluice.airflow.reconciliation"
 WATCHER, TABLE = "sluice.airflow.watcher", "tests.simulation.table"
 

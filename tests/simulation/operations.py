@@ -16,9 +16,9 @@ from sluice.airflow.watcher import Hint
 from sluice.errors import CorruptionError, RefusedError, SluiceError, SpecError
 from sluice.specs.catalog import Unit
 from sluice.specs.units import DeclaredUnit
-from sluice.streams.reconcile import ActionKind
-from sluice.streams.sighting import Records, Sighting
-from sluice.streams.watch import WatchState
+from sluice.streams.life.reconcile import ActionKind
+from sluice.streams.life.sighting import Records, Sighting
+from sluice.streams.life.watch import WatchState
 from tests.simulation import rules
 from tests.simulation.crew import Actor
 from tests.simulation.database import UNIT
@@ -153,7 +153,7 @@ def triggerer(world: World, *, stands: bool = True) -> None:
     caller = Caller("triggerer", stands=stands)
     life, database = world.life(caller), DatabaseGate(world, caller)
     sightings: dict[str, Sighting] = {}
-    try:  # as `sluice.streams.lives` does, which holds back what is raised: here all of it shall be seen
+    try:  # as `sluice.streams.life.lives` does, which holds back what is raised: here all of it shall be seen
         records = Records(database.newest_wishes([UNIT]).get(UNIT), database.newest_attempts([UNIT]).get(UNIT))
         sightings[UNIT] = life.record_end(records)
     except SluiceError as error:

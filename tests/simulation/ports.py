@@ -12,9 +12,9 @@ from datetime import datetime
 from typing import TYPE_CHECKING, TypeVar
 
 from sluice.errors import UnreachableError
-from sluice.streams.attempts import Attempt, Desired, DesiredState, LostRaceError
-from sluice.streams.failure import FailureClass
-from sluice.streams.launcher import DriverReport, DriverState, Job
+from sluice.streams.failures.failure import FailureClass
+from sluice.streams.life.attempts import Attempt, Desired, DesiredState, LostRaceError
+from sluice.streams.life.launcher import DriverReport, DriverState, Job
 from tests.simulation import rules
 
 if TYPE_CHECKING:

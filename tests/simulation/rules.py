@@ -10,11 +10,11 @@ from collections.abc import Sequence
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING
 
-from sluice.streams.attempts import Attempt, AttemptState, Desired, DesiredState
-from sluice.streams.failure import recorded_class
-from sluice.streams.governor import POLICIES, STABLE_LEAST
-from sluice.streams.launcher import DriverReport, DriverState
-from sluice.streams.watch import WatchFinding, WatchState
+from sluice.streams.failures.failure import recorded_class
+from sluice.streams.life.attempts import Attempt, AttemptState, Desired, DesiredState
+from sluice.streams.life.governor import POLICIES, STABLE_LEAST
+from sluice.streams.life.launcher import DriverReport, DriverState
+from sluice.streams.life.watch import WatchFinding, WatchState
 from tests.simulation.breach import BreachError
 from tests.simulation.database import UNIT
 from tests.simulation.machine import Process

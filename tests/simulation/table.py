@@ -13,7 +13,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from sluice.intervals.coverage import NOWHERE, Fit, Position, fit
-from sluice.streams.exits import ExitCode
+from sluice.streams.failures.exits import ExitCode
 from tests.simulation.breach import BreachError
 
 PARTITION = "flights/0"

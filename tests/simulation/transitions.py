@@ -10,12 +10,12 @@ from collections.abc import Iterable
 
 from sluice.airflow.stream_request import Asked
 from sluice.airflow.watcher import Hint
-from sluice.streams.exits import ExitCode
-from sluice.streams.failure import FailureClass
-from sluice.streams.governor import POLICIES
-from sluice.streams.launcher import DriverState
-from sluice.streams.reconcile import ActionKind
-from sluice.streams.watch import WatchState
+from sluice.streams.failures.exits import ExitCode
+from sluice.streams.failures.failure import FailureClass
+from sluice.streams.life.governor import POLICIES
+from sluice.streams.life.launcher import DriverState
+from sluice.streams.life.reconcile import ActionKind
+from sluice.streams.life.watch import WatchState
 
 HELD = tuple(kind for kind, policy in POLICIES.items() if policy.budget != 1 and kind is not FailureClass.FORCED)
 """Classes after which there is a wait."""

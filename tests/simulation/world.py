@@ -9,12 +9,12 @@ from typing import Any
 
 from sluice.airflow.stream_request import Asked
 from sluice.errors import RefusedError
-from sluice.streams.attempts import Attempt, AttemptState, Desired
-from sluice.streams.claim import Refuse
-from sluice.streams.failure import recorded_class
-from sluice.streams.governor import Halt, Hold
-from sluice.streams.launcher import DriverReport, Job
-from sluice.streams.room import NoRoomError
+from sluice.streams.failures.failure import recorded_class
+from sluice.streams.failures.room import NoRoomError
+from sluice.streams.life.attempts import Attempt, AttemptState, Desired
+from sluice.streams.life.claim import Refuse
+from sluice.streams.life.governor import Halt, Hold
+from sluice.streams.life.launcher import DriverReport, Job
 from tests.simulation import rules
 from tests.simulation.choices import Choices
 from tests.simulation.code import Code

@@ -29,9 +29,9 @@ from sluice.project.records_of import cases_of
 from sluice.project.stream_looks import newest_looks
 from sluice.quality.cases import Case, CaseEvent, CaseState
 from sluice.settings import Settings
-from sluice.streams.batch_log import append_batch
-from sluice.streams.looks import Rates, StreamLook
-from sluice.streams.verdict import Health, PartitionLag, Verdict
+from sluice.streams.health.batch_log import append_batch
+from sluice.streams.health.looks import Rates, StreamLook
+from sluice.streams.health.verdict import Health, PartitionLag, Verdict
 
 HOSTILE = "<script>document.title='taken'</script>\"'><img src=x onerror=\"document.title='taken'\">"
 MONTH = datetime(2013, 1, 1, tzinfo=UTC)

@@ -7,13 +7,13 @@ from pathlib import Path
 
 from sluice.clock import Clock
 from sluice.errors import UnreachableError
-from sluice.streams.failure import Failure
-from sluice.streams.launcher import DriverReport, DriverState, Job
-from sluice.streams.room import NoRoomError
+from sluice.streams.failures.failure import Failure
+from sluice.streams.failures.room import NoRoomError
+from sluice.streams.life.launcher import DriverReport, DriverState, Job
 
 
 class DictionaryLauncher:
-    """Implements `sluice.streams.launcher.Launcher`. A key that ever ran never runs again.
+    """Implements `sluice.streams.life.launcher.Launcher`. A key that ever ran never runs again.
 
     While `lacking` says something, there is no room.
     """

@@ -8,8 +8,8 @@ from typing import Any
 
 from sluice.errors import RefusedError
 from sluice.intervals.entries import StreamEntry
-from sluice.streams.fencing import FencedError
-from sluice.streams.latest import Change, LatestTable
+from sluice.live.store import Change, LatestTable
+from sluice.streams.position.fencing import FencedError
 
 
 @dataclass
@@ -24,7 +24,7 @@ class SharedRows:
 
 @dataclass
 class InMemoryLatest:
-    """Implements `sluice.streams.latest.LatestStore`."""
+    """Implements `sluice.live.store.LatestStore`."""
 
     shared: SharedRows
     table: LatestTable

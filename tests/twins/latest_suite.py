@@ -12,8 +12,8 @@ import pytest
 from sluice.errors import RefusedError
 from sluice.intervals.entries import StreamEntry
 from sluice.intervals.writers import writer_id
-from sluice.streams.fencing import FencedError
-from sluice.streams.latest import Change, LatestStore, LatestTable
+from sluice.live.store import Change, LatestStore, LatestTable
+from sluice.streams.position.fencing import FencedError
 from tests.twins.clock import START
 
 SCHEMA = pa.schema(

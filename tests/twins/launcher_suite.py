@@ -7,8 +7,8 @@ from typing import Protocol
 
 import pytest
 
-from sluice.streams.launcher import DriverReport, DriverState, Job, Launcher
-from sluice.streams.room import NoRoomError
+from sluice.streams.failures.room import NoRoomError
+from sluice.streams.life.launcher import DriverReport, DriverState, Job, Launcher
 
 
 class Stage(Protocol):

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from sluice.errors import NotConfiguredError
-from sluice.streams.attempts import Attempt, DesiredState
-from sluice.streams.launcher import Job
-from sluice.streams.life import UnitLife, anything_goes
+from sluice.streams.life.attempts import Attempt, DesiredState
+from sluice.streams.life.launcher import Job
+from sluice.streams.life.life import UnitLife, anything_goes
 from tests.twins.drivers import DictionaryLauncher
 from tests.twins.registry import InMemoryRegistry
 

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
 
-from sluice.streams.checkpoint import CommittedBatch, PlannedBatch
-from sluice.streams.launcher import DriverReport, DriverState
-from sluice.streams.observation import Evidence
-from sluice.streams.window import Window
+from sluice.streams.health.observation import Evidence
+from sluice.streams.health.window import Window
+from sluice.streams.life.launcher import DriverReport, DriverState
+from sluice.streams.position.checkpoint import CommittedBatch, PlannedBatch
 from tests.twins.clock import START
 
 PARTITION = "flights/0"

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 from datetime import timedelta
 
-from sluice.streams.looks import NewestLooks, Rates, StreamLook
-from sluice.streams.verdict import Health, PartitionLag, Verdict
+from sluice.streams.health.looks import NewestLooks, Rates, StreamLook
+from sluice.streams.health.verdict import Health, PartitionLag, Verdict
 from tests.twins.clock import START
 
 FULL = StreamLook(

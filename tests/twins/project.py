@@ -18,14 +18,14 @@ from sluice.specs.access import Role
 from sluice.specs.catalog import Catalog
 from sluice.specs.deployment import DeploymentSpec
 from sluice.specs.kafka_place import EmbeddedKafka
-from sluice.streams.attempts import Attempt
-from sluice.streams.checkpoint import Checkpoint
-from sluice.streams.launcher import Job
-from sluice.streams.life import UnitLife
-from sluice.streams.lives import Lives
-from sluice.streams.observation import Evidence
-from sluice.streams.sighting import Sighting
-from sluice.streams.timeline import Timeline, timeline
+from sluice.streams.health.observation import Evidence
+from sluice.streams.life.attempts import Attempt
+from sluice.streams.life.launcher import Job
+from sluice.streams.life.life import UnitLife
+from sluice.streams.life.lives import Lives
+from sluice.streams.life.sighting import Sighting
+from sluice.streams.life.timeline import Timeline, timeline
+from sluice.streams.position.checkpoint import Checkpoint
 from sluice.topics.administration import KafkaAdministration
 from tests.twins.clock import ManualClock
 from tests.twins.drivers import DictionaryLauncher

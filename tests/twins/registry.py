@@ -9,11 +9,11 @@ from threading import Lock
 
 from sluice.clock import Clock
 from sluice.errors import CorruptionError
-from sluice.streams.attempts import Attempt, AttemptState, Desired, DesiredState, LostRaceError
-from sluice.streams.deadline_record import DeadlineRecord
-from sluice.streams.failure import FailureClass
-from sluice.streams.verdict import Verdict
-from sluice.streams.verdict_records import GivenVerdict, RecordedVerdict
+from sluice.streams.deadlines.record import DeadlineRecord
+from sluice.streams.failures.failure import FailureClass
+from sluice.streams.health.verdict import Verdict
+from sluice.streams.health.verdict_records import GivenVerdict, RecordedVerdict
+from sluice.streams.life.attempts import Attempt, AttemptState, Desired, DesiredState, LostRaceError
 
 
 class InMemoryRegistry:

@@ -10,12 +10,12 @@ from threading import Barrier
 import pytest
 
 from sluice.errors import CorruptionError
-from sluice.streams.attempts import AttemptState, Desired, LostRaceError
-from sluice.streams.deadline_record import Deadline, DeadlineRecord
-from sluice.streams.failure import FailureClass
+from sluice.streams.deadlines.record import Deadline, DeadlineRecord
+from sluice.streams.failures.failure import FailureClass
+from sluice.streams.health.verdict import Health, PartitionLag, Verdict
+from sluice.streams.health.verdict_records import GivenVerdict
+from sluice.streams.life.attempts import AttemptState, Desired, LostRaceError
 from sluice.streams.registry import Registry
-from sluice.streams.verdict import Health, PartitionLag, Verdict
-from sluice.streams.verdict_records import GivenVerdict
 from tests.twins.clock import START, ManualClock
 
 OK = Verdict(

@@ -21,8 +21,8 @@ from sluice.provisioning.topics.changes import Risk
 from sluice.quality.cases import CaseState
 from sluice.quality.reasons import Outcome, Reason
 from sluice.specs.alerting import AlertClass
-from sluice.streams.failure import FailureClass
-from sluice.streams.verdict import Health
+from sluice.streams.failures.failure import FailureClass
+from sluice.streams.health.verdict import Health
 
 KINDS: dict[str, type[StrEnum]] = {
     "verdicts of a stream": Health,

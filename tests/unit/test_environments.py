@@ -19,7 +19,7 @@ from sluice.specs.access import Role
 from sluice.specs.kafka_place import ExternalKafka, Login
 from sluice.specs.outputs import LatestOutput
 from sluice.specs.resources import Resources
-from sluice.streams.attempts import Attempt, AttemptState
+from sluice.streams.life.attempts import Attempt, AttemptState
 from tests.twins.clock import START
 
 PLAIN = {"PATH": "/usr/bin", "HOME": "/home/ada", "LC_ALL": "C.UTF-8", "TZ": "UTC"}

@@ -23,7 +23,7 @@ from sluice.launch.endpoints import read_endpoints
 from sluice.launch.processes import DRIVER_MARK, descendants, marked, wait_until
 from sluice.project.project import Project
 from sluice.settings import Settings
-from sluice.streams.attempts import AttemptState, Desired
+from sluice.streams.life.attempts import AttemptState, Desired
 
 UNIT = "flights"
 DAG = f"stream_{UNIT}"

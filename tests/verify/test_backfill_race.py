@@ -48,7 +48,7 @@ from sluice.launch.endpoints import Endpoints, write_endpoints
 from sluice.launch.processes import wait_until
 from sluice.project.project import Project
 from sluice.settings import Settings, settings
-from sluice.streams.exits import ExitCode
+from sluice.streams.failures.exits import ExitCode
 from tests.e2e.machine import SLUICE, Machine
 from tests.integration.brokers import free_ports, running
 from tests.oracle import departures, differences

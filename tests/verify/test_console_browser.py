@@ -15,7 +15,7 @@ from sluice.devstack.stack import down, up
 from sluice.launch.processes import wait_until
 from sluice.project.project import Project
 from sluice.settings import Settings, settings
-from sluice.streams.attempts import Desired
+from sluice.streams.life.attempts import Desired
 from tests.twins.console_fleet import HALTED, LAGGING, build_fleet, pipeline_of, topic_of
 from tests.verify.browser import running_browser
 from tests.verify.screenshots import ALL, HEIGHT, serving, take

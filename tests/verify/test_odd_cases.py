@@ -16,7 +16,7 @@ import pytest
 
 from sluice.devstack.stack import down, up
 from sluice.settings import Settings
-from sluice.streams.attempts import AttemptState, Desired
+from sluice.streams.life.attempts import AttemptState, Desired
 from tests.integration.airflow.conftest import DRIVER
 from tests.verify.orchestrator import DAG, UNIT, Orchestrator, Truth, eventually, unchanged
 

@@ -19,7 +19,7 @@ import pytest
 from sluice.delta.reading import read_rows
 from sluice.feeds.manifest import Manifest
 from sluice.settings import Settings
-from sluice.streams.exits import ExitCode
+from sluice.streams.failures.exits import ExitCode
 from tests.e2e.machine import SLUICE, Machine
 from tests.oracle import departures, differences, flights
 from tests.verify.orchestrator import UNIT, Orchestrator, eventually, unchanged

@@ -21,10 +21,10 @@ from sluice.intervals.entries import StreamEntry
 from sluice.intervals.writers import writer_id
 from sluice.launch.ports import HOST
 from sluice.launch.processes import wait_until
+from sluice.live.store import Change, LatestTable
 from sluice.project.project import Project
 from sluice.serve.server import JournalDesk, Place, application
 from sluice.settings import Settings, settings
-from sluice.streams.latest import Change, LatestTable
 from tests.integration.delta.test_latest import spark_schema
 from tests.verify.browser import running_browser
 

@@ -27,7 +27,7 @@ from sluice.project.fleet_records import standings_of
 from sluice.project.project import Project
 from sluice.settings import settings
 from sluice.specs.load import scan
-from sluice.streams.attempts import AttemptState
+from sluice.streams.life.attempts import AttemptState
 
 log = logging.getLogger(__name__)
 

@@ -22,8 +22,8 @@ from sluice.clock import Clock, SystemClock
 from sluice.dag_ids import stream_dag_id
 from sluice.project.project import Project
 from sluice.specs.alerting import AlertClass
-from sluice.streams.deadline_record import Deadline, DeadlineRecord
-from sluice.streams.notices import Notice, Occasion
+from sluice.streams.deadlines.notices import Notice, Occasion
+from sluice.streams.deadlines.record import Deadline, DeadlineRecord
 
 log = logging.getLogger(__name__)
 

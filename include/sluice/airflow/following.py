@@ -21,9 +21,9 @@ from sluice.clock import Clock, SystemClock
 from sluice.dag_ids import stream_dag_id
 from sluice.errors import SluiceError
 from sluice.project.project import Project
-from sluice.streams.attempts import Desired
-from sluice.streams.governor import Go, Halt, Hold
-from sluice.streams.sighting import Sighting
+from sluice.streams.life.attempts import Desired
+from sluice.streams.life.governor import Go, Halt, Hold
+from sluice.streams.life.sighting import Sighting
 
 
 @dataclass(frozen=True)

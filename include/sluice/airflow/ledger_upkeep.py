@@ -16,7 +16,7 @@ from sluice.errors import CorruptionError, SluiceError
 from sluice.project.project import Project
 from sluice.specs.output_rules import deliveries
 from sluice.specs.outputs import RowsOutput
-from sluice.streams.availability import KEPT
+from sluice.streams.health.availability import KEPT
 
 log = logging.getLogger(__name__)
 

@@ -13,7 +13,7 @@ from sluice.clock import Clock, SystemClock
 from sluice.errors import SluiceError
 from sluice.project.project import Project
 from sluice.specs.access import Role
-from sluice.streams.observation import Evidence
+from sluice.streams.health.observation import Evidence
 from sluice.topics.administration import KafkaAdministration
 
 log = logging.getLogger(__name__)

@@ -16,12 +16,12 @@ from sluice.project.fresh import FreshProject
 from sluice.project.project import Project
 from sluice.project.stream_looks import newest_looks
 from sluice.project.survey import Looks, Survey
-from sluice.streams.looks import Keeping, StreamLook, rates_of
-from sluice.streams.notices import DeadlinesWatched
-from sluice.streams.observation import Evidence
-from sluice.streams.sighting import Sighting
-from sluice.streams.verdict_records import GivenVerdict, RecordedVerdict
-from sluice.streams.watched import StreamsWatched
+from sluice.streams.deadlines.notices import DeadlinesWatched
+from sluice.streams.health.looks import Keeping, StreamLook, rates_of
+from sluice.streams.health.observation import Evidence
+from sluice.streams.health.verdict_records import GivenVerdict, RecordedVerdict
+from sluice.streams.health.watched import StreamsWatched
+from sluice.streams.life.sighting import Sighting
 
 log = logging.getLogger(__name__)
 

@@ -33,7 +33,7 @@ from sluice.project.project import Project
 from sluice.settings import settings
 from sluice.specs.load import scan
 from sluice.specs.units import declared_units
-from sluice.streams.reconcile import Action
+from sluice.streams.life.reconcile import Action
 
 ACTIVE = ("queued", "running")
 """States of a DAG run in which it watches, or is about to."""

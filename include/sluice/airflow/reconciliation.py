@@ -9,8 +9,8 @@ from datetime import datetime, timedelta
 from sluice.airflow.stream_request import LONGEST_CLAIM, LONGEST_STOP
 from sluice.errors import SluiceError
 from sluice.specs.units import DeclaredUnit
-from sluice.streams.reconcile import Action, ActionKind, reconcile
-from sluice.streams.sighting import Sighting
+from sluice.streams.life.reconcile import Action, ActionKind, reconcile
+from sluice.streams.life.sighting import Sighting
 
 log = logging.getLogger(__name__)
 

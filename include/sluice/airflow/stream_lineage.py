@@ -23,12 +23,12 @@ from sluice.lineage.streams import began, ended, goes_on, has_begun
 from sluice.lineage.transport.emitter import lineage
 from sluice.project.project import Project
 from sluice.settings import settings
-from sluice.streams.attempts import Attempt, AttemptState
-from sluice.streams.batch_log import newest_batch
-from sluice.streams.last_report import ended_alone
-from sluice.streams.observation import Evidence
-from sluice.streams.sighting import Sighting
-from sluice.streams.verdict import Verdict
+from sluice.streams.failures.last_report import ended_alone
+from sluice.streams.health.batch_log import newest_batch
+from sluice.streams.health.observation import Evidence
+from sluice.streams.health.verdict import Verdict
+from sluice.streams.life.attempts import Attempt, AttemptState
+from sluice.streams.life.sighting import Sighting
 
 if TYPE_CHECKING:
     from sluice.project.lineage_map import LineageMap

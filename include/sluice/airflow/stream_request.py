@@ -13,13 +13,13 @@ from datetime import timedelta
 from enum import StrEnum
 
 from sluice.errors import RefusedError, SpecError, UnreachableError
-from sluice.streams.attempts import Attempt, AttemptRecords, Desired
-from sluice.streams.claim import Refuse, Wait
-from sluice.streams.claimed import Claim
-from sluice.streams.governor import Halt, Hold
-from sluice.streams.launcher import DriverReport
-from sluice.streams.life import UnitLife
-from sluice.streams.room import NoRoom
+from sluice.streams.failures.room import NoRoom
+from sluice.streams.life.attempts import Attempt, AttemptRecords, Desired
+from sluice.streams.life.claim import Refuse, Wait
+from sluice.streams.life.claimed import Claim
+from sluice.streams.life.governor import Halt, Hold
+from sluice.streams.life.launcher import DriverReport
+from sluice.streams.life.life import UnitLife
 
 LONGEST_STOP = timedelta(minutes=10)
 """The longest deadline that a stop may be given."""

@@ -10,8 +10,8 @@ from datetime import datetime
 from pathlib import Path
 
 from sluice.project.project import Project
-from sluice.streams.verdict import FINE
-from sluice.streams.verdict_records import RecordedVerdict
+from sluice.streams.health.verdict import FINE
+from sluice.streams.health.verdict_records import RecordedVerdict
 
 LOG_BYTES = 64 * 1024
 MOST_LINES = 8

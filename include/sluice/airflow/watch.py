@@ -17,7 +17,7 @@ from sluice.clock import Clock, SystemClock
 from sluice.errors import SluiceError
 from sluice.failpoints import failpoint
 from sluice.project.project import Project
-from sluice.streams.watch import SETTLE, WatchFinding, WatchState, examine
+from sluice.streams.life.watch import SETTLE, WatchFinding, WatchState, examine
 
 DAY = timedelta(days=1)
 

@@ -30,9 +30,9 @@ from typing import ClassVar, Protocol, TypeVar
 from weakref import WeakKeyDictionary
 
 from sluice.clock import Clock, SystemClock
-from sluice.streams.pacing import Pace
-from sluice.streams.sighting import Sighting
-from sluice.streams.watch import examine
+from sluice.streams.health.pacing import Pace
+from sluice.streams.life.sighting import Sighting
+from sluice.streams.life.watch import examine
 
 log = logging.getLogger(__name__)
 

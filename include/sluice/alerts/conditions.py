@@ -10,9 +10,9 @@ from sluice.alerts.ending import ABOUT_STREAMS, ABOUT_UNITS, ends
 from sluice.alerts.incidents import Key
 from sluice.alerts.rounds import Condition
 from sluice.specs.alerting import AlertClass
-from sluice.streams.fleet import Standing
-from sluice.streams.recording import DWELL
-from sluice.streams.verdict import Health
+from sluice.streams.health.fleet import Standing
+from sluice.streams.health.recording import DWELL
+from sluice.streams.health.verdict import Health
 
 _CLASSES: Mapping[Health, AlertClass] = {
     Health.LOSS_RISK: AlertClass.LOSS_RISK,

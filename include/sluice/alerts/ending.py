@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from sluice.specs.alerting import AlertClass
-from sluice.streams.verdict import Health, Verdict
+from sluice.streams.health.verdict import Health, Verdict
 
 ABOUT_STREAMS = frozenset(
     {AlertClass.LOSS_RISK, AlertClass.REWOUND, AlertClass.STALLED, AlertClass.STOPPED, AlertClass.UNKNOWN}

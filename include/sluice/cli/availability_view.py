@@ -9,9 +9,9 @@ from typing import Any
 
 from sluice.errors import UnreachableError
 from sluice.project.project import Project
-from sluice.streams.availability import SPAN, Availability, availabilities
-from sluice.streams.deadline_record import DeadlineRecord
-from sluice.streams.timeline import in_words
+from sluice.streams.deadlines.record import DeadlineRecord
+from sluice.streams.health.availability import SPAN, Availability, availabilities
+from sluice.streams.life.timeline import in_words
 
 
 @dataclass(frozen=True)

@@ -16,11 +16,11 @@ from sluice.cli.verdict_view import WIDE, lasting, sentences, styled
 from sluice.clock import Clock
 from sluice.errors import SluiceError
 from sluice.project.project import Project
-from sluice.streams.looks import Rates, rates_of
-from sluice.streams.observation import Evidence
-from sluice.streams.sighting import Sighting
-from sluice.streams.verdict import FINE, Health, Verdict
-from sluice.streams.watched import StreamsWatched
+from sluice.streams.health.looks import Rates, rates_of
+from sluice.streams.health.observation import Evidence
+from sluice.streams.health.verdict import FINE, Health, Verdict
+from sluice.streams.health.watched import StreamsWatched
+from sluice.streams.life.sighting import Sighting
 
 _BY_URGENCY = (
     *(Health.LOSS_RISK, Health.REWOUND, Health.STALLED, Health.UNKNOWN, Health.STOPPED, Health.LAGGING),

@@ -21,7 +21,7 @@ from sluice.settings import settings
 from sluice.specs.access import Role
 from sluice.specs.catalog import Unit
 from sluice.specs.duration import format_duration
-from sluice.streams.resetting import Resetting, refuse_living
+from sluice.streams.life.resetting import Resetting, refuse_living
 
 
 def heal_(

@@ -21,9 +21,9 @@ from sluice.project.project import Project
 from sluice.settings import settings
 from sluice.specs.access import Role
 from sluice.specs.start import in_words, parse_moment
-from sluice.streams.epochs import Epoch, Epochs
-from sluice.streams.reset import StreamReset
-from sluice.streams.resetting import Resetting, Target, refuse_living
+from sluice.streams.life.resetting import Resetting, Target, refuse_living
+from sluice.streams.position.epochs import Epoch, Epochs
+from sluice.streams.position.reset import StreamReset
 
 _FORM = "earliest, latest, a time such as 2013-01-07T12:00:00Z, or next offsets such as flights/0=1200,flights/1=900"
 

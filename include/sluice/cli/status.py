@@ -19,9 +19,9 @@ from sluice.errors import NotReadyError, UnreachableError
 from sluice.launch.endpoints import read_endpoints
 from sluice.project.project import Project
 from sluice.settings import settings
-from sluice.streams.running_code import outdated
-from sluice.streams.sighting import Sighting
-from sluice.streams.verdict import Health, Verdict
+from sluice.streams.health.verdict import Health, Verdict
+from sluice.streams.life.running_code import outdated
+from sluice.streams.life.sighting import Sighting
 
 
 def status(

@@ -23,15 +23,15 @@ from sluice.clock import Clock, SystemClock
 from sluice.errors import NotReadyError, SluiceError, UnreachableError
 from sluice.project.project import Project
 from sluice.settings import settings
-from sluice.streams.attempts import AttemptState
-from sluice.streams.claim import Adopt
-from sluice.streams.claimed import Claim
-from sluice.streams.exits import explain_exit
-from sluice.streams.launcher import DriverReport, DriverState
-from sluice.streams.room import ADVICE, NoRoom
-from sluice.streams.running_code import outdated
-from sluice.streams.sighting import Sighting
-from sluice.streams.timeline import Timeline, in_words
+from sluice.streams.failures.exits import explain_exit
+from sluice.streams.failures.room import ADVICE, NoRoom
+from sluice.streams.life.attempts import AttemptState
+from sluice.streams.life.claim import Adopt
+from sluice.streams.life.claimed import Claim
+from sluice.streams.life.launcher import DriverReport, DriverState
+from sluice.streams.life.running_code import outdated
+from sluice.streams.life.sighting import Sighting
+from sluice.streams.life.timeline import Timeline, in_words
 
 app = typer.Typer(help="Start, stop and judge streams. Streams that share a driver are one unit.", no_args_is_help=True)
 

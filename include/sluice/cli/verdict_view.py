@@ -9,8 +9,8 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from sluice.streams.timeline import in_words
-from sluice.streams.verdict import Health, PartitionLag, Verdict
+from sluice.streams.health.verdict import Health, PartitionLag, Verdict
+from sluice.streams.life.timeline import in_words
 
 STYLES = {
     Health.OK: "green",

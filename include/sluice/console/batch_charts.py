@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from sluice.console.charts import Chart, Line, layers, lines
-from sluice.streams.batch_log import BatchFigures
+from sluice.streams.health.batch_log import BatchFigures
 
 PHASES = ("latestOffset", "queryPlanning", "walCommit", "addBatch", "commitBatch", "commitOffsets")
 """Spark's parts of a batch, in their order. `addBatch` is the transform and the write."""

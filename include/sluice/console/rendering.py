@@ -15,8 +15,8 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from sluice.console.access import Visitor
 from sluice.console.charts import HEIGHT, WIDTH, said
-from sluice.streams.timeline import in_words
-from sluice.streams.verdict import FINE, Health
+from sluice.streams.health.verdict import FINE, Health
+from sluice.streams.life.timeline import in_words
 
 NAVIGATION = (
     ("", "Fleet"),

@@ -20,15 +20,15 @@ from sqlalchemy.dialects import postgresql, sqlite
 from sluice.control.database import transaction
 from sluice.control.newest import MOST_UNITS
 from sluice.control.tables import stream_look
-from sluice.streams.looks import FRESH, Rates, StreamLook
-from sluice.streams.verdict import Health, PartitionLag, Verdict
+from sluice.streams.health.looks import FRESH, Rates, StreamLook
+from sluice.streams.health.verdict import Health, PartitionLag, Verdict
 
 _TOGETHER = 500
 """Looks that are stored in one transaction: others may write too, and wait for its end."""
 
 
 class SqlNewestLooks:
-    """Implements `sluice.streams.looks.NewestLooks` for one deployment. Safe from several processes at once."""
+    """Implements `sluice.streams.health.looks.NewestLooks` for one deployment. Safe from several processes at once."""
 
     def __init__(self, engine: Engine, deployment: str) -> None:
         self._engine = engine

@@ -32,11 +32,11 @@ from sluice.control.database import transaction
 from sluice.control.rows import attempt_of, deadline_record_of, verdict_of, wish_of
 from sluice.control.tables import attempt, deadline, desired_state, verdict
 from sluice.errors import CorruptionError
-from sluice.streams.attempts import Attempt, AttemptState, Desired, DesiredState, LostRaceError
-from sluice.streams.deadline_record import DeadlineRecord
-from sluice.streams.failure import FailureClass
-from sluice.streams.verdict import Verdict
-from sluice.streams.verdict_records import GivenVerdict, RecordedVerdict
+from sluice.streams.deadlines.record import DeadlineRecord
+from sluice.streams.failures.failure import FailureClass
+from sluice.streams.health.verdict import Verdict
+from sluice.streams.health.verdict_records import GivenVerdict, RecordedVerdict
+from sluice.streams.life.attempts import Attempt, AttemptState, Desired, DesiredState, LostRaceError
 
 _Found = TypeVar("_Found")
 _TOGETHER = 200

@@ -11,11 +11,11 @@ from typing import Any
 
 from sqlalchemy import Row
 
-from sluice.streams.attempts import Attempt, AttemptState, Desired, DesiredState
-from sluice.streams.deadline_record import Deadline, DeadlineRecord
-from sluice.streams.failure import FailureClass
-from sluice.streams.verdict import Health, Verdict
-from sluice.streams.verdict_records import RecordedVerdict
+from sluice.streams.deadlines.record import Deadline, DeadlineRecord
+from sluice.streams.failures.failure import FailureClass
+from sluice.streams.health.verdict import Health, Verdict
+from sluice.streams.health.verdict_records import RecordedVerdict
+from sluice.streams.life.attempts import Attempt, AttemptState, Desired, DesiredState
 
 
 def wish_of(row: Sequence[Any]) -> DesiredState:

@@ -15,7 +15,7 @@ from sluice.delta.reading import dataset_of
 from sluice.delta.table import ensure_table, refuse_unfit
 from sluice.delta.writer_log import WriterLog
 from sluice.intervals.entries import StreamEntry
-from sluice.streams.latest import Change, LatestTable
+from sluice.live.store import Change, LatestTable
 
 log = structlog.get_logger()
 
@@ -32,7 +32,7 @@ _KEPT_HOURS = 1
 
 
 class DeltaLatest:
-    """Implements `sluice.streams.latest.LatestStore`.
+    """Implements `sluice.live.store.LatestStore`.
 
     Args:
         folder: of the table.

@@ -31,7 +31,7 @@ from sluice.errors import CorruptionError, SluiceError
 from sluice.intervals.coverage import NOWHERE, Position
 from sluice.intervals.entries import AttemptEntry, DirtyEntry, StreamEntry
 from sluice.intervals.writers import count_alike, of_all_epochs
-from sluice.streams.fencing import FencedError
+from sluice.streams.position.fencing import FencedError
 
 Write: TypeAlias = Callable[[DeltaTable, CommitProperties], object]
 

@@ -17,7 +17,7 @@ from sluice.intervals.claiming import DIED
 from sluice.launch.backfill_lock import BackfillLock
 from sluice.launch.cpu import TreeCpu
 from sluice.settings import inherited
-from sluice.streams.launcher import Job
+from sluice.streams.life.launcher import Job
 
 LOG = "batch.log"
 """The process's output, in the backfill's folder."""

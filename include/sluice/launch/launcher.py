@@ -28,8 +28,8 @@ from sluice.launch.flock import try_lock
 from sluice.launch.keeper import EXIT, LOCK, LOG, PID, START
 from sluice.launch.processes import DRIVER_MARK, carrying, kill, marked, send_signal, wait_until
 from sluice.settings import inherited
-from sluice.streams import failure
-from sluice.streams.launcher import DriverReport, DriverState, Job
+from sluice.streams.failures import failure
+from sluice.streams.life.launcher import DriverReport, DriverState, Job
 
 _KEY = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,199}")
 _START_SECONDS = 30.0

@@ -13,7 +13,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from sluice.errors import UnreachableError
-from sluice.streams.room import Application, Offer, Worker
+from sluice.streams.failures.room import Application, Offer, Worker
 
 SECONDS = 3.0
 _MOST_BYTES = 8 * 1024**2

@@ -16,8 +16,8 @@ from sluice.errors import NotReadyError
 from sluice.launch.launcher import LocalLauncher
 from sluice.launch.master import read_offer
 from sluice.launch.place import Place
-from sluice.streams.launcher import DriverReport, DriverState, Job, Launcher
-from sluice.streams.room import Need, NoRoomError, Offer, lack
+from sluice.streams.failures.room import Need, NoRoomError, Offer, lack
+from sluice.streams.life.launcher import DriverReport, DriverState, Job, Launcher
 
 
 def launcher_at(place: Place, drivers: Path, alive: dict[str, DriverReport] | None = None) -> Launcher:
@@ -44,7 +44,7 @@ def refuse_crowded(place: Place, need: Need) -> None:
 
 
 class StandaloneLauncher:
-    """Implements `sluice.streams.launcher.Launcher`.
+    """Implements `sluice.streams.life.launcher.Launcher`.
 
     Args:
         keeper: starts, finds and ends the drivers.

@@ -24,9 +24,9 @@ from sluice.lineage.facets import (
     version,
 )
 from sluice.lineage.identity import run_id
-from sluice.streams.attempts import Attempt, AttemptState
-from sluice.streams.failure import Failure, FailureClass, recorded_class
-from sluice.streams.verdict import Verdict
+from sluice.streams.failures.failure import Failure, FailureClass, recorded_class
+from sluice.streams.health.verdict import Verdict
+from sluice.streams.life.attempts import Attempt, AttemptState
 
 
 @dataclass(frozen=True)

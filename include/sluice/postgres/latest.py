@@ -37,8 +37,8 @@ from sqlalchemy.types import TypeEngine
 from sluice.errors import CorruptionError, RefusedError, SpecError, UnreachableError
 from sluice.intervals.entries import StreamEntry, from_json, to_json
 from sluice.intervals.writers import of_all_epochs
-from sluice.streams.fencing import FencedError
-from sluice.streams.latest import Change, LatestTable
+from sluice.live.store import Change, LatestTable
+from sluice.streams.position.fencing import FencedError
 
 _metadata = MetaData()
 _outputs = Table(
@@ -92,7 +92,7 @@ def connect(url: str, connection: str) -> Engine:
 
 
 class PostgresLatest:
-    """Implements `sluice.streams.latest.LatestStore`.
+    """Implements `sluice.live.store.LatestStore`.
 
     Args:
         engine: of the database.

@@ -8,7 +8,7 @@ from datetime import datetime
 from sluice.project.project import Project
 from sluice.project.stream_looks import newest_looks
 from sluice.specs.catalog import Unit
-from sluice.streams.fleet import LOOKED_BACK, Standing, UnitRecords, standings
+from sluice.streams.health.fleet import LOOKED_BACK, Standing, UnitRecords, standings
 
 
 def standings_of(project: Project, units: Collection[Unit], now: datetime) -> list[Standing]:

@@ -13,7 +13,7 @@ from typing import TypeAlias
 from sluice.clock import Clock, SystemClock
 from sluice.project.project import Project
 from sluice.settings import Settings, settings
-from sluice.streams.pacing import Pace
+from sluice.streams.health.pacing import Pace
 
 SpecVersion: TypeAlias = tuple[tuple[str, int], ...]
 """Names and change times of all spec files."""

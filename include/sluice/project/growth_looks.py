@@ -11,7 +11,7 @@ from sluice.errors import NotReadyError, SluiceError
 from sluice.provisioning.growth.growth import Followed, Following, Growth, followed
 from sluice.provisioning.topics.changes import Grow
 from sluice.specs.rhythm import topic_of
-from sluice.streams.observation import Evidence
+from sluice.streams.health.observation import Evidence
 
 if TYPE_CHECKING:
     from sluice.project.project import Project

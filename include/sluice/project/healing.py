@@ -18,8 +18,8 @@ from sluice.specs.catalog import Unit
 from sluice.specs.model import PipelineSpec, TimeRules
 from sluice.specs.outputs import IntervalsOutput, LatestOutput
 from sluice.specs.start import Edge
-from sluice.streams.reset import StreamReset
-from sluice.streams.resetting import Resetting
+from sluice.streams.life.resetting import Resetting
+from sluice.streams.position.reset import StreamReset
 
 if TYPE_CHECKING:
     from sluice.project.project import Project

@@ -25,7 +25,7 @@ from sluice.specs.model import PipelineSpec
 from sluice.specs.outputs import IntervalsOutput, LatestOutput, Output, RowsOutput, WrittenTopic
 from sluice.specs.rhythm import topic_of
 from sluice.specs.static import locate
-from sluice.streams.attempts import Attempt
+from sluice.streams.life.attempts import Attempt
 
 
 class LineageMap:

@@ -34,26 +34,26 @@ from sluice.project.survey import Looks, Survey, case_of
 from sluice.settings import Settings, StateFolder
 from sluice.specs.access import Role
 from sluice.specs.catalog import Catalog, Unit
+from sluice.specs.catalog.needs import need_of
 from sluice.specs.code import build_archive
 from sluice.specs.deployment import DeploymentSpec
 from sluice.specs.identity import pipeline_hash
 from sluice.specs.load import load_catalog, scan
 from sluice.specs.units import declared_units
-from sluice.streams.attempts import Attempt
-from sluice.streams.checkpoint import Checkpoint
-from sluice.streams.epochs import Epochs
-from sluice.streams.evidence import Stamps, gather
-from sluice.streams.launcher import DriverReport, Job, Launcher
-from sluice.streams.life import UnitLife
-from sluice.streams.lives import Lives
-from sluice.streams.needs import need_of
-from sluice.streams.observation import Evidence
-from sluice.streams.recording import lagging_since
+from sluice.streams.health.evidence import Stamps, gather
+from sluice.streams.health.observation import Evidence
+from sluice.streams.health.recording import lagging_since
+from sluice.streams.health.spark_ui import spark_ui_address
+from sluice.streams.health.verdict import Verdict, judge
+from sluice.streams.life.attempts import Attempt
+from sluice.streams.life.launcher import DriverReport, Job, Launcher
+from sluice.streams.life.life import UnitLife
+from sluice.streams.life.lives import Lives
+from sluice.streams.life.sighting import Sighting
+from sluice.streams.life.timeline import Timeline, timeline
+from sluice.streams.position.checkpoint import Checkpoint
+from sluice.streams.position.epochs import Epochs
 from sluice.streams.registry import Registry
-from sluice.streams.sighting import Sighting
-from sluice.streams.spark_ui import spark_ui_address
-from sluice.streams.timeline import Timeline, timeline
-from sluice.streams.verdict import Verdict, judge
 
 if TYPE_CHECKING:
     from sqlalchemy import Engine

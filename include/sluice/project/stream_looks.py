@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from sluice.project.project import Project
 
 if TYPE_CHECKING:
-    from sluice.streams.looks import NewestLooks
+    from sluice.streams.health.looks import NewestLooks
 
 
 def newest_looks(project: Project) -> NewestLooks:

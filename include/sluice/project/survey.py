@@ -15,13 +15,13 @@ from sluice.errors import SluiceError, UnreachableError
 from sluice.specs.access import Role
 from sluice.specs.catalog import Unit
 from sluice.specs.rhythm import rhythm_of, topic_of
-from sluice.streams.checkpoint import Checkpoint, CheckpointLook
-from sluice.streams.epochs import Epochs
-from sluice.streams.evidence import Case, Source, Stamps, gather
-from sluice.streams.executors import executors_of
-from sluice.streams.last_report import ended_alone, last_report
-from sluice.streams.observation import Evidence
-from sluice.streams.sighting import Sighting
+from sluice.streams.failures.last_report import ended_alone, last_report
+from sluice.streams.health.evidence import Case, Source, Stamps, gather
+from sluice.streams.health.executors import executors_of
+from sluice.streams.health.observation import Evidence
+from sluice.streams.life.sighting import Sighting
+from sluice.streams.position.checkpoint import Checkpoint, CheckpointLook
+from sluice.streams.position.epochs import Epochs
 from sluice.topics.administration import RecordStamp, TopicExtent
 
 if TYPE_CHECKING:

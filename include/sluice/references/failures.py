@@ -10,8 +10,8 @@ import sluice
 from sluice.codes import EXIT_CODES_OF_COMMANDS
 from sluice.errors import SluiceError
 from sluice.references.markdown import code, paragraphs, table
-from sluice.streams.exits import EXPLANATIONS
-from sluice.streams.failure import EXIT_CODES, REMEDIES, FailureClass
+from sluice.streams.failures.exits import EXPLANATIONS
+from sluice.streams.failures.failure import EXIT_CODES, REMEDIES, FailureClass
 
 _CORE = ("contracts", "delta", "errors", "feeds", "intervals", "kafka", "placement", "quality", "specs", "streams")
 _HEAD = """# Errors

@@ -21,7 +21,7 @@ from sluice.intervals.coverage import NOWHERE, Fit, Position, fit, joined
 from sluice.intervals.entries import StreamEntry
 from sluice.intervals.reach import covers
 from sluice.spark.sink import Batch, planned_batch, run_only
-from sluice.streams.checkpoint import Checkpoint
+from sluice.streams.position.checkpoint import Checkpoint
 
 
 class BatchOutput(Protocol):

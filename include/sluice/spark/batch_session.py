@@ -11,7 +11,7 @@ from sluice.launch.standalone import refuse_crowded
 from sluice.project.project import Project
 from sluice.spark.preset import batch_settings
 from sluice.spark.session import session_with
-from sluice.streams.needs import need_of_batch
+from sluice.specs.catalog.needs import need_of_batch
 
 
 @contextmanager

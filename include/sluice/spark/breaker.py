@@ -17,7 +17,7 @@ from sluice.spark.pipeline import PipelineCode
 from sluice.spark.sink import planned_batch
 from sluice.spark.validation import REASON, validate
 from sluice.specs.circuit_breaker import CircuitBreaker
-from sluice.streams.checkpoint import Checkpoint
+from sluice.streams.position.checkpoint import Checkpoint
 
 
 class Breaker:

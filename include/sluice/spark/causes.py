@@ -10,7 +10,7 @@ from pathlib import Path
 from subprocess import TimeoutExpired
 from typing import Any
 
-from sluice.streams.classification import Thrown
+from sluice.streams.failures.classification import Thrown
 
 _DEEPEST = 16
 """A chain that is longer repeats itself."""

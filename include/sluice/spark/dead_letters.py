@@ -24,8 +24,8 @@ from sluice.spark.topic_output import TopicRecords, delivery_headers, text_heade
 from sluice.spark.validation import DETAIL, OUTCOME, REASON, broken_expectations, validate
 from sluice.specs.model import DEAD
 from sluice.specs.outputs import DeadLettersOutput
-from sluice.streams.checkpoint import Checkpoint
-from sluice.streams.epochs import EpochInForce
+from sluice.streams.position.checkpoint import Checkpoint
+from sluice.streams.position.epochs import EpochInForce
 
 PREFIX = "__sluice.errors."
 """Begins the names of the headers; what follows is named as Kafka Connect names it, as far as there is such a thing."""

@@ -18,9 +18,9 @@ from sluice.spark.last_words import LastWords
 from sluice.spark.progress import ProgressFile
 from sluice.spark.stopping import StopRequest
 from sluice.spark.stream_run import Stream, StreamRun
-from sluice.streams.exits import ExitCode
-from sluice.streams.failure import FailureClass
-from sluice.streams.fencing import FencedError
+from sluice.streams.failures.exits import ExitCode
+from sluice.streams.failures.failure import FailureClass
+from sluice.streams.position.fencing import FencedError
 
 log = structlog.get_logger()
 

@@ -28,7 +28,7 @@ from sluice.intervals.writers import count_alike
 from sluice.spark.instants import instant
 from sluice.spark.sink import Batch, planned_batch
 from sluice.specs.outputs import IntervalsOutput
-from sluice.streams.checkpoint import Checkpoint
+from sluice.streams.position.checkpoint import Checkpoint
 
 log = structlog.get_logger()
 

@@ -39,8 +39,8 @@ from sluice.spark.pipeline import (
 )
 from sluice.spark.preparation import Opened, Prepared
 from sluice.spark.sink import Batch, commit, commit_collected, entry_for, planned_batch, run_only
-from sluice.streams.checkpoint import Checkpoint
-from sluice.streams.epochs import EpochInForce
+from sluice.streams.position.checkpoint import Checkpoint
+from sluice.streams.position.epochs import EpochInForce
 
 
 class IntervalsSink:

@@ -16,10 +16,10 @@ from sluice.clock import Clock, SystemClock
 from sluice.errors import SluiceError
 from sluice.spark.causes import causes
 from sluice.spark.progress import replace_json
-from sluice.streams.classification import Thrown, classify
-from sluice.streams.exits import ExitCode
-from sluice.streams.failure import EXIT_CODES, FILE, Failure, to_record
-from sluice.streams.preflight import NotStartableError
+from sluice.streams.failures.classification import Thrown, classify
+from sluice.streams.failures.exits import ExitCode
+from sluice.streams.failures.failure import EXIT_CODES, FILE, Failure, to_record
+from sluice.streams.life.preflight import NotStartableError
 
 log = structlog.get_logger()
 

@@ -14,9 +14,9 @@ from pyspark.sql import DataFrame
 from sluice.errors import RefusedError
 from sluice.failpoints import failpoint, failpoint_when
 from sluice.intervals.entries import StreamEntry
+from sluice.live.store import Change, LatestStore, LatestTable, newest
 from sluice.spark.collected import brought
 from sluice.spark.sink import Batch, entry_for
-from sluice.streams.latest import Change, LatestStore, LatestTable, newest
 
 
 @dataclass(frozen=True)

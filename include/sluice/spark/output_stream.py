@@ -20,6 +20,7 @@ from sluice.delta.writer_log import WriterLog
 from sluice.errors import SpecError
 from sluice.failpoints import uncommitted_data
 from sluice.intervals.writers import writer_id
+from sluice.live.store import LatestStore, LatestTable
 from sluice.postgres.latest import PostgresLatest, connect
 from sluice.spark.batch_outputs import BatchOutput, BatchOutputsSink, Inheritance, WholeWindows, all_known
 from sluice.spark.columns import refuse_unwritable
@@ -34,9 +35,8 @@ from sluice.spark.statefulness import state_in
 from sluice.spark.topic_output import TopicRecords, messages
 from sluice.specs.output_rules import deliveries
 from sluice.specs.outputs import BesideOutput, LatestOutput, RowsOutput, TopicOutput, WrittenTopic
-from sluice.streams.checkpoint import Checkpoint
-from sluice.streams.epochs import EpochInForce
-from sluice.streams.latest import LatestStore, LatestTable
+from sluice.streams.position.checkpoint import Checkpoint
+from sluice.streams.position.epochs import EpochInForce
 
 _DELIVERIES = '{"type":"struct","fields":[{"name":"position","type":"long","nullable":true,"metadata":{}}]}'
 """The table of deliveries has no rows: what was sent is in its commits."""

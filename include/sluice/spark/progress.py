@@ -14,8 +14,8 @@ import structlog
 from pyspark.sql.streaming.listener import StreamingQueryProgress
 
 from sluice.spark.quarantine_counts import quarantined_in
-from sluice.streams.batch_log import append_batch
-from sluice.streams.failure import Failure, to_record
+from sluice.streams.failures.failure import Failure, to_record
+from sluice.streams.health.batch_log import append_batch
 
 log = structlog.get_logger()
 
@@ -33,7 +33,7 @@ class ProgressFile:
     Args:
         path: the file with the newest progress.
         identity: what else is in it.
-        log: the file with the batches; see `sluice.streams.batch_log`.
+        log: the file with the batches; see `sluice.streams.health.batch_log`.
         cpu: returns the processor time that the driver has used, in seconds.
     """
 

@@ -26,8 +26,8 @@ from sluice.spark.preparation import Opened, Prepared
 from sluice.spark.sink import Batch, append, entry_for, planned_batch
 from sluice.spark.validation import arrival_time, decodes, plausible
 from sluice.specs.model import TopicSpec, TopicValue
-from sluice.streams.checkpoint import Checkpoint
-from sluice.streams.epochs import EpochInForce
+from sluice.streams.position.checkpoint import Checkpoint
+from sluice.streams.position.epochs import EpochInForce
 
 
 def raw_rows(records: DataFrame, topic: TopicSpec) -> DataFrame:

@@ -19,7 +19,7 @@ from pyspark.sql import DataFrame, SparkSession
 from sluice.clock import SystemClock
 from sluice.errors import UnreachableError
 from sluice.launch.processes import wait_until
-from sluice.streams.checkpoint import location
+from sluice.streams.position.checkpoint import location
 
 _PLANS = ("metadata", "sources/0/0")
 _STATE_SCHEMAS = ("_metadata", "_stateSchema", "0/_metadata", "0/*/_metadata", "0/_stateSchema")

@@ -19,7 +19,7 @@ from sluice.failpoints import failpoint, failpoint_when, uncommitted_data
 from sluice.intervals.coverage import Position, transaction_version
 from sluice.intervals.entries import StreamEntry, to_json
 from sluice.spark.collected import collected
-from sluice.streams.checkpoint import Checkpoint, PlannedBatch
+from sluice.streams.position.checkpoint import Checkpoint, PlannedBatch
 
 
 @dataclass(frozen=True)

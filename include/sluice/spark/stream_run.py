@@ -14,10 +14,10 @@ from pyspark.sql.streaming.query import StreamingQuery
 from sluice.clock import Clock
 from sluice.spark.drops import Drops
 from sluice.spark.progress import ProgressFile
-from sluice.streams.checkpoint import location
-from sluice.streams.failure import Failure
-from sluice.streams.governor import chance
-from sluice.streams.retrying import StreamEnd, again_at
+from sluice.streams.failures.failure import Failure
+from sluice.streams.life.governor import chance
+from sluice.streams.life.retrying import StreamEnd, again_at
+from sluice.streams.position.checkpoint import location
 
 log = structlog.get_logger()
 

@@ -16,8 +16,8 @@ from sluice.spark.session import session
 from sluice.spark.stopping import StopRequest
 from sluice.spark.unit_streams import unit_streams
 from sluice.specs.catalog import Unit
-from sluice.streams.exits import ExitCode
-from sluice.streams.needs import application_of, resources_of
+from sluice.specs.catalog.needs import application_of, resources_of
+from sluice.streams.failures.exits import ExitCode
 
 
 def run_unit(

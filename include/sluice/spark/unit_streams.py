@@ -31,10 +31,10 @@ from sluice.specs.access import Role
 from sluice.specs.catalog import Unit
 from sluice.specs.model import PipelineSpec, TopicSpec
 from sluice.specs.start import Edge
-from sluice.streams.checkpoint import Checkpoint
-from sluice.streams.epochs import Epoch, EpochInForce, Epochs
-from sluice.streams.preflight import Preflight
-from sluice.streams.starting import begin, beginnings
+from sluice.streams.life.preflight import Preflight
+from sluice.streams.position.checkpoint import Checkpoint
+from sluice.streams.position.epochs import Epoch, EpochInForce, Epochs
+from sluice.streams.position.starting import begin, beginnings
 from sluice.topics.administration import TopicExtent
 
 _RAW_SECONDS = 5.0

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Protocol
 
-from sluice.streams.attempts import AttemptRecords
-from sluice.streams.deadline_record import DeadlineRecords
-from sluice.streams.verdict_records import VerdictRecords
+from sluice.streams.deadlines.record import DeadlineRecords
+from sluice.streams.health.verdict_records import VerdictRecords
+from sluice.streams.life.attempts import AttemptRecords
 
 
 class Registry(AttemptRecords, VerdictRecords, DeadlineRecords, Protocol):

@@ -25,9 +25,9 @@ from sluice.project.stream_looks import newest_looks
 from sluice.settings import settings
 from sluice.specs.alerting import AlertClass
 from sluice.specs.load import load_catalog
-from sluice.streams.looks import Rates, StreamLook
-from sluice.streams.verdict import Health, Verdict
-from sluice.streams.verdict_records import GivenVerdict
+from sluice.streams.health.looks import Rates, StreamLook
+from sluice.streams.health.verdict import Health, Verdict
+from sluice.streams.health.verdict_records import GivenVerdict
 from tests.integration.mailbox import Mailbox, running_mailbox, text_of
 from tests.integration.sink import Sink, running_sink
 from tests.twins.clock import ManualClock

@@ -24,10 +24,10 @@ from sluice.project.project import Project
 from sluice.settings import settings
 from sluice.specs.load import scan
 from sluice.specs.units import declared_units
-from sluice.streams.deadline_record import Deadline
-from sluice.streams.deadlines import Finding
-from sluice.streams.notices import Notice, Occasion
-from sluice.streams.verdict import Health, Verdict
+from sluice.streams.deadlines.deadlines import Finding
+from sluice.streams.deadlines.notices import Notice, Occasion
+from sluice.streams.deadlines.record import Deadline
+from sluice.streams.health.verdict import Health, Verdict
 from tests.integration.sink import Sink, running_sink
 from tests.twins.project import InMemoryProject
 

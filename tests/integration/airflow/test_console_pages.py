@@ -19,7 +19,7 @@ from sluice.airflow.links import DriverLogLink, SparkUiLink
 from sluice.airflow.watch import WatchOperator
 from sluice.log_tail import last_lines
 from sluice.project.project import Project
-from sluice.streams.attempts import Desired
+from sluice.streams.life.attempts import Desired
 
 KEY = "local.flights.g1"
 BACKFILL = "departures-20261121T120000-a1b2"

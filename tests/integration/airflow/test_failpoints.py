@@ -20,7 +20,7 @@ from sluice.project.project import Project
 from sluice.settings import Settings
 from sluice.specs.load import scan
 from sluice.specs.units import declared_units
-from sluice.streams.attempts import AttemptState
+from sluice.streams.life.attempts import AttemptState
 
 RUN = """
 from datetime import timedelta

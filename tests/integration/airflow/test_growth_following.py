@@ -9,8 +9,8 @@ from datetime import UTC, datetime
 import pytest
 from airflow.sdk import DagRunState
 
-from sluice.streams.launcher import DriverReport, DriverState
-from sluice.streams.observation import Evidence
+from sluice.streams.health.observation import Evidence
+from sluice.streams.life.launcher import DriverReport, DriverState
 from tests.integration.airflow.people import Person
 from tests.integration.airflow.topic_runs import GREEN, Case, own_topic, pressing, run
 

@@ -22,8 +22,8 @@ from sluice.airflow.streams import build_stream_dag
 from sluice.project.project import Project
 from sluice.specs.load import scan
 from sluice.specs.units import DeclaredUnit, declared_units
-from sluice.streams.attempts import AttemptState, Desired
-from sluice.streams.sighting import Sighting
+from sluice.streams.life.attempts import AttemptState, Desired
+from sluice.streams.life.sighting import Sighting
 from tests.twins.clock import ManualClock
 
 DEADLINE_SECONDS = 30.0

@@ -25,7 +25,7 @@ from sluice.settings import settings
 from sluice.specs.catalog import Catalog
 from sluice.specs.load import load_catalog
 from sluice.specs.stamping import bounded
-from sluice.streams.attempts import Desired
+from sluice.streams.life.attempts import Desired
 from sluice.topics.administration import KafkaAdministration
 from tests.integration.sink import Sink, running_sink
 from tests.twins.kafka_administration import InMemoryKafkaAdministration

@@ -16,10 +16,10 @@ from sluice.airflow.watcher import Watcher
 from sluice.project.fresh import CHECK_SECONDS
 from sluice.settings import settings
 from sluice.specs.load import load_catalog
-from sluice.streams.attempts import Desired
-from sluice.streams.observation import Evidence
-from sluice.streams.pacing import Pace
-from sluice.streams.verdict import Health
+from sluice.streams.health.observation import Evidence
+from sluice.streams.health.pacing import Pace
+from sluice.streams.health.verdict import Health
+from sluice.streams.life.attempts import Desired
 from tests.twins.looks import look, steadily
 from tests.twins.project import InMemoryProject
 

@@ -13,7 +13,7 @@ from sluice.alerts.journal import Journal
 from sluice.settings import settings
 from sluice.specs.catalog import Catalog
 from sluice.specs.load import load_catalog
-from sluice.streams.observation import Evidence
+from sluice.streams.health.observation import Evidence
 from sluice.topics.administration import KafkaAdministration, TopicState
 from tests.integration.airflow.people import Page, Person, as_it_is, meanwhile
 from tests.twins.kafka_administration import InMemoryKafkaAdministration

@@ -35,7 +35,7 @@ from sluice.intervals.reach import RawPosition, Reach
 from sluice.postgres.latest import PostgresLatest, connect
 from sluice.postgres.live_table import PostgresLiveTable
 from sluice.provisioning.growth.order_break import OrderBreaks
-from sluice.streams.looks import NewestLooks
+from sluice.streams.health.looks import NewestLooks
 from sluice.streams.registry import Registry
 from tests.twins.backfills_suite import BackfillsSuite
 from tests.twins.clock import ManualClock

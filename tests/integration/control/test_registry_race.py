@@ -16,7 +16,7 @@ RACER = """
 import json, sys
 from sluice.control.database import migrate, open_database
 from sluice.control.registry import SqlRegistry
-from sluice.streams.attempts import LostRaceError
+from sluice.streams.life.attempts import LostRaceError
 
 engine = open_database(sys.argv[1])
 print("ready", flush=True)

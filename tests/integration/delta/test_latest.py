@@ -17,8 +17,8 @@ from sluice.delta.latest import DeltaLatest
 from sluice.delta.live_table import DeltaLiveTable
 from sluice.delta.reading import read_rows
 from sluice.errors import NotReadyError, RefusedError
-from sluice.streams.fencing import FencedError
-from sluice.streams.latest import Change, LatestStore, LatestTable
+from sluice.live.store import Change, LatestStore, LatestTable
+from sluice.streams.position.fencing import FencedError
 from tests.twins.latest_suite import SCHEMA, TABLE, WRITER, LatestSuite, Place, change
 from tests.twins.live_suite import LiveTableSuite, OpenSource
 

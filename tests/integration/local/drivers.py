@@ -9,7 +9,7 @@ from pathlib import Path
 
 from sluice.clock import SystemClock
 from sluice.launch.processes import wait_until
-from sluice.streams.launcher import Job
+from sluice.streams.life.launcher import Job
 
 _PROLOGUE = """
 import json, os, pathlib, signal, subprocess, sys, time

@@ -21,8 +21,8 @@ from sluice.errors import CorruptionError, NotReadyError, UnreachableError
 from sluice.launch.launcher import LocalLauncher
 from sluice.launch.processes import DRIVER_MARK, marked
 from sluice.settings import EVERY_PROCESS
-from sluice.streams.failure import Failure, FailureClass
-from sluice.streams.launcher import DriverReport, DriverState, Job
+from sluice.streams.failures.failure import Failure, FailureClass
+from sluice.streams.life.launcher import DriverReport, DriverState, Job
 from tests.integration.local.drivers import (
     CARELESS,
     FAILING,
@@ -80,7 +80,7 @@ def test_an_exit_code_is_on_record_though_the_submitter_is_long_gone(launcher: L
     script = f"""
 from pathlib import Path
 from sluice.launch.launcher import LocalLauncher
-from sluice.streams.launcher import Job
+from sluice.streams.life.launcher import Job
 LocalLauncher(Path({str(launcher._root)!r})).submit({KEY!r}, Job({job.argv!r}))
 """
     subprocess.run([sys.executable, "-c", script], check=True, timeout=60)
@@ -365,7 +365,7 @@ import os, signal
 from pathlib import Path
 import subprocess
 from sluice.launch import launcher
-from sluice.streams.launcher import Job
+from sluice.streams.life.launcher import Job
 class Dying(launcher.LocalLauncher):
     def _start_keeper(self, key, folder, job, lock):
         if {moment!r} == "after":

@@ -16,8 +16,8 @@ from sluice.errors import UnreachableError
 from sluice.launch.launcher import LocalLauncher
 from sluice.launch.master import read_offer
 from sluice.launch.standalone import StandaloneLauncher
-from sluice.streams.launcher import DriverReport, DriverState, Job, Launcher
-from sluice.streams.room import Need
+from sluice.streams.failures.room import Need
+from sluice.streams.life.launcher import DriverReport, DriverState, Job, Launcher
 from tests.integration.local.drivers import OBEDIENT, Drivers, eventually
 from tests.twins.drivers import DictionaryLauncher
 from tests.twins.launcher_suite import LauncherSuite, RoomSuite

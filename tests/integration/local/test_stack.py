@@ -24,7 +24,7 @@ from sluice.launch.place import Place
 from sluice.launch.processes import STACK_MARK, marked
 from sluice.project.project import Project
 from sluice.settings import Settings
-from sluice.streams.launcher import DriverState
+from sluice.streams.life.launcher import DriverState
 from tests.integration.local.drivers import OBEDIENT, Drivers, alive, eventually
 
 WORKERS = {"spark-worker-1", "spark-worker-2"}

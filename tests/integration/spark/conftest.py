@@ -32,7 +32,7 @@ from sluice.spark.last_words import LastWords
 from sluice.spark.unit import run_streams
 from sluice.specs.catalog import Catalog
 from sluice.specs.load import load_catalog
-from sluice.streams.exits import ExitCode
+from sluice.streams.failures.exits import ExitCode
 from sluice.topics.administration import TopicCreation
 from tests.integration.brokers import free_ports, running
 from tests.integration.spark.backfills import Drained

@@ -22,7 +22,7 @@ from sluice.settings import Settings
 from sluice.spark.decoding import FAULT, decode
 from sluice.spark.validation import OUTCOME, REASON, validate
 from sluice.specs.model import TimeRules, TopicValue
-from sluice.streams.exits import ExitCode
+from sluice.streams.failures.exits import ExitCode
 from sluice.topics.administration import TopicCreation
 from tests.avro_oracle import BrokenError, Reading, encode
 from tests.integration.spark.conftest import DriverPlace, values_of

@@ -20,8 +20,8 @@ from sluice.spark.sink import Batch
 from sluice.spark.statefulness import state_in
 from sluice.spark.topic_output import messages
 from sluice.specs.outputs import TopicOutput
-from sluice.streams.checkpoint import Checkpoint
-from sluice.streams.fencing import FencedError
+from sluice.streams.position.checkpoint import Checkpoint
+from sluice.streams.position.fencing import FencedError
 from tests.integration.spark.test_interval_sink import Lineage, at
 
 

@@ -18,10 +18,10 @@ from sluice.settings import Settings
 from sluice.spark.breaker import tally_of
 from sluice.spark.pipeline import PipelineCode
 from sluice.specs.catalog import Catalog
-from sluice.streams.checkpoint import Checkpoint
-from sluice.streams.exits import ExitCode
-from sluice.streams.failure import FailureClass
-from sluice.streams.last_report import ended_alone
+from sluice.streams.failures.exits import ExitCode
+from sluice.streams.failures.failure import FailureClass
+from sluice.streams.failures.last_report import ended_alone
+from sluice.streams.position.checkpoint import Checkpoint
 from tests.integration.spark.conftest import DriverPlace, Feed
 from tests.oracle import departures, differences
 

@@ -15,7 +15,7 @@ from sluice.spark.dead_letters import PREFIX, letters, refused
 from sluice.spark.pipeline import PipelineCode
 from sluice.specs.catalog import Catalog
 from sluice.specs.expectations import Expectation, Subject
-from sluice.streams.exits import ExitCode
+from sluice.streams.failures.exits import ExitCode
 from tests.integration.spark.conftest import BAD_VALUES, DriverPlace
 from tests.integration.spark.deliveries import CAP, consumed_raw, only_delays
 

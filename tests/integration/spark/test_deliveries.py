@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 
 from sluice.devstack.kafka.broker import Broker
-from sluice.streams.exits import ExitCode
+from sluice.streams.failures.exits import ExitCode
 from tests.integration.spark.conftest import DriverPlace
 from tests.integration.spark.deliveries import consumed, departures_everywhere, only_delays
 from tests.oracle import departures, differences, flights

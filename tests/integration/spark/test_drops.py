@@ -14,7 +14,7 @@ from sluice.devstack.kafka.broker import Broker
 from sluice.intervals.entries import DirtyEntry
 from sluice.launch.endpoints import Endpoints, write_endpoints
 from sluice.settings import Settings, settings
-from sluice.streams.exits import ExitCode
+from sluice.streams.failures.exits import ExitCode
 from tests.integration.brokers import free_ports, running
 from tests.integration.spark.conftest import DriverPlace, by_airport_and_day, publish_two_days
 from tests.oracle import departures, differing_hours

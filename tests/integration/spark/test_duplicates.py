@@ -25,7 +25,7 @@ from sluice.spark.pipeline_code import pipeline_code
 from sluice.spark.raw import raw_records
 from sluice.spark.validation import validate
 from sluice.specs.model import TimeRules, TopicValue
-from sluice.streams.exits import ExitCode
+from sluice.streams.failures.exits import ExitCode
 from sluice.topics.administration import TopicCreation
 from tests.integration.spark.conftest import DriverPlace, values_of
 from tests.oracle import differences, flights

@@ -11,9 +11,9 @@ import pytest
 from sluice.devstack.kafka.broker import Broker
 from sluice.launch.endpoints import Endpoints, write_endpoints
 from sluice.settings import Settings
-from sluice.streams.exits import ExitCode
-from sluice.streams.failure import FailureClass
-from sluice.streams.last_report import ended_alone
+from sluice.streams.failures.exits import ExitCode
+from sluice.streams.failures.failure import FailureClass
+from sluice.streams.failures.last_report import ended_alone
 from tests.integration.spark.conftest import DriverPlace, Feed
 from tests.oracle import departures, differences
 

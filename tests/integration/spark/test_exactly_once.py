@@ -7,7 +7,7 @@ import shutil
 import pytest
 from pyspark.sql import SparkSession
 
-from sluice.streams.exits import ExitCode
+from sluice.streams.failures.exits import ExitCode
 from tests.integration.spark.conftest import DriverPlace
 from tests.oracle import departures, differences
 

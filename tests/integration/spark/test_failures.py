@@ -18,8 +18,8 @@ from sluice.clock import SystemClock
 from sluice.launch.endpoints import Endpoints, write_endpoints
 from sluice.launch.processes import descendants, wait_until
 from sluice.settings import Settings
-from sluice.streams.exits import ExitCode
-from sluice.streams.failure import FILE, Failure, FailureClass, from_record
+from sluice.streams.failures.exits import ExitCode
+from sluice.streams.failures.failure import FILE, Failure, FailureClass, from_record
 from tests.integration.spark.conftest import DriverPlace
 
 

@@ -16,7 +16,7 @@ import pytest
 from sluice.devstack.kafka.broker import Broker
 from sluice.launch.endpoints import Endpoints, write_endpoints
 from sluice.settings import StateFolder
-from sluice.streams.exits import ExitCode
+from sluice.streams.failures.exits import ExitCode
 from tests.integration.spark.conftest import DriverPlace
 from tests.integration.spark.test_exactly_once import assert_exact
 

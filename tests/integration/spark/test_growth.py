@@ -19,8 +19,8 @@ from sluice.provisioning.apply import Approval, apply, current_plan
 from sluice.provisioning.growth.growth import Following, Growth
 from sluice.provisioning.topics.declared import Declared
 from sluice.settings import Settings
-from sluice.streams.launcher import DriverReport, DriverState
-from sluice.streams.observation import Evidence
+from sluice.streams.health.observation import Evidence
+from sluice.streams.life.launcher import DriverReport, DriverState
 from tests.integration.spark.conftest import DriverPlace, RunningDriver, publish_two_days
 
 pytestmark = [pytest.mark.verify, pytest.mark.timeout(600)]

@@ -26,7 +26,7 @@ from sluice.spark.pipeline import INTERVAL, PipelineCode, partition_column
 from sluice.specs.catalog import Catalog
 from sluice.specs.model import PipelineSpec
 from sluice.specs.outputs import IntervalsOutput
-from sluice.streams.checkpoint import Checkpoint
+from sluice.streams.position.checkpoint import Checkpoint
 
 DAY = datetime(2013, 1, 1, tzinfo=UTC)
 WRITER = "departures:topic:0"

@@ -12,7 +12,7 @@ from sluice.spark.census import take_census
 from sluice.spark.pipeline import result_rows
 from sluice.spark.pipeline_code import pipeline_code
 from sluice.spark.raw import raw_records
-from sluice.streams.exits import ExitCode
+from sluice.streams.failures.exits import ExitCode
 from tests.integration.spark.conftest import BAD_VALUES, DriverPlace
 from tests.oracle import departures, differences, flights
 

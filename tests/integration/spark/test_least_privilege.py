@@ -23,8 +23,8 @@ from sluice.specs.access import Operation, PrincipalSpec, Role, Scram
 from sluice.specs.catalog import Catalog
 from sluice.specs.outputs import TopicOutput
 from sluice.specs.topic_shape import TopicShape
-from sluice.streams.classification import FailureClass
-from sluice.streams.exits import ExitCode
+from sluice.streams.failures.classification import FailureClass
+from sluice.streams.failures.exits import ExitCode
 from sluice.topics.administration import TopicCreation
 from tests.integration.secured import SecuredBroker, running_secured
 from tests.integration.spark.conftest import publish_two_days

@@ -9,7 +9,7 @@ import pytest
 
 from sluice.launch.endpoints import Endpoints, read_endpoints, write_endpoints
 from sluice.settings import Settings
-from sluice.streams.exits import ExitCode
+from sluice.streams.failures.exits import ExitCode
 from tests.integration.spark.conftest import DriverPlace
 from tests.integration.spark.test_exactly_once import assert_exact
 from tests.unit.specs.test_folder_names import ODD

@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from sluice.delta.table import ensure_table
-from sluice.streams.exits import ExitCode
-from sluice.streams.failure import FILE, Failure, FailureClass, from_record
+from sluice.streams.failures.exits import ExitCode
+from sluice.streams.failures.failure import FILE, Failure, FailureClass, from_record
 from tests.integration.spark.conftest import DriverPlace
 
 pytestmark = [pytest.mark.timeout(600), pytest.mark.usefixtures("two_days")]

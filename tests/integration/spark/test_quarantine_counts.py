@@ -11,8 +11,8 @@ from kafka import KafkaProducer
 from sluice.devstack.kafka.broker import Broker
 from sluice.launch.endpoints import Endpoints, write_endpoints
 from sluice.settings import Settings
-from sluice.streams.batch_log import batches, quarantined
-from sluice.streams.exits import ExitCode
+from sluice.streams.failures.exits import ExitCode
+from sluice.streams.health.batch_log import batches, quarantined
 from tests.integration.spark.conftest import DriverPlace, Feed
 
 DRIFTED = [{"flight_id": str(number), "carrier": "AA"} for number in range(300)]

@@ -27,7 +27,7 @@ from sluice.project.project import Project
 from sluice.settings import Settings, settings
 from sluice.spark.unit import run_streams
 from sluice.specs.load import load_catalog
-from sluice.streams.exits import ExitCode
+from sluice.streams.failures.exits import ExitCode
 from sluice.topics.administration import TopicCreation
 from tests.integration.spark.backfills import Drained
 from tests.integration.spark.random_events import HOURS, PARTITIONS, START, History, expected, histories

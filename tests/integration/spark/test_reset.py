@@ -23,10 +23,10 @@ from sluice.launch.endpoints import Endpoints, write_endpoints
 from sluice.launch.processes import wait_until
 from sluice.settings import Settings
 from sluice.specs.start import Edge
-from sluice.streams.epochs import Epochs
-from sluice.streams.exits import ExitCode
-from sluice.streams.reset import StreamReset
-from sluice.streams.resetting import Resetting, Target
+from sluice.streams.failures.exits import ExitCode
+from sluice.streams.life.resetting import Resetting, Target
+from sluice.streams.position.epochs import Epochs
+from sluice.streams.position.reset import StreamReset
 from sluice.topics.administration import TopicCreation
 from tests.integration.spark.backfills import Drained
 from tests.integration.spark.conftest import DriverPlace, Feed

@@ -20,10 +20,10 @@ from sluice.launch.master import read_offer
 from sluice.launch.processes import wait_until
 from sluice.project.project import Project
 from sluice.settings import Settings
-from sluice.streams.exits import ExitCode
-from sluice.streams.launcher import DriverReport
-from sluice.streams.room import Need, lack
-from sluice.streams.verdict import Health
+from sluice.streams.failures.exits import ExitCode
+from sluice.streams.failures.room import Need, lack
+from sluice.streams.health.verdict import Health
+from sluice.streams.life.launcher import DriverReport
 from tests.integration.clusters import RunningCluster, running_cluster
 from tests.integration.spark.conftest import DriverPlace, Feed
 from tests.integration.spark.test_exactly_once import assert_exact

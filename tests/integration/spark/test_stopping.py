@@ -11,7 +11,7 @@ from pathlib import Path
 from sluice.clock import SystemClock
 from sluice.launch.processes import descendants, wait_until
 from sluice.settings import settings
-from sluice.streams.exits import ExitCode
+from sluice.streams.failures.exits import ExitCode
 
 
 def catches(pid: int, number: int) -> bool:

@@ -13,7 +13,7 @@ from kafka import KafkaConsumer, TopicPartition
 from sluice.delta.log import read_log
 from sluice.intervals.entries import AttemptEntry
 from sluice.intervals.ledger import State
-from sluice.streams.exits import ExitCode
+from sluice.streams.failures.exits import ExitCode
 from tests.integration.spark.conftest import DriverPlace
 
 

@@ -14,8 +14,8 @@ from sluice.errors import SpecError
 from sluice.spark.pipeline import INTERVAL, partitioned
 from sluice.spark.windows import refuse_other_windows
 from sluice.specs.outputs import IntervalsOutput
-from sluice.streams.classification import Thrown, classify
-from sluice.streams.failure import FailureClass
+from sluice.streams.failures.classification import Thrown, classify
+from sluice.streams.failures.failure import FailureClass
 
 HOUR = timedelta(hours=1)
 

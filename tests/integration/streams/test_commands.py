@@ -16,9 +16,9 @@ from sluice.clock import SystemClock
 from sluice.errors import NotReadyError, RefusedError, SpecError
 from sluice.project.project import Project
 from sluice.settings import Settings, settings
-from sluice.streams.advice import advice
-from sluice.streams.attempts import Desired
-from sluice.streams.failure import FailureClass
+from sluice.streams.failures.advice import advice
+from sluice.streams.failures.failure import FailureClass
+from sluice.streams.life.attempts import Desired
 from tests.twins.spark_master import MASTER, MasterPage, application, serving, worker
 
 DRIVER = """

@@ -31,10 +31,10 @@ from sluice.settings import settings
 from sluice.specs.alerting import AlertClass, Channel
 from sluice.specs.catalog import Catalog
 from sluice.specs.load import load_catalog
-from sluice.streams.attempts import Desired
-from sluice.streams.failure import FailureClass
-from sluice.streams.looks import StreamLook
-from sluice.streams.verdict import Health, Verdict
+from sluice.streams.failures.failure import FailureClass
+from sluice.streams.health.looks import StreamLook
+from sluice.streams.health.verdict import Health, Verdict
+from sluice.streams.life.attempts import Desired
 from tests.twins.project import InMemoryProject
 from tests.unit.alerts.examples import make_alert
 

@@ -18,10 +18,10 @@ from sluice.alerts.delivery import Outcome
 from sluice.alerts.journal import Journal
 from sluice.project.project import Project
 from sluice.settings import settings
-from sluice.streams.deadline_record import Deadline
-from sluice.streams.deadlines import Finding
-from sluice.streams.notices import Notice, Occasion
-from sluice.streams.verdict import Health, Verdict
+from sluice.streams.deadlines.deadlines import Finding
+from sluice.streams.deadlines.notices import Notice, Occasion
+from sluice.streams.deadlines.record import Deadline
+from sluice.streams.health.verdict import Health, Verdict
 from tests.twins.clock import START
 from tests.twins.project import InMemoryProject
 

@@ -9,8 +9,8 @@ import pytest
 from airflow.sdk.exceptions import AirflowSkipException, DagRunTriggerException
 
 from sluice.airflow.following import FollowOperator
-from sluice.streams.failure import FailureClass
-from sluice.streams.governor import POLICIES
+from sluice.streams.failures.failure import FailureClass
+from sluice.streams.life.governor import POLICIES
 from tests.twins.project import InMemoryProject
 
 

@@ -15,7 +15,7 @@ from sluice.settings import settings
 from sluice.specs.access import Role
 from sluice.specs.catalog import Catalog
 from sluice.specs.load import load_catalog
-from sluice.streams.observation import Evidence
+from sluice.streams.health.observation import Evidence
 from tests.twins.clock import ManualClock
 from tests.twins.kafka_administration import InMemoryKafkaAdministration
 from tests.twins.looks import look, steadily

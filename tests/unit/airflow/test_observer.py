@@ -17,9 +17,9 @@ from sluice.settings import settings
 from sluice.specs.catalog import Catalog
 from sluice.specs.deadlines import StreamDeadlines
 from sluice.specs.load import load_catalog
-from sluice.streams.deadline_record import Deadline
-from sluice.streams.notices import Notice, Occasion
-from sluice.streams.observation import Evidence
+from sluice.streams.deadlines.notices import Notice, Occasion
+from sluice.streams.deadlines.record import Deadline
+from sluice.streams.health.observation import Evidence
 from tests.twins.clock import START
 from tests.twins.looks import look, steadily
 from tests.twins.project import InMemoryProject

@@ -11,7 +11,7 @@ import pytest
 from sluice.airflow.reconciler import run_to_trigger, told
 from sluice.alerts.journal import Journal
 from sluice.settings import settings
-from sluice.streams.reconcile import Action, ActionKind
+from sluice.streams.life.reconcile import Action, ActionKind
 from tests.unit.alerts.examples import NOW, make_alert
 
 

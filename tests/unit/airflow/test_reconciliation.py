@@ -12,10 +12,10 @@ from sluice.airflow.stream_request import LONGEST_CLAIM, LONGEST_STOP
 from sluice.errors import UnreachableError
 from sluice.specs.catalog import Unit
 from sluice.specs.units import DeclaredUnit
-from sluice.streams.attempts import Attempt, AttemptState, Desired, DesiredState
-from sluice.streams.launcher import DriverReport, DriverState
-from sluice.streams.reconcile import ActionKind
-from sluice.streams.sighting import Sighting
+from sluice.streams.life.attempts import Attempt, AttemptState, Desired, DesiredState
+from sluice.streams.life.launcher import DriverReport, DriverState
+from sluice.streams.life.reconcile import ActionKind
+from sluice.streams.life.sighting import Sighting
 from tests.twins.clock import START
 
 NOW = START + timedelta(days=1)

@@ -18,9 +18,9 @@ from sluice.project.project import Project
 from sluice.settings import settings
 from sluice.specs.catalog import Catalog
 from sluice.specs.load import load_catalog
-from sluice.streams.exits import ExitCode
-from sluice.streams.failure import Failure, FailureClass, to_record
-from sluice.streams.observation import Evidence
+from sluice.streams.failures.exits import ExitCode
+from sluice.streams.failures.failure import Failure, FailureClass, to_record
+from sluice.streams.health.observation import Evidence
 from tests.twins.clock import START
 from tests.twins.lineage import RecordedLineage
 from tests.twins.looks import look, steadily

@@ -6,8 +6,8 @@ import pytest
 
 from sluice.airflow.stream_request import NO_REASON, Asked, Claimed, Request, claim, submit
 from sluice.errors import NotConfiguredError, RefusedError, SpecError, UnreachableError
-from sluice.streams.attempts import Desired
-from sluice.streams.exits import ExitCode
+from sluice.streams.failures.exits import ExitCode
+from sluice.streams.life.attempts import Desired
 from tests.twins.lives import unconfigured
 from tests.twins.project import InMemoryProject
 

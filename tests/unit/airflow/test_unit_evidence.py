@@ -6,7 +6,7 @@ import pytest
 
 from sluice.airflow.unit_evidence import last_error_lines, unit_evidence
 from sluice.errors import UnreachableError
-from sluice.streams.verdict import Health, Verdict
+from sluice.streams.health.verdict import Health, Verdict
 from tests.twins.project import InMemoryProject
 
 LOG = """\

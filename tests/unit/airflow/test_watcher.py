@@ -14,11 +14,11 @@ from typing import Any
 
 from sluice.airflow.watcher import MOST_TOGETHER, YOUNG, Hint, Watch, Watcher, due, hints
 from sluice.errors import UnreachableError
-from sluice.streams.attempts import Attempt, AttemptState, Desired, DesiredState
-from sluice.streams.failure import FailureClass
-from sluice.streams.launcher import DriverReport, DriverState
-from sluice.streams.pacing import Pace
-from sluice.streams.sighting import Sighting
+from sluice.streams.failures.failure import FailureClass
+from sluice.streams.health.pacing import Pace
+from sluice.streams.life.attempts import Attempt, AttemptState, Desired, DesiredState
+from sluice.streams.life.launcher import DriverReport, DriverState
+from sluice.streams.life.sighting import Sighting
 from tests.twins.clock import START, ManualClock
 
 TOMORROW = START + timedelta(days=1)

@@ -9,9 +9,9 @@ import pytest
 
 from sluice.alerts.conditions import PATIENCE, Found, found_in
 from sluice.specs.alerting import AlertClass
-from sluice.streams.fleet import Standing
-from sluice.streams.recording import DWELL
-from sluice.streams.verdict import Health, Verdict
+from sluice.streams.health.fleet import Standing
+from sluice.streams.health.recording import DWELL
+from sluice.streams.health.verdict import Health, Verdict
 from tests.unit.alerts.examples import NOW
 
 OK = Standing(

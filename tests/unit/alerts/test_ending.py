@@ -8,7 +8,7 @@ import pytest
 
 from sluice.alerts.ending import ABOUT_STREAMS, ABOUT_UNITS, ends
 from sluice.specs.alerting import AlertClass
-from sluice.streams.verdict import Health, Verdict
+from sluice.streams.health.verdict import Health, Verdict
 
 OURS = ABOUT_STREAMS | ABOUT_UNITS
 WORKS = {Health.OK, Health.IDLE, Health.LAGGING}

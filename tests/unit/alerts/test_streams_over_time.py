@@ -20,14 +20,14 @@ from sluice.alerts.incidents import open_incidents
 from sluice.alerts.rounds import Begin, End, steps
 from sluice.specs.alerting import EVERYTHING_TO_ONE, AlertClass
 from sluice.specs.catalog import Unit
-from sluice.streams.attempts import Attempt, AttemptState, Desired, DesiredState
-from sluice.streams.failure import FailureClass
-from sluice.streams.fleet import UnitRecords, standings
-from sluice.streams.looks import StreamLook
-from sluice.streams.recording import DWELL, worth_recording
-from sluice.streams.verdict import Health, Verdict, alike
-from sluice.streams.verdict_records import RecordedVerdict
-from sluice.streams.watched import Spell
+from sluice.streams.failures.failure import FailureClass
+from sluice.streams.health.fleet import UnitRecords, standings
+from sluice.streams.health.looks import StreamLook
+from sluice.streams.health.recording import DWELL, worth_recording
+from sluice.streams.health.verdict import Health, Verdict, alike
+from sluice.streams.health.verdict_records import RecordedVerdict
+from sluice.streams.health.watched import Spell
+from sluice.streams.life.attempts import Attempt, AttemptState, Desired, DesiredState
 from tests.unit.alerts.examples import NOW, make_alert
 
 ABOUT_THEM = [health for health in Health if health.value.lower().replace("_", "-") in set(ABOUT_STREAMS)]

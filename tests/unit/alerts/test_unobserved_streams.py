@@ -20,11 +20,11 @@ from sluice.control.registry import SqlRegistry
 from sluice.errors import UnreachableError
 from sluice.specs.alerting import AlertClass
 from sluice.specs.catalog import Unit
-from sluice.streams.attempts import Desired
-from sluice.streams.fleet import LOOKED_BACK, UnitRecords, standings
-from sluice.streams.looks import StreamLook
-from sluice.streams.verdict import Health, Verdict
-from sluice.streams.verdict_records import GivenVerdict
+from sluice.streams.health.fleet import LOOKED_BACK, UnitRecords, standings
+from sluice.streams.health.looks import StreamLook
+from sluice.streams.health.verdict import Health, Verdict
+from sluice.streams.health.verdict_records import GivenVerdict
+from sluice.streams.life.attempts import Desired
 from tests.twins.clock import ManualClock
 
 STREAMS = ("arrivals", "departures", "raw_flights")

@@ -11,10 +11,10 @@ from sluice.project.project import Project
 from sluice.settings import settings
 from sluice.specs.catalog import Unit
 from sluice.specs.load import load_catalog
-from sluice.streams.attempts import Desired
-from sluice.streams.availability import Availability
-from sluice.streams.deadline_record import Deadline, DeadlineRecord
-from sluice.streams.verdict import Health, Verdict
+from sluice.streams.deadlines.record import Deadline, DeadlineRecord
+from sluice.streams.health.availability import Availability
+from sluice.streams.health.verdict import Health, Verdict
+from sluice.streams.life.attempts import Desired
 from tests.twins.clock import START
 from tests.twins.project import InMemoryProject
 

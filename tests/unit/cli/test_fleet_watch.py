@@ -13,8 +13,8 @@ from sluice.project.project import Project
 from sluice.settings import settings
 from sluice.specs.catalog import Catalog
 from sluice.specs.load import load_catalog
-from sluice.streams.observation import Evidence
-from sluice.streams.verdict import Health
+from sluice.streams.health.observation import Evidence
+from sluice.streams.health.verdict import Health
 from tests.twins.clock import START
 from tests.twins.looks import look, steadily
 from tests.twins.project import InMemoryProject

@@ -19,7 +19,7 @@ from sluice.delta.log import newest_standing
 from sluice.delta.reading import read_rows
 from sluice.errors import RefusedError, SpecError
 from sluice.settings import settings
-from sluice.streams.epochs import Epochs
+from sluice.streams.position.epochs import Epochs
 from tests.twins.departures_project import MIDNIGHT, DeparturesProject, hour
 from tests.twins.flights_unit import FlightsUnit
 from tests.unit.streams.test_checkpoint import write_offsets

@@ -17,7 +17,7 @@ from sluice.cli.streams import app
 from sluice.errors import RefusedError, SpecError
 from sluice.settings import settings
 from sluice.specs.start import Edge
-from sluice.streams.epochs import Epochs
+from sluice.streams.position.epochs import Epochs
 from tests.twins.departures_project import DeparturesProject
 from tests.twins.flights_unit import FlightsUnit
 from tests.unit.streams.test_checkpoint import commit, write_offsets

@@ -12,7 +12,7 @@ from typer.testing import CliRunner
 from sluice.cli.main import app
 from sluice.project.project import Project
 from sluice.settings import settings
-from sluice.streams.attempts import Desired
+from sluice.streams.life.attempts import Desired
 
 
 @pytest.fixture

@@ -6,7 +6,7 @@ import pytest
 from rich.console import Console
 
 from sluice.cli.verdict_view import WIDE, partition_table, print_verdicts, sentences, styled, verdict_row
-from sluice.streams.verdict import Health, PartitionLag, Verdict
+from sluice.streams.health.verdict import Health, PartitionLag, Verdict
 
 
 @pytest.mark.parametrize("health", Health)

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from sluice.console.batch_charts import charts_of
 from sluice.console.charts import HEIGHT, WIDTH, Line, layers, lines, said, spark
-from sluice.streams.batch_log import BatchFigures
+from sluice.streams.health.batch_log import BatchFigures
 from tests.twins.looks import moment
 
 VALUES = st.lists(st.one_of(st.none(), st.floats(0, 1e12)), max_size=400)

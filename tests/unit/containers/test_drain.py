@@ -6,7 +6,7 @@ import threading
 from dataclasses import dataclass, field
 
 from sluice.errors import UnreachableError
-from sluice.streams.launcher import DriverReport, DriverState
+from sluice.streams.life.launcher import DriverReport, DriverState
 from tests.unit.containers.scripts import load
 
 drain = load("drain").drain

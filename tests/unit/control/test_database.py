@@ -15,7 +15,7 @@ from sluice.control.database import SCHEMA, compact, migrate, open_database, sql
 from sluice.control.registry import SqlRegistry
 from sluice.control.tables import desired_state, metadata
 from sluice.errors import CorruptionError, RefusedError, SpecError, UnreachableError
-from sluice.streams.attempts import Desired
+from sluice.streams.life.attempts import Desired
 from tests.twins.clock import ManualClock
 
 

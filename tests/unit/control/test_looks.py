@@ -6,7 +6,7 @@ import pytest
 from sqlalchemy import Engine
 
 from sluice.control.looks import SqlNewestLooks
-from sluice.streams.looks import NewestLooks
+from sluice.streams.health.looks import NewestLooks
 from tests.twins.looks_suite import BARE, FULL, NewestLooksSuite
 
 

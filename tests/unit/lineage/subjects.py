@@ -14,8 +14,8 @@ from sluice.lineage.datasets import TableFacts
 from sluice.lineage.facets import Column
 from sluice.lineage.streams import StreamJob
 from sluice.specs.load import load_catalog
-from sluice.streams.attempts import Attempt, AttemptState
-from sluice.streams.failure import FailureClass
+from sluice.streams.failures.failure import FailureClass
+from sluice.streams.life.attempts import Attempt, AttemptState
 
 BEGIN = datetime(2013, 1, 7, 12, tzinfo=UTC)
 CATALOG = load_catalog(Path(__file__).parents[3] / "include")

@@ -11,9 +11,9 @@ from openlineage.client.serde import Serde
 from sluice.lineage.event import EventType
 from sluice.lineage.streams import began, end_of, ended, goes_on
 from sluice.lineage.transport.client import as_run_event
-from sluice.streams.attempts import AttemptState
-from sluice.streams.failure import Failure, FailureClass
-from sluice.streams.verdict import Health, Verdict
+from sluice.streams.failures.failure import Failure, FailureClass
+from sluice.streams.health.verdict import Health, Verdict
+from sluice.streams.life.attempts import AttemptState
 from tests.unit.lineage.subjects import BEGIN, STREAM, attempt
 
 LAGS = Verdict(Health.LAGGING, "It falls behind.", lag_records=700, lag_seconds=12.5)

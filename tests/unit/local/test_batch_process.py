@@ -14,7 +14,7 @@ from sluice.clock import SystemClock
 from sluice.intervals.backfills import Backfill, BackfillState
 from sluice.launch.backfill_lock import BackfillLock
 from sluice.launch.batch_process import BatchProcess
-from sluice.streams.launcher import Job
+from sluice.streams.life.launcher import Job
 from tests.twins.backfills import InMemoryBackfills
 from tests.twins.backfills_suite import asking
 

@@ -13,7 +13,7 @@ import pytest
 from sluice.launch.flock import try_lock
 from sluice.launch.keeper import EXIT, LOCK, PID, START
 from sluice.launch.launcher import LocalLauncher
-from sluice.streams.launcher import DriverReport, DriverState
+from sluice.streams.life.launcher import DriverReport, DriverState
 
 KEY = "local.flights.g1"
 AT = "2013-01-07T12:00:00+00:00"

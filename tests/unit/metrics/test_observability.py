@@ -13,7 +13,7 @@ import pytest
 import yaml
 
 from sluice.console.metrics.catalogue import CATALOGUE, Kind
-from sluice.streams.verdict import FINE, Health
+from sluice.streams.health.verdict import FINE, Health
 from tests.unit.metrics.exporters import BEANS, EXPORTED, JMX, exposed
 
 HOME = Path(__file__).parents[3]

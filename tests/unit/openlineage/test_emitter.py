@@ -18,8 +18,8 @@ from sluice.lineage.event import Event
 from sluice.lineage.streams import began, ended
 from sluice.lineage.transport.emitter import Emitter, lineage
 from sluice.settings import settings
-from sluice.streams.attempts import AttemptState
-from sluice.streams.failure import FailureClass
+from sluice.streams.failures.failure import FailureClass
+from sluice.streams.life.attempts import AttemptState
 from tests.twins.lineage_server import LineageServer, lineage_server
 from tests.unit.lineage.subjects import STREAM, attempt
 

@@ -18,10 +18,10 @@ from sluice.spark.last_words import LastWords
 from sluice.spark.progress import ProgressFile
 from sluice.spark.stopping import StopRequest
 from sluice.spark.stream_run import Stream
-from sluice.streams.exits import ExitCode
-from sluice.streams.failure import Failure, FailureClass
-from sluice.streams.fencing import FencedError
-from sluice.streams.last_report import ended_alone
+from sluice.streams.failures.exits import ExitCode
+from sluice.streams.failures.failure import Failure, FailureClass
+from sluice.streams.failures.last_report import ended_alone
+from sluice.streams.position.fencing import FencedError
 from tests.twins.clock import ManualClock
 
 LOST_THE_PLAN = Exception("[CONCURRENT_STREAM_LOG_UPDATE] Concurrent update to the log. SQLSTATE: 40000")

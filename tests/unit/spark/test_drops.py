@@ -23,7 +23,7 @@ from sluice.intervals.entries import DirtyEntry, StreamEntry
 from sluice.spark.drops import Before, Drops, dropped_windows
 from sluice.spark.sink import Batch
 from sluice.specs.outputs import IntervalsOutput
-from sluice.streams.checkpoint import Checkpoint
+from sluice.streams.position.checkpoint import Checkpoint
 
 HOUR = timedelta(hours=1)
 DAY = datetime(2013, 1, 1, tzinfo=UTC)

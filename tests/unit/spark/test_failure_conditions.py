@@ -12,7 +12,7 @@ import pyspark
 import pytest
 
 from sluice.settings import Settings
-from sluice.streams.classification import RULES
+from sluice.streams.failures.classification import RULES
 
 CATALOGUES = ("error/error-conditions.json", "error/kafka-error-conditions.json", "error/delta-error-classes.json")
 

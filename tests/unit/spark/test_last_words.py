@@ -18,9 +18,9 @@ from sluice.alerts.redaction import Redaction
 from sluice.errors import CorruptionError, NotConfiguredError, NotReadyError, SpecError
 from sluice.spark.causes import causes
 from sluice.spark.last_words import MOST_CHARACTERS, LastWords
-from sluice.streams.exits import ExitCode
-from sluice.streams.failure import FILE, Failure, FailureClass, from_record
-from sluice.streams.preflight import NotStartableError, Preflight
+from sluice.streams.failures.exits import ExitCode
+from sluice.streams.failures.failure import FILE, Failure, FailureClass, from_record
+from sluice.streams.life.preflight import NotStartableError, Preflight
 from tests.twins.clock import START, ManualClock
 
 

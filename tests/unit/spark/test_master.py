@@ -6,7 +6,7 @@ import pytest
 
 from sluice.errors import UnreachableError
 from sluice.launch.master import read_offer
-from sluice.streams.room import Application, Offer, Worker
+from sluice.streams.failures.room import Application, Offer, Worker
 from tests.twins.spark_master import MASTER, MasterPage, application, serving, worker
 
 

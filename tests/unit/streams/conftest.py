@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from sluice.streams.life import UnitLife
+from sluice.streams.life.life import UnitLife
 from tests.twins.clock import ManualClock
 from tests.twins.drivers import DictionaryLauncher
 from tests.twins.lives import life_of

@@ -9,13 +9,13 @@ from pathlib import Path
 import pytest
 
 from sluice.specs.start import Edge
-from sluice.streams.advice import Way, advice, failed_stream, ways
-from sluice.streams.ending import ending
-from sluice.streams.failure import EXIT_CODES, Failure, FailureClass
-from sluice.streams.governor import POLICIES, Halt, Hold, Outlook
-from sluice.streams.launcher import DriverReport, DriverState
-from sluice.streams.life import UnitLife
-from sluice.streams.resetting import refuse_living
+from sluice.streams.failures.advice import Way, advice, failed_stream, ways
+from sluice.streams.failures.failure import EXIT_CODES, Failure, FailureClass
+from sluice.streams.life.ending import ending
+from sluice.streams.life.governor import POLICIES, Halt, Hold, Outlook
+from sluice.streams.life.launcher import DriverReport, DriverState
+from sluice.streams.life.life import UnitLife
+from sluice.streams.life.resetting import refuse_living
 from tests.twins.clock import START, ManualClock
 from tests.twins.drivers import DictionaryLauncher
 from tests.twins.lives import life_of

@@ -6,10 +6,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sluice.streams.attempts import Attempt, AttemptState, Desired, DesiredState
-from sluice.streams.availability import Availability, availabilities, availability
-from sluice.streams.verdict import Health, Verdict
-from sluice.streams.verdict_records import RecordedVerdict
+from sluice.streams.health.availability import Availability, availabilities, availability
+from sluice.streams.health.verdict import Health, Verdict
+from sluice.streams.health.verdict_records import RecordedVerdict
+from sluice.streams.life.attempts import Attempt, AttemptState, Desired, DesiredState
 from tests.twins.clock import START
 
 HOUR = timedelta(hours=1)

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sluice.streams.batch_log import BatchFigures, append_batch, batches, older, quarantined, runs
+from sluice.streams.health.batch_log import BatchFigures, append_batch, batches, older, quarantined, runs
 
 AT = datetime(2026, 11, 21, 12, 0, 0, tzinfo=UTC)
 

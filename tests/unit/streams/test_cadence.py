@@ -5,8 +5,8 @@ from datetime import timedelta
 import pytest
 
 from sluice.specs.rhythm import UNDECLARED, Rhythm
-from sluice.streams.cadence import LEAST_SECONDS, Cadence, learn
-from sluice.streams.window import Window
+from sluice.streams.health.cadence import LEAST_SECONDS, Cadence, learn
+from sluice.streams.health.window import Window
 from tests.twins.looks import Done, look, steadily
 
 MINUTE = Rhythm(trigger=timedelta(minutes=1))

@@ -13,7 +13,7 @@ from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 
 from sluice.errors import CorruptionError
-from sluice.streams.checkpoint import MOST_FOLLOWED, Checkpoint, CheckpointLook, location
+from sluice.streams.position.checkpoint import MOST_FOLLOWED, Checkpoint, CheckpointLook, location
 
 
 def write_offsets(folder: Path, batch: int, offsets: dict[str, dict[str, int]], watermark_ms: int = 0) -> None:

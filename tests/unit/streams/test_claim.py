@@ -4,9 +4,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sluice.streams.attempts import Attempt, AttemptState, Desired, DesiredState
-from sluice.streams.claim import Adopt, Refuse, Resume, Start, Wait, decide
-from sluice.streams.launcher import DEAD, DriverReport, DriverState
+from sluice.streams.life.attempts import Attempt, AttemptState, Desired, DesiredState
+from sluice.streams.life.claim import Adopt, Refuse, Resume, Start, Wait, decide
+from sluice.streams.life.launcher import DEAD, DriverReport, DriverState
 from tests.twins.clock import START
 
 WANTED = DesiredState("flights", Desired.RUNNING, "ada", "demo", START)

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sluice.streams.classification import RULES, Thrown, classify, quoted
-from sluice.streams.failure import EXIT_CODES, FailureClass, class_of_exit
+from sluice.streams.failures.classification import RULES, Thrown, classify, quoted
+from sluice.streams.failures.failure import EXIT_CODES, FailureClass, class_of_exit
 
 STREAM_FAILED = Thrown(
     "org.apache.spark.sql.streaming.StreamingQueryException",

@@ -8,12 +8,12 @@ import pytest
 
 from sluice.specs.deadlines import StreamDeadlines
 from sluice.specs.rhythm import Rhythm
-from sluice.streams.deadline_record import Deadline
-from sluice.streams.deadlines import Finding, examine
-from sluice.streams.launcher import DriverReport, DriverState
-from sluice.streams.observation import Evidence
-from sluice.streams.verdict import Health, Verdict
-from sluice.streams.window import Window
+from sluice.streams.deadlines.deadlines import Finding, examine
+from sluice.streams.deadlines.record import Deadline
+from sluice.streams.health.observation import Evidence
+from sluice.streams.health.verdict import Health, Verdict
+from sluice.streams.health.window import Window
+from sluice.streams.life.launcher import DriverReport, DriverState
 from tests.twins.looks import RUNNING, look, moment, steadily, window_of
 
 TEN = timedelta(minutes=10)

@@ -11,8 +11,8 @@ from threading import Barrier
 import pytest
 
 from sluice.errors import CorruptionError, RefusedError
-from sluice.streams.epochs import Epoch, Epochs
-from sluice.streams.fencing import FencedError
+from sluice.streams.position.epochs import Epoch, Epochs
+from sluice.streams.position.fencing import FencedError
 from tests.unit.streams.test_checkpoint import commit, write_offsets
 
 AT = datetime(2013, 1, 7, 12, tzinfo=UTC)

@@ -7,14 +7,14 @@ from typing import NoReturn
 
 from sluice.errors import CorruptionError, SluiceError, UnreachableError
 from sluice.specs.rhythm import Rhythm
-from sluice.streams.attempts import Attempt, AttemptState, Desired, DesiredState
-from sluice.streams.checkpoint import CheckpointLook, CommittedBatch, PlannedBatch
-from sluice.streams.evidence import Case, Source, Stamps, gather
-from sluice.streams.executors import Executors
-from sluice.streams.failure import Failure, FailureClass
-from sluice.streams.launcher import DriverReport, DriverState
-from sluice.streams.observation import Evidence
-from sluice.streams.sighting import Sighting
+from sluice.streams.failures.failure import Failure, FailureClass
+from sluice.streams.health.evidence import Case, Source, Stamps, gather
+from sluice.streams.health.executors import Executors
+from sluice.streams.health.observation import Evidence
+from sluice.streams.life.attempts import Attempt, AttemptState, Desired, DesiredState
+from sluice.streams.life.launcher import DriverReport, DriverState
+from sluice.streams.life.sighting import Sighting
+from sluice.streams.position.checkpoint import CheckpointLook, CommittedBatch, PlannedBatch
 from sluice.topics.administration import RecordStamp, TopicCreation, TopicExtent
 from tests.twins.clock import START
 from tests.twins.kafka_administration import InMemoryKafkaAdministration

@@ -10,10 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sluice.streams.attempts import Attempt, AttemptState
-from sluice.streams.ending import Ending, as_ended, ending
-from sluice.streams.exits import EXPLANATIONS, ExitCode
-from sluice.streams.failure import (
+from sluice.streams.failures.exits import EXPLANATIONS, ExitCode
+from sluice.streams.failures.failure import (
     EXIT_CODES,
     REMEDIES,
     Failure,
@@ -23,8 +21,10 @@ from sluice.streams.failure import (
     recorded_class,
     to_record,
 )
-from sluice.streams.governor import POLICIES
-from sluice.streams.launcher import DriverReport, DriverState
+from sluice.streams.life.attempts import Attempt, AttemptState
+from sluice.streams.life.ending import Ending, as_ended, ending
+from sluice.streams.life.governor import POLICIES
+from sluice.streams.life.launcher import DriverReport, DriverState
 from tests.twins.clock import START
 
 SAID = Failure(FailureClass.CODE, "KeyError", "'dep_delay'", START, "departures")

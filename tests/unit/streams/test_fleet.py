@@ -9,12 +9,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sluice.specs.catalog import Unit
-from sluice.streams.attempts import Attempt, AttemptState, Desired, DesiredState
-from sluice.streams.failure import FailureClass
-from sluice.streams.fleet import Standing, UnitRecords, standings
-from sluice.streams.looks import FRESH, Rates, StreamLook
-from sluice.streams.verdict import Health, Verdict, alike
-from sluice.streams.verdict_records import RecordedVerdict
+from sluice.streams.failures.failure import FailureClass
+from sluice.streams.health.fleet import Standing, UnitRecords, standings
+from sluice.streams.health.looks import FRESH, Rates, StreamLook
+from sluice.streams.health.verdict import Health, Verdict, alike
+from sluice.streams.health.verdict_records import RecordedVerdict
+from sluice.streams.life.attempts import Attempt, AttemptState, Desired, DesiredState
 from tests.twins.clock import START
 
 UNIT = Unit("flights", ("flights",), ("departures",))

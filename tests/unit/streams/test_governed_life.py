@@ -5,11 +5,11 @@ from __future__ import annotations
 import pytest
 
 from sluice.errors import RefusedError
-from sluice.streams.attempts import Attempt, Desired, DesiredState
-from sluice.streams.claim import Adopt
-from sluice.streams.failure import Failure, FailureClass
-from sluice.streams.governor import Halt, Hold
-from sluice.streams.life import UnitLife
+from sluice.streams.failures.failure import Failure, FailureClass
+from sluice.streams.life.attempts import Attempt, Desired, DesiredState
+from sluice.streams.life.claim import Adopt
+from sluice.streams.life.governor import Halt, Hold
+from sluice.streams.life.life import UnitLife
 from tests.twins.clock import ManualClock
 from tests.twins.drivers import DictionaryLauncher
 from tests.twins.lives import latest, life_of, wish

@@ -10,10 +10,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sluice.streams.advice import advice
-from sluice.streams.attempts import Attempt, AttemptState, Desired, DesiredState
-from sluice.streams.failure import EXIT_CODES, FailureClass
-from sluice.streams.governor import (
+from sluice.streams.failures.advice import advice
+from sluice.streams.failures.failure import EXIT_CODES, FailureClass
+from sluice.streams.life.attempts import Attempt, AttemptState, Desired, DesiredState
+from sluice.streams.life.governor import (
     HISTORY,
     JITTER,
     POLICIES,
@@ -28,7 +28,7 @@ from sluice.streams.governor import (
     stable,
     streak,
 )
-from sluice.streams.identity import submission_key
+from sluice.streams.life.identity import submission_key
 from tests.twins.clock import START
 
 WISH = DesiredState("flights", Desired.RUNNING, "ada", "launch", START)

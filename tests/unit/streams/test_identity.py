@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sluice.streams.identity import Submission, parse_submission_key, submission_key
+from sluice.streams.life.identity import Submission, parse_submission_key, submission_key
 
 names = st.from_regex(r"[a-z][a-z0-9_]{0,62}", fullmatch=True)
 generations = st.integers(1, 10**9)

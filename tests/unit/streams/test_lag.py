@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sluice.streams.lag import LEAST_SPAN_SECONDS, growth, seconds_to_catch_up, shrinks
-from sluice.streams.window import Point
+from sluice.streams.health.lag import LEAST_SPAN_SECONDS, growth, seconds_to_catch_up, shrinks
+from sluice.streams.health.window import Point
 
 
 def course(minutes: float, behind: list[float]) -> list[Point]:

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sluice.errors import RefusedError
-from sluice.streams.latest import newest
+from sluice.live.store import newest
 from tests.twins.latest import InMemoryLatest, SharedRows
 from tests.twins.latest_suite import LatestSuite, Place
 

@@ -3,10 +3,10 @@ from __future__ import annotations
 import pytest
 
 from sluice.errors import NotConfiguredError, RefusedError, UnreachableError
-from sluice.streams.attempts import AttemptState, Desired
-from sluice.streams.claim import Adopt, Refuse, Resume, Wait
-from sluice.streams.launcher import DriverState, Job
-from sluice.streams.life import UnitLife
+from sluice.streams.life.attempts import AttemptState, Desired
+from sluice.streams.life.claim import Adopt, Refuse, Resume, Wait
+from sluice.streams.life.launcher import DriverState, Job
+from sluice.streams.life.life import UnitLife
 from tests.twins.clock import ManualClock
 from tests.twins.drivers import DictionaryLauncher
 from tests.twins.lives import job, latest, life_of, unconfigured, wish

@@ -17,12 +17,12 @@ from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 
 from sluice.errors import RefusedError, UnreachableError
-from sluice.streams.attempts import AttemptState, Desired
-from sluice.streams.exits import ExitCode
-from sluice.streams.governor import JITTER, POLICIES
-from sluice.streams.launcher import Job
-from sluice.streams.life import UnitLife
-from sluice.streams.reconcile import ActionKind, reconcile
+from sluice.streams.failures.exits import ExitCode
+from sluice.streams.life.attempts import AttemptState, Desired
+from sluice.streams.life.governor import JITTER, POLICIES
+from sluice.streams.life.launcher import Job
+from sluice.streams.life.life import UnitLife
+from sluice.streams.life.reconcile import ActionKind, reconcile
 from tests.twins.clock import ManualClock
 from tests.twins.drivers import DictionaryLauncher
 from tests.twins.registry import InMemoryRegistry

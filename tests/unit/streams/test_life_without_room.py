@@ -5,13 +5,13 @@ from __future__ import annotations
 import pytest
 
 from sluice.errors import UnreachableError
-from sluice.streams.attempts import AttemptState, Desired
-from sluice.streams.evidence import Case, gather
-from sluice.streams.launcher import Job
-from sluice.streams.life import UnitLife
-from sluice.streams.reconcile import ActionKind, reconcile
-from sluice.streams.room import NoRoom, NoRoomError
-from sluice.streams.timeline import timeline
+from sluice.streams.failures.room import NoRoom, NoRoomError
+from sluice.streams.health.evidence import Case, gather
+from sluice.streams.life.attempts import AttemptState, Desired
+from sluice.streams.life.launcher import Job
+from sluice.streams.life.life import UnitLife
+from sluice.streams.life.reconcile import ActionKind, reconcile
+from sluice.streams.life.timeline import timeline
 from tests.twins.clock import ManualClock
 from tests.twins.drivers import DictionaryLauncher
 from tests.twins.lives import latest

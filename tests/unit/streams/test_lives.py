@@ -7,10 +7,10 @@ from collections.abc import Collection, Mapping
 import pytest
 
 from sluice.errors import UnreachableError
-from sluice.streams.attempts import AttemptState, Desired, DesiredState
-from sluice.streams.launcher import DriverReport
-from sluice.streams.lives import Lives
-from sluice.streams.sighting import Records
+from sluice.streams.life.attempts import AttemptState, Desired, DesiredState
+from sluice.streams.life.launcher import DriverReport
+from sluice.streams.life.lives import Lives
+from sluice.streams.life.sighting import Records
 from tests.twins.clock import ManualClock
 from tests.twins.drivers import DictionaryLauncher
 from tests.twins.lives import job

@@ -4,9 +4,9 @@ from datetime import timedelta
 
 import pytest
 
-from sluice.streams.looks import FRESH, Keeping, Rates, StreamLook, rates_of
-from sluice.streams.verdict import Health, Verdict
-from sluice.streams.window import Window
+from sluice.streams.health.looks import FRESH, Keeping, Rates, StreamLook, rates_of
+from sluice.streams.health.verdict import Health, Verdict
+from sluice.streams.health.window import Window
 from tests.twins.looks import Done, look, moment, steadily, window_of
 
 

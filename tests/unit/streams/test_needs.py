@@ -4,8 +4,8 @@ import pytest
 
 from sluice.settings import settings
 from sluice.specs.catalog import Catalog
+from sluice.specs.catalog.needs import application_of, need_of, need_of_batch, resources_of
 from sluice.specs.load import load_catalog
-from sluice.streams.needs import application_of, need_of, need_of_batch, resources_of
 
 
 @pytest.fixture(scope="module")

@@ -9,12 +9,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sluice.specs.deadlines import StreamDeadlines
-from sluice.streams.deadline_record import Deadline, DeadlineRecord
-from sluice.streams.notices import TOLD_AGAIN_AFTER, DeadlinesWatched, Notice, Occasion, Streak, occasion_of
-from sluice.streams.observation import Evidence
-from sluice.streams.recording import DWELL
-from sluice.streams.verdict import Health, Verdict
-from sluice.streams.window import Window
+from sluice.streams.deadlines.notices import TOLD_AGAIN_AFTER, DeadlinesWatched, Notice, Occasion, Streak, occasion_of
+from sluice.streams.deadlines.record import Deadline, DeadlineRecord
+from sluice.streams.health.observation import Evidence
+from sluice.streams.health.recording import DWELL
+from sluice.streams.health.verdict import Health, Verdict
+from sluice.streams.health.window import Window
 from tests.twins.clock import START, ManualClock
 from tests.twins.looks import look, steadily
 from tests.twins.registry import InMemoryRegistry

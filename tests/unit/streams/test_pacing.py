@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sluice.airflow.watcher import LOOKS, VERDICTS
-from sluice.streams.pacing import MOST_SECONDS, Pace
+from sluice.streams.health.pacing import MOST_SECONDS, Pace
 
 
 @pytest.mark.parametrize(

@@ -6,14 +6,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sluice.streams.advice import advice
-from sluice.streams.attempts import Attempt, AttemptState, Desired, DesiredState
-from sluice.streams.exits import ExitCode
-from sluice.streams.failure import EXIT_CODES, FailureClass
-from sluice.streams.governor import JITTER, POLICIES
-from sluice.streams.launcher import DriverReport, DriverState
-from sluice.streams.reconcile import STOP_PATIENCE, Action, ActionKind, reconcile
-from sluice.streams.sighting import Sighting
+from sluice.streams.failures.advice import advice
+from sluice.streams.failures.exits import ExitCode
+from sluice.streams.failures.failure import EXIT_CODES, FailureClass
+from sluice.streams.life.attempts import Attempt, AttemptState, Desired, DesiredState
+from sluice.streams.life.governor import JITTER, POLICIES
+from sluice.streams.life.launcher import DriverReport, DriverState
+from sluice.streams.life.reconcile import STOP_PATIENCE, Action, ActionKind, reconcile
+from sluice.streams.life.sighting import Sighting
 from tests.twins.clock import START
 
 WAIT = POLICIES[FailureClass.UNKNOWN].first.total_seconds()

@@ -11,7 +11,7 @@ from sluice.settings import settings
 from sluice.specs.load import load_catalog
 from sluice.specs.model import PipelineSpec
 from sluice.specs.outputs import DeadLettersOutput, LatestOutput, Output, RowsOutput, TopicOutput
-from sluice.streams.reset import Move, effects, moves, raw_offsets
+from sluice.streams.position.reset import Move, effects, moves, raw_offsets
 from sluice.topics.administration import TopicExtent
 
 

@@ -13,10 +13,10 @@ from sluice.errors import RefusedError, SpecError, UnreachableError
 from sluice.settings import settings
 from sluice.specs.load import load_catalog
 from sluice.specs.start import Edge, StartPosition
-from sluice.streams.attempts import Desired
-from sluice.streams.epochs import Epochs
-from sluice.streams.resetting import Resetting, refuse_living
-from sluice.streams.starting import begin, beginnings
+from sluice.streams.life.attempts import Desired
+from sluice.streams.life.resetting import Resetting, refuse_living
+from sluice.streams.position.epochs import Epochs
+from sluice.streams.position.starting import begin, beginnings
 from sluice.topics.administration import TopicCreation
 from tests.twins.clock import START, ManualClock
 from tests.twins.drivers import DictionaryLauncher

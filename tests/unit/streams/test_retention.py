@@ -5,7 +5,7 @@ from datetime import timedelta
 import pytest
 
 from sluice.specs.rhythm import Rhythm
-from sluice.streams.retention import horizon_seconds, lost, seconds_to_loss
+from sluice.streams.health.retention import horizon_seconds, lost, seconds_to_loss
 from tests.twins.looks import PARTITION, look, steadily, window_of
 
 HOUR = Rhythm(retention=timedelta(hours=1))

@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sluice.streams.failure import FailureClass
-from sluice.streams.governor import JITTER, POLICIES
-from sluice.streams.retrying import StreamEnd, again_at
+from sluice.streams.failures.failure import FailureClass
+from sluice.streams.life.governor import JITTER, POLICIES
+from sluice.streams.life.retrying import StreamEnd, again_at
 from tests.twins.clock import START
 
 

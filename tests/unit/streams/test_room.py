@@ -5,7 +5,7 @@ from dataclasses import replace
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sluice.streams.room import Application, Need, Offer, Worker, lack, least_cores
+from sluice.streams.failures.room import Application, Need, Offer, Worker, lack, least_cores
 
 NEED = Need("sluice-local-flights", 2, 700, ("raw_flights", "departures"))
 FREE, TAKEN, FULL = Worker(1, 1, 1024), Worker(1, 0, 324), Worker(1, 1, 100)

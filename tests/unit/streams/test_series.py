@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sluice.streams.series import Series
+from sluice.streams.health.series import Series
 
 
 class Step(NamedTuple):

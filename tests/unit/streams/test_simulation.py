@@ -58,6 +58,6 @@ def test_a_history_is_a_function_of_its_seed_and_of_its_choices() -> None:
 
 
 def test_a_mutant_whose_text_is_gone_is_no_mutant() -> None:
-    gone = Mutant("nothing is wrong", "sluice.streams.claim", "no such text", "")
+    gone = Mutant("nothing is wrong", "sluice.streams.life.claim", "no such text", "")
     with pytest.raises(ValueError, match=r"nothing is wrong: .* has 0 places"), mutated(gone):
         pass

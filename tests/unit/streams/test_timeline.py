@@ -7,8 +7,8 @@ from datetime import timedelta
 
 import pytest
 
-from sluice.streams.failure import Failure, FailureClass
-from sluice.streams.timeline import Timeline, in_words, timeline
+from sluice.streams.failures.failure import Failure, FailureClass
+from sluice.streams.life.timeline import Timeline, in_words, timeline
 from tests.twins.project import InMemoryProject
 
 ADDRESS = "http://127.0.0.1:4040"

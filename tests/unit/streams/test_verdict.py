@@ -7,13 +7,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sluice.streams.checkpoint import PlannedBatch
-from sluice.streams.executors import Executors
-from sluice.streams.failure import Failure, FailureClass
-from sluice.streams.launcher import DriverReport, DriverState
-from sluice.streams.observation import Evidence
-from sluice.streams.verdict import WELL, Health, judge
-from sluice.streams.window import Window
+from sluice.streams.failures.failure import Failure, FailureClass
+from sluice.streams.health.executors import Executors
+from sluice.streams.health.observation import Evidence
+from sluice.streams.health.verdict import WELL, Health, judge
+from sluice.streams.health.window import Window
+from sluice.streams.life.launcher import DriverReport, DriverState
+from sluice.streams.position.checkpoint import PlannedBatch
 from tests.twins.clock import START
 
 PATIENCE = timedelta(minutes=2)

@@ -8,9 +8,9 @@ from datetime import datetime, timedelta
 import pytest
 
 from sluice.specs.rhythm import Rhythm
-from sluice.streams.launcher import DriverReport, DriverState
-from sluice.streams.observation import Evidence
-from sluice.streams.verdict import Health, Verdict, judge
+from sluice.streams.health.observation import Evidence
+from sluice.streams.health.verdict import Health, Verdict, judge
+from sluice.streams.life.launcher import DriverReport, DriverState
 from sluice.topics.administration import RecordStamp
 from tests.twins.looks import PARTITION, Done, look, moment, steadily, window_of
 

@@ -11,11 +11,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sluice.specs.rhythm import Rhythm
-from sluice.streams.checkpoint import PlannedBatch
-from sluice.streams.launcher import DriverReport, DriverState
-from sluice.streams.observation import Evidence
-from sluice.streams.verdict import FINE, Health, judge
-from sluice.streams.window import Window
+from sluice.streams.health.observation import Evidence
+from sluice.streams.health.verdict import FINE, Health, judge
+from sluice.streams.health.window import Window
+from sluice.streams.life.launcher import DriverReport, DriverState
+from sluice.streams.position.checkpoint import PlannedBatch
 from sluice.topics.administration import RecordStamp
 from tests.twins.clock import START
 from tests.twins.looks import look, steadily, window_of

@@ -8,11 +8,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sluice.streams.attempts import Attempt, AttemptState, Desired, DesiredState
-from sluice.streams.exits import ExitCode
-from sluice.streams.launcher import DriverReport, DriverState
-from sluice.streams.sighting import Sighting
-from sluice.streams.watch import SETTLE, SETTLE_FAILED, WatchState, examine
+from sluice.streams.failures.exits import ExitCode
+from sluice.streams.life.attempts import Attempt, AttemptState, Desired, DesiredState
+from sluice.streams.life.launcher import DriverReport, DriverState
+from sluice.streams.life.sighting import Sighting
+from sluice.streams.life.watch import SETTLE, SETTLE_FAILED, WatchState, examine
 
 NOW = datetime(2013, 1, 7, 12, tzinfo=UTC)
 LONG_AGO = NOW - timedelta(hours=1)

@@ -4,9 +4,9 @@ from dataclasses import replace
 from datetime import timedelta
 
 from sluice.specs.rhythm import Rhythm
-from sluice.streams.verdict import Health, Verdict
-from sluice.streams.verdict_records import RecordedVerdict
-from sluice.streams.watched import StreamsWatched
+from sluice.streams.health.verdict import Health, Verdict
+from sluice.streams.health.verdict_records import RecordedVerdict
+from sluice.streams.health.watched import StreamsWatched
 from tests.twins.clock import START
 from tests.twins.looks import look, steadily
 

@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sluice.specs.rhythm import Rhythm
-from sluice.streams.series import Series
-from sluice.streams.window import MOST_BATCHES, MOST_POINTS, NO_BATCHES, Batch, Window
+from sluice.streams.health.series import Series
+from sluice.streams.health.window import MOST_BATCHES, MOST_POINTS, NO_BATCHES, Batch, Window
 from tests.twins.clock import START
 from tests.twins.looks import PARTITION, Done, look, moment, steadily, window_of
 

@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sluice.provisioning.growth.growth import Following, Growth, followed
-from sluice.streams.launcher import DriverReport, DriverState
-from sluice.streams.observation import Evidence
+from sluice.streams.health.observation import Evidence
+from sluice.streams.life.launcher import DriverReport, DriverState
 
 GROWTH = Growth("sales", 2, 4, {"raw_sales": 10})
 NOW = datetime(2013, 1, 7, tzinfo=UTC)

@@ -11,9 +11,9 @@ from sluice.alerts.delivery import History
 from sluice.console.metrics import catalogue as m
 from sluice.console.metrics.catalogue import Metric
 from sluice.quality.cases import LIVE, Case
-from sluice.streams.batch_log import BatchFigures
-from sluice.streams.fleet import Standing
-from sluice.streams.verdict import Health
+from sluice.streams.health.batch_log import BatchFigures
+from sluice.streams.health.fleet import Standing
+from sluice.streams.health.verdict import Health
 
 
 @dataclass(frozen=True)

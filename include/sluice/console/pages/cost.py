@@ -14,7 +14,7 @@ from sluice.console.surroundings import SurroundingsDep
 from sluice.dag_ids import stream_dag_id
 from sluice.project.project import Project
 from sluice.specs.catalog import Unit
-from sluice.streams.batch_log import newest_batch
+from sluice.streams.health.batch_log import newest_batch
 
 router = APIRouter()
 

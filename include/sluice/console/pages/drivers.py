@@ -10,8 +10,8 @@ from sluice.console.pages.streams import UnitName, require_unit
 from sluice.console.surroundings import SurroundingsDep
 from sluice.log_tail import last_lines
 from sluice.project.project import Project
-from sluice.streams.attempts import Attempt
-from sluice.streams.spark_ui import spark_ui_address
+from sluice.streams.health.spark_ui import spark_ui_address
+from sluice.streams.life.attempts import Attempt
 
 router = APIRouter()
 

@@ -14,8 +14,8 @@ from sluice.console.rendering import page
 from sluice.console.surroundings import Surroundings, SurroundingsDep
 from sluice.dag_ids import stream_dag_id
 from sluice.project.fleet_records import standings_of
-from sluice.streams.fleet import Standing
-from sluice.streams.verdict import Health
+from sluice.streams.health.fleet import Standing
+from sluice.streams.health.verdict import Health
 
 router = APIRouter()
 

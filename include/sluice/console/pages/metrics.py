@@ -25,7 +25,7 @@ from sluice.dag_ids import TOPICS, backfill_dag_id, quality_dag_id
 from sluice.errors import SluiceError
 from sluice.project.records_of import cases_of
 from sluice.quality.gate import GateResult
-from sluice.streams.batch_log import newest_batch
+from sluice.streams.health.batch_log import newest_batch
 
 router = APIRouter()
 

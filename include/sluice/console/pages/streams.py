@@ -22,11 +22,11 @@ from sluice.project.project import Project
 from sluice.specs.catalog import Unit
 from sluice.specs.rhythm import topic_of
 from sluice.specs.spec import NAME_PATTERN
-from sluice.streams.batch_log import batches, quarantined
-from sluice.streams.fleet import LOOKED_BACK, Standing
-from sluice.streams.sighting import Sighting
-from sluice.streams.timeline import SHOWN, Timeline, timeline
-from sluice.streams.verdict_records import RecordedVerdict
+from sluice.streams.health.batch_log import batches, quarantined
+from sluice.streams.health.fleet import LOOKED_BACK, Standing
+from sluice.streams.health.verdict_records import RecordedVerdict
+from sluice.streams.life.sighting import Sighting
+from sluice.streams.life.timeline import SHOWN, Timeline, timeline
 
 router = APIRouter()
 

@@ -13,8 +13,8 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any, Self
 
-from sluice.streams.launcher import DriverState
-from sluice.streams.observation import Evidence
+from sluice.streams.health.observation import Evidence
+from sluice.streams.life.launcher import DriverState
 
 _MOST_NAMED = 8
 

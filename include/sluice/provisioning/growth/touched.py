@@ -8,10 +8,10 @@ from enum import StrEnum
 from math import ceil
 
 from sluice.specs.catalog import Catalog, Unit
+from sluice.specs.catalog.needs import resources_of
 from sluice.specs.model import PipelineSpec
 from sluice.specs.outputs import LatestOutput, Output, TopicOutput
 from sluice.specs.rhythm import topic_of
-from sluice.streams.needs import resources_of
 
 MOST_CORES = 256
 """What a spec may declare."""

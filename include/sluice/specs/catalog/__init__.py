@@ -1,0 +1,1 @@
+"""All specs of a project together: units, streams, and what each needs."""

@@ -1,0 +1,34 @@
+"""What the specs say that a unit, or a batch, must get of a cluster."""
+
+from __future__ import annotations
+
+from sluice.specs.catalog import Catalog, Unit
+from sluice.specs.model import PipelineSpec
+from sluice.specs.resources import Resources
+from sluice.streams.failures.room import Need, least_cores
+
+
+def application_of(deployment: str, unit: str) -> str:
+    """Return the name of a unit's Spark application: the same for all of its attempts."""
+    return f"sluice-{deployment}-{unit}"
+
+
+def resources_of(catalog: Catalog, unit: Unit) -> Resources:
+    """Return what the streams of a unit share: the largest that one of its pipelines asks for."""
+    asked = [catalog.pipelines[name].resources for name in unit.pipelines]
+    return max(asked, key=lambda resources: resources.cores, default=Resources())
+
+
+def need_of(catalog: Catalog, deployment: str, unit: str) -> Need | None:
+    """Return what a unit needs at least: a core for each of its streams. None if no spec names it."""
+    found = catalog.units().get(unit)
+    if found is None:
+        return None
+    resources, streams = resources_of(catalog, found), found.streams
+    cores = least_cores(len(streams), resources.cores)
+    return Need(application_of(deployment, unit), cores, resources.executor_mb, tuple(streams))
+
+
+def need_of_batch(pipeline: PipelineSpec, application: str) -> Need:
+    """Return what a batch needs at least: one core, with which it is slow and ends."""
+    return Need(application, 1, pipeline.resources.executor_mb, (f"a batch of {pipeline.name}",))

@@ -1,0 +1,89 @@
+"""What a person does about a unit that is HALTED: for each class of failure the ways that work, command by command.
+
+A way is whole: who follows it from its first clause to its last command has a driver that runs, as far as the class
+tells. What a second attempt would only repeat is never advised.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import assert_never
+
+from sluice.streams.failures.failure import REMEDIES, FailureClass
+
+_STREAM = re.compile(r"\(stream ([a-z][a-z0-9_]*): ")
+
+
+@dataclass(frozen=True)
+class Way:
+    """One way to go on.
+
+    Attributes:
+        first: what a person does before the commands, as a clause.
+        commands: what is run then, in this order.
+    """
+
+    first: str
+    commands: tuple[str, ...]
+
+    def __str__(self) -> str:
+        """Return it as a clause."""
+        return f"{self.first}, then run {', '.join(f'`{command}`' for command in self.commands)}"
+
+
+def ways(kind: FailureClass, unit: str, stream: str = "") -> tuple[Way, ...]:
+    """Return the ways to go on, the best first.
+
+    Args:
+        kind: the class of the failure that halted it.
+        unit: which is HALTED.
+        stream: that failed; empty if that is not known, or if several did.
+    """
+    resumed = (f"sluice streams resume {unit}",)
+    match kind:
+        case FailureClass.DATA_LOSS:
+            first = "see which records are gone, and decide that it may go on without them"
+            return (Way(first, _anew(unit, stream, "the records are gone")),)
+        case FailureClass.INCOMPATIBLE_STATE:
+            back = Way("go back to the code that wrote the state", resumed)
+            anew = "or give up the state (closed intervals stay, open ones are repaired from the raw table)"
+            return (back, Way(anew, _anew(unit, stream, "its state has another shape")))
+        case (
+            FailureClass.KILLED
+            | FailureClass.OUT_OF_MEMORY
+            | FailureClass.CODE
+            | FailureClass.WRONG_SPEC
+            | FailureClass.FENCED
+            | FailureClass.CORRUPT
+            | FailureClass.AUTHORISATION
+            | FailureClass.SCHEMA_DRIFT
+            | FailureClass.CONFIGURATION
+            | FailureClass.UNKNOWN
+        ):
+            return (Way(REMEDIES[kind], resumed),)
+        case FailureClass.STOPPED | FailureClass.FORCED | FailureClass.TRANSIENT | FailureClass.DISK_FULL:
+            return (Way("see its log", resumed),)  # never HALTED for these
+        case _:
+            assert_never(kind)
+
+
+def advice(kind: FailureClass, unit: str, stream: str = "") -> str:
+    """Return all ways as one clause; the arguments are those of `ways`."""
+    return "; ".join(map(str, ways(kind, unit, stream)))
+
+
+def failed_stream(reason: str) -> str:
+    """Return the stream that an end on record names; empty if it names none."""
+    found = _STREAM.search(reason)
+    return found[1] if found else ""
+
+
+def _anew(unit: str, stream: str, why: str) -> tuple[str, ...]:
+    """Return the commands of a reset, which needs a stop on record; raw streams are reset only by their names."""
+    only = f" --stream {stream}" if stream else ""
+    return (
+        f"sluice streams stop {unit}",
+        f'sluice streams reset {unit}{only} --to earliest --why "{why}"',
+        f"sluice streams start {unit}",
+    )

@@ -1,0 +1,1 @@
+"""How a stream is: what was observed, over which window, and the verdict on it."""

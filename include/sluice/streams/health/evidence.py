@@ -1,0 +1,296 @@
+"""Gathers what can be seen of a unit's streams. What fails becomes None plus a note; a watcher never dies of it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+from enum import Enum, auto
+from functools import cache, partial
+from typing import Generic, Protocol, TypedDict, TypeVar
+
+from sluice.errors import SluiceError
+from sluice.specs.rhythm import UNDECLARED, Rhythm
+from sluice.streams.failures.failure import Failure
+from sluice.streams.health.executors import Executors
+from sluice.streams.health.observation import Evidence
+from sluice.streams.life.attempts import Attempt, AttemptState, Desired
+from sluice.streams.life.launcher import DriverReport, DriverState
+from sluice.streams.life.sighting import Sighting
+from sluice.streams.position.checkpoint import CheckpointLook
+from sluice.topics.administration import RecordStamp, TopicExtent
+
+T = TypeVar("T")
+
+
+STAMPS_AFTER = timedelta(minutes=2)
+AT_WORK = timedelta(minutes=1)
+"""Who committed a batch so recently has executors, and somebody who says so need not be asked."""
+
+
+@dataclass(frozen=True)
+class Source:
+    """Where a stream's progress can be seen.
+
+    Attributes:
+        topic: the topic that it reads.
+        checkpoint: what its checkpoint says.
+        rhythm: what the specs say about how it reads.
+        reported_at: when its driver last wrote its progress file; None if there is none.
+        ended_alone: why a generation's driver has ended it alone; None if it has not.
+    """
+
+    topic: str
+    checkpoint: Callable[[], CheckpointLook]
+    rhythm: Rhythm = UNDECLARED
+    reported_at: Callable[[], datetime | None] = lambda: None
+    ended_alone: Callable[[int], Failure | None] = lambda _generation: None
+
+
+class Cluster(Protocol):
+    """What is asked of Kafka: a part of `sluice.topics.administration.KafkaAdministration`."""
+
+    def extents(self, topics: Collection[str]) -> Mapping[str, TopicExtent | SluiceError]:
+        """Return what each topic holds, or why that is not known of it, in a few requests for all."""
+        ...
+
+    def stamps(self, topic: str, offsets: Mapping[int, int]) -> Mapping[int, RecordStamp]:
+        """Return the timestamp of the first record at or after an offset, per partition."""
+        ...
+
+
+class Stamps(Enum):
+    """When the first unread records are asked for their timestamps, which takes a third of a second per stream."""
+
+    NEVER = auto()  # a watcher has seen them come
+    IF_OLD = auto()  # if nothing was committed for a while, so that it must be known whether they are new
+    ALWAYS = auto()
+
+
+@dataclass(frozen=True)
+class Case:
+    """A unit whose streams are looked at.
+
+    Attributes:
+        unit: the unit's name.
+        sighting: what is recorded and seen of its driver; None if the control database could not be asked.
+        sources: by stream name.
+        notes: why `sighting` is None.
+        executors: returns what a generation's driver says of its executors.
+    """
+
+    unit: str
+    sighting: Sighting | None
+    sources: Mapping[str, Source]
+    notes: tuple[str, ...] = ()
+    executors: Callable[[int], Executors | None] = lambda _generation: None
+
+
+def gather(
+    cases: Sequence[Case], cluster: Callable[[], Cluster], *, at: datetime, stamps: Stamps = Stamps.IF_OLD
+) -> Mapping[str, Mapping[str, Evidence]]:
+    """Ask every source once, and Kafka once for all topics.
+
+    Args:
+        cases: the units.
+        cluster: returns the connection to Kafka; may raise.
+        at: the present (UTC).
+        stamps: when to ask for the timestamps of unread records.
+
+    Returns:
+        the evidence by unit and stream name.
+    """
+    # All positions before any end: the other way round, a batch in between would look like a commit beyond the end.
+    looks = {
+        case.unit: {stream: _ask("checkpoint", source.checkpoint) for stream, source in case.sources.items()}
+        for case in cases
+    }
+    extents = _extents({source.topic for case in cases for source in case.sources.values()}, cluster)
+    found = {case.unit: _unit_evidence(case, looks[case.unit], extents, at) for case in cases}
+    if stamps is Stamps.NEVER:
+        return found
+    return {
+        case.unit: {
+            stream: _stamped(seen, case.sources[stream].topic, cluster) if _wants_stamps(seen, stamps) else seen
+            for stream, seen in found[case.unit].items()
+        }
+        for case in cases
+    }
+
+
+def _extents(topics: Collection[str], cluster: Callable[[], Cluster]) -> Mapping[str, _Answer[_Held]]:
+    """Return what the broker says of each topic; if it says nothing at all, that is so of each."""
+    if not topics:
+        return {}
+    answer = _ask("broker", lambda: cluster().extents(topics))
+    if answer.value is None:
+        return dict.fromkeys(topics, _Answer(notes=answer.notes))
+    return {
+        topic: _Answer(notes=(str(said),)) if isinstance(said, SluiceError) else _Answer(_Held.of(topic, said))
+        for topic, said in answer.value.items()
+    }
+
+
+def _unit_evidence(
+    case: Case,
+    looks: Mapping[str, _Answer[CheckpointLook]],
+    extents: Mapping[str, _Answer[_Held]],
+    at: datetime,
+) -> Mapping[str, Evidence]:
+    sighting = case.sighting
+    driver, notes = (None, case.notes) if sighting is None else _driver(sighting)
+    attempt = None if sighting is None or not sighting.alive else sighting.attempt
+    base = _Base(
+        at=at,
+        unit=case.unit,
+        driver=driver,
+        stop_wanted=sighting is not None and _stop_wanted(sighting),
+        never_wanted=sighting is not None and sighting.never_wanted,
+        halted="" if sighting is None else sighting.halted(at),
+        halted_fix="" if sighting is None or (halt := sighting.halt(at)) is None else halt.fix,
+        lack="" if sighting is None else sighting.lack,
+    )
+    generation = None if attempt is None else attempt.generation
+    executors = _nobody if generation is None else cache(partial(case.executors, generation))
+
+    def found(stream: str, source: Source) -> Evidence:
+        seen = _evidence(base, notes, source, looks[stream], extents[source.topic])
+        return _asked_further(seen, source, executors, generation)
+
+    return {stream: found(stream, source) for stream, source in case.sources.items()}
+
+
+class _Base(TypedDict):
+    """The part of the evidence that all streams of a unit share."""
+
+    at: datetime
+    unit: str
+    driver: DriverReport | None
+    stop_wanted: bool
+    never_wanted: bool
+    halted: str
+    halted_fix: str
+    lack: str
+
+
+@dataclass(frozen=True)
+class _Held:
+    """What a topic holds, for all of its streams: its id, and per `topic/partition` offsets.
+
+    Attributes:
+        starts: the first.
+        ends: the one after the last that may be read.
+        behind_open: how many an open transaction holds back.
+    """
+
+    topic_id: str
+    starts: Mapping[str, int]
+    ends: Mapping[str, int]
+    behind_open: Mapping[str, int]
+
+    @classmethod
+    def of(cls, topic: str, extent: TopicExtent) -> _Held:
+        """Return what is said of a topic by the names of its partitions."""
+        numbers = (extent.beginnings, extent.ends, extent.held)
+        starts, ends, held = ({f"{topic}/{p}": offset for p, offset in each.items()} for each in numbers)
+        return cls(extent.topic_id, starts, ends, held)
+
+
+@dataclass(frozen=True)
+class _Answer(Generic[T]):
+    """What a source said, or why it said nothing."""
+
+    value: T | None = None
+    notes: tuple[str, ...] = ()
+
+
+def _ask(source: str, question: Callable[[], T]) -> _Answer[T]:
+    try:
+        return _Answer(question())
+    except SluiceError as error:
+        return _Answer(notes=(str(error),))
+    except Exception as error:  # noqa: BLE001 - whatever a source does, the other sources must still be heard
+        return _Answer(notes=(f"{source}: {type(error).__name__}: {error}",))
+
+
+def _evidence(
+    base: _Base,
+    notes: tuple[str, ...],
+    source: Source,
+    look: _Answer[CheckpointLook],
+    extent: _Answer[_Held],
+) -> Evidence:
+    checkpoint, held = look.value or CheckpointLook(), extent.value
+    newest = checkpoint.newest
+    return Evidence(
+        committed=None if look.notes else checkpoint.start if newest is None else newest.offsets,
+        epoch=checkpoint.epoch,
+        batches=0 if newest is None else newest.batch_id + 1,
+        committed_at=None if newest is None else newest.committed_at,
+        ends=None if held is None else held.ends,
+        starts=None if held is None else held.starts,
+        topic_id="" if held is None else held.topic_id,
+        held={} if held is None else held.behind_open,
+        history=checkpoint.batches,
+        running=checkpoint.running,
+        watermark=checkpoint.watermark,
+        rhythm=source.rhythm,
+        notes=(*notes, *look.notes, *extent.notes),
+        **base,
+    )
+
+
+def _asked_further(
+    seen: Evidence, source: Source, executors: Callable[[], Executors | None], generation: int | None
+) -> Evidence:
+    """Add what a driver says of itself, if anybody wants to know: that is not worth two files for all the others."""
+    if not seen.lag_records and seen.committed_at is not None and seen.at - seen.committed_at < AT_WORK:
+        return seen
+    reported_at = _ask("progress file", source.reported_at).value if seen.lag_records else None
+    ended = None
+    if seen.lag_records and generation is not None:  # what stopped it is still unread
+        ended = _ask("progress file", partial(source.ended_alone, generation)).value
+    return replace(seen, reported_at=reported_at, executors=_ask("unit file", executors).value, ended_alone=ended)
+
+
+def _nobody() -> Executors | None:
+    """There is no driver that could have any."""
+    return None
+
+
+def _wants_stamps(seen: Evidence, stamps: Stamps) -> bool:
+    if not seen.lag_records:
+        return False
+    old = seen.committed_at is None or seen.at - seen.committed_at > STAMPS_AFTER
+    return old or stamps is Stamps.ALWAYS
+
+
+def _stamped(seen: Evidence, topic: str, cluster: Callable[[], Cluster]) -> Evidence:
+    """Add the timestamps of the first unread records; a verdict can be given without them."""
+    unread = [partition for partition, records in (seen.unread or {}).items() if records]
+    offsets = {int(partition.rpartition("/")[2]): seen.position(partition) for partition in unread}
+    answer = _ask("broker", lambda: cluster().stamps(topic, offsets))
+    return replace(seen, stamps={f"{topic}/{p}": stamp for p, stamp in (answer.value or {}).items()})
+
+
+def _stop_wanted(sighting: Sighting) -> bool:
+    return sighting.desired is not None and sighting.desired.state is Desired.STOPPED
+
+
+def _driver(sighting: Sighting) -> tuple[DriverReport | None, tuple[str, ...]]:
+    """Return what is known of the driver for certain: seen by the launcher, or on record as ended."""
+    attempt, report = sighting.attempt, sighting.report
+    if attempt is None:
+        return DriverReport(sighting.unit, DriverState.ABSENT), sighting.notes
+    if attempt.state is AttemptState.ENDED and not sighting.alive:
+        return _recorded_end(attempt), sighting.notes
+    if attempt.state is AttemptState.BOUND and report is not None and report.state is DriverState.ABSENT:
+        return None, (*sighting.notes, f"the launcher has no trace of {attempt.key}, which it started")
+    return report, sighting.notes
+
+
+def _recorded_end(attempt: Attempt) -> DriverReport:
+    state = DriverState.LOST if attempt.exit_code is None else DriverState.ENDED
+    return DriverReport(
+        attempt.key, state, started_at=attempt.bound_at, ended_at=attempt.ended_at, exit_code=attempt.exit_code
+    )

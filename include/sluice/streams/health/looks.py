@@ -1,0 +1,150 @@
+"""What a watcher saw last of each stream: what a page shows of a thousand streams without looking itself.
+
+A look replaces the one before, unless it is older: several watchers may look at one stream. It is no history and
+proves nothing; what is worth keeping is a recorded verdict, see `sluice.streams.health.recording`.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import NamedTuple, Protocol
+
+from sluice.streams.health.pacing import Pace
+from sluice.streams.health.verdict import FINE, Health, Verdict
+from sluice.streams.health.window import Window
+
+FRESH = timedelta(minutes=3)
+"""So long a look is good for, unless looks are kept more seldom: every stream is looked at at least once a minute."""
+_KEEP = Pace(10.0, share=0.0007, most=300.0)
+"""How often a look is kept although it shows nothing new: a row costs as much as half of the look itself."""
+
+RATE_SPAN = timedelta(minutes=5)
+"""Rates are means over this much of the past, or as much of it as is known."""
+
+
+class Rates(NamedTuple):
+    """Records per second over the last minutes; None where too little of the past is known.
+
+    Attributes:
+        arriving: what the broker took in.
+        read: what batches that are committed have read.
+    """
+
+    arriving: float | None = None
+    read: float | None = None
+
+
+UNKNOWN_RATES = Rates()
+
+
+@dataclass(frozen=True)
+class StreamLook:
+    """One look at a stream.
+
+    Attributes:
+        unit: its driver's name in the specs.
+        stream: its name.
+        generation: of the unit's newest attempt.
+        at: when it was looked at (UTC).
+        verdict: what was made of it, with the lags of its partitions.
+        rates: how fast records come and are read.
+        good_for: by then there is another one, if anybody still looks.
+        since: since when its watcher has seen this health without a break (UTC); None: not known.
+    """
+
+    unit: str
+    stream: str
+    generation: int
+    at: datetime
+    verdict: Verdict
+    rates: Rates = UNKNOWN_RATES
+    good_for: timedelta = FRESH
+    since: datetime | None = None
+
+
+class NewestLooks(Protocol):
+    """Keeps the newest look at each stream. Both methods may raise UnreachableError."""
+
+    def keep(self, looks: Sequence[StreamLook]) -> None:
+        """Put looks in place of older ones of the same streams."""
+        ...
+
+    def of(self, units: Collection[str]) -> Mapping[str, Mapping[str, StreamLook]]:
+        """Return the newest look at each stream of some units, by unit and stream, in a few queries."""
+        ...
+
+
+class Keeping:
+    """Decides which looks are kept. What is wrong or has changed always is, the rest as often as its cost allows.
+
+    It may be forgotten at any time: then all are kept once more.
+    """
+
+    def __init__(self) -> None:
+        self._kept: dict[tuple[str, str], tuple[datetime, Health, int]] = {}
+        self._seconds = _KEEP.seconds
+        self._cost = 0.0
+
+    @property
+    def good_for(self) -> timedelta:
+        """How long a look that is kept now is good for."""
+        return max(FRESH, timedelta(seconds=2 * self._seconds))
+
+    def due(self, unit: str, stream: str, generation: int, verdict: Verdict, at: datetime) -> bool:
+        """Whether to keep a look. It stays due until it was `kept`: the control database may not take it.
+
+        Args:
+            unit: the stream's driver.
+            stream: its name.
+            generation: of the unit's newest attempt.
+            verdict: what was made of the look.
+            at: when it was made (UTC).
+        """
+        before = self._kept.get((unit, stream))
+        if before is not None and before[1:] == (verdict.health, generation):
+            seconds = self._seconds if verdict.health in FINE else _KEEP.seconds
+            if 0 <= (at - before[0]).total_seconds() < _NEARLY * seconds:  # less than 0: the clock was set back
+                return False
+        return True
+
+    def kept(self, looks: Sequence[StreamLook], cpu_seconds: float) -> None:
+        """Take in which looks are kept, and be as frequent as that allows. What one time alone has cost says nothing.
+
+        Args:
+            looks: those that the control database has taken.
+            cpu_seconds: what that has cost, of one core.
+        """
+        self._kept.update({(look.unit, look.stream): (look.at, look.verdict.health, look.generation) for look in looks})
+        if looks:
+            before, self._cost = self._cost, cpu_seconds / len(looks)
+            self._seconds = _KEEP.period(min(before, self._cost) * len(self._kept))
+
+
+_NEARLY = 0.9
+"""Of a period: a look that comes a moment early must not make it wait for the next one."""
+
+
+def rates_of(window: Window, now: datetime) -> Rates:
+    """Return how fast records came and were read of late.
+
+    Args:
+        window: the stream's recent past.
+        now: the present (UTC).
+    """
+    until = now.timestamp()
+    since = until - RATE_SPAN.total_seconds()
+    samples, batches = window.samples, window.batches
+    heard, committed = samples.column(0), batches.column(2)
+    arriving = _per_second(heard, samples.column(1), since, heard[-1]) if len(samples) > 1 else None
+    read = _per_second(committed, batches.column(3), since, until) if len(batches) > 1 else None
+    return Rates(arriving, read)
+
+
+def _per_second(at: Sequence[float], count: Sequence[float], since: float, until: float) -> float | None:
+    """Return how fast a count grew; what is not known before `since` is left out."""
+    first = max(bisect_right(at, since) - 1, 0)
+    seconds = until - max(at[first], since)
+    return max(0.0, count[-1] - count[first]) / seconds if seconds > 0 else None

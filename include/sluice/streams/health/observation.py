@@ -1,0 +1,102 @@
+"""What one look at a stream can show. None means "could not look", never "nothing there"."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from functools import cached_property
+
+from sluice.specs.rhythm import UNDECLARED, Rhythm
+from sluice.streams.failures.failure import Failure
+from sluice.streams.health.executors import Executors
+from sluice.streams.life.launcher import DriverReport
+from sluice.streams.position.checkpoint import CommittedBatch, PlannedBatch
+from sluice.topics.administration import RecordStamp
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """What was seen of a stream at one moment.
+
+    Attributes:
+        at: when it was gathered (UTC).
+        driver: the launcher's report.
+        committed: next offset to read per `topic/partition`, from the newest committed batch; before the first, from
+            where its epoch begins; {} if that is where its topic begins.
+        epoch: the stream's reset epoch, in which these positions count.
+        batches: number of committed batches.
+        committed_at: when the newest batch was committed.
+        ends: end offset per `topic/partition` at the broker.
+        held: how many offsets lie behind an open transaction, per `topic/partition` that has one: nobody may read them
+            yet, and they are not among the ends.
+        starts: first offset that the broker still has, per `topic/partition`.
+        stop_wanted: somebody asked for the stop, and it is on record.
+        never_wanted: nobody ever asked for it to run.
+        halted: why nothing starts the stream any more although it shall run, and what to do; empty if that is not so.
+        halted_fix: the part of it that says what to do.
+        notes: why something could not be looked at.
+        unit: the unit's name, for commands in advice.
+        history: committed batches that are news, newest first: all that the checkpoint keeps, or those since the last
+            look.
+        running: the batch that is planned and not committed.
+        topic_id: the cluster's UUID of the topic.
+        stamps: timestamp of the first unread record per `topic/partition`; {} where nobody asked.
+        watermark: the newest event time that the stream's state has, less the watermark's delay.
+        reported_at: the driver's last word in its progress file; one that is busy with a batch says nothing.
+        rhythm: what the specs say.
+        lack: why there is no room for the attempt that shall be submitted; empty if that is not so.
+        executors: what the driver says of those that it has; None if it said nothing, or needs none.
+        ended_alone: why this stream has ended although its driver lives; None if it has not.
+    """
+
+    at: datetime
+    driver: DriverReport | None
+    committed: Mapping[str, int] | None
+    batches: int = 0
+    committed_at: datetime | None = None
+    ends: Mapping[str, int] | None = None
+    starts: Mapping[str, int] | None = None
+    stop_wanted: bool = False
+    never_wanted: bool = False
+    halted: str = ""
+    halted_fix: str = ""
+    notes: tuple[str, ...] = ()
+    unit: str = ""
+    history: tuple[CommittedBatch, ...] = ()
+    running: PlannedBatch | None = None
+    topic_id: str = ""
+    stamps: Mapping[str, RecordStamp] = field(default_factory=dict)
+    watermark: datetime | None = None
+    reported_at: datetime | None = None
+    rhythm: Rhythm = UNDECLARED
+    lack: str = ""
+    executors: Executors | None = None
+    ended_alone: Failure | None = None
+    epoch: int = 0
+    held: Mapping[str, int] = field(default_factory=dict)
+
+    @cached_property
+    def unread(self) -> Mapping[str, int] | None:
+        """Records not yet in a committed batch per `topic/partition`, or None if one side is unknown."""
+        if self.committed is None or self.ends is None:
+            return None
+        return {partition: max(0, end - self.position(partition)) for partition, end in sorted(self.ends.items())}
+
+    @property
+    def held_back(self) -> str:
+        """What an open transaction holds back, as the end of a sentence; nothing if there is none."""
+        which, offsets = max(self.held.items(), key=lambda item: item[1], default=("", 0))
+        held = f"; an open transaction holds back {sum(self.held.values()):,} offsets, {offsets:,} of them of {which}"
+        said = f"{held}: nobody may read them before it ends (kafka-transactions.sh find-hanging says whether it will)"
+        return said if self.held else ""
+
+    @cached_property
+    def lag_records(self) -> int | None:
+        """Records not yet in a committed batch, or None if one side is unknown."""
+        unread = self.unread
+        return None if unread is None else sum(unread.values())
+
+    def position(self, partition: str) -> int:
+        """Return the next offset to read: one that was never read starts at the log's first record."""
+        return (self.committed or {}).get(partition, (self.starts or {}).get(partition, 0))

@@ -1,0 +1,86 @@
+"""What a watcher remembers of one unit's streams between two looks. It may forget it at any time: it then sees less."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+
+from sluice.streams.health.looks import FRESH
+from sluice.streams.health.observation import Evidence
+from sluice.streams.health.recording import lagging_since, worth_recording
+from sluice.streams.health.verdict import Health, Verdict, alike, judge
+from sluice.streams.health.verdict_records import RecordedVerdict
+from sluice.streams.health.window import Window
+
+
+@dataclass(frozen=True)
+class Spell:
+    """A stream's verdict that lasts: of which generation, since when, and when it was seen last (UTC)."""
+
+    health: Health
+    generation: int
+    since: datetime
+    last: datetime
+
+    @classmethod
+    def after(cls, before: Spell | None, health: Health, generation: int, at: datetime) -> Spell:
+        """Return the spell with one more look. A gap ends it, and so does a clock that was set back."""
+        lasts = (
+            before is not None
+            and alike(before.health, health)
+            and before.generation == generation
+            and before.last <= at <= before.last + FRESH
+        )
+        return cls(health, generation, before.since if before is not None and lasts else at, at)
+
+
+class StreamsWatched:
+    """The windows of a unit's streams, each bounded."""
+
+    def __init__(self) -> None:
+        self._windows: dict[str, Window] = {}
+        self._last: dict[str, Health] = {}
+        self._verdicts: dict[str, Verdict] = {}
+        self._spells: dict[str, Spell] = {}
+
+    @property
+    def verdicts(self) -> Mapping[str, Verdict]:
+        """What the newest look gave, by stream, worth recording or not."""
+        return self._verdicts
+
+    @property
+    def windows(self) -> Mapping[str, Window]:
+        """All looks so far, by stream."""
+        return self._windows
+
+    @property
+    def since(self) -> Mapping[str, datetime]:
+        """Since when the verdict on each stream is the newest one without a break (UTC); OK and IDLE are one."""
+        return {stream: spell.since for stream, spell in self._spells.items()}
+
+    def judge(
+        self, seen: Mapping[str, Evidence], records: Mapping[str, RecordedVerdict], generation: int
+    ) -> Mapping[str, Verdict]:
+        """Take in one look, and return those verdicts that are worth recording.
+
+        Args:
+            seen: the evidence by stream; streams that are not in it are forgotten.
+            records: the newest verdicts on record by stream.
+            generation: of the unit's latest attempt.
+        """
+        self._windows = {stream: self._windows.get(stream, Window()).add(look) for stream, look in seen.items()}
+        self._verdicts = found = {
+            stream: judge(look, self._windows[stream], lagging_since=lagging_since(records.get(stream), generation))
+            for stream, look in seen.items()
+        }
+        last, self._last = self._last, {stream: verdict.health for stream, verdict in found.items()}
+        self._spells = {
+            stream: Spell.after(self._spells.get(stream), verdict.health, generation, seen[stream].at)
+            for stream, verdict in found.items()
+        }
+        return {
+            stream: verdict
+            for stream, verdict in found.items()
+            if worth_recording(records.get(stream), verdict, generation, last=last.get(stream), now=seen[stream].at)
+        }

@@ -1,0 +1,1 @@
+"""A unit between start and stop: desired state, attempts, claims, restarts and resets."""

@@ -1,0 +1,399 @@
+"""A unit's life: claim, submit, bind, stop. Every step may be repeated, and a crash between any two of them heals.
+
+What makes it safe is the order: a wish is recorded before it is acted on, a key before it is submitted, and a death
+before the next generation. A launcher runs a key at most once, so two claims that resume the same key start one driver.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import replace
+
+from sluice.clock import Clock, SystemClock
+from sluice.errors import NotConfiguredError, RefusedError, UnreachableError
+from sluice.streams.failures.failure import FailureClass
+from sluice.streams.failures.room import NoRoom
+from sluice.streams.life.attempts import Attempt, AttemptRecords, AttemptState, Desired, DesiredState, LostRaceError
+from sluice.streams.life.claim import Adopt, Refuse, Resume, Start, Wait, decide
+from sluice.streams.life.claimed import Claim
+from sluice.streams.life.ending import ending, refuse_traceless
+from sluice.streams.life.governor import HISTORY, Go, Halt, Hold
+from sluice.streams.life.identity import submission_key
+from sluice.streams.life.launcher import DriverReport, DriverState, Job, Launcher
+from sluice.streams.life.sighting import Records, Sighting
+
+_LATE_STOP_SECONDS = 60.0
+_OVERRIDES = " (overrides: "
+_MAX_STEPS = 1_000
+"""A claim takes two steps. It takes one more per generation that the launcher knows and a lost control database does
+not, and one more per race that it loses."""
+
+
+def anything_goes(_unit: str) -> None:
+    """Nothing stands against a start."""
+
+
+class UnitLife:
+    """Starts, stops and looks after the one driver of a unit.
+
+    Args:
+        registry: has the wishes and attempts.
+        launcher: runs its drivers.
+        refuse: raises NotConfiguredError if a driver that is started from here would lack a variable.
+    """
+
+    def __init__(
+        self,
+        registry: AttemptRecords,
+        launcher: Launcher,
+        *,
+        deployment: str,
+        unit: str,
+        job: Callable[[Attempt], Job],
+        refuse: Callable[[str], None] = anything_goes,
+        clock: Clock | None = None,
+    ) -> None:
+        self._registry = registry
+        self._launcher = launcher
+        self._deployment = deployment
+        self._unit = unit
+        self._job, self._refuse = job, refuse
+        self._clock = clock or SystemClock()
+
+    def look(self, records: Records | None = None) -> Sighting:
+        """Read the records, then ask the launcher.
+
+        Args:
+            records: what was read a moment ago, for many units at once; omitted: read now.
+
+        Raises:
+            UnreachableError: the control database could not be asked. (A launcher that cannot answer is a note.)
+        """
+        if records is None:
+            records = Records(self._registry.desired(self._unit), self._registry.latest_attempt(self._unit))
+        desired, attempt = records.desired, records.attempt
+        if attempt is None:
+            return Sighting(self._unit, desired, None, None)
+        report: DriverReport | None = None
+        notes: tuple[str, ...] = ()
+        try:
+            report = self._launcher.find(attempt.key)
+        except UnreachableError as error:
+            notes = (str(error),)
+        dead = attempt.state is AttemptState.ENDED or (report is not None and report.dead)
+        earlier, lack = self._earlier(attempt) if dead else (), self._lack(desired, attempt, report)
+        return Sighting(self._unit, desired, attempt, report, notes, earlier, lack)
+
+    def claim(self, *, governed: bool = False) -> Claim:
+        """Adopt the driver that lives, or reserve a key for the next one. Starts no process.
+
+        Args:
+            governed: obey backoff and budget. A person's claim does not, because a person has seen what there is to
+                see; nobody's claim does without the proof of death.
+
+        Raises:
+            UnreachableError: the control database could not be asked.
+        """
+        why = ""  # of the start that this claim has reserved a key for
+        for _ in range(_MAX_STEPS):
+            sighting = self.look()
+            decision = decide(sighting.desired, sighting.attempt, sighting.report)
+            match decision:
+                case Resume() if sighting.lack:
+                    return Claim(NoRoom(sighting.lack))
+                case Adopt() | Resume():
+                    begun = why if isinstance(decision, Resume) else ""
+                    return Claim(replace(decision, why=begun or decision.why), decision.attempt)
+                case Wait() | Refuse():
+                    return Claim(decision)
+                case Start():
+                    if governed and (held := self._held(sighting)) is not None:
+                        return Claim(held)
+                    self._reserve(decision, sighting)
+                    why = decision.why
+        found = f"{_MAX_STEPS} generations after another are dead or taken; the last is {sighting}"
+        raise RefusedError(f"{self._unit}: {found}.")
+
+    def submit(self, attempt: Attempt) -> Attempt:
+        """Submit under the attempt's key and record what came of it: BOUND, or ENDED if it is dead already.
+
+        Repeating it starts nothing.
+
+        Raises:
+            RefusedError: a stop was asked for, a newer generation exists, or the room is gone (NoRoomError); nothing
+                was submitted.
+            UnreachableError: the launcher or the control database could not be asked; repeat it.
+        """
+        attempt = self._refuse_outdated(attempt)
+        if attempt.state is AttemptState.ENDED:
+            return attempt
+        report = self._submit_once(attempt)
+        if not report.dead:
+            attempt = self._registry.bind(self._unit, attempt.generation)
+            # A stop that was recorded since the check above may have looked before the driver existed. Either it saw
+            # the driver, or this sees the wish.
+            if self._stop_wanted():
+                report = self._launcher.stop(attempt.key, _LATE_STOP_SECONDS)
+        return self._record_death(attempt, report)
+
+    def start(self, by: str, why: str) -> Claim:
+        """Record the wish to run, claim and submit. The claim's attempt is as `submit` left it.
+
+        Raises:
+            NotConfiguredError: a driver would lack a variable that its specs name; nothing was changed.
+            RefusedError: the claim was refused, or somebody asked for a stop meanwhile.
+            UnreachableError: the wish may be recorded; repeat it, or let the reconciler go on.
+        """
+        self.refuse_unconfigured()
+        self._registry.desire(self._unit, Desired.RUNNING, by=by, why=why)
+        return self._claim_and_submit()
+
+    def refuse_unconfigured(self) -> None:
+        """Make sure that a driver which is started from here would find the variables that its specs name.
+
+        Raises:
+            NotConfiguredError: it would not, and no driver lives that could be adopted.
+        """
+        try:
+            self._refuse(self._unit)
+        except NotConfiguredError:
+            if not self.look().alive:
+                raise
+
+    def resume(self, by: str, why: str) -> Claim:
+        """Start what is HALTED, on a person's word. Otherwise like `start`.
+
+        Raises:
+            RefusedError: it is not HALTED; or as for `start`.
+            UnreachableError: as for `start`.
+        """
+        self.lift(by, why)
+        return self._claim_and_submit(governed=True)  # what fell again since then is HALTED again
+
+    def lift(self, by: str, why: str) -> str:
+        """Record the wish that ends a halt, and return what it overrides. Claims nothing. It may be repeated.
+
+        Raises:
+            NotConfiguredError: as for `start`.
+            RefusedError: it is not HALTED.
+        """
+        self._refuse(self._unit)
+        sighting = self.record_end()
+        halted = sighting.halted(self._clock.now())
+        if not halted:
+            if (wish := sighting.desired) and wish.by == by and wish.why.startswith(f"{why}{_OVERRIDES}"):
+                return wish.why.removeprefix(f"{why}{_OVERRIDES}").removesuffix(")")
+            raise RefusedError(
+                f"{self._unit} is not HALTED, so there is nothing to resume.",
+                fix=f"run `sluice streams show {self._unit}` to see what it is, `sluice streams start` to start it.",
+            )
+        self._registry.desire(self._unit, Desired.RUNNING, by=by, why=f"{why}{_OVERRIDES}{halted})")
+        return halted
+
+    def stop(self, by: str, why: str, deadline_seconds: float) -> DriverReport:
+        """Record the wish to stop, let the driver finish its batch, and record its end.
+
+        Args:
+            by: who asks.
+            why: the reason, for the record.
+            deadline_seconds: after this long the driver is killed.
+
+        Returns:
+            the final report; ABSENT if there was nothing to stop.
+
+        Raises:
+            RefusedError: the launcher has lost the trace of a driver, which may live; the wish is recorded.
+            UnreachableError: the wish is recorded if the control database answered; repeat it.
+        """
+        self._registry.desire(self._unit, Desired.STOPPED, by=by, why=why)
+        return self._end_driver(deadline_seconds)
+
+    def finish_stop(self, deadline_seconds: float) -> DriverReport:
+        """Go on with a stop that nobody finished. Records no wish, so it cannot revoke a start that came meanwhile.
+
+        Raises:
+            RefusedError: no stop is on record any more, or as for `stop`; nothing was stopped.
+            UnreachableError: repeat it.
+        """
+        if not self._stop_wanted():
+            raise RefusedError(f"{self._unit} was not stopped: no stop is on record any more.")
+        return self._end_driver(deadline_seconds)
+
+    def restart(self, by: str, why: str, deadline_seconds: float) -> Claim:
+        """Stop the driver and start the next generation.
+
+        The wish stays RUNNING: after a crash in the middle the reconciler starts the unit again.
+
+        Raises:
+            NotConfiguredError: as for `start`; the driver that lives goes on.
+            RefusedError: the claim was refused.
+            UnreachableError: repeat it, or let the reconciler go on.
+        """
+        self._refuse(self._unit)
+        self._registry.desire(self._unit, Desired.RUNNING, by=by, why=why)
+        self._end_driver(deadline_seconds)
+        return self._claim_and_submit()
+
+    def force(self, by: str, why: str) -> Attempt:
+        """Record, on a person's word, that the latest attempt is dead although no launcher can prove it.
+
+        The reconciler then starts the next generation, if the unit is to run.
+
+        Raises:
+            RefusedError: there is no such attempt, its driver is seen alive, or nobody's word is needed.
+        """
+        sighting = self.look()
+        attempt = sighting.attempt
+        if attempt is None or attempt.state is AttemptState.ENDED:
+            raise RefusedError(f"{self._unit} has no attempt whose end is not on record.")
+        if sighting.alive:
+            raise RefusedError(
+                f"{attempt.key} lives: the launcher sees it.", fix=f"run `sluice streams stop {self._unit}`."
+            )
+        if attempt.state is AttemptState.INTENT and sighting.report is not None:
+            raise RefusedError(
+                f"{attempt.key} is {sighting.report.state}; a claim knows what to do with that.",
+                fix=f"run `sluice streams start {self._unit}`.",
+            )
+        return self._registry.end(
+            self._unit,
+            attempt.generation,
+            exit_code=None,
+            reason=f"declared dead by {by}: {why}",
+            failure=FailureClass.FORCED,
+        )
+
+    def record_end(self, records: Records | None = None) -> Sighting:
+        """Look, and put on record what the launcher proves: a driver, its death, and generations that are forgotten.
+
+        A control database that was restored from an older copy knows neither the newest deaths nor the driver that may
+        live; the governor would judge, and hold back, what is long past. One that was lost knows nothing.
+
+        Args:
+            records: see `look`. Whatever is recorded by them is recorded once, or loses a race; then all is read again.
+        """
+        for _ in range(_MAX_STEPS):
+            sighting, records = self.look(records), None
+            if sighting.attempt is not None:
+                if sighting.report is None:
+                    break
+                recorded = self._record_seen(sighting.attempt, sighting.report)
+                if recorded is not sighting.attempt:
+                    sighting = replace(sighting, attempt=recorded)
+            if not self._record_forgotten(sighting):
+                break
+        return sighting
+
+    def _held(self, sighting: Sighting) -> Hold | Halt | None:
+        """Return what the governor holds a start back for; None if it lets it go, or if the record is behind."""
+        if self._submitted(sighting.attempt):
+            return None
+        outlook = sighting.outlook(self._clock.now())
+        return None if isinstance(outlook, Go) else outlook
+
+    def _lack(self, desired: DesiredState | None, attempt: Attempt, report: DriverReport | None) -> str:
+        """Return why there is no room for what would be submitted next; not knowing is a reason too."""
+        decision = decide(desired, attempt, report)
+        try:
+            return self._launcher.lack(self._job(attempt)) if isinstance(decision, Resume) else ""
+        except UnreachableError as error:
+            return f"it is not known whether there is room: {error.message.rstrip('.')}"
+
+    def _record_forgotten(self, sighting: Sighting) -> bool:
+        """Take the next generation into the record if the launcher knows it; return whether it did."""
+        attempt = sighting.attempt
+        if (attempt is not None and attempt.state is not AttemptState.ENDED) or not self._submitted(attempt):
+            return False
+        self._intend_after(attempt.generation if attempt else 0)
+        return True
+
+    def _submitted(self, before: Attempt | None) -> bool:
+        """Whether the launcher knows the generation after an attempt."""
+        key = submission_key(self._deployment, self._unit, (before.generation if before else 0) + 1)
+        try:
+            return self._launcher.find(key).state is not DriverState.ABSENT
+        except UnreachableError:
+            return False
+
+    def _earlier(self, attempt: Attempt) -> tuple[Attempt, ...]:
+        history = self._registry.attempts(self._unit, newest=HISTORY)
+        return tuple(other for other in history if other.generation < attempt.generation)
+
+    def _reserve(self, start: Start, sighting: Sighting) -> None:
+        """Record the death that permits it, then take the next generation. Who loses the race reads again."""
+        if start.proven_dead is not None and sighting.report is not None:
+            self._record_death(start.proven_dead, sighting.report)
+        self._intend_after(start.after_generation)
+
+    def _intend_after(self, generation: int) -> None:
+        key = submission_key(self._deployment, self._unit, generation + 1)
+        with suppress(LostRaceError):
+            self._registry.intend(self._unit, after_generation=generation, key=key)
+
+    def _claim_and_submit(self, *, governed: bool = False) -> Claim:
+        claim = self.claim(governed=governed)
+        if isinstance(claim.decision, Refuse | Halt):
+            raise RefusedError(f"{self._unit} was not started: {claim.why}.")
+        return claim if claim.attempt is None else replace(claim, attempt=self.submit(claim.attempt))
+
+    def _end_driver(self, deadline_seconds: float) -> DriverReport:
+        """End the newest driver, also one that the record has forgotten."""
+        attempt = self.record_end().attempt
+        key = submission_key(self._deployment, self._unit, 1) if attempt is None else attempt.key
+        report = self._launcher.find(key)
+        if report.state is DriverState.RUNNING:
+            report = self._launcher.stop(key, deadline_seconds)
+        if attempt is not None:
+            refuse_traceless(attempt, report)
+            self._record_death(attempt, report)
+        return report
+
+    def _record_seen(self, attempt: Attempt, report: DriverReport) -> Attempt:
+        """Record a driver whose submitter died before it could, and an end."""
+        if attempt.state is AttemptState.INTENT and report.state is DriverState.RUNNING:
+            return self._registry.bind(self._unit, attempt.generation)
+        return self._record_death(attempt, report)
+
+    def _record_death(self, attempt: Attempt, report: DriverReport) -> Attempt:
+        """Record the end if the report proves it; the first record stays."""
+        if not report.dead or attempt.state is AttemptState.ENDED:
+            return attempt
+        end = ending(report)
+        return self._registry.end(
+            self._unit,
+            attempt.generation,
+            exit_code=end.exit_code,
+            reason=end.reason,
+            failure=end.failure,
+            at=end.at,
+        )
+
+    def _stop_wanted(self) -> bool:
+        desired = self._registry.desired(self._unit)
+        return desired is not None and desired.state is Desired.STOPPED
+
+    def _refuse_outdated(self, attempt: Attempt) -> Attempt:
+        """Return the attempt as it is on record now."""
+        if self._stop_wanted():
+            raise RefusedError(
+                f"{attempt.key} was not submitted: a stop of {self._unit} is on record.",
+                fix=f"run `sluice streams start {self._unit}`.",
+            )
+        latest = self._registry.latest_attempt(self._unit)
+        if latest is None or latest.generation != attempt.generation:
+            newest = f"the newest generation of {self._unit} is {latest.generation if latest else 'none'}"
+            raise RefusedError(f"{attempt.key} was not submitted: {newest}.", fix="claim again.")
+        return latest
+
+    def _submit_once(self, attempt: Attempt) -> DriverReport:
+        """Submit what is an intent. What was confirmed before, was submitted: if it cannot be found, it may live."""
+        if attempt.state is AttemptState.INTENT:
+            return self._launcher.submit(attempt.key, self._job(attempt))
+        report = self._launcher.find(attempt.key)
+        if report.state is DriverState.ABSENT:
+            raise RefusedError(
+                f"{attempt.key} was not submitted: it was started before, and the launcher has lost its trace.",
+                fix=f"make sure that its driver is dead, then run `sluice streams force {self._unit}`.",
+            )
+        return report

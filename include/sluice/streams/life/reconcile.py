@@ -1,0 +1,82 @@
+"""What a reconciler does next for a unit: makes the recorded wish true, and never acts on what it cannot see."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from enum import StrEnum
+
+from sluice.streams.life.attempts import Desired, DesiredState
+from sluice.streams.life.claim import Adopt, Refuse, Resume, Start, Wait, decide
+from sluice.streams.life.governor import Go, Halt, Hold
+from sluice.streams.life.sighting import Sighting
+
+STOP_PATIENCE = timedelta(minutes=1)
+"""How long a stop may take before the reconciler finishes it."""
+
+
+class ActionKind(StrEnum):
+    """What to do."""
+
+    START = "start"  # claim and submit
+    WATCH = "watch"  # attach a watch to the driver that lives
+    STOP = "stop"  # finish a stop that was asked for and that nobody finished
+    TELL = "tell"  # it is HALTED and nobody watched it end: let somebody know, once
+    NOTHING = "nothing"
+
+
+@dataclass(frozen=True)
+class Action:
+    """What to do, and the reason as a clause. `about` is the key of the attempt that it became HALTED with."""
+
+    kind: ActionKind
+    why: str
+    about: str = ""
+
+
+def reconcile(sighting: Sighting, watched: bool, *, now: datetime) -> Action:
+    """Decide the next step of one unit.
+
+    Args:
+        sighting: what is recorded and seen.
+        watched: somebody already watches the unit, or is about to start it.
+        now: the present (UTC).
+    """
+    desired = sighting.desired
+    if desired is not None and desired.state is Desired.STOPPED and sighting.alive:
+        return _finish_stop(desired, now)
+    decision = decide(desired, sighting.attempt, sighting.report)
+    match decision:
+        case Adopt():
+            return Action(ActionKind.NOTHING if watched else ActionKind.WATCH, decision.why)
+        case Wait() | Refuse():
+            return Action(ActionKind.NOTHING, decision.why)
+        case Resume():
+            # Said and looked at again, once a minute: what has no room is not started in order to wait.
+            return Action(ActionKind.NOTHING if sighting.lack else ActionKind.START, sighting.lack or decision.why)
+        case Start():
+            return _start(decision, sighting, watched, now)
+
+
+def _start(start: Start, sighting: Sighting, watched: bool, now: datetime) -> Action:
+    outlook = sighting.outlook(now)
+    match outlook:
+        case Go():
+            return Action(ActionKind.START, start.why)
+        case Hold():
+            return Action(ActionKind.NOTHING, outlook.why)
+        case Halt():
+            kind = ActionKind.NOTHING if watched else ActionKind.TELL
+            about = sighting.attempt.key if sighting.attempt is not None else ""
+            return Action(kind, str(outlook), about)
+
+
+def _finish_stop(desired: DesiredState, now: datetime) -> Action:
+    asked = f"{desired.by} asked for a stop ({desired.why})"
+    if now - desired.at < STOP_PATIENCE:
+        return Action(ActionKind.NOTHING, f"{asked} {_seconds(now - desired.at)} s ago; it is under way")
+    return Action(ActionKind.STOP, f"{asked} {_seconds(now - desired.at)} s ago and the driver still lives")
+
+
+def _seconds(duration: timedelta) -> str:
+    return f"{max(0.0, duration.total_seconds()):.0f}"

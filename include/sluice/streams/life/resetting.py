@@ -1,0 +1,216 @@
+"""Resets the streams of one unit: looks, plans, and puts new epochs on record. Nothing else is changed, ever.
+
+The order makes it safe: only a unit that is stopped on record and whose driver is dead may be reset; the record is
+exclusive and whole; and a driver that was started in between looks for newer epochs before each batch.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Protocol, TypeAlias
+
+from sluice.clock import Clock
+from sluice.errors import RefusedError, SpecError, UnreachableError
+from sluice.specs.catalog import Catalog, Unit
+from sluice.specs.outputs import Output
+from sluice.specs.rhythm import topic_of
+from sluice.specs.start import Edge, StartPosition, in_words
+from sluice.streams.life.attempts import AttemptState, Desired
+from sluice.streams.life.launcher import DriverState
+from sluice.streams.life.sighting import Sighting
+from sluice.streams.position.checkpoint import PlannedBatch
+from sluice.streams.position.epochs import Epoch, Epochs
+from sluice.streams.position.reset import Move, Span, StreamReset, effects, moves, raw_offsets
+from sluice.streams.position.starting import resolve
+from sluice.topics.administration import RecordStamp, TopicExtent
+
+Target: TypeAlias = Edge | datetime | Mapping[str, int]
+"""Where to: an edge or a time for every partition, or the next offset per `topic/partition`; others stay."""
+
+
+class Cluster(Protocol):
+    """What is asked of Kafka: a part of `sluice.topics.administration.KafkaAdministration`."""
+
+    def extent(self, topic: str) -> TopicExtent:
+        """Return what a topic holds."""
+        ...
+
+    def offsets_at(self, topic: str, at: datetime) -> Mapping[int, int]:
+        """Return the offset of the first record that is no older than `at`, per partition; without one, the end."""
+        ...
+
+    def stamps(self, topic: str, offsets: Mapping[int, int]) -> Mapping[int, RecordStamp]:
+        """Return the timestamp of the first record at or after an offset, per partition."""
+        ...
+
+
+def refuse_living(sighting: Sighting) -> None:
+    """Make sure that a unit is stopped on record, and that its driver is dead.
+
+    Raises:
+        RefusedError: it is not.
+        UnreachableError: the launcher could not be asked.
+    """
+    unit, attempt, report = sighting.unit, sighting.attempt, sighting.report
+    if sighting.desired is None or sighting.desired.state is not Desired.STOPPED:
+        raise RefusedError(
+            f"{unit} was not reset: no stop of it is on record, so a driver may start at any moment.",
+            fix=f"run `sluice streams stop {unit}`.",
+        )
+    if attempt is None:
+        return
+    if report is None:
+        raise UnreachableError(
+            f"{unit} was not reset: whether {attempt.key} lives is not known ({'; '.join(sighting.notes)})."
+        )
+    if report.state is DriverState.RUNNING:
+        raise RefusedError(
+            f"{unit} was not reset: its driver {attempt.key} lives.", fix=f"run `sluice streams stop {unit}`."
+        )
+    if report.state is DriverState.ABSENT and attempt.state is AttemptState.BOUND:
+        raise RefusedError(
+            f"{unit} was not reset: {attempt.key} was started, and the launcher has lost its trace: it may live.",
+            fix=f"make sure that it is dead, then run `sluice streams force {unit}`.",
+        )
+
+
+@dataclass(frozen=True)
+class Resetting:
+    """The resets of one unit.
+
+    Attributes:
+        unit: its streams.
+        catalog: the specs.
+        epochs: returns the epochs of a stream.
+        cluster: of the deployment.
+        clock: gives the time of the records.
+    """
+
+    unit: Unit
+    catalog: Catalog
+    epochs: Callable[[str], Epochs]
+    cluster: Cluster
+    clock: Clock
+
+    def plan(self, target: Target, streams: Sequence[str] = ()) -> tuple[StreamReset, ...]:
+        """Return what a reset would do. Changes nothing.
+
+        Args:
+            target: where to.
+            streams: names of streams of the unit; none: all but those of raw tables.
+
+        Raises:
+            SpecError: the unit has no such stream, or `target` names what its topic does not hold.
+            RefusedError: a raw stream is named that has nothing to acknowledge.
+            UnreachableError: the cluster or a checkpoint could not be asked.
+        """
+        if unknown := sorted({*streams} - {*self.unit.streams}):
+            raise SpecError(
+                f"the unit {self.unit.name!r} has no stream {', '.join(unknown)}; it has "
+                f"{', '.join(self.unit.streams)}.",
+                fix="name one of these.",
+            )
+        chosen = streams or [s for s in self.unit.streams if self.catalog.pipeline_of(s) is not None]
+        if not chosen:
+            raise RefusedError(
+                f"{self.unit.name} has raw streams only, and these hold every record exactly once.",
+                fix="name a unit with a pipeline.",
+            )
+        return tuple(self._plan(stream, target) for stream in chosen)
+
+    def record(self, reset: StreamReset, target: Target, *, by: str, why: str) -> Epoch | None:
+        """Put the new epoch of a stream on record, and return it; None if it is there already.
+
+        Raises:
+            RefusedError: somebody else has begun the epoch meanwhile.
+            UnreachableError: it cannot be written.
+        """
+        if reset.done:
+            return None
+        at = self.clock.now().astimezone(UTC)
+        epoch = Epoch(reset.epoch, reset.topic_id, reset.offsets, in_words(target), by, why, at)
+        self.epochs(reset.stream).record(epoch)
+        return epoch
+
+    def _plan(self, stream: str, target: Target) -> StreamReset:
+        topic, epochs = topic_of(self.catalog, stream), self.epochs(stream)
+        extent, newest = self.cluster.extent(topic), epochs.newest()
+        look = epochs.checkpoint().look()
+        position = look.newest.offsets if look.newest else look.start
+        known = _known(position, topic, extent, newest)
+        now = known or {}
+        waiting = newest is not None and not look.batches and newest.topic_id == extent.topic_id
+        if self.catalog.pipeline_of(stream) is None:
+            then = raw_offsets(stream, extent, known, to_earliest=target is Edge.EARLIEST, acknowledged=waiting)
+        else:
+            then = self._resolve(stream, target, topic, extent, now)
+        moved, done = moves(extent, now, then), waiting and now == then
+        return StreamReset(
+            stream,
+            epochs.number if done else epochs.number + 1,
+            topic,
+            extent.topic_id,
+            moved,
+            (*_half_done(look.running), *effects(self._outputs(stream), moved.values(), live=self._is_live(stream))),
+            self._span(topic, moved),
+            done,
+        )
+
+    def _resolve(
+        self, stream: str, target: Target, topic: str, extent: TopicExtent, now: Mapping[int, int]
+    ) -> dict[int, int]:
+        position: StartPosition
+        if isinstance(target, Mapping):
+            position = {int(p.rpartition("/")[2]): o for p, o in target.items() if p.rpartition("/")[0] == topic}
+            if not position:
+                raise SpecError(
+                    f"the offsets name no partition of {topic}, which {stream} reads.",
+                    fix=f"name some as {topic}/0=1200, or other streams by `--stream`.",
+                )
+        else:
+            position = target
+        staying = {p: min(max(o, extent.beginnings[p]), extent.ends[p]) for p, o in now.items()}
+        return resolve(position, topic, extent, self.cluster, staying)
+
+    def _outputs(self, stream: str) -> tuple[Output, ...]:
+        pipeline = self.catalog.pipeline_of(stream)
+        return () if pipeline is None else pipeline.outputs_of(stream)
+
+    def _is_live(self, stream: str) -> bool:
+        pipeline = self.catalog.pipeline_of(stream)
+        return pipeline is not None and pipeline.live_stream == stream
+
+    def _span(self, topic: str, moved: Mapping[int, Move]) -> Span:
+        """Ask for the timestamps at both ends of what is repeated or skipped; an answer is worth having, no more."""
+        ranges = {p: sorted((move.held, move.then)) for p, move in moved.items() if move.held != move.then}
+        try:
+            firsts = self.cluster.stamps(topic, {p: first for p, (first, _) in ranges.items()})
+            lasts = self.cluster.stamps(topic, {p: end - 1 for p, (_, end) in ranges.items()})
+        except UnreachableError:
+            return Span()
+        return Span(
+            min(firsts.values(), key=lambda stamp: stamp.at, default=None),
+            max(lasts.values(), key=lambda stamp: stamp.at, default=None),
+        )
+
+
+def _half_done(running: PlannedBatch | None) -> tuple[str, ...]:
+    """Say what the counts do not: some outputs may hold a batch that the checkpoint does not count as read."""
+    if running is None:
+        return ()
+    planned = f"batch {running.batch_id} was planned, to {in_words(running.offsets)}, and is not committed"
+    return (f"{planned}: outputs may hold its records, and get those from the new position on a second time.",)
+
+
+def _known(position: Mapping[str, int], topic: str, extent: TopicExtent, newest: Epoch | None) -> dict[int, int] | None:
+    """Return the next offset per partition that the stream would read of this topic; None if it has read another one.
+
+    A topic that was created again has another id, which a checkpoint does not say; its offsets begin anew.
+    """
+    offsets = {int(name.rpartition("/")[2]): o for name, o in position.items() if name.rpartition("/")[0] == topic}
+    recreated = newest is not None and newest.topic_id != extent.topic_id
+    if recreated or any(offset > extent.ends.get(partition, -1) for partition, offset in offsets.items()):
+        return None
+    return offsets

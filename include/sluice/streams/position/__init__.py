@@ -1,0 +1,1 @@
+"""Where a stream reads: checkpoints, epochs, starts and resets of its position."""

@@ -1,0 +1,241 @@
+"""The reset epochs of a stream: where each begins, on record beside the checkpoints, so a driver needs no database.
+
+`<stream>.epochs/<number>.json` says where an epoch begins, and in which topic. Epoch 0 is the stream as it was first
+started; its checkpoint is `<stream>`. Every reset begins the next one, whose checkpoint is `<stream>.epochs/<number>`.
+No checkpoint is ever deleted, and no record is ever changed: it is there as a whole or not at all.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+from functools import cache
+from pathlib import Path
+from uuid import uuid4
+
+from pydantic import TypeAdapter, ValidationError
+
+from sluice.durable import sync_folder
+from sluice.errors import CorruptionError, RefusedError, UnreachableError
+from sluice.streams.position.checkpoint import Checkpoint, CheckpointLook
+from sluice.streams.position.fencing import FencedError
+
+
+@dataclass(frozen=True)
+class Epoch:
+    """A record: where an epoch begins.
+
+    Attributes:
+        number: 0 for the first start, from 1 for resets.
+        topic_id: the cluster's UUID of the topic that the offsets count in.
+        offsets: first offset per `topic/partition`; a partition that is missing begins at its first record.
+        to: what was asked for: `earliest`, `latest`, a time, offsets.
+        by: who asked.
+        why: the reason.
+        at: when it was recorded (UTC).
+    """
+
+    number: int
+    topic_id: str
+    offsets: Mapping[str, int]
+    to: str
+    by: str
+    why: str
+    at: datetime
+
+
+@dataclass(frozen=True)
+class EpochInForce:
+    """The epoch that an attempt goes on with.
+
+    Attributes:
+        number: of the epoch.
+        checkpoint: its folder.
+        start: first offset per `topic/partition`, for a checkpoint that has read nothing; one that is missing, and
+            without them all: the partition's first record.
+        topics: ids of every topic that the stream has begun to read, oldest first.
+        following: the record that a later reset would write.
+    """
+
+    number: int
+    checkpoint: Path
+    start: Mapping[str, int] | None = None
+    topics: tuple[str, ...] = ()
+    following: Path | None = None
+
+    @property
+    def topic_id(self) -> str:
+        """Id of the topic that its offsets count in; empty if nothing is on record."""
+        return self.topics[-1] if self.topics else ""
+
+    def refuse_superseded(self) -> None:
+        """Make sure that nobody has reset the stream since this attempt began; one look at one file name.
+
+        Raises:
+            FencedError: somebody has; nothing may be written under this epoch any more.
+        """
+        if self.following is not None and self.following.exists():
+            raise FencedError(
+                f"a reset to epoch {self.number + 1} is on record ({self.following}); this driver began with epoch "
+                f"{self.number} and publishes nothing more.",
+                fix="start the unit again: its next attempt goes on with the new epoch.",
+            )
+
+
+class Epochs:
+    """The epochs of one stream.
+
+    Args:
+        checkpoint: the folder of the stream's first checkpoint; what belongs to later epochs lies beside it.
+    """
+
+    def __init__(self, checkpoint: Path) -> None:
+        self._first = checkpoint
+        self._folder = checkpoint.with_name(f"{checkpoint.name}.epochs")
+
+    @property
+    def number(self) -> int:
+        """The newest epoch's."""
+        return max(self._numbers(), default=0)
+
+    def all(self) -> tuple[Epoch, ...]:
+        """Return all records, oldest first."""
+        return tuple(epoch for number in sorted(self._numbers()) if (epoch := self._read(number)) is not None)
+
+    def newest(self) -> Epoch | None:
+        """Return the newest epoch's record; None before the first start."""
+        return self._read(self.number)
+
+    def of(self, number: int) -> Epoch | None:
+        """Return the record of an epoch."""
+        return self._read(number)
+
+    @property
+    def topics(self) -> tuple[str, ...]:
+        """Ids of the topics that the stream has begun to read, oldest first: one that was created again has another."""
+        return _topics(self.all())
+
+    @property
+    def fresh(self) -> bool:
+        """Whether the stream has never read anything and nothing says yet where it begins."""
+        return not self._numbers() and Checkpoint(self._first).origin() is None
+
+    def in_force(self, first: Epoch | None = None) -> EpochInForce:
+        """Return what an attempt that begins now goes on with.
+
+        Args:
+            first: what it will put on record before it reads anything; it counts only while nothing is on record.
+        """
+        records = self.all()  # listed once: a reset in between must not lend its offsets to the epoch before
+        records = records or (() if first is None else (first,))
+        newest = records[-1] if records else None
+        number = newest.number if newest else 0
+        return EpochInForce(
+            number,
+            self._checkpoint(number),
+            newest.offsets if newest else None,
+            _topics(records),
+            self._record(number + 1),
+        )
+
+    def checkpoint(self) -> EpochCheckpoint:
+        """Return the reader of the newest epoch's checkpoint."""
+        number = self.number
+        return EpochCheckpoint(self._checkpoint(number), number, self)
+
+    def record(self, epoch: Epoch) -> None:
+        """Put an epoch on record, durably. Of two that record the same number, one is refused.
+
+        Raises:
+            RefusedError: there is a record of that number.
+            UnreachableError: the folder cannot be written.
+        """
+        target = self._record(epoch.number)
+        try:
+            self._folder.mkdir(parents=True, exist_ok=True)
+            draft = self._folder / f".{uuid4().hex}"
+            try:
+                _write(draft, _adapter().dump_json(epoch, indent=1))
+                os.link(draft, target)  # unlike a rename, it never replaces what is there
+            finally:
+                draft.unlink(missing_ok=True)
+            sync_folder(self._folder)
+        except FileExistsError:
+            raise RefusedError(
+                f"somebody else has begun epoch {epoch.number} meanwhile ({target}); nothing was changed.",
+                fix="look at what they did, then repeat the command if it is still needed.",
+            ) from None
+        except OSError as error:
+            raise UnreachableError(f"cannot write {target}: {error}.", fix="repeat the command.") from error
+
+    def _checkpoint(self, number: int) -> Path:
+        return self._folder / str(number) if number else self._first
+
+    def _record(self, number: int) -> Path:
+        return self._folder / f"{number}.json"
+
+    def _numbers(self) -> list[int]:
+        try:
+            names = os.listdir(self._folder)  # noqa: PTH208 - a watcher asks ten thousand times a minute
+        except FileNotFoundError:
+            return []
+        except OSError as error:
+            raise UnreachableError(f"cannot list {self._folder}: {error}.") from error
+        return [int(name[:-5]) for name in names if name.endswith(".json") and name[:-5].isdigit()]
+
+    def _read(self, number: int) -> Epoch | None:
+        path = self._record(number)
+        try:
+            text = path.read_bytes()
+        except FileNotFoundError:
+            return None
+        except OSError as error:
+            raise UnreachableError(f"cannot read {path}: {error}.") from error
+        try:
+            return _adapter().validate_json(text)
+        except ValidationError as error:
+            raise CorruptionError(
+                f"{path} is no record of an epoch: {error}.",
+                fix="it is written once and never changed; restore it from a copy.",
+            ) from error
+
+
+def _topics(epochs: Sequence[Epoch]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(epoch.topic_id for epoch in epochs))
+
+
+@cache
+def _adapter() -> TypeAdapter[Epoch]:
+    return TypeAdapter(Epoch)
+
+
+class EpochCheckpoint(Checkpoint):
+    """The checkpoint of one epoch. Before its first batch the stream stands where the epoch begins."""
+
+    def __init__(self, folder: Path, number: int, epochs: Epochs) -> None:
+        super().__init__(folder)
+        self._number = number
+        self._epochs = epochs
+
+    def look(self, after: int = -1) -> CheckpointLook:
+        """See `Checkpoint`."""
+        return self._placed(super().look(after))
+
+    def follow(self, before: CheckpointLook | None) -> CheckpointLook:
+        """See `Checkpoint`."""
+        return self._placed(super().follow(before))
+
+    def _placed(self, found: CheckpointLook) -> CheckpointLook:
+        if found.batches:
+            return found if found.epoch == self._number else replace(found, epoch=self._number)
+        record = self._epochs.of(self._number)
+        return replace(found, epoch=self._number, start={} if record is None else record.offsets)
+
+
+def _write(path: Path, content: bytes) -> None:
+    with path.open("xb") as file:
+        file.write(content)
+        file.flush()
+        os.fsync(file.fileno())
