@@ -33,7 +33,7 @@ $(READY): requirements/uv.txt requirements/lock.txt pyproject.toml jars/ivy.xml 
 	@echo "Fetching the JVM artefacts (about a minute the first time) ..."
 	@$(BIN)/python -m sluice.devstack.jars
 	@echo "Archiving the classes that every driver loads (half a minute, once) ..."
-	@$(BIN)/python -m sluice.spark.class_archive
+	@$(BIN)/python -m sluice.spark.session.class_archive
 	@touch $@
 
 .PHONY: demo

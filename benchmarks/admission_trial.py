@@ -24,9 +24,9 @@ from pyspark.sql.types import StringType
 from benchmarks.drain_trial import cpu_seconds
 from benchmarks.raw_input import records
 from sluice.settings import settings
-from sluice.spark.decoding import FAULT, columns_schema, decode
-from sluice.spark.session import session
-from sluice.spark.validation import OUTCOME, REASON, validate
+from sluice.spark.records.decoding import FAULT, columns_schema, decode
+from sluice.spark.records.validation import OUTCOME, REASON, validate
+from sluice.spark.session.session import session
 from sluice.specs.load import load_catalog
 
 PIPELINE = "departures"

@@ -23,8 +23,8 @@ from sqlalchemy import Engine, event
 
 from benchmarks.agreement_values import expectations, rows
 from sluice.settings import settings
-from sluice.spark.predicates import unexpected
-from sluice.spark.session import session
+from sluice.spark.records.predicates import unexpected
+from sluice.spark.session.session import session
 from sluice.specs.expectations import Expectation
 from sluice.specs.resources import Resources
 

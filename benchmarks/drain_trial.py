@@ -16,13 +16,13 @@ from pyspark.sql import SparkSession
 
 from benchmarks.by_hand import departures, on_time_flights
 from sluice.settings import settings
-from sluice.spark.driver import Driver
-from sluice.spark.interval_stream import prepare_pipeline
-from sluice.spark.kafka_source import KafkaTopic
-from sluice.spark.pipeline import PipelineCode
-from sluice.spark.session import session
-from sluice.spark.static import read_static
-from sluice.spark.stream_run import Stream
+from sluice.spark.driver.driver import Driver
+from sluice.spark.driver.stream_run import Stream
+from sluice.spark.records.kafka_source import KafkaTopic
+from sluice.spark.records.pipeline import PipelineCode
+from sluice.spark.records.static import read_static
+from sluice.spark.session.session import session
+from sluice.spark.sinks.interval_stream import prepare_pipeline
 from sluice.specs.load import load_catalog
 from sluice.specs.static import locate
 from sluice.streams.position.epochs import Epochs

@@ -22,7 +22,7 @@ from pyspark.sql import functions as F  # noqa: N812  the ecosystem's name for i
 
 from benchmarks.drain_trial import cpu_seconds
 from sluice.settings import settings
-from sluice.spark.session import session
+from sluice.spark.session.session import session
 from sluice.specs.resources import Resources
 
 

@@ -22,9 +22,9 @@ from sluice.gx.gate import run_gate
 from sluice.quality.gate import GateResult
 from sluice.quality.intervals import IntervalChecked, judge_intervals
 from sluice.settings import settings
-from sluice.spark.instants import instant
-from sluice.spark.interval_measures import measure
-from sluice.spark.session import session
+from sluice.spark.checks.interval_measures import measure
+from sluice.spark.records.instants import instant
+from sluice.spark.session.session import session
 from sluice.specs.expectations import ExpectationsSpec, Subject
 from sluice.specs.load import load_catalog
 from sluice.specs.resources import Resources

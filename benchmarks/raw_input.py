@@ -30,10 +30,10 @@ from sluice.intervals.alignment import closed_until, interval_of
 from sluice.intervals.entries import NO_ROWS, StreamEntry, to_json
 from sluice.project.project import Project
 from sluice.settings import Settings
-from sluice.spark.pipeline import partition_column, result_rows
-from sluice.spark.pipeline_code import pipeline_code
-from sluice.spark.raw import raw_records, raw_rows
-from sluice.spark.session import session
+from sluice.spark.driver.pipeline_code import pipeline_code
+from sluice.spark.records.pipeline import partition_column, result_rows
+from sluice.spark.session.session import session
+from sluice.spark.sinks.raw import raw_records, raw_rows
 from sluice.specs.model import PipelineSpec, TopicSpec
 
 TOPIC_ID = "benchmark"

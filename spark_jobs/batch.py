@@ -25,11 +25,11 @@ from sluice.launch.processes import give_way
 from sluice.project.project import Project
 from sluice.settings import settings
 from sluice.spark.backfill.evidence import Result
+from sluice.spark.backfill.replay import replay
 from sluice.spark.backfill.run import run_backfill
-from sluice.spark.batch_session import batch_session
-from sluice.spark.pipeline_code import pipeline_code
-from sluice.spark.published_quality import check_published
-from sluice.spark.replay import replay
+from sluice.spark.checks.published_quality import check_published
+from sluice.spark.driver.pipeline_code import pipeline_code
+from sluice.spark.session.batch_session import batch_session
 from sluice.specs.alerting import AlertClass
 
 log = structlog.get_logger()

@@ -13,8 +13,8 @@ from sluice.alerts.redaction import Redaction, secrets_in
 from sluice.project.environments import refuse_unconfigured
 from sluice.project.project import Project
 from sluice.settings import environment, settings
-from sluice.spark.last_words import LastWords
-from sluice.spark.stopping import StopRequest
+from sluice.spark.driver.last_words import LastWords
+from sluice.spark.driver.stopping import StopRequest
 from sluice.specs.access import Role
 from sluice.streams.failures.exits import ExitCode
 
@@ -39,7 +39,7 @@ def main(arguments: list[str]) -> int:
         project = Project.open_sound(settings())
         project.refuse_broken(options.unit)
         refuse_unconfigured(project, options.unit)
-        from sluice.spark.unit import run_unit  # noqa: PLC0415  seconds of imports, in which a stop may be asked for
+        from sluice.spark.driver.unit import run_unit  # noqa: PLC0415  seconds of imports, in which a stop may be asked for
 
         if stop.asked:
             return ExitCode.STOPPED

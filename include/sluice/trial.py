@@ -31,8 +31,8 @@ def trial(
         SpecError: a spec, the transform or the sample is wrong.
         NotReadyError: Spark cannot start.
     """
-    from sluice.spark.sample import preview  # noqa: PLC0415  Spark is slow to import, and bad input needs none
-    from sluice.spark.scratch import scratch_session  # noqa: PLC0415  the same
+    from sluice.spark.checks.sample import preview  # noqa: PLC0415  Spark is slow to import, and bad input needs none
+    from sluice.spark.session.scratch import scratch_session  # noqa: PLC0415  the same
 
     place = place or settings()
     specs = scan(place.home / "include")

@@ -11,7 +11,7 @@ from pyspark.sql import SparkSession
 
 from sluice.devstack.kafka.broker import Broker
 from sluice.settings import settings
-from sluice.spark.session import session
+from sluice.spark.session.session import session
 from sluice.specs.resources import Resources
 from tests.integration.brokers import free_ports, running
 

@@ -28,8 +28,8 @@ from sluice.project.environments import batch_settings as settings_of_batch
 from sluice.project.environments import inherited_by_batch
 from sluice.project.project import Project
 from sluice.settings import environment, inherited
-from sluice.spark.java_start import start_variables
-from sluice.spark.preset import batch_settings
+from sluice.spark.session.java_start import start_variables
+from sluice.spark.session.preset import batch_settings
 from sluice.specs.alerting import AlertClass
 
 JUDGED = {SluiceError.exit_code, SpecError.exit_code, RefusedError.exit_code, CorruptionError.exit_code}

@@ -67,7 +67,7 @@ def drift(
 
     Exit codes: 0 nothing; 1 found some; 2 there is no such topic; 3 there is no raw table yet, or Spark cannot start.
     """
-    from sluice.spark.producer_drift import drift_of  # noqa: PLC0415 - only this pays for Spark's import
+    from sluice.spark.checks.producer_drift import drift_of  # noqa: PLC0415 - only this pays for Spark's import
 
     asked = Asked(since=since, until=until)
     found = drift_of(Project.open(settings()), topic, asked)

@@ -77,7 +77,7 @@ def _send(project: Project, first: date, last: date, pace: Pace) -> Sending:
 
 
 def _census(project: Project) -> Census:
-    from sluice.spark.feed_census import census_of_feed  # noqa: PLC0415  Spark is slow to import, and needed last
+    from sluice.spark.checks.feed_census import census_of_feed  # noqa: PLC0415  Spark is slow to import, and needed last
 
     return next(census for census in census_of_feed(project, FEED) if census.pipeline == PIPELINE)
 

@@ -28,7 +28,7 @@ def check(
 
     Exit codes: 0 counted; 2 no such feed; 3 there is no raw table yet.
     """
-    from sluice.spark.feed_census import census_of_feed  # noqa: PLC0415  only this command pays for Spark's import
+    from sluice.spark.checks.feed_census import census_of_feed  # noqa: PLC0415  only this command pays for Spark's import
 
     project = Project.open(settings())
     found = census_of_feed(project, name)

@@ -34,8 +34,8 @@ def check(
     Exit codes: 0 it holds; 1 it does not; 2 a spec or an argument is wrong; 3 nothing is closed yet, or Spark cannot
     start; 4 could not look.
     """
-    from sluice.spark.batch_session import batch_session  # noqa: PLC0415 - only this pays for Spark's import
-    from sluice.spark.published_quality import check_published  # noqa: PLC0415 - the same
+    from sluice.spark.checks.published_quality import check_published  # noqa: PLC0415 - the same
+    from sluice.spark.session.batch_session import batch_session  # noqa: PLC0415 - only this pays for Spark's import
 
     project, spec = open_pipeline(pipeline)
     if (since is None) != (until is None):
@@ -68,8 +68,8 @@ def suggest(pipeline: PipelineArgument) -> None:
     Exit codes: 0; 2 a spec is wrong; 3 nothing is closed yet, or Spark cannot start.
     """
     from sluice.quality.suggestion import as_yaml  # noqa: PLC0415 - with Spark's, below
-    from sluice.spark.batch_session import batch_session  # noqa: PLC0415 - only this pays for Spark's import
-    from sluice.spark.profile import profile_of  # noqa: PLC0415 - the same
+    from sluice.spark.checks.profile import profile_of  # noqa: PLC0415 - the same
+    from sluice.spark.session.batch_session import batch_session  # noqa: PLC0415 - only this pays for Spark's import
 
     project, _ = open_pipeline(pipeline)
     with batch_session(project, "suggest", pipeline) as spark:

@@ -39,7 +39,7 @@ from sluice.specs.patches import Replacement
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-    from sluice.spark.quarantine import Quarantine
+    from sluice.spark.checks.quarantine import Quarantine
 
 T = TypeVar("T")
 
@@ -240,8 +240,8 @@ def replay(case: CaseArgument, output: OutputOption = Output.TABLE) -> None:
     Exit codes: 0 the case is closed; 1 it is not, and why; 2 there is no such case; 3 Spark cannot start; 4 could not
     look; 5 it was discarded, or another backfill is in the way.
     """
-    from sluice.spark.batch_session import batch_session  # noqa: PLC0415 - only this pays for Spark's import
-    from sluice.spark.replay import replay as replay_case  # noqa: PLC0415 - the same
+    from sluice.spark.backfill.replay import replay as replay_case  # noqa: PLC0415 - the same
+    from sluice.spark.session.batch_session import batch_session  # noqa: PLC0415 - only this pays for Spark's import
 
     pipeline = _cases().get(case).pipeline
     project, _ = open_pipeline(pipeline)
@@ -264,13 +264,13 @@ class _Looking:
         self._spec = spec
 
     def at(self, ask: Callable[[Quarantine], T]) -> T:
-        from sluice.spark.batch_session import batch_session  # noqa: PLC0415 - only this pays for Spark's import
+        from sluice.spark.session.batch_session import batch_session  # noqa: PLC0415 - only this pays for Spark's import
 
         with batch_session(self._project, "quarantine", self._spec.name) as spark:
             return ask(self._quarantine(spark))
 
     def _quarantine(self, spark: SparkSession) -> Quarantine:
-        from sluice.spark.quarantine import quarantine_of  # noqa: PLC0415 - only this pays for Spark's import
+        from sluice.spark.checks.quarantine import quarantine_of  # noqa: PLC0415 - only this pays for Spark's import
 
         return quarantine_of(self._project, spark, self._spec)
 

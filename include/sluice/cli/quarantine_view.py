@@ -17,7 +17,7 @@ from sluice.quality.samples import masked as in_form
 from sluice.topics.legible import legible, safe
 
 if TYPE_CHECKING:
-    from sluice.spark.replay import Replayed
+    from sluice.spark.backfill.replay import Replayed
 
 _STYLES = {
     CaseState.OPEN: "red",

@@ -9,7 +9,7 @@ from pathlib import Path
 from pyspark.sql import SparkSession
 
 from sluice.settings import Settings
-from sluice.spark.session import session
+from sluice.spark.session.session import session
 from sluice.specs.resources import Resources
 
 

@@ -17,7 +17,7 @@ from sluice.kafka.live_records import KafkaLiveRecords
 from sluice.kafka.newest_keys import KafkaPythonKeyReader
 from sluice.kafka.reader import KafkaPythonReader
 from sluice.kafka.records import KafkaPythonRecords
-from sluice.spark.kafka_source import KafkaTopic, read_between, read_stream
+from sluice.spark.records.kafka_source import KafkaTopic, read_between, read_stream
 from sluice.topics.administration import TopicCreation, TopicExtent
 
 # One transaction is aborted, one committed, one aborted: each ends in a mark, which takes an offset and is no record.

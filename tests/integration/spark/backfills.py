@@ -20,8 +20,8 @@ from sluice.project.project import Project
 from sluice.settings import Settings
 from sluice.spark.backfill.evidence import Result
 from sluice.spark.backfill.run import run_backfill
-from sluice.spark.pipeline import PipelineCode
-from sluice.spark.pipeline_code import pipeline_code
+from sluice.spark.driver.pipeline_code import pipeline_code
+from sluice.spark.records.pipeline import PipelineCode
 
 FIRST, LAST = "2013-01-01", "2013-01-02"
 RANGE = Interval(datetime(2013, 1, 1, 10, tzinfo=UTC), datetime(2013, 1, 3, 5, tzinfo=UTC))

@@ -28,8 +28,8 @@ from sluice.launch.endpoints import Endpoints, write_endpoints
 from sluice.launch.processes import descendants, wait_until
 from sluice.project.project import Project
 from sluice.settings import Settings, settings
-from sluice.spark.last_words import LastWords
-from sluice.spark.unit import run_streams
+from sluice.spark.driver.last_words import LastWords
+from sluice.spark.driver.unit import run_streams
 from sluice.specs.catalog import Catalog
 from sluice.specs.load import load_catalog
 from sluice.streams.failures.exits import ExitCode

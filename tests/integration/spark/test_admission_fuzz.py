@@ -9,7 +9,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 from sluice.quality.reasons import Outcome, Reason
-from sluice.spark.validation import OUTCOME, REASON, validate
+from sluice.spark.records.validation import OUTCOME, REASON, validate
 from sluice.specs.model import TimeRules, TopicValue
 from tests.admission_oracle import Declared, Times, judge
 from tests.hostile_records import VALUES

@@ -19,8 +19,8 @@ from sluice.kafka.administration import KafkaPythonAdministration
 from sluice.launch.endpoints import Endpoints, write_endpoints
 from sluice.quality.reasons import Outcome, Reason
 from sluice.settings import Settings
-from sluice.spark.decoding import FAULT, decode
-from sluice.spark.validation import OUTCOME, REASON, validate
+from sluice.spark.records.decoding import FAULT, decode
+from sluice.spark.records.validation import OUTCOME, REASON, validate
 from sluice.specs.model import TimeRules, TopicValue
 from sluice.streams.failures.exits import ExitCode
 from sluice.topics.administration import TopicCreation

@@ -27,9 +27,9 @@ from sluice.intervals.reach import Reach
 from sluice.intervals.request import Mode, Only, Request
 from sluice.launch.backfill_claim import claimed
 from sluice.spark.backfill.publishing import Publication
-from sluice.spark.backfill.records import RawTable, Records
-from sluice.spark.pipeline import PipelineCode
-from sluice.spark.published_quality import check_published
+from sluice.spark.checks.published_quality import check_published
+from sluice.spark.records.pipeline import PipelineCode
+from sluice.spark.tables.records import RawTable, Records
 from tests.integration.spark.backfills import FIRST, LAST, RANGE, Drained
 from tests.oracle import departures, differences, flights
 from tests.twins.lineage_server import LineageServer, lineage_server

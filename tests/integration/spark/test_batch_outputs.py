@@ -14,11 +14,11 @@ from pyspark.sql import functions as F  # noqa: N812  the ecosystem's name for i
 from sluice.delta.writer_log import DataLossError
 from sluice.errors import RefusedError
 from sluice.intervals.entries import StreamEntry
-from sluice.spark.batch_outputs import BatchOutputsSink, WholeWindows, all_known
-from sluice.spark.output_stream import held_by_all
-from sluice.spark.sink import Batch
-from sluice.spark.statefulness import state_in
-from sluice.spark.topic_output import messages
+from sluice.spark.records.statefulness import state_in
+from sluice.spark.sinks.batch_outputs import BatchOutputsSink, WholeWindows, all_known
+from sluice.spark.sinks.output_stream import held_by_all
+from sluice.spark.sinks.sink import Batch
+from sluice.spark.sinks.topic_output import messages
 from sluice.specs.outputs import TopicOutput
 from sluice.streams.position.checkpoint import Checkpoint
 from sluice.streams.position.fencing import FencedError

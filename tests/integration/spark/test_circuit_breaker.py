@@ -15,8 +15,8 @@ from sluice.launch.endpoints import Endpoints, write_endpoints
 from sluice.quality.breaker import Rejected, Tally
 from sluice.quality.reasons import Reason
 from sluice.settings import Settings
-from sluice.spark.breaker import tally_of
-from sluice.spark.pipeline import PipelineCode
+from sluice.spark.records.pipeline import PipelineCode
+from sluice.spark.sinks.breaker import tally_of
 from sluice.specs.catalog import Catalog
 from sluice.streams.failures.exits import ExitCode
 from sluice.streams.failures.failure import FailureClass

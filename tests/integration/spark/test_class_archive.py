@@ -7,7 +7,7 @@ from pathlib import Path
 from pyspark.sql import SparkSession
 
 from sluice.settings import settings
-from sluice.spark.class_archive import ClassArchive
+from sluice.spark.session.class_archive import ClassArchive
 
 
 def test_a_session_maps_the_archive_of_this_installation(spark: SparkSession) -> None:

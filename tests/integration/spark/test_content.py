@@ -10,7 +10,7 @@ from pyspark.sql import functions as F  # noqa: N812  the ecosystem's name for i
 
 from sluice.errors import RefusedError
 from sluice.intervals.entries import Content
-from sluice.spark.content import content_of, content_of_collected, with_hash
+from sluice.spark.records.content import content_of, content_of_collected, with_hash
 
 TEN = datetime(2013, 11, 3, 10, tzinfo=UTC)
 Row = tuple[int, str | None, str | None, float | None]

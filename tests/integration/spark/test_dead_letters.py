@@ -11,8 +11,8 @@ from pyspark.sql import Row, SparkSession
 from sluice.devstack.kafka.broker import Broker
 from sluice.kafka.deduplication import deduplicated
 from sluice.quality.reasons import EXPLANATIONS, Reason
-from sluice.spark.dead_letters import PREFIX, letters, refused
-from sluice.spark.pipeline import PipelineCode
+from sluice.spark.records.pipeline import PipelineCode
+from sluice.spark.sinks.dead_letters import PREFIX, letters, refused
 from sluice.specs.catalog import Catalog
 from sluice.specs.expectations import Expectation, Subject
 from sluice.streams.failures.exits import ExitCode

@@ -18,12 +18,12 @@ from sluice.launch.endpoints import Endpoints, write_endpoints
 from sluice.quality.duplicates import Duplicate, Duplicates, Place, Repeated
 from sluice.quality.reasons import Outcome
 from sluice.settings import Settings
-from sluice.spark.census import take_census
-from sluice.spark.duplicates import find_duplicates
-from sluice.spark.pipeline import result_rows
-from sluice.spark.pipeline_code import pipeline_code
-from sluice.spark.raw import raw_records
-from sluice.spark.validation import validate
+from sluice.spark.checks.census import take_census
+from sluice.spark.checks.duplicates import find_duplicates
+from sluice.spark.driver.pipeline_code import pipeline_code
+from sluice.spark.records.pipeline import result_rows
+from sluice.spark.records.validation import validate
+from sluice.spark.sinks.raw import raw_records
 from sluice.specs.model import TimeRules, TopicValue
 from sluice.streams.failures.exits import ExitCode
 from sluice.topics.administration import TopicCreation

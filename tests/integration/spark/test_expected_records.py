@@ -12,9 +12,9 @@ from pyspark.sql import DataFrame, SparkSession
 
 from sluice.quality.reasons import Outcome, Reason
 from sluice.settings import settings
-from sluice.spark.census import take_census
-from sluice.spark.sample import preview
-from sluice.spark.validation import OUTCOME, REASON, validate
+from sluice.spark.checks.census import take_census
+from sluice.spark.checks.sample import preview
+from sluice.spark.records.validation import OUTCOME, REASON, validate
 from sluice.specs.catalog import Catalog
 from sluice.specs.expectations import Expectation, Severity, Subject
 

@@ -13,12 +13,12 @@ from pyspark.sql import SparkSession
 from sluice.delta.table import ensure_table
 from sluice.intervals.coverage import Position
 from sluice.intervals.entries import StreamEntry, to_json
-from sluice.spark.history import History
-from sluice.spark.kafka_source import KafkaTopic, read_between
-from sluice.spark.pipeline import PipelineCode
-from sluice.spark.pipeline_code import pipeline_code
-from sluice.spark.raw import raw_rows, raw_writer
-from sluice.spark.sink import Batch
+from sluice.spark.driver.pipeline_code import pipeline_code
+from sluice.spark.records.kafka_source import KafkaTopic, read_between
+from sluice.spark.records.pipeline import PipelineCode
+from sluice.spark.sinks.history import History
+from sluice.spark.sinks.raw import raw_rows, raw_writer
+from sluice.spark.sinks.sink import Batch
 from tests.integration.spark.conftest import DriverPlace
 from tests.oracle import flights
 

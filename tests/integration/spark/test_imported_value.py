@@ -10,7 +10,7 @@ from pyspark.sql import SparkSession
 
 from sluice.provisioning.importing.proposal import Proposal, propose
 from sluice.provisioning.importing.sketch import Sketch
-from sluice.spark.validation import OUTCOME, validate
+from sluice.spark.records.validation import OUTCOME, validate
 from sluice.specs.diagnosis import read_spec
 from sluice.specs.document import parse_document
 from sluice.specs.model import TimeRules, TopicSpec

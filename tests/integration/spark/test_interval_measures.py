@@ -13,7 +13,7 @@ from pyspark.sql import DataFrame, SparkSession
 
 from sluice.gx.gate import run_gate
 from sluice.quality.intervals import Verdict, judge_intervals
-from sluice.spark.interval_measures import measure
+from sluice.spark.checks.interval_measures import measure
 from sluice.specs.expectations import Expectation, ExpectationsSpec, Subject
 from sluice.specs.set_level import OWN_ARGUMENTS, PER_INTERVAL
 

@@ -29,13 +29,13 @@ from sluice.quality.results import KeptResult
 from sluice.quality.suggestion import as_yaml
 from sluice.settings import settings
 from sluice.spark.backfill.evidence import Result
-from sluice.spark.backfill.output import OutputTable
-from sluice.spark.backfill.records import RawTable, Records
 from sluice.spark.backfill.run import run_backfill
-from sluice.spark.profile import profile_of
-from sluice.spark.published_quality import check_published
-from sluice.spark.record_measures import measure_records
-from sluice.spark.references import References
+from sluice.spark.checks.profile import profile_of
+from sluice.spark.checks.published_quality import check_published
+from sluice.spark.checks.record_measures import measure_records
+from sluice.spark.checks.references import References
+from sluice.spark.tables.output import OutputTable
+from sluice.spark.tables.records import RawTable, Records
 from sluice.specs.expectations import Expectation, ExpectationsSpec, History, Severity, Subject
 from sluice.specs.load import scan
 from sluice.specs.rules import RULES

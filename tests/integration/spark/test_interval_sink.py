@@ -20,9 +20,9 @@ from sluice.delta.writer_log import DataLossError, FencedError, WriterLog
 from sluice.errors import CorruptionError, RefusedError
 from sluice.intervals.ledger import Ledger, fold
 from sluice.intervals.writers import writer_id
-from sluice.spark.content import content_of
-from sluice.spark.interval_stream import IntervalsSink
-from sluice.spark.pipeline import INTERVAL, PipelineCode, partition_column
+from sluice.spark.records.content import content_of
+from sluice.spark.records.pipeline import INTERVAL, PipelineCode, partition_column
+from sluice.spark.sinks.interval_stream import IntervalsSink
 from sluice.specs.catalog import Catalog
 from sluice.specs.model import PipelineSpec
 from sluice.specs.outputs import IntervalsOutput

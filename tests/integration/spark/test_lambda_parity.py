@@ -8,10 +8,10 @@ from pyspark.sql import SparkSession
 from sluice.project.project import Project
 from sluice.quality.reasons import Outcome, Reason
 from sluice.settings import Settings
-from sluice.spark.census import take_census
-from sluice.spark.pipeline import result_rows
-from sluice.spark.pipeline_code import pipeline_code
-from sluice.spark.raw import raw_records
+from sluice.spark.checks.census import take_census
+from sluice.spark.driver.pipeline_code import pipeline_code
+from sluice.spark.records.pipeline import result_rows
+from sluice.spark.sinks.raw import raw_records
 from sluice.streams.failures.exits import ExitCode
 from tests.integration.spark.conftest import BAD_VALUES, DriverPlace
 from tests.oracle import departures, differences, flights

@@ -17,8 +17,8 @@ from sluice.provisioning.access.acl import Acl
 from sluice.provisioning.access.apply import apply
 from sluice.provisioning.access.roles import declared
 from sluice.settings import Settings, settings
-from sluice.spark.last_words import LastWords
-from sluice.spark.unit import run_streams
+from sluice.spark.driver.last_words import LastWords
+from sluice.spark.driver.unit import run_streams
 from sluice.specs.access import Operation, PrincipalSpec, Role, Scram
 from sluice.specs.catalog import Catalog
 from sluice.specs.outputs import TopicOutput

@@ -12,8 +12,8 @@ from pyspark.sql import SparkSession
 from sluice.intervals.reach import Reach
 from sluice.quality.drift import Around, Drift, JsonKind, Seen, departures
 from sluice.quality.quarantine import Asked
-from sluice.spark.backfill.records import RawTable
-from sluice.spark.producer_drift import Fields, declared_kinds
+from sluice.spark.checks.producer_drift import Fields, declared_kinds
+from sluice.spark.tables.records import RawTable
 from tests.integration.spark.backfills import Drained
 
 RAW = "topic_id string, partition int, offset long, timestamp timestamp, value binary"

@@ -24,9 +24,9 @@ from sluice.intervals.entries import BackfillEntry, to_json
 from sluice.intervals.ledger import State
 from sluice.intervals.request import Mode
 from sluice.launch.processes import wait_until
-from sluice.spark.backfill.output import OutputTable
 from sluice.spark.backfill.publishing import Publication
-from sluice.spark.content import content_of
+from sluice.spark.records.content import content_of
+from sluice.spark.tables.output import OutputTable
 from tests.integration.spark.backfills import RANGE, Drained
 
 pytestmark = pytest.mark.timeout(600)

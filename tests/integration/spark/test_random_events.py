@@ -25,7 +25,7 @@ from sluice.kafka.administration import KafkaPythonAdministration
 from sluice.launch.endpoints import Endpoints, write_endpoints
 from sluice.project.project import Project
 from sluice.settings import Settings, settings
-from sluice.spark.unit import run_streams
+from sluice.spark.driver.unit import run_streams
 from sluice.specs.load import load_catalog
 from sluice.streams.failures.exits import ExitCode
 from sluice.topics.administration import TopicCreation

@@ -28,9 +28,9 @@ from sluice.quality.patching import declaration, patches_for
 from sluice.quality.quarantine import Asked
 from sluice.quality.reasons import Outcome, Reason
 from sluice.settings import Settings, settings
-from sluice.spark.census import take_census
-from sluice.spark.quarantine import quarantine_of
-from sluice.spark.replay import Replayed, replay
+from sluice.spark.backfill.replay import Replayed, replay
+from sluice.spark.checks.census import take_census
+from sluice.spark.checks.quarantine import quarantine_of
 from sluice.specs.patches import Replacement
 from sluice.topics.administration import TopicCreation
 from tests.integration.brokers import free_ports, running

@@ -21,8 +21,8 @@ from sluice.intervals.alignment import Interval
 from sluice.intervals.entries import to_json
 from sluice.intervals.parity import Outcome
 from sluice.intervals.request import Mode
-from sluice.spark.content import content_of
-from sluice.spark.pipeline import PipelineCode
+from sluice.spark.records.content import content_of
+from sluice.spark.records.pipeline import PipelineCode
 from sluice.specs.expectations import Expectation, ExpectationsSpec
 from tests.integration.spark.backfills import RANGE, Drained
 from transforms.departures import departures

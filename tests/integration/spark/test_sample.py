@@ -16,7 +16,7 @@ from sluice.errors import SpecError
 from sluice.quality.preview import Preview
 from sluice.quality.reasons import Reason
 from sluice.settings import settings
-from sluice.spark.sample import preview
+from sluice.spark.checks.sample import preview
 from sluice.specs.catalog import Catalog
 from sluice.specs.model import TopicSpec
 from tests.e2e.machine import Machine

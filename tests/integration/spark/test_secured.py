@@ -13,8 +13,8 @@ from sluice.devstack.kafka.admin import administrator
 from sluice.devstack.kafka.broker import Broker
 from sluice.kafka.administration import KafkaPythonAdministration
 from sluice.settings import settings
-from sluice.spark.kafka_source import KafkaTopic, read_between, read_stream
-from sluice.spark.topic_output import TopicRecords
+from sluice.spark.records.kafka_source import KafkaTopic, read_between, read_stream
+from sluice.spark.sinks.topic_output import TopicRecords
 from sluice.specs.outputs import TopicOutput
 from sluice.topics.administration import TopicCreation
 from tests.integration.brokers import free_ports, running

@@ -12,8 +12,8 @@ from pyspark.sql import SparkSession
 
 from sluice.kafka.administration import KafkaPythonAdministration
 from sluice.settings import settings
-from sluice.spark.kafka_source import KafkaTopic, read_between, read_stream
-from sluice.spark.topic_output import TopicRecords
+from sluice.spark.records.kafka_source import KafkaTopic, read_between, read_stream
+from sluice.spark.sinks.topic_output import TopicRecords
 from sluice.topics.administration import TopicCreation
 from tests.integration.certificates import Certificates, make_certificates
 from tests.integration.secured import SecuredBroker, running_secured

@@ -7,8 +7,8 @@ import pytest
 from pyspark.sql import Row, SparkSession
 
 from sluice.quality.reasons import FAULTS, Reason
-from sluice.spark.raw import raw_records, raw_rows
-from sluice.spark.validation import DETAIL, OUTCOME, REASON, decodes, validate
+from sluice.spark.records.validation import DETAIL, OUTCOME, REASON, decodes, validate
+from sluice.spark.sinks.raw import raw_records, raw_rows
 from sluice.specs.catalog import Catalog
 
 GOOD = {

@@ -11,8 +11,8 @@ from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812  the ecosystem's name for it
 
 from sluice.errors import SpecError
-from sluice.spark.pipeline import INTERVAL, partitioned
-from sluice.spark.windows import refuse_other_windows
+from sluice.spark.records.pipeline import INTERVAL, partitioned
+from sluice.spark.records.windows import refuse_other_windows
 from sluice.specs.outputs import IntervalsOutput
 from sluice.streams.failures.classification import Thrown, classify
 from sluice.streams.failures.failure import FailureClass

@@ -26,7 +26,7 @@ NAIVE = '''"""The control: a driver whose raw sink appends every batch that it i
 
 import runpy
 
-from sluice.spark import raw
+from sluice.spark.sinks import raw
 from sluice.failpoints import failpoint
 
 

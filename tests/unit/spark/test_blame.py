@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from sluice.spark.blame import blame
+from sluice.spark.checks.blame import blame
 
 CODE = """\
 def outer():

@@ -13,11 +13,11 @@ import pytest
 from sluice.delta.writer_log import DataLossError
 from sluice.errors import CorruptionError, UnreachableError
 from sluice.quality.breaker import SchemaDriftError
-from sluice.spark.driver import Driver
-from sluice.spark.last_words import LastWords
-from sluice.spark.progress import ProgressFile
-from sluice.spark.stopping import StopRequest
-from sluice.spark.stream_run import Stream
+from sluice.spark.driver.driver import Driver
+from sluice.spark.driver.last_words import LastWords
+from sluice.spark.driver.progress import ProgressFile
+from sluice.spark.driver.stopping import StopRequest
+from sluice.spark.driver.stream_run import Stream
 from sluice.streams.failures.exits import ExitCode
 from sluice.streams.failures.failure import Failure, FailureClass
 from sluice.streams.failures.last_report import ended_alone

@@ -20,8 +20,8 @@ from sluice.delta.table import ensure_table
 from sluice.delta.writer_log import FencedError, WriterLog
 from sluice.intervals.coverage import Position
 from sluice.intervals.entries import DirtyEntry, StreamEntry
-from sluice.spark.drops import Before, Drops, dropped_windows
-from sluice.spark.sink import Batch
+from sluice.spark.sinks.drops import Before, Drops, dropped_windows
+from sluice.spark.sinks.sink import Batch
 from sluice.specs.outputs import IntervalsOutput
 from sluice.streams.position.checkpoint import Checkpoint
 

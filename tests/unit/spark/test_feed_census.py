@@ -9,7 +9,7 @@ import pytest
 from sluice.errors import NotReadyError
 from sluice.project.project import Project
 from sluice.settings import Settings
-from sluice.spark.feed_census import census_of_feed
+from sluice.spark.checks.feed_census import census_of_feed
 from tests.unit.specs.bench import PIPELINE_FILE, sound_project
 
 

@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 
 from sluice.settings import LOCALE
-from sluice.spark import java_start
-from sluice.spark.java_start import start_variables
+from sluice.spark.session.java_start import start_variables
+from sluice.spark.session.session import java_start
 
 CONF = Path(java_start.__file__).with_name("conf")
 
@@ -43,7 +43,7 @@ def test_a_path_that_sparks_script_would_cut_in_two_is_not_given() -> None:
 PROGRAM = """
 import subprocess, sys, time
 from sluice.cli.terminal import guard_standard_streams
-from sluice.spark.java_start import output_off_the_terminal
+from sluice.spark.session.java_start import output_off_the_terminal
 guard_standard_streams()
 with output_off_the_terminal():
     child = subprocess.Popen(["sh", "-c", r"printf 'bad \\033]0;x\\007 \\302\\205 \\377\\n' >&2"])

@@ -16,8 +16,8 @@ from pyspark import SparkContext
 
 from sluice.alerts.redaction import Redaction
 from sluice.errors import CorruptionError, NotConfiguredError, NotReadyError, SpecError
-from sluice.spark.causes import causes
-from sluice.spark.last_words import MOST_CHARACTERS, LastWords
+from sluice.spark.driver.causes import causes
+from sluice.spark.driver.last_words import MOST_CHARACTERS, LastWords
 from sluice.streams.failures.exits import ExitCode
 from sluice.streams.failures.failure import FILE, Failure, FailureClass, from_record
 from sluice.streams.life.preflight import NotStartableError, Preflight

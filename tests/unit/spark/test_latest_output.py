@@ -10,8 +10,8 @@ import pytest
 
 from sluice.errors import RefusedError
 from sluice.intervals.coverage import Position
-from sluice.spark.latest_output import Expiry, LatestRows
-from sluice.spark.sink import Batch
+from sluice.spark.sinks.latest_output import Expiry, LatestRows
+from sluice.spark.sinks.sink import Batch
 from tests.twins.latest import InMemoryLatest, SharedRows
 from tests.twins.latest_suite import TABLE, WRITER, at, rows
 

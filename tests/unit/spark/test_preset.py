@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from sluice.errors import NotReadyError
-from sluice.spark.class_archive import CLASS_OPTIONS
-from sluice.spark.preset import effective_settings
+from sluice.spark.session.class_archive import CLASS_OPTIONS
+from sluice.spark.session.preset import effective_settings
 from sluice.specs.resources import Resources
 
 OWN = "sluice-0123456789ab.jar"
@@ -22,7 +22,7 @@ def jars(tmp_path: Path) -> None:
 
 
 def test_the_settings_of_a_session_are_known_without_spark() -> None:
-    code = "import sys, sluice.spark.preset; print('pyspark' in sys.modules)"
+    code = "import sys, sluice.spark.session.preset; print('pyspark' in sys.modules)"
     found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert found.stdout.strip() == "False"
 

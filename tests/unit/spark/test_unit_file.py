@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from sluice.spark.executors import UnitFile
+from sluice.spark.driver.executors import UnitFile
 from sluice.streams.health.executors import Executors, executors_of
 from tests.twins.clock import START, ManualClock
 

@@ -224,7 +224,7 @@ NO_RECORDS = {
     *("control/order_breaks.py", "control/interval_rows.py", "control/index.py", "control/cases.py"),
     *("control/looks.py", "airflow/backfill_tasks.py", "airflow/services.py", "serve/telling.py", "alerts/record.py"),
     *("cli/backfill_view.py", "cli/reset.py", "cli/console.py", "cli/contracts.py", "cli/quality.py", "cli/alerts.py"),
-    *("delta/log.py", "delta/table.py", "launch/master.py", "spark/progress.py", "streams/health/executors.py"),
+    *("delta/log.py", "delta/table.py", "launch/master.py", "spark/driver/progress.py", "streams/health/executors.py"),
     *(
         "streams/health/spark_ui.py",
         "streams/health/batch_log.py",
@@ -238,8 +238,8 @@ NO_RECORDS = {
         "launch/ports.py",
         "devstack/jars.py",
     ),
-    *("spark/class_archive.py", "streams/life/running_code.py"),
-    *("launch/endpoints.py", "spark/sample.py"),  # the last: rows that Spark has written as JSON
+    *("spark/session/class_archive.py", "streams/life/running_code.py"),
+    *("launch/endpoints.py", "spark/checks/sample.py"),  # the last: rows that Spark has written as JSON
 }
 SHARED = {"topics/json_object.py"}
 

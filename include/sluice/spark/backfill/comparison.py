@@ -12,8 +12,8 @@ from pyspark.sql import functions as F  # noqa: N812  the ecosystem's name for i
 
 from sluice.intervals.entries import NO_ROWS, Content
 from sluice.intervals.parity import Counts
-from sluice.spark.content import named, row_hash
-from sluice.spark.instants import instant
+from sluice.spark.records.content import named, row_hash
+from sluice.spark.records.instants import instant
 from sluice.specs.outputs import IntervalsOutput
 
 _SIDES = ("table", "computed")

@@ -17,10 +17,10 @@ from sluice.intervals.parity import Counts, IntervalParity, Outcome, judge_inter
 from sluice.intervals.places import Places
 from sluice.intervals.request import Mode
 from sluice.spark.backfill.comparison import Compared, compare
-from sluice.spark.backfill.output import OutputTable, by_version
-from sluice.spark.backfill.records import RawTable, Records
 from sluice.spark.backfill.staging import Stage
-from sluice.spark.pipeline import PipelineCode
+from sluice.spark.records.pipeline import PipelineCode
+from sluice.spark.tables.output import OutputTable, by_version
+from sluice.spark.tables.records import RawTable, Records
 
 
 @dataclass(frozen=True)

@@ -28,7 +28,7 @@ from sluice.delta.log import newest_first
 from sluice.errors import CorruptionError, RefusedError
 from sluice.failpoints import failpoint, failpoint_when, uncommitted_data
 from sluice.intervals.entries import BackfillEntry, to_json
-from sluice.spark.backfill.output import OutputTable
+from sluice.spark.tables.output import OutputTable
 
 log = structlog.get_logger()
 

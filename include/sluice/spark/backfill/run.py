@@ -26,13 +26,13 @@ from sluice.project.records_of import cases_of
 from sluice.quality.gate import Override
 from sluice.spark.backfill.evidence import CANCELLED, FAILED, ChunkEvidence, EvidenceFolder, Result
 from sluice.spark.backfill.examination import Workbench
-from sluice.spark.backfill.output import OutputTable
 from sluice.spark.backfill.publishing import chunks_published
-from sluice.spark.backfill.records import RawTable
 from sluice.spark.backfill.steps import Chunk, Gate, Steps
-from sluice.spark.interval_quality import interval_quality
-from sluice.spark.pipeline import PipelineCode
-from sluice.spark.quarantine import Quarantine
+from sluice.spark.checks.interval_quality import interval_quality
+from sluice.spark.checks.quarantine import Quarantine
+from sluice.spark.records.pipeline import PipelineCode
+from sluice.spark.tables.output import OutputTable
+from sluice.spark.tables.records import RawTable
 
 log = structlog.get_logger()
 

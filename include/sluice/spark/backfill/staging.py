@@ -12,7 +12,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.types import StructType
 
 from sluice.intervals.entries import Content
-from sluice.spark.content import content_of
+from sluice.spark.records.content import content_of
 
 
 @dataclass(frozen=True)

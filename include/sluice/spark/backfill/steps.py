@@ -24,8 +24,8 @@ from sluice.quality.gate import GateResult, Override
 from sluice.spark.backfill.evidence import ChunkEvidence, EvidenceFolder
 from sluice.spark.backfill.examination import Examined, Workbench
 from sluice.spark.backfill.publishing import Publication
-from sluice.spark.backfill.records import Records
-from sluice.spark.interval_quality import IntervalQuality
+from sluice.spark.checks.interval_quality import IntervalQuality
+from sluice.spark.tables.records import Records
 from sluice.specs.expectations import ExpectationsSpec
 
 log = structlog.get_logger()

@@ -1,0 +1,178 @@
+"""A replay: a case's records are validated again, their intervals recomputed and verified, and the case is closed.
+
+Killed anywhere, it may be run again: each step is a backfill under a key of its own, which resumes what is not done and
+does nothing where it is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+import structlog
+from pyspark.sql import SparkSession
+
+from sluice.clock import Clock, SystemClock
+from sluice.errors import RefusedError, SluiceError
+from sluice.failpoints import failpoint
+from sluice.intervals.alignment import Interval, contiguous
+from sluice.intervals.ledger import Ledger
+from sluice.intervals.request import Mode, Request
+from sluice.project.project import Project
+from sluice.project.records_of import cases_of
+from sluice.quality.cases import Case, CaseEvent, CaseState
+from sluice.quality.quarantine import LookedAgain
+from sluice.quality.reasons import Outcome
+from sluice.spark.backfill.evidence import Result
+from sluice.spark.backfill.run import run_backfill
+from sluice.spark.checks.quarantine import quarantine_of
+from sluice.spark.records.pipeline import PipelineCode
+
+log = structlog.get_logger()
+
+
+@dataclass(frozen=True)
+class Replayed:
+    """How a replay ended.
+
+    Attributes:
+        case: as it is now.
+        found: what today's rules make of its records; None if it was over before.
+        backfills: those that took part.
+        why: why the case is not closed; empty if it is.
+    """
+
+    case: Case
+    found: LookedAgain | None
+    backfills: tuple[str, ...] = ()
+    why: str = ""
+
+    @property
+    def passed(self) -> bool:
+        """Whether the case's records are in the results."""
+        return self.case.state is CaseState.REPLAYED
+
+
+def replay(project: Project, spark: SparkSession, case_id: str, *, by: str, clock: Clock | None = None) -> Replayed:
+    """Replay a case.
+
+    Raises:
+        RefusedError: it was discarded, its pipeline has no intervals, or another backfill is in the way.
+        SpecError: there is no such case.
+        SluiceError: a backfill could not be done; what was published until then is on record, and repeating this goes
+            on.
+    """
+    clock = clock or SystemClock()
+    cases = cases_of(project)
+    case = cases.get(case_id)
+    if case.state is CaseState.REPLAYED:
+        return Replayed(case, None)
+    _refuse(project, case)
+    spec = project.catalog.pipelines[case.pipeline]
+    quarantine = quarantine_of(project, spark, spec)
+    found = quarantine.look_again(case.places)
+    log.info("replay looks again", case=case.id, records=case.records, **_words(found))
+    affected, still_open = _affected(project.ledger(case.pipeline), quarantine.code, found)
+    if why := _not_yet(case, found, still_open):
+        return Replayed(case, found, why=why)
+    run = _Run(project, spark, quarantine.code, case, by, clock)
+    backfills = run.all(contiguous(affected))
+    failpoint("before_case_closes", case.pipeline)
+    event = CaseEvent(
+        CaseState.REPLAYED, by, _why(found), clock.now(), tuple(result.backfill for result in backfills), found.counts
+    )
+    return Replayed(cases.add(case.id, event), found, event.backfills)
+
+
+def _refuse(project: Project, case: Case) -> None:
+    if case.state is CaseState.DISCARDED:
+        last = case.events[-1]
+        raise RefusedError(
+            f"the case {case.id} was discarded by {last.by}: {last.why}.",
+            fix=f"`sluice quarantine reopen {case.id}` if its records are wanted after all.",
+        )
+    spec = project.catalog.pipelines.get(case.pipeline)
+    if spec is None or not spec.has_intervals:
+        raise RefusedError(
+            f"the pipeline {case.pipeline} has no sound spec with an `intervals` output, and only intervals can be "
+            "computed again.",
+            fix="run `sluice check`; outputs of other kinds take what their stream reads, see `sluice streams reset`.",
+        )
+
+
+def _affected(ledger: Ledger, code: PipelineCode, found: LookedAgain) -> tuple[list[Interval], list[Interval]]:
+    """Return the intervals in which records happened that are good now: those that are closed, and the others."""
+    length = code.pipeline.intervals.interval_length
+    intervals = [Interval(start, start + length) for start in found.intervals]
+    until = ledger.closed_until
+    closed = [each for each in intervals if until is not None and each.end <= until]
+    return closed, [each for each in intervals if each not in closed]
+
+
+def _not_yet(case: Case, found: LookedAgain, still_open: list[Interval]) -> str:
+    """Return why nothing is done; empty if there is nothing against it."""
+    if found.missing:
+        return f"{found.missing:,} of its {case.records:,} records are not in the raw table any more."
+    if left := found.left.count:
+        reasons = ", ".join(f"{count:,} {reason}" for reason, count in found.reasons.items())
+        return (
+            f"{left:,} of its {case.records:,} records are still quarantined ({reasons}). Mend the rules or the "
+            "topic's spec, or discard the case and open one for the others."
+        )
+    if still_open:
+        return (
+            f"{len(still_open):,} of its intervals are not closed yet, the last one is {still_open[-1].start:%FT%RZ}. "
+            "Replay it again when they are."
+        )
+    return ""
+
+
+def _why(found: LookedAgain) -> str:
+    late = found.outcomes.get(Outcome.LATE, 0)
+    return f"{found.better:,} records are in the results" + (
+        f", but for {late:,} that are late: a correction takes them" if late else ""
+    )
+
+
+def _words(found: LookedAgain) -> dict[str, int]:
+    return {name.replace(": ", "_"): count for name, count in found.counts.items()}
+
+
+@dataclass(frozen=True)
+class _Run:
+    project: Project
+    spark: SparkSession
+    code: PipelineCode
+    case: Case
+    by: str
+    clock: Clock
+
+    def all(self, ranges: Iterable[Interval]) -> list[Result]:
+        """Recompute ranges, then verify what was published of them."""
+        ranges = list(ranges)
+        results = []
+        for mode in (Mode.RECOMPUTE, Mode.VERIFY):
+            for each in ranges:
+                results.append(self._backfill(mode, each))
+                failpoint("between_backfills", self.case.pipeline)
+        return results
+
+    def _backfill(self, mode: Mode, each: Interval) -> Result:
+        request = Request(
+            pipeline=self.case.pipeline,
+            range=each,
+            mode=mode,
+            by=self.by,
+            why=f"replay of case {self.case.id}",
+            replays=self.case.id if mode is Mode.RECOMPUTE else "",
+        )
+        # The code is in the key: after another change of the rules it is another computation.
+        key = f"replay/{self.case.id}/{self.code.code_hash}/{mode}/{each.start:%Y%m%dT%H%M}"
+        result = run_backfill(self.project, self.spark, self.code, request, key=key, clock=self.clock)
+        if not result.passed:
+            raise SluiceError(
+                f"the replay of case {self.case.id} stopped: backfill {result.backfill} ended as {result.outcome}: "
+                f"{result.why}.",
+                fix=f"see `sluice backfill status {result.backfill}`, mend it and replay the case again.",
+            )
+        return result

@@ -1,0 +1,1 @@
+"""Questions about records and tables: quarantine, profiles, drift, duplicates and quality."""

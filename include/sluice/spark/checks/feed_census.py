@@ -1,0 +1,39 @@
+"""The census of every pipeline that reads a feed's topic, in a session of its own."""
+
+from __future__ import annotations
+
+from sluice.errors import NotReadyError, SpecError
+from sluice.project.project import Project
+from sluice.quality.census import Census
+from sluice.spark.checks.census import take_census
+from sluice.spark.session.session import session
+
+
+def census_of_feed(project: Project, feed: str) -> list[Census]:
+    """Recompute validation over the raw table of a feed's topic, for each pipeline that reads it.
+
+    Raises:
+        SpecError: there is no such feed.
+        NotReadyError: the raw table does not exist yet, or no pipeline reads the topic.
+    """
+    if feed not in project.catalog.feeds:
+        raise SpecError(f"there is no feed {feed!r}; the specs have {', '.join(sorted(project.catalog.feeds))}.")
+    topic = project.catalog.topics[project.catalog.feeds[feed].topic]
+    readers = [pipeline for pipeline in project.catalog.pipelines.values() if pipeline.source == topic.name]
+    if not readers:
+        raise NotReadyError(
+            f"no pipeline reads the topic {topic.name}, so nothing says what becomes of its records.",
+            fix=f"write one: `sluice new pipeline NAME --source {topic.name}`.",
+        )
+    raw_table = project.folder.table(topic.raw.table)
+    if not raw_table.exists():
+        raise NotReadyError(
+            f"the raw table {raw_table} does not exist.", fix=f"run `sluice streams start {topic.raw.driver}` first."
+        )
+    jars, warehouse = project.settings.jars / "spark", project.settings.state / "warehouse"
+    spark = session(f"sluice-check-{feed}", readers[0].resources, jars=jars, warehouse=warehouse)
+    try:
+        expected = project.catalog.expected_of_records
+        return [take_census(spark, raw_table, topic, pipeline, expected(pipeline.name)) for pipeline in readers]
+    finally:
+        spark.stop()

@@ -1,0 +1,164 @@
+"""What the records of a topic hold, field by field: two passes over the raw table, and groups brought here."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+from pyspark.sql import Column, DataFrame, SparkSession
+from pyspark.sql import functions as F  # noqa: N812  the ecosystem's name for it
+
+from sluice.contracts.promise import promises
+from sluice.errors import RefusedError, SpecError
+from sluice.project.project import Project
+from sluice.quality.drift import KINDS_OF_TYPE, Around, Departure, JsonKind, Seen, departures
+from sluice.quality.quarantine import Asked
+from sluice.spark.checks.quarantine import condition
+from sluice.spark.session.batch_session import batch_session
+from sluice.spark.tables.records import RawTable
+from sluice.specs.contracts import history_of
+from sluice.specs.diagnosis import nearest
+from sluice.specs.model import TopicSpec
+from sluice.specs.time_forms import types_read
+
+MOST_FIELDS = 10_000
+"""Groups of field, kind and partition that are brought here; more are no fields, but values that are used as keys."""
+_KEY_LENGTH = 200
+
+_KINDS = {
+    "VOID": JsonKind.NULL,
+    "BOOLEAN": JsonKind.BOOLEAN,
+    "BIGINT": JsonKind.INTEGER,
+    "STRING": JsonKind.STRING,
+    "OBJECT": JsonKind.OBJECT,
+    "ARRAY": JsonKind.LIST,
+}
+"""How Spark names a value's type, up to its parameters; the others are numbers."""
+
+
+class Fields:
+    """The fields of a topic's records.
+
+    Args:
+        spark: the session.
+        raw: the pinned raw table.
+        heartbeat: the field that marks records which hold nothing else; None for none.
+        asked: which records are looked at.
+        framed: whether the values are framed.
+    """
+
+    def __init__(
+        self, spark: SparkSession, raw: RawTable, heartbeat: str | None, asked: Asked, *, framed: bool = False
+    ) -> None:
+        rows = raw.rows(spark).where(condition(asked))
+        payload = F.expr("substring(value, 6)") if framed else F.col("value")
+        value = F.try_parse_json(payload.cast("string"))
+        partition = F.concat_ws("/", "topic_id", "partition").alias("partition")
+        records = rows.select(partition, "offset", value.alias("value"))
+        objects = records.where(F.schema_of_variant("value").startswith("OBJECT"))
+        self._records = objects if heartbeat is None else objects.where(~_is_true(heartbeat))
+        self._spark = spark
+
+    def seen(self) -> list[Seen]:
+        """Return each field of each kind, by partition.
+
+        Raises:
+            RefusedError: there are more than fields can be.
+        """
+        groups = (
+            self._fields()
+            .groupBy("field", "kind", "partition")
+            .agg(F.count("*").alias("records"), F.min("offset").alias("first"), F.max("offset").alias("last"))
+            .limit(MOST_FIELDS + 1)
+            .collect()
+        )
+        if len(groups) > MOST_FIELDS:
+            raise RefusedError(
+                f"the records have more than {MOST_FIELDS:,} different fields: their keys are values.",
+                fix="let the producer write a list of objects, and narrow the look by --from and --to.",
+            )
+        return [
+            Seen(
+                row["field"],
+                _KINDS.get(row["kind"], JsonKind.NUMBER),
+                row["partition"],
+                row["records"],
+                row["first"],
+                row["last"],
+            )
+            for row in groups
+        ]
+
+    def around(self, seen: Iterable[Seen], fields: Iterable[str]) -> Mapping[tuple[str, str], Around]:
+        """Return how many records there are around the last one of each of some fields, by field and partition."""
+        wanted, last = set(fields), dict[tuple[str, str], int]()
+        for each in seen:
+            if each.field in wanted:
+                key = each.field, each.partition
+                last[key] = max(each.last, last.get(key, -1))
+        if not last:
+            return {}
+        columns = [
+            F.count_if((F.col("partition") == partition) & beyond).alias(f"{side}_{number}")
+            for number, ((_, partition), offset) in enumerate(last.items())
+            for side, beyond in (("before", F.col("offset") <= offset), ("after", F.col("offset") > offset))
+        ]
+        (row,) = self._records.agg(*columns).collect()
+        return {key: Around(row[f"before_{number}"], row[f"after_{number}"]) for number, key in enumerate(last)}
+
+    def _fields(self) -> DataFrame:
+        exploded = self._records.lateralJoin(self._spark.tvf.variant_explode(F.col("value").outer()).alias("own"))
+        kind = F.regexp_extract(F.schema_of_variant("own.value"), "^[A-Z]+", 0)
+        key = F.substring("own.key", 1, _KEY_LENGTH)
+        return exploded.select(key.alias("field"), kind.alias("kind"), "partition", "offset")
+
+
+def drift_of(project: Project, topic: str, asked: Asked) -> list[Departure]:
+    """Look for producer drift in the raw table of a topic, in a session of its own.
+
+    Raises:
+        SpecError: there is no such topic, no pipeline reads it, or its values are no JSON.
+        NotReadyError: there is no raw table yet.
+        RefusedError: the records' keys are values.
+    """
+    spec = project.catalog.topics.get(topic)
+    if spec is None:
+        known = project.catalog.topics
+        raise SpecError(f"there is no sound topic {topic!r} in include/topics.", fix=nearest(topic, known))
+    if spec.value.format != "json":
+        raise SpecError(
+            f"the values of {topic} are written in {spec.value.format}, under a schema that says what they hold.",
+            fix="`sluice check` compares its versions; `sluice quarantine list` shows what is refused.",
+        )
+    raw = RawTable.pin(project.folder.table(spec.raw.table), project.raw_position(topic))
+    declared = declared_kinds(project, spec)
+    with batch_session(project, "drift", _reader(project, topic)) as spark:
+        fields = Fields(spark, raw, spec.value.heartbeat, asked, framed=spec.value.framing != "none")
+        seen = fields.seen()
+        return departures(declared, seen, fields.around(seen, declared))
+
+
+def _reader(project: Project, topic: str) -> str:
+    """Return a pipeline that reads the topic: its resources are what a look may take."""
+    for pipeline in project.catalog.pipelines.values():
+        if pipeline.source == topic:
+            return pipeline.name
+    raise SpecError(f"no pipeline reads the topic {topic!r}, so nothing says what Spark may take to look at it.")
+
+
+def declared_kinds(project: Project, topic: TopicSpec) -> dict[str, frozenset[JsonKind] | None]:
+    """Return what each field may be written as, by the topic's spec and by the newest version of its contract."""
+    versions = history_of(project.settings.home / "include", topic.name).versions
+    promised = promises(versions[-1]) if versions else None
+    others = {
+        name: frozenset[JsonKind]().union(*(KINDS_OF_TYPE[kind] for kind in promise.types)) or None
+        for name, promise in (promised or {}).items()
+    }
+    own = {
+        name: frozenset[JsonKind]().union(*(KINDS_OF_TYPE[kind] for kind in types_read(field)))
+        for name, field in topic.value.fields.items()
+    }
+    return {**others, **own}
+
+
+def _is_true(field: str) -> Column:
+    return F.coalesce(F.try_variant_get("value", f"$['{field}']", "boolean"), F.lit(False))

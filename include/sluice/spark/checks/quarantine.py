@@ -1,0 +1,198 @@
+"""The quarantine: the raw table seen through today's validation. Nothing is stored twice, so nothing can disagree."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from functools import reduce
+from operator import and_
+
+from pyspark.sql import Column, DataFrame, Row, SparkSession
+from pyspark.sql import functions as F  # noqa: N812  the ecosystem's name for it
+
+from sluice.intervals.places import Places
+from sluice.project.project import Project
+from sluice.quality.quarantine import Asked, Browsed, LookedAgain, Quarantined
+from sluice.quality.reasons import Outcome, Reason, details_of
+from sluice.spark.driver.pipeline_code import pipeline_code
+from sluice.spark.records.decoding import decode
+from sluice.spark.records.instants import instant
+from sluice.spark.records.offsets import places_of, rows_at
+from sluice.spark.records.pipeline import PipelineCode
+from sluice.spark.records.validation import DETAIL, OUTCOME, REASON, broken_expectations, validate
+from sluice.spark.sinks.raw import happened, raw_records
+from sluice.spark.tables.records import RawTable
+from sluice.specs.model import PipelineSpec
+from sluice.specs.patches import Patch
+
+MOST_BYTES = 64 * 1024
+"""Bytes of a key or a value that are brought here."""
+
+_INTERVAL = "_interval"
+_THEN = "_then"
+_PLACE = ("_topic_id AS topic_id", "_partition AS partition", "_offset AS offset")
+
+
+@dataclass(frozen=True)
+class Quarantine:
+    """What a pipeline's validation refuses of its topic.
+
+    Attributes:
+        spark: the session.
+        raw: the pinned raw table.
+        code: the pipeline's, as it is today.
+    """
+
+    spark: SparkSession
+    raw: RawTable
+    code: PipelineCode
+
+    def browse(self, asked: Asked, limit: int) -> Browsed:
+        """Count the records that were asked for, and return the newest ones."""
+        found = self._quarantined(asked)
+        day = F.date_format("_timestamp", "yyyy-MM-dd").alias("day")
+        groups = found.groupBy(REASON, DETAIL, day).count().collect()
+        counted = Counter[tuple[Reason, str]]()
+        for row in groups:
+            counted[Reason(row[REASON]), row["day"]] += row["count"]
+        order = list(Reason)
+        counts = dict(sorted(counted.items(), key=lambda each: (order.index(each[0][0]), each[0][1])))
+        newest = found.orderBy(F.desc("_timestamp"), F.desc("_partition"), F.desc("_offset")).limit(limit)
+        details = details_of((Reason(row[REASON]), row[DETAIL], row["count"]) for row in groups)
+        return Browsed(counts, tuple(self._record(row) for row in self._shown(newest).collect()), details)
+
+    def one(self, partition: int, offset: int) -> Quarantined | None:
+        """Return one record with all its bytes; None if it is not in quarantine, or not there."""
+        found = self._quarantined(Asked(partition=partition, first=offset, last=offset)).orderBy(F.desc("_timestamp"))
+        row = self._shown(found, whole=True).first()
+        return None if row is None else self._record(row)
+
+    def places(self, asked: Asked) -> tuple[Places, dict[Reason, int], dict[Reason, dict[str, int]]]:
+        """Return where the records are that were asked for, how many for each reason, and with which fields at fault.
+
+        Raises:
+            RefusedError: they lie in too many ranges of offsets.
+        """
+        found = self._quarantined(asked).selectExpr(*_PLACE, REASON, DETAIL)
+        groups = [
+            (Reason(row[REASON]), row[DETAIL], row["count"]) for row in found.groupBy(REASON, DETAIL).count().collect()
+        ]
+        counts = Counter[Reason]()
+        for reason, _, count in groups:
+            counts[reason] += count
+        return places_of(found), {each: counts[each] for each in Reason if each in counts}, details_of(groups)
+
+    def look_again(self, places: Places) -> LookedAgain:
+        """Return what today's rules make of records."""
+        value, output = self.code.topic.value, self.code.pipeline.intervals
+        start = F.when(
+            F.col(OUTCOME).isin(Outcome.GOOD.value, Outcome.LATE.value),
+            F.unix_micros(F.date_trunc(output.interval, F.col(value.event_time))),
+        )
+        judged = self._validated(rows_at(self.raw.rows(self.spark), places, self.spark)).withColumn(_INTERVAL, start)
+        groups = judged.groupBy(OUTCOME, REASON, _INTERVAL).count().collect()
+        quarantined = F.col(OUTCOME) == Outcome.QUARANTINED.value
+        left = judged.where(quarantined).selectExpr(*_PLACE)
+        intervals = {row[_INTERVAL] for row in groups if row[_INTERVAL] is not None}
+        return LookedAgain(
+            outcomes={o: n for o in Outcome if (n := sum(r["count"] for r in groups if r[OUTCOME] == o.value))},
+            reasons={r: n for r in Reason if (n := sum(row["count"] for row in groups if row[REASON] == r.value))},
+            intervals={
+                instant(start): sum(row["count"] for row in groups if row[_INTERVAL] == start)
+                for start in sorted(intervals)
+            },
+            missing=places.count - sum(row["count"] for row in groups),
+            left=places_of(left) if any(row[REASON] for row in groups) else Places(),
+        )
+
+    def under(self, patches: Sequence[Patch]) -> Quarantine:
+        """Return the quarantine as it would be with further patches."""
+        topic = self.code.topic
+        value = topic.value.model_copy(update={"patches": (*topic.value.patches, *patches)})
+        return replace(self, code=replace(self.code, topic=topic.model_copy(update={"value": value})))
+
+    def elsewhere(self, places: Places) -> Places:
+        """Return those of the records whose time in the raw table is not theirs: no interval finds them by it.
+
+        They did not decode when they came, or a patch has changed their time.
+        """
+        value = self.code.topic.value
+        rows = rows_at(self.raw.rows(self.spark), places, self.spark).withColumnRenamed("event_time", _THEN)
+        decoded = decode(raw_records(rows, _THEN), value)
+        return places_of(decoded.where(~happened(value).eqNullSafe(F.col(_THEN))).selectExpr(*_PLACE))
+
+    def _quarantined(self, asked: Asked) -> DataFrame:
+        rows = self.raw.rows(self.spark).where(condition(asked))
+        wanted = F.col(OUTCOME) == Outcome.QUARANTINED.value
+        if asked.reasons:
+            wanted &= F.col(REASON).isin([reason.value for reason in asked.reasons])
+        return self._validated(rows).where(wanted)
+
+    def _validated(self, rows: DataFrame) -> DataFrame:
+        return validate(raw_records(rows), self.code.topic.value, self.code.pipeline.time, self.code.expected)
+
+    def _shown(self, records: DataFrame, *, whole: bool = False) -> DataFrame:
+        broken = [column for _, column in broken_expectations(self.code.expected, self.code.topic.value)]
+        key, value = (
+            F.col(name) if whole else F.substring(name, 1, MOST_BYTES).alias(name) for name in ("_key", "_value")
+        )
+        return records.select(
+            F.struct("_topic_id", "_partition", "_offset").alias("place"),
+            F.unix_micros("_timestamp").alias("at"),
+            F.col(REASON).alias("reason"),
+            F.col(DETAIL).alias("detail"),
+            F.array(*broken).alias("broken") if broken else F.array().cast("array<boolean>").alias("broken"),
+            key.alias("key"),
+            value.alias("value"),
+            F.col("_headers").alias("headers"),
+        )
+
+    def _record(self, row: Row) -> Quarantined:
+        reason = Reason(row["reason"])
+        named = [f"{e.expect} ({e.subject})" for e, b in zip(self.code.expected, row["broken"], strict=True) if b]
+        return Quarantined(
+            place=tuple(row["place"]),
+            at=instant(row["at"]).astimezone(UTC),
+            reason=reason,
+            broken=tuple(named) if reason is Reason.UNEXPECTED else (),
+            detail=row["detail"],
+            key=None if row["key"] is None else bytes(row["key"]),
+            value=None if row["value"] is None else bytes(row["value"]),
+            headers=tuple(
+                (each["key"], None if each["value"] is None else bytes(each["value"])) for each in row["headers"] or ()
+            ),
+        )
+
+
+def quarantine_of(project: Project, spark: SparkSession, spec: PipelineSpec) -> Quarantine:
+    """Return a pipeline's quarantine, with the raw table as it is now.
+
+    Raises:
+        NotReadyError: there is no raw table yet.
+    """
+    raw = RawTable.pin(
+        project.folder.table(project.catalog.topics[spec.source].raw.table), project.raw_position(spec.source)
+    )
+    return Quarantine(spark, raw, pipeline_code(project, spark, spec))
+
+
+def condition(asked: Asked) -> Column:
+    """Return what the raw table's own columns say; files are skipped by it."""
+    parts: list[Column] = [F.lit(True)]
+    if asked.since is not None:
+        parts.append(F.col("timestamp") >= _literal(asked.since))
+    if asked.until is not None:
+        parts.append(F.col("timestamp") < _literal(asked.until))
+    if asked.partition is not None:
+        parts.append(F.col("partition") == asked.partition)
+    if asked.first is not None:
+        parts.append(F.col("offset") >= asked.first)
+    if asked.last is not None:
+        parts.append(F.col("offset") <= asked.last)
+    return reduce(and_, parts)
+
+
+def _literal(at: datetime) -> Column:
+    return F.expr(f"timestamp'{at.astimezone(UTC):%Y-%m-%dT%H:%M:%S.%fZ}'")

@@ -1,0 +1,133 @@
+"""What only Sluice has names for: expectations about intervals that need their records, bounds or other tables."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from pyspark.sql import DataFrame, Row
+from pyspark.sql import functions as F  # noqa: N812  the ecosystem's name for it
+
+from sluice.quality.measured import Measured
+from sluice.spark.checks.interval_measures import Found, or_why
+from sluice.spark.checks.references import References
+from sluice.spark.records.content import named
+from sluice.spark.records.instants import instant
+from sluice.spark.tables.records import Records
+from sluice.specs.expectations import Expectation
+from sluice.specs.set_level import CountedArguments, Own, ReferenceArguments
+
+_START, _WIDTH = "_start", 120
+
+
+def measure_records(
+    rows: DataFrame,
+    column: str,
+    starts: Sequence[datetime],
+    expectations: Sequence[Expectation],
+    *,
+    records: Records,
+    references: References,
+) -> dict[datetime, list[Found]]:
+    """Measure Sluice's own expectations; each is a query of its own.
+
+    Args:
+        rows: of these intervals.
+        column: the partition column.
+        starts: of the intervals (UTC).
+        expectations: named in `sluice.specs.set_level.Own`.
+        records: those behind the intervals.
+        references: the tables that values are looked up in.
+
+    Returns:
+        For each interval, what was found of each expectation, in their order.
+    """
+    interval = _Intervals(rows.withColumn(_START, F.unix_micros(named(column))), records, references)
+    ask: dict[str, Callable[[Expectation], dict[datetime, Measured]]] = {
+        Own.FRESH: interval.freshness,
+        Own.OFFSETS: interval.offsets,
+        Own.COUNTED: interval.counted,
+        Own.REFERENCE: interval.referred,
+    }
+    found = [or_why(ask[each.expect], each) for each in expectations]
+    nothing = Measured(rows=0, unexpected=0)
+    return {start: [one if isinstance(one, str) else one.get(start, nothing) for one in found] for start in starts}
+
+
+@dataclass(frozen=True)
+class _Intervals:
+    rows: DataFrame
+    records: Records
+    references: References
+
+    def freshness(self, _: Expectation) -> dict[datetime, Measured]:
+        """Measure the seconds between an interval's last record and its end."""
+        records, length = self.records, self.records.length
+        last = F.unix_micros(F.max("event_time")).alias("last")
+        groups = records.rows.groupBy(records.start(F.col("event_time")).alias(_START)).agg(
+            last, F.count("*").alias("n")
+        )
+        return {
+            start: Measured(row["n"], (start + length - instant(row["last"])).total_seconds())
+            for row in groups.collect()
+            for start in [instant(row[_START])]
+        }
+
+    def offsets(self, _: Expectation) -> dict[datetime, Measured]:
+        """Count the offsets that are missing, and those that are there more than once, between first and last."""
+        where = {"topic_id": "_topic", "partition": "_partition"}
+        start = self.records.start(F.col("event_time")).alias(_START)
+        offset = F.col("offset")
+        ends = (F.min("offset").alias("_first"), F.max("offset").alias("_last"))
+        own = [F.col(name).alias(other) for name, other in where.items()]
+        spans = self.records.rows.select(start, *own, offset).groupBy(_START, *where.values()).agg(*ends)
+        there = self.records.whole.select(*where, offset)
+        inside = [
+            *(F.col(name) == F.col(other) for name, other in where.items()),
+            offset.between(F.col("_first"), F.col("_last")),
+        ]
+        each = there.join(F.broadcast(spans), inside).groupBy(_START, *where, "offset")
+        found = each.agg(F.count("*").alias("times")).groupBy(_START)
+        counted = found.agg(F.count("*").alias("found"), F.sum(F.col("times") - 1).alias("repeated"))
+        wanted = spans.groupBy(_START).agg(F.sum(F.col("_last") - F.col("_first") + 1).alias("wanted"))
+        return {instant(row[_START]): _complete(row) for row in wanted.join(counted, _START).collect()}
+
+    def counted(self, expectation: Expectation) -> dict[datetime, Measured]:
+        """Compare the sum of a column with the number of good records."""
+        column = CountedArguments.model_validate(expectation.kwargs).column
+        total = F.count("*") if column == "*" else F.coalesce(F.sum(named(column)), F.lit(0))
+        counted = {row[_START]: int(row["n"]) for row in self.rows.groupBy(_START).agg(total.alias("n")).collect()}
+        start = self.records.start(self.records.event_time).alias(_START)
+        good = {row[_START]: row["count"] for row in self.records.good().groupBy(start).count().collect()}
+        return {
+            instant(at): Measured(
+                counted.get(at, 0),
+                float(counted.get(at, 0)),
+                abs(counted.get(at, 0) - good.get(at, 0)),
+                note=f"there are {good.get(at, 0):,} good records",
+            )
+            for at in counted.keys() | good.keys()
+        }
+
+    def referred(self, expectation: Expectation) -> dict[datetime, Measured]:
+        """Count the rows whose value the reference does not have; nulls refer to nothing."""
+        asked = ReferenceArguments.model_validate(expectation.kwargs)
+        values = self.rows.select(_START, named(asked.column).alias("_value")).where(F.col("_value").isNotNull())
+        there = self.references.values(asked).withColumn("_known", F.lit(True))
+        joined = values.join(there, values["_value"] == there["_there"], "left")
+        unknown = F.col("_known").isNull()
+        one = F.first(F.when(unknown, F.col("_value")), ignorenulls=True).cast("string").alias("one")
+        groups = joined.groupBy(_START).agg(F.count("*").alias("n"), F.count_if(unknown).alias("bad"), one)
+        return {
+            instant(row[_START]): Measured(
+                row["n"], float(row["bad"]), row["bad"], () if row["one"] is None else (row["one"][:_WIDTH],)
+            )
+            for row in groups.collect()
+        }
+
+
+def _complete(row: Row) -> Measured:
+    missing, repeated = row["wanted"] - row["found"], row["repeated"]
+    note = f"of {row['wanted']:,} offsets {missing:,} are missing and {repeated:,} are there again"
+    return Measured(row["wanted"], float(missing), repeated, note=note)

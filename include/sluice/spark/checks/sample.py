@@ -1,0 +1,139 @@
+"""A pipeline over a sample: the stream's own validation and transform, without Kafka, Airflow or a state folder."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, redirect_stdout
+from datetime import datetime
+from pathlib import Path
+
+import pyarrow as pa
+from pyspark.sql import Column, DataFrame, SparkSession
+from pyspark.sql import functions as F  # noqa: N812  the ecosystem's name for it
+from pyspark.sql.types import AtomicType, StructType, VariantType
+
+from sluice.errors import SluiceError, SpecError
+from sluice.quality.preview import JudgedLine, Preview
+from sluice.quality.reasons import Outcome, Reason
+from sluice.spark.checks.blame import blame
+from sluice.spark.records.as_json import as_json
+from sluice.spark.records.columns import refuse_unwritable
+from sluice.spark.records.pipeline import PipelineCode, good_records, partitioned, transformed
+from sluice.spark.records.static import read_static
+from sluice.spark.records.validation import DETAIL, OUTCOME, REASON, validate
+from sluice.specs.expectations import Expectation
+from sluice.specs.model import PipelineSpec, TopicSpec
+from sluice.specs.static import locate
+
+
+def preview(
+    spark: SparkSession,
+    home: Path,
+    pipeline: PipelineSpec,
+    topic: TopicSpec,
+    lines: Sequence[bytes],
+    *,
+    arrived_at: datetime | None = None,
+    expected: Sequence[Expectation] = (),
+) -> Preview:
+    """Validate and transform a sample.
+
+    Args:
+        spark: a session of `sluice.spark.session.session`.
+        home: the project with the transform and the static inputs.
+        pipeline: what to run.
+        topic: the topic that it reads.
+        lines: one value per line, as a producer would send it.
+        expected: what must hold for each record.
+        arrived_at: the broker's timestamp of every line; without one no arrival time is held against it.
+
+    Raises:
+        SpecError: the transform cannot be loaded, raises (with the line of its code), or returns what an output cannot
+            take.
+    """
+    static = {
+        name: read_static(spark, source, locate(source, home / "include")) for name, source in pipeline.static.items()
+    }
+    # What a sample gives is compared with nothing, so the code needs no identity.
+    code = PipelineCode(pipeline, topic, static, code_hash="", expected=tuple(expected))
+    records = _kafka_read(spark, lines, arrived_at)
+    judged = _judge(records, code, lines)
+    with _transforms_of(home), _faults_of(pipeline, home):
+        rows = transformed(good_records(records, code), code)
+        refuse_unwritable(rows, pipeline.every_output)
+        rows = partitioned(rows, pipeline.intervals) if pipeline.has_intervals else rows
+        first = [pipeline.intervals.time_column] if pipeline.has_intervals else []
+        ordered = rows.orderBy(*first, *_orderable(rows.schema))
+        values = tuple(json.loads(row[0]) for row in ordered.select(as_json(rows.schema)).collect())
+    columns = {field.name: field.dataType.simpleString() for field in rows.schema}
+    return Preview(pipeline.name, judged, columns, values)
+
+
+def _kafka_read(spark: SparkSession, lines: Sequence[bytes], arrived_at: datetime | None) -> DataFrame:
+    """Return the lines as records of one partition, with the columns of `sluice.spark.records.kafka_source`."""
+    records = pa.table(
+        {
+            "_offset": pa.array(range(len(lines)), pa.int64()),
+            "_timestamp": pa.array([arrived_at] * len(lines), pa.timestamp("us", tz="UTC")),
+            "_value": pa.array(lines, pa.binary()),
+        }
+    )
+    return spark.createDataFrame(records).select(
+        F.lit("sample").alias("_topic_id"),
+        F.lit(0).alias("_partition"),
+        "_offset",
+        "_timestamp",
+        F.lit(None).cast("binary").alias("_key"),
+        "_value",
+        F.lit(None).cast("array<struct<key: string, value: binary>>").alias("_headers"),
+    )
+
+
+def _judge(records: DataFrame, code: PipelineCode, lines: Sequence[bytes]) -> tuple[JudgedLine, ...]:
+    value = code.topic.value
+    validated = validate(records, value, code.pipeline.time, code.expected)
+    fields = as_json(validated.select(*value.fields).schema)
+    found = sorted(validated.select("_offset", OUTCOME, REASON, DETAIL, fields.alias("fields")).collect())
+    return tuple(
+        JudgedLine(
+            number=row["_offset"] + 1,
+            outcome=Outcome(row[OUTCOME]),
+            reason=None if row[REASON] is None else Reason(row[REASON]),
+            fields=json.loads(row["fields"]),
+            text=line.decode("utf-8", errors="replace"),
+            detail=row[DETAIL],
+        )
+        for row, line in zip(found, lines, strict=True)
+    )
+
+
+def _orderable(schema: StructType) -> list[Column]:
+    simple = [f for f in schema if isinstance(f.dataType, AtomicType) and not isinstance(f.dataType, VariantType)]
+    return [F.col(f"`{field.name}`") for field in simple]
+
+
+@contextmanager
+def _transforms_of(home: Path) -> Iterator[None]:
+    """Let the project's transforms be imported, and keep what they print off the result."""
+    sys.path.insert(0, str(home / "spark_jobs"))
+    try:
+        with redirect_stdout(sys.stderr):
+            yield
+    finally:
+        sys.path.remove(str(home / "spark_jobs"))
+
+
+@contextmanager
+def _faults_of(pipeline: PipelineSpec, home: Path) -> Iterator[None]:
+    """Turn what a transform raises, now or in an executor, into one sentence that names the line."""
+    try:
+        yield
+    except SluiceError:
+        raise
+    except Exception as error:
+        raise SpecError(
+            f"the transform {pipeline.transform!r} of {pipeline.name} failed: {blame(error, home)}",
+            fix="mend the transform.",
+        ) from error

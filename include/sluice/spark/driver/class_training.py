@@ -1,0 +1,107 @@
+"""The work of drivers and batches on a few rows, so that a JVM lists the classes that they load.
+
+Run by `sluice.spark.session.class_archive` in a process of its own. No broker is needed: Kafka's clients are built and closed.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F  # noqa: N812  the ecosystem's name for it
+
+from sluice.spark.records.decoding import columns_schema
+from sluice.spark.session.class_archive import CLASS_OPTIONS
+from sluice.spark.session.preset import effective_settings
+from sluice.spark.session.session import session_with
+from sluice.specs.model import FieldType
+from sluice.specs.resources import Resources
+
+_FIELDS = {"key": FieldType.STRING, "number": FieldType.LONG, "at": FieldType.TIMESTAMP}
+_LINES = [f'{{"key":"{n % 3}","number":{n},"at":"2013-01-01T{n % 24:02}:00:00Z"}}' for n in range(48)]
+_DESERIALIZER = "org.apache.kafka.common.serialization.ByteArrayDeserializer"
+_SERIALIZER = "org.apache.kafka.common.serialization.ByteArraySerializer"
+
+
+def main(jars: Path, folder: Path) -> None:
+    """Do the work; leave `classes.txt`, the classes in it, and `jvm.json`, by which they are archived, in the folder.
+
+    Args:
+        jars: the folder of the jars beside Spark's.
+        folder: an empty one.
+    """
+    listing = {CLASS_OPTIONS: f'-XX:DumpLoadedClassList="{folder / "classes.txt"}" -Xlog:disable'}
+    settings = effective_settings(Resources(), jars=jars, warehouse=folder / "warehouse", overrides=listing)
+    spark = session_with("sluice-classes", settings)
+    _clients(spark)
+    _stream(spark, folder)
+    _batch(spark, folder)
+    jvm: Any = spark.sparkContext._jvm  # noqa: SLF001 - PySpark gives no other way to a class of Java
+    known = {name: jvm.java.lang.System.getProperty(name) for name in ("java.home", "java.class.path")}
+    (folder / "jvm.json").write_text(json.dumps(known), encoding="utf-8")
+    spark.stop()
+    gateway: Any = spark.sparkContext._gateway  # noqa: SLF001 - nobody else knows the process
+    gateway.proc.stdin.close()  # it ends when nobody speaks to it any more
+    sys.exit(gateway.proc.wait())
+
+
+def _clients(spark: SparkSession) -> None:
+    """Build the clients that a Kafka source and sink have."""
+    jvm: Any = spark.sparkContext._jvm  # noqa: SLF001 - PySpark gives no other way to a class of Java
+    options = jvm.java.util.HashMap()
+    options.put("bootstrap.servers", "127.0.0.1:9")
+    for side, name in (("key", _DESERIALIZER), ("value", _DESERIALIZER)):
+        options.put(f"{side}.deserializer", name)
+        options.put(f"{side}.serializer", _SERIALIZER)
+    clients = jvm.org.apache.kafka.clients
+    clients.admin.AdminClient.create(options).close()
+    clients.consumer.KafkaConsumer(options).close()
+    clients.producer.KafkaProducer(options).close()
+
+
+def _decoded(lines: DataFrame) -> DataFrame:
+    schema = columns_schema(_FIELDS).json()
+    parsed = F.call_function("sluice_from_json", F.col("value").cast("binary"), F.lit(schema))
+    return lines.select(F.inline(F.array(parsed)))
+
+
+def _hourly(records: DataFrame) -> DataFrame:
+    return records.groupBy(F.window("at", "1 hour"), "key").agg(
+        F.count("*").alias("rows"), F.sum("number").alias("sum")
+    )
+
+
+def _stream(spark: SparkSession, folder: Path) -> None:
+    """Run a stateful query into a Delta table, and a stateless one beside it."""
+    (folder / "lines").mkdir()
+    (folder / "lines" / "first.txt").write_text("\n".join(_LINES), encoding="utf-8")
+
+    def append(rows: DataFrame, batch: int) -> None:
+        partitioned = rows.select(F.col("window.start").alias("hour"), "key", "rows", "sum")
+        writer = partitioned.write.format("delta").mode("append").partitionBy("hour")
+        writer.option("txnAppId", "training").option("txnVersion", batch).save(str(folder / "table"))
+
+    records = _decoded(spark.readStream.text(str(folder / "lines"))).withWatermark("at", "1 hour")
+    for name, query in (
+        ("windows", _hourly(records).writeStream.foreachBatch(append)),
+        ("raw", records.writeStream.format("delta").option("path", str(folder / "raw"))),
+    ):
+        checkpoint = query.option("checkpointLocation", str(folder / "checkpoints" / name))
+        checkpoint.trigger(availableNow=True).start().awaitTermination()
+
+
+def _batch(spark: SparkSession, folder: Path) -> None:
+    """Compare a table with what a batch computes, and replace part of it."""
+    computed = _hourly(spark.read.format("delta").load(str(folder / "raw")))
+    rows = computed.select(F.col("window.start").alias("hour"), "key", "rows", "sum")
+    written = spark.read.format("delta").load(str(folder / "table"))
+    rows.join(written, ["hour", "key"], "full_outer").filter(F.xxhash64("hour", "key") == 0).collect()
+    replaced = rows.write.format("delta").mode("overwrite").option("replaceWhere", "hour >= '2013-01-01'")
+    replaced.option("userMetadata", "{}").save(str(folder / "table"))
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]), Path(sys.argv[2]))

@@ -1,0 +1,151 @@
+"""The life of a driver: start the unit's streams, keep them going, stop them between batches when asked.
+
+A stream that fails ends alone: the others go on, and what failed is on record, its verdict red. It is started again
+within the driver by the rules for its class of failure. What concerns them all ends all: another generation, the end of
+the JVM, its memory. When none is left, the driver ends with the failure of the last one.
+"""
+
+from __future__ import annotations
+
+import traceback
+from collections.abc import Callable, Mapping, Sequence
+
+import structlog
+
+from sluice.clock import Clock, SystemClock
+from sluice.errors import SluiceError
+from sluice.spark.driver.last_words import LastWords
+from sluice.spark.driver.progress import ProgressFile
+from sluice.spark.driver.stopping import StopRequest
+from sluice.spark.driver.stream_run import Stream, StreamRun
+from sluice.streams.failures.exits import ExitCode
+from sluice.streams.failures.failure import FailureClass
+from sluice.streams.position.fencing import FencedError
+
+log = structlog.get_logger()
+
+_POLL_SECONDS = 0.25
+_POLLS_AT_REST = 4
+"""A look asks the JVM a dozen questions for each stream: most of what Python takes while there are no records."""
+_DRAIN_SECONDS = 60.0
+_OF_ALL = frozenset({FailureClass.FENCED, FailureClass.KILLED, FailureClass.OUT_OF_MEMORY})
+"""What one stream meets and no other escapes."""
+
+
+class Driver:
+    """Runs the streams of one unit in this process, started in their order."""
+
+    def __init__(
+        self,
+        streams: Sequence[Stream],
+        progress: Mapping[str, ProgressFile],
+        *,
+        stop: StopRequest | None = None,
+        last_words: LastWords | None = None,
+        look: Callable[[], bool] = lambda: True,
+    ) -> None:
+        self._streams = streams
+        self._look = look
+        self._progress = progress
+        self._last_words = last_words or LastWords()
+        self._stop = stop or StopRequest()
+        self._end_of_all: tuple[Exception, str] | None = None
+        self._last_end: tuple[Exception, str] | None = None
+
+    def run(self, *, available_now: bool = False, clock: Clock | None = None) -> ExitCode:
+        """Start all streams and return when they have ended.
+
+        Args:
+            available_now: read what is there now, then end.
+            clock: injected by tests.
+        """
+        clock = clock or SystemClock()
+        runs = [
+            StreamRun(stream, self._progress.get(stream.name), available_now=available_now, clock=clock)
+            for stream in self._streams
+        ]
+        for run in runs:
+            run.start()
+        while not self._stop.asked and self._goes_on(runs, available_now=available_now):
+            self._pause(runs, clock)
+            self._report(runs)
+        self._drain(runs, clock)
+        self._report(runs)
+        return self._outcome(runs)
+
+    def _pause(self, runs: Sequence[StreamRun], clock: Clock) -> None:
+        """Wait until the streams are looked at again: for longer at rest, where each look finds what the last one did.
+
+        A stop, or a batch that raises, is seen without a look, and not waited for longer.
+        """
+        for _ in range(_POLLS_AT_REST if all(run.at_rest or run.failure for run in runs) else 1):
+            clock.sleep(_POLL_SECONDS)
+            if self._stop.asked or any(run.raised for run in runs):
+                return
+
+    def _report(self, runs: Sequence[StreamRun]) -> None:
+        self._look()
+        for run in runs:
+            run.report()
+
+    def _goes_on(self, runs: Sequence[StreamRun], *, available_now: bool) -> bool:
+        """Deal with what has ended; return whether the driver has reason to go on.
+
+        Bounded streams end one by one. An endless one that ends without a failure ends all.
+        """
+        for run in runs:
+            run.start_again_if_due()
+            if run.failed:
+                self._deal_with(run)
+            if self._end_of_all is not None:
+                return False
+        # What fails while another one is dealt with is dealt with in the next round.
+        alive = [run.active or run.failed for run in runs if run.failure is None]
+        return any(alive) and (available_now or all(alive))
+
+    def _deal_with(self, run: StreamRun) -> None:
+        """Let a stream end that has failed: alone, or with all others."""
+        error = run.error
+        assert error is not None  # noqa: S101 - it has failed
+        words = self._last_words.words(error, run.name)
+        if (fenced := self._fenced()) is not None or words.kind in _OF_ALL:
+            self._end_of_all = fenced or (error, run.name)
+            return
+        if not isinstance(error, SluiceError):
+            traceback.print_exception(error)
+        run.end_alone(words)
+        self._last_end = error, run.name
+
+    def _drain(self, runs: Sequence[StreamRun], clock: Clock) -> None:
+        """Let running batches finish, then stop. What a stop still interrupts is replayed at the next start."""
+        deadline = clock.monotonic() + _DRAIN_SECONDS
+        while any(run.busy for run in runs) and clock.monotonic() < deadline:
+            if not self._look():
+                break  # nobody is left who could finish it
+            clock.sleep(0.05)
+        for run in runs:
+            run.interrupt()
+
+    def _outcome(self, runs: Sequence[StreamRun]) -> ExitCode:
+        late = next(((error, run.name) for run in runs if run.failed and (error := run.error) is not None), None)
+        failure = self._end_of_all or late
+        if failure is not None:
+            return self._last_words.leave(*(self._fenced() or failure))
+        if self._last_end is not None and not self._stop.asked:
+            return self._last_words.leave(*self._last_end)
+        log.info("driver ends", why="stopped as asked" if self._stop.asked else "read all there was")
+        return ExitCode.STOPPED
+
+    def _fenced(self) -> tuple[Exception, str] | None:
+        """Return that a newer generation is here: whatever a fenced driver stumbles over, this is why it ends.
+
+        Two drivers on one checkpoint race for its plans too, and there the newer one may lose to one that just woke up.
+        """
+        for stream in self._streams:
+            try:
+                stream.check_fence()
+            except FencedError as fenced:
+                return fenced, stream.name
+            except Exception:  # what cannot be looked at explains nothing
+                log.warning("the fence could not be looked at", stream=stream.name, exc_info=True)
+        return None

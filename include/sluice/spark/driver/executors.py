@@ -1,0 +1,74 @@
+"""Tells which executors a driver has, in a file of its unit: nobody else knows, and without one nothing moves."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import structlog
+from pyspark.sql import SparkSession
+
+from sluice.clock import Clock, SystemClock
+from sluice.launch.place import LOCAL
+from sluice.spark.driver.progress import tell
+
+log = structlog.get_logger()
+
+_SECONDS = 2.0
+_DRIVER = "driver"
+
+
+class UnitFile:
+    """Writes the file at the start and whenever something in it changes.
+
+    Args:
+        path: the unit's file.
+        identity: unit, generation, the address of the Spark UI, and the code hash of each pipeline.
+        executors: returns how many there are, and their cores; None where the driver itself runs the tasks.
+        clock: gives the time.
+    """
+
+    def __init__(
+        self,
+        path: Path,
+        identity: dict[str, Any],
+        executors: Callable[[], tuple[int, int] | None],
+        clock: Clock | None = None,
+    ) -> None:
+        self._path = path
+        self._identity = identity
+        self._executors = executors
+        self._clock = clock or SystemClock()
+        self._told: tuple[int, int] | None = None
+        self._next: float | None = None
+        self._on_file = False
+
+    def update(self) -> bool:
+        """Look, at most every two seconds, and write what is new. Return whether there is anybody to run a task."""
+        if self._next is None or self._clock.monotonic() >= self._next:
+            self._look()
+        return self._told is None or self._told[0] > 0
+
+    def _look(self) -> None:
+        first, self._next = self._next is None, self._clock.monotonic() + _SECONDS
+        found = self._executors()
+        if found == self._told and self._on_file:
+            return
+        self._told = found
+        count, cores = found or (None, None)
+        if not first:
+            log.info("executors changed", executors=count, cores=cores)
+        since = {"executors": count, "cores": cores, "since": self._clock.now().isoformat()}
+        self._on_file = tell(self._path, {**self._identity, **since})
+
+
+def executors_of(spark: SparkSession) -> tuple[int, int] | None:
+    """Return how many executors a session has and how many cores these have together; None if it needs none."""
+    context = spark.sparkContext
+    if (context.master or LOCAL).startswith(LOCAL):
+        return None
+    found = context._jsc.sc().statusStore().executorList(True)  # noqa: SLF001 - the JVM's; PySpark has no name for it
+    living = [found.apply(position) for position in range(found.size())]
+    cores = [int(executor.totalCores()) for executor in living if executor.id() != _DRIVER]
+    return len(cores), sum(cores)

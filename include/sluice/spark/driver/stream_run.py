@@ -1,0 +1,203 @@
+"""One stream of a driver as it runs: its query, why that ended, and when it is started again."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from datetime import datetime
+from pathlib import Path
+
+import structlog
+from pyspark.sql import DataFrame
+from pyspark.sql.streaming.query import StreamingQuery
+
+from sluice.clock import Clock
+from sluice.spark.driver.progress import ProgressFile
+from sluice.spark.sinks.drops import Drops
+from sluice.streams.failures.failure import Failure
+from sluice.streams.life.governor import chance
+from sluice.streams.life.retrying import StreamEnd, again_at
+from sluice.streams.position.checkpoint import location
+
+log = structlog.get_logger()
+
+
+def _unowned() -> None:
+    """Nobody asks whose this output is but its own commits."""
+
+
+@dataclass(frozen=True)
+class Stream:
+    """A stream that is ready to start.
+
+    Attributes:
+        name: the stream's name; also the query's name.
+        rows: what to write.
+        sink: the foreachBatch function; whatever it raises ends the stream.
+        checkpoint: the checkpoint folder.
+        trigger_seconds: least time between two micro-batches.
+        drops: the account of what the stream drops; None where nobody keeps one.
+        output_mode: `append` or `update`, as Spark calls it.
+        check_fence: raises FencedError if a newer generation owns what it writes.
+        opened_again: returns it with its outputs read anew, as a second start in the same driver needs them; None: it
+            is not started a second time.
+    """
+
+    name: str
+    rows: DataFrame
+    sink: Callable[[DataFrame, int], None]
+    checkpoint: Path
+    trigger_seconds: float
+    drops: Drops | None = None
+    output_mode: str = "append"
+    check_fence: Callable[[], None] = _unowned
+    opened_again: Callable[[], Stream] | None = None
+
+
+class StreamRun:
+    """Runs one stream, again and again if need be.
+
+    Args:
+        stream: which.
+        progress: where it is told how it goes; None: nowhere.
+        available_now: whether it reads what is there now, then ends.
+        clock: gives the time.
+    """
+
+    def __init__(self, stream: Stream, progress: ProgressFile | None, *, available_now: bool, clock: Clock) -> None:
+        self.stream = stream
+        self.failure: Failure | None = None
+        """Why it has ended alone; None while it runs."""
+        self.at_rest = False
+        """Whether the newest that Spark says is that there was nothing to read."""
+        self._progress = progress
+        self._available_now = available_now
+        self._clock = clock
+        self._query: StreamingQuery | None = None
+        self._raised: Exception | None = None
+        self._interrupted = False
+        self._began_at = clock.now()
+        self._ends: list[StreamEnd] = []
+        self._again_at: datetime | None = None
+
+    @property
+    def name(self) -> str:
+        """The stream's name."""
+        return self.stream.name
+
+    @property
+    def active(self) -> bool:
+        """Whether its query runs."""
+        return self._query is not None and bool(self._query.isActive)
+
+    @property
+    def raised(self) -> bool:
+        """Whether a batch of it has raised; costs no look into the JVM."""
+        return self._raised is not None
+
+    @property
+    def busy(self) -> bool:
+        """Whether a batch runs."""
+        return self._query is not None and self.active and bool(self._query.status["isTriggerActive"])
+
+    @property
+    def error(self) -> Exception | None:
+        """What ended its query; None if nothing did. Asked only once the query is not active any more."""
+        if self._raised is not None:  # in our own words: Spark wraps what a sink raises
+            return self._raised
+        return None if self._query is None else self._query.exception()
+
+    def start(self) -> None:
+        """Start its query."""
+        stream, self._raised, self._interrupted, self._began_at = self.stream, None, False, self._clock.now()
+        writer = (
+            stream.rows.writeStream.queryName(stream.name)
+            .outputMode(stream.output_mode)
+            .option("checkpointLocation", location(stream.checkpoint))
+            .foreachBatch(self._sink())
+        )
+        trigger = (
+            writer.trigger(availableNow=True)
+            if self._available_now
+            else writer.trigger(processingTime=f"{stream.trigger_seconds} seconds")
+        )
+        log.info("stream starts", stream=stream.name, checkpoint=str(stream.checkpoint))
+        self._query = trigger.start()
+        if stream.drops is not None:
+            stream.drops.watch(self._query)
+
+    def start_again_if_due(self) -> None:
+        """Start a stream again that has ended alone, if it is time. What fails at that is another end of it."""
+        if self.failure is None or self._again_at is None or self._clock.now() < self._again_at:
+            return
+        self.failure, self._again_at, self._query = None, None, None
+        try:
+            if self.stream.opened_again is not None:
+                self.stream = self.stream.opened_again()
+            self.start()
+        except Exception as error:  # noqa: BLE001 - the others go on
+            self._raised = error
+            return
+        if self._progress is not None:
+            self._progress.go_on()
+
+    def end_alone(self, failure: Failure) -> None:
+        """Let it end while others go on, say so, and see whether it is started again by itself."""
+        self.interrupt()
+        self._ends.append(StreamEnd(failure.kind, self._began_at, self._clock.now()))
+        bounded = self._available_now or self.stream.opened_again is None
+        self._again_at = None if bounded else again_at(self._ends, chance(f"{self.name}{len(self._ends)}"))
+        self.failure = replace(failure, again_at=self._again_at)
+        log.error(
+            "stream stops",
+            stream=self.name,
+            failure=failure.kind.value,
+            why=str(failure),
+            again_at=None if self._again_at is None else self._again_at.isoformat(timespec="seconds"),
+        )
+        if self._progress is not None:
+            self._progress.end(self.failure)
+
+    def interrupt(self) -> None:
+        """Stop its query, if there is one. What a stop interrupts is no failure, and is replayed at the next start."""
+        self._interrupted = True
+        if self._query is not None:
+            self._query.stop()
+
+    def report(self) -> None:
+        """Tell how it goes, and account for what it dropped; a failure of that ends it."""
+        if self._query is None or self.failure is not None:
+            return
+        progress = self._query.lastProgress
+        self.at_rest = progress is not None and progress.numInputRows == 0
+        if progress is None:
+            return
+        if self._progress is not None:
+            self._progress.update(progress)
+        if self.stream.drops is not None:
+            try:
+                self.stream.drops.settle_reported(progress)
+            except Exception as error:  # noqa: BLE001 - whatever it is, the others go on
+                self._raised = self._raised or error
+
+    @property
+    def failed(self) -> bool:
+        """Whether it has failed, and that is not dealt with yet."""
+        if self.failure is not None:
+            return False
+        return self._raised is not None if self.active or self._query is None else self.error is not None
+
+    def _sink(self) -> Callable[[DataFrame, int], None]:
+        stream = self.stream
+
+        def run_batch(rows: DataFrame, batch_id: int) -> None:
+            try:
+                stream.check_fence()
+                stream.sink(rows, batch_id)
+                stream.check_fence()  # who slept in the middle of a batch must not end it: the newer driver does
+            except Exception as error:
+                if not self._interrupted:
+                    self._raised = self._raised or error
+                raise
+
+        return run_batch

@@ -1,0 +1,88 @@
+"""A unit's driver, put together from the specs: one session, its streams, and what it tells of itself."""
+
+from __future__ import annotations
+
+from functools import partial
+
+from pyspark.sql import SparkSession
+
+from sluice.launch.cpu import TreeCpu
+from sluice.project.project import Project
+from sluice.spark.driver.driver import Driver
+from sluice.spark.driver.executors import UnitFile, executors_of
+from sluice.spark.driver.last_words import LastWords
+from sluice.spark.driver.progress import ProgressFile
+from sluice.spark.driver.stopping import StopRequest
+from sluice.spark.driver.unit_streams import unit_streams
+from sluice.spark.session.session import session
+from sluice.specs.catalog import Unit
+from sluice.specs.catalog.needs import application_of, resources_of
+from sluice.streams.failures.exits import ExitCode
+
+
+def run_unit(
+    project: Project,
+    name: str,
+    generation: int,
+    *,
+    stop: StopRequest,
+    last_words: LastWords,
+    available_now: bool = False,
+) -> ExitCode:
+    """Run the streams of a unit until they are asked to stop, or, if `available_now`, until they have read everything.
+
+    Raises:
+        SluiceError: Spark could not be started. Any later failure is the exit code.
+    """
+    spark = unit_session(project, project.catalog.units()[name])
+    stop.listen()
+    try:
+        return run_streams(
+            project, spark, name, generation, available_now=available_now, stop=stop, last_words=last_words
+        )
+    except Exception as error:  # noqa: BLE001 - whatever it is, it must be told before the JVM that knows it is gone
+        return last_words.leave(error)
+    finally:
+        spark.stop()
+
+
+def run_streams(
+    project: Project,
+    spark: SparkSession,
+    name: str,
+    generation: int,
+    *,
+    available_now: bool = False,
+    stop: StopRequest | None = None,
+    last_words: LastWords | None = None,
+) -> ExitCode:
+    """Run the streams of a unit in a session that somebody else ends; otherwise like `run_unit`."""
+    unit = project.catalog.units()[name]
+    streams = unit_streams(project, spark, unit, generation)
+    identity = {"unit": name, "generation": generation, "spark_ui": spark.sparkContext.uiWebUrl}
+    folder, cpu = project.folder, TreeCpu()
+    files = {
+        s.name: ProgressFile(
+            folder.progress_file(s.name), {**identity, "stream": s.name}, folder.batch_log(s.name), cpu.seconds
+        )
+        for s in streams
+    }
+    codes = {pipeline: project.code_of(pipeline) for pipeline in unit.pipelines}
+    unit_file = UnitFile(project.folder.unit_file(name), {**identity, "codes": codes}, partial(executors_of, spark))
+    driver = Driver(streams, files, stop=stop, last_words=last_words, look=unit_file.update)
+    return driver.run(available_now=available_now)
+
+
+def unit_session(project: Project, unit: Unit) -> SparkSession:
+    """Start the session that a unit's streams share: the largest resources that one of them asks for."""
+    pipelines = [project.catalog.pipelines[name] for name in unit.pipelines]
+    overrides = {key: value for pipeline in pipelines for key, value in pipeline.spark.items()}
+    return session(
+        application_of(project.settings.deployment, unit.name),
+        resources_of(project.catalog, unit),
+        jars=project.settings.jars / "spark",
+        warehouse=project.settings.state / "warehouse",
+        master=project.spark_place().master,
+        overrides=overrides,
+        archive=project.archive(),
+    )

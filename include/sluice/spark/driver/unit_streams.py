@@ -1,0 +1,279 @@
+"""The streams of a unit, made from the specs: looked at all together, then opened."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+
+from pyspark.sql import DataFrame, SparkSession
+
+from sluice.clock import SystemClock
+from sluice.delta.writer_log import DataLossError
+from sluice.errors import NotReadyError, RefusedError, SluiceError
+from sluice.failpoints import failpoint
+from sluice.kafka.administration import KafkaPythonAdministration
+from sluice.project.project import Project
+from sluice.settings import connection_url
+from sluice.spark.driver.pipeline_code import pipeline_code
+from sluice.spark.driver.rehearsal import refuse_incompatible
+from sluice.spark.driver.stream_run import Stream
+from sluice.spark.records.kafka_source import KafkaTopic
+from sluice.spark.records.pipeline import PipelineCode
+from sluice.spark.sinks.breaker import Breaker
+from sluice.spark.sinks.dead_letters import prepare_dead_letters
+from sluice.spark.sinks.history import History
+from sluice.spark.sinks.interval_stream import prepare_pipeline
+from sluice.spark.sinks.output_stream import Surroundings, prepare_outputs
+from sluice.spark.sinks.preparation import Prepared
+from sluice.spark.sinks.raw import prepare_raw
+from sluice.specs.access import Role
+from sluice.specs.catalog import Unit
+from sluice.specs.model import PipelineSpec, TopicSpec
+from sluice.specs.start import Edge
+from sluice.streams.life.preflight import Preflight
+from sluice.streams.position.checkpoint import Checkpoint
+from sluice.streams.position.epochs import Epoch, EpochInForce, Epochs
+from sluice.streams.position.starting import begin, beginnings
+from sluice.topics.administration import TopicExtent
+
+_RAW_SECONDS = 5.0
+"""Least time between two micro-batches of a raw stream whose topic no pipeline reads."""
+
+BatchFunction = Callable[[DataFrame, int], None]
+
+
+@dataclass(frozen=True)
+class PreparedStream:
+    """A stream of the unit that nothing stands against.
+
+    Attributes:
+        name: of the stream.
+        prepared: its rows, and how its outputs are opened.
+        epoch: that it goes on with.
+        trigger_seconds: least time between two micro-batches.
+        guarded: puts the circuit breaker in front of a sink.
+    """
+
+    name: str
+    prepared: Prepared
+    epoch: EpochInForce
+    trigger_seconds: float
+    guarded: Callable[[BatchFunction], BatchFunction]
+
+    def open(self) -> Stream:
+        """Open the outputs, and return the stream, ready to start."""
+        found = self.prepared.open()
+        return Stream(
+            self.name,
+            found.rows,
+            _under(self.epoch, self.guarded(found.sink)),
+            self.epoch.checkpoint,
+            self.trigger_seconds,
+            found.drops,
+            output_mode=self.prepared.output_mode,
+            check_fence=found.sink.check_fence,
+            opened_again=self.open,
+        )
+
+
+def unit_streams(project: Project, spark: SparkSession, unit: Unit, generation: int) -> list[Stream]:
+    """Return the streams of a unit, ready to start.
+
+    Nothing is changed before everything that the start of all of them needs is known to be there.
+
+    Raises:
+        NotStartableError: what stands against it; nothing was changed.
+        FencedError: a newer generation owns an output.
+    """
+    preparation = _Preparation(project, spark, unit, generation)
+    prepared = preparation.look()
+    failpoint("before_open", unit.name)
+    preparation.put_on_record()
+    return [stream.open() for stream in prepared]
+
+
+class _Preparation:
+    """Looks at everything that a start needs. It changes nothing."""
+
+    def __init__(self, project: Project, spark: SparkSession, unit: Unit, generation: int) -> None:
+        self._project = project
+        self._spark = spark
+        self._unit = unit
+        self._generation = generation
+        self._pipelines = [project.catalog.pipelines[name] for name in unit.pipelines]
+        self._preflight = Preflight()
+        self._topics: dict[str, KafkaTopic] = {}
+        self._first: dict[str, Epoch] = {}
+        self._codes: dict[str, PipelineCode] = {}
+
+    def look(self) -> list[PreparedStream]:
+        """Return all streams of the unit.
+
+        Raises:
+            NotStartableError: something stands against a start.
+        """
+        with self._project.administration(Role.STREAM) as cluster:
+            self._look_at_topics(cluster)
+            self._look_at_beginnings(cluster)
+        found: list[PreparedStream] = []
+        for name, topics, prepare in self._makers():
+            if all(topic in self._topics for topic in topics):  # what a topic lacks is known
+                with self._preflight.of(name):
+                    found.append(prepare(name))
+        for stream in found:
+            for check in stream.prepared.checks:
+                with self._preflight.of(stream.name):
+                    check()
+        self._preflight.refuse()
+        for stream in found:
+            with self._preflight.of(stream.name):
+                prepared = stream.prepared
+                refuse_incompatible(prepared.rows, stream.epoch.checkpoint, prepared.output_mode)
+        self._preflight.refuse()
+        return found
+
+    def put_on_record(self) -> None:
+        """Put on record where those streams begin that never began."""
+        for stream, first in self._first.items():
+            begin(self._epochs(stream), first)
+
+    def _makers(self) -> list[tuple[str, Sequence[str], Callable[[str], PreparedStream]]]:
+        """Return name, topics and maker of each stream, in the order in which they start."""
+        raw = [(f"raw_{t}", (t,), partial(self._raw, self._project.catalog.topics[t])) for t in self._unit.topics]
+        intervals = [(p.name, (p.source,), partial(self._intervals, p)) for p in self._pipelines if p.has_intervals]
+        beside = [
+            (p.live_stream or p.name, (p.source, *_written(p)), partial(self._beside, p))
+            for p in self._pipelines
+            if p.beside
+        ]
+        dead = [
+            (p.dead_stream, (p.source, p.dead_letters.topic), partial(self._dead, p))
+            for p in self._pipelines
+            if p.dead_stream is not None and p.dead_letters is not None
+        ]
+        return [*raw, *intervals, *beside, *dead]
+
+    def _look_at_topics(self, cluster: KafkaPythonAdministration) -> None:
+        sources = {pipeline.source for pipeline in self._pipelines}
+        written = {o.topic for pipeline in self._pipelines for o in pipeline.written_topics}
+        names = sorted({*self._unit.topics, *sources, *written})
+        bootstrap, client = self._project.bootstrap(), self._project.kafka_client(Role.STREAM)
+        for name, told in cluster.extents(names).items():
+            with self._preflight.of(""):
+                self._topics[name] = _topic(bootstrap, name, told, client)
+
+    def _look_at_beginnings(self, cluster: KafkaPythonAdministration) -> None:
+        raw = [(Edge.EARLIEST, topic, [f"raw_{topic}"]) for topic in self._unit.topics]  # it holds every record
+        pipelines = [(p.start, p.source, p.streams) for p in self._pipelines]
+        for start, topic, streams in (*raw, *pipelines):
+            if topic in self._topics:
+                with self._preflight.of(streams[0]):
+                    epochs = {stream: self._epochs(stream) for stream in streams}
+                    self._first |= beginnings(start, topic, epochs, cluster, SystemClock())
+
+    def _epochs(self, stream: str) -> Epochs:
+        return Epochs(self._project.folder.checkpoint(stream))
+
+    def _epoch(self, stream: str, source: KafkaTopic) -> EpochInForce:
+        """Return the epoch that a stream goes on with.
+
+        Raises:
+            DataLossError: its offsets are those of another topic of the same name.
+        """
+        epoch = self._epochs(stream).in_force(self._first.get(stream))
+        if epoch.topic_id and epoch.topic_id != source.topic_id:
+            raise DataLossError(
+                f"epoch {epoch.number} of {stream} counts in offsets of the topic {source.name} with the id "
+                f"{epoch.topic_id}; the topic was created again since, and is {source.topic_id} now. Nothing was read.",
+                fix=f"stop the unit, then run `sluice streams reset` with `--stream {stream} --to earliest`.",
+            )
+        return epoch
+
+    def _code(self, pipeline: PipelineSpec) -> PipelineCode:
+        if pipeline.name not in self._codes:
+            self._codes[pipeline.name] = pipeline_code(self._project, self._spark, pipeline)
+        return self._codes[pipeline.name]
+
+    def _raw(self, topic: TopicSpec, name: str) -> PreparedStream:
+        source, folder = self._topics[topic.name], self._project.folder
+        epoch = self._epoch(name, source)
+        table = folder.table(topic.raw.table)
+        prepared = prepare_raw(self._spark, topic, source, table=table, epoch=epoch, generation=self._generation)
+        readers = [p for p in self._project.catalog.pipelines.values() if p.source == topic.name]
+        seconds = min((p.trigger.total_seconds() for p in readers), default=_RAW_SECONDS)
+        return PreparedStream(name, prepared, epoch, seconds, lambda sink: sink)
+
+    def _intervals(self, pipeline: PipelineSpec, name: str) -> PreparedStream:
+        source, folder, code = self._topics[pipeline.source], self._project.folder, self._code(pipeline)
+        epoch = self._epoch(name, source)
+        prepared = prepare_pipeline(
+            self._spark,
+            code,
+            source,
+            raw=folder.table(code.topic.raw.table),
+            table=folder.table(pipeline.intervals.table),
+            epoch=epoch,
+            generation=self._generation,
+        )
+        return self._of_pipeline(name, prepared, epoch, code)
+
+    def _beside(self, pipeline: PipelineSpec, name: str) -> PreparedStream:
+        around, code = self._around(pipeline), self._code(pipeline)
+        epoch = self._epoch(name, around.source)
+        prepared = prepare_outputs(self._spark, code, around, stream=name, epoch=epoch, generation=self._generation)
+        return self._of_pipeline(name, prepared, epoch, code)
+
+    def _dead(self, pipeline: PipelineSpec, name: str) -> PreparedStream:
+        around, code, output = self._around(pipeline), self._code(pipeline), pipeline.dead_letters
+        assert output is not None  # noqa: S101 - it has such a stream
+        epoch = self._epoch(name, around.source)
+        prepared = prepare_dead_letters(self._spark, code, output, around, epoch=epoch, generation=self._generation)
+        return self._of_pipeline(name, prepared, epoch, code)
+
+    def _around(self, pipeline: PipelineSpec) -> Surroundings:
+        return Surroundings(self._topics[pipeline.source], self._topics, self._project.folder.table, connection_url)
+
+    def _of_pipeline(self, name: str, prepared: Prepared, epoch: EpochInForce, code: PipelineCode) -> PreparedStream:
+        source, raw = self._topics[code.topic.name], self._project.folder.table(code.topic.raw.table)
+        history = History(self._spark, code, source, raw)
+        guarded = partial(_behind_breaker, stream=name, epoch=epoch, code=code, history=history)
+        return PreparedStream(name, prepared, epoch, code.pipeline.trigger.total_seconds(), guarded)
+
+
+def _written(pipeline: PipelineSpec) -> list[str]:
+    """Return the topics that the outputs beside the interval table fill."""
+    return [output.topic for output in pipeline.written_topics if output is not pipeline.dead_letters]
+
+
+def _topic(
+    bootstrap: tuple[str, ...], name: str, told: TopicExtent | SluiceError, client: Mapping[str, str]
+) -> KafkaTopic:
+    if isinstance(told, RefusedError):
+        raise NotReadyError(
+            f"the cluster at {', '.join(bootstrap)} has no topic {name}.",
+            fix="run the DAG `topics`, or `sluice topics apply`.",
+        )
+    if isinstance(told, SluiceError):
+        raise told
+    return KafkaTopic(bootstrap, name, told.topic_id, client, len(told.ends))
+
+
+def _under(epoch: EpochInForce, sink: BatchFunction) -> BatchFunction:
+    """Return a sink that writes nothing once its stream was reset to a newer epoch."""
+
+    def run_batch(rows: DataFrame, batch_id: int) -> None:
+        epoch.refuse_superseded()
+        sink(rows, batch_id)
+
+    return run_batch
+
+
+def _behind_breaker(
+    sink: BatchFunction, stream: str, epoch: EpochInForce, code: PipelineCode, history: History
+) -> BatchFunction:
+    """Return a sink that gets no batch of which more is quarantined than the pipeline allows."""
+    limit = code.pipeline.circuit_breaker
+    if limit is None:
+        return sink
+    return Breaker(limit, code, stream, Checkpoint(epoch.checkpoint), history.between).before(sink)

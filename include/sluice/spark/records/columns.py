@@ -1,0 +1,56 @@
+"""Whether the columns that a transform returns are those that its outputs name."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from pyspark.sql import DataFrame
+from pyspark.sql.types import TimestampType
+
+from sluice.errors import SpecError
+from sluice.spark.records.windows import refuse_other_windows
+from sluice.specs.outputs import DeadLettersOutput, IntervalsOutput, LatestOutput, Output, RowsOutput
+
+
+def refuse_unwritable(rows: DataFrame, outputs: Iterable[Output]) -> None:
+    """Make sure that the outputs can take the rows.
+
+    Raises:
+        SpecError: they are no DataFrame, a declared column is not there, the time column is no timestamp, two columns
+            differ in nothing but case, or an interval table gets other windows than those that its spec declares.
+    """
+    if not isinstance(rows, DataFrame):
+        raise SpecError(f"the transform returns a {type(rows).__name__}, not a DataFrame.", fix="return the rows.")
+    types = {field.name: field.dataType for field in rows.schema}
+    found = ", ".join(f"{field.name} {field.dataType.simpleString()}" for field in rows.schema)
+    for output in outputs:
+        if isinstance(output, IntervalsOutput) and not isinstance(types.get(output.time_column), TimestampType):
+            raise SpecError(
+                f"output.time_column is {output.time_column!r}, and the transform returns no timestamp of that name; "
+                f"it returns {found}.",
+                fix='add `F.col("window.start")` under that name, or correct the spec.',
+            )
+        if absent := [column for column in _named(output) if column not in types]:
+            raise SpecError(
+                f"{_key(output)} names {', '.join(absent)}; the transform returns {found}.", fix="make the names agree."
+            )
+        if isinstance(output, IntervalsOutput):
+            refuse_other_windows(rows, output)
+    names = [name.lower() for name in rows.columns]
+    if twice := sorted({name for name in names if names.count(name) > 1}):
+        raise SpecError(f"the transform returns {', '.join(twice)} more than once: {found}.", fix="rename one.")
+
+
+def _named(output: Output) -> tuple[str, ...]:
+    """Return the columns that an output needs, besides a time column."""
+    match output:
+        case RowsOutput() | DeadLettersOutput():
+            return ()
+        case LatestOutput(newest_by=str(column)):
+            return (*output.keys, column)
+        case _:
+            return output.keys
+
+
+def _key(output: Output) -> str:
+    return "output.keys" if isinstance(output, IntervalsOutput) else f"the `{output.kind}` output"

@@ -1,0 +1,92 @@
+"""What rows amount to per interval: the same count and checksum for the same rows, in whatever order they come."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Mapping
+from datetime import datetime
+from decimal import Decimal
+
+import pyarrow as pa
+from pyspark.sql import Column, DataFrame
+from pyspark.sql import functions as F  # noqa: N812  the ecosystem's name for it
+
+from sluice.errors import RefusedError
+from sluice.intervals.entries import Content
+from sluice.spark.records.instants import instant
+
+_HASH = "__hash"
+
+
+def content_of(rows: DataFrame, column: str) -> Mapping[datetime, Content]:
+    """Count and checksum rows per interval, in one aggregation; intervals without rows are not in the result.
+
+    Args:
+        rows: of an output table; they are read once, so whoever needs them again persists them before.
+        column: the table's partition column, a timestamp.
+
+    Returns:
+        By the interval's start (UTC).
+
+    Raises:
+        RefusedError: a row belongs to no interval.
+    """
+    start = F.unix_micros(column).alias("start")
+    hashed = rows.select(start, row_hash(rows.columns).cast("decimal(38,0)").alias("hash"))
+    groups = hashed.groupBy("start").agg(F.count("*").alias("rows"), F.sum("hash").alias("checksum")).collect()
+    return _contents(((g["start"], g["rows"], g["checksum"]) for g in groups), column)
+
+
+def with_hash(rows: DataFrame) -> DataFrame:
+    """Return the rows with what `content_of_collected` takes: the hash of each."""
+    return rows.withColumn(_HASH, row_hash(rows.columns))
+
+
+def content_of_collected(found: pa.Table, column: str) -> tuple[pa.Table, Mapping[datetime, Content]]:
+    """Count and checksum rows per interval as `content_of` does, of `with_hash` rows that were brought to the driver.
+
+    Returns:
+        The rows without their hashes, and the contents by the interval's start (UTC).
+
+    Raises:
+        RefusedError: a row belongs to no interval.
+    """
+    hashes = found.column(_HASH).cast(pa.decimal128(38, 0))  # a sum of long integers would run over
+    starts = found.column(column).cast(pa.int64())
+    groups = (
+        pa.table({"start": starts, "hash": hashes}).group_by("start").aggregate([("hash", "count"), ("hash", "sum")])
+    )
+    counted = zip(*(groups.column(name).to_pylist() for name in ("start", "hash_count", "hash_sum")), strict=True)
+    return found.drop_columns([_HASH]), _contents(counted, column)
+
+
+def _contents(groups: Iterable[tuple[int | None, int, Decimal]], column: str) -> Mapping[datetime, Content]:
+    """Return contents by start, from starts in microseconds, counts and checksums."""
+    found = {}
+    for start, rows, checksum in groups:
+        if start is None:
+            raise RefusedError(
+                f"{rows} result rows have no {column!r}: they belong to no interval.",
+                fix="let the transform give every row its time, or leave such rows out.",
+            )
+        found[instant(start)] = Content(rows, f"{checksum:f}")
+    return dict(sorted(found.items()))
+
+
+def row_hash(columns: list[str]) -> Column:
+    """Hash a row over its columns in the order of their names, so that a table's column order does not matter.
+
+    Spark's hash passes over nulls. So each value comes with a number that stands for its column: (1, null) is not
+    (null, 1), and a row is the same after its table got a column that is null in it.
+    """
+    return F.xxhash64(*(part for name in sorted(columns) for part in (_mark(name), named(name))))
+
+
+def _mark(column: str) -> Column:
+    number = int.from_bytes(hashlib.sha256(column.encode()).digest()[:8], signed=True)
+    return F.when(named(column).isNotNull(), F.lit(number).cast("long"))
+
+
+def named(column: str) -> Column:
+    """Return a column by its name, whatever characters are in it."""
+    return F.col(f"`{column.replace('`', '``')}`")

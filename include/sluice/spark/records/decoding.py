@@ -1,0 +1,80 @@
+"""Bytes to columns: one strict parse per record, by classes of ours in the JVM (`jars/java/sluice/decoding`).
+
+JSON's parser is Spark's own, watched (ADR 0018): it also tells what `from_json` takes without a word, such as a key
+that is there twice, or bytes after the object. Avro is read under the schema that it was written with (ADR 0023).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as F  # noqa: N812  the ecosystem's name for it
+from pyspark.sql.types import (
+    BooleanType,
+    DataType,
+    DoubleType,
+    LongType,
+    StringType,
+    StructField,
+    StructType,
+    TimestampType,
+)
+
+from sluice.spark.records.patches import patched
+from sluice.specs.model import FieldType, TopicValue, ValueField
+
+FAULT = "_fault"
+"""Why a record's bytes do not read as declared: one of `sluice.quality.reasons.FAULTS`, or null."""
+
+FAULT_DETAIL = "_fault_detail"
+"""Which declared field that is, and what it holds, in words that quote nothing of the record; null if it is none."""
+
+_FUNCTIONS = {"json": "sluice_from_json", "avro": "sluice_from_avro"}
+"""Of `sluice.decoding.Functions`, which a session of the preset has."""
+
+_TYPES: dict[FieldType, DataType] = {
+    FieldType.STRING: StringType(),
+    FieldType.LONG: LongType(),
+    FieldType.DOUBLE: DoubleType(),
+    FieldType.BOOLEAN: BooleanType(),
+    FieldType.TIMESTAMP: TimestampType(),
+}
+
+
+def columns_schema(columns: dict[str, FieldType]) -> StructType:
+    """Return the Spark schema of declared columns, all nullable."""
+    return StructType([StructField(name, _TYPES[kind]) for name, kind in columns.items()])
+
+
+def _written(name: str, field: ValueField) -> StructField:
+    """Return a column with how its values are written, which the decoder reads from the metadata."""
+    forms = {"epoch": field.epoch, "zone": "Z" if field.zone == "UTC" else field.zone}
+    return StructField(name, _TYPES[field.type], metadata={key: form for key, form in forms.items() if form})
+
+
+def decode(records: DataFrame, value: TopicValue) -> DataFrame:
+    """Append one column per declared field, `_fault` and `_fault_detail`.
+
+    Of a record with a fault, what could be read all the same has its value, and the rest is null.
+
+    Args:
+        records: anything with a binary column `_value`; see `sluice.spark.records.patches` for where it comes from.
+        value: the declaration.
+    """
+    schema = StructType([_written(name, field) for name, field in value.fields.items()])
+    arguments = [schema.json(), *_under(value)]
+    parsed = F.call_function(_FUNCTIONS[value.format], patched(records, value.patches), *map(F.lit, arguments))
+    # Spark pushes every later filter below a plain projection and parses the record once per filter;
+    # a generator stops it, so the parse happens once.
+    return records.select("*", F.inline(F.array(parsed)))
+
+
+def _under(value: TopicValue) -> Iterator[str]:
+    """Yield what the function has to know of how values are written: ids of frames, and schemas of Avro."""
+    for key, version in value.schemas.items():
+        yield str(key)
+        if value.format == "avro":
+            yield value.written[version]
+    if value.version is not None:
+        yield value.written[value.version]

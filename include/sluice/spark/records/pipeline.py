@@ -1,0 +1,109 @@
+"""A pipeline as a function from records to rows: validation, watermark, transform. The same for stream and batch."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import timedelta
+
+from pyspark.sql import Column, DataFrame
+from pyspark.sql import functions as F  # noqa: N812  the ecosystem's name for it
+
+from sluice.quality.reasons import Outcome
+from sluice.spark.records.quarantine_counts import counting_quarantined
+from sluice.spark.records.transforms import load_transform
+from sluice.spark.records.validation import OUTCOME, is_heartbeat, validate
+from sluice.specs.duration import format_duration
+from sluice.specs.expectations import Expectation
+from sluice.specs.model import PipelineSpec, TopicSpec
+from sluice.specs.outputs import IntervalsOutput
+
+INTERVAL = "interval_start"
+"""The partition column of tables whose interval is longer than their window."""
+
+
+@dataclass(frozen=True)
+class PipelineCode:
+    """What turns records into rows: the spec, its topic, static inputs, what must hold for each record; their hash."""
+
+    pipeline: PipelineSpec
+    topic: TopicSpec
+    static: Mapping[str, DataFrame]
+    code_hash: str
+    expected: tuple[Expectation, ...] = ()
+
+
+def result_rows(records: DataFrame, code: PipelineCode, *, late: Column | None = None) -> DataFrame:
+    """Return the pipeline's result: validation, then the transform over what is good.
+
+    The same for a stream and a batch; on a batch the watermark does nothing.
+
+    Args:
+        records: as Kafka gives them.
+        code: the pipeline's.
+        late: whether a late record counts as good; never in a stream.
+    """
+    return partitioned(transformed(good_records(records, code, late=late), code), code.pipeline.intervals)
+
+
+def good_records(
+    records: DataFrame, code: PipelineCode, *, late: Column | None = None, counting: bool = False
+) -> DataFrame:
+    """Return what the transform is given.
+
+    Args:
+        records: see `result_rows`.
+        code: see `result_rows`.
+        late: see `result_rows`.
+        counting: let each batch of a stream report how many records are quarantined.
+    """
+    pipeline, value = code.pipeline, code.topic.value
+    taken = F.col(OUTCOME).isin(Outcome.GOOD.value, Outcome.CONTROL.value)
+    if late is not None:  # a choice, not a disjunction: the outcome is worked out once
+        taken = F.when(late, F.col(OUTCOME) != Outcome.QUARANTINED.value).otherwise(taken)
+    validated = validate(records, value, pipeline.time, code.expected)
+    accepted = (counting_quarantined(validated) if counting else validated).where(taken)
+    marked = accepted.withWatermark(value.event_time, f"{int(pipeline.time.delay.total_seconds())} seconds")
+    # A heartbeat moves the watermark and must go no further. Naming the event time keeps Spark from pushing this
+    # filter below the watermark, where the heartbeat would be lost.
+    return marked.where(~is_heartbeat(value) | F.col(value.event_time).isNull())
+
+
+def transformed(good: DataFrame, code: PipelineCode) -> DataFrame:
+    """Return the rows that the transform makes of good records."""
+    return load_transform(code.pipeline.transform)(good.select(*code.topic.value.fields), **code.static)
+
+
+def partitioned(rows: DataFrame, output: IntervalsOutput) -> DataFrame:
+    """Return the rows of an interval table with their partition column. The first one off the grid stops the query."""
+    rows = rows.withColumn(output.time_column, _on_grid(output))
+    if window_is_interval(output):
+        return rows
+    return rows.withColumn(INTERVAL, F.date_trunc(output.interval, F.col(output.time_column)))
+
+
+def _on_grid(output: IntervalsOutput) -> Column:
+    """Return the column with the windows' starts; whatever closes, publishes or compares counts on it.
+
+    It is judged where the rows are made: a batch that closes no window on the grid publishes nothing, and would not
+    see that one between two of them has closed.
+    """
+    start, window = F.col(output.time_column), format_duration(output.window)
+    refusal = F.concat(
+        F.lit(f"{output.table}: a row's {output.time_column} is "),
+        start.cast("string"),
+        F.lit(f" UTC, and windows of {window} begin every {window} from midnight UTC. "),
+        F.lit("Sliding and session windows and days of other time zones have no place in an interval table."),
+    )
+    off_grid = F.pmod(F.unix_micros(start), F.lit(output.window // timedelta(microseconds=1))) != 0
+    return F.when(off_grid, F.raise_error(refusal).cast("timestamp")).otherwise(start)
+
+
+def partition_column(output: IntervalsOutput) -> str:
+    """Return the column that the output table is partitioned by."""
+    return output.time_column if window_is_interval(output) else INTERVAL
+
+
+def window_is_interval(output: IntervalsOutput) -> bool:
+    """Whether all rows of an interval appear at once."""
+    return output.window == output.interval_length

@@ -1,0 +1,34 @@
+"""How many records a batch of a stream quarantines, and why: counted while they are validated, told with progress."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as F  # noqa: N812  the ecosystem's name for it
+
+from sluice.quality.reasons import Reason
+from sluice.spark.records.validation import REASON
+
+_NAME = "quarantined"
+
+
+def counting_quarantined(validated: DataFrame) -> DataFrame:
+    """Let every batch of a stream report how many records each reason refuses. It costs no pass of its own.
+
+    Args:
+        validated: records with their reason, before those that are refused are left out.
+    """
+    counts = [F.count_if(F.col(REASON) == reason.value).alias(reason.value) for reason in Reason]
+    return validated.observe(_NAME, *counts)
+
+
+def quarantined_in(progress: Mapping[str, Any]) -> dict[str, int] | None:
+    """Return what a batch reported, without the reasons that refused nothing; None if it counted nothing.
+
+    Args:
+        progress: of a query, as Spark writes it in JSON.
+    """
+    said = (progress.get("observedMetrics") or {}).get(_NAME)
+    return None if said is None else {reason: int(count) for reason, count in said.items() if count}

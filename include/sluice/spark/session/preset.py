@@ -1,0 +1,156 @@
+"""The settings of every Spark session: one preset of measured values, which a spec may override key by key.
+
+Without PySpark, so that a DAG can hand them to spark-submit: memory and jars are fixed before Python gets to speak.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+
+from sluice.errors import NotReadyError
+from sluice.launch.place import LOCAL, on_this_machine
+from sluice.project.project import Project
+from sluice.spark.session.class_archive import CLASS_OPTIONS, ClassArchive
+from sluice.specs.resources import Resources
+
+_LOGGING = Path(__file__).with_name("log4j2.properties")
+_LOG_OPTION = f"-Dlog4j2.configurationFile={_LOGGING.as_uri()}"
+_LOOPBACK = {"spark.driver.host": "127.0.0.1", "spark.driver.bindAddress": "127.0.0.1"}
+MOST_COLLECTED = "128m"
+"""What outgrows this is not brought to the driver (`sluice.spark.sinks.collected`); what does not is there twice at most."""
+_OWN = "sluice-*.jar"
+_FILE_SYSTEMS = ("hadoop-bare-naked-local-fs-*.jar", _OWN)
+
+
+def preset(resources: Resources) -> dict[str, str]:
+    """Return the settings that every Sluice session starts from, by Spark's names."""
+    cores = str(resources.cores)
+    return {
+        "spark.driver.memory": resources.driver_memory,
+        # Stopping a foreachBatch query overflows the default stack in a regular expression of Spark's.
+        "spark.driver.extraJavaOptions": f"-Xss16m -XX:+UseSerialGC {_LOG_OPTION}",
+        "spark.driver.maxResultSize": MOST_COLLECTED,
+        "spark.sql.session.timeZone": "UTC",
+        # Ours brings the function that decodes records.
+        "spark.sql.extensions": "io.delta.sql.DeltaSparkSessionExtension,sluice.decoding.Functions",
+        "spark.sql.catalog.spark_catalog": "org.apache.spark.sql.delta.catalog.DeltaCatalog",
+        # Frozen into a stateful checkpoint at its first start. The default of 200 costs seconds a batch.
+        "spark.sql.shuffle.partitions": cores,
+        "spark.default.parallelism": cores,
+        "spark.sql.streaming.stateStore.providerClass": (
+            "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider"
+        ),
+        "spark.sql.streaming.stateStore.rocksdb.changelogCheckpointing.enabled": "true",
+        "spark.sql.streaming.stateStore.rocksdb.boundedMemoryUsage": "true",
+        "spark.sql.streaming.stateStore.rocksdb.maxMemoryUsageMB": "128",
+        "spark.sql.streaming.stopTimeout": "60s",
+        "spark.databricks.delta.snapshotPartitions": "2",
+        # Delta refuses any version older than a week, whether or not its files are there. A raw table only grows, and
+        # whether a published version is still whole is looked at (`OutputTable.unreadable`).
+        "spark.databricks.delta.vacuum.enforceTimeTravelWithinDeletedFileRetentionDuration": "false",
+        "spark.sql.sources.parallelPartitionDiscovery.parallelism": "4",
+        "spark.ui.port": "0",
+        "spark.ui.showConsoleProgress": "false",
+        # A driver runs for months: what the UI keeps is bounded.
+        "spark.ui.retainedJobs": "100",
+        "spark.ui.retainedStages": "100",
+        "spark.ui.retainedTasks": "1000",
+        "spark.sql.ui.retainedExecutions": "50",
+        "spark.sql.streaming.ui.retainedQueries": "10",
+        "spark.log.structuredLogging.enabled": "false",
+    }
+
+
+def effective_settings(
+    resources: Resources,
+    *,
+    jars: Path,
+    warehouse: Path,
+    master: str = "local",
+    overrides: Mapping[str, str] | None = None,
+    archive: Path | None = None,
+) -> dict[str, str]:
+    """Return all settings of a session, by Spark's names, its master included.
+
+    Args:
+        resources: cores and memory of the driver.
+        jars: the folder with the connector and Delta jars.
+        warehouse: where Spark may put what nobody names; nothing should land there.
+        master: `local` for as many local cores as `resources` say, or a master URL.
+        overrides: settings that win over the preset.
+        archive: the code that executors import.
+
+    Raises:
+        NotReadyError: the jars are missing.
+    """
+    found = sorted(jars.glob("*.jar"))
+    if not found:
+        raise NotReadyError(
+            f"{jars} holds no jar: Spark has no Kafka and no Delta without them.", fix="run `make setup`."
+        )
+    if not any(jar.match(_OWN) for jar in found):
+        raise NotReadyError(f"{jars} holds no {_OWN}: no record can be decoded without it.", fix="run `make setup`.")
+    return {
+        **preset(resources),
+        "spark.master": f"local[{resources.cores}]" if master == LOCAL else master,
+        **(_local(found) if on_this_machine(master) else {}),
+        **({} if master == LOCAL else _cluster(resources, embedded=on_this_machine(master))),
+        "spark.jars": ",".join(str(jar) for jar in found),
+        "spark.sql.warehouse.dir": str(warehouse),
+        "spark.pyspark.python": sys.executable,
+        "spark.pyspark.driver.python": sys.executable,
+        **({"spark.submit.pyFiles": str(archive)} if archive else {}),
+        **({CLASS_OPTIONS: options} if (options := ClassArchive(jars).options()) else {}),
+        **(overrides or {}),
+    }
+
+
+def _local(jars: list[Path]) -> dict[str, str]:
+    """Return what a session has besides whose driver and executors are on this machine alone.
+
+    Hadoop's own local file systems start two processes per file, for want of a native library; these ask the JVM. The
+    first serves data files, the second, ours, what must appear at once and replace nothing: checkpoints, state and the
+    commits of tables. Executors of the embedded cluster have the same ones: Hadoop's leave checksum files, which these
+    would not keep right when they replace a file.
+    """
+    bare = [jar for jar in jars if any(map(jar.match, _FILE_SYSTEMS))]
+    if len(bare) < len(_FILE_SYSTEMS):
+        return _LOOPBACK
+    return {
+        **_LOOPBACK,
+        # Spark looks at files before it loads its jars; and only classes of the class path are in a class archive.
+        "spark.driver.extraClassPath": os.pathsep.join(map(str, jars)),
+        "spark.executor.extraClassPath": os.pathsep.join(map(str, bare)),
+        "spark.hadoop.fs.file.impl": "com.globalmentor.apache.hadoop.fs.BareLocalFileSystem",
+        "spark.hadoop.fs.AbstractFileSystem.file.impl": "sluice.fs.AtomicLocalFs",
+    }
+
+
+def _cluster(resources: Resources, *, embedded: bool) -> dict[str, str]:
+    """Return what a session has besides whose executors are elsewhere."""
+    settings = {
+        # Without a bound, a driver takes every core of a standalone cluster, and the next one waits for ever.
+        "spark.cores.max": str(resources.cores),
+        "spark.executor.memory": resources.executor_memory,
+    }
+    return {**settings, "spark.executor.extraJavaOptions": f"-XX:+UseSerialGC {_LOG_OPTION}"} if embedded else settings
+
+
+def batch_settings(project: Project, pipeline: str) -> dict[str, str]:
+    """Return the settings of a pipeline's backfills, by Spark's names.
+
+    Raises:
+        NotReadyError: the jars are missing.
+    """
+    spec = project.catalog.pipelines[pipeline]
+    return effective_settings(
+        spec.resources,
+        jars=project.settings.jars / "spark",
+        warehouse=project.settings.state / "warehouse",
+        master=project.spark_place().master,
+        overrides=spec.spark,
+        archive=project.archive(),
+    )

@@ -1,0 +1,58 @@
+"""The Spark session of every driver."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+
+from pyspark.sql import SparkSession
+
+from sluice.settings import environment
+from sluice.spark.session.java_start import output_off_the_terminal, start_variables
+from sluice.spark.session.preset import effective_settings
+from sluice.specs.resources import Resources
+
+
+def session(
+    name: str,
+    resources: Resources,
+    *,
+    jars: Path,
+    warehouse: Path,
+    master: str = "local",
+    overrides: Mapping[str, str] | None = None,
+    archive: Path | None = None,
+) -> SparkSession:
+    """Start (or return) the session; the arguments are those of `effective_settings`.
+
+    Raises:
+        NotReadyError: the jars are missing.
+    """
+    return session_with(
+        name,
+        effective_settings(
+            resources, jars=jars, warehouse=warehouse, master=master, overrides=overrides, archive=archive
+        ),
+    )
+
+
+def session_with(name: str, settings: Mapping[str, str]) -> SparkSession:
+    """Start (or return) the session that has these settings.
+
+    Under spark-submit the JVM runs already: what only its start can set (memory, jars) it must have been given there.
+
+    Args:
+        name: shown in Spark's UI.
+        settings: by Spark's names.
+    """
+    builder = SparkSession.builder.appName(name)
+    for key, value in settings.items():
+        builder = builder.config(key, value)
+    os.environ.update(start_variables(environment()))  # noqa: TID251 - the JVM inherits it
+    with output_off_the_terminal():
+        spark = builder.getOrCreate()
+    # Only spark-submit reads `spark.pyspark.python`: a plain Python process starts its workers by PATH's `python3`.
+    spark.sparkContext.pythonExec = sys.executable
+    return spark

@@ -1,0 +1,120 @@
+"""A `dead_letters` output: a copy of each quarantined record in a topic, for whoever listens there.
+
+Its stream validates and delivers, and knows no transform. The headers are those of Kafka Connect's dead letters under
+a prefix of our own; they say where a record was and why it was refused, and quote nothing of it.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+from itertools import chain
+
+from pyspark.sql import Column, DataFrame, SparkSession
+from pyspark.sql import functions as F  # noqa: N812  the ecosystem's name for it
+
+from sluice.intervals.writers import writer_id
+from sluice.quality.reasons import EXPLANATIONS, Outcome, Reason
+from sluice.spark.records.kafka_source import read_stream
+from sluice.spark.records.pipeline import PipelineCode
+from sluice.spark.records.validation import DETAIL, OUTCOME, REASON, broken_expectations, validate
+from sluice.spark.sinks.batch_outputs import BatchOutputsSink, all_known
+from sluice.spark.sinks.output_stream import Surroundings, deliveries_log, held_by_all, refuse_unfit_deliveries
+from sluice.spark.sinks.preparation import Opened, Prepared
+from sluice.spark.sinks.raw import beyond
+from sluice.spark.sinks.topic_output import TopicRecords, delivery_headers, text_header
+from sluice.specs.model import DEAD
+from sluice.specs.outputs import DeadLettersOutput
+from sluice.streams.position.checkpoint import Checkpoint
+from sluice.streams.position.epochs import EpochInForce
+
+PREFIX = "__sluice.errors."
+"""Begins the names of the headers; what follows is named as Kafka Connect names it, as far as there is such a thing."""
+
+_STAGE = "VALIDATION"
+
+
+def refused(records: DataFrame, code: PipelineCode) -> DataFrame:
+    """Return what validation quarantines, with `_reason` and `_message`: what is wrong, in words.
+
+    Args:
+        records: as Kafka gives them.
+        code: the pipeline's.
+    """
+    topic = code.topic
+    validated = validate(records, topic.value, code.pipeline.time, code.expected)
+    quarantined = validated.where(F.col(OUTCOME) == Outcome.QUARANTINED.value)
+    kept = ("_topic_id", "_partition", "_offset", "_timestamp", "_key", "_value", "_headers", REASON)
+    return quarantined.select(*kept, _message(code).alias("_message"))
+
+
+def letters(rows: DataFrame, code: PipelineCode, *, partitions: int, generation: int, position: int) -> DataFrame:
+    """Return the records to send: key and value as they were, their headers and ours.
+
+    Args:
+        rows: see `refused`.
+        code: the pipeline's.
+        partitions: of the topic that they go to. A record always goes to the same one, so that a repetition is told.
+        generation: of the driver.
+        position: of the batch.
+    """
+    place = F.concat_ws("-", "_topic_id", "_partition", "_offset")
+    said = {
+        "topic": F.lit(code.topic.name),
+        "topic.id": F.col("_topic_id"),
+        "partition": F.col("_partition").cast("string"),
+        "offset": F.col("_offset").cast("string"),
+        "timestamp": F.unix_millis("_timestamp").cast("string"),
+        "pipeline": F.lit(code.pipeline.name),
+        "pipeline.code": F.lit(code.code_hash),
+        "stage": F.lit(_STAGE),
+        "reason": F.col(REASON),
+        "message": F.col("_message"),
+    }
+    ours = [text_header(f"{PREFIX}{name}", value) for name, value in said.items()]
+    delivery = delivery_headers(place, generation=generation, position=position)
+    own = F.coalesce(F.col("_headers"), F.array().cast("array<struct<key:string,value:binary>>"))
+    return rows.select(
+        F.col("_key").alias("key"),
+        F.col("_value").alias("value"),
+        F.concat(own, F.array(*ours, *delivery)).alias("headers"),
+        (F.col("_partition") % partitions).alias("partition"),
+    )
+
+
+def prepare_dead_letters(
+    spark: SparkSession,
+    code: PipelineCode,
+    output: DeadLettersOutput,
+    around: Surroundings,
+    *,
+    epoch: EpochInForce,
+    generation: int,
+) -> Prepared:
+    """Return the stream that sends what validation quarantines."""
+    topic = around.topics[output.topic]
+    writer = writer_id(f"{code.pipeline.name}{DEAD}", around.source.topic_id, epoch.number)
+    source = read_stream(spark, around.source, start=epoch.start, most=code.pipeline.max_records_per_batch)
+
+    def opened() -> Opened:
+        log = deliveries_log(around, output, code, writer, generation)
+        make = partial(letters, code=code, partitions=topic.partitions)
+        records = TopicRecords(topic, log, make, code.code_hash, epoch.number)
+        held = held_by_all([records])
+        unsent = source.where(beyond(held, "_partition", "_offset")) if held else source
+        sink = BatchOutputsSink([records], Checkpoint(epoch.checkpoint), floor=held, known=all_known)
+        return Opened(refused(unsent, code), sink)
+
+    return Prepared(refused(source, code), (partial(refuse_unfit_deliveries, around, output),), opened)
+
+
+def _message(code: PipelineCode) -> Column:
+    meant = F.create_map(*map(F.lit, chain.from_iterable((str(r), EXPLANATIONS[r][0]) for r in Reason)))
+    named = [
+        F.when(broken, F.lit(f"{each.expect} ({each.subject})"))
+        for each, broken in broken_expectations(code.expected, code.topic.value)
+    ]
+    message = F.concat_ws(": ", F.element_at(meant, F.col(REASON)), F.col(DETAIL))
+    if not named:
+        return message
+    unexpected = F.concat_ws(": ", message, F.concat_ws(", ", *named))
+    return F.when(F.col(REASON) == Reason.UNEXPECTED.value, unexpected).otherwise(message)

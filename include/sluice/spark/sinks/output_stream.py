@@ -1,0 +1,217 @@
+"""The stream of a pipeline's outputs of other kinds than `intervals`: what it reads, and where it delivers.
+
+Beside an interval table it is a second query over the same records: a query has one output mode, and open values need
+updates where closed windows need appends.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql.pandas.types import to_arrow_schema
+
+from sluice.delta.latest import DeltaLatest
+from sluice.delta.table import ensure_table, refuse_unfit
+from sluice.delta.writer_log import WriterLog
+from sluice.errors import SpecError
+from sluice.failpoints import uncommitted_data
+from sluice.intervals.writers import writer_id
+from sluice.live.store import LatestStore, LatestTable
+from sluice.postgres.latest import PostgresLatest, connect
+from sluice.spark.records.columns import refuse_unwritable
+from sluice.spark.records.kafka_source import KafkaTopic, read_stream
+from sluice.spark.records.pipeline import PipelineCode, good_records, transformed
+from sluice.spark.records.statefulness import state_in
+from sluice.spark.sinks.batch_outputs import BatchOutput, BatchOutputsSink, Inheritance, WholeWindows, all_known
+from sluice.spark.sinks.history import History
+from sluice.spark.sinks.latest_output import Expiry, LatestRows
+from sluice.spark.sinks.preparation import Opened, Prepared
+from sluice.spark.sinks.raw import beyond
+from sluice.spark.sinks.rows_output import RowsTable
+from sluice.spark.sinks.topic_output import TopicRecords, messages
+from sluice.specs.output_rules import deliveries
+from sluice.specs.outputs import BesideOutput, LatestOutput, RowsOutput, TopicOutput, WrittenTopic
+from sluice.streams.position.checkpoint import Checkpoint
+from sluice.streams.position.epochs import EpochInForce
+
+_DELIVERIES = '{"type":"struct","fields":[{"name":"position","type":"long","nullable":true,"metadata":{}}]}'
+"""The table of deliveries has no rows: what was sent is in its commits."""
+
+
+@dataclass(frozen=True)
+class Surroundings:
+    """Where a stream finds what it reads and writes.
+
+    Attributes:
+        source: the topic that it reads.
+        topics: the topics that it writes, by name.
+        table: returns the folder of a Delta table.
+        connection: returns the URL of a database by the connection's name.
+    """
+
+    source: KafkaTopic
+    topics: Mapping[str, KafkaTopic]
+    table: Callable[[str], Path]
+    connection: Callable[[str], str]
+
+
+def prepare_outputs(
+    spark: SparkSession, code: PipelineCode, around: Surroundings, *, stream: str, epoch: EpochInForce, generation: int
+) -> Prepared:
+    """Return the stream that delivers to every output of a pipeline but an interval table.
+
+    Raises:
+        SpecError: an output does not fit what the transform returns, or a `rows` output a transform with state.
+    """
+    pipeline = code.pipeline
+    records = read_stream(spark, around.source, start=epoch.start, most=pipeline.max_records_per_batch)
+    rows = transformed(good_records(records, code, counting=True), code)
+    refuse_unwritable(rows, pipeline.beside)
+    state = state_in(rows)
+    appended = any(isinstance(output, RowsOutput) for output in pipeline.beside)
+    if appended and state is not None:
+        raise SpecError(
+            f"the `rows` output of {pipeline.name!r} needs a transform that works record by record; this one keeps "
+            f"state ({state}).",
+            fix="declare `intervals` or `latest` instead.",
+        )
+    writer = writer_id(stream, around.source.topic_id, epoch.number)
+    outputs = _Outputs(code, around, rows, writer, epoch.number, generation)
+
+    def opened() -> Opened:
+        found = [outputs.open(output) for output in pipeline.beside]
+        floor = None if state is not None else held_by_all(found)
+        read = rows
+        if floor:
+            unread = records.where(beyond(floor, "_partition", "_offset"))
+            read = transformed(good_records(unread, code, counting=True), code)
+        known: Inheritance = all_known
+        if state is not None:
+            history = History(spark, code, around.source, around.table(code.topic.raw.table))
+            known = WholeWindows(
+                pipeline.intervals.time_column if pipeline.has_intervals else None, history.newest_before
+            )
+        return Opened(read, BatchOutputsSink(found, Checkpoint(epoch.checkpoint), floor=floor, known=known))
+
+    checks = tuple(partial(outputs.check, output) for output in pipeline.beside)
+    return Prepared(rows, checks, opened, "append" if appended else "update")
+
+
+def held_by_all(outputs: Sequence[BatchOutput]) -> Mapping[str, int]:
+    """Return the offsets below which every output holds everything.
+
+    A stream without state need not read them again, whatever its checkpoint says: this is what keeps a batch that a
+    new checkpoint cuts anew from being written in part a second time.
+    """
+    held = [output.latest.end if output.latest else {} for output in outputs]
+    return {p: min(h[p] for h in held) for p in sorted(set.intersection(*(set(h) for h in held)))}
+
+
+def deliveries_log(
+    around: Surroundings, output: WrittenTopic, code: PipelineCode, writer: str, generation: int
+) -> WriterLog:
+    """Open the log of the table that keeps what was sent to a topic; the table is created where it is not there.
+
+    Raises:
+        FencedError: a newer generation owns it.
+    """
+    return _opened(around.table(deliveries(output.topic)), _DELIVERIES, code, writer, generation)
+
+
+def refuse_unfit_deliveries(around: Surroundings, output: WrittenTopic) -> None:
+    """Make sure that the table of what was sent to a topic could be opened. Nothing is changed.
+
+    Raises:
+        RefusedError: another table has its name.
+    """
+    refuse_unfit(around.table(deliveries(output.topic)), _DELIVERIES)
+
+
+def _opened(folder: Path, schema: str, code: PipelineCode, writer: str, generation: int) -> WriterLog:
+    ensure_table(folder, schema)
+    log = WriterLog(folder, writer, generation)
+    log.open(code=code.code_hash)
+    return log
+
+
+@dataclass(frozen=True)
+class _Outputs:
+    """The outputs of one stream: looked at, and opened: created where they are not there, and taken over."""
+
+    code: PipelineCode
+    around: Surroundings
+    rows: DataFrame
+    writer: str
+    epoch: int
+    generation: int
+
+    def check(self, output: BesideOutput) -> None:
+        """Make sure that an output could be opened. Nothing is changed.
+
+        Raises:
+            RefusedError: it is there and does not fit.
+            NotReadyError: nothing says how it is reached.
+            UnreachableError: it could not be asked.
+        """
+        match output:
+            case RowsOutput():
+                refuse_unfit(self.around.table(output.table), self.rows.schema.json())
+            case LatestOutput():
+                self._store(output, self._described(output)).check()
+            case TopicOutput():
+                refuse_unfit_deliveries(self.around, output)
+
+    def open(self, output: BesideOutput) -> BatchOutput:
+        """Open an output.
+
+        Raises:
+            FencedError: a newer generation owns it.
+        """
+        match output:
+            case RowsOutput():
+                return self._rows(output)
+            case LatestOutput():
+                return self._latest(output)
+            case TopicOutput():
+                return self._topic(output)
+
+    def _rows(self, output: RowsOutput) -> RowsTable:
+        folder = self.around.table(output.table)
+        log = _opened(folder, self.rows.schema.json(), self.code, self.writer, self.generation)
+        return RowsTable(folder, log, self.code.code_hash)
+
+    def _topic(self, output: TopicOutput) -> TopicRecords:
+        log = deliveries_log(self.around, output, self.code, self.writer, self.generation)
+        topic, make = self.around.topics[output.topic], partial(messages, output=output)
+        once = output.delivery == "at_most_once"
+        return TopicRecords(topic, log, make, self.code.code_hash, self.epoch, at_most_once=once)
+
+    def _latest(self, output: LatestOutput) -> LatestRows:
+        pipeline, expiry, table = self.code.pipeline, None, self._described(output)
+        if output.keep == "open":
+            expiry = Expiry(pipeline.intervals.window, pipeline.time.delay)
+        store = self._store(output, table)
+        store.open()
+        folder = self.around.table(output.table)
+        appeared = (lambda: uncommitted_data(folder)) if output.store == "delta" else None
+        return LatestRows(table, store, expiry, appeared)
+
+    def _described(self, output: LatestOutput) -> LatestTable:
+        return LatestTable(
+            output.table,
+            to_arrow_schema(self.rows.schema, timezone="UTC"),
+            output.keys,
+            output.newest_by,
+            self.code.pipeline.intervals.time_column if output.keep == "open" else None,
+        )
+
+    def _store(self, output: LatestOutput, table: LatestTable) -> LatestStore:
+        if output.connection is None:
+            folder, schema = self.around.table(output.table), self.rows.schema.json()
+            return DeltaLatest(folder, table, schema, self.writer, self.generation)
+        engine = connect(self.around.connection(output.connection), output.connection)
+        return PostgresLatest(engine, table, self.writer, self.generation)

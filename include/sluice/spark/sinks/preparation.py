@@ -1,0 +1,57 @@
+"""A stream before it starts: what is known of it without a change to anything, and how its outputs are opened.
+
+A start has two parts. First everything is looked at, for all streams of a unit; only if nothing stands against any of
+them, tables are created or get their new columns, and are marked for this generation.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Protocol
+
+from pyspark.sql import DataFrame
+
+from sluice.spark.sinks.drops import Drops
+
+
+class Sink(Protocol):
+    """The foreachBatch function of a stream."""
+
+    def __call__(self, rows: DataFrame, batch_id: int, /) -> None:
+        """Write a batch."""
+
+    def check_fence(self) -> None:
+        """Raise FencedError if a newer generation owns what it writes."""
+
+
+@dataclass(frozen=True)
+class Opened:
+    """A stream whose outputs are marked for this generation.
+
+    Attributes:
+        rows: what to stream.
+        sink: where to write them.
+        drops: the account of what the stream drops; None where nobody keeps one.
+    """
+
+    rows: DataFrame
+    sink: Sink
+    drops: Drops | None = None
+
+
+@dataclass(frozen=True)
+class Prepared:
+    """A stream that was looked at. Nothing was changed for it yet.
+
+    Attributes:
+        rows: what its code makes of its records.
+        checks: each raises what stands against a start; none of them changes anything.
+        open: creates what is not there, adds the columns that tables lack, and marks everything for this generation.
+        output_mode: `append` or `update`, as Spark calls it.
+    """
+
+    rows: DataFrame
+    checks: tuple[Callable[[], None], ...]
+    open: Callable[[], Opened]
+    output_mode: str = "append"

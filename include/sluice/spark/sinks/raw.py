@@ -1,0 +1,153 @@
+"""The raw stream: every record of a topic, once, into its raw table.
+
+Exactly once rests on offsets alone: a batch is compared with what the table covers, so a replayed or re-cut batch
+writes only what is missing, also after a lost checkpoint. A hole is never skipped, unless a person has acknowledged it
+by a reset: the first commit of that epoch may begin beyond it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from functools import partial, reduce
+from operator import or_
+from pathlib import Path
+
+from pyspark.sql import Column, DataFrame, SparkSession
+from pyspark.sql import functions as F  # noqa: N812  the ecosystem's name for it
+
+from sluice.delta.table import ensure_table, refuse_unfit
+from sluice.delta.writer_log import DataLossError, WriterLog
+from sluice.intervals.coverage import NOWHERE, Fit, fit, joined
+from sluice.intervals.writers import writer_id
+from sluice.spark.records.decoding import decode
+from sluice.spark.records.kafka_source import KafkaTopic, read_stream
+from sluice.spark.records.validation import arrival_time, decodes, plausible
+from sluice.spark.sinks.preparation import Opened, Prepared
+from sluice.spark.sinks.sink import Batch, append, entry_for, planned_batch
+from sluice.specs.model import TopicSpec, TopicValue
+from sluice.streams.position.checkpoint import Checkpoint
+from sluice.streams.position.epochs import EpochInForce
+
+
+def raw_rows(records: DataFrame, topic: TopicSpec) -> DataFrame:
+    """Return the rows of the raw table: coordinates, bytes, both times as far as they decode, and whether it does."""
+    value = topic.value
+    readable, arrival = decodes(), arrival_time(value)
+    return decode(records, value).select(
+        F.col("_topic_id").alias("topic_id"),
+        F.col("_partition").alias("partition"),
+        F.col("_offset").alias("offset"),
+        F.col("_timestamp").alias("timestamp"),
+        F.col("_key").alias("key"),
+        F.col("_value").alias("value"),
+        F.col("_headers").alias("headers"),
+        happened(value).alias("event_time"),
+        F.when(readable & plausible(arrival), arrival).alias("arrival_time"),
+        readable.alias("decodes"),
+    )
+
+
+def happened(value: TopicValue) -> Column:
+    """Return when a decoded record happened; null if its bytes do not say so."""
+    event = F.col(value.event_time)
+    return F.when(decodes() & plausible(event), event)
+
+
+def raw_records(raw_table: DataFrame, *kept: str) -> DataFrame:
+    """Return the raw table's rows under the names of a Kafka read: what validation takes.
+
+    Args:
+        raw_table: its rows.
+        kept: further columns of it.
+    """
+    return raw_table.select(
+        F.col("topic_id").alias("_topic_id"),
+        F.col("partition").alias("_partition"),
+        F.col("offset").alias("_offset"),
+        F.col("timestamp").alias("_timestamp"),
+        F.col("key").alias("_key"),
+        F.col("value").alias("_value"),
+        F.col("headers").alias("_headers"),
+        *kept,
+    )
+
+
+def raw_writer(source: KafkaTopic, epoch: int = 0) -> str:
+    """Return the app id under which a topic's raw stream writes."""
+    return writer_id(f"raw_{source.name}", source.topic_id, epoch)
+
+
+class RawSink:
+    """The foreachBatch function of a raw stream."""
+
+    def __init__(self, folder: Path, checkpoint: Checkpoint, log: WriterLog) -> None:
+        self._folder = folder
+        self._checkpoint = checkpoint
+        self._log = log
+
+    def __call__(self, rows: DataFrame, batch_id: int) -> None:
+        """Write what the table does not hold yet."""
+        batch = planned_batch(self._checkpoint, batch_id)
+        held = self._log.inherited.position if self._log.inherited else NOWHERE
+        match fit(held, batch.start, batch.end):
+            case Fit.COVERED:
+                return
+            case Fit.GAP if self._log.latest is not None:
+                raise self._hole(batch, held.offsets)
+            case Fit.OVERLAP | Fit.GAP:
+                rows = rows.where(beyond(held.offsets, "partition", "offset"))
+                batch = replace(batch, end=joined(held, batch.end))
+            case Fit.NEXT:
+                pass
+        entry = entry_for(batch, self._log)
+        append(rows, self._folder, self._log, entry, batch)
+
+    def check_fence(self) -> None:
+        """Raise FencedError if a newer generation owns the table."""
+        self._log.check_fence()
+
+    def _hole(self, batch: Batch, held: Mapping[str, int]) -> DataLossError:
+        holes = {p: (held.get(p, 0), s) for p, s in sorted(batch.start.items()) if s > held.get(p, 0)}
+        ranges = ", ".join(f"{p} offsets {a} to {b - 1}" for p, (a, b) in holes.items())
+        return DataLossError(
+            f"{self._folder} ends before {ranges}, and the stream's next batch starts after them.",
+            fix="restore the records, or acknowledge the loss by `sluice streams reset --to earliest`.",
+        )
+
+
+def beyond(held: Mapping[str, int], partition: str, offset: str) -> Column:
+    """Return the condition that a record lies beyond what is held.
+
+    Args:
+        held: next offset per `topic/partition`; of a partition that is missing nothing is held.
+        partition: the column with its partition.
+        offset: the column with its offset.
+    """
+    keys = {int(name.rpartition("/")[2]): first for name, first in held.items()}
+    known = F.col(partition).isin(*keys) if keys else F.lit(False)
+    newer = [(F.col(partition) == number) & (F.col(offset) >= first) for number, first in keys.items()]
+    return reduce(or_, newer, ~known)
+
+
+def prepare_raw(
+    spark: SparkSession,
+    topic: TopicSpec,
+    source: KafkaTopic,
+    *,
+    table: Path,
+    epoch: EpochInForce,
+    generation: int,
+) -> Prepared:
+    """Return the stream that keeps every record of a topic in its raw table."""
+    records = read_stream(spark, source, start=epoch.start, most=topic.raw.max_records_per_batch)
+    rows = raw_rows(records, topic)
+    schema = rows.schema.json()
+
+    def opened() -> Opened:
+        ensure_table(table, schema)
+        log = WriterLog(table, raw_writer(source, epoch.number), generation)
+        log.open()
+        return Opened(rows, RawSink(table, Checkpoint(epoch.checkpoint), log))
+
+    return Prepared(rows, (partial(refuse_unfit, table, schema),), opened)

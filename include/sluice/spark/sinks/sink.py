@@ -1,0 +1,145 @@
+"""What the sinks share: which batch this is, how it fits what the table holds, and the commit that names its input.
+
+A batch must always be executed, also when nothing of it is written: otherwise a stateful query loses it from its state.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+from typing import Protocol
+
+import pyarrow as pa
+from pyspark.sql import DataFrame
+
+from sluice.delta.writer_log import WriterLog
+from sluice.errors import CorruptionError
+from sluice.failpoints import failpoint, failpoint_when, uncommitted_data
+from sluice.intervals.coverage import Position, transaction_version
+from sluice.intervals.entries import StreamEntry, to_json
+from sluice.spark.sinks.collected import collected
+from sluice.streams.position.checkpoint import Checkpoint, PlannedBatch
+
+
+@dataclass(frozen=True)
+class Batch:
+    """A micro-batch as its checkpoint plans it: `[start, end)` per partition, evicting by `end.watermark`.
+
+    Attributes:
+        batch_id: Spark's number of it.
+        lineage: the checkpoint's id.
+        origin: first offsets that the lineage ever read.
+        start: first offsets.
+        end: next offsets, and the watermark that it evicts by.
+        drops_until: the watermark of the batch before: of windows that end by then, Spark drops every record.
+    """
+
+    batch_id: int
+    lineage: str
+    origin: dict[str, int]
+    start: dict[str, int]
+    end: Position
+    drops_until: datetime | None
+
+    @property
+    def has_input(self) -> bool:
+        """Whether it reads records; a batch without input only moves the watermark."""
+        return self.start != dict(self.end.offsets)
+
+    @property
+    def version(self) -> int:
+        """Its transaction version."""
+        return transaction_version(self.end.offsets, has_input=self.has_input)
+
+
+def planned_batch(checkpoint: Checkpoint, batch_id: int) -> Batch:
+    """Read a batch from its checkpoint. Spark makes the plan durable before it runs the batch."""
+    lineage, origin, planned = checkpoint.lineage(), checkpoint.origin(), checkpoint.planned(batch_id)
+    if lineage is None or origin is None or planned is None:
+        raise CorruptionError(
+            f"{checkpoint.folder} runs batch {batch_id} without metadata, origin or offsets of it on disk.",
+            fix="the checkpoint was changed under a running driver; stop it and see the runbook.",
+        )
+    before: PlannedBatch | None = checkpoint.planned(batch_id - 1) if batch_id else None
+    if batch_id and before is None:
+        raise CorruptionError(f"{checkpoint.folder} has no offsets/{batch_id - 1} before batch {batch_id}.")
+    start = dict(before.offsets) if before else dict(origin)
+    end = Position({**start, **planned.offsets}, planned.watermark)
+    return Batch(batch_id, lineage, dict(origin), start, end, before.watermark if before else None)
+
+
+class Author(Protocol):
+    """Who writes: a stream's app id, and the attempt on whose behalf it does."""
+
+    writer: str
+    generation: int
+
+
+def entry_for(batch: Batch, author: Author) -> StreamEntry:
+    """Return the ledger entry of a batch, as far as a stream without state has something to say."""
+    return StreamEntry(
+        writer=author.writer,
+        generation=author.generation,
+        lineage=batch.lineage,
+        batch_id=batch.batch_id,
+        start=batch.start,
+        end=batch.end.offsets,
+        origin=batch.origin,
+        watermark=batch.end.watermark,
+    )
+
+
+def commit_collected(rows: pa.Table, folder: Path, log: WriterLog, entry: StreamEntry, batch: Batch) -> None:
+    """Write rows that lie in the driver's memory, in one commit that carries `entry`; they are appended."""
+    failpoint("before_write", folder.name)
+    log.append(rows, entry, batch.version)
+    failpoint("after_write_before_commit", folder.name)
+
+
+def append(rows: DataFrame, folder: Path, log: WriterLog, entry: StreamEntry, batch: Batch) -> None:
+    """Append a batch's rows: from the driver if they are few, else by Spark."""
+    records = sum(batch.end.offsets.values()) - sum(batch.start.values())
+    found = collected(rows, records=records)
+    if found is not None:
+        commit_collected(found, folder, log, entry, batch)
+    else:
+        commit(rows, folder, log, entry, batch, replace=None)
+
+
+def commit(
+    rows: DataFrame, folder: Path, log: WriterLog, entry: StreamEntry, batch: Batch, *, replace: str | None
+) -> None:
+    """Write `rows` by Spark in one Delta commit that carries `entry`.
+
+    Args:
+        rows: what to write.
+        folder: of the table.
+        log: of the table.
+        entry: names the input, and what is written.
+        batch: where it comes from.
+        replace: the partition column, if all from the first to the last interval in `entry` is replaced; None: append.
+    """
+    log.check_fence()
+    failpoint("before_write", folder.name)
+    writer = (
+        rows.write.format("delta")
+        .option("txnAppId", entry.writer)
+        .option("txnVersion", batch.version)
+        .option("userMetadata", to_json(entry))
+    )
+    if replace and entry.content:
+        # Not by dynamic overwriting: that compares partitions as text, and Delta's writers spell a time differently.
+        first, last = (f"TIMESTAMP '{pick(entry.content):%Y-%m-%d %H:%M:%S}'" for pick in (min, max))
+        writer = writer.mode("overwrite").option("replaceWhere", f"`{replace}` BETWEEN {first} AND {last}")
+    else:
+        writer = writer.mode("append")
+    with failpoint_when("mid_write", folder.name, lambda: uncommitted_data(folder)):
+        writer.save(str(folder))
+    log.confirm(entry, batch.version)
+    failpoint("after_write_before_commit", folder.name)
+
+
+def run_only(rows: DataFrame) -> None:
+    """Execute a batch for the sake of its state and write nothing."""
+    rows.write.format("noop").mode("overwrite").save()

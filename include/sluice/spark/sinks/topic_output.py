@@ -1,0 +1,143 @@
+"""A `topic` output: a batch's rows as Kafka records that say which batch they are of.
+
+Kafka has no transaction that spans a Spark job, so a crash may leave a part of a batch. What makes that harmless is in
+the headers; see `sluice.topics.deduplication`. Which batches are sent is kept in a small Delta table beside, so that
+neither a restart nor a lost checkpoint sends them again.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Protocol
+
+from pyspark.sql import Column, DataFrame, Window
+from pyspark.sql import functions as F  # noqa: N812  the ecosystem's name for it
+from pyspark.sql.types import StructType
+
+from sluice.delta.writer_log import WriterLog
+from sluice.failpoints import failpoint
+from sluice.intervals.entries import StreamEntry
+from sluice.spark.records.as_json import as_json
+from sluice.spark.records.content import named, row_hash
+from sluice.spark.records.kafka_source import KafkaTopic
+from sluice.spark.sinks.sink import Batch, entry_for, run_only
+from sluice.specs.outputs import TopicOutput
+from sluice.topics.deduplication import GENERATION, ID, POSITION
+
+
+class Messages(Protocol):
+    """Makes records of a batch's rows."""
+
+    def __call__(self, rows: DataFrame, *, generation: int, position: int) -> DataFrame:
+        """Return key, value, headers and maybe partition.
+
+        Args:
+            rows: of the batch.
+            generation: of the driver.
+            position: of the batch.
+        """
+
+
+def messages(rows: DataFrame, output: TopicOutput, *, generation: int, position: int) -> DataFrame:
+    """Return the records of a batch: key, value and headers.
+
+    The id is made of the batch's position, the row's keys and, where several rows have them, its number among these.
+    So a batch that is sent again has the same ids, also where a sum of floats differs in its last bit.
+    """
+    keys = [named(key) for key in output.keys]
+    among = Window.partitionBy(*keys).orderBy(row_hash(rows.columns))
+    number = F.row_number().over(among).cast("string")
+    identity = F.concat_ws("-", F.lit(str(position)), F.hex(row_hash(list(output.keys))), number)
+    return rows.select(
+        as_json(StructType([rows.schema[key] for key in output.keys])).cast("binary").alias("key"),
+        as_json(rows.schema).cast("binary").alias("value"),
+        F.array(*delivery_headers(identity, generation=generation, position=position)).alias("headers"),
+    )
+
+
+def delivery_headers(identity: Column, *, generation: int, position: int) -> list[Column]:
+    """Return the headers by which a reader tells a repetition; see `sluice.topics.deduplication`."""
+    said = {ID: identity, GENERATION: F.lit(str(generation)), POSITION: F.lit(str(position))}
+    return [text_header(name, value) for name, value in said.items()]
+
+
+def text_header(name: str, value: Column) -> Column:
+    """Return a header, as Spark's sink for Kafka takes it."""
+    return F.struct(F.lit(name).alias("key"), value.cast("binary").alias("value"))
+
+
+_POSITIONS_PER_EPOCH = 1 << 48
+"""More than a topic can hold records. After a reset positions go on above all that were sent, though offsets begin
+again: what is sent a second time on purpose is no repetition."""
+
+
+class TopicRecords:
+    """Implements `sluice.spark.sinks.batch_outputs.BatchOutput`.
+
+    Args:
+        topic: where to send.
+        log: of the table of deliveries, opened.
+        make: makes the records.
+        code_hash: of the code that makes the rows.
+        epoch: the number of the stream's reset epoch.
+        at_most_once: whether a crash loses the rest of a batch, instead of repeating its beginning.
+    """
+
+    def __init__(
+        self,
+        topic: KafkaTopic,
+        log: WriterLog,
+        make: Messages,
+        code_hash: str,
+        epoch: int = 0,
+        *,
+        at_most_once: bool = False,
+    ) -> None:
+        self.name = topic.name
+        self._topic = topic
+        self._log = log
+        self._make = make
+        self._code_hash = code_hash
+        self._positions_from = epoch * _POSITIONS_PER_EPOCH
+        self._at_most_once = at_most_once
+
+    @property
+    def latest(self) -> StreamEntry | None:
+        """The newest batch that was sent; at most once: that was going to be."""
+        return self._log.latest
+
+    def check_fence(self) -> None:
+        """Raise FencedError if a newer generation owns it."""
+        self._log.check_fence()
+
+    def write(self, rows: DataFrame, batch: Batch) -> None:
+        """Send a batch and put it on record, in the order that the delivery asks for."""
+        entry = replace(entry_for(batch, self._log), code=self._code_hash)
+        position = self._positions_from + batch.version
+        records = self._make(rows, generation=self._log.generation, position=position)
+        if self._at_most_once:
+            self._mark_and_send(records, entry, batch)
+            return
+        self._log.check_fence()
+        failpoint("before_write", self.name)
+        self._send(records)
+        failpoint("after_write_before_commit", self.name)
+        self._log.record(entry, batch.version)
+
+    def _mark_and_send(self, records: DataFrame, entry: StreamEntry, batch: Batch) -> None:
+        """Only a crash may cost a batch, not a transform that fails: the records are computed before the mark."""
+        computed = records.persist()
+        try:
+            run_only(computed)
+            failpoint("before_write", self.name)
+            self._log.record(entry, batch.version)
+            failpoint("after_mark", self.name)
+            self._send(computed)
+            failpoint("after_write_before_commit", self.name)
+        finally:
+            computed.unpersist()
+
+    def _send(self, records: DataFrame) -> None:
+        durable = {"kafka.acks": "all", "kafka.enable.idempotence": "true"}
+        address = {**self._topic.spark_options, "topic": self._topic.name}
+        records.write.format("kafka").options(**durable, **address).save()

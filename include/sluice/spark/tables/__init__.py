@@ -1,0 +1,1 @@
+"""Raw tables and output tables, read as batches."""

@@ -1,0 +1,112 @@
+"""The published table: what its intervals hold at a version, and in which files."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from functools import reduce
+from pathlib import Path
+from urllib.parse import unquote
+
+import pyarrow as pa
+from deltalake import DeltaTable
+from deltalake.exceptions import DeltaError
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql.types import StructType
+
+from sluice.delta.reading import open_table
+from sluice.delta.table import ensure_table
+from sluice.intervals.alignment import Interval, contiguous
+from sluice.spark.records.pipeline import partition_column
+from sluice.spark.tables.ranges import within
+from sluice.specs.outputs import IntervalsOutput
+
+
+@dataclass(frozen=True)
+class OutputTable:
+    """A pipeline's output.
+
+    Attributes:
+        folder: of the table.
+        output: its declaration.
+    """
+
+    folder: Path
+    output: IntervalsOutput
+
+    @property
+    def column(self) -> str:
+        """The partition column: the start of a row's interval."""
+        return partition_column(self.output)
+
+    def version(self) -> int:
+        """Return the newest version.
+
+        Raises:
+            NotReadyError: there is no table.
+        """
+        return open_table(self.folder).version()
+
+    def fit(self, schema: StructType) -> None:
+        """Make sure that it takes rows of a schema: columns that it lacks are added.
+
+        Raises:
+            RefusedError: it cannot take them; nothing was changed.
+        """
+        ensure_table(self.folder, schema.json(), partition_by=[self.column])
+
+    def condition(self, starts: Iterable[datetime]) -> str:
+        """Return the SQL condition that a row lies in these intervals."""
+        length = self.output.interval_length
+        return within(self.column, contiguous(Interval(start, start + length) for start in starts))
+
+    def rows(self, spark: SparkSession, starts: Iterable[datetime], version: int) -> DataFrame:
+        """Return what these intervals held at a version."""
+        table = spark.read.format("delta").option("versionAsOf", version).load(str(self.folder))
+        return table.where(self.condition(starts))
+
+    def rows_at(self, spark: SparkSession, versions: Mapping[datetime, int]) -> DataFrame:
+        """Return what each of these intervals held at a version of its own; at least one interval, by its start."""
+        return reduce(DataFrame.unionByName, [self.rows(spark, s, v) for v, s in by_version(versions).items()])
+
+    def files(self, starts: Iterable[datetime], version: int) -> frozenset[str]:
+        """Return the files that these intervals consist of at a version, as paths below the table's folder.
+
+        Raises:
+            DeltaError: the log no longer knows that version.
+        """
+        wanted = set(starts)
+        actions = pa.table(DeltaTable(str(self.folder), version=version).get_add_actions(flatten=True))
+        values = actions.column(f"partition.{self.column}").to_pylist()
+        paths = actions.column("path").to_pylist()
+        return frozenset(
+            # The log quotes paths, in which Spark has quoted the partition's value already.
+            unquote(path)
+            for path, start in zip(paths, values, strict=True)
+            if start is not None and start.astimezone(UTC) in wanted
+        )
+
+    def unreadable(self, versions: Mapping[datetime, int]) -> dict[datetime, str]:
+        """Return which of these intervals cannot be read as of their version any more, with the reason."""
+        reasons: dict[datetime, str] = {}
+        for version, starts in by_version(versions).items():
+            if why := self._why_gone(starts, version):
+                reasons |= dict.fromkeys(starts, why)
+        return reasons
+
+    def _why_gone(self, starts: Iterable[datetime], version: int) -> str:
+        try:
+            gone = [name for name in self.files(starts, version) if not (self.folder / name).exists()]
+        except DeltaError as error:
+            return f"version {version} of the table is not in its log any more: {error}"
+        return f"{len(gone)} files of version {version} are vacuumed" if gone else ""
+
+
+def by_version(versions: Mapping[datetime, int]) -> dict[int, list[datetime]]:
+    """Group intervals, by their starts, by the table version that each is read at."""
+    grouped: dict[int, list[datetime]] = defaultdict(list)
+    for start, version in sorted(versions.items()):
+        grouped[version].append(start)
+    return grouped

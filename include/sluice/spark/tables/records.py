@@ -1,0 +1,179 @@
+"""The raw table at one version, and the records in it that stand behind given intervals."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from functools import reduce
+from operator import or_
+from pathlib import Path
+
+import pyarrow as pa
+from pyspark.sql import Column, DataFrame, SparkSession
+from pyspark.sql import functions as F  # noqa: N812  the ecosystem's name for it
+
+from sluice.delta.reading import open_table
+from sluice.errors import NotReadyError
+from sluice.intervals.alignment import Interval, contiguous
+from sluice.intervals.bounds import Bound
+from sluice.intervals.places import Places
+from sluice.intervals.reach import RawPosition, Reach
+from sluice.quality.reasons import Outcome
+from sluice.spark.records.instants import instant
+from sluice.spark.records.offsets import rows_at, rows_elsewhere
+from sluice.spark.records.pipeline import PipelineCode, good_records, result_rows
+from sluice.spark.records.validation import OUTCOME, validate
+from sluice.spark.sinks.raw import raw_records, raw_rows
+from sluice.spark.tables.ranges import within
+
+_ENDS = pa.schema(
+    {
+        "_interval": pa.timestamp("us", tz="UTC"),
+        "_topic": pa.string(),  # null: whichever
+        "_ends": pa.map_(pa.int32(), pa.int64()),  # null: everything
+    }
+)
+
+
+@dataclass(frozen=True)
+class RawTable:
+    """A topic's raw table, pinned: what the raw stream adds meanwhile is not seen.
+
+    Attributes:
+        folder: of the table.
+        version: of the table.
+        reach: how far it goes at that version.
+    """
+
+    folder: Path
+    version: int
+    reach: Reach
+
+    @classmethod
+    def pin(cls, folder: Path, position: RawPosition) -> RawTable:
+        """Take the table as it was at a position.
+
+        Raises:
+            NotReadyError: there is none, or no stream has written it.
+        """
+        open_table(folder)
+        if position.version < 0:
+            raise NotReadyError(f"no stream has filled {folder} yet.", fix="start the stream that writes it.")
+        return cls(folder, position.version, position.reach)
+
+    def rows(self, spark: SparkSession) -> DataFrame:
+        """Return all of it."""
+        return spark.read.format("delta").option("versionAsOf", self.version).load(str(self.folder))
+
+
+class Records:
+    """The records behind some intervals, each interval with a bound of its own.
+
+    Args:
+        spark: the session.
+        raw: the pinned raw table.
+        code: what makes rows of them.
+        bounds: what is taken of each interval, by its start.
+
+    Attributes:
+        length: of an interval.
+        rows: the records as the raw table holds them.
+        whole: all that the raw table holds.
+    """
+
+    def __init__(
+        self, spark: SparkSession, raw: RawTable, code: PipelineCode, bounds: Mapping[datetime, Bound]
+    ) -> None:
+        self._code = code
+        self.length = code.pipeline.intervals.interval_length
+        self.whole = raw.rows(spark)
+        ranges = within("event_time", self._ranges(bounds))
+        rows = self.whole.where(ranges)
+        if (again := reduce(or_, (bound.again for bound in bounds.values()), Places())).count:
+            read_again = raw_rows(raw_records(rows_at(self.whole, again, spark)), code.topic)
+            rows = rows_elsewhere(rows, again, spark).unionByName(read_again.where(ranges))
+        self.rows = self._before(spark, rows, {start: bound.reach for start, bound in bounds.items()})
+        late = self._ranges(start for start, bound in bounds.items() if bound.late)
+        self._late = F.expr(within(code.topic.value.event_time, late))
+
+    def results(self) -> DataFrame:
+        """Return the rows that the code makes of the records: those of the intervals, and maybe further ones.
+
+        They are not cut off here: Spark would push the condition below the aggregation, and judge every record.
+        """
+        return result_rows(raw_records(self.rows), self._code, late=self._late)
+
+    def count(self) -> int:
+        """Count the records, whatever validation makes of them: cheap, from the columns beside their bytes."""
+        return self.rows.count()
+
+    def count_good(self) -> int:
+        """Count what the transform is given; parses every record once more."""
+        return self.good().count()
+
+    def good(self) -> DataFrame:
+        """Return what the transform is given."""
+        return good_records(raw_records(self.rows), self._code, late=self._late)
+
+    @property
+    def event_time(self) -> Column:
+        """When a good record happened."""
+        return F.col(self._code.topic.value.event_time)
+
+    def start(self, instant: Column) -> Column:
+        """Return the start of the interval that an instant lies in, in microseconds."""
+        return F.unix_micros(self._interval(instant))
+
+    def count_late(self) -> dict[datetime, int]:
+        """Count the late records per interval, taken or not; intervals without any are not in the result."""
+        value, rules = self._code.topic.value, self._code.pipeline.time
+        seconds = int(rules.allowed_lateness.total_seconds())
+        # The raw table knows both times, so only what can be late is parsed.
+        suspects = raw_records(self.rows.where(f"arrival_time - event_time > interval {seconds} seconds"))
+        late = validate(suspects, value, rules, self._code.expected).where(F.col(OUTCOME) == Outcome.LATE.value)
+        start = self.start(self.event_time).alias("start")
+        counted = late.groupBy(start).agg(F.count("*").alias("records")).collect()
+        return {instant(row["start"]): row["records"] for row in counted}
+
+    def _before(self, spark: SparkSession, rows: DataFrame, reaches: Mapping[datetime, Reach | None]) -> DataFrame:
+        """Keep the rows below the reach of their interval; where there is none, the pinned table is the bound."""
+        bounded = {start: reach for start, reach in reaches.items() if reach is not None}
+        if not bounded:
+            return rows
+        first, *others = bounded.values()
+        if len(bounded) == len(reaches) and all(other == first for other in others):
+            return rows.where(_below(first))
+        lines = [(start, *line) for start, reach in bounded.items() for line in _ends_by_topic(reach)]
+        columns = [list(column) for column in zip(*lines, strict=True)]
+        ends = F.broadcast(spark.createDataFrame(pa.table(columns, schema=_ENDS)))
+        own = self._interval(rows["event_time"]) == ends["_interval"]
+        topic = ends["_topic"].isNull() | (rows["topic_id"] == ends["_topic"])
+        below = ends["_ends"].isNull() | (rows["offset"] < F.try_element_at(ends["_ends"], rows["partition"]))
+        return rows.join(ends, own & topic & below).select(*rows.columns)
+
+    def _interval(self, instant: Column) -> Column:
+        return F.date_trunc(self._code.pipeline.intervals.interval, instant)
+
+    def _ranges(self, starts: Iterable[datetime]) -> list[Interval]:
+        return contiguous(Interval(start, start + self.length) for start in starts)
+
+
+def _below(reach: Reach) -> Column:
+    column, parts = F.col("topic_id"), []
+    for topic, ends in _ends_by_topic(reach):
+        below = F.lit(True) if ends is None else _before(ends)
+        parts.append(below if topic is None else (column == topic) & below)
+    return reduce(or_, parts)
+
+
+def _before(ends: Iterable[tuple[int, int]]) -> Column:
+    parts = [(F.col("partition") == partition) & (F.col("offset") < end) for partition, end in ends]
+    return reduce(or_, parts, F.lit(False))
+
+
+def _ends_by_topic(reach: Reach) -> list[tuple[str | None, list[tuple[int, int]] | None]]:
+    """Return the next offset per partition number for each topic; None where every record is below."""
+    ends = [(int(partition.rpartition("/")[2]), end) for partition, end in reach.offsets.items()]
+    *earlier, newest = reach.topics or (None,)
+    return [*((topic, None) for topic in earlier), (newest, ends)]
