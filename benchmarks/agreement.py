@@ -25,8 +25,8 @@ from benchmarks.agreement_values import expectations, rows
 from sluice.settings import settings
 from sluice.spark.records.predicates import unexpected
 from sluice.spark.session.session import session
-from sluice.specs.expectations import Expectation
-from sluice.specs.resources import Resources
+from sluice.specs.expectations.model import Expectation
+from sluice.specs.model.resources import Resources
 
 _ROWS = {"full": 1_000_000, "small": 5_000}
 _SEED = 2013

@@ -14,7 +14,7 @@ from typing import Any
 
 from sluice.feeds.heartbeat import heartbeat_value
 from sluice.feeds.record import FeedRecord, encode, format_instant
-from sluice.specs.model import TopicSpec
+from sluice.specs.model.model import TopicSpec
 
 ID = '{"flight_id":'
 """How every value begins, but the heartbeat's."""

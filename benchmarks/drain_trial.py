@@ -23,8 +23,8 @@ from sluice.spark.records.pipeline import PipelineCode
 from sluice.spark.records.static import read_static
 from sluice.spark.session.session import session
 from sluice.spark.sinks.interval_stream import prepare_pipeline
+from sluice.specs.code.static import locate
 from sluice.specs.load import load_catalog
-from sluice.specs.static import locate
 from sluice.streams.position.epochs import Epochs
 
 TOPIC = "flights"

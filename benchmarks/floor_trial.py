@@ -23,7 +23,7 @@ from pyspark.sql import functions as F  # noqa: N812  the ecosystem's name for i
 from benchmarks.drain_trial import cpu_seconds
 from sluice.settings import settings
 from sluice.spark.session.session import session
-from sluice.specs.resources import Resources
+from sluice.specs.model.resources import Resources
 
 
 def main(variant: str, shape: str, folder: Path, counts: tuple[int, int], recording: Path | None) -> dict[str, Any]:

@@ -25,10 +25,10 @@ from sluice.settings import settings
 from sluice.spark.checks.interval_measures import measure
 from sluice.spark.records.instants import instant
 from sluice.spark.session.session import session
-from sluice.specs.expectations import ExpectationsSpec, Subject
+from sluice.specs.expectations.model import ExpectationsSpec, Subject
+from sluice.specs.expectations.set_level import OWN_ARGUMENTS
 from sluice.specs.load import load_catalog
-from sluice.specs.resources import Resources
-from sluice.specs.set_level import OWN_ARGUMENTS
+from sluice.specs.model.resources import Resources
 from tests.oracle import departures
 
 _ROWS = {"full": 1_000_000, "small": 50_000}

@@ -34,7 +34,7 @@ from sluice.spark.driver.pipeline_code import pipeline_code
 from sluice.spark.records.pipeline import partition_column, result_rows
 from sluice.spark.session.session import session
 from sluice.spark.sinks.raw import raw_records, raw_rows
-from sluice.specs.model import PipelineSpec, TopicSpec
+from sluice.specs.model.model import PipelineSpec, TopicSpec
 
 TOPIC_ID = "benchmark"
 _SCHEMA = pa.schema(

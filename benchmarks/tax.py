@@ -24,8 +24,8 @@ from benchmarks.trials import Cost, abba, median_interval, run_counted
 from sluice.delta.reading import read_rows
 from sluice.launch.endpoints import Endpoints, write_endpoints
 from sluice.settings import StateFolder, settings
+from sluice.specs.code.static import locate
 from sluice.specs.load import load_catalog
-from sluice.specs.static import locate
 from tests.oracle import departures, differences
 
 _PAIRS = {"full": 9, "small": 1}

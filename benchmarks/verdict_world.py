@@ -18,7 +18,7 @@ from random import Random
 
 import numpy as np
 
-from sluice.specs.rhythm import Rhythm
+from sluice.specs.catalog.rhythm import Rhythm
 from sluice.streams.health.observation import Evidence
 from sluice.streams.life.launcher import DriverReport, DriverState
 from sluice.streams.position.checkpoint import CommittedBatch, PlannedBatch

@@ -30,7 +30,7 @@ from sluice.spark.backfill.run import run_backfill
 from sluice.spark.checks.published_quality import check_published
 from sluice.spark.driver.pipeline_code import pipeline_code
 from sluice.spark.session.batch_session import batch_session
-from sluice.specs.alerting import AlertClass
+from sluice.specs.model.alerting import AlertClass
 
 log = structlog.get_logger()
 

@@ -15,7 +15,7 @@ from sluice.project.project import Project
 from sluice.settings import environment, settings
 from sluice.spark.driver.last_words import LastWords
 from sluice.spark.driver.stopping import StopRequest
-from sluice.specs.access import Role
+from sluice.specs.model.access import Role
 from sluice.streams.failures.exits import ExitCode
 
 

@@ -15,7 +15,7 @@ from sluice.intervals.parity import Outcome as Parity
 from sluice.provisioning.topics.changes import Risk
 from sluice.quality.cases import CaseState
 from sluice.quality.reasons import EXPLANATIONS, Outcome
-from sluice.specs.alerting import AlertClass
+from sluice.specs.model.alerting import AlertClass
 from sluice.streams.failures.exits import EXPLANATIONS as EXITS
 from sluice.streams.failures.failure import EXIT_CODES, REMEDIES, FailureClass
 from sluice.streams.health.verdict import Health

@@ -15,8 +15,8 @@ from pydantic import Field
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
 from sluice.errors import NotConfiguredError
-from sluice.specs.folder_names import folder_fault
-from sluice.specs.secrecy import connection_variable
+from sluice.specs.deployments.folder_names import folder_fault
+from sluice.specs.deployments.secrecy import connection_variable
 
 _REPOSITORY = Path(__file__).resolve().parents[2]
 

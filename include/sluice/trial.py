@@ -9,11 +9,11 @@ from sluice.clock import Clock, SystemClock
 from sluice.errors import SpecError
 from sluice.quality.preview import Preview
 from sluice.settings import Settings, settings
-from sluice.specs.expectations import Expectation
-from sluice.specs.faults import SpecFaults
-from sluice.specs.kinds import Kind
+from sluice.specs.expectations.model import Expectation
 from sluice.specs.load import Scan, scan
-from sluice.specs.model import PipelineSpec, TopicSpec
+from sluice.specs.model.model import PipelineSpec, TopicSpec
+from sluice.specs.reading.faults import SpecFaults
+from sluice.specs.reading.kinds import Kind
 
 
 def trial(

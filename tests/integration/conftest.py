@@ -12,7 +12,7 @@ from pyspark.sql import SparkSession
 from sluice.devstack.kafka.broker import Broker
 from sluice.settings import settings
 from sluice.spark.session.session import session
-from sluice.specs.resources import Resources
+from sluice.specs.model.resources import Resources
 from tests.integration.brokers import free_ports, running
 
 

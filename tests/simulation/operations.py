@@ -14,7 +14,7 @@ from typing import Any
 from sluice.airflow.stream_request import Asked, Request
 from sluice.airflow.watcher import Hint
 from sluice.errors import CorruptionError, RefusedError, SluiceError, SpecError
-from sluice.specs.catalog import Unit
+from sluice.specs.catalog.catalog import Unit
 from sluice.specs.units import DeclaredUnit
 from sluice.streams.life.reconcile import ActionKind
 from sluice.streams.life.sighting import Records, Sighting

@@ -7,7 +7,7 @@ from collections.abc import Collection
 from sluice.errors import NotReadyError, RefusedError, UnreachableError
 from sluice.provisioning.access.acl import Acl, Resource
 from sluice.provisioning.access.administration import Credential
-from sluice.specs.access import Mechanism, Operation, Pattern
+from sluice.specs.model.access import Mechanism, Operation, Pattern
 
 _IMPLIED_BY = {
     Operation.DESCRIBE: {Operation.READ, Operation.WRITE, Operation.DELETE, Operation.ALTER},

@@ -11,7 +11,7 @@ import pytest
 from sluice.errors import RefusedError, UnreachableError
 from sluice.provisioning.access.acl import CLUSTER, Acl, Resource, Right
 from sluice.provisioning.access.administration import AccessAdministration, Credential
-from sluice.specs.access import Mechanism, Operation, Pattern, ResourceKind
+from sluice.specs.model.access import Mechanism, Operation, Pattern, ResourceKind
 
 LogsIn: TypeAlias = Callable[[str, str], bool]
 """Whether a user can connect with a password by SCRAM-SHA-512."""

@@ -21,7 +21,7 @@ from sluice.provisioning.performing import Manner
 from sluice.provisioning.plan import differences
 from sluice.provisioning.replicas.moving import Pace
 from sluice.provisioning.topics.declared import Declared
-from sluice.specs.topic_shape import TopicShape
+from sluice.specs.model.topic_shape import TopicShape
 from sluice.topics.administration import KafkaAdministration, TopicCreation, TopicState
 from sluice.topics.replica_administration import THROTTLED
 

@@ -14,10 +14,10 @@ from sqlalchemy import Engine
 from sluice.control.database import migrate, open_database, sqlite_url
 from sluice.project.survey import Looks
 from sluice.settings import StateFolder, settings
-from sluice.specs.access import Role
-from sluice.specs.catalog import Catalog
-from sluice.specs.deployment import DeploymentSpec
-from sluice.specs.kafka_place import EmbeddedKafka
+from sluice.specs.catalog.catalog import Catalog
+from sluice.specs.deployments.deployment import DeploymentSpec
+from sluice.specs.deployments.kafka import EmbeddedKafka
+from sluice.specs.model.access import Role
 from sluice.streams.health.observation import Evidence
 from sluice.streams.life.attempts import Attempt
 from sluice.streams.life.launcher import Job

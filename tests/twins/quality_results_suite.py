@@ -9,7 +9,7 @@ from sluice.intervals.entries import Content
 from sluice.quality.intervals import IntervalChecked, judge_interval
 from sluice.quality.measured import Measured
 from sluice.quality.results import KeptResult, QualityResults, known_values
-from sluice.specs.expectations import Expectation, Subject
+from sluice.specs.expectations.model import Expectation, Subject
 from tests.twins.clock import START
 
 HOUR = timedelta(hours=1)

@@ -20,7 +20,7 @@ from sluice.intervals.parity import Outcome as Parity
 from sluice.provisioning.topics.changes import Risk
 from sluice.quality.cases import CaseState
 from sluice.quality.reasons import Outcome, Reason
-from sluice.specs.alerting import AlertClass
+from sluice.specs.model.alerting import AlertClass
 from sluice.streams.failures.failure import FailureClass
 from sluice.streams.health.verdict import Health
 

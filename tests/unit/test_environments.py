@@ -15,10 +15,10 @@ from sluice.errors import NotConfiguredError
 from sluice.project.environments import inherited_by_batch, inherited_by_unit, refuse_unconfigured, unset
 from sluice.project.project import Project
 from sluice.settings import EVERY_PROCESS, Settings, inherited, settings
-from sluice.specs.access import Role
-from sluice.specs.kafka_place import ExternalKafka, Login
-from sluice.specs.outputs import LatestOutput
-from sluice.specs.resources import Resources
+from sluice.specs.deployments.kafka import ExternalKafka, Login
+from sluice.specs.model.access import Role
+from sluice.specs.model.outputs import LatestOutput
+from sluice.specs.model.resources import Resources
 from sluice.streams.life.attempts import Attempt, AttemptState
 from tests.twins.clock import START
 

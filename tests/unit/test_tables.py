@@ -22,7 +22,7 @@ from sluice.errors import NotReadyError, SpecError
 from sluice.notebook.table import Table, tables_of
 from sluice.project.project import Project
 from sluice.settings import Settings
-from sluice.specs.code import import_closure
+from sluice.specs.code.closure import import_closure
 from tests.twins.departures_project import DeparturesProject
 from tests.unit.specs.bench import PIPELINE_FILE, sound_project
 from tests.unit.specs.test_outputs import SEVERAL, SINGLE

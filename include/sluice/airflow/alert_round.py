@@ -22,10 +22,10 @@ from sluice.alerts.delivery import History
 from sluice.alerts.incidents import Incident, Key, newest_about, open_incidents
 from sluice.alerts.rounds import Begin, Condition, Deliver, End, Repeat, Step, steps
 from sluice.alerts.undeclared import undeclared
-from sluice.dag_ids import stream_dag_id, unit_of
 from sluice.project.fleet_records import standings_of
 from sluice.project.project import Project
 from sluice.settings import settings
+from sluice.specs.catalog.dag_ids import stream_dag_id, unit_of
 from sluice.specs.load import scan
 from sluice.streams.life.attempts import AttemptState
 

@@ -35,7 +35,7 @@ from sluice.alerts.incidents import open_incidents, same_happening
 from sluice.clock import Clock, SystemClock
 from sluice.project.project import Project
 from sluice.settings import settings
-from sluice.specs.alerting import AlertClass
+from sluice.specs.model.alerting import AlertClass
 
 log = logging.getLogger(__name__)
 

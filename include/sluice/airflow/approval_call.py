@@ -12,7 +12,7 @@ from sluice.airflow.failure import new_id, owner_of, run_url
 from sluice.alerts.alert import Alert, Level
 from sluice.alerts.delivery import already_known
 from sluice.clock import Clock
-from sluice.specs.alerting import AlertClass
+from sluice.specs.model.alerting import AlertClass
 
 log = logging.getLogger(__name__)
 

@@ -19,8 +19,8 @@ from sluice.intervals.alignment import Interval
 from sluice.intervals.backfills import Backfill
 from sluice.intervals.request import Mode, Only, Request, range_of
 from sluice.intervals.selection import Selection
-from sluice.specs.model import PipelineSpec
-from sluice.specs.outputs import DAY
+from sluice.specs.model.model import PipelineSpec
+from sluice.specs.model.outputs import DAY
 
 PARTITION_FORMAT = "%Y-%m-%d"
 """How a run's partition is written: the day, in UTC."""

@@ -15,10 +15,10 @@ from sluice.airflow.conventions import Tag, give_form, house_dag
 from sluice.airflow.project_operator import OpenProject
 from sluice.airflow.runtime import open_project
 from sluice.airflow.specs import scan_specs
-from sluice.dag_ids import backfill_dag_id
 from sluice.intervals.request import Mode, Only
-from sluice.specs.kinds import Kind
-from sluice.specs.model import PipelineSpec
+from sluice.specs.catalog.dag_ids import backfill_dag_id
+from sluice.specs.model.model import PipelineSpec
+from sluice.specs.reading.kinds import Kind
 
 LONGEST_BACKFILL = timedelta(hours=24)
 """A run that takes longer is ended; cleared, it resumes."""

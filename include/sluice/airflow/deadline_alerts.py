@@ -19,9 +19,9 @@ from sluice.airflow.unit_evidence import unit_evidence
 from sluice.alerts.alert import Alert, Level
 from sluice.alerts.delivery import Outcome
 from sluice.clock import Clock, SystemClock
-from sluice.dag_ids import stream_dag_id
 from sluice.project.project import Project
-from sluice.specs.alerting import AlertClass
+from sluice.specs.catalog.dag_ids import stream_dag_id
+from sluice.specs.model.alerting import AlertClass
 from sluice.streams.deadlines.notices import Notice, Occasion
 from sluice.streams.deadlines.record import Deadline, DeadlineRecord
 

@@ -16,7 +16,7 @@ from sluice.airflow.services import DEFAULT, Service, Unusable, services_of_chan
 from sluice.alerts.alert import Alert
 from sluice.alerts.delivery import Outcome
 from sluice.errors import SluiceError
-from sluice.specs.alerting import Channel
+from sluice.specs.model.alerting import Channel
 
 DEADLINE_SECONDS = 15.0
 """After this a service that still takes its time is left to itself; shorter than `sluice.alerts.delivery.IN_FLIGHT`."""

@@ -16,7 +16,7 @@ from airflow.sdk.exceptions import AirflowException, AirflowTaskTimeout
 
 from sluice.alerts.alert import Alert, Level
 from sluice.errors import SluiceError
-from sluice.specs.alerting import AlertClass
+from sluice.specs.model.alerting import AlertClass
 
 MOST_CHARACTERS = 2_000
 """Of one text: an exception may quote a whole plan."""

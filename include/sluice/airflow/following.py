@@ -18,9 +18,9 @@ from airflow.sdk.exceptions import AirflowSkipException
 from sluice.airflow.runtime import open_project
 from sluice.airflow.stream_request import Asked
 from sluice.clock import Clock, SystemClock
-from sluice.dag_ids import stream_dag_id
 from sluice.errors import SluiceError
 from sluice.project.project import Project
+from sluice.specs.catalog.dag_ids import stream_dag_id
 from sluice.streams.life.attempts import Desired
 from sluice.streams.life.governor import Go, Halt, Hold
 from sluice.streams.life.sighting import Sighting

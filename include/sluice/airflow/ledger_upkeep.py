@@ -14,8 +14,8 @@ from sluice.airflow.runtime import open_project
 from sluice.clock import SystemClock
 from sluice.errors import CorruptionError, SluiceError
 from sluice.project.project import Project
-from sluice.specs.output_rules import deliveries
-from sluice.specs.outputs import RowsOutput
+from sluice.specs.model.outputs import RowsOutput
+from sluice.specs.rules.output_rules import deliveries
 from sluice.streams.health.availability import KEPT
 
 log = logging.getLogger(__name__)

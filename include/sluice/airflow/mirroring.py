@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from sluice.clock import Clock, SystemClock
 from sluice.errors import SluiceError
 from sluice.project.project import Project
-from sluice.specs.access import Role
+from sluice.specs.model.access import Role
 from sluice.streams.health.observation import Evidence
 from sluice.topics.administration import KafkaAdministration
 

@@ -19,10 +19,10 @@ from sluice.airflow.links import TableQualityLink
 from sluice.airflow.runtime import open_project
 from sluice.airflow.spark_batch import BatchOperator
 from sluice.airflow.specs import scan_specs
-from sluice.dag_ids import quality_dag_id
 from sluice.project.project import Project
-from sluice.specs.expectations import Rhythm
-from sluice.specs.model import PipelineSpec
+from sluice.specs.catalog.dag_ids import quality_dag_id
+from sluice.specs.expectations.model import Rhythm
+from sluice.specs.model.model import PipelineSpec
 
 TIMES: Mapping[Rhythm, str] = {Rhythm.DAILY: "30 6 * * *", Rhythm.HOURLY: "40 * * * *"}
 """When the table is checked though nobody published (cron, UTC): daily, after the nightly backfills."""

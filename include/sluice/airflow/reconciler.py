@@ -26,11 +26,11 @@ from sluice.airflow.spark_connection import at_connection
 from sluice.airflow.stream_request import Asked
 from sluice.alerts.journal import Journal
 from sluice.clock import Clock, SystemClock
-from sluice.dag_ids import stream_dag_id
 from sluice.errors import SluiceError
 from sluice.project.fresh import FreshProject
 from sluice.project.project import Project
 from sluice.settings import settings
+from sluice.specs.catalog.dag_ids import stream_dag_id
 from sluice.specs.load import scan
 from sluice.specs.units import declared_units
 from sluice.streams.life.reconcile import Action

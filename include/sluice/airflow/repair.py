@@ -22,12 +22,12 @@ from sluice.airflow.reconciler import ACTIVE
 from sluice.airflow.rounds import AskedOfAirflow, Found, RoundOperator, RoundTrigger
 from sluice.airflow.runtime import open_project
 from sluice.clock import Clock, SystemClock
-from sluice.dag_ids import backfill_dag_id
 from sluice.errors import SluiceError
 from sluice.intervals.backfills import Backfill
 from sluice.intervals.repair import Repair, decide, needed_repair, run_id
 from sluice.intervals.request import Mode, Only
 from sluice.project.project import Project
+from sluice.specs.catalog.dag_ids import backfill_dag_id
 
 log = logging.getLogger(__name__)
 

@@ -13,10 +13,10 @@ from sluice.airflow.conventions import Tag, give_form, house_dag
 from sluice.airflow.failures import retried_only_if_unknown
 from sluice.airflow.runtime import open_project
 from sluice.airflow.spark_batch import BatchOperator
-from sluice.dag_ids import REPLAY
 from sluice.errors import SpecError
 from sluice.project.project import Project
 from sluice.project.records_of import cases_of
+from sluice.specs.catalog.dag_ids import REPLAY
 
 LONGEST_REPLAY = timedelta(hours=24)
 

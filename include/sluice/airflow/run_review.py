@@ -16,9 +16,9 @@ from sluice.alerts.alert import Alert, Level
 from sluice.alerts.delivery import History, Outcome
 from sluice.alerts.incidents import Incident, Key, newest_about, open_incidents
 from sluice.alerts.runs import RunCount, review, successes_before
-from sluice.dag_ids import EVERYWHERE, backfill_dag_id, quality_dag_id, unit_of
 from sluice.project.project import Project
-from sluice.specs.alerting import AlertClass
+from sluice.specs.catalog.dag_ids import EVERYWHERE, backfill_dag_id, quality_dag_id, unit_of
+from sluice.specs.model.alerting import AlertClass
 
 log = logging.getLogger(__name__)
 

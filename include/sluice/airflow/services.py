@@ -22,7 +22,7 @@ from airflow.sdk import BaseHook, Connection
 from sluice.alerts.alert import Alert, Level
 from sluice.alerts.redaction import Redaction
 from sluice.errors import SluiceError
-from sluice.specs.alerting import EVERYTHING_TO_ONE, Channel
+from sluice.specs.model.alerting import EVERYTHING_TO_ONE, Channel
 
 (DEFAULT,) = EVERYTHING_TO_ONE.channels.values()
 CONNECTION = DEFAULT.connection

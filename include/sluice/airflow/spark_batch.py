@@ -30,7 +30,7 @@ from sluice.project.project import Project
 from sluice.settings import environment, inherited
 from sluice.spark.session.java_start import start_variables
 from sluice.spark.session.preset import batch_settings
-from sluice.specs.alerting import AlertClass
+from sluice.specs.model.alerting import AlertClass
 
 JUDGED = {SluiceError.exit_code, SpecError.exit_code, RefusedError.exit_code, CorruptionError.exit_code}
 """Exit codes of the main after which a second try finds the same, if it said why."""

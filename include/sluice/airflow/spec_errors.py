@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from sluice.airflow.specs import scan_specs
-from sluice.specs.faults import SpecFaults
+from sluice.specs.reading.faults import SpecFaults
 
 
 def raise_spec_errors() -> None:

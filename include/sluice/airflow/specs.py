@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Collection
 
 from sluice.settings import settings
-from sluice.specs.kinds import Kind
 from sluice.specs.load import Scan, scan
-from sluice.specs.memo import Memo
+from sluice.specs.reading.kinds import Kind
+from sluice.specs.reading.memo import Memo
 
 
 def scan_specs(kinds: Collection[Kind] = tuple(Kind)) -> Scan:

@@ -14,9 +14,9 @@ from sluice.airflow.specs import scan_specs
 from sluice.airflow.stream_request import LONGEST_CLAIM, LONGEST_STOP, NO_REASON, Asked
 from sluice.airflow.stream_tasks import ClaimOperator, SubmitOperator
 from sluice.airflow.watch import DAY, WatchOperator
-from sluice.dag_ids import stream_dag_id
 from sluice.settings import settings
-from sluice.specs.kinds import Kind
+from sluice.specs.catalog.dag_ids import stream_dag_id
+from sluice.specs.reading.kinds import Kind
 from sluice.specs.units import DeclaredUnit, declared_units
 
 MAX_ACTIVE_RUNS = 16

@@ -32,7 +32,7 @@ from sluice.project.provisioned import declared_access, declared_topics
 from sluice.provisioning.apply import current_plan
 from sluice.provisioning.plan import Provision
 from sluice.provisioning.topics.changes import Create
-from sluice.specs.alerting import AlertClass
+from sluice.specs.model.alerting import AlertClass
 
 log = logging.getLogger(__name__)
 

@@ -9,8 +9,8 @@ from typing import Any
 
 from pydantic import AwareDatetime, TypeAdapter, ValidationError
 
-from sluice.dag_ids import unit_of
-from sluice.specs.alerting import AlertClass
+from sluice.specs.catalog.dag_ids import unit_of
+from sluice.specs.model.alerting import AlertClass
 from sluice.topics.legible import safe_lines
 
 

@@ -9,7 +9,7 @@ from datetime import datetime, timedelta
 from sluice.alerts.ending import ABOUT_STREAMS, ABOUT_UNITS, ends
 from sluice.alerts.incidents import Key
 from sluice.alerts.rounds import Condition
-from sluice.specs.alerting import AlertClass
+from sluice.specs.model.alerting import AlertClass
 from sluice.streams.health.fleet import Standing
 from sluice.streams.health.recording import DWELL
 from sluice.streams.health.verdict import Health

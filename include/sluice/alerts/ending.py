@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from sluice.specs.alerting import AlertClass
+from sluice.specs.model.alerting import AlertClass
 from sluice.streams.health.verdict import Health, Verdict
 
 ABOUT_STREAMS = frozenset(

@@ -9,7 +9,7 @@ from typing import TypeAlias
 
 from sluice.alerts.alert import Alert, Level
 from sluice.alerts.delivery import TOLD, Delivery, History, Outcome
-from sluice.specs.alerting import AlertClass
+from sluice.specs.model.alerting import AlertClass
 
 Key: TypeAlias = tuple[str, AlertClass]
 """A subject and a class: what is told once while it lasts."""

@@ -7,10 +7,10 @@ from pathlib import Path
 
 from sluice.alerts.alert import Alert
 from sluice.alerts.rounds import rule_of
-from sluice.specs.alerting import EVERYTHING_TO_ONE, AlertClass, AlertPolicySpec, AlertRule, Channel
-from sluice.specs.alerting_rules import policies_leave_nothing_out, policies_name_what_they_have
-from sluice.specs.kinds import Kind
 from sluice.specs.load import scan
+from sluice.specs.model.alerting import EVERYTHING_TO_ONE, AlertClass, AlertPolicySpec, AlertRule, Channel
+from sluice.specs.reading.kinds import Kind
+from sluice.specs.rules.alerting_rules import policies_leave_nothing_out, policies_name_what_they_have
 
 _SECTIONS = {
     AlertClass.FAILED_RUN: "failed-run",

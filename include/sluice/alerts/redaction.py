@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from urllib.parse import quote, unquote
 
-from sluice.specs.secrecy import is_secret
+from sluice.specs.deployments.secrecy import is_secret
 
 HIDDEN = "***"
 _SHORTEST = 4

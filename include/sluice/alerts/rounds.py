@@ -19,7 +19,7 @@ from typing import TypeAlias
 from sluice.alerts.alert import Alert
 from sluice.alerts.delivery import History, Outcome, under_way
 from sluice.alerts.incidents import Incident, Key, halted_again, open_incidents
-from sluice.specs.alerting import AlertClass, AlertPolicySpec, AlertRule
+from sluice.specs.model.alerting import AlertClass, AlertPolicySpec, AlertRule
 
 TRY_AGAIN_AFTER = timedelta(minutes=5)
 TRY_FOR = timedelta(days=1)

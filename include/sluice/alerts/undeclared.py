@@ -6,8 +6,8 @@ from collections.abc import Collection, Iterable
 
 from sluice.alerts.alert import Alert
 from sluice.alerts.incidents import Incident, Key
-from sluice.dag_ids import backfill_dag_id, quality_dag_id, unit_of
-from sluice.specs.catalog import Catalog
+from sluice.specs.catalog.catalog import Catalog
+from sluice.specs.catalog.dag_ids import backfill_dag_id, quality_dag_id, unit_of
 
 
 def undeclared(incidents: Iterable[Incident], catalog: Catalog, alive: Collection[str] = ()) -> dict[Key, str]:

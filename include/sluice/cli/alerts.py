@@ -25,7 +25,7 @@ from sluice.clock import SystemClock
 from sluice.devstack.airflow.configuration import stack_environment
 from sluice.errors import NotReadyError, SluiceError, SpecError
 from sluice.settings import Settings, environment, settings
-from sluice.specs.alerting import AlertClass, Channel
+from sluice.specs.model.alerting import AlertClass, Channel
 
 _DEADLINE_SECONDS = 120
 """For Airflow's own start, on a busy machine, and a delivery."""

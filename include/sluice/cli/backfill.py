@@ -29,7 +29,7 @@ from sluice.intervals.selection import select
 from sluice.launch.batch_process import BatchProcess, end_now
 from sluice.project.project import Project
 from sluice.settings import settings
-from sluice.specs.model import PipelineSpec
+from sluice.specs.model.model import PipelineSpec
 
 app = typer.Typer(help="Compute closed intervals by batch: verify, correct, recompute.", no_args_is_help=True)
 

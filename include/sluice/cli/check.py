@@ -12,11 +12,11 @@ from sluice.feeds.lines import feed_lines_hold
 from sluice.gx.vocabulary import expectations_are_known_since
 from sluice.project.environments import how_to_set, not_set
 from sluice.settings import Settings, settings
-from sluice.specs.contracts import contracts_hold
-from sluice.specs.kinds import Key, Kind
+from sluice.specs.catalog.variables import variables_of_unit
 from sluice.specs.load import Scan, scan
-from sluice.specs.rules import RULES
-from sluice.specs.variables import variables_of_unit
+from sluice.specs.reading.kinds import Key, Kind
+from sluice.specs.rules.contracts import contracts_hold
+from sluice.specs.rules.rules import RULES
 
 _WRONG = 2
 

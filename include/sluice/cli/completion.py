@@ -18,8 +18,8 @@ import yaml
 
 from sluice.intervals.ledger import State
 from sluice.settings import Settings, settings
-from sluice.specs.contracts import FOLDER
-from sluice.specs.kinds import Kind
+from sluice.specs.reading.kinds import Kind
+from sluice.specs.rules.contracts import FOLDER
 from sluice.specs.units import units_named_in
 
 _MOST = 50

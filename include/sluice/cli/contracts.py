@@ -18,10 +18,10 @@ from sluice.errors import SpecError
 from sluice.project.project import Project
 from sluice.quality.quarantine import Asked
 from sluice.settings import registry_login, settings
-from sluice.specs.contracts import FOLDER, PUBLISHED, contracts_hold, history_of
-from sluice.specs.faults import SpecFaults
 from sluice.specs.load import scan
-from sluice.specs.rules import RULES
+from sluice.specs.reading.faults import SpecFaults
+from sluice.specs.rules.contracts import FOLDER, PUBLISHED, contracts_hold, history_of
+from sluice.specs.rules.rules import RULES
 
 app = typer.Typer(help="Look at contracts; publish their versions.", no_args_is_help=True)
 

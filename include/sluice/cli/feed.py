@@ -23,8 +23,8 @@ from sluice.feeds.pace import Pace
 from sluice.feeds.publish import Feed, Progress, Sending
 from sluice.project.project import Project
 from sluice.settings import settings
-from sluice.specs.access import Role
-from sluice.specs.feeds import FeedSpec
+from sluice.specs.model.access import Role
+from sluice.specs.model.feeds import FeedSpec
 
 app = typer.Typer(help="Send reproducible data to a topic.", no_args_is_help=True)
 app.command("check")(check)

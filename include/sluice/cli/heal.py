@@ -18,9 +18,9 @@ from sluice.intervals.healing import Poisoned
 from sluice.project.healing import Healing, heal, look_for_poison
 from sluice.project.project import Project
 from sluice.settings import settings
-from sluice.specs.access import Role
-from sluice.specs.catalog import Unit
-from sluice.specs.duration import format_duration
+from sluice.specs.catalog.catalog import Unit
+from sluice.specs.model.access import Role
+from sluice.specs.model.duration import format_duration
 from sluice.streams.life.resetting import Resetting, refuse_living
 
 

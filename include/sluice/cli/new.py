@@ -19,12 +19,12 @@ from sluice.scaffold.feeds import FOLDER, feed_files
 from sluice.scaffold.pipelines import pipeline_files
 from sluice.scaffold.topics import GuessedField, guess_fields, old_times, sketch_of, time_of, topic_text, without_field
 from sluice.settings import settings
-from sluice.specs.faults import SpecFaults
-from sluice.specs.feed_rules import misfits
-from sluice.specs.feeds import FeedSpec
 from sluice.specs.load import scan
-from sluice.specs.model import FieldType, TopicSpec
-from sluice.specs.spec import NAME_PATTERN
+from sluice.specs.model.feeds import FeedSpec
+from sluice.specs.model.model import FieldType, TopicSpec
+from sluice.specs.model.spec import NAME_PATTERN
+from sluice.specs.reading.faults import SpecFaults
+from sluice.specs.rules.feed_rules import misfits
 
 app = typer.Typer(help="Write a first version of a topic, a feed or a pipeline.", no_args_is_help=True)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from sluice.project.project import Project
 from sluice.settings import settings
 from sluice.specs.load import scan
-from sluice.specs.model import PipelineSpec
+from sluice.specs.model.model import PipelineSpec
 from sluice.trial import sound_pipeline
 
 

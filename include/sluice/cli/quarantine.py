@@ -33,8 +33,8 @@ from sluice.quality.patching import declaration, patches_for
 from sluice.quality.quarantine import Asked
 from sluice.quality.reasons import Reason
 from sluice.settings import settings
-from sluice.specs.model import PipelineSpec
-from sluice.specs.patches import Replacement
+from sluice.specs.model.model import PipelineSpec
+from sluice.specs.model.patches import Replacement
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

@@ -19,8 +19,8 @@ from sluice.clock import SystemClock
 from sluice.errors import SpecError
 from sluice.project.project import Project
 from sluice.settings import settings
-from sluice.specs.access import Role
-from sluice.specs.start import in_words, parse_moment
+from sluice.specs.model.access import Role
+from sluice.specs.model.start import in_words, parse_moment
 from sluice.streams.life.resetting import Resetting, Target, refuse_living
 from sluice.streams.position.epochs import Epoch, Epochs
 from sluice.streams.position.reset import StreamReset

@@ -16,9 +16,9 @@ from sluice.provisioning.apply import current_plan
 from sluice.provisioning.placement.document import read_topology_file
 from sluice.provisioning.plan import Provision, differences, differences_as_dict, said
 from sluice.settings import settings
-from sluice.specs.catalog import Catalog
-from sluice.specs.faults import Fault
+from sluice.specs.catalog.catalog import Catalog
 from sluice.specs.load import scan
+from sluice.specs.reading.faults import Fault
 
 _DIFFERS, _WRONG = RefusedError.exit_code, SpecError.exit_code
 

@@ -12,7 +12,7 @@ from sluice.cli import completion
 from sluice.cli.console import Output, OutputOption, err, out_lines, print_data
 from sluice.project.project import Project
 from sluice.settings import settings
-from sluice.specs.catalog import Catalog
+from sluice.specs.catalog.catalog import Catalog
 from sluice.topics.administration import KafkaAdministration
 from sluice.topics.description import Description, described
 from sluice.topics.legible import safe

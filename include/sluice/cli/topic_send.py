@@ -15,7 +15,7 @@ from sluice.cli.sample_file import read_sample
 from sluice.errors import SpecError, UnreachableError
 from sluice.project.project import Project
 from sluice.settings import settings
-from sluice.specs.access import Role
+from sluice.specs.model.access import Role
 from sluice.topics.json_object import read_object
 from sluice.topics.names import near
 

@@ -18,7 +18,7 @@ from sluice.clock import SystemClock
 from sluice.errors import SpecError
 from sluice.project.project import Project
 from sluice.settings import settings
-from sluice.specs.start import Edge, parse_moment
+from sluice.specs.model.start import Edge, parse_moment
 from sluice.topics.administration import KafkaAdministration, TopicExtent
 from sluice.topics.follow import follow
 from sluice.topics.names import unknown_topic

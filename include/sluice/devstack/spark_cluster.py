@@ -25,7 +25,7 @@ from sluice.launch.place import LOCAL
 from sluice.launch.ports import HOST, Ports
 from sluice.launch.processes import wait_until
 from sluice.settings import LOCALE, Settings, environment
-from sluice.specs.deployment import SparkPlace
+from sluice.specs.deployments.deployment import SparkPlace
 
 MASTER = "spark-master"
 """The master's name among the components."""

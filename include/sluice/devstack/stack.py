@@ -45,8 +45,8 @@ from sluice.launch.launcher import LocalLauncher
 from sluice.launch.ports import Ports, choose_ports, kept_ports, read_ports, reserved, write_ports
 from sluice.launch.processes import STACK_MARK, end_marked, wait_until
 from sluice.settings import Settings
-from sluice.specs.deployment import DeploymentSpec
-from sluice.specs.kafka_place import ExternalKafka
+from sluice.specs.deployments.deployment import DeploymentSpec
+from sluice.specs.deployments.kafka import ExternalKafka
 from sluice.specs.load import scan
 
 _BROKER_SECONDS = 90.0

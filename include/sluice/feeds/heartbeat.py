@@ -11,7 +11,7 @@ from datetime import datetime, timedelta
 
 from sluice.feeds.record import JsonValue
 from sluice.intervals.alignment import interval_of
-from sluice.specs.model import PipelineSpec, TopicValue
+from sluice.specs.model.model import PipelineSpec, TopicValue
 from sluice.topics.declared_time import write_time
 
 

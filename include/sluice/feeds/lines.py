@@ -12,12 +12,12 @@ from pathlib import Path
 from typing import Any
 
 from sluice.errors import SpecError
-from sluice.specs.faults import Fault
-from sluice.specs.feeds import FeedSpec
-from sluice.specs.kinds import Kind
-from sluice.specs.model import TopicValue, ValueField
-from sluice.specs.reading import Finding, Reading
-from sluice.specs.static import locate_file
+from sluice.specs.code.static import locate_file
+from sluice.specs.model.feeds import FeedSpec
+from sluice.specs.model.model import TopicValue, ValueField
+from sluice.specs.reading.faults import Fault
+from sluice.specs.reading.kinds import Kind
+from sluice.specs.reading.reading import Finding, Reading
 from sluice.topics.declared_time import read_time, write_time
 from sluice.topics.json_object import NoObjectError, parse_object
 from sluice.topics.legible import legible

@@ -22,8 +22,8 @@ from sluice.feeds.ports import Position, Producer, TopicReader
 from sluice.feeds.record import FeedRecord, FeedSource, encode
 from sluice.feeds.recovery import recover
 from sluice.quality.arrivals import sent_too_late
-from sluice.specs.feeds import FeedSpec
-from sluice.specs.model import PipelineSpec, TopicSpec
+from sluice.specs.model.feeds import FeedSpec
+from sluice.specs.model.model import PipelineSpec, TopicSpec
 
 _SAVE_SECONDS = 1.0
 _REPORT_SECONDS = 0.5

@@ -16,7 +16,7 @@ from sluice.errors import RefusedError
 from sluice.feeds.manifest import Manifest, SentRange
 from sluice.feeds.ports import Position, StoredRecord, TopicReader
 from sluice.feeds.record import FeedRecord, FeedSource
-from sluice.specs.model import TopicValue
+from sluice.specs.model.model import TopicValue
 from sluice.topics.declared_time import read_time
 from sluice.topics.json_object import read_object
 

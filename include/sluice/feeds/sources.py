@@ -6,9 +6,9 @@ from pathlib import Path
 
 from sluice.feeds.file import FileSource
 from sluice.feeds.record import FeedSource
-from sluice.specs.feeds import FeedSpec
-from sluice.specs.model import TopicSpec
-from sluice.specs.static import locate_file
+from sluice.specs.code.static import locate_file
+from sluice.specs.model.feeds import FeedSpec
+from sluice.specs.model.model import TopicSpec
 
 
 def load_source(spec: FeedSpec, topic: TopicSpec, include: Path) -> FeedSource:

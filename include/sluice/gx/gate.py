@@ -19,7 +19,7 @@ from sluice.gx.vocabulary import implementation
 from sluice.quality.checked import Checked
 from sluice.quality.gate import GateResult, Override, judge
 from sluice.quality.intervals import IntervalChecked
-from sluice.specs.expectations import Expectation, ExpectationsSpec, Subject
+from sluice.specs.expectations.model import Expectation, ExpectationsSpec, Subject
 
 if TYPE_CHECKING:
     from great_expectations.core import ExpectationValidationResult

@@ -6,7 +6,7 @@ import re
 
 from pydantic import JsonValue
 
-from sluice.specs.expectations import Expectation
+from sluice.specs.expectations.model import Expectation
 
 _ESCAPE = "\\"
 

@@ -15,11 +15,11 @@ from pathlib import Path
 from typing import Any
 
 from sluice.contracts.breach import Loc
-from sluice.specs.diagnosis import nearest
-from sluice.specs.expectations import Expectation
-from sluice.specs.kinds import Kind
-from sluice.specs.reading import Finding, Reading, Rule
-from sluice.specs.set_level import OWN_ARGUMENTS
+from sluice.specs.expectations.model import Expectation
+from sluice.specs.expectations.set_level import OWN_ARGUMENTS
+from sluice.specs.reading.diagnosis import nearest
+from sluice.specs.reading.kinds import Kind
+from sluice.specs.reading.reading import Finding, Reading, Rule
 
 _OURS = {
     "severity": "write it beside `expect`.",
@@ -101,7 +101,7 @@ def expectations_are_known(reading: Reading) -> Iterator[Finding]:
 
 def _faults(expectation: Expectation) -> Iterator[tuple[Loc, str, str]]:
     if expectation.expect in OWN_ARGUMENTS:
-        return  # judged by `sluice.specs.interval_expectations`
+        return  # judged by `sluice.specs.rules.interval_expectations`
     names = [*known_expectations(), *OWN_ARGUMENTS]
     if expectation.expect not in names:
         message = f"Great Expectations has no {expectation.expect!r}."

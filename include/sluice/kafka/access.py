@@ -24,7 +24,7 @@ from sluice.errors import NotReadyError, RefusedError, UnreachableError
 from sluice.kafka.session import AdminSession
 from sluice.provisioning.access.acl import Acl, Resource, Right
 from sluice.provisioning.access.administration import Credential
-from sluice.specs.access import Mechanism, Operation, Pattern, ResourceKind
+from sluice.specs.model.access import Mechanism, Operation, Pattern, ResourceKind
 
 _MECHANISMS: Mapping[Mechanism, ScramMechanism] = {
     Mechanism.SHA_256: ScramMechanism.SCRAM_SHA_256,

@@ -13,7 +13,7 @@ from sluice.errors import NotReadyError
 from sluice.launch.endpoints import Endpoints, read_endpoints
 from sluice.launch.ports import HOST
 from sluice.settings import StateFolder
-from sluice.specs.deployment import SparkPlace
+from sluice.specs.deployments.deployment import SparkPlace
 
 LOCAL = "local"
 """The master of a driver that takes its cores from this machine."""

@@ -9,7 +9,7 @@ from urllib.parse import urlsplit
 
 from sluice.lineage.event import Dataset
 from sluice.lineage.facets import Column, dataset_type, schema, storage_of_delta
-from sluice.specs.model import StaticInput, TopicSpec
+from sluice.specs.model.model import StaticInput, TopicSpec
 
 _OBJECT_STORES = {"s3": "s3", "s3a": "s3", "s3n": "s3", "gs": "gs", "hdfs": "hdfs"}
 _POSTGRES_PORT = 5432

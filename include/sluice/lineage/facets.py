@@ -14,7 +14,7 @@ from sluice.lineage.event import Facet, instant
 from sluice.lineage.identity import Parent
 from sluice.quality.checked import Checked
 from sluice.quality.gate import GateResult
-from sluice.specs.expectations import Severity
+from sluice.specs.expectations.model import Severity
 
 _SPEC = "https://openlineage.io/spec/facets"
 

@@ -10,7 +10,7 @@ from enum import StrEnum
 from typing import Any
 
 from sluice.live.values import Key, Value
-from sluice.specs.data_alerts import Bound, DataAlert
+from sluice.specs.model.data_alerts import Bound, DataAlert
 
 HOUR = timedelta(hours=1)
 

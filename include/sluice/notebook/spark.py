@@ -10,7 +10,7 @@ from pyspark.sql import SparkSession
 
 from sluice.settings import Settings
 from sluice.spark.session.session import session
-from sluice.specs.resources import Resources
+from sluice.specs.model.resources import Resources
 
 
 def notebook_session(place: Settings) -> SparkSession:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from sluice.errors import NotConfiguredError
 from sluice.settings import environment, is_set, lineage_variables
-from sluice.specs.variables import Variables, variables_of_batch, variables_of_unit
+from sluice.specs.catalog.variables import Variables, variables_of_batch, variables_of_unit
 
 if TYPE_CHECKING:
     from sluice.project.project import Project

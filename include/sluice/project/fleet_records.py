@@ -7,7 +7,7 @@ from datetime import datetime
 
 from sluice.project.project import Project
 from sluice.project.stream_looks import newest_looks
-from sluice.specs.catalog import Unit
+from sluice.specs.catalog.catalog import Unit
 from sluice.streams.health.fleet import LOOKED_BACK, Standing, UnitRecords, standings
 
 

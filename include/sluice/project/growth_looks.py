@@ -10,7 +10,7 @@ from sluice.clock import Clock
 from sluice.errors import NotReadyError, SluiceError
 from sluice.provisioning.growth.growth import Followed, Following, Growth, followed
 from sluice.provisioning.topics.changes import Grow
-from sluice.specs.rhythm import topic_of
+from sluice.specs.catalog.rhythm import topic_of
 from sluice.streams.health.observation import Evidence
 
 if TYPE_CHECKING:

@@ -14,10 +14,10 @@ from typing import TYPE_CHECKING
 
 from sluice.intervals.entries import WithdrawnEntry
 from sluice.intervals.healing import Poisoned, find_poison
-from sluice.specs.catalog import Unit
-from sluice.specs.model import PipelineSpec, TimeRules
-from sluice.specs.outputs import IntervalsOutput, LatestOutput
-from sluice.specs.start import Edge
+from sluice.specs.catalog.catalog import Unit
+from sluice.specs.model.model import PipelineSpec, TimeRules
+from sluice.specs.model.outputs import IntervalsOutput, LatestOutput
+from sluice.specs.model.start import Edge
 from sluice.streams.life.resetting import Resetting
 from sluice.streams.position.reset import StreamReset
 

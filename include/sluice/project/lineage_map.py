@@ -20,11 +20,11 @@ from sluice.lineage.identity import Parent
 from sluice.lineage.streams import StreamJob
 from sluice.project.project import Project
 from sluice.settings import connection_url, lineage_namespace
-from sluice.specs.catalog import Unit
-from sluice.specs.model import PipelineSpec
-from sluice.specs.outputs import IntervalsOutput, LatestOutput, Output, RowsOutput, WrittenTopic
-from sluice.specs.rhythm import topic_of
-from sluice.specs.static import locate
+from sluice.specs.catalog.catalog import Unit
+from sluice.specs.catalog.rhythm import topic_of
+from sluice.specs.code.static import locate
+from sluice.specs.model.model import PipelineSpec
+from sluice.specs.model.outputs import IntervalsOutput, LatestOutput, Output, RowsOutput, WrittenTopic
 from sluice.streams.life.attempts import Attempt
 
 

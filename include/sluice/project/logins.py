@@ -12,7 +12,7 @@ from sluice.errors import NotReadyError
 from sluice.kafka.credentials import as_user
 from sluice.launch.endpoints import read_endpoints
 from sluice.settings import is_set, password
-from sluice.specs.access import Role
+from sluice.specs.model.access import Role
 
 if TYPE_CHECKING:
     from sluice.project.project import Project

@@ -32,13 +32,13 @@ from sluice.project.environments import (
 from sluice.project.logins import client_of
 from sluice.project.survey import Looks, Survey, case_of
 from sluice.settings import Settings, StateFolder
-from sluice.specs.access import Role
-from sluice.specs.catalog import Catalog, Unit
+from sluice.specs.catalog.catalog import Catalog, Unit
 from sluice.specs.catalog.needs import need_of
-from sluice.specs.code import build_archive
-from sluice.specs.deployment import DeploymentSpec
-from sluice.specs.identity import pipeline_hash
+from sluice.specs.code.closure import build_archive
+from sluice.specs.code.identity import pipeline_hash
+from sluice.specs.deployments.deployment import DeploymentSpec
 from sluice.specs.load import load_catalog, scan
+from sluice.specs.model.access import Role
 from sluice.specs.units import declared_units
 from sluice.streams.health.evidence import Stamps, gather
 from sluice.streams.health.observation import Evidence

@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from sluice.clock import Clock
 from sluice.errors import SluiceError, UnreachableError
-from sluice.specs.access import Role
-from sluice.specs.catalog import Unit
-from sluice.specs.rhythm import rhythm_of, topic_of
+from sluice.specs.catalog.catalog import Unit
+from sluice.specs.catalog.rhythm import rhythm_of, topic_of
+from sluice.specs.model.access import Role
 from sluice.streams.failures.last_report import ended_alone, last_report
 from sluice.streams.health.evidence import Case, Source, Stamps, gather
 from sluice.streams.health.executors import executors_of

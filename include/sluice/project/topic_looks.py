@@ -10,7 +10,7 @@ from sluice.errors import SluiceError
 from sluice.provisioning.growth.impact import Looker
 from sluice.provisioning.growth.order_break import OrderBreaks
 from sluice.provisioning.retention.retention_cut import Position
-from sluice.specs.rhythm import topic_of
+from sluice.specs.catalog.rhythm import topic_of
 
 if TYPE_CHECKING:
     from sluice.kafka.administration import KafkaPythonAdministration

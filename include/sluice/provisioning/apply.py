@@ -20,7 +20,7 @@ from sluice.provisioning.plan import Provision, said
 from sluice.provisioning.topics.changes import Elect
 from sluice.provisioning.topics.declared import Declared, Seen, look
 from sluice.provisioning.topics.plan import plan as plan_topics
-from sluice.specs.catalog import Catalog
+from sluice.specs.catalog.catalog import Catalog
 from sluice.topics.administration import KafkaAdministration, TopicState
 
 _MANNER = Manner()

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from datetime import datetime
 
 from sluice.quality.reasons import Outcome, Reason
-from sluice.specs.model import FieldType, PipelineSpec, TopicSpec
+from sluice.specs.model.model import FieldType, PipelineSpec, TopicSpec
 
 
 def arrival_hint(topic: TopicSpec, outcomes: Mapping[Outcome, int], reasons: Mapping[Reason, int]) -> str:

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from sluice.errors import SluiceError
 from sluice.quality.reasons import EXPLANATIONS, Reason
-from sluice.specs.circuit_breaker import CircuitBreaker
+from sluice.specs.model.circuit_breaker import CircuitBreaker
 
 _REASONS = 3
 """So many reasons are said; all of them are in the tally."""

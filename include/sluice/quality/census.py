@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from sluice.quality.duplicates import Duplicates
 from sluice.quality.reasons import Outcome, Reason
-from sluice.specs.expectations import Severity
+from sluice.specs.expectations.model import Severity
 
 
 @dataclass(frozen=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from sluice.specs.expectations import Expectation, Severity
+from sluice.specs.expectations.model import Expectation, Severity
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 
-from sluice.specs.diagnosis import nearest
+from sluice.specs.reading.diagnosis import nearest
 
 
 class JsonKind(StrEnum):

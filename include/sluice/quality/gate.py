@@ -17,7 +17,7 @@ from sluice.errors import CorruptionError
 from sluice.quality.checked import Checked
 from sluice.quality.intervals import IntervalChecked
 from sluice.quality.samples import in_manner
-from sluice.specs.expectations import ExpectationsSpec, Samples, Subject
+from sluice.specs.expectations.model import ExpectationsSpec, Samples, Subject
 
 _NOT_EVALUATED = "the engine returned nothing for it"
 _NO_ROWS = "no rows"

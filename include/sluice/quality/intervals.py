@@ -9,9 +9,9 @@ from enum import StrEnum
 
 from sluice.quality.checked import Checked
 from sluice.quality.measured import Bounds, Measured, bounds_from, bounds_of, number
-from sluice.specs.duration import format_duration
-from sluice.specs.expectations import Expectation, History
-from sluice.specs.set_level import CountedArguments, Own
+from sluice.specs.expectations.model import Expectation, History
+from sluice.specs.expectations.set_level import CountedArguments, Own
+from sluice.specs.model.duration import format_duration
 
 Values = Mapping[datetime, float]
 """What was measured of one expectation, by the interval's start (UTC)."""

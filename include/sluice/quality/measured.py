@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from statistics import median
 from typing import Any, cast
 
-from sluice.specs.expectations import Expectation, History
-from sluice.specs.set_level import BETWEEN, FreshArguments, OffsetsArguments, Own
+from sluice.specs.expectations.model import Expectation, History
+from sluice.specs.expectations.set_level import BETWEEN, FreshArguments, OffsetsArguments, Own
 
 _NORMAL = 1.4826
 """Median distances from the median, times this, are standard deviations where values are normally distributed."""

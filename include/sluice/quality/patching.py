@@ -8,7 +8,7 @@ from collections.abc import Iterator
 import yaml
 
 from sluice.quality.cases import Case
-from sluice.specs.patches import Patch, Replacement
+from sluice.specs.model.patches import Patch, Replacement
 
 
 def patches_for(case: Case, replace: tuple[Replacement, ...]) -> tuple[Patch, ...]:

@@ -6,7 +6,7 @@ import re
 from dataclasses import replace
 
 from sluice.quality.checked import Checked
-from sluice.specs.expectations import Samples
+from sluice.specs.expectations.model import Samples
 
 _CLASS = re.compile(r"\[(?P<name>[A-Z0-9_.]+)\]")
 """Spark begins a message with what went wrong, in a name; the rest may quote a value."""

@@ -13,7 +13,7 @@ from datetime import datetime
 import yaml
 
 from sluice.quality.measured import number
-from sluice.specs.outputs import IntervalsOutput
+from sluice.specs.model.outputs import IntervalsOutput
 
 MOST_VALUES = 12
 """A column with more values than these has no set worth naming."""

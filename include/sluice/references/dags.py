@@ -10,10 +10,10 @@ from typing import Any
 from airflow.dag_processing.dagbag import DagBag
 from airflow.sdk import DAG
 
-from sluice.dag_ids import backfill_dag_id, quality_dag_id, stream_dag_id
 from sluice.references.markdown import code, table
 from sluice.settings import settings
-from sluice.specs.catalog import Catalog
+from sluice.specs.catalog.catalog import Catalog
+from sluice.specs.catalog.dag_ids import backfill_dag_id, quality_dag_id, stream_dag_id
 from sluice.specs.load import load_catalog
 
 _HEAD = """# The DAGs, one by one

@@ -9,7 +9,7 @@ from sluice.quality.gate import GateResult
 from sluice.quality.intervals import IntervalChecked, Verdict
 from sluice.reports.history import HEIGHT, WIDTH, picture, summary
 from sluice.reports.page import Tone, render
-from sluice.specs.expectations import Expectation, Severity
+from sluice.specs.expectations.model import Expectation, Severity
 
 MOST_FAILING = 20
 """Failing intervals that a page names of one expectation; the newest."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from sluice.specs.feeds import FeedSpec
+from sluice.specs.model.feeds import FeedSpec
 
 FOLDER = "data"
 """Below `include/`: the folders of specs hold specs and nothing else."""

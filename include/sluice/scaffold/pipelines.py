@@ -6,7 +6,7 @@ import json
 from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta
 
-from sluice.specs.model import FieldType, TopicSpec, ValueField
+from sluice.specs.model.model import FieldType, TopicSpec, ValueField
 from sluice.topics.declared_time import write_time
 
 _HOUR = datetime(2026, 1, 1, 12, tzinfo=UTC)

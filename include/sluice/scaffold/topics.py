@@ -9,7 +9,7 @@ from datetime import datetime, timedelta
 from sluice.errors import SpecError
 from sluice.provisioning.importing.proposal import arrival_among, form_of_field, left_out
 from sluice.provisioning.importing.sketch import Form, Sketch
-from sluice.specs.model import FieldType
+from sluice.specs.model.model import FieldType
 from sluice.topics.json_object import NoObjectError, parse_object
 from sluice.topics.records import Record
 

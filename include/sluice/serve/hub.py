@@ -8,7 +8,6 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 
 from sluice.clock import Clock
-from sluice.dag_ids import stream_dag_id
 from sluice.live.follower import Follower
 from sluice.live.rules import Notice, RuleWatch
 from sluice.live.source import LiveSource
@@ -16,10 +15,11 @@ from sluice.live.values import Key, LiveValues
 from sluice.project.fresh import FreshProject
 from sluice.project.project import Project
 from sluice.serve.bell import Bell
-from sluice.specs.data_alerts import DataAlert
-from sluice.specs.model import PipelineSpec
-from sluice.specs.output_rules import live_outputs
-from sluice.specs.outputs import LatestOutput, TopicOutput
+from sluice.specs.catalog.dag_ids import stream_dag_id
+from sluice.specs.model.data_alerts import DataAlert
+from sluice.specs.model.model import PipelineSpec
+from sluice.specs.model.outputs import LatestOutput, TopicOutput
+from sluice.specs.rules.output_rules import live_outputs
 
 log = logging.getLogger(__name__)
 

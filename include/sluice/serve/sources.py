@@ -6,8 +6,8 @@ from sluice.live.source import LiveSource
 from sluice.project.project import Project
 from sluice.serve.hub import LiveOutput
 from sluice.settings import connection_url
-from sluice.specs.access import Role
-from sluice.specs.outputs import LatestOutput
+from sluice.specs.model.access import Role
+from sluice.specs.model.outputs import LatestOutput
 
 
 def open_source(project: Project, output: LiveOutput) -> LiveSource:

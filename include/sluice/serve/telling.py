@@ -18,9 +18,9 @@ from sluice.alerts.incidents import open_incidents
 from sluice.clock import Clock
 from sluice.live.rules import Notice, Turn
 from sluice.live.values import Key, as_text
-from sluice.specs.alerting import AlertClass
-from sluice.specs.data_alerts import DataAlert
-from sluice.specs.model import PipelineSpec
+from sluice.specs.model.alerting import AlertClass
+from sluice.specs.model.data_alerts import DataAlert
+from sluice.specs.model.model import PipelineSpec
 
 log = logging.getLogger(__name__)
 

@@ -9,24 +9,24 @@ from pathlib import Path
 from types import MappingProxyType
 
 from sluice.contracts.breach import Loc
-from sluice.specs.access import PrincipalSpec
-from sluice.specs.access_rules import undecided_principals
-from sluice.specs.alerting import AlertPolicySpec
-from sluice.specs.catalog import Catalog
-from sluice.specs.contracts import FOLDER
-from sluice.specs.deployment import DeploymentSpec
-from sluice.specs.diagnosis import read_spec
-from sluice.specs.document import Document, Parse, parse_document, read_document
-from sluice.specs.expectations import ExpectationsSpec
-from sluice.specs.faults import Fault, SpecFaults
-from sluice.specs.feeds import FeedSpec
-from sluice.specs.kinds import Key, Kind
-from sluice.specs.model import PipelineSpec, TopicSpec
-from sluice.specs.reading import Reading, Rule
-from sluice.specs.rules import RULES, deployment_exists, topic_references
-from sluice.specs.spec import Spec
-from sluice.specs.suites import doubtful_suites, suite_references
-from sluice.specs.topic_shape import AbsentTopic
+from sluice.specs.catalog.catalog import Catalog
+from sluice.specs.deployments.deployment import DeploymentSpec
+from sluice.specs.expectations.model import ExpectationsSpec
+from sluice.specs.model.access import PrincipalSpec
+from sluice.specs.model.alerting import AlertPolicySpec
+from sluice.specs.model.feeds import FeedSpec
+from sluice.specs.model.model import PipelineSpec, TopicSpec
+from sluice.specs.model.spec import Spec
+from sluice.specs.model.topic_shape import AbsentTopic
+from sluice.specs.reading.diagnosis import read_spec
+from sluice.specs.reading.document import Document, Parse, parse_document, read_document
+from sluice.specs.reading.faults import Fault, SpecFaults
+from sluice.specs.reading.kinds import Key, Kind
+from sluice.specs.reading.reading import Reading, Rule
+from sluice.specs.rules.access_rules import undecided_principals
+from sluice.specs.rules.contracts import FOLDER
+from sluice.specs.rules.rules import RULES, deployment_exists, topic_references
+from sluice.specs.rules.suites import doubtful_suites, suite_references
 
 
 @dataclass(frozen=True)
@@ -80,7 +80,7 @@ def scan(
         include: see `load_catalog`.
         deployment: see `load_catalog`.
         rules: what must hold between specs; whoever has time for it adds rules of adapters.
-        parse: reads the bytes of a file; see `sluice.specs.memo`.
+        parse: reads the bytes of a file; see `sluice.specs.reading.memo`.
         kinds: what is read; with less than all, what names a spec of another kind lacks it. Without suites no pipeline
             has a gate, and the catalog refuses to name one.
         unwritten: specs that are no files yet, to see whether they would be sound beside the others.

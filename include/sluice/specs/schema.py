@@ -15,8 +15,8 @@ from pydantic import BaseModel, TypeAdapter
 from pydantic.json_schema import GenerateJsonSchema, JsonSchemaValue
 from pydantic_core import core_schema
 
-from sluice.specs.duration import format_duration
-from sluice.specs.kinds import Kind
+from sluice.specs.model.duration import format_duration
+from sluice.specs.reading.kinds import Kind
 
 
 class _SpecSchema(GenerateJsonSchema):

@@ -12,9 +12,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from sluice.specs.catalog import Catalog, Unit
-from sluice.specs.kinds import Kind
+from sluice.specs.catalog.catalog import Catalog, Unit
 from sluice.specs.load import Scan
+from sluice.specs.reading.kinds import Kind
 
 _DRIVER = re.compile(r"\bdriver:\s*[\"']?([a-z][a-z0-9_]{0,62})\b")
 

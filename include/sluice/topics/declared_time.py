@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta, timezone
 
-from sluice.specs.model import ValueField
-from sluice.specs.time_forms import PER_SECOND
+from sluice.specs.model.model import ValueField
+from sluice.specs.model.time_forms import PER_SECOND
 from sluice.topics.json_object import EARLIEST, LATEST, as_moment
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from sluice.errors import SluiceError
-from sluice.specs.catalog import Catalog
-from sluice.specs.outputs import WrittenTopic
+from sluice.specs.catalog.catalog import Catalog
+from sluice.specs.model.outputs import WrittenTopic
 from sluice.topics.administration import KafkaAdministration, TopicExtent, TopicState
 
 

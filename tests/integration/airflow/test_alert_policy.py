@@ -23,8 +23,8 @@ from sluice.errors import UnreachableError
 from sluice.project.project import Project
 from sluice.project.stream_looks import newest_looks
 from sluice.settings import settings
-from sluice.specs.alerting import AlertClass
 from sluice.specs.load import load_catalog
+from sluice.specs.model.alerting import AlertClass
 from sluice.streams.health.looks import Rates, StreamLook
 from sluice.streams.health.verdict import Health, Verdict
 from sluice.streams.health.verdict_records import GivenVerdict

@@ -11,7 +11,7 @@ from sluice.airflow.topics import build_topics_dag
 from sluice.alerts.alert import Level
 from sluice.alerts.journal import Journal
 from sluice.settings import settings
-from sluice.specs.catalog import Catalog
+from sluice.specs.catalog.catalog import Catalog
 from sluice.specs.load import load_catalog
 from sluice.streams.health.observation import Evidence
 from sluice.topics.administration import KafkaAdministration, TopicState

@@ -10,7 +10,7 @@ from pyspark.sql import SparkSession
 
 from benchmarks import agreement
 from benchmarks.agreement_values import expectations, rows
-from sluice.specs.row_level import ROW_LEVEL
+from sluice.specs.expectations.row_level import ROW_LEVEL
 
 SAMPLE = (
     "expect_column_values_to_be_between",

@@ -14,7 +14,7 @@ from pyspark.sql import functions as F  # noqa: N812  the ecosystem's name for i
 from sluice.gx.gate import run_gate
 from sluice.quality.gate import GateResult
 from sluice.settings import settings
-from sluice.specs.expectations import Expectation, ExpectationsSpec, Severity, Subject
+from sluice.specs.expectations.model import Expectation, ExpectationsSpec, Severity, Subject
 from sluice.specs.load import load_catalog
 from tests import oracle
 

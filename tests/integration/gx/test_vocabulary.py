@@ -14,9 +14,9 @@ from typer.testing import CliRunner
 from sluice.cli.check import check
 from sluice.gx.vocabulary import expectations_are_known, expectations_are_known_since
 from sluice.settings import settings
-from sluice.specs.faults import Fault
 from sluice.specs.load import scan
-from sluice.specs.rules import RULES
+from sluice.specs.reading.faults import Fault
+from sluice.specs.rules.rules import RULES
 from tests.unit.specs.bench import Bench, sound_project
 from tests.unit.specs.case import Case
 

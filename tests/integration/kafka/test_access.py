@@ -13,7 +13,7 @@ from sluice.errors import NotReadyError, RefusedError, UnreachableError
 from sluice.kafka.access import KafkaPythonAccess
 from sluice.kafka.connection import client_arguments
 from sluice.provisioning.access.administration import Credential
-from sluice.specs.access import Mechanism
+from sluice.specs.model.access import Mechanism
 from tests.integration.secured import SecuredBroker
 from tests.twins.access_suite import AccessAdministrationSuite, LogsIn, acl
 

@@ -19,7 +19,7 @@ from sluice.kafka.login import LoginRefusedError, refuse_login
 from sluice.launch.endpoints import Endpoints, write_endpoints
 from sluice.provisioning.access.acl import Acl, Resource, Right
 from sluice.settings import Settings, settings
-from sluice.specs.access import Operation, ResourceKind
+from sluice.specs.model.access import Operation, ResourceKind
 from tests.integration.brokers import free_ports, running
 
 STREAM = """\

@@ -31,7 +31,7 @@ from sluice.kafka.feed import open_feed
 from sluice.kafka.producer import KafkaPythonProducer
 from sluice.kafka.reader import KafkaPythonReader
 from sluice.settings import settings
-from sluice.specs.catalog import Catalog
+from sluice.specs.catalog.catalog import Catalog
 from sluice.specs.load import load_catalog
 from sluice.topics.administration import TopicCreation
 from tests.integration.brokers import free_ports, running

@@ -18,7 +18,7 @@ from sluice.project.project import Project
 from sluice.project.provisioned import declared_access, declared_topics
 from sluice.provisioning.apply import apply
 from sluice.settings import Settings, settings
-from sluice.specs.access import Role
+from sluice.specs.model.access import Role
 from sluice.topics.administration import TopicCreation
 from tests.integration.brokers import free_ports, running
 

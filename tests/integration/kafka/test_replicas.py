@@ -19,7 +19,7 @@ from sluice.provisioning.performing import Manner
 from sluice.provisioning.replicas.moving import Pace, Progress, cancel, move
 from sluice.provisioning.topics.changes import Reassign, Unthrottle
 from sluice.provisioning.topics.declared import Declared
-from sluice.specs.topic_shape import TopicShape
+from sluice.specs.model.topic_shape import TopicShape
 from sluice.topics.administration import TopicCreation
 from sluice.topics.replica_administration import THROTTLED
 from tests.integration.brokers import RunningCluster, running_cluster

@@ -32,11 +32,11 @@ from sluice.provisioning.apply import apply as apply_topics
 from sluice.provisioning.apply import current_plan
 from sluice.provisioning.topics.declared import Declared
 from sluice.settings import settings
-from sluice.specs.access import Duty, Mechanism, PrincipalSpec, Role, Scram
-from sluice.specs.catalog import Catalog
+from sluice.specs.catalog.catalog import Catalog
 from sluice.specs.load import load_catalog
-from sluice.specs.outputs import TopicOutput
-from sluice.specs.topic_shape import AbsentTopic, TopicShape
+from sluice.specs.model.access import Duty, Mechanism, PrincipalSpec, Role, Scram
+from sluice.specs.model.outputs import TopicOutput
+from sluice.specs.model.topic_shape import AbsentTopic, TopicShape
 from sluice.topics.administration import TopicCreation
 from sluice.topics.replica_administration import Throttle
 from tests.integration.secured import SecuredBroker, running_secured

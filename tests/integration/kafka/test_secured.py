@@ -21,7 +21,7 @@ from sluice.kafka.reader import KafkaPythonReader
 from sluice.launch.processes import wait_until
 from sluice.provisioning.access.administration import Credential
 from sluice.settings import settings
-from sluice.specs.access import Mechanism
+from sluice.specs.model.access import Mechanism
 from sluice.topics.administration import TopicCreation
 from tests.integration.brokers import RunningCluster, free_ports, running, running_cluster
 

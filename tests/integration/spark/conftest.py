@@ -30,7 +30,7 @@ from sluice.project.project import Project
 from sluice.settings import Settings, settings
 from sluice.spark.driver.last_words import LastWords
 from sluice.spark.driver.unit import run_streams
-from sluice.specs.catalog import Catalog
+from sluice.specs.catalog.catalog import Catalog
 from sluice.specs.load import load_catalog
 from sluice.streams.failures.exits import ExitCode
 from sluice.topics.administration import TopicCreation

@@ -19,7 +19,7 @@ from sluice.spark.sinks.batch_outputs import BatchOutputsSink, WholeWindows, all
 from sluice.spark.sinks.output_stream import held_by_all
 from sluice.spark.sinks.sink import Batch
 from sluice.spark.sinks.topic_output import messages
-from sluice.specs.outputs import TopicOutput
+from sluice.specs.model.outputs import TopicOutput
 from sluice.streams.position.checkpoint import Checkpoint
 from sluice.streams.position.fencing import FencedError
 from tests.integration.spark.test_interval_sink import Lineage, at

@@ -17,7 +17,7 @@ from sluice.quality.reasons import Reason
 from sluice.settings import Settings
 from sluice.spark.records.pipeline import PipelineCode
 from sluice.spark.sinks.breaker import tally_of
-from sluice.specs.catalog import Catalog
+from sluice.specs.catalog.catalog import Catalog
 from sluice.streams.failures.exits import ExitCode
 from sluice.streams.failures.failure import FailureClass
 from sluice.streams.failures.last_report import ended_alone

@@ -13,8 +13,8 @@ from sluice.kafka.deduplication import deduplicated
 from sluice.quality.reasons import EXPLANATIONS, Reason
 from sluice.spark.records.pipeline import PipelineCode
 from sluice.spark.sinks.dead_letters import PREFIX, letters, refused
-from sluice.specs.catalog import Catalog
-from sluice.specs.expectations import Expectation, Subject
+from sluice.specs.catalog.catalog import Catalog
+from sluice.specs.expectations.model import Expectation, Subject
 from sluice.streams.failures.exits import ExitCode
 from tests.integration.spark.conftest import BAD_VALUES, DriverPlace
 from tests.integration.spark.deliveries import CAP, consumed_raw, only_delays

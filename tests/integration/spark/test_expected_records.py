@@ -15,8 +15,8 @@ from sluice.settings import settings
 from sluice.spark.checks.census import take_census
 from sluice.spark.checks.sample import preview
 from sluice.spark.records.validation import OUTCOME, REASON, validate
-from sluice.specs.catalog import Catalog
-from sluice.specs.expectations import Expectation, Severity, Subject
+from sluice.specs.catalog.catalog import Catalog
+from sluice.specs.expectations.model import Expectation, Severity, Subject
 
 AT = "2013-01-01T10:00:00Z"
 FLIGHT = {"flight_id": 1, "carrier": "UA", "flight": 1, "origin": "EWR", "dest": "LAX", "cancelled": False}

@@ -11,9 +11,9 @@ from pyspark.sql import SparkSession
 from sluice.provisioning.importing.proposal import Proposal, propose
 from sluice.provisioning.importing.sketch import Sketch
 from sluice.spark.records.validation import OUTCOME, validate
-from sluice.specs.diagnosis import read_spec
-from sluice.specs.document import parse_document
-from sluice.specs.model import TimeRules, TopicSpec
+from sluice.specs.model.model import TimeRules, TopicSpec
+from sluice.specs.reading.diagnosis import read_spec
+from sluice.specs.reading.document import parse_document
 from sluice.topics.administration import TopicState
 from sluice.topics.records import Record
 

@@ -14,8 +14,8 @@ from pyspark.sql import DataFrame, SparkSession
 from sluice.gx.gate import run_gate
 from sluice.quality.intervals import Verdict, judge_intervals
 from sluice.spark.checks.interval_measures import measure
-from sluice.specs.expectations import Expectation, ExpectationsSpec, Subject
-from sluice.specs.set_level import OWN_ARGUMENTS, PER_INTERVAL
+from sluice.specs.expectations.model import Expectation, ExpectationsSpec, Subject
+from sluice.specs.expectations.set_level import OWN_ARGUMENTS, PER_INTERVAL
 
 HOUR = timedelta(hours=1)
 STARTS = [datetime(2013, 7, 1, hour, tzinfo=UTC) for hour in range(4)]

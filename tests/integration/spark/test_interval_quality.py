@@ -36,9 +36,9 @@ from sluice.spark.checks.record_measures import measure_records
 from sluice.spark.checks.references import References
 from sluice.spark.tables.output import OutputTable
 from sluice.spark.tables.records import RawTable, Records
-from sluice.specs.expectations import Expectation, ExpectationsSpec, History, Severity, Subject
+from sluice.specs.expectations.model import Expectation, ExpectationsSpec, History, Severity, Subject
 from sluice.specs.load import scan
-from sluice.specs.rules import RULES
+from sluice.specs.rules.rules import RULES
 from tests.integration.spark.backfills import FIRST, LAST, RANGE, Drained
 from tests.oracle import flights
 

@@ -23,9 +23,9 @@ from sluice.intervals.writers import writer_id
 from sluice.spark.records.content import content_of
 from sluice.spark.records.pipeline import INTERVAL, PipelineCode, partition_column
 from sluice.spark.sinks.interval_stream import IntervalsSink
-from sluice.specs.catalog import Catalog
-from sluice.specs.model import PipelineSpec
-from sluice.specs.outputs import IntervalsOutput
+from sluice.specs.catalog.catalog import Catalog
+from sluice.specs.model.model import PipelineSpec
+from sluice.specs.model.outputs import IntervalsOutput
 from sluice.streams.position.checkpoint import Checkpoint
 
 DAY = datetime(2013, 1, 1, tzinfo=UTC)

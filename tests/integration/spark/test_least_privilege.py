@@ -19,10 +19,10 @@ from sluice.provisioning.access.roles import declared
 from sluice.settings import Settings, settings
 from sluice.spark.driver.last_words import LastWords
 from sluice.spark.driver.unit import run_streams
-from sluice.specs.access import Operation, PrincipalSpec, Role, Scram
-from sluice.specs.catalog import Catalog
-from sluice.specs.outputs import TopicOutput
-from sluice.specs.topic_shape import TopicShape
+from sluice.specs.catalog.catalog import Catalog
+from sluice.specs.model.access import Operation, PrincipalSpec, Role, Scram
+from sluice.specs.model.outputs import TopicOutput
+from sluice.specs.model.topic_shape import TopicShape
 from sluice.streams.failures.classification import FailureClass
 from sluice.streams.failures.exits import ExitCode
 from sluice.topics.administration import TopicCreation

@@ -7,7 +7,7 @@ import json
 from pyspark.sql import SparkSession
 
 from sluice.spark.records.patches import patched
-from sluice.specs.patches import Patch, Replacement
+from sluice.specs.model.patches import Patch, Replacement
 
 ANY_BYTES = bytes(range(256))
 

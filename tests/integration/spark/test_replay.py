@@ -31,7 +31,7 @@ from sluice.settings import Settings, settings
 from sluice.spark.backfill.replay import Replayed, replay
 from sluice.spark.checks.census import take_census
 from sluice.spark.checks.quarantine import quarantine_of
-from sluice.specs.patches import Replacement
+from sluice.specs.model.patches import Replacement
 from sluice.topics.administration import TopicCreation
 from tests.integration.brokers import free_ports, running
 from tests.integration.spark.backfills import Drained

@@ -22,7 +22,7 @@ from sluice.intervals.request import Mode, Only
 from sluice.launch.endpoints import Endpoints, write_endpoints
 from sluice.launch.processes import wait_until
 from sluice.settings import Settings
-from sluice.specs.start import Edge
+from sluice.specs.model.start import Edge
 from sluice.streams.failures.exits import ExitCode
 from sluice.streams.life.resetting import Resetting, Target
 from sluice.streams.position.epochs import Epochs

@@ -23,7 +23,7 @@ from sluice.intervals.parity import Outcome
 from sluice.intervals.request import Mode
 from sluice.spark.records.content import content_of
 from sluice.spark.records.pipeline import PipelineCode
-from sluice.specs.expectations import Expectation, ExpectationsSpec
+from sluice.specs.expectations.model import Expectation, ExpectationsSpec
 from tests.integration.spark.backfills import RANGE, Drained
 from transforms.departures import departures
 

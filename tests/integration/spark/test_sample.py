@@ -17,8 +17,8 @@ from sluice.quality.preview import Preview
 from sluice.quality.reasons import Reason
 from sluice.settings import settings
 from sluice.spark.checks.sample import preview
-from sluice.specs.catalog import Catalog
-from sluice.specs.model import TopicSpec
+from sluice.specs.catalog.catalog import Catalog
+from sluice.specs.model.model import TopicSpec
 from tests.e2e.machine import Machine
 
 GOOD = {

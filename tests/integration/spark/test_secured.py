@@ -15,7 +15,7 @@ from sluice.kafka.administration import KafkaPythonAdministration
 from sluice.settings import settings
 from sluice.spark.records.kafka_source import KafkaTopic, read_between, read_stream
 from sluice.spark.sinks.topic_output import TopicRecords
-from sluice.specs.outputs import TopicOutput
+from sluice.specs.model.outputs import TopicOutput
 from sluice.topics.administration import TopicCreation
 from tests.integration.brokers import free_ports, running
 

@@ -9,7 +9,7 @@ from pyspark.sql import Row, SparkSession
 from sluice.quality.reasons import FAULTS, Reason
 from sluice.spark.records.validation import DETAIL, OUTCOME, REASON, decodes, validate
 from sluice.spark.sinks.raw import raw_records, raw_rows
-from sluice.specs.catalog import Catalog
+from sluice.specs.catalog.catalog import Catalog
 
 GOOD = {
     "flight_id": 1,

@@ -13,7 +13,7 @@ from pyspark.sql import functions as F  # noqa: N812  the ecosystem's name for i
 from sluice.errors import SpecError
 from sluice.spark.records.pipeline import INTERVAL, partitioned
 from sluice.spark.records.windows import refuse_other_windows
-from sluice.specs.outputs import IntervalsOutput
+from sluice.specs.model.outputs import IntervalsOutput
 from sluice.streams.failures.classification import Thrown, classify
 from sluice.streams.failures.failure import FailureClass
 

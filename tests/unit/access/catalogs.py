@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable
 from datetime import timedelta
 
-from sluice.specs.access import PrincipalSpec, Role, Scram
-from sluice.specs.catalog import Catalog
-from sluice.specs.feeds import FeedSpec
-from sluice.specs.model import FieldType, PipelineSpec, RawTable, TimeRules, TopicSpec, TopicValue, ValueField
-from sluice.specs.outputs import DeadLettersOutput, IntervalsOutput, RowsOutput, TopicOutput
-from sluice.specs.topic_shape import AbsentTopic, TopicShape
+from sluice.specs.catalog.catalog import Catalog
+from sluice.specs.model.access import PrincipalSpec, Role, Scram
+from sluice.specs.model.feeds import FeedSpec
+from sluice.specs.model.model import FieldType, PipelineSpec, RawTable, TimeRules, TopicSpec, TopicValue, ValueField
+from sluice.specs.model.outputs import DeadLettersOutput, IntervalsOutput, RowsOutput, TopicOutput
+from sluice.specs.model.topic_shape import AbsentTopic, TopicShape
 
 _VALUE = TopicValue(fields={"at": ValueField(type=FieldType.TIMESTAMP)}, event_time="at", arrival_time="at")
 _TIME = TimeRules(allowed_lateness=timedelta(hours=1), future_skew=timedelta())

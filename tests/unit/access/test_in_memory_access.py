@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from sluice.specs.access import Mechanism
+from sluice.specs.model.access import Mechanism
 from tests.twins.access import InMemoryAccess
 from tests.twins.access_suite import AccessAdministrationSuite, LogsIn
 

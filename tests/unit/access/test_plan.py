@@ -19,7 +19,7 @@ from sluice.provisioning.access.changes import DropPassword, Grant, Revoke, SetP
 from sluice.provisioning.access.plan import Access, AccessPlan, as_dict, plan
 from sluice.provisioning.access.roles import declared
 from sluice.provisioning.topics.changes import Kept, Risk
-from sluice.specs.access import ANONYMOUS, ANYTHING, Duty, Mechanism, Operation, PrincipalSpec, ResourceKind, Role
+from sluice.specs.model.access import ANONYMOUS, ANYTHING, Duty, Mechanism, Operation, PrincipalSpec, ResourceKind, Role
 from tests.twins.access import InMemoryAccess
 from tests.unit.access.catalogs import catalog, principal, with_password
 

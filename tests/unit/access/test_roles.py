@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from sluice.provisioning.access.acl import Acl, Resource, Right, kafka_address, least
 from sluice.provisioning.access.roles import declared, needed
-from sluice.specs.access import Duty, Operation, Pattern, ResourceKind, Role
+from sluice.specs.model.access import Duty, Operation, Pattern, ResourceKind, Role
 from tests.twins.access import allows
 from tests.unit.access.catalogs import catalog, principal, said
 

@@ -23,14 +23,14 @@ from sluice.alerts.delivery import Outcome
 from sluice.alerts.incidents import open_incidents
 from sluice.alerts.journal import Journal
 from sluice.alerts.runs import GRACE
-from sluice.dag_ids import EVERYWHERE
 from sluice.errors import NotReadyError
 from sluice.project.project import Project
 from sluice.project.stream_looks import newest_looks
 from sluice.settings import settings
-from sluice.specs.alerting import AlertClass, Channel
-from sluice.specs.catalog import Catalog
+from sluice.specs.catalog.catalog import Catalog
+from sluice.specs.catalog.dag_ids import EVERYWHERE
 from sluice.specs.load import load_catalog
+from sluice.specs.model.alerting import AlertClass, Channel
 from sluice.streams.failures.failure import FailureClass
 from sluice.streams.health.looks import StreamLook
 from sluice.streams.health.verdict import Health, Verdict

@@ -18,8 +18,8 @@ from sluice.intervals.request import Mode, Only, Request
 from sluice.intervals.selection import Selection, select
 from sluice.settings import settings
 from sluice.specs.load import load_catalog
-from sluice.specs.model import PipelineSpec
-from sluice.specs.outputs import HOUR
+from sluice.specs.model.model import PipelineSpec
+from sluice.specs.model.outputs import HOUR
 
 DAY = datetime(2013, 1, 1, tzinfo=UTC)
 FORM: dict[str, Any] = {"from": None, "to": None, "mode": "correct", "only": "all", "reason": "", "dry_run": False}

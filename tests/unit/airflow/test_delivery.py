@@ -14,7 +14,7 @@ from sluice.airflow.services import AppriseService, Unusable, services_of
 from sluice.alerts.alert import Alert
 from sluice.alerts.delivery import Outcome
 from sluice.errors import SluiceError
-from sluice.specs.alerting import Channel
+from sluice.specs.model.alerting import Channel
 from tests.unit.alerts.examples import make_alert
 
 

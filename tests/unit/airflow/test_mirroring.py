@@ -12,9 +12,9 @@ import pytest
 from sluice.airflow.mirroring import Mirrors
 from sluice.project.project import Project
 from sluice.settings import settings
-from sluice.specs.access import Role
-from sluice.specs.catalog import Catalog
+from sluice.specs.catalog.catalog import Catalog
 from sluice.specs.load import load_catalog
+from sluice.specs.model.access import Role
 from sluice.streams.health.observation import Evidence
 from tests.twins.clock import ManualClock
 from tests.twins.kafka_administration import InMemoryKafkaAdministration

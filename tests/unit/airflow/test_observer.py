@@ -14,9 +14,9 @@ from sluice.airflow.observer import ProjectObserver
 from sluice.project.project import Project
 from sluice.project.stream_looks import newest_looks
 from sluice.settings import settings
-from sluice.specs.catalog import Catalog
-from sluice.specs.deadlines import StreamDeadlines
+from sluice.specs.catalog.catalog import Catalog
 from sluice.specs.load import load_catalog
+from sluice.specs.model.deadlines import StreamDeadlines
 from sluice.streams.deadlines.notices import Notice, Occasion
 from sluice.streams.deadlines.record import Deadline
 from sluice.streams.health.observation import Evidence

@@ -10,7 +10,7 @@ import pytest
 from sluice.airflow.reconciliation import decide, decide_one
 from sluice.airflow.stream_request import LONGEST_CLAIM, LONGEST_STOP
 from sluice.errors import UnreachableError
-from sluice.specs.catalog import Unit
+from sluice.specs.catalog.catalog import Unit
 from sluice.specs.units import DeclaredUnit
 from sluice.streams.life.attempts import Attempt, AttemptState, Desired, DesiredState
 from sluice.streams.life.launcher import DriverReport, DriverState

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from sluice.airflow.spark_batch import class_in, failure, last_words
 from sluice.errors import SluiceError
-from sluice.specs.alerting import AlertClass
+from sluice.specs.model.alerting import AlertClass
 
 
 def logged(why: str) -> str:

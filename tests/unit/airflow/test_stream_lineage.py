@@ -16,7 +16,7 @@ from sluice.errors import NotReadyError
 from sluice.lineage.event import Event, EventType
 from sluice.project.project import Project
 from sluice.settings import settings
-from sluice.specs.catalog import Catalog
+from sluice.specs.catalog.catalog import Catalog
 from sluice.specs.load import load_catalog
 from sluice.streams.failures.exits import ExitCode
 from sluice.streams.failures.failure import Failure, FailureClass, to_record

@@ -8,7 +8,7 @@ from datetime import timedelta
 import pytest
 
 from sluice.alerts.conditions import PATIENCE, Found, found_in
-from sluice.specs.alerting import AlertClass
+from sluice.specs.model.alerting import AlertClass
 from sluice.streams.health.fleet import Standing
 from sluice.streams.health.recording import DWELL
 from sluice.streams.health.verdict import Health, Verdict

@@ -7,7 +7,7 @@ from itertools import product
 import pytest
 
 from sluice.alerts.ending import ABOUT_STREAMS, ABOUT_UNITS, ends
-from sluice.specs.alerting import AlertClass
+from sluice.specs.model.alerting import AlertClass
 from sluice.streams.health.verdict import Health, Verdict
 
 OURS = ABOUT_STREAMS | ABOUT_UNITS

@@ -14,7 +14,7 @@ from sluice.alerts.alert import Alert, Level
 from sluice.alerts.delivery import IN_FLIGHT, Delivery, History, Outcome
 from sluice.alerts.incidents import Key, open_incidents, same_happening
 from sluice.alerts.rounds import TRY_AGAIN_AFTER, Begin, Condition, Deliver, End, Repeat, Step, steps
-from sluice.specs.alerting import EVERYTHING_TO_ONE, AlertClass, AlertPolicySpec, AlertRule, Channel, QuietHours
+from sluice.specs.model.alerting import EVERYTHING_TO_ONE, AlertClass, AlertPolicySpec, AlertRule, Channel, QuietHours
 from tests.unit.alerts.examples import NOW, make_alert
 
 RISK: Key = ("stream departures", AlertClass.LOSS_RISK)

@@ -18,8 +18,8 @@ from sluice.alerts.delivery import Delivery, History, Outcome
 from sluice.alerts.ending import ABOUT_STREAMS, ends
 from sluice.alerts.incidents import open_incidents
 from sluice.alerts.rounds import Begin, End, steps
-from sluice.specs.alerting import EVERYTHING_TO_ONE, AlertClass
-from sluice.specs.catalog import Unit
+from sluice.specs.catalog.catalog import Unit
+from sluice.specs.model.alerting import EVERYTHING_TO_ONE, AlertClass
 from sluice.streams.failures.failure import FailureClass
 from sluice.streams.health.fleet import UnitRecords, standings
 from sluice.streams.health.looks import StreamLook

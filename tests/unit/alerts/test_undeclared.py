@@ -8,9 +8,9 @@ from sluice.alerts.delivery import History
 from sluice.alerts.incidents import open_incidents
 from sluice.alerts.undeclared import undeclared
 from sluice.settings import Settings
-from sluice.specs.alerting import AlertClass
-from sluice.specs.catalog import Catalog
+from sluice.specs.catalog.catalog import Catalog
 from sluice.specs.load import load_catalog
+from sluice.specs.model.alerting import AlertClass
 from tests.unit.alerts.examples import make_alert
 from tests.unit.serve.conftest import RULE, with_rules
 

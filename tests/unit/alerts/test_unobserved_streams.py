@@ -18,8 +18,8 @@ from sluice.control.database import migrate, open_database, sqlite_url
 from sluice.control.looks import SqlNewestLooks
 from sluice.control.registry import SqlRegistry
 from sluice.errors import UnreachableError
-from sluice.specs.alerting import AlertClass
-from sluice.specs.catalog import Unit
+from sluice.specs.catalog.catalog import Unit
+from sluice.specs.model.alerting import AlertClass
 from sluice.streams.health.fleet import LOOKED_BACK, UnitRecords, standings
 from sluice.streams.health.looks import StreamLook
 from sluice.streams.health.verdict import Health, Verdict

@@ -11,7 +11,7 @@ from benchmarks.dense_flights import broken, lines, value_of
 from sluice.feeds.record import FeedRecord
 from sluice.settings import settings
 from sluice.specs.load import load_catalog
-from sluice.specs.model import TopicSpec
+from sluice.specs.model.model import TopicSpec
 
 CLOSING = datetime(2014, 1, 1, tzinfo=UTC)
 AT = datetime(2013, 1, 1, 12, tzinfo=UTC)

@@ -9,7 +9,7 @@ from sluice.cli.availability_view import Promises, in_percent, promises
 from sluice.errors import UnreachableError
 from sluice.project.project import Project
 from sluice.settings import settings
-from sluice.specs.catalog import Unit
+from sluice.specs.catalog.catalog import Unit
 from sluice.specs.load import load_catalog
 from sluice.streams.deadlines.record import Deadline, DeadlineRecord
 from sluice.streams.health.availability import Availability

@@ -11,7 +11,7 @@ from rich.console import Console
 from sluice.cli.fleet_watch import FleetLook, changes, drawn
 from sluice.project.project import Project
 from sluice.settings import settings
-from sluice.specs.catalog import Catalog
+from sluice.specs.catalog.catalog import Catalog
 from sluice.specs.load import load_catalog
 from sluice.streams.health.observation import Evidence
 from sluice.streams.health.verdict import Health

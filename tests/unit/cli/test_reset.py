@@ -16,7 +16,7 @@ from sluice.cli.reset import parse_target
 from sluice.cli.streams import app
 from sluice.errors import RefusedError, SpecError
 from sluice.settings import settings
-from sluice.specs.start import Edge
+from sluice.specs.model.start import Edge
 from sluice.streams.position.epochs import Epochs
 from tests.twins.departures_project import DeparturesProject
 from tests.twins.flights_unit import FlightsUnit

@@ -17,8 +17,8 @@ from sluice.errors import SpecError
 from sluice.quality.preview import JudgedLine, Preview
 from sluice.quality.reasons import EXPLANATIONS, Outcome, Reason
 from sluice.settings import settings
-from sluice.specs.faults import SpecFaults
-from sluice.specs.model import TopicSpec
+from sluice.specs.model.model import TopicSpec
+from sluice.specs.reading.faults import SpecFaults
 from sluice.trial import broker_time, sound_pipeline
 from tests.twins.clock import ManualClock
 from tests.unit.specs.bench import DEPLOYMENT_FILE, FEED_FILE, PIPELINE, PIPELINE_FILE, Bench, sound_project

@@ -12,7 +12,7 @@ import pytest
 import yaml
 
 from sluice.specs.load import load_catalog
-from sluice.specs.resources import Resources
+from sluice.specs.model.resources import Resources
 from tests.unit.containers.compose_file import (
     BROKERS,
     COMPOSE,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from sluice.specs.code import import_closure
+from sluice.specs.code.closure import import_closure
 from tests.unit.containers.compose_file import ROOT, SERVICES, dockerfile
 
 IGNORED = (ROOT / ".dockerignore").read_text(encoding="utf-8").splitlines()

@@ -17,9 +17,9 @@ from sluice.feeds.file import FileSource
 from sluice.feeds.lines import MOST_FAULTS, Fields, feed_lines_hold, lines_of, read_lines
 from sluice.feeds.record import encode
 from sluice.feeds.sources import load_source
-from sluice.specs.faults import SpecFaults
 from sluice.specs.load import load_catalog, scan
-from sluice.specs.rules import RULES
+from sluice.specs.reading.faults import SpecFaults
+from sluice.specs.rules.rules import RULES
 from tests.twins.feed_topic import InMemoryTopic
 from tests.unit.feeds.feed_bench import SPEC, TOPIC, MemoryStore, day, feed, file_source, flights
 

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from sluice.feeds.heartbeat import closing_time, heartbeat_time, heartbeat_value
 from sluice.intervals.alignment import closed_until
-from sluice.specs.model import FieldType, TopicValue, ValueField
+from sluice.specs.model.model import FieldType, TopicValue, ValueField
 
 HOUR, DAY = timedelta(hours=1), timedelta(days=1)
 TIMES = {"at": ValueField(type=FieldType.TIMESTAMP), "known": ValueField(type=FieldType.TIMESTAMP)}

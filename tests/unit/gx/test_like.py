@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sluice.gx.like import as_spark_knows, like_as_regex
-from sluice.specs.expectations import Expectation, Severity
+from sluice.specs.expectations.model import Expectation, Severity
 
 TEXT = st.text(st.sampled_from("aAbé%_x.\\*(\n 🛫"), max_size=8)
 

@@ -19,7 +19,7 @@ from sluice.lineage.event import Facet
 from sluice.lineage.identity import Parent
 from sluice.quality.checked import Checked
 from sluice.quality.gate import GateResult, judge
-from sluice.specs.expectations import Severity
+from sluice.specs.expectations.model import Severity
 from sluice.streams.health.verdict import Health
 from tests.unit.lineage.subjects import BEGIN
 from tests.unit.quality.suites import expectation, suite

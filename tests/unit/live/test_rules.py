@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from sluice.live.rules import HOUR, Notice, RuleWatch, Turn, within
 from sluice.live.values import Value
-from sluice.specs.data_alerts import Bound, DataAlert
+from sluice.specs.model.data_alerts import Bound, DataAlert
 
 NOW = datetime(2026, 1, 5, 12, tzinfo=UTC)
 LONG = DataAlert.model_validate(

@@ -10,7 +10,7 @@ from sluice.devstack.kafka.cluster import MOST_BROKERS, asked_brokers, embedded_
 from sluice.errors import RefusedError, SpecError
 from sluice.launch.ports import choose_ports, kept_ports, read_ports, write_ports
 from sluice.settings import Settings, StateFolder
-from sluice.specs.kafka_place import EmbeddedKafka, ExternalKafka
+from sluice.specs.deployments.kafka import EmbeddedKafka, ExternalKafka
 
 EMBEDDED = EmbeddedKafka()
 ELSEWHERE = ExternalKafka(kind="external", bootstrap=("kafka:9092",))

@@ -11,7 +11,7 @@ from sluice.devstack.kafka.security import asked_security, is_secured, keep_secu
 from sluice.errors import NotReadyError, SpecError
 from sluice.launch.ports import choose_ports
 from sluice.settings import Settings, StateFolder
-from sluice.specs.kafka_place import EmbeddedKafka, ExternalKafka
+from sluice.specs.deployments.kafka import EmbeddedKafka, ExternalKafka
 
 EMBEDDED = EmbeddedKafka()
 ELSEWHERE = ExternalKafka(kind="external", bootstrap=("kafka:9092",))

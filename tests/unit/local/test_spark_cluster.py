@@ -8,7 +8,7 @@ from sluice.devstack.spark_cluster import MASTER, SparkCluster, embedded_cluster
 from sluice.errors import NotReadyError, SpecError
 from sluice.launch.ports import Ports
 from sluice.settings import Settings
-from sluice.specs.deployment import SparkPlace
+from sluice.specs.deployments.deployment import SparkPlace
 
 PORTS = Ports(8080, 9092, 9093, 7077, 8081)
 

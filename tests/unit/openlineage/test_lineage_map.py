@@ -19,10 +19,10 @@ from sluice.lineage.batches import Published
 from sluice.project.lineage_map import LineageMap
 from sluice.project.project import Project
 from sluice.settings import settings
-from sluice.specs.catalog import Catalog
+from sluice.specs.catalog.catalog import Catalog
 from sluice.specs.load import load_catalog
-from sluice.specs.model import PipelineSpec
-from sluice.specs.outputs import DeadLettersOutput, LatestOutput, RowsOutput, TopicOutput
+from sluice.specs.model.model import PipelineSpec
+from sluice.specs.model.outputs import DeadLettersOutput, LatestOutput, RowsOutput, TopicOutput
 from tests.twins.project import InMemoryProject
 from tests.unit.lineage.subjects import BEGIN, attempt, backfill
 

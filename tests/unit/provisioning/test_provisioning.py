@@ -17,8 +17,8 @@ from sluice.provisioning.access.changes import Revoke
 from sluice.provisioning.apply import Access, Approval, apply, command, current_plan
 from sluice.provisioning.plan import Provision, as_dict, differences
 from sluice.provisioning.topics.declared import Declared
-from sluice.specs.access import Mechanism, PrincipalSpec, Role
-from sluice.specs.model import TopicSpec
+from sluice.specs.model.access import Mechanism, PrincipalSpec, Role
+from sluice.specs.model.model import TopicSpec
 from sluice.topics.administration import TopicCreation
 from tests.twins.access import InMemoryAccess
 from tests.twins.kafka_administration import InMemoryKafkaAdministration

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from sluice.specs.expectations import Expectation, ExpectationsSpec, Severity
+from sluice.specs.expectations.model import Expectation, ExpectationsSpec, Severity
 
 
 def expectation(column: str, severity: Severity = Severity.CRITICAL) -> Expectation:

@@ -8,7 +8,7 @@ import pytest
 
 from sluice.quality.arrivals import arrival_hint, sent_too_late
 from sluice.quality.reasons import Outcome, Reason
-from sluice.specs.model import FieldType, PipelineSpec, RawTable, TopicSpec, TopicValue, ValueField
+from sluice.specs.model.model import FieldType, PipelineSpec, RawTable, TopicSpec, TopicValue, ValueField
 from tests.twins.clock import START
 
 REQUIRED = ValueField(type=FieldType.TIMESTAMP, required=True)

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from sluice.errors import CorruptionError
 from sluice.quality.checked import Checked
 from sluice.quality.gate import GateResult, judge
-from sluice.specs.expectations import ExpectationsSpec, Severity
+from sluice.specs.expectations.model import ExpectationsSpec, Severity
 from tests.unit.quality.suites import expectation, suite
 
 WARNING = Severity.WARNING

@@ -11,7 +11,7 @@ from pydantic import JsonValue
 
 from sluice.quality.intervals import Verdict, judge_interval, judge_intervals, window
 from sluice.quality.measured import Measured
-from sluice.specs.expectations import Expectation, History, Severity, Subject
+from sluice.specs.expectations.model import Expectation, History, Severity, Subject
 
 HOUR = timedelta(hours=1)
 NOON = datetime(2013, 7, 1, 12, tzinfo=UTC)

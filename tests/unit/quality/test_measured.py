@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sluice.quality.measured import Bounds, bounds_from, bounds_of
-from sluice.specs.expectations import Expectation, History
+from sluice.specs.expectations.model import Expectation, History
 
 NUMBERS = st.floats(-1e9, 1e9)
 

@@ -7,7 +7,7 @@ import pytest
 from sluice.quality.checked import Checked
 from sluice.quality.gate import judge
 from sluice.quality.samples import masked
-from sluice.specs.expectations import Samples
+from sluice.specs.expectations.model import Samples
 from tests.unit.quality.suites import suite
 
 PERSON = "Jane.Doe42@example.org"

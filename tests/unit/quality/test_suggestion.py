@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sluice.quality.suggestion import Column, Profile, as_yaml, proposals
-from sluice.specs.expectations import ExpectationsSpec
-from sluice.specs.outputs import IntervalsOutput
+from sluice.specs.expectations.model import ExpectationsSpec
+from sluice.specs.model.outputs import IntervalsOutput
 from tests.twins.clock import START
 
 OUTPUT = IntervalsOutput.model_validate(

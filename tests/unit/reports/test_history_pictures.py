@@ -14,7 +14,7 @@ from sluice.quality.intervals import IntervalChecked, judge_intervals
 from sluice.quality.measured import Measured
 from sluice.reports.history import HEIGHT, WIDTH, picture, summary
 from sluice.reports.quality import MOST_FAILING, quality_page
-from sluice.specs.expectations import Expectation, History, Subject
+from sluice.specs.expectations.model import Expectation, History, Subject
 from tests.twins.clock import START
 from tests.unit.quality.suites import suite
 

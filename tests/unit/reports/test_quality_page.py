@@ -11,7 +11,7 @@ from sluice.quality.checked import Checked
 from sluice.quality.gate import GateResult, judge
 from sluice.reports.page import render
 from sluice.reports.quality import quality_page
-from sluice.specs.expectations import Severity
+from sluice.specs.expectations.model import Severity
 from tests.unit.quality.suites import expectation, suite
 
 SUITE = suite(expectation("carrier"), expectation("hour"), expectation("airline", Severity.WARNING))

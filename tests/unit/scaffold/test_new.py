@@ -22,8 +22,8 @@ from sluice.scaffold.pipelines import pipeline_files, sample_record
 from sluice.scaffold.topics import guess_fields, sketch_of, time_of, topic_text
 from sluice.settings import settings
 from sluice.specs.load import load_catalog, scan
-from sluice.specs.model import FieldType, TopicSpec
-from sluice.specs.rules import RULES
+from sluice.specs.model.model import FieldType, TopicSpec
+from sluice.specs.rules.rules import RULES
 from sluice.topics.declared_time import read_time
 
 PROJECT = Path(__file__).parents[3]

@@ -17,7 +17,7 @@ from sluice.project.project import Project
 from sluice.serve.app import create_serve
 from sluice.serve.hub import Hub, LiveOutput
 from sluice.specs.load import load_catalog
-from sluice.specs.model import PipelineSpec
+from sluice.specs.model.model import PipelineSpec
 from tests.twins.clock import ManualClock
 from tests.twins.project import InMemoryProject
 

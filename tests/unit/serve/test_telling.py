@@ -18,7 +18,7 @@ from sluice.live.rules import Notice, Turn
 from sluice.live.values import Value
 from sluice.serve.server import JournalDesk
 from sluice.serve.telling import Teller, alert_of
-from sluice.specs.alerting import AlertClass
+from sluice.specs.model.alerting import AlertClass
 from tests.twins.clock import START, ManualClock
 from tests.unit.serve.conftest import RULE, with_rules
 

@@ -22,7 +22,7 @@ from sluice.intervals.coverage import Position
 from sluice.intervals.entries import DirtyEntry, StreamEntry
 from sluice.spark.sinks.drops import Before, Drops, dropped_windows
 from sluice.spark.sinks.sink import Batch
-from sluice.specs.outputs import IntervalsOutput
+from sluice.specs.model.outputs import IntervalsOutput
 from sluice.streams.position.checkpoint import Checkpoint
 
 HOUR = timedelta(hours=1)

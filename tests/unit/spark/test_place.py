@@ -7,7 +7,7 @@ import pytest
 from sluice.launch.endpoints import Endpoints, write_endpoints
 from sluice.launch.place import Place, on_this_machine, spark_place
 from sluice.settings import StateFolder
-from sluice.specs.deployment import SparkPlace
+from sluice.specs.deployments.deployment import SparkPlace
 
 EMBEDDED = Place("spark://127.0.0.1:7078", "http://127.0.0.1:8083")
 REMOTE = "spark://spark-master:7077"

@@ -10,7 +10,7 @@ import pytest
 from sluice.errors import NotReadyError
 from sluice.spark.session.class_archive import CLASS_OPTIONS
 from sluice.spark.session.preset import effective_settings
-from sluice.specs.resources import Resources
+from sluice.specs.model.resources import Resources
 
 OWN = "sluice-0123456789ab.jar"
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from sluice.specs.access import Role
-from sluice.specs.kinds import Kind
 from sluice.specs.load import load_catalog
+from sluice.specs.model.access import Role
+from sluice.specs.reading.kinds import Kind
 from tests.unit.specs.bench import PIPELINE_FILE, TOPIC_FILE, Bench
 from tests.unit.specs.case import Case, assert_one_fault, words
 

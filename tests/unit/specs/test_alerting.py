@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sluice.specs.alerting import DAYS, EVERYTHING_TO_ONE, AlertClass, QuietHours
+from sluice.specs.model.alerting import DAYS, EVERYTHING_TO_ONE, AlertClass, QuietHours
 from tests.unit.specs.bench import Bench
 from tests.unit.specs.case import Case, assert_one_fault, words
 

@@ -12,9 +12,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sluice.specs.code import build_archive, code_hash, import_closure, meaning
-from sluice.specs.faults import SpecFaults
-from sluice.specs.model import PipelineSpec, TopicSpec
+from sluice.specs.code.closure import build_archive, code_hash, import_closure, meaning
+from sluice.specs.model.model import PipelineSpec, TopicSpec
+from sluice.specs.reading.faults import SpecFaults
 from tests.unit.specs.bench import TRANSFORM_FILE, Bench
 
 FILES = st.dictionaries(st.text("abc/", min_size=1, max_size=6), st.binary(max_size=20), max_size=5)

@@ -14,11 +14,11 @@ from sluice.cli.main import app
 from sluice.errors import SpecError
 from sluice.feeds.nycflights13 import Nycflights13
 from sluice.settings import settings
-from sluice.specs.code import meaning
-from sluice.specs.contracts import contracts_hold
-from sluice.specs.faults import Fault, SpecFaults
+from sluice.specs.code.closure import meaning
 from sluice.specs.load import scan
-from sluice.specs.rules import RULES
+from sluice.specs.reading.faults import Fault, SpecFaults
+from sluice.specs.rules.contracts import contracts_hold
+from sluice.specs.rules.rules import RULES
 from tests.unit.specs.bench import TOPIC_FILE, Bench
 
 HOME = Path(__file__).parents[3]

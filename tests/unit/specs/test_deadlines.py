@@ -6,10 +6,10 @@ import pytest
 from pydantic import ValidationError
 
 from sluice.settings import settings
-from sluice.specs.catalog import Catalog
-from sluice.specs.code import meaning
-from sluice.specs.deadlines import StreamDeadlines
+from sluice.specs.catalog.catalog import Catalog
+from sluice.specs.code.closure import meaning
 from sluice.specs.load import load_catalog
+from sluice.specs.model.deadlines import StreamDeadlines
 
 PROMISED = StreamDeadlines(lag=timedelta(minutes=10))
 

@@ -7,8 +7,8 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
-from sluice.specs.deployment import DeploymentSpec
-from sluice.specs.folder_names import folder_fault
+from sluice.specs.deployments.deployment import DeploymentSpec
+from sluice.specs.deployments.folder_names import folder_fault
 from tests.unit.specs.bench import DEPLOYMENT, DEPLOYMENT_FILE, Bench
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from sluice.specs.determinism import undetermined
+from sluice.specs.code.determinism import undetermined
 from tests.unit.specs.bench import TRANSFORM, Bench
 
 IMPORTS = """\

@@ -10,7 +10,7 @@ import yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sluice.specs.document import MAX_BYTES, MAX_DEPTH, Document, parse_document, read_document
+from sluice.specs.reading.document import MAX_BYTES, MAX_DEPTH, Document, parse_document, read_document
 
 
 def parse(text: str | bytes) -> Document:

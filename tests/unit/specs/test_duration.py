@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sluice.specs.duration import format_duration, parse_duration
+from sluice.specs.model.duration import format_duration, parse_duration
 
 WHOLE_SECONDS = st.integers(0, 36_525 * 86_400).map(lambda seconds: timedelta(seconds=seconds))
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from sluice.specs.code import meaning
+from sluice.specs.code.closure import meaning
 from tests.unit.specs.bench import TOPIC_FILE, Bench
 
 AVSC = """\

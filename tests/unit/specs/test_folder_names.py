@@ -11,8 +11,8 @@ from sqlalchemy import text
 from sluice.control.database import open_database, sqlite_url
 from sluice.errors import NotConfiguredError
 from sluice.settings import Settings
-from sluice.specs.deployment import DeploymentSpec
-from sluice.specs.folder_names import folder_fault
+from sluice.specs.deployments.deployment import DeploymentSpec
+from sluice.specs.deployments.folder_names import folder_fault
 
 ODD = 'it\'s "50% of" Zoë=日本 😀 ;x &+@~(!<`'
 """Everything that looks dangerous and works."""

@@ -3,7 +3,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from sluice.settings import settings
-from sluice.specs.identity import pipeline_hash
+from sluice.specs.code.identity import pipeline_hash
 from sluice.specs.load import load_catalog
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from sluice.specs.expectations import Subject
+from sluice.specs.expectations.model import Subject
 from sluice.specs.load import load_catalog
 from tests.unit.specs.bench import Bench
 from tests.unit.specs.case import Case, assert_one_fault, words

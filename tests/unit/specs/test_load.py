@@ -12,10 +12,10 @@ from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 
 from sluice.errors import SpecError
-from sluice.specs.document import parse_document
-from sluice.specs.faults import SpecFaults
-from sluice.specs.kinds import Kind
 from sluice.specs.load import load_catalog, scan
+from sluice.specs.reading.document import parse_document
+from sluice.specs.reading.faults import SpecFaults
+from sluice.specs.reading.kinds import Kind
 from tests.unit.specs.bench import DEPLOYMENT_FILE, FEED_FILE, PIPELINE, PIPELINE_FILE, TOPIC, TOPIC_FILE, Bench
 
 

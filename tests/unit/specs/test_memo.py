@@ -10,10 +10,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sluice.errors import SpecError
-from sluice.specs.document import Document, parse_document
-from sluice.specs.kinds import Kind
 from sluice.specs.load import Scan, scan
-from sluice.specs.memo import Memo
+from sluice.specs.reading.document import Document, parse_document
+from sluice.specs.reading.kinds import Kind
+from sluice.specs.reading.memo import Memo
 from tests.unit.specs.bench import PIPELINE, PIPELINE_FILE, Bench
 
 

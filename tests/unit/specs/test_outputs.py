@@ -7,9 +7,9 @@ from datetime import timedelta
 import pytest
 
 from sluice.errors import SpecError
-from sluice.specs.code import meaning
-from sluice.specs.model import PipelineSpec
-from sluice.specs.rhythm import rhythm_of, topic_of
+from sluice.specs.catalog.rhythm import rhythm_of, topic_of
+from sluice.specs.code.closure import meaning
+from sluice.specs.model.model import PipelineSpec
 from tests.unit.specs.bench import PIPELINE_FILE, TOPIC, TOPIC_FILE, Bench
 from tests.unit.specs.case import Case, assert_one_fault, words
 

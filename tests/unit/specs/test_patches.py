@@ -11,8 +11,8 @@ from sluice.clock import SystemClock
 from sluice.intervals.places import Places
 from sluice.quality.cases import Case, CaseEvent, CaseState
 from sluice.quality.patching import declaration, patches_for
-from sluice.specs.code import meaning
-from sluice.specs.patches import Patch, Replacement
+from sluice.specs.code.closure import meaning
+from sluice.specs.model.patches import Patch, Replacement
 from tests.unit.specs.bench import TOPIC, TOPIC_FILE, Bench
 
 PATCH = """\

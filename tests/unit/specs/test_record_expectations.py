@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from sluice.specs.code import meaning
-from sluice.specs.expectations import Subject
+from sluice.specs.code.closure import meaning
+from sluice.specs.expectations.model import Subject
 from sluice.specs.load import load_catalog
 from tests.unit.specs.bench import Bench
 from tests.unit.specs.case import Case, assert_one_fault, words

@@ -3,9 +3,9 @@ from __future__ import annotations
 from datetime import timedelta
 
 from sluice.settings import settings
-from sluice.specs.catalog import Catalog
+from sluice.specs.catalog.catalog import Catalog
+from sluice.specs.catalog.rhythm import DEFAULT_TRIGGER, Rhythm, rhythm_of, topic_of
 from sluice.specs.load import load_catalog
-from sluice.specs.rhythm import DEFAULT_TRIGGER, Rhythm, rhythm_of, topic_of
 
 
 def project() -> Catalog:

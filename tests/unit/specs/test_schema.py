@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 from jsonschema import Draft202012Validator
 
-from sluice.specs.document import read_document
-from sluice.specs.kinds import Kind
+from sluice.specs.reading.document import read_document
+from sluice.specs.reading.kinds import Kind
 from sluice.specs.schema import json_schema, write_schemas
 
 HOME = Path(__file__).parents[3]

@@ -7,8 +7,8 @@ from datetime import timedelta
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sluice.specs.catalog import Catalog
-from sluice.specs.stamping import MOST_AHEAD, bounds
+from sluice.specs.catalog.catalog import Catalog
+from sluice.specs.model.stamping import MOST_AHEAD, bounds
 from tests.unit.specs.bench import PIPELINE, PIPELINE_FILE, TOPIC, TOPIC_FILE, Bench
 
 

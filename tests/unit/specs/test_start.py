@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sluice.specs.start import Edge, StartPosition, format_start, in_words, parse_moment, parse_start
+from sluice.specs.model.start import Edge, StartPosition, format_start, in_words, parse_moment, parse_start
 from tests.unit.specs.bench import PIPELINE_FILE, TOPIC_FILE, Bench
 from tests.unit.specs.case import assert_one_fault
 

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sluice.specs.strftime import DIRECTIVES, ZONE, text_format
+from sluice.specs.expectations.strftime import DIRECTIVES, ZONE, text_format
 
 FORMATS = st.lists(st.sampled_from(sorted(DIRECTIVES)), unique=True, min_size=1).flatmap(
     lambda directives: st.sampled_from(["-", " ", "", ".", "%%", "T("]).map(

@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 
 from sluice.errors import SpecError
-from sluice.specs.catalog import Catalog
-from sluice.specs.expectations import Expectation, Severity
-from sluice.specs.kinds import Kind
+from sluice.specs.catalog.catalog import Catalog
+from sluice.specs.expectations.model import Expectation, Severity
 from sluice.specs.load import load_catalog
+from sluice.specs.reading.kinds import Kind
 from tests.unit.specs.bench import PIPELINE_FILE, TOPIC_FILE, Bench
 from tests.unit.specs.case import Case, assert_one_fault, words
 

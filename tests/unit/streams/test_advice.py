@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from sluice.specs.start import Edge
+from sluice.specs.model.start import Edge
 from sluice.streams.failures.advice import Way, advice, failed_stream, ways
 from sluice.streams.failures.failure import EXIT_CODES, Failure, FailureClass
 from sluice.streams.life.ending import ending

@@ -4,7 +4,7 @@ from datetime import timedelta
 
 import pytest
 
-from sluice.specs.rhythm import UNDECLARED, Rhythm
+from sluice.specs.catalog.rhythm import UNDECLARED, Rhythm
 from sluice.streams.health.cadence import LEAST_SECONDS, Cadence, learn
 from sluice.streams.health.window import Window
 from tests.twins.looks import Done, look, steadily

@@ -195,7 +195,11 @@ ONE_EXCEPTION = [
     (F.CODE, "builtins.KeyError", "'dep_delay'"),
     (F.CODE, "sluice.errors.RefusedError", "3 result rows have no 'hour': they belong to no interval."),
     # the rest
-    (F.WRONG_SPEC, "sluice.specs.faults.SpecFaults", "include/pipelines/departures.yaml:4: surce: unknown key."),
+    (
+        F.WRONG_SPEC,
+        "sluice.specs.reading.faults.SpecFaults",
+        "include/pipelines/departures.yaml:4: surce: unknown key.",
+    ),
     (F.KILLED, "py4j.protocol.Py4JNetworkError", "Answer from Java side is empty"),
     (F.KILLED, "py4j.GatewayGone", "[Errno 111] Connection refused"),
     (F.UNKNOWN, "java.lang.NullPointerException", 'Cannot invoke "Object.hashCode()" because "x" is null'),

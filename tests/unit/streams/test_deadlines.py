@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from sluice.specs.deadlines import StreamDeadlines
-from sluice.specs.rhythm import Rhythm
+from sluice.specs.catalog.rhythm import Rhythm
+from sluice.specs.model.deadlines import StreamDeadlines
 from sluice.streams.deadlines.deadlines import Finding, examine
 from sluice.streams.deadlines.record import Deadline
 from sluice.streams.health.observation import Evidence

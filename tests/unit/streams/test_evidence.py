@@ -6,7 +6,7 @@ from datetime import timedelta
 from typing import NoReturn
 
 from sluice.errors import CorruptionError, SluiceError, UnreachableError
-from sluice.specs.rhythm import Rhythm
+from sluice.specs.catalog.rhythm import Rhythm
 from sluice.streams.failures.failure import Failure, FailureClass
 from sluice.streams.health.evidence import Case, Source, Stamps, gather
 from sluice.streams.health.executors import Executors

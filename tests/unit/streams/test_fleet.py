@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sluice.specs.catalog import Unit
+from sluice.specs.catalog.catalog import Unit
 from sluice.streams.failures.failure import FailureClass
 from sluice.streams.health.fleet import Standing, UnitRecords, standings
 from sluice.streams.health.looks import FRESH, Rates, StreamLook

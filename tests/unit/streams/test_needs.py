@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from sluice.settings import settings
-from sluice.specs.catalog import Catalog
+from sluice.specs.catalog.catalog import Catalog
 from sluice.specs.catalog.needs import application_of, need_of, need_of_batch, resources_of
 from sluice.specs.load import load_catalog
 

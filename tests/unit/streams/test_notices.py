@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sluice.specs.deadlines import StreamDeadlines
+from sluice.specs.model.deadlines import StreamDeadlines
 from sluice.streams.deadlines.notices import TOLD_AGAIN_AFTER, DeadlinesWatched, Notice, Occasion, Streak, occasion_of
 from sluice.streams.deadlines.record import Deadline, DeadlineRecord
 from sluice.streams.health.observation import Evidence

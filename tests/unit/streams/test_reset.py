@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 from sluice.errors import RefusedError
 from sluice.settings import settings
 from sluice.specs.load import load_catalog
-from sluice.specs.model import PipelineSpec
-from sluice.specs.outputs import DeadLettersOutput, LatestOutput, Output, RowsOutput, TopicOutput
+from sluice.specs.model.model import PipelineSpec
+from sluice.specs.model.outputs import DeadLettersOutput, LatestOutput, Output, RowsOutput, TopicOutput
 from sluice.streams.position.reset import Move, effects, moves, raw_offsets
 from sluice.topics.administration import TopicExtent
 

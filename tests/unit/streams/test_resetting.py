@@ -12,7 +12,7 @@ import pytest
 from sluice.errors import RefusedError, SpecError, UnreachableError
 from sluice.settings import settings
 from sluice.specs.load import load_catalog
-from sluice.specs.start import Edge, StartPosition
+from sluice.specs.model.start import Edge, StartPosition
 from sluice.streams.life.attempts import Desired
 from sluice.streams.life.resetting import Resetting, refuse_living
 from sluice.streams.position.epochs import Epochs

@@ -4,7 +4,7 @@ from datetime import timedelta
 
 import pytest
 
-from sluice.specs.rhythm import Rhythm
+from sluice.specs.catalog.rhythm import Rhythm
 from sluice.streams.health.retention import horizon_seconds, lost, seconds_to_loss
 from tests.twins.looks import PARTITION, look, steadily, window_of
 

@@ -7,7 +7,7 @@ from datetime import datetime, timedelta
 
 import pytest
 
-from sluice.specs.rhythm import Rhythm
+from sluice.specs.catalog.rhythm import Rhythm
 from sluice.streams.health.observation import Evidence
 from sluice.streams.health.verdict import Health, Verdict, judge
 from sluice.streams.life.launcher import DriverReport, DriverState

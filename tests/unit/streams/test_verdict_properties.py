@@ -10,7 +10,7 @@ from random import Random
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sluice.specs.rhythm import Rhythm
+from sluice.specs.catalog.rhythm import Rhythm
 from sluice.streams.health.observation import Evidence
 from sluice.streams.health.verdict import FINE, Health, judge
 from sluice.streams.health.window import Window

@@ -3,7 +3,7 @@ from __future__ import annotations
 from dataclasses import replace
 from datetime import timedelta
 
-from sluice.specs.rhythm import Rhythm
+from sluice.specs.catalog.rhythm import Rhythm
 from sluice.streams.health.verdict import Health, Verdict
 from sluice.streams.health.verdict_records import RecordedVerdict
 from sluice.streams.health.watched import StreamsWatched

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sluice.specs.rhythm import Rhythm
+from sluice.specs.catalog.rhythm import Rhythm
 from sluice.streams.health.series import Series
 from sluice.streams.health.window import MOST_BATCHES, MOST_POINTS, NO_BATCHES, Batch, Window
 from tests.twins.clock import START

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
-from sluice.specs.model import TopicValue, ValueField
+from sluice.specs.model.model import TopicValue, ValueField
 from sluice.topics.declared_time import read_time, write_time
 
 FORMS: list[dict[str, Any]] = [

@@ -3,7 +3,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from sluice.errors import UnreachableError
-from sluice.specs.catalog import Catalog
+from sluice.specs.catalog.catalog import Catalog
 from sluice.specs.load import load_catalog
 from sluice.topics.administration import TopicCreation, TopicExtent
 from sluice.topics.description import Description, Usage

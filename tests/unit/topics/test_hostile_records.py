@@ -215,8 +215,8 @@ def test_a_time_is_iso_8601_with_a_zone(text: object, utc: str | None) -> None:
 # Modules that read documents which Sluice, a tool or an administrator has written, and no record of a topic.
 NO_RECORDS = {
     *(
-        "specs/contracts.py",
-        "specs/memo.py",
+        "specs/rules/contracts.py",
+        "specs/reading/memo.py",
         "provisioning/placement/document.py",
         "kafka/schema_registry.py",
         "intervals/entries.py",

@@ -14,8 +14,8 @@ from sluice.provisioning.growth.keys import partition_of
 from sluice.provisioning.retention.retention_cut import Position
 from sluice.provisioning.topics.changes import Delete, Grow, Item, Risk, SetConfig
 from sluice.provisioning.topics.configs import judge
-from sluice.specs.catalog import Catalog
-from sluice.specs.model import PipelineSpec, TopicSpec
+from sluice.specs.catalog.catalog import Catalog
+from sluice.specs.model.model import PipelineSpec, TopicSpec
 from tests.twins.ageing_kafka import AgeingKafka
 from tests.twins.clock import START, ManualClock
 from tests.twins.topic_keys import InMemoryKeyReader

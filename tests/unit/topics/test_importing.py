@@ -21,8 +21,8 @@ from sluice.provisioning.importing.proposal import Proposal, Rejection
 from sluice.provisioning.topics.changes import Risk
 from sluice.provisioning.topics.declared import Declared
 from sluice.specs.load import load_catalog, scan
-from sluice.specs.model import FieldType, TopicSpec
-from sluice.specs.stamping import MOST_AHEAD
+from sluice.specs.model.model import FieldType, TopicSpec
+from sluice.specs.model.stamping import MOST_AHEAD
 from sluice.topics.administration import TopicCreation, TopicExtent, TopicState
 from sluice.topics.replica_administration import Throttle
 from tests.twins.kafka_administration import InMemoryKafkaAdministration

@@ -11,7 +11,7 @@ from sluice.provisioning.apply import Approval, apply, current_plan
 from sluice.provisioning.performing import Manner
 from sluice.provisioning.replicas.moving import Pace
 from sluice.provisioning.topics.declared import Declared
-from sluice.specs.topic_shape import TopicShape
+from sluice.specs.model.topic_shape import TopicShape
 from sluice.topics.administration import TopicCreation
 from tests.twins.ageing_kafka import AgeingKafka
 from tests.twins.clock import START, ManualClock

@@ -16,7 +16,7 @@ from sluice.provisioning.replicas.moving import Pace
 from sluice.provisioning.topics.changes import Grow, Kept, Risk, SetConfig, sentence
 from sluice.provisioning.topics.declared import Declared, Seen
 from sluice.provisioning.topics.plan import Plan, as_dict, plan
-from sluice.specs.model import FieldType, RawTable, TopicSpec, TopicValue, ValueField
+from sluice.specs.model.model import FieldType, RawTable, TopicSpec, TopicValue, ValueField
 from sluice.topics.administration import TopicCreation, TopicState
 from sluice.topics.replica_administration import BrokerState, PartitionKey, Throttle
 from tests.twins.clock import ManualClock

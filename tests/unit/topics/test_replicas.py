@@ -16,7 +16,7 @@ from sluice.provisioning.replicas.moving import Pace, Progress, cancel, move
 from sluice.provisioning.topics.changes import Create, Delete, Elect, Kept, Reassign, Risk, Unthrottle
 from sluice.provisioning.topics.declared import Declared
 from sluice.provisioning.topics.plan import Plan
-from sluice.specs.topic_shape import TopicShape
+from sluice.specs.model.topic_shape import TopicShape
 from sluice.topics.administration import TopicCreation
 from sluice.topics.replica_administration import THROTTLED, PartitionKey, Throttle
 from tests.twins.clock import ManualClock

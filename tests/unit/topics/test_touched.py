@@ -11,11 +11,11 @@ from pydantic import ValidationError
 
 from sluice.provisioning.growth.touched import MOST_CORES, State, Touched, touched
 from sluice.settings import settings
-from sluice.specs.catalog import Catalog
-from sluice.specs.feeds import FeedSpec
+from sluice.specs.catalog.catalog import Catalog
 from sluice.specs.load import load_catalog
-from sluice.specs.model import PipelineSpec, TopicSpec
-from sluice.specs.resources import Resources
+from sluice.specs.model.feeds import FeedSpec
+from sluice.specs.model.model import PipelineSpec, TopicSpec
+from sluice.specs.model.resources import Resources
 
 INTERVALS = {"kind": "intervals", "table": "t", "time_column": "at", "window": "1 hour", "interval": "hour"}
 LATEST = {"kind": "latest", "table": "newest", "keys": ["shop"]}

@@ -15,11 +15,11 @@ from sluice.console.asking import Action
 from sluice.console.pages.streams import UnitName, require_unit
 from sluice.console.rendering import base_of, page
 from sluice.console.surroundings import Surroundings, SurroundingsDep
-from sluice.dag_ids import REPLAY, backfill_dag_id, stream_dag_id
 from sluice.errors import SpecError
 from sluice.intervals.request import Mode, Only
 from sluice.project.records_of import cases_of
-from sluice.specs.spec import NAME_PATTERN
+from sluice.specs.catalog.dag_ids import REPLAY, backfill_dag_id, stream_dag_id
+from sluice.specs.model.spec import NAME_PATTERN
 
 router = APIRouter()
 writes = [Depends(refuse_foreign_origin)]

@@ -11,9 +11,9 @@ from fastapi.responses import HTMLResponse
 from sluice.console.access import VisitorDep
 from sluice.console.rendering import page
 from sluice.console.surroundings import SurroundingsDep
-from sluice.dag_ids import stream_dag_id
 from sluice.project.project import Project
-from sluice.specs.catalog import Unit
+from sluice.specs.catalog.catalog import Unit
+from sluice.specs.catalog.dag_ids import stream_dag_id
 from sluice.streams.health.batch_log import newest_batch
 
 router = APIRouter()

@@ -12,8 +12,8 @@ from fastapi.responses import HTMLResponse
 from sluice.console.access import Visitor, VisitorDep
 from sluice.console.rendering import page
 from sluice.console.surroundings import Surroundings, SurroundingsDep
-from sluice.dag_ids import stream_dag_id
 from sluice.project.fleet_records import standings_of
+from sluice.specs.catalog.dag_ids import stream_dag_id
 from sluice.streams.health.fleet import Standing
 from sluice.streams.health.verdict import Health
 

@@ -21,10 +21,10 @@ from sluice.console.metrics.samples import Sample, of_alerts, of_pipelines, of_s
 from sluice.console.pages.alerts import readable_alerts
 from sluice.console.pages.fleet import seen_by
 from sluice.console.surroundings import Surroundings, SurroundingsDep
-from sluice.dag_ids import TOPICS, backfill_dag_id, quality_dag_id
 from sluice.errors import SluiceError
 from sluice.project.records_of import cases_of
 from sluice.quality.gate import GateResult
+from sluice.specs.catalog.dag_ids import TOPICS, backfill_dag_id, quality_dag_id
 from sluice.streams.health.batch_log import newest_batch
 
 router = APIRouter()

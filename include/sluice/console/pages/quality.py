@@ -14,7 +14,6 @@ from sluice.console.access import VisitorDep
 from sluice.console.pages.reports import PipelineName
 from sluice.console.rendering import page
 from sluice.console.surroundings import SurroundingsDep
-from sluice.dag_ids import backfill_dag_id, quality_dag_id
 from sluice.errors import SluiceError, SpecError
 from sluice.project.project import Project
 from sluice.project.records_of import cases_of, results_of
@@ -22,8 +21,9 @@ from sluice.quality.cases import LIVE
 from sluice.quality.gate import GateResult
 from sluice.quality.intervals import IntervalChecked
 from sluice.reports.history import HEIGHT, WIDTH, Picture, picture
-from sluice.specs.expectations import Expectation, Subject
-from sluice.specs.model import PipelineSpec
+from sluice.specs.catalog.dag_ids import backfill_dag_id, quality_dag_id
+from sluice.specs.expectations.model import Expectation, Subject
+from sluice.specs.model.model import PipelineSpec
 
 router = APIRouter()
 

@@ -11,9 +11,9 @@ from fastapi.responses import HTMLResponse
 
 from sluice.console.access import Visitor, VisitorDep
 from sluice.console.surroundings import SurroundingsDep
-from sluice.dag_ids import backfill_dag_id, quality_dag_id
 from sluice.project.project import Project
-from sluice.specs.spec import NAME_PATTERN
+from sluice.specs.catalog.dag_ids import backfill_dag_id, quality_dag_id
+from sluice.specs.model.spec import NAME_PATTERN
 
 router = APIRouter()
 

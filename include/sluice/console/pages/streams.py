@@ -15,13 +15,13 @@ from sluice.console.asking import Action
 from sluice.console.batch_charts import charts_of
 from sluice.console.rendering import base_of, page
 from sluice.console.surroundings import SurroundingsDep
-from sluice.dag_ids import stream_dag_id
 from sluice.log_tail import last_lines
 from sluice.project.fleet_records import standings_of
 from sluice.project.project import Project
-from sluice.specs.catalog import Unit
-from sluice.specs.rhythm import topic_of
-from sluice.specs.spec import NAME_PATTERN
+from sluice.specs.catalog.catalog import Unit
+from sluice.specs.catalog.dag_ids import stream_dag_id
+from sluice.specs.catalog.rhythm import topic_of
+from sluice.specs.model.spec import NAME_PATTERN
 from sluice.streams.health.batch_log import batches, quarantined
 from sluice.streams.health.fleet import LOOKED_BACK, Standing
 from sluice.streams.health.verdict_records import RecordedVerdict

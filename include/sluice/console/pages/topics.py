@@ -8,7 +8,7 @@ from fastapi.responses import HTMLResponse
 from sluice.console.access import Visitor, VisitorDep
 from sluice.console.rendering import page
 from sluice.console.surroundings import SurroundingsDep
-from sluice.dag_ids import TOPICS
+from sluice.specs.catalog.dag_ids import TOPICS
 
 router = APIRouter()
 

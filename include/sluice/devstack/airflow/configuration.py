@@ -19,9 +19,9 @@ from sluice.launch.ports import HOST
 from sluice.launch.private_file import write_private
 from sluice.launch.processes import STACK_MARK, carrying
 from sluice.settings import LINEAGE, Settings, inherited
-from sluice.specs.deployment import DeploymentSpec
+from sluice.specs.catalog.variables import CLIENT_OF_POSTGRESQL, declared
+from sluice.specs.deployments.deployment import DeploymentSpec
 from sluice.specs.load import scan
-from sluice.specs.variables import CLIENT_OF_POSTGRESQL, declared
 
 COMPONENTS: Mapping[str, tuple[str, ...]] = {
     "api-server": ("api-server",),

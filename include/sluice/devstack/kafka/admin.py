@@ -17,7 +17,7 @@ from sluice.errors import CorruptionError, NotReadyError
 from sluice.launch.endpoints import read_endpoints
 from sluice.launch.private_file import write_private
 from sluice.settings import StateFolder
-from sluice.specs.kafka_place import ADMINISTRATOR
+from sluice.specs.deployments.kafka import ADMINISTRATOR
 
 USER = ADMINISTRATOR
 MECHANISM = "SCRAM-SHA-512"

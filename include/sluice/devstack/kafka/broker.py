@@ -28,7 +28,7 @@ from sluice.kafka.login import LoginRefusedError
 from sluice.launch.private_file import write_private
 from sluice.provisioning.access.administration import Credential
 from sluice.settings import LOCALE
-from sluice.specs.access import Mechanism
+from sluice.specs.model.access import Mechanism
 
 _HOST = "127.0.0.1"
 _ITERATIONS = 8192

@@ -17,7 +17,7 @@ from sluice.devstack.kafka.java import java_command
 from sluice.errors import NotReadyError, RefusedError, SpecError
 from sluice.launch.ports import Ports
 from sluice.settings import Settings, environment
-from sluice.specs.kafka_place import EmbeddedKafka, ExternalKafka
+from sluice.specs.deployments.kafka import EmbeddedKafka, ExternalKafka
 
 MOST_BROKERS = 9
 

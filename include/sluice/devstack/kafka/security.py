@@ -12,7 +12,7 @@ from pathlib import Path
 from sluice.devstack.kafka.admin import MECHANISM, USER, Administrator
 from sluice.errors import SpecError
 from sluice.settings import Settings
-from sluice.specs.kafka_place import EmbeddedKafka, ExternalKafka
+from sluice.specs.deployments.kafka import EmbeddedKafka, ExternalKafka
 
 _OPEN = "listener.security.protocol.map=CLIENTS:PLAINTEXT,CONTROLLER:PLAINTEXT\n"
 _PLAIN = "org.apache.kafka.common.security.plain.PlainLoginModule"

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from ipaddress import IPv6Address, ip_address
 
-from sluice.specs.access import ANONYMOUS, ANYTHING, Operation, Pattern, ResourceKind, Widening
+from sluice.specs.model.access import ANONYMOUS, ANYTHING, Operation, Pattern, ResourceKind, Widening
 
 THE_CLUSTER = "kafka-cluster"
 """Kafka's name of the one resource of its kind."""

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from sluice.provisioning.access.acl import Acl
-from sluice.specs.access import Mechanism
+from sluice.specs.model.access import Mechanism
 
 
 @dataclass(frozen=True, order=True)

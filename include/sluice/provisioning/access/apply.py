@@ -12,7 +12,7 @@ from sluice.errors import CorruptionError, NotReadyError, RefusedError
 from sluice.provisioning.access.administration import AccessAdministration
 from sluice.provisioning.access.changes import DropPassword, Grant, Item, Revoke, SetPassword
 from sluice.provisioning.access.plan import Access, AccessPlan, plan
-from sluice.specs.catalog import Catalog
+from sluice.specs.catalog.catalog import Catalog
 
 Passwords = Callable[[str], str]
 """Returns the password in a variable. Raises NotReadyError if there is none."""

@@ -15,8 +15,8 @@ from sluice.provisioning.access.administration import Credential
 from sluice.provisioning.access.changes import DropPassword, Grant, Item, Revoke, SetPassword
 from sluice.provisioning.access.roles import declared, needed
 from sluice.provisioning.topics.changes import Kept, Risk
-from sluice.specs.access import Operation, PrincipalSpec, Widening
-from sluice.specs.catalog import Catalog
+from sluice.specs.catalog.catalog import Catalog
+from sluice.specs.model.access import Operation, PrincipalSpec, Widening
 
 _ID_LENGTH = 12
 _VERBS: Mapping[type[Item], str] = {

@@ -8,9 +8,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping
 
 from sluice.provisioning.access.acl import CLUSTER, THE_CLUSTER, Acl, Resource, Right, kafka_address, least
-from sluice.specs.access import Duty, ExtraRight, Operation, PrincipalSpec, ResourceKind, Role
-from sluice.specs.catalog import Catalog
-from sluice.specs.outputs import TopicOutput
+from sluice.specs.catalog.catalog import Catalog
+from sluice.specs.model.access import Duty, ExtraRight, Operation, PrincipalSpec, ResourceKind, Role
+from sluice.specs.model.outputs import TopicOutput
 
 
 def needed(spec: PrincipalSpec, catalog: Catalog) -> frozenset[Acl]:

@@ -30,8 +30,8 @@ from sluice.provisioning.retention.retention_cut import (
 from sluice.provisioning.retention.retention_steps import RETENTION, planned_steps
 from sluice.provisioning.topics.changes import Grow, Item, Risk, SetConfig
 from sluice.provisioning.topics.plan import Plan
-from sluice.specs.catalog import Catalog
-from sluice.specs.duration import format_duration
+from sluice.specs.catalog.catalog import Catalog
+from sluice.specs.model.duration import format_duration
 from sluice.topics.administration import TopicState
 
 SIZE = "retention.bytes"

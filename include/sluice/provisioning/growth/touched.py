@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from enum import StrEnum
 from math import ceil
 
-from sluice.specs.catalog import Catalog, Unit
+from sluice.specs.catalog.catalog import Catalog, Unit
 from sluice.specs.catalog.needs import resources_of
-from sluice.specs.model import PipelineSpec
-from sluice.specs.outputs import LatestOutput, Output, TopicOutput
-from sluice.specs.rhythm import topic_of
+from sluice.specs.catalog.rhythm import topic_of
+from sluice.specs.model.model import PipelineSpec
+from sluice.specs.model.outputs import LatestOutput, Output, TopicOutput
 
 MOST_CORES = 256
 """What a spec may declare."""

@@ -12,14 +12,14 @@ from sluice.provisioning.importing.sketch import Sketch
 from sluice.provisioning.topics.changes import sentence
 from sluice.provisioning.topics.declared import Declared, look
 from sluice.provisioning.topics.plan import plan
-from sluice.specs.catalog import Catalog
-from sluice.specs.diagnosis import read_spec
-from sluice.specs.document import Document, parse_document
-from sluice.specs.faults import Fault
-from sluice.specs.kinds import Key, Kind
+from sluice.specs.catalog.catalog import Catalog
 from sluice.specs.load import scan
-from sluice.specs.model import TopicSpec
-from sluice.specs.stamping import MOST_AHEAD, bounded
+from sluice.specs.model.model import TopicSpec
+from sluice.specs.model.stamping import MOST_AHEAD, bounded
+from sluice.specs.reading.diagnosis import read_spec
+from sluice.specs.reading.document import Document, parse_document
+from sluice.specs.reading.faults import Fault
+from sluice.specs.reading.kinds import Key, Kind
 from sluice.topics.administration import KafkaAdministration, TopicExtent, TopicState
 from sluice.topics.description import Usage
 from sluice.topics.names import is_internal, near

@@ -10,11 +10,11 @@ from datetime import timedelta
 import yaml
 
 from sluice.provisioning.importing.sketch import Form, Sketch
-from sluice.specs.document import parse_document
-from sluice.specs.duration import format_duration, parse_duration
-from sluice.specs.model import CLOCK_SKEW, FieldType
-from sluice.specs.spec import NAME_PATTERN
-from sluice.specs.stamping import MOST_AHEAD, STAMPED_BY, bounds
+from sluice.specs.model.duration import format_duration, parse_duration
+from sluice.specs.model.model import CLOCK_SKEW, FieldType
+from sluice.specs.model.spec import NAME_PATTERN
+from sluice.specs.model.stamping import MOST_AHEAD, STAMPED_BY, bounds
+from sluice.specs.reading.document import parse_document
 from sluice.topics.administration import TopicState
 from sluice.topics.replica_administration import THROTTLED
 

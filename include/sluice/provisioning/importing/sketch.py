@@ -9,9 +9,9 @@ from datetime import UTC, datetime
 from enum import Enum, auto
 from typing import Any
 
-from sluice.specs.model import FieldType
-from sluice.specs.spec import NAME_PATTERN
-from sluice.specs.time_forms import PER_SECOND, EpochUnit
+from sluice.specs.model.model import FieldType
+from sluice.specs.model.spec import NAME_PATTERN
+from sluice.specs.model.time_forms import PER_SECOND, EpochUnit
 from sluice.topics.json_object import as_moment, read_object
 from sluice.topics.records import Record
 

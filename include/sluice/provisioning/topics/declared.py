@@ -10,9 +10,9 @@ from typing import Self
 from sluice.errors import SpecError
 from sluice.provisioning.placement.document import read_topology_file
 from sluice.provisioning.placement.topology import Topology
-from sluice.specs.catalog import Catalog
-from sluice.specs.deployment import DeploymentSpec
-from sluice.specs.topic_shape import TopicShape
+from sluice.specs.catalog.catalog import Catalog
+from sluice.specs.deployments.deployment import DeploymentSpec
+from sluice.specs.model.topic_shape import TopicShape
 from sluice.topics.administration import KafkaAdministration, TopicState
 from sluice.topics.replica_administration import THROTTLED, BrokerState, PartitionKey
 

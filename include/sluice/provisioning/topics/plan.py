@@ -30,7 +30,7 @@ from sluice.provisioning.topics.changes import (
 from sluice.provisioning.topics.configs import judge
 from sluice.provisioning.topics.declared import Declared, Seen
 from sluice.provisioning.topics.siting import Assignment, Sites, is_managed, sites
-from sluice.specs.topic_shape import TopicShape
+from sluice.specs.model.topic_shape import TopicShape
 from sluice.topics.administration import TopicCreation, TopicState
 from sluice.topics.replica_administration import THROTTLED
 

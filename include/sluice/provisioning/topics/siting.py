@@ -11,7 +11,7 @@ from sluice.provisioning.placement.partition import Partition
 from sluice.provisioning.placement.topology import Broker, Topology
 from sluice.provisioning.topics.changes import Kept, Refused
 from sluice.provisioning.topics.declared import Declared, Seen
-from sluice.specs.topic_shape import FailureDomains
+from sluice.specs.model.topic_shape import FailureDomains
 
 Assignment: TypeAlias = tuple[tuple[int, ...], ...]
 """Broker ids per partition, the preferred leader first."""

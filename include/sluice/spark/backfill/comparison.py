@@ -14,7 +14,7 @@ from sluice.intervals.entries import NO_ROWS, Content
 from sluice.intervals.parity import Counts
 from sluice.spark.records.content import named, row_hash
 from sluice.spark.records.instants import instant
-from sluice.specs.outputs import IntervalsOutput
+from sluice.specs.model.outputs import IntervalsOutput
 
 _SIDES = ("table", "computed")
 _SAMPLES = 20

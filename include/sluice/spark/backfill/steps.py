@@ -26,7 +26,7 @@ from sluice.spark.backfill.examination import Examined, Workbench
 from sluice.spark.backfill.publishing import Publication
 from sluice.spark.checks.interval_quality import IntervalQuality
 from sluice.spark.tables.records import Records
-from sluice.specs.expectations import ExpectationsSpec
+from sluice.specs.expectations.model import ExpectationsSpec
 
 log = structlog.get_logger()
 

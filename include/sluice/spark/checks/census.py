@@ -18,8 +18,8 @@ from sluice.quality.reasons import Outcome, Reason, details_of
 from sluice.spark.checks.duplicates import find_duplicates
 from sluice.spark.records.validation import DETAIL, OUTCOME, REASON, broken_expectations, validate
 from sluice.spark.sinks.raw import raw_records
-from sluice.specs.expectations import Expectation
-from sluice.specs.model import PipelineSpec, TopicSpec
+from sluice.specs.expectations.model import Expectation
+from sluice.specs.model.model import PipelineSpec, TopicSpec
 
 _SAMPLE_BYTES = 120
 

@@ -8,7 +8,7 @@ from pyspark.sql import functions as F  # noqa: N812  the ecosystem's name for i
 from sluice.quality.duplicates import Duplicate, Duplicates, Place, Repeated
 from sluice.quality.reasons import Outcome
 from sluice.spark.records.validation import OUTCOME
-from sluice.specs.model import TopicValue
+from sluice.specs.model.model import TopicValue
 
 
 def find_duplicates(validated: DataFrame, value: TopicValue) -> Duplicates | None:

@@ -16,9 +16,9 @@ from sluice.quality.measured import Measured
 from sluice.spark.records.content import named
 from sluice.spark.records.instants import instant
 from sluice.spark.records.predicates import considered, unexpected
-from sluice.specs.expectations import Expectation
-from sluice.specs.row_level import ROW_LEVEL
-from sluice.specs.set_level import OF_ROWS, OF_SETS, UNIQUE
+from sluice.specs.expectations.model import Expectation
+from sluice.specs.expectations.row_level import ROW_LEVEL
+from sluice.specs.expectations.set_level import OF_ROWS, OF_SETS, UNIQUE
 
 P = ParamSpec("P")
 R = TypeVar("R")

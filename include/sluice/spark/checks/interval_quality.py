@@ -21,8 +21,8 @@ from sluice.spark.checks.references import References
 from sluice.spark.records.pipeline import PipelineCode
 from sluice.spark.tables.output import OutputTable
 from sluice.spark.tables.records import Records
-from sluice.specs.expectations import Expectation, ExpectationsSpec, Subject
-from sluice.specs.set_level import OWN_ARGUMENTS
+from sluice.specs.expectations.model import Expectation, ExpectationsSpec, Subject
+from sluice.specs.expectations.set_level import OWN_ARGUMENTS
 
 SHOWN = 400
 """Intervals in the picture of an expectation."""

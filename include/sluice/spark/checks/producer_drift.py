@@ -15,10 +15,10 @@ from sluice.quality.quarantine import Asked
 from sluice.spark.checks.quarantine import condition
 from sluice.spark.session.batch_session import batch_session
 from sluice.spark.tables.records import RawTable
-from sluice.specs.contracts import history_of
-from sluice.specs.diagnosis import nearest
-from sluice.specs.model import TopicSpec
-from sluice.specs.time_forms import types_read
+from sluice.specs.model.model import TopicSpec
+from sluice.specs.model.time_forms import types_read
+from sluice.specs.reading.diagnosis import nearest
+from sluice.specs.rules.contracts import history_of
 
 MOST_FIELDS = 10_000
 """Groups of field, kind and partition that are brought here; more are no fields, but values that are used as keys."""

@@ -16,7 +16,7 @@ from sluice.spark.driver.pipeline_code import pipeline_code
 from sluice.spark.records.content import named
 from sluice.spark.records.pipeline import PipelineCode
 from sluice.spark.tables.output import OutputTable
-from sluice.specs.outputs import IntervalsOutput
+from sluice.specs.model.outputs import IntervalsOutput
 
 LOOKED_AT = timedelta(days=92)
 """How far back a profile looks from the last closed interval."""

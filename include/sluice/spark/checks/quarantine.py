@@ -24,8 +24,8 @@ from sluice.spark.records.pipeline import PipelineCode
 from sluice.spark.records.validation import DETAIL, OUTCOME, REASON, broken_expectations, validate
 from sluice.spark.sinks.raw import happened, raw_records
 from sluice.spark.tables.records import RawTable
-from sluice.specs.model import PipelineSpec
-from sluice.specs.patches import Patch
+from sluice.specs.model.model import PipelineSpec
+from sluice.specs.model.patches import Patch
 
 MOST_BYTES = 64 * 1024
 """Bytes of a key or a value that are brought here."""

@@ -15,8 +15,8 @@ from sluice.spark.checks.references import References
 from sluice.spark.records.content import named
 from sluice.spark.records.instants import instant
 from sluice.spark.tables.records import Records
-from sluice.specs.expectations import Expectation
-from sluice.specs.set_level import CountedArguments, Own, ReferenceArguments
+from sluice.specs.expectations.model import Expectation
+from sluice.specs.expectations.set_level import CountedArguments, Own, ReferenceArguments
 
 _START, _WIDTH = "_start", 120
 
@@ -36,7 +36,7 @@ def measure_records(
         rows: of these intervals.
         column: the partition column.
         starts: of the intervals (UTC).
-        expectations: named in `sluice.specs.set_level.Own`.
+        expectations: named in `sluice.specs.expectations.set_level.Own`.
         records: those behind the intervals.
         references: the tables that values are looked up in.
 

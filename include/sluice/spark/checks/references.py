@@ -10,7 +10,7 @@ from pyspark.sql import DataFrame, SparkSession
 
 from sluice.delta.reading import open_table
 from sluice.spark.records.content import named
-from sluice.specs.set_level import ReferenceArguments
+from sluice.specs.expectations.set_level import ReferenceArguments
 
 
 @dataclass(frozen=True)

@@ -23,9 +23,9 @@ from sluice.spark.records.columns import refuse_unwritable
 from sluice.spark.records.pipeline import PipelineCode, good_records, partitioned, transformed
 from sluice.spark.records.static import read_static
 from sluice.spark.records.validation import DETAIL, OUTCOME, REASON, validate
-from sluice.specs.expectations import Expectation
-from sluice.specs.model import PipelineSpec, TopicSpec
-from sluice.specs.static import locate
+from sluice.specs.code.static import locate
+from sluice.specs.expectations.model import Expectation
+from sluice.specs.model.model import PipelineSpec, TopicSpec
 
 
 def preview(

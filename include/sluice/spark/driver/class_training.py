@@ -17,8 +17,8 @@ from sluice.spark.records.decoding import columns_schema
 from sluice.spark.session.class_archive import CLASS_OPTIONS
 from sluice.spark.session.preset import effective_settings
 from sluice.spark.session.session import session_with
-from sluice.specs.model import FieldType
-from sluice.specs.resources import Resources
+from sluice.specs.model.model import FieldType
+from sluice.specs.model.resources import Resources
 
 _FIELDS = {"key": FieldType.STRING, "number": FieldType.LONG, "at": FieldType.TIMESTAMP}
 _LINES = [f'{{"key":"{n % 3}","number":{n},"at":"2013-01-01T{n % 24:02}:00:00Z"}}' for n in range(48)]

@@ -7,9 +7,9 @@ from pyspark.sql import SparkSession
 from sluice.project.project import Project
 from sluice.spark.records.pipeline import PipelineCode
 from sluice.spark.records.static import read_static
-from sluice.specs.identity import pipeline_hash
-from sluice.specs.model import PipelineSpec
-from sluice.specs.static import locate
+from sluice.specs.code.identity import pipeline_hash
+from sluice.specs.code.static import locate
+from sluice.specs.model.model import PipelineSpec
 
 
 def pipeline_code(project: Project, spark: SparkSession, pipeline: PipelineSpec) -> PipelineCode:

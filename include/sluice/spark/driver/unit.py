@@ -15,7 +15,7 @@ from sluice.spark.driver.progress import ProgressFile
 from sluice.spark.driver.stopping import StopRequest
 from sluice.spark.driver.unit_streams import unit_streams
 from sluice.spark.session.session import session
-from sluice.specs.catalog import Unit
+from sluice.specs.catalog.catalog import Unit
 from sluice.specs.catalog.needs import application_of, resources_of
 from sluice.streams.failures.exits import ExitCode
 

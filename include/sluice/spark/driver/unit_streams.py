@@ -27,10 +27,10 @@ from sluice.spark.sinks.interval_stream import prepare_pipeline
 from sluice.spark.sinks.output_stream import Surroundings, prepare_outputs
 from sluice.spark.sinks.preparation import Prepared
 from sluice.spark.sinks.raw import prepare_raw
-from sluice.specs.access import Role
-from sluice.specs.catalog import Unit
-from sluice.specs.model import PipelineSpec, TopicSpec
-from sluice.specs.start import Edge
+from sluice.specs.catalog.catalog import Unit
+from sluice.specs.model.access import Role
+from sluice.specs.model.model import PipelineSpec, TopicSpec
+from sluice.specs.model.start import Edge
 from sluice.streams.life.preflight import Preflight
 from sluice.streams.position.checkpoint import Checkpoint
 from sluice.streams.position.epochs import Epoch, EpochInForce, Epochs

@@ -9,7 +9,7 @@ from pyspark.sql.types import TimestampType
 
 from sluice.errors import SpecError
 from sluice.spark.records.windows import refuse_other_windows
-from sluice.specs.outputs import DeadLettersOutput, IntervalsOutput, LatestOutput, Output, RowsOutput
+from sluice.specs.model.outputs import DeadLettersOutput, IntervalsOutput, LatestOutput, Output, RowsOutput
 
 
 def refuse_unwritable(rows: DataFrame, outputs: Iterable[Output]) -> None:

@@ -22,7 +22,7 @@ from pyspark.sql.types import (
 )
 
 from sluice.spark.records.patches import patched
-from sluice.specs.model import FieldType, TopicValue, ValueField
+from sluice.specs.model.model import FieldType, TopicValue, ValueField
 
 FAULT = "_fault"
 """Why a record's bytes do not read as declared: one of `sluice.quality.reasons.FAULTS`, or null."""

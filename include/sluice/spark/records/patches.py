@@ -9,7 +9,7 @@ from operator import or_
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F  # noqa: N812  the ecosystem's name for it
 
-from sluice.specs.patches import Patch
+from sluice.specs.model.patches import Patch
 
 _BYTES = "ISO-8859-1"
 """Makes one character of each byte and the other way round, so that bytes that are no text come through unchanged."""

@@ -13,10 +13,10 @@ from sluice.quality.reasons import Outcome
 from sluice.spark.records.quarantine_counts import counting_quarantined
 from sluice.spark.records.transforms import load_transform
 from sluice.spark.records.validation import OUTCOME, is_heartbeat, validate
-from sluice.specs.duration import format_duration
-from sluice.specs.expectations import Expectation
-from sluice.specs.model import PipelineSpec, TopicSpec
-from sluice.specs.outputs import IntervalsOutput
+from sluice.specs.expectations.model import Expectation
+from sluice.specs.model.duration import format_duration
+from sluice.specs.model.model import PipelineSpec, TopicSpec
+from sluice.specs.model.outputs import IntervalsOutput
 
 INTERVAL = "interval_start"
 """The partition column of tables whose interval is longer than their window."""

@@ -20,8 +20,8 @@ from pyspark.sql.types import IntegralType, StructType
 
 from sluice.errors import SpecError
 from sluice.spark.records.strftime import reads_as
-from sluice.specs.expectations import Expectation
-from sluice.specs.row_level import FILTER_EXAMPLE, FILTER_QUERY
+from sluice.specs.expectations.model import Expectation
+from sluice.specs.expectations.row_level import FILTER_EXAMPLE, FILTER_QUERY
 
 Arguments = Mapping[str, Any]
 Holds = Callable[[Column, Arguments], Column]
@@ -31,7 +31,7 @@ def unexpected(expectation: Expectation, schema: StructType) -> Column:
     """Return whether a row is unexpected.
 
     Args:
-        expectation: one about single rows (`sluice.specs.row_level`).
+        expectation: one about single rows (`sluice.specs.expectations.row_level`).
         schema: the columns of the rows.
 
     Raises:

@@ -8,7 +8,7 @@ import pyarrow as pa
 from pyarrow import csv
 from pyspark.sql import DataFrame, SparkSession
 
-from sluice.specs.model import FieldType, StaticInput
+from sluice.specs.model.model import FieldType, StaticInput
 
 _ARROW: dict[FieldType, pa.DataType] = {
     FieldType.STRING: pa.string(),

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from pyspark.sql import Column
 from pyspark.sql import functions as F  # noqa: N812  the ecosystem's name for it
 
-from sluice.specs.strftime import MONTHS, ZONE, text_format
+from sluice.specs.expectations.strftime import MONTHS, ZONE, text_format
 
 _YEAR_IF_NONE = 1900
 _LAST_YEAR_OF_THIS_CENTURY = 68

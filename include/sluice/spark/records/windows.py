@@ -10,8 +10,8 @@ from pathlib import Path
 from pyspark.sql import DataFrame
 
 from sluice.errors import SpecError
-from sluice.specs.outputs import IntervalsOutput
-from sluice.specs.windows import Window, unfit_windows
+from sluice.specs.code.windows import Window, unfit_windows
+from sluice.specs.model.outputs import IntervalsOutput
 
 _FIXED = re.compile(r"- (-?\d+)\) % (\d+)\) < cast\(0 as bigint\)(?:(?!named_struct).)*\) - \d+\) \+ (\d+)\), LongType")
 """Offset, slide and length, in microseconds, as the analyzer writes the bounds of a window."""

@@ -14,7 +14,7 @@ from sluice.errors import NotReadyError
 from sluice.launch.place import LOCAL, on_this_machine
 from sluice.project.project import Project
 from sluice.spark.session.class_archive import CLASS_OPTIONS, ClassArchive
-from sluice.specs.resources import Resources
+from sluice.specs.model.resources import Resources
 
 _LOGGING = Path(__file__).with_name("log4j2.properties")
 _LOG_OPTION = f"-Dlog4j2.configurationFile={_LOGGING.as_uri()}"

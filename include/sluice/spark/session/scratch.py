@@ -15,7 +15,7 @@ from pyspark.sql import SparkSession
 from sluice.errors import NotReadyError
 from sluice.spark.session.preset import preset
 from sluice.spark.session.session import session
-from sluice.specs.resources import Resources
+from sluice.specs.model.resources import Resources
 
 _EXIT_SECONDS = 30
 _LAST_LINES = 4

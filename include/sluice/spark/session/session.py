@@ -12,7 +12,7 @@ from pyspark.sql import SparkSession
 from sluice.settings import environment
 from sluice.spark.session.java_start import output_off_the_terminal, start_variables
 from sluice.spark.session.preset import effective_settings
-from sluice.specs.resources import Resources
+from sluice.specs.model.resources import Resources
 
 
 def session(

@@ -22,8 +22,8 @@ from sluice.spark.sinks.output_stream import Surroundings, deliveries_log, held_
 from sluice.spark.sinks.preparation import Opened, Prepared
 from sluice.spark.sinks.raw import beyond
 from sluice.spark.sinks.topic_output import TopicRecords, delivery_headers, text_header
-from sluice.specs.model import DEAD
-from sluice.specs.outputs import DeadLettersOutput
+from sluice.specs.model.model import DEAD
+from sluice.specs.model.outputs import DeadLettersOutput
 from sluice.streams.position.checkpoint import Checkpoint
 from sluice.streams.position.epochs import EpochInForce
 

@@ -27,7 +27,7 @@ from sluice.intervals.reach import covers
 from sluice.intervals.writers import count_alike
 from sluice.spark.records.instants import instant
 from sluice.spark.sinks.sink import Batch, planned_batch
-from sluice.specs.outputs import IntervalsOutput
+from sluice.specs.model.outputs import IntervalsOutput
 from sluice.streams.position.checkpoint import Checkpoint
 
 log = structlog.get_logger()

@@ -33,8 +33,8 @@ from sluice.spark.sinks.preparation import Opened, Prepared
 from sluice.spark.sinks.raw import beyond
 from sluice.spark.sinks.rows_output import RowsTable
 from sluice.spark.sinks.topic_output import TopicRecords, messages
-from sluice.specs.output_rules import deliveries
-from sluice.specs.outputs import BesideOutput, LatestOutput, RowsOutput, TopicOutput, WrittenTopic
+from sluice.specs.model.outputs import BesideOutput, LatestOutput, RowsOutput, TopicOutput, WrittenTopic
+from sluice.specs.rules.output_rules import deliveries
 from sluice.streams.position.checkpoint import Checkpoint
 from sluice.streams.position.epochs import EpochInForce
 

@@ -25,7 +25,7 @@ from sluice.spark.records.kafka_source import KafkaTopic, read_stream
 from sluice.spark.records.validation import arrival_time, decodes, plausible
 from sluice.spark.sinks.preparation import Opened, Prepared
 from sluice.spark.sinks.sink import Batch, append, entry_for, planned_batch
-from sluice.specs.model import TopicSpec, TopicValue
+from sluice.specs.model.model import TopicSpec, TopicValue
 from sluice.streams.position.checkpoint import Checkpoint
 from sluice.streams.position.epochs import EpochInForce
 

@@ -21,7 +21,7 @@ from sluice.spark.records.as_json import as_json
 from sluice.spark.records.content import named, row_hash
 from sluice.spark.records.kafka_source import KafkaTopic
 from sluice.spark.sinks.sink import Batch, entry_for, run_only
-from sluice.specs.outputs import TopicOutput
+from sluice.specs.model.outputs import TopicOutput
 from sluice.topics.deduplication import GENERATION, ID, POSITION
 
 

@@ -21,7 +21,7 @@ from sluice.delta.table import ensure_table
 from sluice.intervals.alignment import Interval, contiguous
 from sluice.spark.records.pipeline import partition_column
 from sluice.spark.tables.ranges import within
-from sluice.specs.outputs import IntervalsOutput
+from sluice.specs.model.outputs import IntervalsOutput
 
 
 @dataclass(frozen=True)

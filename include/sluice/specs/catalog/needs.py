@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from sluice.specs.catalog import Catalog, Unit
-from sluice.specs.model import PipelineSpec
-from sluice.specs.resources import Resources
+from sluice.specs.catalog.catalog import Catalog, Unit
+from sluice.specs.model.model import PipelineSpec
+from sluice.specs.model.resources import Resources
 from sluice.streams.failures.room import Need, least_cores
 
 

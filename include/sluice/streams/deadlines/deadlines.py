@@ -12,8 +12,8 @@ from datetime import UTC, datetime, timedelta
 from itertools import pairwise
 from typing import Any, TypeAlias
 
-from sluice.specs.deadlines import StreamDeadlines
-from sluice.specs.duration import format_duration
+from sluice.specs.model.deadlines import StreamDeadlines
+from sluice.specs.model.duration import format_duration
 from sluice.streams.deadlines.record import Deadline
 from sluice.streams.health.observation import Evidence
 from sluice.streams.health.retention import lost

@@ -17,7 +17,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from enum import StrEnum
 
-from sluice.specs.deadlines import StreamDeadlines
+from sluice.specs.model.deadlines import StreamDeadlines
 from sluice.streams.deadlines.deadlines import Finding, examine
 from sluice.streams.deadlines.record import Deadline, DeadlineRecord, DeadlineRecords
 from sluice.streams.health.looks import FRESH

@@ -10,7 +10,7 @@ from functools import cache, partial
 from typing import Generic, Protocol, TypedDict, TypeVar
 
 from sluice.errors import SluiceError
-from sluice.specs.rhythm import UNDECLARED, Rhythm
+from sluice.specs.catalog.rhythm import UNDECLARED, Rhythm
 from sluice.streams.failures.failure import Failure
 from sluice.streams.health.executors import Executors
 from sluice.streams.health.observation import Evidence

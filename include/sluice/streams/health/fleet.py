@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 
-from sluice.specs.catalog import Unit
+from sluice.specs.catalog.catalog import Unit
 from sluice.streams.health.looks import FRESH, StreamLook
 from sluice.streams.health.verdict import FINE, Health, Verdict, alike
 from sluice.streams.health.verdict_records import RecordedVerdict

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from functools import cached_property
 
-from sluice.specs.rhythm import UNDECLARED, Rhythm
+from sluice.specs.catalog.rhythm import UNDECLARED, Rhythm
 from sluice.streams.failures.failure import Failure
 from sluice.streams.health.executors import Executors
 from sluice.streams.life.launcher import DriverReport

@@ -16,7 +16,7 @@ from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 from typing import NamedTuple
 
-from sluice.specs.rhythm import Rhythm
+from sluice.specs.catalog.rhythm import Rhythm
 from sluice.streams.health.observation import Evidence
 from sluice.streams.health.series import Series
 from sluice.streams.position.checkpoint import CommittedBatch

@@ -13,10 +13,10 @@ from typing import Protocol, TypeAlias
 
 from sluice.clock import Clock
 from sluice.errors import RefusedError, SpecError, UnreachableError
-from sluice.specs.catalog import Catalog, Unit
-from sluice.specs.outputs import Output
-from sluice.specs.rhythm import topic_of
-from sluice.specs.start import Edge, StartPosition, in_words
+from sluice.specs.catalog.catalog import Catalog, Unit
+from sluice.specs.catalog.rhythm import topic_of
+from sluice.specs.model.outputs import Output
+from sluice.specs.model.start import Edge, StartPosition, in_words
 from sluice.streams.life.attempts import AttemptState, Desired
 from sluice.streams.life.launcher import DriverState
 from sluice.streams.life.sighting import Sighting

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
 from sluice.errors import RefusedError
-from sluice.specs.outputs import DeadLettersOutput, IntervalsOutput, LatestOutput, Output, RowsOutput, TopicOutput
+from sluice.specs.model.outputs import DeadLettersOutput, IntervalsOutput, LatestOutput, Output, RowsOutput, TopicOutput
 from sluice.topics.administration import RecordStamp, TopicExtent
 
 

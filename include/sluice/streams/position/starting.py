@@ -12,7 +12,7 @@ from typing import Protocol
 
 from sluice.clock import Clock
 from sluice.errors import NotReadyError, RefusedError, SpecError
-from sluice.specs.start import Edge, StartPosition, in_words
+from sluice.specs.model.start import Edge, StartPosition, in_words
 from sluice.streams.position.epochs import Epoch, Epochs
 from sluice.topics.administration import TopicExtent
 

@@ -1,0 +1,178 @@
+"""All specs of a project, together."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+
+from sluice.errors import SpecError
+from sluice.specs.deployments.deployment import DeploymentSpec
+from sluice.specs.expectations.model import Expectation, ExpectationsSpec, Subject
+from sluice.specs.model.access import PrincipalSpec
+from sluice.specs.model.alerting import AlertPolicySpec
+from sluice.specs.model.deadlines import UNDECLARED, StreamDeadlines
+from sluice.specs.model.feeds import FeedSpec
+from sluice.specs.model.model import PipelineSpec, TopicSpec
+from sluice.specs.model.stamping import bounded
+from sluice.specs.model.topic_shape import AbsentTopic, TopicShape
+
+
+@dataclass(frozen=True)
+class Unit:
+    """The streams that share a driver: one key, attempt, generation and stop; verdicts stay per stream.
+
+    Attributes:
+        name: the driver's name in the specs.
+        topics: names of the topics whose raw tables it fills.
+        pipelines: names of the pipelines that it runs.
+        beside: names of the further streams of these pipelines.
+    """
+
+    name: str
+    topics: tuple[str, ...]
+    pipelines: tuple[str, ...]
+    beside: tuple[str, ...] = ()
+
+    @property
+    def streams(self) -> tuple[str, ...]:
+        """Stream names: `raw_<topic>`, the pipelines' own, then `<pipeline>_dead` and `<pipeline>_live`."""
+        return (*(f"raw_{topic}" for topic in self.topics), *self.pipelines, *self.beside)
+
+
+@dataclass(frozen=True)
+class Catalog:
+    """Specs by name. Built by `sluice.specs.load`, which guarantees that every reference resolves.
+
+    Attributes:
+        absent: topics that there shall no longer be.
+        doubtful_suites: files of suites that are broken, with the pipeline that each guards; None where that is not
+            certain. They are here so that no pipeline loses its gate by a slip in a file.
+        alerts: who is told of what, by deployment.
+        users: every principal whose own file is sound. While another spec is broken nobody can say what `access` needs,
+            and processes connect as before.
+    """
+
+    topics: Mapping[str, TopicSpec] = field(default_factory=dict)
+    pipelines: Mapping[str, PipelineSpec] = field(default_factory=dict)
+    feeds: Mapping[str, FeedSpec] = field(default_factory=dict)
+    deployments: Mapping[str, DeploymentSpec] = field(default_factory=dict)
+    expectations: Mapping[str, ExpectationsSpec] = field(default_factory=dict)
+    access: Mapping[str, PrincipalSpec] = field(default_factory=dict)
+    doubtful_suites: Mapping[str, str | None] = field(default_factory=dict)
+    absent: Mapping[str, AbsentTopic] = field(default_factory=dict)
+    users: Mapping[str, PrincipalSpec] = field(default_factory=dict)
+    alerts: Mapping[str, AlertPolicySpec] = field(default_factory=dict)
+
+    @property
+    def interval_pipelines(self) -> Mapping[str, PipelineSpec]:
+        """The pipelines that close intervals: those that have a ledger, backfills and a gate."""
+        return {name: pipeline for name, pipeline in self.pipelines.items() if pipeline.has_intervals}
+
+    @cached_property
+    def mirrored(self) -> tuple[PipelineSpec, ...]:
+        """The pipelines whose positions are shown in consumer groups."""
+        return tuple(pipeline for pipeline in self.pipelines.values() if pipeline.mirror_groups)
+
+    def pipeline_of(self, stream: str) -> PipelineSpec | None:
+        """Return the pipeline that a stream belongs to; None for a raw stream."""
+        return self._pipelines_by_stream.get(stream)
+
+    @cached_property
+    def _pipelines_by_stream(self) -> Mapping[str, PipelineSpec]:
+        return {stream: pipeline for pipeline in self.pipelines.values() for stream in pipeline.streams}
+
+    @cached_property
+    def readers(self) -> Mapping[str, tuple[PipelineSpec, ...]]:
+        """The pipelines of each topic that is read."""
+        found: dict[str, list[PipelineSpec]] = defaultdict(list)
+        for pipeline in self.pipelines.values():
+            found[pipeline.source].append(pipeline)
+        return {topic: tuple(readers) for topic, readers in found.items()}
+
+    def units_at(self, topic: str) -> frozenset[str]:
+        """Return the units whose streams read a topic or write it."""
+        at = (p.driver for p in self.pipelines.values() if topic in {p.source, *(o.topic for o in p.written_topics)})
+        return frozenset(at) | ({self.topics[topic].raw.driver} if topic in self.topics else set())
+
+    def deadlines_of(self, stream: str) -> StreamDeadlines:
+        """Return what a stream promises; a raw stream by its topic's spec."""
+        if (pipeline := self.pipeline_of(stream)) is not None:
+            return pipeline.deadlines
+        topic = self.topics.get(stream.removeprefix("raw_")) if stream.startswith("raw_") else None
+        return UNDECLARED if topic is None else topic.raw.deadlines
+
+    def owner_of(self, stream: str) -> str:
+        """Return who owns a stream; a raw stream by its topic's spec. Empty if nobody is named."""
+        if (pipeline := self.pipeline_of(stream)) is not None:
+            return pipeline.owner
+        topic = self.topics.get(stream.removeprefix("raw_")) if stream.startswith("raw_") else None
+        return "" if topic is None else topic.owner or ""
+
+    def kafka_topics(self) -> Mapping[str, TopicShape]:
+        """Return every topic that is declared: those that are read, and those that only an output fills.
+
+        Those that are read are bounded in how far their producers' clocks may be ahead.
+        """
+        outputs = (output for pipeline in self.pipelines.values() for output in pipeline.written_topics)
+        filled = {output.topic: output.create for output in outputs if output.create is not None}
+        return {**filled, **{name: bounded(topic, self.readers.get(name, ())) for name, topic in self.topics.items()}}
+
+    def in_deployment(self, name: str) -> Catalog:
+        """Return the catalog as it is in one deployment: its topics are what they are there, its principals who is."""
+        topics = {topic: spec.in_deployment(name) for topic, spec in self.topics.items()}
+        pipelines = {pipeline: spec.in_deployment(name) for pipeline, spec in self.pipelines.items()}
+        access = {principal: spec for principal, spec in self.access.items() if spec.exists_in(name)}
+        return replace(self, topics=topics, pipelines=pipelines, access=access)
+
+    def suite_of(self, pipeline: str) -> ExpectationsSpec | None:
+        """Return the suite that guards a pipeline; None where none is declared.
+
+        Raises:
+            SpecError: it has none that is sound, and a broken one is or may be its own.
+        """
+        for suite in self.expectations.values():
+            if suite.pipeline == pipeline:
+                return suite
+        broken = sorted(file for file, guarded in self.doubtful_suites.items() if guarded in (None, pipeline))
+        if broken:
+            raise SpecError(
+                f"the pipeline {pipeline!r} has no sound suite, and {', '.join(broken)} is broken: without it, rows "
+                "would be published that nobody has looked at.",
+                fix="run `sluice check` and repair it.",
+            )
+        return None
+
+    def gate_of(self, pipeline: str) -> ExpectationsSpec | None:
+        """Return what a pipeline's rows have to pass before they are published; None where nothing is declared of them.
+
+        Raises:
+            SpecError: see `suite_of`.
+        """
+        suite = self.suite_of(pipeline)
+        return None if suite is None else suite.gate
+
+    def expected_of_records(self, pipeline: str) -> tuple[Expectation, ...]:
+        """Return what must hold for each record of a pipeline, beyond what its topic declares.
+
+        Raises:
+            SpecError: see `suite_of`.
+        """
+        suite = self.suite_of(pipeline)
+        return () if suite is None else suite.about(Subject.RECORD)
+
+    def units(self) -> dict[str, Unit]:
+        """Group streams by the driver that they name, ordered by name."""
+        topics: dict[str, list[str]] = defaultdict(list)
+        pipelines: dict[str, list[str]] = defaultdict(list)
+        beside: dict[str, list[str]] = defaultdict(list)
+        for name, topic in self.topics.items():
+            topics[topic.raw.driver].append(name)
+        for name, pipeline in self.pipelines.items():
+            pipelines[pipeline.driver].append(name)
+            beside[pipeline.driver].extend(pipeline.streams_beside)
+        return {
+            driver: Unit(driver, *(tuple(sorted(named.get(driver, ()))) for named in (topics, pipelines, beside)))
+            for driver in sorted(topics.keys() | pipelines.keys())
+        }

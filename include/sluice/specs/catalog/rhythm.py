@@ -1,0 +1,46 @@
+"""What the specs say about how a stream reads its topic."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import timedelta
+
+from sluice.specs.catalog.catalog import Catalog
+
+DEFAULT_TRIGGER = timedelta(seconds=5)
+_RAW = "raw_"
+
+
+@dataclass(frozen=True)
+class Rhythm:
+    """How a stream reads.
+
+    Attributes:
+        trigger: least time between two micro-batches.
+        cap: most records per batch; None: a batch takes all there is.
+        retention: how long the topic keeps a record; None: for ever, or it is not known.
+    """
+
+    trigger: timedelta = timedelta(0)
+    cap: int | None = None
+    retention: timedelta | None = None
+
+
+UNDECLARED = Rhythm()
+
+
+def topic_of(catalog: Catalog, stream: str) -> str:
+    """Return the topic that a stream reads."""
+    pipeline = catalog.pipeline_of(stream)
+    return stream.removeprefix(_RAW) if pipeline is None else pipeline.source
+
+
+def rhythm_of(catalog: Catalog, stream: str) -> Rhythm:
+    """Return how a stream reads. A raw stream keeps up with the fastest pipeline of its topic."""
+    topic, pipeline = catalog.topics.get(topic_of(catalog, stream)), catalog.pipeline_of(stream)
+    retention = topic.retention if topic is not None and isinstance(topic.retention, timedelta) else None
+    if pipeline is not None:
+        return Rhythm(pipeline.trigger, pipeline.max_records_per_batch, retention)
+    readers = [reader.trigger for reader in catalog.readers.get(topic.name, ())] if topic else []
+    cap = None if topic is None else topic.raw.max_records_per_batch
+    return Rhythm(min(readers, default=DEFAULT_TRIGGER), cap, retention)

@@ -1,0 +1,80 @@
+"""Which variables of whoever starts a process its specs name. Names only: no value is ever here."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from sluice.specs.catalog.catalog import Catalog, Unit
+from sluice.specs.deployments.deployment import DeploymentSpec
+from sluice.specs.deployments.secrecy import connection_variable
+from sluice.specs.model.access import Role
+from sluice.specs.model.model import PipelineSpec
+from sluice.specs.model.outputs import LatestOutput
+
+CLIENT_OF_POSTGRESQL = ("PGPASSFILE", "PGSERVICEFILE", "PGSSLMODE", "PGSSLROOTCERT", "PGSSLCERT", "PGSSLKEY")
+"""What its own client reads beside the URL; none of them holds a password."""
+
+
+@dataclass(frozen=True)
+class Variables:
+    """What a process is to find in its environment.
+
+    Attributes:
+        needed: without these it cannot work.
+        passwords: variables of passwords; each may be given by `<name>_FILE` instead.
+        known_otherwise: of these passwords, those that the embedded cluster keeps where nobody sets them.
+        beside: what is passed on if it is set.
+    """
+
+    needed: frozenset[str] = frozenset()
+    passwords: frozenset[str] = frozenset()
+    known_otherwise: frozenset[str] = frozenset()
+    beside: frozenset[str] = frozenset()
+
+    @property
+    def names(self) -> frozenset[str]:
+        """All that is passed on."""
+        return self.needed | self.beside | {form for name in self.passwords for form in (name, f"{name}_FILE")}
+
+
+def variables_of_unit(catalog: Catalog, deployment: DeploymentSpec, unit: Unit) -> Variables:
+    """Return what the driver of a unit needs: the connections of its outputs, how it logs in, and what is declared."""
+    pipelines = [catalog.pipelines[name] for name in unit.pipelines]
+    connections = _connections(pipelines)
+    password = _password_variable(catalog, deployment, Role.STREAM)
+    passwords = frozenset() if password is None else frozenset({password})
+    return Variables(
+        needed=connections | declared(pipelines),
+        passwords=passwords,
+        known_otherwise=passwords if deployment.kafka.kind == "embedded" else frozenset(),
+        beside=frozenset(CLIENT_OF_POSTGRESQL) if connections else frozenset(),
+    )
+
+
+def variables_of_batch(pipeline: PipelineSpec) -> Variables:
+    """Return what a batch of a pipeline needs: it reads the raw table, and connects to the control database alone."""
+    return Variables(needed=declared([pipeline]), beside=frozenset(CLIENT_OF_POSTGRESQL))
+
+
+def declared(pipelines: Iterable[PipelineSpec]) -> frozenset[str]:
+    """Return what the specs of pipelines name under `resources.environment`."""
+    return frozenset(name for pipeline in pipelines for name in pipeline.resources.environment)
+
+
+def _connections(pipelines: Iterable[PipelineSpec]) -> frozenset[str]:
+    return frozenset(
+        connection_variable(output.connection)
+        for pipeline in pipelines
+        for output in pipeline.every_output
+        if isinstance(output, LatestOutput) and output.connection is not None
+    )
+
+
+def _password_variable(catalog: Catalog, deployment: DeploymentSpec, role: Role) -> str | None:
+    """Return the variable of the password by which processes of a role log in to Kafka; None if there is none."""
+    kafka = deployment.kafka
+    principal = catalog.users.get(kafka.users.get(role, ""))
+    if principal is not None:
+        return None if principal.scram is None else principal.scram.password_variable
+    return kafka.login.password_variable if kafka.kind == "external" and kafka.login is not None else None

@@ -1,0 +1,1 @@
+"""The code of transforms as text: imports, identity, determinism and windows."""

@@ -1,0 +1,135 @@
+"""The identity of "the same code", and the archive that carries it to executors.
+
+Two results may be compared row by row only where this identity is the same. It is built from what the code is, not
+from what somebody says its version is: the bytes of every module that the transform reaches, the parts of the specs
+that change results, and the digests of the static inputs.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import zipfile
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+
+from sluice.durable import replacing
+from sluice.specs.code.modules import imported_files
+from sluice.specs.expectations.model import Expectation, Severity
+from sluice.specs.model.model import PipelineSpec, TopicSpec
+
+_WITHOUT_MEANING: dict[str, bool | set[str]] = {
+    "name": True,
+    "description": True,
+    "owner": True,
+    "driver": True,
+    "trigger": True,
+    "resources": True,
+    "deadlines": True,
+    "alerts": True,
+    "backfill": True,
+    "max_records_per_batch": True,
+    "start": True,  # which records a state knows is said by each commit, of which the code knows nothing
+    "mirror_group": True,
+    "circuit_breaker": True,  # a batch is committed as it is, or not at all
+    "time": {"watermark_delay"},
+    "output": True,
+    "outputs": True,
+}
+"""Keys of a pipeline that change no result. Whatever is not named here counts, so a new key is never forgotten.
+
+Of the outputs only the interval table's windows count: what else is delivered is never compared.
+"""
+
+_NO_WINDOWS = {"table", "keys"}
+
+_WITHOUT_MEANING_OF_VALUE: dict[str, bool | dict[str, set[str]]] = {
+    "event_id": True,
+    "compatibility": True,
+    "patches": {"__all__": {"why"}},
+}
+"""Of a topic's value: duplicates are counted and stay good, and a contract is between people."""
+
+_EPOCH = (1980, 1, 1, 0, 0, 0)
+"""The earliest time that a zip entry can carry."""
+
+
+def import_closure(entry: Path, roots: Sequence[Path]) -> tuple[Path, ...]:
+    """Return the modules below `roots` that importing `entry` can execute, itself included, sorted.
+
+    Found by reading, not by importing. Names that are computed at run time stay unseen; `sluice check` refuses those.
+
+    Raises:
+        SpecFaults: a module is not Python.
+    """
+    closure: set[Path] = set()
+    waiting = [entry]
+    while waiting:
+        path = waiting.pop()
+        if path not in closure:
+            closure.add(path)
+            waiting.extend(imported_files(path, roots))
+    return tuple(sorted(closure))
+
+
+def code_hash(files: Iterable[tuple[str, bytes]], meaning: Mapping[str, object], static: Mapping[str, str]) -> str:
+    """Return the sha256 (hex) of code, specs and static inputs.
+
+    Args:
+        files: name and content of every module, in any order; line ends do not count, anything else does.
+        meaning: see `meaning`; JSON values.
+        static: digest of every static input by its name.
+    """
+    modules = sorted((name, hashlib.sha256(_unix_lines(content)).hexdigest()) for name, content in files)
+    parts = {"modules": modules, "meaning": meaning, "static": static}
+    return hashlib.sha256(json.dumps(parts, sort_keys=True, separators=(",", ":")).encode()).hexdigest()
+
+
+def meaning(pipeline: PipelineSpec, topic: TopicSpec, expected: Sequence[Expectation] = ()) -> dict[str, object]:
+    """Return what the specs say about results, as JSON values: how to read a record and what to make of it.
+
+    Spark settings count: some change results, and nobody knows the full list.
+    """
+    delay = int(pipeline.time.delay.total_seconds())
+    intervals = pipeline.intervals.model_dump(mode="json", exclude=_NO_WINDOWS) if pipeline.has_intervals else None
+    judged = [(e.expect, e.kwargs) for e in expected if e.severity is Severity.CRITICAL]
+    return {
+        **({"expected": judged} if judged else {}),
+        "pipeline": {**pipeline.model_dump(mode="json", exclude=_WITHOUT_MEANING), "output": intervals},
+        "watermark_delay_seconds": delay,
+        "value": topic.value.model_dump(mode="json", exclude=_WITHOUT_MEANING_OF_VALUE),
+    }
+
+
+def build_archive(files: Iterable[tuple[str, bytes]], folder: Path) -> Path:
+    """Write modules as a zip that executors import from, and return it.
+
+    The file is named by its content: the same modules give the same bytes under the same name, and a driver that runs
+    on older code keeps its own archive.
+
+    Args:
+        files: path inside the archive (`package/module.py`) and content, in any order.
+        folder: created where it does not exist.
+    """
+    modules = sorted(files)
+    digest = hashlib.sha256()
+    for name, content in modules:
+        digest.update(f"{name}\0{len(content)}\0".encode() + content)
+    target = folder / f"sluice-{digest.hexdigest()[:16]}.zip"
+    if not target.exists():
+        folder.mkdir(parents=True, exist_ok=True)
+        _write_zip(modules, target)
+    return target
+
+
+def _write_zip(modules: Iterable[tuple[str, bytes]], target: Path) -> None:
+    with replacing(target) as draft, zipfile.ZipFile(draft, "w", zipfile.ZIP_STORED) as archive:
+        for name, content in modules:
+            entry = zipfile.ZipInfo(name, _EPOCH)
+            entry.external_attr = 0o644 << 16
+            entry.create_system = 3  # Unix, on every machine
+            archive.writestr(entry, content)
+
+
+def _unix_lines(content: bytes) -> bytes:
+    return content.replace(b"\r\n", b"\n").replace(b"\r", b"\n")

@@ -1,0 +1,41 @@
+"""The hash that names a pipeline's code today: computed from files, so that whoever compares needs no Spark."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from pathlib import Path
+
+from sluice.specs.code.closure import code_hash, import_closure, meaning
+from sluice.specs.code.static import locate
+from sluice.specs.expectations.model import Expectation
+from sluice.specs.model.model import PipelineSpec, TopicSpec
+
+
+def pipeline_hash(home: Path, pipeline: PipelineSpec, topic: TopicSpec, expected: Sequence[Expectation] = ()) -> str:
+    """Hash the transform's import closure, validation's and its decoder's, the specs' meaning and the static inputs.
+
+    Args:
+        home: the project.
+        pipeline: its spec.
+        topic: the spec of its source.
+        expected: what must hold for each record.
+
+    Raises:
+        SpecError: a static input is not there.
+        SpecFaults: a module is not Python.
+    """
+    transform = home / "spark_jobs" / "transforms" / f"{pipeline.transform.partition(':')[0]}.py"
+    roots = (home / "spark_jobs", home / "include")
+    entries = (transform, home / "include" / "sluice" / "spark" / "validation.py")
+    closure = sorted({path for entry in entries for path in import_closure(entry, roots)})
+    closure += sorted((home / "jars" / "java" / "sluice" / "decoding").glob("*.java"))
+    static = {name: digest(locate(wanted, home / "include")) for name, wanted in pipeline.static.items()}
+    return code_hash(
+        ((str(p.relative_to(home)), p.read_bytes()) for p in closure), meaning(pipeline, topic, expected), static
+    )
+
+
+def digest(path: Path) -> str:
+    """Return the sha256 of a static input: part of the code's identity."""
+    return hashlib.sha256(path.read_bytes()).hexdigest()

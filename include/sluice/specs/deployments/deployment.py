@@ -1,0 +1,61 @@
+"""A deployment: where Kafka, Spark and storage are."""
+
+from __future__ import annotations
+
+import re
+from pathlib import PurePosixPath
+from typing import Annotated
+
+from pydantic import Field, field_validator
+
+from sluice.specs.deployments.folder_names import folder_fault
+from sluice.specs.deployments.kafka import EmbeddedKafka, ExternalKafka
+from sluice.specs.model.spec import Name, Spec
+
+_ADDRESS = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*):/(.*)", re.DOTALL)
+
+
+class SparkPlace(Spec):
+    """Where drivers find their cores."""
+
+    master: str = "local"
+    """`local`: as many local cores as the pipeline's resources say, or those of the cluster that `sluice up
+    --spark-workers` has started; else a master URL."""
+    page: str | None = None
+    """Address of the master's page, where it says which cores are free; omitted: port 8080 of the master's host."""
+
+
+class DeploymentSpec(Spec):
+    """`include/deployments/<name>.yaml`: where things are. Specs of other kinds do not change between deployments."""
+
+    name: Name
+    description: str = ""
+    kafka: Annotated[EmbeddedKafka | ExternalKafka, Field(discriminator="kind")]
+    spark: SparkPlace = SparkPlace()
+    replication: int = Field(default=1, ge=1, le=32)
+    """Replicas of a topic that does not say."""
+    failure_domains: tuple[Name, ...] = ("rack",)
+    """What the parts of `broker.rack` are, from left to right, with `/` between them: `[fault, update]` of 0/3."""
+    topology: str | None = None
+    """A file below `include/` that says it instead of the racks, as `sluice topics place` reads it."""
+    storage: str | None = None
+    """Absolute folder for tables and checkpoints; omitted: the state folder."""
+
+    @field_validator("storage")
+    @classmethod
+    def _is_a_folder(cls, storage: str | None) -> str | None:
+        """Refuse what would become a folder of that name below wherever a process happens to be started."""
+        if storage is None:
+            return None
+        if address := _ADDRESS.fullmatch(storage):
+            local = f"/{address[2].lstrip('/')}"
+            raise ValueError(
+                f"found {storage!r}, and tables and checkpoints can only be in a folder so far, not at an address "
+                f"({address[1]}); "
+                + (f"write {local!r}" if address[1] == "file" else "mount it, and name the folder where it is mounted")
+            )
+        if not PurePosixPath(storage).is_absolute():
+            raise ValueError(f"found {storage!r}; it must be an absolute folder, such as /mnt/sluice")
+        if fault := folder_fault(storage):
+            raise ValueError(f"found {storage!r}, and {fault}; name another folder")
+        return storage

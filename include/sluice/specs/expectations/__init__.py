@@ -1,0 +1,1 @@
+"""Expectations of rows, sets and intervals, as declared."""

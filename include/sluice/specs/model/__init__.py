@@ -1,0 +1,1 @@
+"""What can be declared of topics, pipelines, feeds, principals and alerting."""

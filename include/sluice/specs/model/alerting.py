@@ -1,0 +1,192 @@
+"""An alert policy: who is told of what, when, how often, and of its end."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, time, timedelta
+from enum import StrEnum
+from fnmatch import fnmatchcase
+from typing import Annotated, Literal
+from zoneinfo import ZoneInfo
+
+from pydantic import Field, StringConstraints, field_validator, model_validator
+
+from sluice.specs.model.duration import Duration, format_duration
+from sluice.specs.model.spec import Name, Spec
+
+
+class AlertClass(StrEnum):
+    """What an alert is about. One that lasts is told once for its subject and class, until it is over."""
+
+    FAILED_RUN = "failed-run"
+    """A task or a run has failed for good."""
+    HALTED = "halted"
+    """A unit does not start any more until a person asks for it."""
+    LOSS_RISK = "loss-risk"
+    """Retention is about to delete what a stream has not read, or has done so."""
+    REWOUND = "rewound"
+    """A stream's position is not where it was."""
+    STALLED = "stalled"
+    """Records wait, the driver lives, and nothing is committed."""
+    STOPPED = "stopped"
+    """A stream that shall run has had no driver for ten minutes."""
+    UNKNOWN = "unknown"
+    """Nobody has known for ten minutes how a stream is that shall run."""
+    DEADLINE = "deadline"
+    """A running stream misses a deadline of its spec."""
+    GATE = "gate"
+    """What was computed or published is not as the suite expects."""
+    PARITY = "parity"
+    """A batch's result differs from the stream's, and nothing explains it."""
+    DRIFT = "drift"
+    """A topic or a principal is not as declared."""
+    APPROVAL = "approval"
+    """A plan waits for an answer."""
+    DATA = "data"
+    """A pipeline's own rule holds for a live value."""
+    TEST = "test"
+    """Somebody tries the delivery."""
+
+
+class Channel(Spec):
+    """A way to people: one Airflow connection."""
+
+    connection: Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9_.-]{1,200}$")]
+    """Its id; of type `apprise` (chat, pagers, webhooks) or `smtp` (mail). The address stays there, as a secret."""
+    to: tuple[Annotated[str, StringConstraints(pattern=r"^[^@\s,;<>]+@[^@\s,;<>]+$")], ...] = ()
+    """Who gets the mails of an `smtp` connection."""
+
+
+Day = Literal["mon", "tue", "wed", "thu", "fri", "sat", "sun"]
+DAYS: tuple[Day, ...] = ("mon", "tue", "wed", "thu", "fri", "sat", "sun")
+_CLOCK = r"^([01][0-9]|2[0-3]):[0-5][0-9]$"
+_LONGEST_QUIET = 8
+"""Days that are looked at: hours that cover a whole week would never end."""
+
+
+class QuietHours(Spec):
+    """When nobody is told. What still lasts at their end is told then; what is over by then is only on record."""
+
+    days: tuple[Day, ...] = Field(default=DAYS, min_length=1)
+    """The days on which they begin."""
+    begin: Annotated[str, StringConstraints(pattern=_CLOCK)]
+    """Such as `22:00`."""
+    end: Annotated[str, StringConstraints(pattern=_CLOCK)]
+    """Such as `07:00`: on the next day if it is not later than `begin`."""
+    zone: str = "UTC"
+    """The time zone of both, such as `Europe/Berlin`."""
+
+    @field_validator("zone")
+    @classmethod
+    def _zone_exists(cls, zone: str) -> str:
+        try:
+            ZoneInfo(zone)
+        except (ValueError, OSError, KeyError) as error:  # it raises all of them
+            raise ValueError(f"{zone!r} is no time zone; write one such as 'Europe/Berlin'") from error
+        return zone
+
+    @model_validator(mode="after")
+    def _ends(self) -> QuietHours:
+        monday = datetime(2026, 1, 5, tzinfo=UTC)
+        if self.over_at(monday + timedelta(days=1, hours=12)) > monday + timedelta(days=_LONGEST_QUIET - 1):
+            raise ValueError("they cover the whole week: nobody would ever be told; use a rule with `tell: []`")
+        return self
+
+    def over_at(self, at: datetime) -> datetime:
+        """Return when somebody may be told of what is so at a time: that time itself outside of these hours (UTC)."""
+        limit = at + timedelta(days=_LONGEST_QUIET)
+        while at < limit and (end := self._end_after(at)) is not None:
+            at = end
+        return at
+
+    def _end_after(self, at: datetime) -> datetime | None:
+        """Return the end of the hours that a time falls into; None if it falls into none."""
+        zone = ZoneInfo(self.zone)
+        begin, end = time.fromisoformat(self.begin), time.fromisoformat(self.end)
+        today = at.astimezone(zone).date()
+        for day in (today - timedelta(days=1), today):
+            if DAYS[day.weekday()] not in self.days:
+                continue
+            last = day if end > begin else day + timedelta(days=1)
+            starts, ends = (
+                datetime.combine(date, clock, zone).astimezone(UTC) for date, clock in ((day, begin), (last, end))
+            )
+            if starts <= at < ends:
+                return ends
+        return None
+
+
+LEAST_REPEAT = timedelta(minutes=5)
+
+
+class AlertRule(Spec):
+    """Who is told of some alerts. The first rule that fits an alert decides."""
+
+    classes: tuple[AlertClass, ...] = ()
+    """What it is about; omitted: everything."""
+    about: tuple[str, ...] = ()
+    """Patterns of subjects, such as `stream departures*` or `topic flights`; omitted: all."""
+    owners: tuple[str, ...] = ()
+    """Patterns of owners; omitted: all."""
+    tell: tuple[Name, ...]
+    """The channels; none: it is only on record."""
+    after: Duration = timedelta()
+    """How long it must last before anybody is told."""
+    quiet: Name | None = None
+    """The quiet hours that hold."""
+    repeat: Duration | None = timedelta(days=1)
+    """How often it is told again while it lasts; null: never."""
+    resolve: bool = True
+    """Whether its end is told to whoever was told."""
+
+    @field_validator("repeat")
+    @classmethod
+    def _not_too_often(cls, repeat: timedelta | None) -> timedelta | None:
+        if repeat is not None and repeat < LEAST_REPEAT:
+            raise ValueError(f"{format_duration(repeat)} is shorter than {format_duration(LEAST_REPEAT)}")
+        return repeat
+
+    def fits(self, alert_class: AlertClass, subject: str, owner: str) -> bool:
+        """Whether it decides about an alert, if no rule before it does."""
+        of_class = not self.classes or alert_class in self.classes
+        return of_class and _among(subject, self.about) and _among(owner, self.owners)
+
+    @property
+    def fits_all(self) -> bool:
+        """Whether it decides about every alert."""
+        return not (self.classes or self.about or self.owners)
+
+
+def _among(text: str, patterns: tuple[str, ...]) -> bool:
+    return not patterns or any(fnmatchcase(text, pattern) for pattern in patterns)
+
+
+class AlertPolicySpec(Spec):
+    """`include/alerts/<deployment>.yaml`: who is told there. Without one, the connection `sluice_alerts` is."""
+
+    name: Name
+    """The deployment's."""
+    description: str = ""
+    runbook: str = "docs/runbook.md"
+    """Where the runbook is read, such as its address in a wiki; the section is put behind it."""
+    channels: dict[Name, Channel] = Field(min_length=1)
+    quiet_hours: dict[Name, QuietHours] = Field(default_factory=dict)
+    rules: tuple[AlertRule, ...] = Field(min_length=1)
+    """From the most particular to the last one, which fits everything."""
+
+    def rule_for(self, alert_class: AlertClass, subject: str, owner: str) -> AlertRule:
+        """Return the rule that decides about an alert."""
+        return next((rule for rule in self.rules if rule.fits(alert_class, subject, owner)), self.rules[-1])
+
+    def time_to_tell(self, rule: AlertRule, since: datetime, now: datetime) -> datetime:
+        """Return when somebody may be told of what has been so for a while: now, or later (UTC)."""
+        ready = max(now, since + rule.after)
+        hours = None if rule.quiet is None else self.quiet_hours.get(rule.quiet)
+        return ready if hours is None else hours.over_at(ready)
+
+
+EVERYTHING_TO_ONE = AlertPolicySpec(
+    name="none",
+    channels={"everybody": Channel(connection="sluice_alerts")},
+    rules=(AlertRule(tell=("everybody",)),),
+)
+"""What holds where no policy is declared, and where the declared one is broken."""

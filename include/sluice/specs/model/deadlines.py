@@ -1,0 +1,43 @@
+"""What a stream promises while it runs, so that somebody is told when it does not keep it."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+from pydantic import Field, field_validator
+
+from sluice.specs.model.duration import Duration, format_duration
+from sluice.specs.model.spec import Spec
+
+LEAST = timedelta(minutes=1)
+"""A watcher looks at a stream every ten seconds: it could not tell shorter ones apart."""
+
+
+class StreamDeadlines(Spec):
+    """Deadlines of a running stream. One that is missed is an alert, and fails nothing."""
+
+    lag: Duration | None = None
+    """How long the first unread record may wait; omitted: as long as it takes."""
+    lag_records: int | None = Field(default=None, ge=1)
+    """How many records may be unread."""
+    age: Duration | None = None
+    """How long nothing may be committed while records wait."""
+    idle: Duration | None = None
+    """How long nothing may arrive in the topic, in all its partitions together."""
+    loss_risk: Duration | None = timedelta(hours=1)
+    """How near the moment may come when the topic's retention deletes what is unread, at most half of the retention;
+    null: nobody is told."""
+    remind: Duration | None = timedelta(days=1)
+    """How often it is said again while a deadline stays missed; null: never."""
+
+    @field_validator("lag", "age", "idle", "loss_risk", "remind")
+    @classmethod
+    def _can_be_watched(cls, limit: timedelta | None) -> timedelta | None:
+        if limit is not None and limit < LEAST:
+            raise ValueError(
+                f"{format_duration(limit)} is shorter than {format_duration(LEAST)}, which nobody watches so closely"
+            )
+        return limit
+
+
+UNDECLARED = StreamDeadlines()

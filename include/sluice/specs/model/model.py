@@ -1,0 +1,400 @@
+"""The specs as frozen models. One file in `include/<kind>/` is one model; an unknown key is an error.
+
+Fields say what is meant, never where it runs: addresses and folders belong to the deployment.
+Rules inside one spec are checked here; rules between specs in `sluice.specs.rules.rules`.
+"""
+
+from __future__ import annotations
+
+import re
+from datetime import timedelta
+from enum import StrEnum
+from typing import Annotated, Literal, Self
+
+from pydantic import BeforeValidator, Field, StringConstraints, ValidationInfo, field_validator
+
+from sluice.contracts.compatibility import Compatibility
+from sluice.errors import SpecError
+from sluice.specs.model.circuit_breaker import CircuitBreaker
+from sluice.specs.model.data_alerts import DataAlert
+from sluice.specs.model.deadlines import UNDECLARED, StreamDeadlines
+from sluice.specs.model.duration import Duration, format_duration
+from sluice.specs.model.encoding import Encoding
+from sluice.specs.model.outputs import (
+    DAY,
+    BesideOutput,
+    DeadLettersOutput,
+    IntervalsOutput,
+    Output,
+    SingleOutput,
+    WrittenTopic,
+    faulty_outputs,
+)
+from sluice.specs.model.patches import Patch
+from sluice.specs.model.resources import Resources
+from sluice.specs.model.spec import TRANSFORM_PATTERN, Name, Spec
+from sluice.specs.model.start import Edge, Start
+from sluice.specs.model.time_forms import EpochUnit, Zone
+from sluice.specs.model.topic_shape import TopicShape, one_topic
+
+LIVE = "_live"
+"""Ends the name of the stream beside an interval table."""
+
+DEAD = "_dead"
+"""Ends the name of the stream that sends dead letters."""
+
+_DAILY = re.compile(r"[0-5]?[0-9] ([01]?[0-9]|2[0-3]) \* \* \*")
+
+
+class FieldType(StrEnum):
+    """Types of a JSON field; each maps to one Spark type."""
+
+    STRING = "string"
+    LONG = "long"
+    DOUBLE = "double"
+    BOOLEAN = "boolean"
+    TIMESTAMP = "timestamp"
+
+
+class ValueField(Spec):
+    """One field of a topic's value."""
+
+    type: FieldType
+    required: bool = False
+    """A record without it (absent or null) is quarantined as `missing_field`."""
+    minimum: float | None = None
+    maximum: float | None = None
+    """A number outside [minimum, maximum] is quarantined as `out_of_range`."""
+    one_of: tuple[str, ...] | None = None
+    """A string outside the list is quarantined as `not_allowed`."""
+    epoch: EpochUnit | None = None
+    """Of a time that is written as a whole number: what it counts since 1970. Omitted: the time is text in ISO 8601."""
+    zone: Zone | None = None
+    """Of a time whose text may name no zone: `UTC` or an offset. Omitted: such a text is `wrong_type`."""
+
+    @field_validator("minimum", "maximum")
+    @classmethod
+    def _bounds_need_a_number(cls, bound: float | None, info: ValidationInfo) -> float | None:
+        kind = info.data.get("type")
+        if bound is not None and kind not in (None, FieldType.LONG, FieldType.DOUBLE):
+            raise ValueError(f"only a number has a {info.field_name}; this field is a {kind}")
+        return bound
+
+    @field_validator("maximum")
+    @classmethod
+    def _bounds_leave_room(cls, maximum: float | None, info: ValidationInfo) -> float | None:
+        minimum = info.data.get("minimum")
+        if maximum is not None and minimum is not None and minimum > maximum:
+            raise ValueError(f"the maximum {maximum:g} is below the minimum {minimum:g}")
+        return maximum
+
+    @field_validator("one_of")
+    @classmethod
+    def _list_needs_a_string(cls, one_of: tuple[str, ...] | None, info: ValidationInfo) -> tuple[str, ...] | None:
+        kind = info.data.get("type")
+        if one_of is not None and kind not in (None, FieldType.STRING):
+            raise ValueError(f"only a string has a one_of; this field is a {kind}")
+        return one_of
+
+    @field_validator("epoch", "zone")
+    @classmethod
+    def _form_is_of_a_time(cls, form: str | None, info: ValidationInfo) -> str | None:
+        if form is not None and (kind := info.data.get("type")) not in (None, FieldType.TIMESTAMP):
+            raise ValueError(f"only a timestamp has {info.field_name}; this field is a {kind}")
+        if form is not None and info.data.get("epoch"):  # validated before `zone`
+            raise ValueError("a number of `epoch` has no zone; keep one")
+        return form
+
+
+class TopicValue(Encoding):
+    """What a record's bytes mean, and where its two times are."""
+
+    fields: dict[Name, ValueField] = Field(min_length=1)
+    event_time: Name
+    """The timestamp field that says when it happened."""
+    arrival_time: Name | Literal["broker"]
+    """The timestamp field that says when it became known, or `broker` for the broker's append time."""
+    heartbeat: Name | None = None
+    """The boolean field that marks a heartbeat: it moves the watermark and is in no result."""
+    event_id: tuple[Name, ...] | None = Field(default=None, min_length=1)
+    """The required fields that identify an event: a second record with the same values is a duplicate, which is counted
+    and stays good. Omitted: records are not compared."""
+    compatibility: Compatibility = Compatibility.BACKWARD_TRANSITIVE
+    """What holds between the versions of its contract in `include/schemas/<topic>`, if it has one."""
+    patches: tuple[Patch, ...] = ()
+    """How some records are read that say something else than was meant; what was sent is kept."""
+
+    @field_validator("event_time", "arrival_time", "heartbeat")
+    @classmethod
+    def _names_a_field(cls, name: str | None, info: ValidationInfo) -> str | None:
+        fields: dict[str, ValueField] | None = info.data.get("fields")
+        if fields is None or name is None or (info.field_name == "arrival_time" and name == "broker"):
+            return name
+        kind = FieldType.BOOLEAN if info.field_name == "heartbeat" else FieldType.TIMESTAMP
+        if name not in fields:
+            raise ValueError(f"{name!r} is no field of this value; it has {', '.join(fields)}")
+        if fields[name].type is not kind:
+            raise ValueError(f"the field {name!r} is a {fields[name].type}; this must name a {kind}")
+        return name
+
+    @field_validator("event_id")
+    @classmethod
+    def _tells_events_apart(cls, names: tuple[str, ...] | None, info: ValidationInfo) -> tuple[str, ...] | None:
+        fields: dict[str, ValueField] = info.data.get("fields") or {}
+        for name in names or () if fields else ():
+            if name not in fields:
+                raise ValueError(f"{name!r} is no field of this value; it has {', '.join(fields)}")
+            if not fields[name].required:
+                raise ValueError(
+                    f"the field {name!r} may be absent, and tells no event from another then; say `required: true`"
+                )
+            if fields[name].type is FieldType.DOUBLE:
+                raise ValueError(
+                    f"the field {name!r} is a double, and two of them are rarely the same; name another field"
+                )
+        if names is not None and len(set(names)) < len(names):
+            raise ValueError("a field is in it twice")
+        return names
+
+    @field_validator("fields")
+    @classmethod
+    def _avro_says_how_times_are_written(
+        cls, fields: dict[str, ValueField], info: ValidationInfo
+    ) -> dict[str, ValueField]:
+        written = [name for name, field in fields.items() if field.epoch or field.zone]
+        if written and info.data.get("format") == "avro":
+            raise ValueError(f"in Avro the schema says how {written[0]!r} is written; remove its `epoch` or `zone`")
+        return fields
+
+
+class RawTable(Spec):
+    """The topic's raw table and the stream that fills it."""
+
+    table: Name
+    driver: Name
+    """Streams that name the same driver form one unit and share a process."""
+    deadlines: StreamDeadlines = UNDECLARED
+    """What the raw stream promises while it runs."""
+    max_records_per_batch: int | None = Field(default=None, ge=1)
+    """The rate limit of the raw stream: it smooths a backlog and drops nothing. Omitted: a batch takes all there is."""
+
+
+class TopicSpec(TopicShape):
+    """`include/topics/<name>.yaml`."""
+
+    name: Name
+    description: str = ""
+    value: TopicValue
+    raw: RawTable
+
+
+class StaticInput(Spec):
+    """A small table joined in the transform, versioned by the digest of its bytes."""
+
+    package: str | None = None
+    """An installed Python package that ships the file; omitted: the path is below `include/`."""
+    path: str
+    columns: dict[Name, FieldType] = Field(min_length=1)
+
+
+CLOCK_SKEW = timedelta(minutes=10)
+"""How far a producer's clock may be ahead of the broker's, where nobody says otherwise."""
+
+
+class TimeRules(Spec):
+    """How late and how early a record may be."""
+
+    allowed_lateness: Duration
+    """A record is late when arrival time - event time is strictly greater."""
+    future_skew: Duration
+    """A record is quarantined as `future` when event time - arrival time is strictly greater."""
+    clock_skew: Duration = CLOCK_SKEW
+    """How far a producer's clock may be ahead of the broker's: a record whose arrival time is a field is quarantined as
+    `future` when arrival time - the broker's timestamp is strictly greater."""
+    watermark_delay: Duration | None = None
+    """Omitted: allowed_lateness + future_skew, the least that drops nothing on time."""
+
+    @field_validator("watermark_delay")
+    @classmethod
+    def _delay_suffices(cls, delay: timedelta | None, info: ValidationInfo) -> timedelta | None:
+        parts = [info.data.get("allowed_lateness"), info.data.get("future_skew")]
+        least = sum((part for part in parts if part is not None), timedelta())
+        if delay is not None and delay < least:
+            raise ValueError(
+                f"{format_duration(delay)} is less than allowed_lateness + future_skew ({format_duration(least)}): "
+                "Spark would drop records that are on time"
+            )
+        return delay
+
+    @property
+    def delay(self) -> timedelta:
+        """The watermark delay in force."""
+        return self.watermark_delay or self.allowed_lateness + self.future_skew
+
+
+class BackfillRules(Spec):
+    """How closed intervals are looked after by batch."""
+
+    schedule: str | None = "0 6 * * *"
+    """When yesterday's partition is backfilled, once a day (cron, UTC); null: only when asked."""
+    mode: Literal["verify", "correct"] = "correct"
+    """What the schedule does."""
+    chunk: Duration = timedelta(days=92)
+    """The longest range that one commit publishes; a longer backfill shows progress and is resumed between chunks."""
+    repair: bool = True
+    """Whether dirty intervals are recomputed without being asked."""
+
+    @field_validator("schedule")
+    @classmethod
+    def _is_daily(cls, schedule: str | None) -> str | None:
+        if schedule is not None and not _DAILY.fullmatch(" ".join(schedule.split())):
+            raise ValueError(
+                f"{schedule!r} is no time of every day, such as '0 6 * * *' (cron): each run backfills the day before, "
+                "and any other schedule would leave days out or take some twice"
+            )
+        return schedule
+
+    @field_validator("chunk")
+    @classmethod
+    def _holds_an_interval(cls, chunk: timedelta) -> timedelta:
+        if chunk < DAY:
+            raise ValueError("it is less than a day, the longest interval")
+        return chunk
+
+
+GroupName = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9._-]{1,200}$")]
+"""A consumer group of Kafka."""
+
+
+class PipelineSpec(Spec):
+    """`include/pipelines/<name>.yaml`."""
+
+    name: Name
+    description: str = ""
+    owner: str = "sluice"
+    source: Annotated[Name, BeforeValidator(one_topic)]
+    """The topic spec that it reads."""
+    transform: Annotated[str, StringConstraints(pattern=TRANSFORM_PATTERN)]
+    """`module:function` below `spark_jobs/transforms/`: DataFrame -> DataFrame, static inputs by keyword."""
+    static: dict[Name, StaticInput] = Field(default_factory=dict)
+    time: TimeRules
+    output: SingleOutput = None
+    """Short for `outputs` with this one."""
+    outputs: tuple[Output, ...] = Field(default=(), validate_default=True)
+    """What it delivers: any number of `latest` and `topic`, and at most one of each other kind."""
+    driver: Name
+    """Streams that name the same driver form one unit and share a process."""
+    trigger: Duration = timedelta(seconds=5)
+    """Least time between two micro-batches."""
+    resources: Resources = Resources()
+    max_records_per_batch: int | None = Field(default=None, ge=1)
+    """A cap lets partitions drift apart in time while a backlog is drained: records are dropped, their intervals become
+    dirty and are repaired. Omitted, as it should be: no cap."""
+    deadlines: StreamDeadlines = UNDECLARED
+    """What each of its streams promises while it runs."""
+    backfill: BackfillRules = BackfillRules()
+    start: Start = Edge.EARLIEST
+    """Where its streams begin that have read nothing: `earliest`, `latest`, a time with its zone, or the first offset
+    of each partition. Put on record at their first start; later only `sluice streams reset` changes it."""
+    mirror_group: GroupName | None = None
+    """The consumer group that shows the stream's position to tools that look there; nobody may consume with it."""
+    circuit_breaker: CircuitBreaker | None = None
+    """When so much of a batch is quarantined that its streams stop; omitted: never."""
+    alerts: tuple[DataAlert, ...] = ()
+    """Rules about its newest values, which `sluice serve` watches."""
+    spark: dict[str, str] = Field(default_factory=dict)
+    """Spark settings that win over the preset."""
+
+    @field_validator("outputs")
+    @classmethod
+    def _outputs_fit(cls, outputs: tuple[Output, ...], info: ValidationInfo) -> tuple[Output, ...]:
+        if "output" not in info.data:  # it has a fault of its own
+            return outputs
+        single: IntervalsOutput | None = info.data["output"]
+        if single is not None and outputs:
+            raise ValueError("the key `output` stands beside it; move what it says into this list")
+        if fault := faulty_outputs((single,) if single else outputs):
+            raise ValueError(fault)
+        return outputs
+
+    def in_deployment(self, name: str) -> Self:
+        """Return the pipeline as it is in one deployment: only the topics that it creates may be different there."""
+        if not self.written_topics:
+            return self
+        there = tuple(each.in_deployment(name) if isinstance(each, WrittenTopic) else each for each in self.outputs)
+        return self.model_copy(update={"outputs": there})
+
+    @property
+    def intervals(self) -> IntervalsOutput:
+        """The interval table, which only `has_intervals` promises.
+
+        Raises:
+            SpecError: it has none.
+        """
+        for output in self.every_output:
+            if isinstance(output, IntervalsOutput):
+                return output
+        raise SpecError(
+            f"the pipeline {self.name!r} has no `intervals` output: it has no intervals, no backfill and no gate.",
+            fix="name another pipeline, or declare an output of kind `intervals`.",
+        )
+
+    @property
+    def has_intervals(self) -> bool:
+        """Whether it closes intervals, which can be backfilled."""
+        return any(isinstance(output, IntervalsOutput) for output in self.every_output)
+
+    @property
+    def every_output(self) -> tuple[Output, ...]:
+        """All outputs, however they are written down."""
+        return self.outputs if self.output is None else (self.output,)
+
+    @property
+    def beside(self) -> tuple[BesideOutput, ...]:
+        """The outputs that get the transform's rows batch by batch, in the order in which they do."""
+        return tuple(
+            output for output in self.every_output if not isinstance(output, IntervalsOutput | DeadLettersOutput)
+        )
+
+    @property
+    def dead_letters(self) -> DeadLettersOutput | None:
+        """The topic that gets a copy of what is quarantined; None if there is none."""
+        return next((output for output in self.every_output if isinstance(output, DeadLettersOutput)), None)
+
+    @property
+    def written_topics(self) -> tuple[WrittenTopic, ...]:
+        """The outputs that fill a topic."""
+        return tuple(output for output in self.every_output if isinstance(output, WrittenTopic))
+
+    def outputs_of(self, stream: str) -> tuple[Output, ...]:
+        """Return what one of its streams delivers."""
+        if stream == self.dead_stream and self.dead_letters is not None:
+            return (self.dead_letters,)
+        return self.beside if stream == self.live_stream or not self.has_intervals else (self.intervals,)
+
+    @property
+    def live_stream(self) -> str | None:
+        """The stream of the outputs beside an interval table: they need values that have yet to close."""
+        return f"{self.name}{LIVE}" if self.has_intervals and self.beside else None
+
+    @property
+    def dead_stream(self) -> str | None:
+        """The stream that sends dead letters: it knows no transform, and goes on whatever becomes of one."""
+        return f"{self.name}{DEAD}" if self.dead_letters is not None else None
+
+    @property
+    def mirror_groups(self) -> dict[str, str]:
+        """The consumer group of each stream whose position is mirrored."""
+        if self.mirror_group is None:
+            return {}
+        return {stream: self.mirror_group + stream.removeprefix(self.name) for stream in self.streams}
+
+    @property
+    def streams(self) -> tuple[str, ...]:
+        """Its streams: its own, and those beside it."""
+        return (self.name, *self.streams_beside)
+
+    @property
+    def streams_beside(self) -> tuple[str, ...]:
+        """Its streams but for its own."""
+        return tuple(stream for stream in (self.live_stream, self.dead_stream) if stream is not None)

@@ -1,0 +1,165 @@
+"""What a pipeline delivers, and how: one model per kind of output."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import timedelta
+from typing import Annotated, Literal, Self, get_args
+
+from pydantic import BeforeValidator, Field, ValidationInfo, field_validator
+
+from sluice.specs.model.duration import Duration, format_duration
+from sluice.specs.model.spec import Name, Spec
+from sluice.specs.model.topic_shape import TopicShape
+
+HOUR, DAY = timedelta(hours=1), timedelta(days=1)
+_LENGTHS = {"hour": HOUR, "day": DAY}
+
+
+class IntervalsOutput(Spec):
+    """Windowed results in append mode: the rows of an interval appear when it closes."""
+
+    kind: Literal["intervals"] = "intervals"
+    table: Name
+    time_column: Name
+    """The column with the start of a row's window (timestamp). Windows tumble: one begins where another ends, counted
+    from midnight UTC."""
+    window: Duration
+    interval: Literal["hour", "day"]
+    """The physical partition and the unit of ownership, backfill and publish."""
+    keys: tuple[Name, ...] = ()
+    """Columns that tell the rows of one window apart. With them a parity report says `different` where it could
+    otherwise only say `missing` and `extra`."""
+
+    @field_validator("interval")
+    @classmethod
+    def _holds_whole_windows(cls, interval: Literal["hour", "day"], info: ValidationInfo) -> Literal["hour", "day"]:
+        window: timedelta | None = info.data.get("window")
+        if window is not None and (not window or _LENGTHS[interval] % window):
+            raise ValueError(f"no whole number of windows of {format_duration(window)} fits into one {interval}")
+        return interval
+
+    @property
+    def interval_length(self) -> timedelta:
+        """One hour or one day."""
+        return _LENGTHS[self.interval]
+
+
+class RowsOutput(Spec):
+    """Results record by record, appended to a Delta table, each once. The transform keeps no state."""
+
+    kind: Literal["rows"]
+    table: Name
+
+
+class LatestOutput(Spec):
+    """One row per key, the newest: rows are merged into what is there."""
+
+    kind: Literal["latest"]
+    table: Name
+    keys: tuple[Name, ...] = Field(min_length=1)
+    """The columns that name a row; none of them is ever null."""
+    newest_by: Name | None = None
+    """The column that says which of two rows of a key is newer; an older one replaces nothing. Omitted: the row of the
+    later batch is, and a batch brings at most one row per key, as an aggregation over the keys does."""
+    keep: Literal["all", "open"] = "all"
+    """`open`: a row goes when its window closes, because the interval table has it then."""
+    store: Literal["delta", "postgres"] = "delta"
+    connection: Name | None = Field(default=None, validate_default=True)
+    """Of PostgreSQL: the variable `SLUICE_CONNECTION_<NAME>` holds its URL, which no spec does."""
+
+    @field_validator("connection")
+    @classmethod
+    def _fits_the_store(cls, connection: str | None, info: ValidationInfo) -> str | None:
+        store = info.data.get("store")
+        if store == "postgres" and connection is None:
+            raise ValueError(
+                "the store is postgres and no connection is named; add `connection: <name>` and put the URL into the "
+                "variable SLUICE_CONNECTION_<NAME>"
+            )
+        if store == "delta" and connection is not None:
+            raise ValueError("a Delta table needs no connection; remove it, or write `store: postgres`")
+        return connection
+
+
+class WrittenTopic(Spec):
+    """A topic that an output fills."""
+
+    topic: Name
+    create: TopicShape | None = None
+    """How the DAG `topics` creates it. Omitted: the topic has a spec of its own, because some pipeline reads it."""
+
+    def in_deployment(self, name: str) -> Self:
+        """Return the output as it is in one deployment; see `TopicShape`."""
+        return self if self.create is None else self.model_copy(update={"create": self.create.in_deployment(name)})
+
+
+class TopicOutput(WrittenTopic):
+    """One Kafka record per row: its keys as key, all of it as value, both JSON; headers tell a replay from news."""
+
+    kind: Literal["topic"]
+    keys: tuple[Name, ...] = Field(min_length=1)
+    """The columns in a record's key: rows of one key stay in order."""
+    delivery: Literal["at_least_once", "at_most_once"] = "at_least_once"
+    """`at_least_once`: a crash repeats records, which `sluice.kafka.deduplication` drops exactly. `at_most_once`: a
+    crash loses the rest of one batch and repeats nothing."""
+
+
+class DeadLettersOutput(WrittenTopic):
+    """A copy of each quarantined record, its bytes unchanged; headers say where it was and why it was refused.
+
+    For whoever listens to a topic. The quarantine itself is the raw table, which nothing here changes.
+    """
+
+    kind: Literal["dead_letters"]
+
+
+BesideOutput = RowsOutput | LatestOutput | TopicOutput
+"""What a batch of the transform's rows is written to as it goes; an interval table has a query of its own."""
+
+
+Output = Annotated[IntervalsOutput | BesideOutput | DeadLettersOutput, Field(discriminator="kind")]
+
+
+def _required_keys(kind: str) -> tuple[str, ...]:
+    """Return the keys that an output of a kind cannot do without, but for `kind`; none for a kind that there is not."""
+    models = (IntervalsOutput, RowsOutput, LatestOutput, TopicOutput, DeadLettersOutput)
+    model = next((each for each in models if kind in get_args(each.model_fields["kind"].annotation)), None)
+    fields = {} if model is None else model.model_fields
+    return tuple(name for name, field in fields.items() if field.is_required() and name != "kind")
+
+
+def _an_interval_table(output: object) -> object:
+    """Refuse an output of another kind at once, not by every key that an interval table has and it has not."""
+    kind = output.get("kind", "intervals") if isinstance(output, dict) else "intervals"
+    if isinstance(kind, str) and kind != "intervals" and (keys := _required_keys(kind)):
+        needs = ", ".join([f"kind: {kind}", *(f"{key}: …" for key in keys)])
+        raise ValueError(
+            f"`output` is short for one interval table, and this is of the kind {kind}; write it into the list "
+            f"`outputs`, with what it needs: `outputs: [{{{needs}}}]`"
+        )
+    if not isinstance(output, dict):
+        return output
+    # What has passed a function is strict Python to pydantic, no longer JSON: a list is no tuple there.
+    return {key: tuple(value) if isinstance(value, list) else value for key, value in output.items()}
+
+
+SingleOutput = Annotated[IntervalsOutput | None, BeforeValidator(_an_interval_table)]
+"""What stands for a list of one interval table."""
+
+
+def faulty_outputs(outputs: Sequence[Output]) -> str | None:
+    """Return why outputs do not go together, and what to do; None if they do."""
+    kinds = [output.kind for output in outputs]
+    if set(kinds) <= {"dead_letters"}:
+        return "it delivers no result; add an output of the kind intervals, rows, latest or topic"
+    for kind in ("intervals", "rows", "dead_letters"):
+        if kinds.count(kind) > 1:
+            return (
+                f"{kinds.count(kind)} outputs are of the kind {kind}; keep one here, and the other in its own pipeline"
+            )
+    if {"intervals", "rows"} <= set(kinds):
+        return "`intervals` needs a windowed transform and `rows` one without state; write a pipeline for each"
+    if "intervals" not in kinds and any(isinstance(o, LatestOutput) and o.keep == "open" for o in outputs):
+        return "`keep: open` needs an `intervals` output, which says when a window closes; add one, or write `all`"
+    return None

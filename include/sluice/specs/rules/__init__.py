@@ -1,0 +1,1 @@
+"""What has to hold between specs, beyond the form of each."""

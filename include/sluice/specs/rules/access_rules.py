@@ -1,0 +1,116 @@
+"""Rules about principals: whom a file may name, what a scope may hold, and when none of them can be judged."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Iterator, Mapping
+
+from sluice.specs.model.access import PrincipalSpec, Role
+from sluice.specs.model.outputs import TopicOutput
+from sluice.specs.reading.diagnosis import nearest
+from sluice.specs.reading.faults import Fault
+from sluice.specs.reading.kinds import Key, Kind
+from sluice.specs.reading.reading import Finding, Reading
+
+_MEMBERS: Mapping[Role, str] = {
+    Role.FEED: "feed",
+    Role.STREAM: "unit",
+    Role.BACKFILL: "pipeline",
+    Role.WATCHER: "topic",
+    Role.SERVER: "topic output",
+}
+"""What the scope of a role names."""
+
+
+def principals_are_unique(reading: Reading) -> Iterator[Finding]:
+    """No two files say what one user may do: each would take away what the other gives."""
+    files: dict[str, list[PrincipalSpec]] = defaultdict(list)
+    for spec in reading.catalog.access.values():
+        files[spec.user].append(spec)
+    for user, specs in files.items():
+        for spec in specs:
+            others = [other.name for other in specs if other is not spec and _meet(spec, other)]
+            if others:
+                message = f"the user {user!r} is also declared by {', '.join(others)}."
+                fix = "give each role a user of its own, or name deployments that differ."
+                yield reading.finding(Kind.PRINCIPAL, spec.name, ("user",), message, fix)
+
+
+def scopes_exist(reading: Reading) -> Iterator[Finding]:
+    """A scope names what is declared. A spec that is broken exists."""
+    declared = {role: _declared(reading, role) for role in _MEMBERS}
+    for name, spec in reading.catalog.access.items():
+        for position, member in enumerate(spec.scope or ()):
+            if member not in declared[spec.role]:
+                message = f"a {spec.role} is there for {_MEMBERS[spec.role]}s, and there is no {member!r} among them."
+                fix = nearest(member, sorted(declared[spec.role]))
+                yield reading.finding(Kind.PRINCIPAL, name, ("scope", position), message, fix)
+
+
+def principals_are_in_deployments(reading: Reading) -> Iterator[Finding]:
+    """A principal is restricted to deployments that there are."""
+    known = sorted(stem for kind, stem in reading.documents if kind is Kind.DEPLOYMENT)
+    for name, spec in reading.catalog.access.items():
+        for position, deployment in enumerate(spec.deployments or ()):
+            if deployment not in known:
+                message = f"there is no deployment {deployment!r} in include/deployments."
+                fix = nearest(deployment, known)
+                yield reading.finding(Kind.PRINCIPAL, name, ("deployments", position), message, fix)
+
+
+def nothing_widens_unseen(reading: Reading) -> Iterator[Finding]:
+    """A flag that nothing needs would let through what somebody adds later."""
+    for name, spec in reading.catalog.access.items():
+        for position, widening in enumerate(spec.widens):
+            if widening not in spec.widenings:
+                message = f"nothing here is open to every {widening}."
+                yield reading.finding(Kind.PRINCIPAL, name, ("widens", position), message, "remove it.")
+
+
+def undecided_principals(
+    broken: Mapping[Key, tuple[Fault, ...]], strays: Iterable[Fault], principals: Iterable[Key]
+) -> dict[Key, tuple[Fault, ...]]:
+    """Return the principals of which nobody can say what they need, with the faults of the files that would say it.
+
+    A topic or pipeline that is left out would look as if nobody needed it any more, and rights to it would be revoked.
+    """
+    telling = (Kind.TOPIC, Kind.PIPELINE, Kind.FEED)
+    faults = {fault for key, found in broken.items() if key[0] in telling for fault in found}
+    faults.update(fault for fault in strays if fault.file.split("/")[1:2] in [[kind.folder] for kind in telling])
+    return {key: tuple(sorted(faults)) for key in principals if faults and key not in broken}
+
+
+def _meet(one: PrincipalSpec, other: PrincipalSpec) -> bool:
+    """Whether two files are about the same cluster."""
+    return (
+        one.deployments is None or other.deployments is None or not set(one.deployments).isdisjoint(other.deployments)
+    )
+
+
+def _declared(reading: Reading, role: Role) -> Collection[str]:
+    names = {kind: {stem for k, stem in reading.documents if k is kind} for kind in Kind}
+    match role:
+        case Role.FEED:
+            return names[Kind.FEED]
+        case Role.STREAM:
+            return _drivers(reading)
+        case Role.BACKFILL:
+            closing = reading.catalog.interval_pipelines.keys()
+            return names[Kind.PIPELINE] - (reading.catalog.pipelines.keys() - closing)
+        case Role.SERVER:
+            written = (p.written_topics for p in reading.catalog.pipelines.values())
+            return {output.topic for outputs in written for output in outputs if isinstance(output, TopicOutput)}
+        case _:
+            return names[Kind.TOPIC]
+
+
+def _drivers(reading: Reading) -> set[str]:
+    """Return the units that any file names, from their text: a broken one names one, too."""
+    found: set[str] = set()
+    for (kind, _), document in reading.documents.items():
+        data = document.data or {}
+        place = data.get("raw") if kind is Kind.TOPIC else data if kind is Kind.PIPELINE else None
+        driver = place.get("driver") if isinstance(place, dict) else None
+        if isinstance(driver, str):
+            found.add(driver)
+    return found

@@ -1,0 +1,210 @@
+"""Rules about contracts: each version can be read, was not changed since it was published, and goes with the others."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from sluice.contracts.breach import Breach, Loc, UnreadableSchemaError
+from sluice.contracts.contract import AVRO, JSON_SCHEMA, Version, between, read_version
+from sluice.contracts.promise import promises
+from sluice.specs.model.model import TopicSpec
+from sluice.specs.model.time_forms import types_read
+from sluice.specs.reading.diagnosis import nearest
+from sluice.specs.reading.document import Document, read_document
+from sluice.specs.reading.faults import Fault
+from sluice.specs.reading.kinds import Kind
+from sluice.specs.reading.reading import Finding, Reading
+
+FOLDER, PUBLISHED = "schemas", "published.json"
+
+_FILE = re.compile(rf"([1-9][0-9]{{0,4}})({re.escape(JSON_SCHEMA)}|{re.escape(AVRO)})")
+
+
+@dataclass(frozen=True)
+class History:
+    """The versions of a topic's contract, as they lie in its folder.
+
+    Attributes:
+        versions: the sound ones, oldest first.
+        documents: every version's file, by its number.
+        published: digest of each published version.
+        faults: what is wrong with files.
+    """
+
+    versions: tuple[Version, ...] = ()
+    documents: Mapping[int, Document] = field(default_factory=dict)
+    published: Mapping[int, str] = field(default_factory=dict)
+    faults: tuple[Fault, ...] = ()
+
+
+def history_of(include: Path, topic: str) -> History:
+    """Read a topic's contract; one without versions if it has none."""
+    folder, shown = include / FOLDER / topic, f"{include.name}/{FOLDER}/{topic}"
+    versions: list[Version] = []
+    documents: dict[int, Document] = {}
+    faults: list[Fault] = []
+    published: Mapping[int, str] = {}
+    for path in sorted(folder.iterdir()) if folder.is_dir() else ():
+        match, file = _FILE.fullmatch(path.name), f"{shown}/{path.name}"
+        if path.name == PUBLISHED:
+            published = _published(path, file, faults)
+        elif match is not None and int(match[1]) in documents:
+            faults.append(Fault(file, 1, "", f"version {match[1]} is there twice.", "keep one of the two files."))
+        elif match is not None:
+            document = documents[int(match[1])] = _read(path, file)
+            faults.extend(document.faults)
+            if document.data is not None:
+                try:
+                    versions.append(read_version(int(match[1]), file, document.data))
+                except UnreadableSchemaError as error:
+                    faults.append(document.fault(error.loc, error.message, error.fix))
+        elif not path.name.startswith(".") and path.suffix != ".md":
+            message, fix = "is no version of a contract.", f"name it 1{JSON_SCHEMA} or 1{AVRO}, or move it away."
+            faults.append(Fault(file, 1, "", message, fix))
+    versions.sort(key=lambda version: version.number)
+    return History(tuple(versions), documents, published, tuple(faults))
+
+
+def contracts_hold(reading: Reading, *, publishing: str = "") -> Iterator[Finding]:
+    """Every contract is sound, belongs to a topic, and its newest version goes with those before it.
+
+    Args:
+        reading: the specs.
+        publishing: the topic of which all versions are about to be published.
+    """
+    folder = reading.include / FOLDER
+    topics = [stem for kind, stem in reading.documents if kind is Kind.TOPIC]
+    for path in sorted(folder.iterdir()) if folder.is_dir() else ():
+        if path.is_dir():
+            for fault in _faults(reading, path.name, topics, publishing=path.name == publishing):
+                yield Finding((Kind.TOPIC, path.name), fault)
+
+
+def _faults(reading: Reading, topic: str, topics: Sequence[str], *, publishing: bool) -> Iterator[Fault]:
+    history = history_of(reading.include, topic)
+    yield from history.faults
+    shown = f"{reading.include.name}/{FOLDER}/{topic}"
+    if topic not in topics:
+        yield Fault(shown, 1, "", f"there is no topic {topic!r} in include/topics.", nearest(topic, topics))
+    numbers = sorted(history.documents)
+    for number in sorted(set(range(1, max(numbers, default=0))) - set(numbers)):
+        yield Fault(shown, 1, "", f"there is no version {number}; records of it may be kept.", "restore its file.")
+    yield from _unpublished(history, shown, publishing=publishing)
+    spec = reading.catalog.topics.get(topic)
+    if spec is None or not history.versions:
+        return
+    yield from _incompatible(history, spec)
+    for version in history.versions:
+        yield from _unpromised(version, history.documents[version.number], spec)
+
+
+def _read(path: Path, file: str) -> Document:
+    """Read a file as JSON, with the line of every value."""
+    document = read_document(path, file)
+    try:
+        json.loads(path.read_bytes())
+    except json.JSONDecodeError as error:
+        return Document(file, None, faults=(Fault(file, error.lineno, "", f"is not JSON: {error.msg}."),))
+    except (OSError, UnicodeDecodeError, RecursionError):  # said by the document
+        return document
+    return document
+
+
+def _published(path: Path, file: str, faults: list[Fault]) -> Mapping[int, str]:
+    document = _read(path, file)
+    faults.extend(document.faults)
+    return {int(key): str(value) for key, value in (document.data or {}).items() if key.isdecimal()}
+
+
+def _unpublished(history: History, shown: str, *, publishing: bool) -> Iterator[Fault]:
+    """Versions stay what they were when they were published; only the newest may be a draft."""
+    newest = max(history.documents, default=0)
+    topic = shown.rpartition("/")[2]
+    for version in history.versions:
+        known = history.published.get(version.number)
+        if known is None and version.number != newest and not publishing:
+            message = f"a newer version is there, and nobody has published version {version.number}."
+            fix = f"run `sluice contracts publish {topic}`, or remove it if nothing was written under it."
+            yield Fault(version.file, 1, "", message, fix)
+        elif known is not None and known != version.digest:
+            message = f"version {version.number} is not what it was when it was published: there are records of it."
+            yield Fault(version.file, 1, "", message, f"restore it, and write the change as version {newest + 1}.")
+    for number in sorted(history.published.keys() - history.documents.keys()):
+        yield Fault(f"{shown}/{PUBLISHED}", 1, str(number), "its file is gone.", "restore it.")
+
+
+def _incompatible(history: History, spec: TopicSpec) -> Iterator[Fault]:
+    versions = history.versions
+    newest = versions[-1]
+    found: dict[tuple[bool, Breach], list[int]] = defaultdict(list)
+    for writer, reader in spec.value.compatibility.pairs(len(versions)):
+        older = min(writer, reader)
+        for breach in between(versions[writer], versions[reader]):
+            found[reader == len(versions) - 1, breach].append(versions[older].number)
+    document = history.documents[newest.number]
+    for (backward, breach), numbers in found.items():
+        others = f"version{'s' if len(numbers) > 1 else ''} {', '.join(map(str, numbers))}"
+        whose = f"records of {others} under version {newest.number}"
+        if not backward:
+            whose = f"records of version {newest.number} under {others}"
+        message = f"{breach.message}. So {whose} cannot be read ({spec.value.compatibility})."
+        line = document.line_of(loc_of(document.data, breach.field))
+        yield Fault(newest.file, line, breach.field, message, breach.fix)
+
+
+def _unpromised(version: Version, document: Document, spec: TopicSpec) -> Iterator[Fault]:
+    """A version promises what the topic's spec reads: otherwise its records would be quarantined."""
+    promised = promises(version)
+    if promised is None:
+        yield Fault(version.file, 1, "", "its records are not one kind of object.", "describe one object.")
+        return
+    for name, declared in spec.value.fields.items():
+        if name == spec.value.heartbeat:
+            continue
+        promise = promised.get(name)
+        line = document.line_of(loc_of(document.data, name))
+        if promise is None and declared.required:
+            message = f"version {version.number} does not have it, and the spec of {spec.name} requires it."
+            yield Fault(version.file, 1, name, message, "make it optional there, or declare it here.")
+        elif promise is not None and not promise.types & types_read(declared):
+            message = f"is {promise.said}, which does not read as the {declared.type} of the spec of {spec.name}."
+            yield Fault(version.file, line, name, message, "make the two agree.")
+        elif promise is not None and declared.required and not promise.always:
+            message = f"may be absent or null, and the spec of {spec.name} requires it."
+            yield Fault(version.file, line, name, message, "make it optional there, or required here.")
+
+
+def loc_of(data: object, field: str) -> Loc:
+    """Return where a schema declares a field; of its nearest parent, where that is all that is found."""
+    loc: Loc = ()
+    for name in field.replace("[]", "").split(".") if field else ():
+        step = _declared(data, name)
+        if step is None:
+            break
+        loc = (*loc, *step[0])
+        data = step[1]
+    return loc
+
+
+def _declared(node: object, name: str) -> tuple[Loc, object] | None:
+    """Return the way to a field's declaration, through lists and unions."""
+    if isinstance(node, list):
+        ways = ((number, _declared(each, name)) for number, each in enumerate(node))
+        return next((((number, *way[0]), way[1]) for number, way in ways if way is not None), None)
+    if not isinstance(node, Mapping):
+        return None
+    properties, fields = node.get("properties"), node.get("fields")
+    if isinstance(properties, Mapping) and name in properties:
+        return ("properties", name), properties[name]
+    for number, each in enumerate(fields if isinstance(fields, list) else ()):
+        if isinstance(each, Mapping) and each.get("name") == name:
+            return ("fields", number), each
+    for key in ("items", "values", "type", "anyOf", "oneOf"):
+        if (way := _declared(node.get(key), name)) is not None:
+            return (key, *way[0]), way[1]
+    return None

@@ -1,0 +1,130 @@
+"""Rules about what pipelines deliver, and where an output stands in its spec."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator
+
+from sluice.contracts.breach import Loc
+from sluice.specs.deployments.secrecy import is_secret
+from sluice.specs.model.model import PipelineSpec
+from sluice.specs.model.outputs import IntervalsOutput, LatestOutput, Output, TopicOutput, WrittenTopic
+from sluice.specs.model.topic_shape import TopicShape
+from sluice.specs.reading.diagnosis import nearest
+from sluice.specs.reading.kinds import Kind
+from sluice.specs.reading.reading import Finding, Reading
+
+
+def outputs_of(pipeline: PipelineSpec) -> Iterator[tuple[Loc, Output]]:
+    """Yield the outputs of a pipeline with their places in its file."""
+    if pipeline.output is not None:
+        yield ("output",), pipeline.output
+    for number, output in enumerate(pipeline.outputs):
+        yield ("outputs", number), output
+
+
+def deliveries(topic: str) -> str:
+    """Return the table that keeps what was sent to a topic by its batches, so that a restart repeats none."""
+    return f"{topic}_deliveries"
+
+
+def written_table(output: Output) -> tuple[str, str]:
+    """Return what tells an output's table from every other one, and the key of the spec that names it."""
+    match output:
+        case WrittenTopic():
+            return deliveries(output.topic), "topic"
+        case LatestOutput(store="postgres"):
+            return f"{output.connection}: {output.table}", "table"
+        case _:
+            return output.table, "table"
+
+
+def live_outputs(pipeline: PipelineSpec) -> dict[str, LatestOutput | TopicOutput]:
+    """Return the outputs that hold newest values, by the name of their table or topic."""
+    found: dict[str, LatestOutput | TopicOutput] = {}
+    for output in pipeline.every_output:
+        match output:
+            case LatestOutput():
+                found[output.table] = output
+            case TopicOutput():
+                found[output.topic] = output
+    return found
+
+
+def data_alerts_watch_live_outputs(reading: Reading) -> Iterator[Finding]:
+    """A data alert is about a `latest` or `topic` output of its pipeline, and has a name of its own."""
+    for name, pipeline in reading.catalog.pipelines.items():
+        live, names = live_outputs(pipeline), [alert.name for alert in pipeline.alerts]
+        for place, alert in enumerate(pipeline.alerts):
+            if alert.output not in live:
+                message = f"{alert.output!r} is no `latest` or `topic` output of this pipeline."
+                fix = nearest(alert.output, live)
+                yield reading.finding(Kind.PIPELINE, name, ("alerts", place, "output"), message, fix)
+            if alert.name in names[:place]:
+                message = f"two alerts are called {alert.name!r}."
+                yield reading.finding(Kind.PIPELINE, name, ("alerts", place, "name"), message, "rename one of them.")
+
+
+def output_columns_are_free(reading: Reading) -> Iterator[Finding]:
+    """The time column is not the column by which Sluice partitions."""
+    for name, pipeline in reading.catalog.pipelines.items():
+        for loc, output in outputs_of(pipeline):
+            if isinstance(output, IntervalsOutput) and output.time_column == "interval_start":
+                message = "'interval_start' is the column that Sluice partitions by."
+                yield reading.finding(Kind.PIPELINE, name, (*loc, "time_column"), message, "name another column.")
+
+
+def output_topics_are_declared_once(reading: Reading) -> Iterator[Finding]:
+    """A topic that is written is declared in one place, by one pipeline, and is not the one that is read."""
+    writers: dict[str, list[tuple[str, Loc]]] = defaultdict(list)
+    for name, pipeline in reading.catalog.pipelines.items():
+        for loc, output in outputs_of(pipeline):
+            if isinstance(output, WrittenTopic):
+                writers[output.topic].append((name, loc))
+                yield from _declared_once(reading, pipeline, loc, output)
+    for topic, places in writers.items():
+        for name, loc in places if len(places) > 1 else ():
+            message = (
+                f"{len(places)} outputs write to the topic {topic!r}; who reads it could not tell replays from news."
+            )
+            yield reading.finding(
+                Kind.PIPELINE, name, (*loc, "topic"), message, "give every output a topic of its own."
+            )
+
+
+def _declared_once(reading: Reading, pipeline: PipelineSpec, loc: Loc, output: WrittenTopic) -> Iterator[Finding]:
+    topics = [stem for kind, stem in reading.documents if kind is Kind.TOPIC]
+    if output.topic == pipeline.source:
+        message = f"{output.topic!r} is what this pipeline reads; it would read what it writes, for ever."
+        yield reading.finding(Kind.PIPELINE, pipeline.name, (*loc, "topic"), message, "name another topic.")
+    elif output.topic in reading.catalog.absent:
+        yield reading.finding(Kind.PIPELINE, pipeline.name, (*loc, "topic"), *absence(output.topic))
+    elif output.create is None and output.topic not in topics:
+        message = f"there is no topic {output.topic!r} in include/topics, and nothing says how to create it."
+        fix = f"add `create: {{partitions: 4}}` to the output. {nearest(output.topic, topics)}".strip()
+        yield reading.finding(Kind.PIPELINE, pipeline.name, (*loc, "topic"), message, fix)
+    elif output.create is not None and output.topic in topics:
+        message = f"include/topics/{output.topic}.yaml declares the topic already."
+        yield reading.finding(Kind.PIPELINE, pipeline.name, (*loc, "create"), message, "remove `create`.")
+    elif output.create is None and output.topic not in reading.catalog.topics:
+        message = f"the spec of the topic {output.topic!r} is broken."
+        yield reading.finding(Kind.PIPELINE, pipeline.name, (*loc, "topic"), message, "repair it.")
+    if output.create is not None:
+        for where, message, fix in shape_faults(reading, output.create):
+            yield reading.finding(Kind.PIPELINE, pipeline.name, (*loc, "create", *where), message, fix)
+
+
+def absence(topic: str) -> tuple[str, str]:
+    """Return what is wrong with the use of a topic that shall be absent, and what to do."""
+    return f"include/topics/{topic}.yaml says that the topic shall be absent.", "name another topic, or keep this one."
+
+
+def shape_faults(reading: Reading, shape: TopicShape) -> Iterator[tuple[Loc, str, str]]:
+    """Yield what is wrong with a topic's shape, wherever it is declared: where in it, what, and what to do."""
+    for where, _ in shape.written_configs():
+        if is_secret(where[-1]):
+            yield where, "this is a secret.", "keep it out of the spec."
+    known = sorted(stem for kind, stem in reading.documents if kind is Kind.DEPLOYMENT)
+    for deployment in sorted(shape.deployments.keys() - set(known)):
+        message = f"there is no deployment {deployment!r} in include/deployments."
+        yield ("deployments", deployment), message, nearest(deployment, known)

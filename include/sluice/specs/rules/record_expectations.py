@@ -1,0 +1,73 @@
+"""Rules about expectations that hold for each record: one record alone has to be enough to judge them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+
+from sluice.contracts.breach import Loc
+from sluice.specs.expectations.model import Expectation, Subject
+from sluice.specs.expectations.row_level import FILTER_EXAMPLE, FILTER_QUERY, ROW_LEVEL
+from sluice.specs.expectations.strftime import text_format
+from sluice.specs.model.model import ValueField
+from sluice.specs.reading.diagnosis import nearest
+from sluice.specs.reading.kinds import Kind
+from sluice.specs.reading.reading import Finding, Reading
+
+_ELSEWHERE = "leave `record` out of its `on`"
+
+
+def records_can_be_judged(reading: Reading) -> Iterator[Finding]:
+    """What holds for records is about one record and the fields of its topic."""
+    for name, suite in reading.catalog.expectations.items():
+        pipeline = reading.catalog.pipelines.get(suite.pipeline)
+        topic = None if pipeline is None else reading.catalog.topics.get(pipeline.source)
+        if topic is None:
+            continue  # a fault of its own
+        for position, expectation in enumerate(suite.expectations):
+            if Subject.RECORD in expectation.on:
+                for loc, message, fix in _faults(expectation, topic.value.fields):
+                    yield reading.finding(Kind.SUITE, name, ("expectations", position, *loc), message, fix)
+
+
+def _faults(expectation: Expectation, fields: Mapping[str, ValueField]) -> Iterator[tuple[Loc, str, str]]:
+    if expectation.expect not in ROW_LEVEL:
+        message = f"{expectation.expect} is about many rows, and a record is judged alone."
+        yield ("expect",), message, f"{_ELSEWHERE}, or take one of {', '.join(sorted(ROW_LEVEL))}."
+        return
+    given = expectation.kwargs
+    for key, column in _columns(expectation):
+        if column not in fields:
+            message = f"the topic has no field {column!r}; a record is judged by its topic's fields."
+            yield ("kwargs", key), message, nearest(column, fields)
+    if "mostly" in given:
+        fix = "remove it, or declare the share in an expectation of its own on the table."
+        yield ("kwargs", "mostly"), "a share of many rows cannot hold for one record.", fix
+    if given.get("row_condition") is not None and given.get("condition_parser") != "spark":
+        message = "of records, a condition can only be Spark's."
+        yield ("kwargs", "row_condition"), message, "write it in Spark SQL, and `condition_parser: spark` beside it."
+    yield from _faults_of_text(expectation)
+
+
+def _faults_of_text(expectation: Expectation) -> Iterator[tuple[Loc, str, str]]:
+    given = expectation.kwargs
+    if isinstance(text := given.get("strftime_format"), str):
+        try:
+            text_format(text)
+        except ValueError as error:
+            yield ("kwargs", "strftime_format"), f"records cannot be read by {text!r}: {error}.", ""
+    query = given.get("unexpected_rows_query")
+    if isinstance(query, str) and not re.fullmatch(FILTER_QUERY, query):
+        message = "the query does more than to pick rows out, and a record is judged alone."
+        fix = f"write `{FILTER_EXAMPLE}`, or {_ELSEWHERE}."
+        yield ("kwargs", "unexpected_rows_query"), message, fix
+
+
+def _columns(expectation: Expectation) -> Iterator[tuple[str, str]]:
+    for key in ("column", "column_A", "column_B", "column_list"):
+        for column in _strings(expectation.kwargs.get(key)):
+            yield key, column
+
+
+def _strings(value: object) -> list[str]:
+    return [each for each in (value if isinstance(value, list) else [value]) if isinstance(each, str)]

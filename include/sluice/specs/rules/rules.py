@@ -1,0 +1,265 @@
+"""Rules between specs: what no single file can know. Each is a small pure function that yields what it finds."""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from collections.abc import Iterator
+from datetime import datetime
+
+from sluice.contracts.breach import Loc
+from sluice.specs.code.static import static_inputs_exist
+from sluice.specs.code.transforms import transforms_fit
+from sluice.specs.deployments.secrecy import is_secret
+from sluice.specs.model.model import TopicSpec
+from sluice.specs.model.spec import NAME_PATTERN
+from sluice.specs.model.stamping import broker_stamps
+from sluice.specs.model.start import Edge
+from sluice.specs.reading.diagnosis import nearest
+from sluice.specs.reading.faults import Fault
+from sluice.specs.reading.kinds import Key, Kind
+from sluice.specs.reading.reading import Finding, Reading, Rule
+from sluice.specs.rules.access_rules import (
+    nothing_widens_unseen,
+    principals_are_in_deployments,
+    principals_are_unique,
+    scopes_exist,
+)
+from sluice.specs.rules.alerting_rules import (
+    policies_are_of_deployments,
+    policies_leave_nothing_out,
+    policies_name_what_they_have,
+)
+from sluice.specs.rules.client_settings import clients_are_understood
+from sluice.specs.rules.contracts import FOLDER, history_of
+from sluice.specs.rules.feed_rules import feed_files_fit
+from sluice.specs.rules.interval_expectations import intervals_can_be_judged
+from sluice.specs.rules.login_rules import (
+    administrators_are_not_declared,
+    logins_are_principals,
+    logins_say_it_once,
+)
+from sluice.specs.rules.output_rules import (
+    absence,
+    data_alerts_watch_live_outputs,
+    output_columns_are_free,
+    output_topics_are_declared_once,
+    outputs_of,
+    shape_faults,
+    written_table,
+)
+from sluice.specs.rules.record_expectations import records_can_be_judged
+from sluice.specs.rules.spark_settings import spark_settings_are_safe
+from sluice.specs.rules.stamping_rules import timestamps_are_bounded
+from sluice.specs.rules.suites import suites_guard_pipelines
+
+
+def names_are_stems(reading: Reading) -> Iterator[Finding]:
+    """A spec is named like its file, so that whoever knows one finds the other."""
+    for (kind, stem), document in reading.documents.items():
+        name = (document.data or {}).get("name")
+        if isinstance(name, str) and name != stem and re.match(NAME_PATTERN, name):
+            message = f"the name is {name!r} and the file {stem}.yaml."
+            yield reading.finding(kind, stem, ("name",), message, "name both alike.")
+
+
+def topics_exist(reading: Reading) -> Iterator[Finding]:
+    """Pipelines and feeds name topics that have a spec. A spec that is broken exists."""
+    topics = dict.fromkeys(name for kind, name in reading.documents if kind is Kind.TOPIC)
+    for (kind, name), (loc, topic) in topic_references(reading).items():
+        if topic not in topics:
+            message = f"there is no topic {topic!r} in include/topics."
+            yield reading.finding(kind, name, loc, message, nearest(topic, topics))
+        elif topic in reading.catalog.absent:
+            yield reading.finding(kind, name, loc, *absence(topic))
+
+
+def topic_references(reading: Reading) -> dict[Key, tuple[Loc, str]]:
+    """Return which spec names which topic, and where: from its text, so that other faults in it hide none here."""
+    references: dict[Key, tuple[Loc, str]] = {}
+    for key, document in reading.documents.items():
+        field = {Kind.PIPELINE: "source", Kind.FEED: "topic"}.get(key[0])
+        topic = document.data.get(field) if field and isinstance(document.data, dict) else None
+        if field and isinstance(topic, str) and re.match(NAME_PATTERN, topic):  # what is no name is a fault of its own
+            references[key] = ((field,), topic)
+    return references
+
+
+def tables_are_unique(reading: Reading) -> Iterator[Finding]:
+    """No two streams write the same table."""
+    writers: dict[str, list[tuple[Key, Loc]]] = defaultdict(list)
+    for name, topic in reading.catalog.topics.items():
+        writers[topic.raw.table].append(((Kind.TOPIC, name), ("raw", "table")))
+    for name, pipeline in reading.catalog.pipelines.items():
+        for loc, output in outputs_of(pipeline):
+            table, key = written_table(output)
+            writers[table].append(((Kind.PIPELINE, name), (*loc, key)))
+    for table, places in writers.items():
+        for (kind, name), loc in places if len(places) > 1 else ():
+            others = ", ".join(f"the {k} {n}" for (k, n), where in places if ((k, n), where) != ((kind, name), loc))
+            message = f"the table {table!r} is also written by {others}."
+            yield reading.finding(kind, name, loc, message, "give every stream a table of its own.")
+
+
+def streams_are_unique(reading: Reading) -> Iterator[Finding]:
+    """No two streams have the same name: they would share a checkpoint."""
+    taken = {f"raw_{topic}": f"the raw stream of the topic {topic}" for topic in reading.catalog.topics}
+    for pipeline in reading.catalog.pipelines.values():
+        for stream in pipeline.streams_beside:
+            if stream in taken:
+                message = f"its stream {stream!r} would be named like {taken[stream]}."
+                yield reading.finding(Kind.PIPELINE, pipeline.name, ("name",), message, "rename the pipeline.")
+            what = "beside the interval table" if stream == pipeline.live_stream else "with the dead letters"
+            taken.setdefault(stream, f"the stream {what} of the pipeline {pipeline.name}")
+    for name in filter(taken.__contains__, reading.catalog.pipelines):
+        message = f"{name!r} is already the name of {taken[name]}."
+        yield reading.finding(Kind.PIPELINE, name, ("name",), message, "rename the pipeline.")
+
+
+def units_agree(reading: Reading) -> Iterator[Finding]:
+    """Pipelines that share a driver share its process, so they must want the same resources and Spark settings."""
+    first: dict[str, str] = {}
+    for name, pipeline in sorted(reading.catalog.pipelines.items()):
+        other = reading.catalog.pipelines[first.setdefault(pipeline.driver, name)]
+        for key, own, theirs in (
+            ("resources", pipeline.resources, other.resources),
+            ("spark", pipeline.spark, other.spark),
+        ):
+            if own != theirs:
+                message = f"{key} differs from that of the pipeline {other.name}, which names the same driver."
+                yield reading.finding(Kind.PIPELINE, name, (key,), message, "make them equal, or name another driver.")
+
+
+def starts_are_in_the_topic(reading: Reading) -> Iterator[Finding]:
+    """A start by offsets names partitions that the topic has."""
+    for name, pipeline in reading.catalog.pipelines.items():
+        topic = reading.catalog.topics.get(pipeline.source)  # a broken one is a fault of its own
+        offsets = {} if isinstance(pipeline.start, Edge | datetime) else pipeline.start
+        for number in sorted(offsets):
+            if topic is not None and number >= (least := min(shape.partitions for shape in _shapes(topic))):
+                message = f"the topic {topic.name} has the partitions 0 to {least - 1}."
+                yield reading.finding(Kind.PIPELINE, name, ("start", str(number)), message, "name one of these.")
+
+
+def patches_are_in_the_topic(reading: Reading) -> Iterator[Finding]:
+    """A patch names partitions that the topic has."""
+    for name, topic in reading.catalog.topics.items():
+        least = min(shape.partitions for shape in _shapes(topic))
+        for number, patch in enumerate(topic.value.patches):
+            for partition in (each for each in patch.records if each >= least):
+                message = f"the topic has the partitions 0 to {least - 1}."
+                where = ("value", "patches", number, "records", str(partition))
+                yield reading.finding(Kind.TOPIC, name, where, message, "name one of these.")
+
+
+def values_name_versions(reading: Reading) -> Iterator[Finding]:
+    """What values are written under are versions of the topic's contract, and Avro's can be read."""
+    for name, topic in reading.catalog.topics.items():
+        folder, shown = reading.include / FOLDER / name, f"{reading.include.name}/{FOLDER}/{name}"
+        for loc, file in topic.value.missing(folder):
+            fix = "write it, or name another version."
+            yield reading.finding(Kind.TOPIC, name, ("value", *loc), f"there is no {shown}/{file}.", fix)
+        if topic.value.format == "avro":
+            for fault in history_of(reading.include, name).faults:
+                yield Finding((Kind.TOPIC, name), fault)
+
+
+def groups_are_unique(reading: Reading) -> Iterator[Finding]:
+    """No two streams show their position in the same consumer group: one would overwrite the other's."""
+    taken: dict[str, str] = {}
+    for name, pipeline in sorted(reading.catalog.pipelines.items()):
+        for stream, group in pipeline.mirror_groups.items():
+            if group in taken:
+                message = f"the group {group!r} of {stream} is also that of {taken[group]}."
+                yield reading.finding(Kind.PIPELINE, name, ("mirror_group",), message, "name another group.")
+            taken.setdefault(group, stream)
+
+
+def broker_stamps_arrival(reading: Reading) -> Iterator[Finding]:
+    """`arrival_time: broker` needs a topic whose records the broker stamps; Kafka's default is the producer's time."""
+    for name, topic in reading.catalog.topics.items():
+        stamped = all(map(broker_stamps, _shapes(topic)))
+        if topic.value.arrival_time == "broker" and not stamped:
+            message = "arrival_time is broker, but the broker keeps the producer's time in this topic."
+            fix = "set message.timestamp.type: LogAppendTime in configs, or name a field of the record."
+            yield reading.finding(Kind.TOPIC, name, ("value", "arrival_time"), message, fix)
+
+
+def records_are_kept(reading: Reading) -> Iterator[Finding]:
+    """A compacted topic forgets records before the raw stream has read them."""
+    for name, topic in reading.catalog.topics.items():
+        for loc, value in topic.written_configs():
+            if loc[-1] == "cleanup.policy" and "compact" in (value or ""):
+                message = "cleanup.policy is compact, and the raw table must hold every record exactly once."
+                yield reading.finding(Kind.TOPIC, name, loc, message, "set it to delete.")
+
+
+def _shapes(topic: TopicSpec) -> Iterator[TopicSpec]:
+    """Yield the topic as it is in each deployment of its spec, and in all others."""
+    yield topic
+    for deployment in topic.deployments:
+        yield topic.in_deployment(deployment)
+
+
+def shapes_are_sound(reading: Reading) -> Iterator[Finding]:
+    """What is said of a topic's shape holds no secret, and names deployments that there are."""
+    for name, topic in reading.catalog.topics.items():
+        for loc, message, fix in shape_faults(reading, topic):
+            yield reading.finding(Kind.TOPIC, name, loc, message, fix)
+
+
+def clients_hold_no_secret(reading: Reading) -> Iterator[Finding]:
+    """Secrets are mounted as files; a spec is read by everybody."""
+    for name, deployment in reading.catalog.deployments.items():
+        client = deployment.kafka.client if deployment.kafka.kind == "external" else {}
+        for key in filter(is_secret, client):
+            message = "this is a secret, and specs are read by everybody."
+            fix = "say `login` instead, or `users`: they name the variable that holds the password."
+            yield reading.finding(Kind.DEPLOYMENT, name, ("kafka", "client", key), message, fix)
+
+
+RULES: tuple[Rule, ...] = (
+    names_are_stems,
+    topics_exist,
+    tables_are_unique,
+    streams_are_unique,
+    units_agree,
+    starts_are_in_the_topic,
+    patches_are_in_the_topic,
+    values_name_versions,
+    groups_are_unique,
+    broker_stamps_arrival,
+    timestamps_are_bounded,
+    records_are_kept,
+    output_columns_are_free,
+    output_topics_are_declared_once,
+    data_alerts_watch_live_outputs,
+    shapes_are_sound,
+    clients_hold_no_secret,
+    clients_are_understood,
+    spark_settings_are_safe,
+    static_inputs_exist,
+    feed_files_fit,
+    transforms_fit,
+    suites_guard_pipelines,
+    records_can_be_judged,
+    intervals_can_be_judged,
+    principals_are_unique,
+    scopes_exist,
+    principals_are_in_deployments,
+    nothing_widens_unseen,
+    logins_are_principals,
+    logins_say_it_once,
+    administrators_are_not_declared,
+    policies_are_of_deployments,
+    policies_name_what_they_have,
+    policies_leave_nothing_out,
+)
+
+
+def deployment_exists(reading: Reading, deployment: str) -> Iterator[Fault]:
+    """The deployment that the settings name has a spec; no spec is to blame if not."""
+    names = sorted(name for kind, name in reading.documents if kind is Kind.DEPLOYMENT)
+    if deployment not in names:
+        message = f"SLUICE_DEPLOYMENT is {deployment!r}, and there is no include/deployments/{deployment}.yaml."
+        yield Fault("include/deployments", 1, "", message, nearest(deployment, names))

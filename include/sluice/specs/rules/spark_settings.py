@@ -1,0 +1,77 @@
+"""Spark settings that a spec may not override, each with the promise that it would break."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+from sluice.specs.deployments.secrecy import is_secret
+from sluice.specs.reading.kinds import Kind
+from sluice.specs.reading.reading import Finding, Reading
+
+
+@dataclass(frozen=True)
+class Refusal:
+    """Why a setting is refused, and which of its values are.
+
+    Attributes:
+        reason: what would break.
+        fix: what to do.
+        values: the refused values in lower case; empty means every value.
+    """
+
+    reason: str
+    fix: str = "remove it."
+    values: frozenset[str] = frozenset()
+
+
+_TRUE, _FALSE = frozenset({"true"}), frozenset({"false"})
+
+REFUSED: Mapping[str, Refusal] = {
+    "spark.sql.streaming.noDataMicroBatches.enabled": Refusal(
+        "without batches that carry only a watermark the last intervals never close", values=_FALSE
+    ),
+    "spark.sql.session.timeZone": Refusal("intervals are UTC, and another zone would move their borders"),
+    "spark.sql.streaming.kafka.useDeprecatedOffsetFetching": Refusal(
+        "it calls what Kafka's clients no longer have, and the stream fails at its first offset", values=_TRUE
+    ),
+    "spark.sql.streaming.multipleWatermarkPolicy": Refusal(
+        "the fastest source would set the watermark and records of the others be dropped", values=frozenset({"max"})
+    ),
+    "spark.sql.streaming.statefulOperator.checkCorrectness.enabled": Refusal(
+        "it lets queries run that are known to lose rows", values=_FALSE
+    ),
+    "spark.sql.streaming.unsupportedOperationCheck": Refusal(
+        "it lets queries run that Spark knows to be wrong on a stream", values=_FALSE
+    ),
+    "spark.databricks.delta.retentionDurationCheck.enabled": Refusal(
+        "a vacuum could delete files that readers and verifications still need", values=_FALSE
+    ),
+    "spark.sql.extensions": Refusal("the tables are Delta tables, and it would replace Delta's extension and ours"),
+    "spark.sql.catalog.spark_catalog": Refusal("the tables are Delta tables, and it would replace Delta's catalog"),
+    "spark.sql.streaming.checkpointLocation": Refusal("a checkpoint belongs to its stream, and Sluice places it"),
+    "spark.master": Refusal("where a driver runs is no matter of a pipeline", "set spark.master in the deployment."),
+    "spark.driver.memory": Refusal("it has a key of its own", "set resources.driver_memory."),
+    "spark.app.name": Refusal("the launcher finds a driver by its name"),
+    "spark.submit.pyFiles": Refusal("executors get the archive of the code that the ledger's hash names"),
+    "spark.jars.packages": Refusal("the jars are locked, and a download at start is not"),
+}
+
+
+def spark_settings_are_safe(reading: Reading) -> Iterator[Finding]:
+    """No override breaks what Sluice promises."""
+    for name, pipeline in reading.catalog.pipelines.items():
+        for key, value in pipeline.spark.items():
+            if refusal := _refusal(key, value):
+                message = f"{key}={value} is refused: {refusal.reason}." if not is_secret(key) else f"{refusal.reason}."
+                yield reading.finding(Kind.PIPELINE, name, ("spark", key), message, refusal.fix)
+
+
+def _refusal(key: str, value: str) -> Refusal | None:
+    if not key.startswith("spark."):
+        return Refusal("Spark ignores settings whose name does not begin with 'spark.'", "write its full name.")
+    if is_secret(key):
+        return Refusal("this is a secret, and specs are read by everybody", "mount it as a file of the deployment.")
+    refusal = REFUSED.get(key)
+    applies = refusal is not None and (not refusal.values or value.strip().lower() in refusal.values)
+    return refusal if applies else None
