@@ -18,9 +18,9 @@ from pathlib import Path
 import structlog
 
 from sluice.errors import SluiceError, SpecError
-from sluice.intervals.acceptance import GATE_FAILED
-from sluice.intervals.parity import Outcome
-from sluice.intervals.request import Mode, Only, Request, range_of
+from sluice.intervals.backfill.acceptance import GATE_FAILED
+from sluice.intervals.backfill.parity import Outcome
+from sluice.intervals.backfill.request import Mode, Only, Request, range_of
 from sluice.launch.processes import give_way
 from sluice.project.project import Project
 from sluice.settings import settings

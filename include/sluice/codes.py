@@ -9,9 +9,9 @@ from typing import Any
 
 from sluice.alerts.delivery import Outcome as Delivery
 from sluice.design_words import WORDS
-from sluice.intervals.backfills import BackfillState
+from sluice.intervals.backfill.backfills import BackfillState
+from sluice.intervals.backfill.parity import Outcome as Parity
 from sluice.intervals.ledger import State
-from sluice.intervals.parity import Outcome as Parity
 from sluice.provisioning.topics.changes import Risk
 from sluice.quality.cases import CaseState
 from sluice.quality.reasons import EXPLANATIONS, Outcome

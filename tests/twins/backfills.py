@@ -8,8 +8,8 @@ from threading import Lock
 
 from sluice.clock import Clock
 from sluice.errors import CorruptionError
-from sluice.intervals.backfills import OPEN, Backfill, BackfillState
-from sluice.intervals.claiming import (
+from sluice.intervals.backfill.backfills import OPEN, Backfill, BackfillState
+from sluice.intervals.backfill.claiming import (
     DIED,
     backfill_id,
     dead_in_the_way,
@@ -19,11 +19,11 @@ from sluice.intervals.claiming import (
     refuse_withdrawn,
     withdrawn,
 )
-from sluice.intervals.request import Request
+from sluice.intervals.backfill.request import Request
 
 
 class InMemoryBackfills:
-    """Implements `sluice.intervals.backfills.Backfills` for one process."""
+    """Implements `sluice.intervals.backfill.backfills.Backfills` for one process."""
 
     def __init__(self, clock: Clock) -> None:
         self._clock = clock

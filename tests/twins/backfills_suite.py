@@ -11,8 +11,8 @@ import pytest
 
 from sluice.errors import CorruptionError, RefusedError, SpecError
 from sluice.intervals.alignment import Interval
-from sluice.intervals.backfills import Backfill, Backfills, BackfillState, OverlapError
-from sluice.intervals.request import Mode, Only, Request
+from sluice.intervals.backfill.backfills import Backfill, Backfills, BackfillState, OverlapError
+from sluice.intervals.backfill.request import Mode, Only, Request
 from tests.twins.clock import START, ManualClock
 
 

@@ -14,9 +14,9 @@ from sluice.alerts.delivery import Outcome as Delivery
 from sluice.cli.main import app
 from sluice.codes import codes, find
 from sluice.errors import SluiceError
-from sluice.intervals.backfills import BackfillState
+from sluice.intervals.backfill.backfills import BackfillState
+from sluice.intervals.backfill.parity import Outcome as Parity
 from sluice.intervals.ledger import State
-from sluice.intervals.parity import Outcome as Parity
 from sluice.provisioning.topics.changes import Risk
 from sluice.quality.cases import CaseState
 from sluice.quality.reasons import Outcome, Reason

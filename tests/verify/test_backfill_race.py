@@ -33,6 +33,7 @@ from deltalake import DeltaTable
 from sluice.clock import SystemClock
 from sluice.delta.reading import read_rows
 from sluice.devstack.kafka.broker import Broker
+from sluice.intervals.backfill.request import Mode
 from sluice.intervals.entries import (
     AttemptEntry,
     BackfillEntry,
@@ -43,7 +44,6 @@ from sluice.intervals.entries import (
     from_json,
 )
 from sluice.intervals.ledger import Ledger
-from sluice.intervals.request import Mode
 from sluice.launch.endpoints import Endpoints, write_endpoints
 from sluice.launch.processes import wait_until
 from sluice.project.project import Project

@@ -12,7 +12,7 @@ from typing import Any
 import httpx
 import pytest
 
-from sluice.intervals.backfills import Backfill, BackfillState
+from sluice.intervals.backfill.backfills import Backfill, BackfillState
 from sluice.project.project import Project
 from sluice.settings import Settings
 from tests.e2e.machine import Machine

@@ -12,10 +12,10 @@ import pytest
 from sluice.delta.log import read_log
 from sluice.delta.reading import read_rows
 from sluice.devstack.airflow.api import AirflowApi, succeeded, watching
-from sluice.intervals.backfills import BackfillState
+from sluice.intervals.backfill.backfills import BackfillState
+from sluice.intervals.backfill.request import Mode, Only
 from sluice.intervals.entries import BackfillEntry
 from sluice.intervals.ledger import State
-from sluice.intervals.request import Mode, Only
 from sluice.project.project import Project
 from sluice.settings import Settings
 from tests.e2e.machine import Machine

@@ -14,11 +14,11 @@ from enum import StrEnum
 from typing import Any, TypeVar
 
 from sluice.errors import SluiceError, SpecError
-from sluice.intervals.acceptance import accepting
 from sluice.intervals.alignment import Interval
-from sluice.intervals.backfills import Backfill
-from sluice.intervals.request import Mode, Only, Request, range_of
-from sluice.intervals.selection import Selection
+from sluice.intervals.backfill.acceptance import accepting
+from sluice.intervals.backfill.backfills import Backfill
+from sluice.intervals.backfill.request import Mode, Only, Request, range_of
+from sluice.intervals.backfill.selection import Selection
 from sluice.specs.model.model import PipelineSpec
 from sluice.specs.model.outputs import DAY
 

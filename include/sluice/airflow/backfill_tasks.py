@@ -18,10 +18,10 @@ from sluice.airflow.project_operator import DecidingOperator, ProjectOperator
 from sluice.airflow.spark_batch import BatchOperator
 from sluice.errors import SluiceError, SpecError
 from sluice.intervals.alignment import Interval
-from sluice.intervals.backfills import Backfill
+from sluice.intervals.backfill.backfills import Backfill
+from sluice.intervals.backfill.request import Only
+from sluice.intervals.backfill.selection import Selection, select
 from sluice.intervals.ledger import Ledger
-from sluice.intervals.request import Only
-from sluice.intervals.selection import Selection, select
 from sluice.project.project import Project
 
 

@@ -15,7 +15,7 @@ from sluice.airflow.conventions import Tag, give_form, house_dag
 from sluice.airflow.project_operator import OpenProject
 from sluice.airflow.runtime import open_project
 from sluice.airflow.specs import scan_specs
-from sluice.intervals.request import Mode, Only
+from sluice.intervals.backfill.request import Mode, Only
 from sluice.specs.catalog.dag_ids import backfill_dag_id
 from sluice.specs.model.model import PipelineSpec
 from sluice.specs.reading.kinds import Kind

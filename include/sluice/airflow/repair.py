@@ -23,9 +23,9 @@ from sluice.airflow.rounds import AskedOfAirflow, Found, RoundOperator, RoundTri
 from sluice.airflow.runtime import open_project
 from sluice.clock import Clock, SystemClock
 from sluice.errors import SluiceError
-from sluice.intervals.backfills import Backfill
-from sluice.intervals.repair import Repair, decide, needed_repair, run_id
-from sluice.intervals.request import Mode, Only
+from sluice.intervals.backfill.backfills import Backfill
+from sluice.intervals.backfill.repair import Repair, decide, needed_repair, run_id
+from sluice.intervals.backfill.request import Mode, Only
 from sluice.project.project import Project
 from sluice.specs.catalog.dag_ids import backfill_dag_id
 

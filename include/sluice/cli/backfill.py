@@ -22,10 +22,10 @@ from sluice.cli.pipelines import open_pipeline
 from sluice.clock import SystemClock
 from sluice.devstack.supervision import last_lines
 from sluice.errors import NotReadyError, RefusedError, SpecError
-from sluice.intervals.acceptance import accepting
-from sluice.intervals.backfills import Backfill, BackfillState
-from sluice.intervals.request import Mode, Only, Request, range_of
-from sluice.intervals.selection import select
+from sluice.intervals.backfill.acceptance import accepting
+from sluice.intervals.backfill.backfills import Backfill, BackfillState
+from sluice.intervals.backfill.request import Mode, Only, Request, range_of
+from sluice.intervals.backfill.selection import select
 from sluice.launch.batch_process import BatchProcess, end_now
 from sluice.project.project import Project
 from sluice.settings import settings

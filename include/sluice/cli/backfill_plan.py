@@ -9,7 +9,7 @@ from typing import Any
 from rich.console import Console
 
 from sluice.intervals.alignment import Interval, contiguous
-from sluice.intervals.selection import Selection
+from sluice.intervals.backfill.selection import Selection
 
 
 @dataclass(frozen=True)

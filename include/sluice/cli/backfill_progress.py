@@ -14,8 +14,8 @@ from sluice.cli.asker import asker
 from sluice.cli.console import err
 from sluice.clock import Clock
 from sluice.errors import SluiceError
-from sluice.intervals.backfills import Backfill, Backfills, BackfillState
-from sluice.intervals.progress import progress_in_words, starvation_in_words
+from sluice.intervals.backfill.backfills import Backfill, Backfills, BackfillState
+from sluice.intervals.backfill.progress import progress_in_words, starvation_in_words
 from sluice.launch.backfill_lock import BackfillLock
 from sluice.launch.batch_process import BatchProcess, end_now
 

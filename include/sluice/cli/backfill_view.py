@@ -10,9 +10,9 @@ from typing import Any
 from rich.markup import escape
 
 from sluice.cli.console import out
-from sluice.intervals.acceptance import GATE_FAILED
-from sluice.intervals.backfills import OPEN, Backfill, BackfillState
-from sluice.intervals.progress import expected_end, progress_in_words
+from sluice.intervals.backfill.acceptance import GATE_FAILED
+from sluice.intervals.backfill.backfills import OPEN, Backfill, BackfillState
+from sluice.intervals.backfill.progress import expected_end, progress_in_words
 from sluice.launch.batch_process import LOG
 from sluice.project.project import Project
 

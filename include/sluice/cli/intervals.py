@@ -17,8 +17,8 @@ from sluice.cli.instants import METAVAR, SinceOption, UntilOption, start_of
 from sluice.cli.ledger_look import LedgerLook, look
 from sluice.cli.pipelines import open_pipeline
 from sluice.errors import SpecError
-from sluice.intervals.advice import Advice, advise
 from sluice.intervals.alignment import Interval, interval_of
+from sluice.intervals.backfill.advice import Advice, advise
 from sluice.intervals.ledger import Ledger, LedgerRow, State, Written
 from sluice.project.project import Project
 from sluice.settings import settings

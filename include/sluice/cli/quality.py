@@ -12,7 +12,7 @@ from sluice.cli.console import Output, OutputOption, err, out, print_data
 from sluice.cli.instants import SinceOption, UntilOption
 from sluice.cli.pipelines import open_pipeline
 from sluice.errors import NotReadyError, SpecError
-from sluice.intervals.request import range_of
+from sluice.intervals.backfill.request import range_of
 from sluice.quality.gate import GateResult
 
 app = typer.Typer(help="Check what is published against its suite; propose a suite.", no_args_is_help=True)

@@ -12,8 +12,8 @@ from sluice.control.database import take_turns, transaction
 from sluice.control.tables import backfill
 from sluice.errors import CorruptionError
 from sluice.intervals.alignment import Interval
-from sluice.intervals.backfills import OPEN, Backfill, BackfillState
-from sluice.intervals.claiming import (
+from sluice.intervals.backfill.backfills import OPEN, Backfill, BackfillState
+from sluice.intervals.backfill.claiming import (
     DIED,
     backfill_id,
     dead_in_the_way,
@@ -23,11 +23,11 @@ from sluice.intervals.claiming import (
     refuse_withdrawn,
     withdrawn,
 )
-from sluice.intervals.request import Mode, Only, Request
+from sluice.intervals.backfill.request import Mode, Only, Request
 
 
 class SqlBackfills:
-    """Implements `sluice.intervals.backfills.Backfills` for one deployment. Safe from several processes at once."""
+    """Implements `sluice.intervals.backfill.backfills.Backfills` for one deployment. Safe from several processes at once."""
 
     def __init__(self, engine: Engine, deployment: str, clock: Clock | None = None) -> None:
         self._engine = engine

@@ -21,7 +21,7 @@ from kafka.admin import (
 from kafka.errors import NoError, SecurityDisabledError
 
 from sluice.errors import NotReadyError, RefusedError, UnreachableError
-from sluice.kafka.session import AdminSession
+from sluice.kafka.client.session import AdminSession
 from sluice.provisioning.access.acl import Acl, Resource, Right
 from sluice.provisioning.access.administration import Credential
 from sluice.specs.model.access import Mechanism, Operation, Pattern, ResourceKind

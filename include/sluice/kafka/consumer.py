@@ -7,7 +7,7 @@ from typing import Any
 
 from kafka import KafkaConsumer
 
-from sluice.kafka.connection import client_arguments, reachable
+from sluice.kafka.client.connection import client_arguments, reachable
 
 
 def open_consumer(

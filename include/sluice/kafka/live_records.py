@@ -14,7 +14,7 @@ from kafka.errors import KafkaError
 
 from sluice.errors import UnreachableError
 from sluice.kafka.administration import KafkaPythonAdministration
-from sluice.kafka.connection import reachable
+from sluice.kafka.client.connection import reachable
 from sluice.kafka.consumer import open_consumer
 from sluice.kafka.deduplication import deduplicated
 from sluice.live.source import Batch, Row

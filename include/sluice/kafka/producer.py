@@ -11,8 +11,8 @@ from kafka.errors import KafkaError, KafkaTimeoutError
 
 from sluice.errors import UnreachableError
 from sluice.feeds.ports import Position
-from sluice.kafka.connection import client_arguments, reachable
-from sluice.kafka.login import refuse_login
+from sluice.kafka.client.connection import client_arguments, reachable
+from sluice.kafka.client.login import refuse_login
 
 _CLOSING_SECONDS = 3.0
 _RESUME = "see whether the brokers run, then run the command again: it goes on where it stopped."

@@ -20,7 +20,7 @@ from kafka.errors import (
 )
 
 from sluice.errors import RefusedError, UnreachableError
-from sluice.kafka.session import AdminSession
+from sluice.kafka.client.session import AdminSession
 from sluice.topics.replica_administration import THROTTLED, BrokerState, PartitionKey, Throttle
 
 _RATES = ("leader.replication.throttled.rate", "follower.replication.throttled.rate")

@@ -10,8 +10,8 @@ from kafka import TopicPartition
 from kafka.errors import KafkaError
 
 from sluice.errors import UnreachableError
+from sluice.kafka.client.login import refuse_login
 from sluice.kafka.consumer import open_consumer
-from sluice.kafka.login import refuse_login
 from sluice.topics.administration import RecordStamp
 from sluice.topics.json_object import read_broker_time
 

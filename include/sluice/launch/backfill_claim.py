@@ -7,8 +7,8 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 from sluice.clock import Clock
-from sluice.intervals.backfills import Backfill, Backfills
-from sluice.intervals.request import Request
+from sluice.intervals.backfill.backfills import Backfill, Backfills
+from sluice.intervals.backfill.request import Request
 from sluice.launch.backfill_lock import BackfillLock
 
 

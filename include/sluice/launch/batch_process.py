@@ -12,8 +12,8 @@ import psutil
 
 from sluice.clock import Clock
 from sluice.errors import NotReadyError, UnreachableError
-from sluice.intervals.backfills import Backfill, Backfills, BackfillState
-from sluice.intervals.claiming import DIED
+from sluice.intervals.backfill.backfills import Backfill, Backfills, BackfillState
+from sluice.intervals.backfill.claiming import DIED
 from sluice.launch.backfill_lock import BackfillLock
 from sluice.launch.cpu import TreeCpu
 from sluice.settings import inherited

@@ -7,8 +7,8 @@ from datetime import datetime
 from uuid import UUID
 
 from sluice.intervals.alignment import Interval
-from sluice.intervals.backfills import Backfill
-from sluice.intervals.request import Mode
+from sluice.intervals.backfill.backfills import Backfill
+from sluice.intervals.backfill.request import Mode
 from sluice.lineage.event import Dataset, Event, EventType, Facet, Job
 from sluice.lineage.facets import (
     Processing,

@@ -9,7 +9,7 @@ from dataclasses import replace
 from datetime import datetime
 
 from sluice.errors import SpecError
-from sluice.intervals.backfills import Backfill
+from sluice.intervals.backfill.backfills import Backfill
 from sluice.lineage.batches import (
     BatchJob,
     Check,

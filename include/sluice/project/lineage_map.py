@@ -9,7 +9,7 @@ from pathlib import Path
 from sluice.delta.log import newest_first, newest_stream_commit
 from sluice.delta.reading import open_table
 from sluice.errors import CorruptionError, NotReadyError
-from sluice.intervals.backfills import Backfill
+from sluice.intervals.backfill.backfills import Backfill
 from sluice.intervals.entries import BackfillEntry
 from sluice.lineage import datasets
 from sluice.lineage.batches import BatchJob, Published

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from sluice.devstack.kafka.admin import kafka_client
 from sluice.devstack.kafka.passwords import drawn_password, kept_password
 from sluice.errors import NotReadyError
-from sluice.kafka.credentials import as_user
+from sluice.kafka.client.credentials import as_user
 from sluice.launch.endpoints import read_endpoints
 from sluice.settings import is_set, password
 from sluice.specs.model.access import Role

@@ -17,10 +17,10 @@ from typing import TYPE_CHECKING
 
 from sluice.clock import Clock, SystemClock
 from sluice.errors import SpecError, UnreachableError
-from sluice.intervals.claiming import dead_in_the_way
+from sluice.intervals.backfill.claiming import dead_in_the_way
+from sluice.intervals.backfill.request import Request
 from sluice.intervals.ledger import Ledger, fold
 from sluice.intervals.reach import RawPosition
-from sluice.intervals.request import Request
 from sluice.launch.endpoints import read_endpoints
 from sluice.project.environments import (
     batch_settings,
@@ -59,7 +59,7 @@ if TYPE_CHECKING:
     from sqlalchemy import Engine
 
     from sluice.control.index import LedgerIndex, LedgerSource
-    from sluice.intervals.backfills import Backfills
+    from sluice.intervals.backfill.backfills import Backfills
     from sluice.kafka.administration import KafkaPythonAdministration
     from sluice.launch.backfill_lock import BackfillLock
     from sluice.launch.place import Place

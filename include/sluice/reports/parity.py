@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from sluice.intervals.alignment import Interval, contiguous
-from sluice.intervals.parity import IntervalParity, Outcome, ParityReport
-from sluice.intervals.request import Mode
+from sluice.intervals.backfill.parity import IntervalParity, Outcome, ParityReport
+from sluice.intervals.backfill.request import Mode
 from sluice.reports.page import Tone, render
 
 _TONES = {

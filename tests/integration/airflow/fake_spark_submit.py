@@ -17,9 +17,9 @@ import structlog
 
 from sluice.delta.log import append_entry
 from sluice.intervals.alignment import Interval
-from sluice.intervals.backfills import BackfillState
+from sluice.intervals.backfill.backfills import BackfillState
+from sluice.intervals.backfill.request import Mode, Only, Request
 from sluice.intervals.entries import BackfillEntry, Content
-from sluice.intervals.request import Mode, Only, Request
 from sluice.project.project import Project
 from sluice.settings import settings
 from sluice.spark.backfill.evidence import Result

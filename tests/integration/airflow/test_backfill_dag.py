@@ -25,8 +25,8 @@ from sluice.airflow.backfills import build_backfill_dag
 from sluice.airflow.links import ParityLink, QualityLink
 from sluice.errors import SluiceError
 from sluice.intervals.alignment import Interval
-from sluice.intervals.backfills import BackfillState
-from sluice.intervals.request import Mode, Request
+from sluice.intervals.backfill.backfills import BackfillState
+from sluice.intervals.backfill.request import Mode, Request
 from sluice.project.project import Project
 from sluice.settings import settings
 from tests.integration.airflow.spark import DAY, HOUR, Spark, close, fake_spark

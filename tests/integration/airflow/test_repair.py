@@ -11,7 +11,7 @@ from airflow.utils.session import create_session
 
 from sluice.airflow.repair import build_repair_dag, needed_repairs
 from sluice.intervals.alignment import Interval
-from sluice.intervals.request import Mode, Request
+from sluice.intervals.backfill.request import Mode, Request
 from sluice.project.project import Project
 from tests.integration.airflow.spark import DAY, HOUR, Spark, close, fake_spark, soil
 

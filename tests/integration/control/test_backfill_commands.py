@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from sluice.clock import SystemClock
-from sluice.intervals.backfills import Backfill, BackfillState
+from sluice.intervals.backfill.backfills import Backfill, BackfillState
 from sluice.settings import settings
 from tests.twins.departures_project import DeparturesProject
 
@@ -22,8 +22,8 @@ BATCH = """
 import json, os, sys, time
 from datetime import datetime
 from sluice.intervals.alignment import Interval
-from sluice.intervals.backfills import BackfillState
-from sluice.intervals.request import Mode, Only, Request
+from sluice.intervals.backfill.backfills import BackfillState
+from sluice.intervals.backfill.request import Mode, Only, Request
 from sluice.launch.backfill_claim import claimed
 from sluice.project.project import Project
 from sluice.settings import settings

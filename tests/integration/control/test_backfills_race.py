@@ -16,8 +16,8 @@ from sluice.control.backfills import SqlBackfills
 from sluice.control.database import migrate, open_database, sqlite_url
 from sluice.errors import RefusedError
 from sluice.intervals.alignment import Interval
-from sluice.intervals.backfills import BackfillState
-from sluice.intervals.request import Mode, Request
+from sluice.intervals.backfill.backfills import BackfillState
+from sluice.intervals.backfill.request import Mode, Request
 from sluice.launch.backfill_lock import BackfillLock
 
 RACERS = 4
@@ -29,7 +29,7 @@ from sluice.control.backfills import SqlBackfills
 from sluice.control.database import migrate, open_database
 from sluice.errors import RefusedError
 from sluice.intervals.alignment import Interval
-from sluice.intervals.request import Mode, Request
+from sluice.intervals.backfill.request import Mode, Request
 from sluice.launch.backfill_lock import BackfillLock
 
 url, folder, key = sys.argv[1:]

@@ -28,7 +28,7 @@ from sluice.control.order_breaks import SqlOrderBreaks
 from sluice.control.registry import SqlRegistry
 from sluice.control.tables import metadata
 from sluice.errors import SluiceError, SpecError
-from sluice.intervals.backfills import Backfills
+from sluice.intervals.backfill.backfills import Backfills
 from sluice.intervals.entries import Content, Logged, StreamEntry
 from sluice.intervals.ledger import fold
 from sluice.intervals.reach import RawPosition, Reach

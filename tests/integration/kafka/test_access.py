@@ -11,7 +11,7 @@ from kafka.errors import KafkaError
 from sluice.devstack.kafka.broker import Broker
 from sluice.errors import NotReadyError, RefusedError, UnreachableError
 from sluice.kafka.access import KafkaPythonAccess
-from sluice.kafka.connection import client_arguments
+from sluice.kafka.client.connection import client_arguments
 from sluice.provisioning.access.administration import Credential
 from sluice.specs.model.access import Mechanism
 from tests.integration.secured import SecuredBroker

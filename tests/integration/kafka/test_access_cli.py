@@ -15,7 +15,7 @@ from sluice.devstack.kafka.admin import USER, administrator
 from sluice.devstack.kafka.broker import Broker
 from sluice.errors import NotReadyError, RefusedError, SpecError
 from sluice.kafka.access import KafkaPythonAccess
-from sluice.kafka.login import LoginRefusedError, refuse_login
+from sluice.kafka.client.login import LoginRefusedError, refuse_login
 from sluice.launch.endpoints import Endpoints, write_endpoints
 from sluice.provisioning.access.acl import Acl, Resource, Right
 from sluice.settings import Settings, settings

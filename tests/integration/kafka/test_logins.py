@@ -12,7 +12,7 @@ from sluice.devstack.kafka.broker import Broker
 from sluice.devstack.kafka.security import keep_security
 from sluice.errors import NotReadyError, RefusedError, SluiceError
 from sluice.kafka.administration import KafkaPythonAdministration
-from sluice.kafka.login import LoginRefusedError
+from sluice.kafka.client.login import LoginRefusedError
 from sluice.launch.endpoints import Endpoints, write_endpoints
 from sluice.project.project import Project
 from sluice.project.provisioned import declared_access, declared_topics

@@ -17,7 +17,7 @@ from kafka.errors import KafkaError
 from sluice.errors import SluiceError
 from sluice.kafka.access import KafkaPythonAccess
 from sluice.kafka.administration import KafkaPythonAdministration
-from sluice.kafka.connection import client_arguments
+from sluice.kafka.client.connection import client_arguments
 from sluice.kafka.feed import open_feed
 from sluice.kafka.live_records import KafkaLiveRecords
 from sluice.kafka.newest_keys import KafkaPythonKeyReader

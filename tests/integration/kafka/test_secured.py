@@ -15,7 +15,7 @@ from sluice.devstack.kafka.broker import Broker
 from sluice.errors import NotReadyError, UnreachableError
 from sluice.kafka.access import KafkaPythonAccess
 from sluice.kafka.administration import KafkaPythonAdministration
-from sluice.kafka.login import LoginRefusedError, refuse_login
+from sluice.kafka.client.login import LoginRefusedError, refuse_login
 from sluice.kafka.producer import KafkaPythonProducer
 from sluice.kafka.reader import KafkaPythonReader
 from sluice.launch.processes import wait_until

@@ -16,7 +16,7 @@ from sluice.devstack.kafka.admin import administrator
 from sluice.devstack.stack import component_states, down, up
 from sluice.devstack.supervision import ProgramState
 from sluice.errors import NotReadyError, UnreachableError
-from sluice.kafka.login import LoginRefusedError, refuse_login
+from sluice.kafka.client.login import LoginRefusedError, refuse_login
 from sluice.launch.endpoints import Endpoints, read_endpoints
 from sluice.launch.launcher import LocalLauncher
 from sluice.launch.master import read_offer

@@ -14,8 +14,8 @@ from pyspark.sql import SparkSession
 
 from sluice.delta.reading import read_rows
 from sluice.intervals.alignment import Interval
+from sluice.intervals.backfill.request import Mode, Only, Request
 from sluice.intervals.ledger import Ledger
-from sluice.intervals.request import Mode, Only, Request
 from sluice.project.project import Project
 from sluice.settings import Settings
 from sluice.spark.backfill.evidence import Result

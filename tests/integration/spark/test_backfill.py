@@ -19,12 +19,12 @@ from sluice.delta.log import append_entry, read_log
 from sluice.delta.reading import read_rows
 from sluice.errors import NotReadyError, RefusedError
 from sluice.intervals.alignment import Interval
-from sluice.intervals.backfills import BackfillState, OverlapError
-from sluice.intervals.bounds import Bound
+from sluice.intervals.backfill.backfills import BackfillState, OverlapError
+from sluice.intervals.backfill.bounds import Bound
+from sluice.intervals.backfill.request import Mode, Only, Request
 from sluice.intervals.entries import AttemptEntry, BackfillEntry, DirtyEntry
 from sluice.intervals.ledger import State
 from sluice.intervals.reach import Reach
-from sluice.intervals.request import Mode, Only, Request
 from sluice.launch.backfill_claim import claimed
 from sluice.spark.backfill.publishing import Publication
 from sluice.spark.checks.published_quality import check_published

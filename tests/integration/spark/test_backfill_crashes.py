@@ -12,9 +12,9 @@ import pytest
 
 from sluice.delta.log import read_log
 from sluice.failpoints import marker
-from sluice.intervals.backfills import BackfillState
+from sluice.intervals.backfill.backfills import BackfillState
+from sluice.intervals.backfill.request import Mode
 from sluice.intervals.entries import BackfillEntry
-from sluice.intervals.request import Mode
 from sluice.project.project import Project
 from sluice.settings import Settings, settings
 from tests.integration.spark.backfills import FIRST, LAST, RANGE, Drained

@@ -13,8 +13,8 @@ from pyspark.sql import functions as F  # noqa: N812  the ecosystem's name for i
 import transforms.departures
 from sluice.errors import RefusedError
 from sluice.intervals.alignment import Interval
+from sluice.intervals.backfill.request import Mode
 from sluice.intervals.ledger import State
-from sluice.intervals.request import Mode
 from sluice.project.project import Project
 from sluice.settings import Settings
 from tests.integration.spark.backfills import FIRST, LAST, RANGE, Drained

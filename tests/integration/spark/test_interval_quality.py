@@ -17,11 +17,11 @@ from pydantic import JsonValue
 from sluice.control.quality import SqlQualityResults
 from sluice.delta.log import read_log
 from sluice.gx.vocabulary import expectations_are_known
-from sluice.intervals.acceptance import GATE_FAILED, accepting
 from sluice.intervals.alignment import Interval
-from sluice.intervals.bounds import Bound
+from sluice.intervals.backfill.acceptance import GATE_FAILED, accepting
+from sluice.intervals.backfill.bounds import Bound
+from sluice.intervals.backfill.request import Mode
 from sluice.intervals.entries import BackfillEntry
-from sluice.intervals.request import Mode
 from sluice.quality.gate import GateResult
 from sluice.quality.intervals import Verdict, judge_interval
 from sluice.quality.measured import Measured

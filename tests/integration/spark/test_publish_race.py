@@ -20,9 +20,9 @@ from sluice.clock import SystemClock
 from sluice.delta.log import newest_stream_entry
 from sluice.delta.reading import read_rows
 from sluice.errors import RefusedError
+from sluice.intervals.backfill.request import Mode
 from sluice.intervals.entries import BackfillEntry, to_json
 from sluice.intervals.ledger import State
-from sluice.intervals.request import Mode
 from sluice.launch.processes import wait_until
 from sluice.spark.backfill.publishing import Publication
 from sluice.spark.records.content import content_of

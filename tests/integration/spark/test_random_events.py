@@ -19,8 +19,8 @@ from pyspark.sql import SparkSession
 
 from sluice.devstack.kafka.broker import Broker
 from sluice.intervals.alignment import Interval
-from sluice.intervals.parity import Outcome
-from sluice.intervals.request import Mode, Only
+from sluice.intervals.backfill.parity import Outcome
+from sluice.intervals.backfill.request import Mode, Only
 from sluice.kafka.administration import KafkaPythonAdministration
 from sluice.launch.endpoints import Endpoints, write_endpoints
 from sluice.project.project import Project

@@ -18,7 +18,7 @@ from pyspark.sql import SparkSession
 from sluice.clock import SystemClock
 from sluice.devstack.kafka.broker import Broker
 from sluice.errors import RefusedError
-from sluice.intervals.request import Mode
+from sluice.intervals.backfill.request import Mode
 from sluice.kafka.administration import KafkaPythonAdministration
 from sluice.launch.endpoints import Endpoints, write_endpoints
 from sluice.project.project import Project

@@ -17,8 +17,8 @@ from pyspark.sql import SparkSession
 
 from sluice.clock import SystemClock
 from sluice.devstack.kafka.broker import Broker
+from sluice.intervals.backfill.request import Mode, Only
 from sluice.intervals.ledger import LedgerRow
-from sluice.intervals.request import Mode, Only
 from sluice.launch.endpoints import Endpoints, write_endpoints
 from sluice.launch.processes import wait_until
 from sluice.settings import Settings

@@ -18,9 +18,9 @@ from pyspark.sql import functions as F  # noqa: N812  the ecosystem's name for i
 from sluice.delta.log import newest_stream_entry
 from sluice.errors import SpecError
 from sluice.intervals.alignment import Interval
+from sluice.intervals.backfill.parity import Outcome
+from sluice.intervals.backfill.request import Mode
 from sluice.intervals.entries import to_json
-from sluice.intervals.parity import Outcome
-from sluice.intervals.request import Mode
 from sluice.spark.records.content import content_of
 from sluice.spark.records.pipeline import PipelineCode
 from sluice.specs.expectations.model import Expectation, ExpectationsSpec

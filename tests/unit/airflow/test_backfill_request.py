@@ -10,12 +10,12 @@ import pytest
 
 from sluice.airflow.backfill_request import Run, left, nothing_closed, nothing_to_do, plan, request_of
 from sluice.errors import RefusedError, SpecError
-from sluice.intervals.acceptance import GATE_FAILED
 from sluice.intervals.alignment import Interval
-from sluice.intervals.backfills import Backfill, BackfillState
+from sluice.intervals.backfill.acceptance import GATE_FAILED
+from sluice.intervals.backfill.backfills import Backfill, BackfillState
+from sluice.intervals.backfill.request import Mode, Only, Request
+from sluice.intervals.backfill.selection import Selection, select
 from sluice.intervals.ledger import Ledger
-from sluice.intervals.request import Mode, Only, Request
-from sluice.intervals.selection import Selection, select
 from sluice.settings import settings
 from sluice.specs.load import load_catalog
 from sluice.specs.model.model import PipelineSpec

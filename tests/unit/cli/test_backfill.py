@@ -14,9 +14,9 @@ from typer.testing import CliRunner
 from sluice.cli import backfill
 from sluice.errors import RefusedError, SpecError
 from sluice.intervals.alignment import Interval
-from sluice.intervals.backfills import BackfillState
+from sluice.intervals.backfill.backfills import BackfillState
+from sluice.intervals.backfill.request import Mode, Request
 from sluice.intervals.entries import DirtyEntry
-from sluice.intervals.request import Mode, Request
 from sluice.settings import settings
 from tests.twins.departures_project import DeparturesProject, hour
 

@@ -6,7 +6,7 @@ import pytest
 from sqlalchemy import Engine
 
 from sluice.control.backfills import SqlBackfills
-from sluice.intervals.backfills import Backfills
+from sluice.intervals.backfill.backfills import Backfills
 from tests.twins.backfills import InMemoryBackfills
 from tests.twins.backfills_suite import BackfillsSuite, asking, dead, living
 from tests.twins.clock import ManualClock

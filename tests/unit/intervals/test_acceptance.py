@@ -7,10 +7,10 @@ from dataclasses import replace
 import pytest
 
 from sluice.errors import RefusedError, SpecError
-from sluice.intervals.acceptance import GATE_FAILED, accepting
 from sluice.intervals.alignment import Interval
-from sluice.intervals.backfills import Backfill, BackfillState
-from sluice.intervals.request import Mode, Only, Request
+from sluice.intervals.backfill.acceptance import GATE_FAILED, accepting
+from sluice.intervals.backfill.backfills import Backfill, BackfillState
+from sluice.intervals.backfill.request import Mode, Only, Request
 from tests.twins.clock import START
 from tests.twins.quality_results_suite import HOUR
 

@@ -5,11 +5,11 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from sluice.intervals.advice import advise
 from sluice.intervals.alignment import Interval
+from sluice.intervals.backfill.advice import advise
+from sluice.intervals.backfill.request import Mode, Only
 from sluice.intervals.entries import Content
 from sluice.intervals.ledger import LedgerRow, Verified, Written
-from sluice.intervals.request import Mode, Only
 
 HOUR = timedelta(hours=1)
 START = datetime(2013, 1, 1, tzinfo=UTC)

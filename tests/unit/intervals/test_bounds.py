@@ -7,11 +7,11 @@ import pytest
 
 from sluice.errors import RefusedError
 from sluice.intervals.alignment import Interval
-from sluice.intervals.bounds import Bound, bound_of
+from sluice.intervals.backfill.bounds import Bound, bound_of
+from sluice.intervals.backfill.request import Mode
 from sluice.intervals.entries import Content
 from sluice.intervals.ledger import LedgerRow, Written
 from sluice.intervals.reach import Reach
-from sluice.intervals.request import Mode
 
 HOUR = timedelta(hours=1)
 MIDNIGHT = datetime(2013, 1, 1, tzinfo=UTC)

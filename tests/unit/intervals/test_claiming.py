@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sluice.intervals.alignment import Interval
-from sluice.intervals.claiming import backfill_id, overlap
+from sluice.intervals.backfill.claiming import backfill_id, overlap
 
 AT = datetime(2013, 1, 7, 12, 30, 5, tzinfo=UTC)
 instants = st.integers(0, 6).map(lambda hours: AT + timedelta(hours=hours))

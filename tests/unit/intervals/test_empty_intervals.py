@@ -12,8 +12,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sluice.intervals.advice import advise
 from sluice.intervals.alignment import Interval
+from sluice.intervals.backfill.advice import advise
+from sluice.intervals.backfill.repair import needed_repair
+from sluice.intervals.backfill.request import Mode, Request
+from sluice.intervals.backfill.selection import select
 from sluice.intervals.entries import (
     BackfillEntry,
     Content,
@@ -27,10 +30,7 @@ from sluice.intervals.entries import (
     to_json,
 )
 from sluice.intervals.ledger import Ledger, LedgerRow, State, fold
-from sluice.intervals.repair import needed_repair
-from sluice.intervals.request import Mode, Request
 from sluice.intervals.rows import Rows
-from sluice.intervals.selection import select
 
 HOUR = timedelta(hours=1)
 MIDNIGHT = datetime(2013, 1, 1, tzinfo=UTC)

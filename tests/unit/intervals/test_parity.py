@@ -9,9 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sluice.intervals.alignment import Interval
-from sluice.intervals.parity import PASSES, Counts, IntervalParity, Outcome, ParityReport, judge_interval
-from sluice.intervals.request import Mode
-from sluice.intervals.selection import NOT_LOOKED_AT
+from sluice.intervals.backfill.parity import PASSES, Counts, IntervalParity, Outcome, ParityReport, judge_interval
+from sluice.intervals.backfill.request import Mode
+from sluice.intervals.backfill.selection import NOT_LOOKED_AT
 
 HOUR = timedelta(hours=1)
 MIDNIGHT = datetime(2013, 1, 1, tzinfo=UTC)

@@ -8,9 +8,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sluice.intervals.alignment import Interval
-from sluice.intervals.backfills import Backfill, BackfillState
-from sluice.intervals.progress import STARVED_AFTER_SECONDS, expected_end, progress_in_words, starvation_in_words
-from sluice.intervals.request import Mode, Request
+from sluice.intervals.backfill.backfills import Backfill, BackfillState
+from sluice.intervals.backfill.progress import (
+    STARVED_AFTER_SECONDS,
+    expected_end,
+    progress_in_words,
+    starvation_in_words,
+)
+from sluice.intervals.backfill.request import Mode, Request
 
 START = datetime(2013, 1, 7, 12, tzinfo=UTC)
 REQUEST = Request("departures", Interval(START, START + timedelta(days=7)), Mode.VERIFY, by="ada")

@@ -9,12 +9,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sluice.intervals.alignment import Interval
-from sluice.intervals.backfills import Backfill, BackfillState
+from sluice.intervals.backfill.backfills import Backfill, BackfillState
+from sluice.intervals.backfill.repair import Decision, Repair, decide, needed_repair, run_id
+from sluice.intervals.backfill.request import Mode, Request
+from sluice.intervals.backfill.selection import MOST_INTERVALS
 from sluice.intervals.entries import Content
 from sluice.intervals.ledger import Ledger, LedgerRow, Written
-from sluice.intervals.repair import Decision, Repair, decide, needed_repair, run_id
-from sluice.intervals.request import Mode, Request
-from sluice.intervals.selection import MOST_INTERVALS
 
 DAY = datetime(2013, 1, 1, tzinfo=UTC)
 HOUR = timedelta(hours=1)

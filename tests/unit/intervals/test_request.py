@@ -5,7 +5,7 @@ from datetime import UTC, datetime, timedelta, timezone
 import pytest
 
 from sluice.errors import SpecError
-from sluice.intervals.request import range_of
+from sluice.intervals.backfill.request import range_of
 
 HOUR, DAY = timedelta(hours=1), timedelta(days=1)
 MIDNIGHT = datetime(2013, 1, 1, tzinfo=UTC)

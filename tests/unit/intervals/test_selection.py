@@ -9,11 +9,11 @@ from hypothesis import strategies as st
 
 from sluice.errors import RefusedError
 from sluice.intervals.alignment import Interval
+from sluice.intervals.backfill.parity import Counts, Outcome, ParityReport, judge_interval
+from sluice.intervals.backfill.request import Mode, Only, Request
+from sluice.intervals.backfill.selection import BEFORE, Selection, select
 from sluice.intervals.entries import Content
 from sluice.intervals.ledger import Ledger, LedgerRow, Written
-from sluice.intervals.parity import Counts, Outcome, ParityReport, judge_interval
-from sluice.intervals.request import Mode, Only, Request
-from sluice.intervals.selection import BEFORE, Selection, select
 
 HOUR, DAY = timedelta(hours=1), timedelta(days=1)
 MIDNIGHT = datetime(2013, 1, 1, tzinfo=UTC)

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 import pytest
 
 from sluice.errors import SpecError, UnreachableError
-from sluice.kafka.connection import client_arguments, reachable
+from sluice.kafka.client.connection import client_arguments, reachable
 
 
 @pytest.fixture

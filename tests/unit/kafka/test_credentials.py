@@ -5,8 +5,8 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sluice.kafka.connection import client_arguments
-from sluice.kafka.credentials import as_user
+from sluice.kafka.client.connection import client_arguments
+from sluice.kafka.client.credentials import as_user
 
 TEXT = st.text(st.characters(exclude_categories=["Cs", "Cc"]), min_size=1)
 

@@ -6,8 +6,8 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 from sluice.intervals.alignment import Interval
-from sluice.intervals.backfills import Backfill, BackfillState
-from sluice.intervals.request import Mode, Request
+from sluice.intervals.backfill.backfills import Backfill, BackfillState
+from sluice.intervals.backfill.request import Mode, Request
 from sluice.lineage import datasets
 from sluice.lineage.batches import BatchJob
 from sluice.lineage.datasets import TableFacts

@@ -10,7 +10,7 @@ from uuid import UUID
 import pytest
 
 from sluice.intervals.alignment import Interval
-from sluice.intervals.request import Mode
+from sluice.intervals.backfill.request import Mode
 from sluice.lineage.batches import (
     Check,
     Ended,

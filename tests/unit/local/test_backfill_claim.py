@@ -9,8 +9,8 @@ import pytest
 
 from sluice.clock import SystemClock
 from sluice.intervals.alignment import Interval
-from sluice.intervals.backfills import BackfillState, OverlapError
-from sluice.intervals.request import Mode, Request
+from sluice.intervals.backfill.backfills import BackfillState, OverlapError
+from sluice.intervals.backfill.request import Mode, Request
 from sluice.launch.backfill_claim import claimed
 from sluice.launch.backfill_lock import LOCK, BackfillLock
 from tests.twins.backfills import InMemoryBackfills

@@ -11,7 +11,7 @@ import pytest
 
 from sluice.cli.backfill_progress import ProgressLine
 from sluice.clock import SystemClock
-from sluice.intervals.backfills import Backfill, BackfillState
+from sluice.intervals.backfill.backfills import Backfill, BackfillState
 from sluice.launch.backfill_lock import BackfillLock
 from sluice.launch.batch_process import BatchProcess
 from sluice.streams.life.launcher import Job

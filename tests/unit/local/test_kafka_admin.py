@@ -6,7 +6,7 @@ import pytest
 
 from sluice.devstack.kafka.admin import administrator, administrators_client
 from sluice.errors import CorruptionError, NotReadyError
-from sluice.kafka.connection import client_arguments
+from sluice.kafka.client.connection import client_arguments
 
 
 def test_a_password_is_drawn_once_for_a_folder(tmp_path: Path) -> None:

@@ -8,8 +8,8 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from sluice.intervals.alignment import Interval
-from sluice.intervals.parity import Counts, IntervalParity, Outcome, ParityReport
-from sluice.intervals.request import Mode
+from sluice.intervals.backfill.parity import Counts, IntervalParity, Outcome, ParityReport
+from sluice.intervals.backfill.request import Mode
 from sluice.reports.parity import parity_page
 
 HOUR = timedelta(hours=1)

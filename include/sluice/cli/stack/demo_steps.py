@@ -19,8 +19,8 @@ from sluice.devstack.airflow.api import AirflowApi, succeeded, watching
 from sluice.errors import NotReadyError, SluiceError
 from sluice.feeds.pace import Pace
 from sluice.feeds.publish import Sending
+from sluice.intervals.backfill.request import Mode
 from sluice.intervals.ledger import Ledger, State
-from sluice.intervals.request import Mode
 from sluice.launch.endpoints import Endpoints
 from sluice.project.project import Project
 from sluice.quality.census import Census

@@ -16,7 +16,7 @@ from sluice.console.pages.streams import UnitName, require_unit
 from sluice.console.rendering import base_of, page
 from sluice.console.surroundings import Surroundings, SurroundingsDep
 from sluice.errors import SpecError
-from sluice.intervals.request import Mode, Only
+from sluice.intervals.backfill.request import Mode, Only
 from sluice.project.records_of import cases_of
 from sluice.specs.catalog.dag_ids import REPLAY, backfill_dag_id, stream_dag_id
 from sluice.specs.model.spec import NAME_PATTERN

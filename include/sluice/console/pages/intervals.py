@@ -13,10 +13,10 @@ from sluice.console.calendar import calendar, month_of, next_month
 from sluice.console.pages.reports import PipelineName
 from sluice.console.rendering import page
 from sluice.console.surroundings import SurroundingsDep
-from sluice.intervals.advice import advise
 from sluice.intervals.alignment import interval_of
+from sluice.intervals.backfill.advice import advise
+from sluice.intervals.backfill.request import Mode, Only
 from sluice.intervals.ledger import Ledger, LedgerRow, State
-from sluice.intervals.request import Mode, Only
 from sluice.project.project import Project
 from sluice.specs.catalog.dag_ids import backfill_dag_id
 from sluice.specs.model.model import PipelineSpec

@@ -24,7 +24,7 @@ from sluice.disk import disk_remedy
 from sluice.errors import NotReadyError, UnreachableError
 from sluice.kafka.access import KafkaPythonAccess
 from sluice.kafka.administration import KafkaPythonAdministration
-from sluice.kafka.login import LoginRefusedError
+from sluice.kafka.client.login import LoginRefusedError
 from sluice.launch.private_file import write_private
 from sluice.provisioning.access.administration import Credential
 from sluice.settings import LOCALE

@@ -10,8 +10,8 @@ from typing import Any
 from pyspark.sql import Column, DataFrame, Row
 from pyspark.sql import functions as F  # noqa: N812  the ecosystem's name for it
 
+from sluice.intervals.backfill.parity import Counts
 from sluice.intervals.entries import NO_ROWS, Content
-from sluice.intervals.parity import Counts
 from sluice.spark.records.content import named, row_hash
 from sluice.spark.records.instants import instant
 from sluice.specs.model.outputs import IntervalsOutput

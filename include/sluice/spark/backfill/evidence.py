@@ -16,7 +16,7 @@ from pydantic import TypeAdapter, ValidationError
 
 from sluice.durable import write_text
 from sluice.errors import CorruptionError
-from sluice.intervals.parity import PASSES, IntervalParity, ParityReport
+from sluice.intervals.backfill.parity import PASSES, IntervalParity, ParityReport
 from sluice.quality.gate import GateResult
 from sluice.reports.parity import parity_page
 from sluice.reports.quality import quality_page

@@ -10,12 +10,12 @@ from pathlib import Path
 from pyspark.sql import SparkSession
 
 from sluice.failpoints import failpoint
-from sluice.intervals.bounds import Bound, bound_of
+from sluice.intervals.backfill.bounds import Bound, bound_of
+from sluice.intervals.backfill.parity import Counts, IntervalParity, Outcome, judge_interval
+from sluice.intervals.backfill.request import Mode
 from sluice.intervals.entries import NO_ROWS, Content
 from sluice.intervals.ledger import LedgerRow, Written
-from sluice.intervals.parity import Counts, IntervalParity, Outcome, judge_interval
 from sluice.intervals.places import Places
-from sluice.intervals.request import Mode
 from sluice.spark.backfill.comparison import Compared, compare
 from sluice.spark.backfill.staging import Stage
 from sluice.spark.records.pipeline import PipelineCode

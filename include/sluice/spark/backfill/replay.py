@@ -16,8 +16,8 @@ from sluice.clock import Clock, SystemClock
 from sluice.errors import RefusedError, SluiceError
 from sluice.failpoints import failpoint
 from sluice.intervals.alignment import Interval, contiguous
+from sluice.intervals.backfill.request import Mode, Request
 from sluice.intervals.ledger import Ledger
-from sluice.intervals.request import Mode, Request
 from sluice.project.project import Project
 from sluice.project.records_of import cases_of
 from sluice.quality.cases import Case, CaseEvent, CaseState

@@ -11,13 +11,13 @@ from pyspark.sql import SparkSession
 
 from sluice.clock import Clock, SystemClock
 from sluice.errors import RefusedError, SluiceError
-from sluice.intervals.acceptance import GATE_FAILED
-from sluice.intervals.backfills import Backfill, Backfills, BackfillState
+from sluice.intervals.backfill.acceptance import GATE_FAILED
+from sluice.intervals.backfill.backfills import Backfill, Backfills, BackfillState
+from sluice.intervals.backfill.parity import ParityReport
+from sluice.intervals.backfill.request import Mode, Request
+from sluice.intervals.backfill.selection import NOT_LOOKED_AT, Selection, select
 from sluice.intervals.ledger import Ledger, LedgerRow
-from sluice.intervals.parity import ParityReport
 from sluice.intervals.places import Places
-from sluice.intervals.request import Mode, Request
-from sluice.intervals.selection import NOT_LOOKED_AT, Selection, select
 from sluice.launch.backfill_claim import claimed
 from sluice.lineage.batches import Ended
 from sluice.project.lineage import batch_lineage

@@ -14,11 +14,11 @@ from pyspark.sql import DataFrame
 from sluice.delta.log import append_entry
 from sluice.errors import RefusedError, SluiceError
 from sluice.gx.gate import run_gate
-from sluice.intervals.backfills import Backfill
+from sluice.intervals.backfill.backfills import Backfill
+from sluice.intervals.backfill.parity import Outcome
+from sluice.intervals.backfill.request import Mode
 from sluice.intervals.entries import BackfillEntry, VerifiedEntry
 from sluice.intervals.ledger import LedgerRow
-from sluice.intervals.parity import Outcome
-from sluice.intervals.request import Mode
 from sluice.project.project import Project
 from sluice.quality.gate import GateResult, Override
 from sluice.spark.backfill.evidence import ChunkEvidence, EvidenceFolder

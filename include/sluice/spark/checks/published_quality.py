@@ -12,9 +12,9 @@ from sluice.durable import write_text
 from sluice.errors import NotReadyError, RefusedError
 from sluice.gx.gate import run_gate
 from sluice.intervals.alignment import Interval
-from sluice.intervals.bounds import published_bound
+from sluice.intervals.backfill.bounds import published_bound
+from sluice.intervals.backfill.selection import MOST_INTERVALS
 from sluice.intervals.ledger import Ledger, LedgerRow
-from sluice.intervals.selection import MOST_INTERVALS
 from sluice.lineage.batches import Check
 from sluice.project.lineage import batch_lineage
 from sluice.project.project import Project

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812  the ecosystem's name for it
 
-from sluice.kafka.java_client import java_settings
+from sluice.kafka.client.java_client import java_settings
 
 
 @dataclass(frozen=True)

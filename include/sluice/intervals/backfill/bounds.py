@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from sluice.errors import RefusedError
+from sluice.intervals.backfill.request import Mode
 from sluice.intervals.ledger import LedgerRow
 from sluice.intervals.places import NOWHERE, Places
 from sluice.intervals.reach import Reach
-from sluice.intervals.request import Mode
 
 
 @dataclass(frozen=True)

@@ -9,8 +9,8 @@ from itertools import groupby
 
 from sluice.errors import RefusedError
 from sluice.intervals.alignment import Interval, contiguous, intervals_between
+from sluice.intervals.backfill.request import Mode, Only, Request
 from sluice.intervals.ledger import Ledger, LedgerRow, State
-from sluice.intervals.request import Mode, Only, Request
 
 OPEN, BEFORE = "open", "before the stream's first rows"
 """How the reason begins where an interval is left out that nobody claims to have finished: this spoils no proof."""

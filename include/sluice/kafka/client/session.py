@@ -12,8 +12,8 @@ from kafka import KafkaAdminClient
 from kafka.errors import AuthorizationError, KafkaError, KafkaTimeoutError
 
 from sluice.errors import UnreachableError
-from sluice.kafka.connection import client_arguments, reachable
-from sluice.kafka.login import refuse_login
+from sluice.kafka.client.connection import client_arguments, reachable
+from sluice.kafka.client.login import refuse_login
 
 _Answer = TypeVar("_Answer")
 _PAUSE_SECONDS = 0.5

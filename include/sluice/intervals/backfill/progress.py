@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from datetime import datetime
 
-from sluice.intervals.backfills import Backfill, BackfillState
+from sluice.intervals.backfill.backfills import Backfill, BackfillState
 
 
 def expected_end(backfill: Backfill) -> datetime | None:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import datetime
 
+from sluice.intervals.backfill.request import Mode, Only
 from sluice.intervals.ledger import LedgerRow, State
-from sluice.intervals.request import Mode, Only
 
 
 @dataclass(frozen=True)

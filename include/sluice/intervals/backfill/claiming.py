@@ -15,8 +15,8 @@ from datetime import UTC, datetime
 
 from sluice.errors import RefusedError, SpecError
 from sluice.intervals.alignment import Interval
-from sluice.intervals.backfills import OPEN, Backfill, BackfillState, OverlapError
-from sluice.intervals.request import Request
+from sluice.intervals.backfill.backfills import OPEN, Backfill, BackfillState, OverlapError
+from sluice.intervals.backfill.request import Request
 
 DIED = "its process ended without a word"
 """Why a backfill is FAILED that somebody else found dead."""

@@ -9,8 +9,8 @@ from datetime import datetime
 from enum import StrEnum
 
 from sluice.intervals.alignment import Interval
-from sluice.intervals.request import Mode
-from sluice.intervals.selection import BEFORE, NOT_LOOKED_AT, OPEN
+from sluice.intervals.backfill.request import Mode
+from sluice.intervals.backfill.selection import BEFORE, NOT_LOOKED_AT, OPEN
 
 
 class Outcome(StrEnum):

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 
 from sluice.errors import RefusedError, SpecError
-from sluice.intervals.backfills import Backfill
-from sluice.intervals.request import Request
+from sluice.intervals.backfill.backfills import Backfill
+from sluice.intervals.backfill.request import Request
 
 GATE_FAILED = "gate_failed"
 """The outcome of a backfill whose rows were not published because the gate stopped them."""

@@ -13,10 +13,10 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from sluice.intervals.alignment import Interval
-from sluice.intervals.backfills import Backfill
-from sluice.intervals.claiming import overlap
+from sluice.intervals.backfill.backfills import Backfill
+from sluice.intervals.backfill.claiming import overlap
+from sluice.intervals.backfill.selection import MOST_INTERVALS
 from sluice.intervals.ledger import Ledger, LedgerRow
-from sluice.intervals.selection import MOST_INTERVALS
 
 
 @dataclass(frozen=True)

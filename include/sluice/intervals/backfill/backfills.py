@@ -9,7 +9,7 @@ from enum import StrEnum
 from typing import Protocol
 
 from sluice.errors import RefusedError
-from sluice.intervals.request import Request
+from sluice.intervals.backfill.request import Request
 
 
 class BackfillState(StrEnum):

@@ -16,7 +16,7 @@ from kafka.protocol.parser import KafkaProtocol
 from kafka.protocol.sasl import SaslAuthenticateRequest, SaslHandshakeRequest
 
 from sluice.errors import UnreachableError
-from sluice.kafka.connection import client_arguments, host_and_port
+from sluice.kafka.client.connection import client_arguments, host_and_port
 
 _SECONDS = 3.0
 _ANY_MECHANISM = "SCRAM-SHA-512"

@@ -1,0 +1,1 @@
+"""Backfills as data: requests, claims, selections, parity and repairs."""
