@@ -26,8 +26,8 @@ from fastapi.testclient import TestClient
 from benchmarks.notify_trial import seconds_to_tell
 from sluice.alerts.journal import Journal
 from sluice.clock import SystemClock
-from sluice.console.access import Visitor
 from sluice.console.app import create_console
+from sluice.console.context.access import Visitor
 from sluice.project.fresh import FreshProject
 from sluice.project.project import Project
 from sluice.serve.server import JournalDesk, Place, application

@@ -187,7 +187,7 @@ def _serving(folder: StateFolder, home: Path, service: Service) -> Iterator[None
         "AIRFLOW_CONN_SLUICE_ALERTS": json.dumps(connection),
         "_AIRFLOW_PROCESS_CONTEXT": "server",
     }
-    command = [sys.executable, "-m", "sluice.airflow.live_server", f"--descriptor={listening.fileno()}"]
+    command = [sys.executable, "-m", "sluice.airflow.web.live_server", f"--descriptor={listening.fileno()}"]
     command += ["--url=http://127.0.0.1", "--without-login"]
     with _process("serve", command, folder, home, variables, listening.fileno()):
         yield

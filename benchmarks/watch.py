@@ -26,7 +26,7 @@ from typing import Any, Self
 from benchmarks import watch_airflow
 from benchmarks.trials import TrialError
 from benchmarks.watch_fleet import DEPLOYMENT, GENERATION, PERIOD_SECONDS, Fleet, as_text, build
-from sluice.airflow.watcher import LOOKS
+from sluice.airflow.streams.watcher import LOOKS
 from sluice.control.database import open_database, sqlite_url
 from sluice.control.registry import SqlRegistry
 from sluice.devstack.kafka.broker import Broker

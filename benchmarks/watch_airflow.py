@@ -23,7 +23,7 @@ _DAG_ID = "watches"
 _DAG = """
 from airflow.sdk import DAG
 
-from sluice.airflow.watch import WatchOperator
+from sluice.airflow.streams.watch import WatchOperator
 
 with DAG("watches", schedule=None):
     WatchOperator(task_id="watch", unit="{{ run_id }}")
@@ -68,7 +68,7 @@ def _defer(fleet: Fleet, session: Any) -> None:  # noqa: ANN401 - SQLAlchemy's s
     from airflow.utils.state import DagRunState, TaskInstanceState  # noqa: PLC0415 - the same
     from airflow.utils.types import DagRunTriggeredByType, DagRunType  # noqa: PLC0415 - the same
 
-    from sluice.airflow.trigger import StreamTrigger  # noqa: PLC0415 - the same
+    from sluice.airflow.streams.trigger import StreamTrigger  # noqa: PLC0415 - the same
 
     dag = DBDagBag().get_latest_version_of_dag(_DAG_ID, session=session)
     assert dag is not None

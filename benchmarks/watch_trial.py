@@ -17,8 +17,8 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from benchmarks.watch_fleet import GENERATION, Fleet
-from sluice.airflow.observer import ProjectObserver
-from sluice.airflow.watcher import Watch, Watcher
+from sluice.airflow.streams.observer import ProjectObserver
+from sluice.airflow.streams.watcher import Watch, Watcher
 from sluice.streams.life.sighting import Sighting
 
 _POLL_SECONDS = 0.2

@@ -1,5 +1,5 @@
 """Airflow DAGs of the backfills: one per sound pipeline. Adding a pipeline edits nothing here."""
 
-from sluice.airflow.backfills import build_backfill_dags
+from sluice.airflow.dags.backfills import build_backfill_dags
 
 build_backfill_dags()

@@ -1,7 +1,7 @@
 """Airflow DAGs of quality: the suites, one per sound pipeline that has one, and the replay of a case."""
 
-from sluice.airflow.quality import build_quality_dags
-from sluice.airflow.replays import build_replay_dag
+from sluice.airflow.dags.quality import build_quality_dags
+from sluice.airflow.dags.replays import build_replay_dag
 
 build_quality_dags()
 build_replay_dag()

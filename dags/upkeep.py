@@ -1,9 +1,9 @@
 """Airflow DAGs that run by the clock and look after what exists: streams, dirty intervals, the ledger, throttles."""
 
-from sluice.airflow.ledger_upkeep import build_keep_ledger_dag
-from sluice.airflow.reconciler import build_reconcile_dag
-from sluice.airflow.repair import build_repair_dag
-from sluice.airflow.throttle_upkeep import build_lift_throttles_dag
+from sluice.airflow.dags.ledger_upkeep import build_keep_ledger_dag
+from sluice.airflow.dags.reconciler import build_reconcile_dag
+from sluice.airflow.dags.repair import build_repair_dag
+from sluice.airflow.dags.throttle_upkeep import build_lift_throttles_dag
 
 build_reconcile_dag()
 build_repair_dag()

@@ -15,7 +15,7 @@ from sluice.airflow.links import (
     SparkUiLink,
     TableQualityLink,
 )
-from sluice.airflow.mount import pages
+from sluice.airflow.web.mount import pages
 
 BELOW = PREFIX.lstrip("/")
 """Without a slash: Airflow may itself be served below a path."""

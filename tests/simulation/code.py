@@ -25,9 +25,9 @@ MODULES = (
     "sluice.streams.life.life",
     "sluice.streams.life.reconcile",
     "sluice.streams.life.watch",
-    "sluice.airflow.watcher",
-    "sluice.airflow.stream_request",
-    "sluice.airflow.reconciliation",
+    "sluice.airflow.streams.watcher",
+    "sluice.airflow.streams.stream_request",
+    "sluice.airflow.streams.reconciliation",
     "tests.simulation.table",
 )
 """What is simulated, in the order of import."""

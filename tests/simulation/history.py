@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 
-from sluice.airflow.stream_request import Asked
+from sluice.airflow.streams.stream_request import Asked
 from tests.simulation import rules
 from tests.simulation.breach import BreachError
 from tests.simulation.choices import Choices

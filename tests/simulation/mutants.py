@@ -9,8 +9,8 @@ from tests.simulation.code import Mutant
 
 CLAIM, LIFE, GOVERNOR = "sluice.streams.life.claim", "sluice.streams.life.life", "sluice.streams.life.governor"
 RECONCILE, WATCH, ENDING = "sluice.streams.life.reconcile", "sluice.streams.life.watch", "sluice.streams.life.ending"
-REQUEST, RECONCILIATION = "sluice.airflow.stream_request", "sluice.airflow.reconciliation"
-WATCHER, TABLE = "sluice.airflow.watcher", "tests.simulation.table"
+REQUEST, RECONCILIATION = "sluice.airflow.streams.stream_request", "sluice.airflow.streams.reconciliation"
+WATCHER, TABLE = "sluice.airflow.streams.watcher", "tests.simulation.table"
 
 MUTANTS: tuple[Mutant, ...] = (
     Mutant(

@@ -11,8 +11,8 @@ from datetime import datetime, timedelta
 from functools import partial
 from typing import Any
 
-from sluice.airflow.stream_request import Asked, Request
-from sluice.airflow.watcher import Hint
+from sluice.airflow.streams.stream_request import Asked, Request
+from sluice.airflow.streams.watcher import Hint
 from sluice.errors import CorruptionError, RefusedError, SluiceError, SpecError
 from sluice.specs.catalog.catalog import Unit
 from sluice.specs.units import DeclaredUnit
@@ -92,7 +92,7 @@ def submit_task(world: World, run: Run, *, stands: bool) -> None:
 
 
 def resume_task(world: World, run: Run, *, stands: bool) -> None:
-    """Do what the watch does once it is woken: see `sluice.airflow.watch`."""
+    """Do what the watch does once it is woken: see `sluice.airflow.streams.watch`."""
     caller = Caller(f"{run.run_id}: watch", stands=stands)
     until, generation, cleared = run.until, run.generation, run.cleared
     assert until is not None

@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable
 
-from sluice.airflow.stream_request import Asked
-from sluice.airflow.watcher import Hint
+from sluice.airflow.streams.stream_request import Asked
+from sluice.airflow.streams.watcher import Hint
 from sluice.streams.failures.exits import ExitCode
 from sluice.streams.failures.failure import FailureClass
 from sluice.streams.life.governor import POLICIES

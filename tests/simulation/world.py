@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
 
-from sluice.airflow.stream_request import Asked
+from sluice.airflow.streams.stream_request import Asked
 from sluice.errors import RefusedError
 from sluice.streams.failures.failure import recorded_class
 from sluice.streams.failures.room import NoRoomError

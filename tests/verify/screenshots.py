@@ -19,8 +19,8 @@ from pathlib import Path
 import uvicorn
 
 from sluice.clock import Clock, SystemClock
-from sluice.console.access import login_free_gate
 from sluice.console.app import create_console
+from sluice.console.context.access import login_free_gate
 from sluice.launch.ports import HOST
 from sluice.launch.processes import wait_until
 from sluice.project.fresh import FreshProject

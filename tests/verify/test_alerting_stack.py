@@ -36,8 +36,8 @@ from datetime import timedelta
 
 from airflow.sdk import task
 
-from sluice.airflow.conventions import Tag, house_dag
-from sluice.airflow.reconciler import build_reconcile_dag
+from sluice.airflow.dags.conventions import Tag, house_dag
+from sluice.airflow.dags.reconciler import build_reconcile_dag
 from sluice.settings import settings
 
 

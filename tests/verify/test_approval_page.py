@@ -15,7 +15,7 @@ from pathlib import Path
 
 import pytest
 
-from sluice.airflow.markdown import table
+from sluice.airflow.web.markdown import table
 from sluice.devstack.airflow.api import AirflowApi, succeeded
 from sluice.devstack.stack import down, up
 from sluice.launch.endpoints import read_endpoints

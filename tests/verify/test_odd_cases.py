@@ -23,7 +23,7 @@ from tests.verify.orchestrator import DAG, UNIT, Orchestrator, Truth, eventually
 pytestmark = [pytest.mark.verify, pytest.mark.timeout(900)]
 
 RENAMED = """
-from sluice.airflow import streams
+from sluice.airflow.dags import streams
 
 class Renamed(streams.WatchOperator):
     def __init__(self, *, task_id, **arguments):

@@ -15,7 +15,7 @@ import uvicorn
 
 from sluice.alerts.journal import Journal
 from sluice.clock import SystemClock
-from sluice.console.access import login_free_gate
+from sluice.console.context.access import login_free_gate
 from sluice.delta.latest import DeltaLatest
 from sluice.intervals.entries import StreamEntry
 from sluice.intervals.writers import writer_id

@@ -226,7 +226,7 @@ def deliver_in_airflow(alert: Alert, channels: Sequence[Channel], place: Setting
         )
     try:
         done = subprocess.run(
-            [sys.executable, "-m", "sluice.airflow.delivery"],
+            [sys.executable, "-m", "sluice.airflow.alerts.delivery"],
             input=json.dumps(
                 {"alert": alert.as_dict(), "channels": [each.model_dump(mode="json") for each in channels]}
             ),

@@ -26,8 +26,8 @@ def console(
     """
     import uvicorn  # noqa: PLC0415 - only this command pays for it
 
-    from sluice.console.access import login_free_gate  # noqa: PLC0415 - the same
     from sluice.console.app import create_console  # noqa: PLC0415 - the same
+    from sluice.console.context.access import login_free_gate  # noqa: PLC0415 - the same
 
     project = FreshProject(lambda: Project.open_sound(settings()))
     project.current()  # a deployment that is wrong is said here, not on every page

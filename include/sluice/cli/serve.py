@@ -72,14 +72,14 @@ def airflow_variables(place: Settings) -> dict[str, str]:
 def _in_airflow(listening: socket.socket, address: str, without_login: bool, variables: dict[str, str]) -> None:
     """Go on as a process that is Airflow's: what it reads while it is imported is in its variables."""
     listening.set_inheritable(True)
-    arguments = ["-m", "sluice.airflow.live_server", f"--descriptor={listening.fileno()}", f"--url={address}"]
+    arguments = ["-m", "sluice.airflow.web.live_server", f"--descriptor={listening.fileno()}", f"--url={address}"]
     arguments += ["--without-login"] if without_login else []
     found = {**variables, "_AIRFLOW_PROCESS_CONTEXT": "server"}  # or Airflow would not ask its own database
     os.execve(sys.executable, [sys.executable, *arguments], found)  # noqa: S606 - ours
 
 
 def _alone(listening: socket.socket, address: str, place: Settings) -> None:
-    from sluice.console.access import login_free_gate  # noqa: PLC0415 - only this command pays for it
+    from sluice.console.context.access import login_free_gate  # noqa: PLC0415 - only this command pays for it
     from sluice.serve.server import JournalDesk, Place  # noqa: PLC0415 - the same
     from sluice.serve.server import serve as run  # noqa: PLC0415 - the same
 

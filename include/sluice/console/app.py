@@ -9,8 +9,10 @@ from fastapi.responses import JSONResponse, PlainTextResponse
 from starlette.exceptions import HTTPException as StarletteHTTPException
 
 from sluice.clock import Clock, SystemClock
-from sluice.console.access import Gate, Visitor
-from sluice.console.asking import Asks
+from sluice.console.context.access import Gate, Visitor
+from sluice.console.context.asking import Asks
+from sluice.console.context.surroundings import Surroundings
+from sluice.console.html.rendering import STATIC, page, static_file
 from sluice.console.pages import (
     alerts,
     asking,
@@ -24,8 +26,6 @@ from sluice.console.pages import (
     streams,
     topics,
 )
-from sluice.console.rendering import STATIC, page, static_file
-from sluice.console.surroundings import Surroundings
 from sluice.errors import SluiceError
 from sluice.project.fresh import FreshProject
 

@@ -13,9 +13,9 @@ from fastapi.responses import HTMLResponse, StreamingResponse
 from starlette.exceptions import HTTPException as StarletteHTTPException
 
 from sluice.clock import Clock, SystemClock
-from sluice.console.access import Gate, Visitor, VisitorDep, current
 from sluice.console.app import HEADERS
 from sluice.console.app import said as say
+from sluice.console.context.access import Gate, Visitor, VisitorDep, current
 from sluice.live.values import Value, as_text
 from sluice.serve.events import events
 from sluice.serve.hub import Hub, Live

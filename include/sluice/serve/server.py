@@ -17,7 +17,7 @@ from sluice.alerts.delivery import Delivery, History, Outcome
 from sluice.alerts.incidents import told_by_another
 from sluice.alerts.journal import Journal
 from sluice.clock import Clock, SystemClock
-from sluice.console.access import Gate
+from sluice.console.context.access import Gate
 from sluice.project.fresh import FreshProject
 from sluice.project.project import Project
 from sluice.serve.app import create_serve

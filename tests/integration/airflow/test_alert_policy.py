@@ -12,9 +12,9 @@ from typing import cast
 import pytest
 from airflow.sdk import DagRunState
 
-from sluice.airflow.alert_round import alert_round
-from sluice.airflow.dispatch import Desk
-from sluice.airflow.reconciler import build_reconcile_dag
+from sluice.airflow.alerts.alert_round import alert_round
+from sluice.airflow.alerts.dispatch import Desk
+from sluice.airflow.dags.reconciler import build_reconcile_dag
 from sluice.alerts.alert import Level
 from sluice.alerts.delivery import Outcome
 from sluice.alerts.incidents import open_incidents

@@ -12,10 +12,10 @@ import pytest
 from airflow.sdk import DAG, task
 from airflow.sdk.exceptions import AirflowSkipException
 
-from sluice.airflow.conventions import Tag, house_dag
-from sluice.airflow.deadline_alerts import DeadlineAlerts
+from sluice.airflow.alerts.deadline_alerts import DeadlineAlerts
+from sluice.airflow.dags.conventions import Tag, house_dag
+from sluice.airflow.dags.streams import build_stream_dag
 from sluice.airflow.failures import retried_only_if_unknown
-from sluice.airflow.streams import build_stream_dag
 from sluice.alerts.alert import Level
 from sluice.alerts.delivery import History, Outcome
 from sluice.alerts.journal import Journal

@@ -20,8 +20,8 @@ from airflow.sdk import DagRunState
 from airflow.sdk.exceptions import AirflowException, AirflowFailException
 from airflow.utils.session import create_session
 
-from sluice.airflow.backfill_tasks import BackfillOperator
-from sluice.airflow.backfills import build_backfill_dag
+from sluice.airflow.batches.backfill_tasks import BackfillOperator
+from sluice.airflow.dags.backfills import build_backfill_dag
 from sluice.airflow.links import ParityLink, QualityLink
 from sluice.errors import SluiceError
 from sluice.intervals.alignment import Interval

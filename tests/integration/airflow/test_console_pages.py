@@ -16,8 +16,8 @@ from fastapi.routing import APIRoute
 from fastapi.testclient import TestClient
 
 from sluice.airflow.links import DriverLogLink, SparkUiLink
-from sluice.airflow.watch import WatchOperator
-from sluice.log_tail import last_lines
+from sluice.airflow.streams.watch import WatchOperator
+from sluice.console.context.log_tail import last_lines
 from sluice.project.project import Project
 from sluice.streams.life.attempts import Desired
 
@@ -50,7 +50,7 @@ STOP = {"action": "stop", "reason": "new brokers"}
 
 
 def console_routes() -> list[APIRoute]:
-    from sluice.airflow.console import app  # noqa: PLC0415 - after AIRFLOW_HOME is set
+    from sluice.airflow.web.console import app  # noqa: PLC0415 - after AIRFLOW_HOME is set
 
     return [route for route in app.routes if isinstance(route, APIRoute)]
 
@@ -91,7 +91,7 @@ def test_a_run_is_started_in_the_name_of_who_asks(
         asked.append((dag_id, arguments))
         return DagRun(dag_id=dag_id, run_id="manual__1", run_type="manual")
 
-    monkeypatch.setattr("sluice.airflow.console.trigger_dag", trigger)
+    monkeypatch.setattr("sluice.airflow.web.console.trigger_dag", trigger)
     answer = member.post("/sluice/units/flights/ask", data=STOP)
     assert (answer.status_code, answer.headers["location"]) == (303, "/sluice/asked/stream_flights/manual__1")
     ((dag_id, arguments),) = asked

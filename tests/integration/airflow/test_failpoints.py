@@ -14,7 +14,7 @@ from datetime import timedelta
 import pytest
 from airflow.sdk import DagRunState
 
-from sluice.airflow.streams import build_stream_dag
+from sluice.airflow.dags.streams import build_stream_dag
 from sluice.failpoints import marker
 from sluice.project.project import Project
 from sluice.settings import Settings
@@ -24,7 +24,7 @@ from sluice.streams.life.attempts import AttemptState
 
 RUN = """
 from datetime import timedelta
-from sluice.airflow.streams import build_stream_dag
+from sluice.airflow.dags.streams import build_stream_dag
 from sluice.settings import settings
 from sluice.specs.load import scan
 from sluice.specs.units import declared_units

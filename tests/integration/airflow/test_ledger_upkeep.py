@@ -7,7 +7,7 @@ import os
 import pytest
 from airflow.sdk import DagRunState
 
-from sluice.airflow.ledger_upkeep import build_keep_ledger_dag, keep_entries, refresh_index
+from sluice.airflow.dags.ledger_upkeep import build_keep_ledger_dag, keep_entries, refresh_index
 from sluice.delta.log import kept_folder
 from sluice.errors import CorruptionError
 from sluice.project.project import Project

@@ -17,7 +17,7 @@ from airflow.api_fastapi.auth.managers.simple.user import SimpleAuthManagerUser
 from fastapi.routing import APIRoute
 from fastapi.testclient import TestClient
 
-from sluice.airflow.live_server import token_gate
+from sluice.airflow.web.live_server import token_gate
 from sluice.clock import SystemClock
 from sluice.project.fresh import FreshProject
 from sluice.project.project import Project
@@ -71,7 +71,7 @@ def test_a_token_of_another_airflow_opens_nothing(stranger: TestClient) -> None:
 
 
 def test_what_airflow_hides_is_not_there(stranger: TestClient, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("sluice.airflow.console.AirflowVisitor.readable", lambda _self, _dags: ())
+    monkeypatch.setattr("sluice.airflow.web.console.AirflowVisitor.readable", lambda _self, _dags: ())
     headers = {"Authorization": f"Bearer {token()}"}
     assert stranger.get(API, headers=headers).status_code == 404
     assert stranger.get("/api", headers=headers).json() == {"outputs": []}

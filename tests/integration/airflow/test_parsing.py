@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from sluice.airflow.conventions import Tag
+from sluice.airflow.dags.conventions import Tag
 
 PROJECT = Path(__file__).parents[3]
 DEADLINE_SECONDS = 120

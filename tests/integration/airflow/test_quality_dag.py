@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import pytest
 from airflow.sdk import DagRunState
 
-from sluice.airflow.quality import QualityOperator, build_quality_dag
+from sluice.airflow.dags.quality import QualityOperator, build_quality_dag
 from sluice.project.project import Project
 from tests.integration.airflow.spark import Spark, close, fake_spark
 

@@ -9,7 +9,7 @@ import pytest
 from airflow.models.dagrun import DagRun
 from airflow.utils.session import create_session
 
-from sluice.airflow.repair import build_repair_dag, needed_repairs
+from sluice.airflow.dags.repair import build_repair_dag, needed_repairs
 from sluice.intervals.alignment import Interval
 from sluice.intervals.backfill.request import Mode, Request
 from sluice.project.project import Project

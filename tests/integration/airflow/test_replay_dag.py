@@ -7,7 +7,7 @@ import os
 import pytest
 from airflow.sdk import DagRunState
 
-from sluice.airflow.replays import build_replay_dag
+from sluice.airflow.dags.replays import build_replay_dag
 from sluice.project.project import Project
 from sluice.project.records_of import cases_of
 from tests.integration.airflow.spark import Spark, fake_spark

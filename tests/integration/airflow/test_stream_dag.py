@@ -17,8 +17,8 @@ from airflow.models.dagrun import DagRun
 from airflow.sdk import DagRunState
 from airflow.utils.session import create_session
 
-from sluice.airflow.reconciler import build_reconcile_dag
-from sluice.airflow.streams import build_stream_dag
+from sluice.airflow.dags.reconciler import build_reconcile_dag
+from sluice.airflow.dags.streams import build_stream_dag
 from sluice.project.project import Project
 from sluice.specs.load import scan
 from sluice.specs.units import DeclaredUnit, declared_units

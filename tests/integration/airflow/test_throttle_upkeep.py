@@ -7,9 +7,9 @@ from typing import cast
 import pytest
 from airflow.sdk import DagRunState
 
-from sluice.airflow import throttle_upkeep
+from sluice.airflow.dags import throttle_upkeep
+from sluice.airflow.dags.throttle_upkeep import ThrottleTrigger, build_lift_throttles_dag
 from sluice.airflow.rounds import AskedOfAirflow, RoundOperator
-from sluice.airflow.throttle_upkeep import ThrottleTrigger, build_lift_throttles_dag
 from sluice.settings import settings
 from sluice.specs.load import load_catalog
 from sluice.topics.administration import TopicCreation

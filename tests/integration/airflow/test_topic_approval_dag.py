@@ -14,7 +14,7 @@ from airflow.models.dagrun import DagRun
 from airflow.sdk import DagRunState
 from airflow.utils.session import create_session
 
-from sluice.airflow.topics import build_topics_dag
+from sluice.airflow.dags.topics import build_topics_dag
 from sluice.alerts.alert import Level
 from sluice.clock import SystemClock
 from sluice.devstack.kafka.broker import Broker

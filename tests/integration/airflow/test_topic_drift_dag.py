@@ -12,9 +12,9 @@ from typing import Any, cast
 import pytest
 from airflow.sdk import DagRunState
 
-from sluice.airflow import topic_drift
+from sluice.airflow.dags import topic_drift
+from sluice.airflow.dags.topic_drift import DriftTrigger, LookOperator, build_topic_drift_dag
 from sluice.airflow.rounds import AskedOfAirflow
-from sluice.airflow.topic_drift import DriftTrigger, LookOperator, build_topic_drift_dag
 from sluice.alerts.alert import Alert, Level
 from sluice.alerts.journal import Journal
 from sluice.devstack.kafka.broker import Broker

@@ -10,9 +10,9 @@ from typing import Any
 
 from airflow.triggers.base import TriggerEvent
 
-from sluice.airflow.observer import ProjectObserver
-from sluice.airflow.trigger import StreamTrigger
-from sluice.airflow.watcher import Watcher
+from sluice.airflow.streams.observer import ProjectObserver
+from sluice.airflow.streams.trigger import StreamTrigger
+from sluice.airflow.streams.watcher import Watcher
 from sluice.project.fresh import CHECK_SECONDS
 from sluice.settings import settings
 from sluice.specs.load import load_catalog

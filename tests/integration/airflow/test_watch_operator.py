@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 from airflow.sdk.exceptions import AirflowFailException, TaskDeferred
 
-from sluice.airflow.trigger import StreamTrigger
-from sluice.airflow.watch import WatchOperator
-from sluice.airflow.watcher import Hint
+from sluice.airflow.streams.trigger import StreamTrigger
+from sluice.airflow.streams.watch import WatchOperator
+from sluice.airflow.streams.watcher import Hint
 from sluice.errors import SpecError
 from sluice.project.project import Project
 from tests.twins.clock import ManualClock
@@ -73,7 +73,7 @@ def test_a_watch_defers_without_a_look_and_its_trigger_holds_ids_only(
     deferred = deferral(watch)
 
     path, arguments = deferred.trigger.serialize()
-    assert path == "sluice.airflow.trigger.StreamTrigger"
+    assert path == "sluice.airflow.streams.trigger.StreamTrigger"
     assert arguments == {"unit": "flights", "generation": 1, "until": (project.clock.now() + LIMIT).isoformat()}
     assert StreamTrigger(**arguments).serialize() == (path, arguments)
 

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from sluice.airflow.topics import build_topics_dag
+from sluice.airflow.dags.topics import build_topics_dag
 from sluice.alerts.alert import Level
 from sluice.alerts.journal import Journal
 from sluice.settings import settings

@@ -11,13 +11,13 @@ import pytest
 from airflow.sdk import Context
 from airflow.sdk.exceptions import AirflowNotFoundException
 
-from sluice.airflow.alert_round import alert_round
-from sluice.airflow.alerting import FailureNotifier
-from sluice.airflow.conventions import subject_of
-from sluice.airflow.delivery import Finding
-from sluice.airflow.dispatch import Desk
-from sluice.airflow.run_review import MOST_ASKED, review_runs
-from sluice.airflow.services import Service
+from sluice.airflow.alerts.alert_round import alert_round
+from sluice.airflow.alerts.alerting import FailureNotifier
+from sluice.airflow.alerts.delivery import Finding
+from sluice.airflow.alerts.dispatch import Desk
+from sluice.airflow.alerts.run_review import MOST_ASKED, review_runs
+from sluice.airflow.alerts.services import Service
+from sluice.airflow.dags.conventions import subject_of
 from sluice.alerts.alert import Alert, Level
 from sluice.alerts.delivery import Outcome
 from sluice.alerts.incidents import open_incidents

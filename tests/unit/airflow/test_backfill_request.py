@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from sluice.airflow.backfill_request import Run, left, nothing_closed, nothing_to_do, plan, request_of
+from sluice.airflow.batches.backfill_request import Run, left, nothing_closed, nothing_to_do, plan, request_of
 from sluice.errors import RefusedError, SpecError
 from sluice.intervals.alignment import Interval
 from sluice.intervals.backfill.acceptance import GATE_FAILED

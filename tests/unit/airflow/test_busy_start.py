@@ -13,9 +13,9 @@ from airflow.sdk.execution_time import task_runner
 from airflow.sdk.execution_time.comms import ToTask
 from pydantic import TypeAdapter
 
-from sluice.airflow.alerting import FailureNotifier, answers_about_runs
-from sluice.airflow.reconciler import build_reconcile_dag
-from sluice.airflow.repair import build_repair_dag
+from sluice.airflow.alerts.alerting import FailureNotifier, answers_about_runs
+from sluice.airflow.dags.reconciler import build_reconcile_dag
+from sluice.airflow.dags.repair import build_repair_dag
 from sluice.alerts.journal import Journal
 from sluice.settings import settings
 

@@ -12,7 +12,7 @@ from typing import cast
 
 import pytest
 
-from sluice.airflow.deadline_alerts import DeadlineAlerts
+from sluice.airflow.alerts.deadline_alerts import DeadlineAlerts
 from sluice.alerts.alert import Alert, Level
 from sluice.alerts.delivery import Outcome
 from sluice.alerts.journal import Journal

@@ -9,8 +9,8 @@ from dataclasses import dataclass, field
 import pytest
 from airflow.sdk.exceptions import AirflowNotFoundException
 
-from sluice.airflow.delivery import Finding, deliver
-from sluice.airflow.services import AppriseService, Unusable, services_of
+from sluice.airflow.alerts.delivery import Finding, deliver
+from sluice.airflow.alerts.services import AppriseService, Unusable, services_of
 from sluice.alerts.alert import Alert
 from sluice.alerts.delivery import Outcome
 from sluice.errors import SluiceError

@@ -9,8 +9,17 @@ from typing import Any
 import pytest
 from airflow.sdk.exceptions import AirflowFailException, AirflowTaskTimeout
 
-from sluice.airflow.conventions import subject_of
-from sluice.airflow.failure import MOST_CHARACTERS, Subject, causes, dag_alert, fix, printable, reason, task_alert
+from sluice.airflow.alerts.failure import (
+    MOST_CHARACTERS,
+    Subject,
+    causes,
+    dag_alert,
+    fix,
+    printable,
+    reason,
+    task_alert,
+)
+from sluice.airflow.dags.conventions import subject_of
 from sluice.alerts.alert import Level
 from sluice.errors import RefusedError, SluiceError
 

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from airflow.sdk.exceptions import AirflowSkipException, DagRunTriggerException
 
-from sluice.airflow.following import FollowOperator
+from sluice.airflow.streams.following import FollowOperator
 from sluice.streams.failures.failure import FailureClass
 from sluice.streams.life.governor import POLICIES
 from tests.twins.project import InMemoryProject

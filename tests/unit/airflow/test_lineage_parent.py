@@ -9,7 +9,7 @@ from typing import Any, cast
 import pytest
 from airflow.sdk import Context
 
-from sluice.airflow.lineage_parent import parent_variables
+from sluice.airflow.batches.lineage_parent import parent_variables
 from sluice.lineage.identity import AirflowTask, parent_in
 
 AT = datetime(2013, 1, 7, 6, tzinfo=UTC)

@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
-from sluice.airflow.failure import printable
-from sluice.airflow.markdown import as_text, table
+from sluice.airflow.alerts.failure import printable
+from sluice.airflow.web.markdown import as_text, table
 
 READER = MarkdownIt("commonmark").enable(["table", "strikethrough"])
 NOTHING = "\u200b"

@@ -9,7 +9,7 @@ from typing import cast
 
 import pytest
 
-from sluice.airflow.mirroring import Mirrors
+from sluice.airflow.streams.mirroring import Mirrors
 from sluice.project.project import Project
 from sluice.settings import settings
 from sluice.specs.catalog.catalog import Catalog

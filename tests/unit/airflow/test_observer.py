@@ -9,8 +9,8 @@ from typing import Any, cast
 
 import pytest
 
-from sluice.airflow.deadline_alerts import DeadlineAlerts
-from sluice.airflow.observer import ProjectObserver
+from sluice.airflow.alerts.deadline_alerts import DeadlineAlerts
+from sluice.airflow.streams.observer import ProjectObserver
 from sluice.project.project import Project
 from sluice.project.stream_looks import newest_looks
 from sluice.settings import settings

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from sluice.airflow.quality import published_range
+from sluice.airflow.dags.quality import published_range
 
 
 def test_a_run_looks_at_all_that_was_published_since_the_last_one() -> None:

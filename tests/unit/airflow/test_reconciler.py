@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from sluice.airflow.reconciler import run_to_trigger, told
+from sluice.airflow.dags.reconciler import run_to_trigger, told
 from sluice.alerts.journal import Journal
 from sluice.settings import settings
 from sluice.streams.life.reconcile import Action, ActionKind

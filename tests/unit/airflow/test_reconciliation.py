@@ -7,8 +7,8 @@ from datetime import datetime, timedelta
 
 import pytest
 
-from sluice.airflow.reconciliation import decide, decide_one
-from sluice.airflow.stream_request import LONGEST_CLAIM, LONGEST_STOP
+from sluice.airflow.streams.reconciliation import decide, decide_one
+from sluice.airflow.streams.stream_request import LONGEST_CLAIM, LONGEST_STOP
 from sluice.errors import UnreachableError
 from sluice.specs.catalog.catalog import Unit
 from sluice.specs.units import DeclaredUnit

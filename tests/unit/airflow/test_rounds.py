@@ -14,7 +14,7 @@ from airflow.serialization.serialized_objects import DagSerialization
 from airflow.triggers.base import BaseTaskEndEvent, TriggerEvent
 from airflow.utils.state import TaskInstanceState
 
-from sluice.airflow.reconciler import ReconcileTrigger, build_reconcile_dag
+from sluice.airflow.dags.reconciler import ReconcileTrigger, build_reconcile_dag
 from sluice.airflow.rounds import AskedOfAirflow, Found, Round, RoundOperator, RoundTrigger, in_daemon
 from sluice.errors import UnreachableError
 

@@ -8,7 +8,7 @@ from airflow.sdk.exceptions import AirflowException, AirflowFailException
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sluice.airflow.spark_batch import class_in, failure, last_words
+from sluice.airflow.batches.spark_batch import class_in, failure, last_words
 from sluice.errors import SluiceError
 from sluice.specs.model.alerting import AlertClass
 

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from sluice.airflow.spark_connection import at_connection, connection_master
+from sluice.airflow.batches.spark_connection import at_connection, connection_master
 from sluice.project.project import Project
 from sluice.settings import Settings
 from sluice.specs.load import load_catalog

@@ -10,8 +10,8 @@ from typing import cast
 
 import pytest
 
-from sluice.airflow.observer import ProjectObserver
-from sluice.airflow.stream_lineage import UNWATCHED, StreamLineage
+from sluice.airflow.streams.observer import ProjectObserver
+from sluice.airflow.streams.stream_lineage import UNWATCHED, StreamLineage
 from sluice.errors import NotReadyError
 from sluice.lineage.event import Event, EventType
 from sluice.project.project import Project

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from sluice.airflow.stream_request import NO_REASON, Asked, Claimed, Request, claim, submit
+from sluice.airflow.streams.stream_request import NO_REASON, Asked, Claimed, Request, claim, submit
 from sluice.errors import NotConfiguredError, RefusedError, SpecError, UnreachableError
 from sluice.streams.failures.exits import ExitCode
 from sluice.streams.life.attempts import Desired

@@ -3,8 +3,8 @@ from __future__ import annotations
 from pathlib import Path
 from types import SimpleNamespace
 
+from sluice.airflow.alerts.task_evidence import task_facts
 from sluice.airflow.links import DriverLogLink, SparkUiLink
-from sluice.airflow.task_evidence import task_facts
 from sluice.settings import StateFolder
 
 FOLDER = StateFolder(Path("state"))

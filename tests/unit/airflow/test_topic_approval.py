@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sluice.airflow.topic_approval import MOST_SAFE, Answer, page_of
+from sluice.airflow.topics.topic_approval import MOST_SAFE, Answer, page_of
 from sluice.errors import RefusedError
 from sluice.provisioning.apply import Approval
 from sluice.provisioning.plan import Provision

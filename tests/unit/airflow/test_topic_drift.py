@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from sluice.airflow.topic_drift import MOST_TOPICS, THE_REST, to_tell
+from sluice.airflow.dags.topic_drift import MOST_TOPICS, THE_REST, to_tell
 
 
 def drifted(count: int) -> dict[str, tuple[str, ...]]:

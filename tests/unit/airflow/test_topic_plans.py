@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from sluice.airflow.topic_plans import MOST_NAMES, differences, log_table, rows, summary
+from sluice.airflow.topics.topic_plans import MOST_NAMES, differences, log_table, rows, summary
 from sluice.provisioning.plan import Provision
 from sluice.provisioning.topics.changes import Create, Delete, Elect, Grow, Reassign, Refused, Risk, SetConfig
 from sluice.provisioning.topics.plan import Plan

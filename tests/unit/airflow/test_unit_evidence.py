@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from sluice.airflow.unit_evidence import last_error_lines, unit_evidence
+from sluice.airflow.alerts.unit_evidence import last_error_lines, unit_evidence
 from sluice.errors import UnreachableError
 from sluice.streams.health.verdict import Health, Verdict
 from tests.twins.project import InMemoryProject

@@ -12,7 +12,7 @@ from datetime import UTC, datetime, timedelta
 from itertools import pairwise
 from typing import Any
 
-from sluice.airflow.watcher import MOST_TOGETHER, YOUNG, Hint, Watch, Watcher, due, hints
+from sluice.airflow.streams.watcher import MOST_TOGETHER, YOUNG, Hint, Watch, Watcher, due, hints
 from sluice.errors import UnreachableError
 from sluice.streams.failures.failure import FailureClass
 from sluice.streams.health.pacing import Pace

@@ -9,7 +9,7 @@ import pytest
 import typer
 from typer.core import TyperGroup
 
-from sluice.airflow.backfill_request import instant
+from sluice.airflow.batches.backfill_request import instant
 from sluice.cli.instants import end_of, start_of
 from sluice.cli.main import app
 

@@ -10,8 +10,8 @@ import pytest
 from fastapi import HTTPException, Request
 from fastapi.testclient import TestClient
 
-from sluice.console.access import Visitor
 from sluice.console.app import create_console
+from sluice.console.context.access import Visitor
 from sluice.project.fresh import FreshProject
 from sluice.project.project import Project
 from tests.twins.clock import ManualClock

@@ -11,9 +11,9 @@ from fastapi import FastAPI
 from fastapi.routing import APIRoute
 from fastapi.testclient import TestClient
 
-from sluice.console.access import Anybody, login_free_gate
 from sluice.console.app import create_console
-from sluice.console.rendering import STATIC
+from sluice.console.context.access import Anybody, login_free_gate
+from sluice.console.html.rendering import STATIC
 from sluice.project.fresh import FreshProject
 from tests.twins.console_fleet import HALTED, HOSTILE, LAGGING, pipeline_of, topic_of, unit_of
 from tests.unit.console.conftest import FakeVisitor, RecordingAsks

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sluice.console.batch_charts import charts_of
-from sluice.console.charts import HEIGHT, WIDTH, Line, layers, lines, said, spark
+from sluice.console.html.batch_charts import charts_of
+from sluice.console.html.charts import HEIGHT, WIDTH, Line, layers, lines, said, spark
 from sluice.streams.health.batch_log import BatchFigures
 from tests.twins.looks import moment
 

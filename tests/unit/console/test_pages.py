@@ -12,8 +12,8 @@ import pytest
 from fastapi.testclient import TestClient
 from sqlalchemy import event
 
-from sluice.console.access import login_free_gate
 from sluice.console.app import create_console
+from sluice.console.context.access import login_free_gate
 from sluice.project.fresh import FreshProject
 from sluice.project.project import Project
 from tests.twins.clock import ManualClock

@@ -5,7 +5,7 @@ from datetime import timedelta
 from threading import Event
 
 from sluice.clock import SystemClock
-from sluice.console.remembered import Memory, Remembered
+from sluice.console.context.remembered import Memory, Remembered
 from sluice.launch.processes import wait_until
 from tests.twins.clock import ManualClock
 

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sluice.airflow.topic_approval import Answer, page_of
+from sluice.airflow.topics.topic_approval import Answer, page_of
 from sluice.errors import NotReadyError, RefusedError
 from sluice.provisioning.access.acl import Acl
 from sluice.provisioning.access.administration import Credential

@@ -10,7 +10,7 @@ import pytest
 from fastapi import HTTPException, Request
 from fastapi.testclient import TestClient
 
-from sluice.console.access import Visitor
+from sluice.console.context.access import Visitor
 from sluice.live.source import Batch, LiveSource
 from sluice.project.fresh import FreshProject
 from sluice.project.project import Project

@@ -14,7 +14,7 @@ from fastapi import FastAPI
 from fastapi.routing import APIRoute
 from fastapi.testclient import TestClient
 
-from sluice.console.access import Anybody, Visitor
+from sluice.console.context.access import Anybody, Visitor
 from sluice.live.source import Batch, Row
 from sluice.serve import app as module
 from sluice.serve import events as events_module

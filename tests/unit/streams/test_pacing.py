@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sluice.airflow.watcher import LOOKS, VERDICTS
+from sluice.airflow.streams.watcher import LOOKS, VERDICTS
 from sluice.streams.health.pacing import MOST_SECONDS, Pace
 
 

@@ -222,7 +222,13 @@ NO_RECORDS = {
         "intervals/entries.py",
     ),
     *("control/order_breaks.py", "control/interval_rows.py", "control/index.py", "control/cases.py"),
-    *("control/looks.py", "airflow/backfill_tasks.py", "airflow/services.py", "serve/telling.py", "alerts/record.py"),
+    *(
+        "control/looks.py",
+        "airflow/batches/backfill_tasks.py",
+        "airflow/alerts/services.py",
+        "serve/telling.py",
+        "alerts/record.py",
+    ),
     *("cli/backfill_view.py", "cli/reset.py", "cli/console.py", "cli/contracts.py", "cli/quality.py", "cli/alerts.py"),
     *("delta/log.py", "delta/table.py", "launch/master.py", "spark/driver/progress.py", "streams/health/executors.py"),
     *(

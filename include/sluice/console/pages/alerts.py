@@ -13,9 +13,9 @@ from sluice.alerts.delivery import History, Outcome
 from sluice.alerts.incidents import open_incidents
 from sluice.alerts.journal import Journal
 from sluice.alerts.policy import read_policy
-from sluice.console.access import Visitor, VisitorDep
-from sluice.console.rendering import page
-from sluice.console.surroundings import Surroundings, SurroundingsDep
+from sluice.console.context.access import Visitor, VisitorDep
+from sluice.console.context.surroundings import Surroundings, SurroundingsDep
+from sluice.console.html.rendering import page
 
 router = APIRouter()
 

@@ -10,11 +10,11 @@ from fastapi import Path as PathParameter
 from fastapi.responses import HTMLResponse, RedirectResponse
 from pydantic import BaseModel, Field
 
-from sluice.console.access import Visitor, VisitorDep, refuse_foreign_origin
-from sluice.console.asking import Action
+from sluice.console.context.access import Visitor, VisitorDep, refuse_foreign_origin
+from sluice.console.context.asking import Action
+from sluice.console.context.surroundings import Surroundings, SurroundingsDep
+from sluice.console.html.rendering import base_of, page
 from sluice.console.pages.streams import UnitName, require_unit
-from sluice.console.rendering import base_of, page
-from sluice.console.surroundings import Surroundings, SurroundingsDep
 from sluice.errors import SpecError
 from sluice.intervals.backfill.request import Mode, Only
 from sluice.project.records_of import cases_of

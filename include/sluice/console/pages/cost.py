@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from fastapi import APIRouter, Request
 from fastapi.responses import HTMLResponse
 
-from sluice.console.access import VisitorDep
-from sluice.console.rendering import page
-from sluice.console.surroundings import SurroundingsDep
+from sluice.console.context.access import VisitorDep
+from sluice.console.context.surroundings import SurroundingsDep
+from sluice.console.html.rendering import page
 from sluice.project.project import Project
 from sluice.specs.catalog.catalog import Unit
 from sluice.specs.catalog.dag_ids import stream_dag_id

@@ -5,10 +5,10 @@ from __future__ import annotations
 from fastapi import APIRouter, HTTPException
 from fastapi.responses import PlainTextResponse, RedirectResponse
 
-from sluice.console.access import VisitorDep
+from sluice.console.context.access import VisitorDep
+from sluice.console.context.log_tail import last_lines
+from sluice.console.context.surroundings import SurroundingsDep
 from sluice.console.pages.streams import UnitName, require_unit
-from sluice.console.surroundings import SurroundingsDep
-from sluice.log_tail import last_lines
 from sluice.project.project import Project
 from sluice.streams.health.spark_ui import spark_ui_address
 from sluice.streams.life.attempts import Attempt

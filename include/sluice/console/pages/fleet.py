@@ -9,9 +9,9 @@ from typing import Annotated
 from fastapi import APIRouter, Query, Request
 from fastapi.responses import HTMLResponse
 
-from sluice.console.access import Visitor, VisitorDep
-from sluice.console.rendering import page
-from sluice.console.surroundings import Surroundings, SurroundingsDep
+from sluice.console.context.access import Visitor, VisitorDep
+from sluice.console.context.surroundings import Surroundings, SurroundingsDep
+from sluice.console.html.rendering import page
 from sluice.project.fleet_records import standings_of
 from sluice.specs.catalog.dag_ids import stream_dag_id
 from sluice.streams.health.fleet import Standing

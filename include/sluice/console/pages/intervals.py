@@ -8,11 +8,11 @@ from typing import Annotated
 from fastapi import APIRouter, HTTPException, Query, Request
 from fastapi.responses import HTMLResponse
 
-from sluice.console.access import Visitor, VisitorDep
-from sluice.console.calendar import calendar, month_of, next_month
+from sluice.console.context.access import Visitor, VisitorDep
+from sluice.console.context.surroundings import SurroundingsDep
+from sluice.console.html.calendar import calendar, month_of, next_month
+from sluice.console.html.rendering import page
 from sluice.console.pages.reports import PipelineName
-from sluice.console.rendering import page
-from sluice.console.surroundings import SurroundingsDep
 from sluice.intervals.alignment import interval_of
 from sluice.intervals.backfill.advice import advise
 from sluice.intervals.backfill.request import Mode, Only

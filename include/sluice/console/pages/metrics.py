@@ -15,12 +15,12 @@ from prometheus_client.registry import Collector, CollectorRegistry
 
 from sluice import __version__
 from sluice.alerts.journal import Journal
-from sluice.console.access import Visitor, VisitorDep
+from sluice.console.context.access import Visitor, VisitorDep
+from sluice.console.context.surroundings import Surroundings, SurroundingsDep
 from sluice.console.metrics.catalogue import BUILD_INFO, CATALOGUE, Kind, Metric
 from sluice.console.metrics.samples import Sample, of_alerts, of_pipelines, of_streams, of_topics
 from sluice.console.pages.alerts import readable_alerts
 from sluice.console.pages.fleet import seen_by
-from sluice.console.surroundings import Surroundings, SurroundingsDep
 from sluice.errors import SluiceError
 from sluice.project.records_of import cases_of
 from sluice.quality.gate import GateResult

@@ -10,10 +10,10 @@ from typing import Annotated
 from fastapi import APIRouter, HTTPException, Query, Request
 from fastapi.responses import HTMLResponse
 
-from sluice.console.access import VisitorDep
+from sluice.console.context.access import VisitorDep
+from sluice.console.context.surroundings import SurroundingsDep
+from sluice.console.html.rendering import page
 from sluice.console.pages.reports import PipelineName
-from sluice.console.rendering import page
-from sluice.console.surroundings import SurroundingsDep
 from sluice.errors import SluiceError, SpecError
 from sluice.project.project import Project
 from sluice.project.records_of import cases_of, results_of

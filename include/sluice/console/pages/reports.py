@@ -9,8 +9,8 @@ from fastapi import APIRouter, HTTPException
 from fastapi import Path as PathParameter
 from fastapi.responses import HTMLResponse
 
-from sluice.console.access import Visitor, VisitorDep
-from sluice.console.surroundings import SurroundingsDep
+from sluice.console.context.access import Visitor, VisitorDep
+from sluice.console.context.surroundings import SurroundingsDep
 from sluice.project.project import Project
 from sluice.specs.catalog.dag_ids import backfill_dag_id, quality_dag_id
 from sluice.specs.model.spec import NAME_PATTERN

@@ -10,12 +10,12 @@ from fastapi import APIRouter, HTTPException, Request
 from fastapi import Path as PathParameter
 from fastapi.responses import HTMLResponse, RedirectResponse
 
-from sluice.console.access import Visitor, VisitorDep
-from sluice.console.asking import Action
-from sluice.console.batch_charts import charts_of
-from sluice.console.rendering import base_of, page
-from sluice.console.surroundings import SurroundingsDep
-from sluice.log_tail import last_lines
+from sluice.console.context.access import Visitor, VisitorDep
+from sluice.console.context.asking import Action
+from sluice.console.context.log_tail import last_lines
+from sluice.console.context.surroundings import SurroundingsDep
+from sluice.console.html.batch_charts import charts_of
+from sluice.console.html.rendering import base_of, page
 from sluice.project.fleet_records import standings_of
 from sluice.project.project import Project
 from sluice.specs.catalog.catalog import Unit

@@ -5,9 +5,9 @@ from __future__ import annotations
 from fastapi import APIRouter, HTTPException, Request
 from fastapi.responses import HTMLResponse
 
-from sluice.console.access import Visitor, VisitorDep
-from sluice.console.rendering import page
-from sluice.console.surroundings import SurroundingsDep
+from sluice.console.context.access import Visitor, VisitorDep
+from sluice.console.context.surroundings import SurroundingsDep
+from sluice.console.html.rendering import page
 from sluice.specs.catalog.dag_ids import TOPICS
 
 router = APIRouter()

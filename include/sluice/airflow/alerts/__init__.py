@@ -1,0 +1,1 @@
+"""Alerts of failed runs and lasting conditions: what they say, and how they are delivered."""

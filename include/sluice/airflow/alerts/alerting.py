@@ -1,0 +1,205 @@
+"""The notifier behind every DAG of the house: a failure goes on record first, and then to a person.
+
+* A task that has failed for good (no retry is left; a skip is no failure) calls at once.
+* The run that fails with it is recorded too, but calls only if nobody was told: once per run is what people want. A run
+  that fails without a failed task (a timeout, a deadlock) calls by itself. The rule is `already_called`.
+* A task that is about a state which lasts (its `alert_subject`) calls when that is news. What is known already is in
+  the task's log only.
+* A unit's next death, or the same failure of another run, is on record only while the first one is not over. The rule
+  is `same_happening`; reminders, and the end, are told by the clock, see `sluice.airflow.alerts.alert_round`.
+* When, and whom, the deployment's policy says, see `sluice.airflow.alerts.dispatch`.
+* Whatever goes wrong here fails no run: the alert is in the journal, and so is what became of its delivery.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from functools import partialmethod
+from typing import Any
+
+from airflow.sdk import BaseNotifier, Context
+
+from sluice.airflow.alerts.delivery import Find, Finding
+from sluice.airflow.alerts.dispatch import Desk
+from sluice.airflow.alerts.failure import OPEN_THE_LOG, Subject, dag_alert, printable, task_alert
+from sluice.airflow.alerts.task_evidence import task_facts
+from sluice.airflow.alerts.unit_evidence import Evidence, unit_evidence
+from sluice.airflow.runtime import open_project
+from sluice.alerts.alert import Alert, Level
+from sluice.alerts.delivery import History, Outcome, already_called, already_known
+from sluice.alerts.incidents import open_incidents, same_happening
+from sluice.clock import Clock, SystemClock
+from sluice.project.project import Project
+from sluice.settings import settings
+from sluice.specs.model.alerting import AlertClass
+
+log = logging.getLogger(__name__)
+
+_POLL_SECONDS = 0.5
+
+
+class FailureNotifier(BaseNotifier):
+    """Records a failure and tells somebody.
+
+    Args:
+        level: which callback it is given to.
+        subject: what the DAG is about; a unit's driver adds its evidence.
+        open_project: gives the project, for that evidence.
+        find: returns the services of a channel. Omitted: those of its Airflow connection.
+        clock: gives the time.
+        tasks_tell: of a DAG whose tasks each tell for themselves, and soon again: a run that fails with a task says
+            nothing of its own.
+        context: what Airflow's callbacks in a triggerer are constructed with.
+    """
+
+    def __init__(
+        self,
+        level: Level = Level.TASK,
+        subject: Subject | None = None,
+        *,
+        open_project: Callable[[], Project] = open_project,
+        find: Find | None = None,
+        clock: Clock | None = None,
+        tasks_tell: bool = False,
+        context: Context | None = None,
+    ) -> None:
+        super().__init__(context)
+        self.level = level
+        self.subject = subject
+        self._open_project = open_project
+        self._find = find
+        self._clock = clock or SystemClock()
+        self._tasks_tell = tasks_tell
+
+    __call__ = partialmethod(BaseNotifier.__call__)
+    """Airflow serialises a callback as its source code, which it finds, tokenises and stores for every DAG anew. It
+    finds none of this one."""
+
+    def notify(self, context: Context) -> None:
+        """Record the failure; tell somebody if nobody knows of it. Raises nothing."""
+        values: Mapping[str, Any] = context
+        if self._tasks_tell and values.get("reason") == "task_failure":
+            return
+        try:
+            desk = Desk(self._clock, self._find)
+            self._tell(desk, self._alert(context, desk))
+        except Exception:
+            log.exception("The alert about a failure was cut off.")
+
+    def render_template_fields(self, context: Context, jinja_env: Any = None) -> None:  # noqa: ANN401 - jinja2's
+        """Render nothing: there are no templates, and `dag.test()` gives a DAG that cannot render any."""
+
+    async def async_notify(self, context: Context) -> None:
+        """Do the same beside the event loop."""
+        await asyncio.to_thread(self.notify, context)
+
+    def _alert(self, context: Context, desk: Desk) -> Alert:
+        values: Mapping[str, Any] = context
+        if self.level is Level.TASK:
+            alert = task_alert(values, self.subject, self._clock.now())
+            alert = _with_evidence(alert, self._evidence(values["ti"].task))
+            alert = replace(alert, successes=_successes(values["ti"]))
+        else:
+            alert = dag_alert(values, self.subject, self._clock.now())
+            history = self._settled(desk, alert)
+            failed = history.tasks_of(alert)
+            alert = _with_tasks(alert, failed, history) if failed else _with_evidence(alert, self._evidence())
+        return replace(alert, at=self._clock.now())
+
+    def _evidence(self, task: object = None) -> Evidence:
+        """Gather what the task's operator and the unit can say. What cannot be seen is a fact too."""
+        facts: list[str] = []
+        unit = Evidence(())
+        try:
+            facts += task_facts(task, settings().folder)
+            if self.subject is not None and self.subject.kind == "unit":
+                unit = unit_evidence(self._open_project(), self.subject.name)
+        except Exception as error:  # noqa: BLE001 - an alert goes out with what could be seen
+            facts.append(f"could not look at all of it: {error}")
+        return replace(unit, facts=(*facts, *unit.facts))
+
+    def _settled(self, desk: Desk, alert: Alert) -> History:
+        """Return what is on record once no task's alert of this run is under way."""
+        while True:
+            history = desk.read()
+            now = self._clock.now()
+            if not any(history.in_flight(other, now) for other in history.tasks_of(alert)):
+                return history
+            self._clock.sleep(_POLL_SECONDS)
+
+    def _tell(self, desk: Desk, alert: Alert) -> None:
+        before = desk.read()
+        if alert.subject and (known := already_known(alert, before)):
+            log.info("Alert %s has told of it at %s: %s", known.id, f"{known.at:%Y-%m-%d %H:%M} UTC", alert.why)
+            return
+        incident = open_incidents(before).get(alert.key)
+        alert = desk.enter(alert)
+        caller = already_called(alert, desk.read(), self._clock.now())
+        if caller is not None:
+            desk.conclude(alert, Finding(Outcome.WITHHELD, f"alert {caller.id} is about the same run and was sent."))
+        elif incident is not None and incident.told is not None and same_happening(alert, incident):
+            told = incident.told
+            said = f"alert {told.id} has told of it at {told.at:%Y-%m-%d %H:%M} UTC, and it is not over."
+            desk.conclude(alert, Finding(Outcome.WITHHELD, said))
+        else:
+            desk.dispatch(alert)
+
+
+def _with_evidence(alert: Alert, found: Evidence) -> Alert:
+    facts = tuple(map(printable, found.facts))
+    return replace(
+        alert,
+        evidence=(*alert.evidence, *facts),
+        what_to_do=alert.what_to_do or found.what_to_do or OPEN_THE_LOG,
+        alert_class=AlertClass.HALTED if found.halted else alert.alert_class,
+        since=found.ended_at,
+    )
+
+
+def _with_tasks(alert: Alert, failed: Sequence[Alert], history: History) -> Alert:
+    facts = []
+    for other in failed:
+        delivery = history.deliveries.get(other.id)
+        outcome = "no outcome on record" if delivery is None else delivery.outcome.value
+        facts.append(f"task {other.task_id}, try {other.try_number}: {other.why} (alert {other.id}: {outcome})")
+    tasks = ", ".join(dict.fromkeys(str(other.task_id) for other in failed))
+    return replace(
+        alert,
+        why=f"{alert.why} Failed tasks: {tasks}.",
+        evidence=(*alert.evidence, *facts),
+        what_to_do=failed[0].what_to_do,
+        alert_class=failed[0].alert_class,
+        successes=failed[0].successes,
+        since=failed[0].since,
+    )
+
+
+def _successes(ti: Any) -> int | None:  # noqa: ANN401 - the SDK's task instance
+    """Return how many runs of the DAG have succeeded, so that a later one can be told from them."""
+    if not answers_about_runs():
+        return None
+    try:
+        return int(ti.get_dr_count(dag_id=ti.dag_id, states=["success"]))
+    except Exception:  # noqa: BLE001 - an alert goes out with what could be seen
+        return None
+
+
+def answers_about_runs() -> bool:
+    """Whether Airflow answers this process when it asks about runs.
+
+    The DAG processor calls for a task whose process died. It gives no answer to a question that it does not know, so
+    whoever asks waits until it is killed, and the alert with it.
+    """
+    runner = sys.modules.get("airflow.sdk.execution_time.task_runner")
+    decoder = getattr(getattr(runner, "SUPERVISOR_COMMS", None), "body_decoder", None)
+    if decoder is None:
+        return True
+    try:
+        decoder.validate_python({"type": "DRCount", "count": 0})
+    except ValueError:
+        return False
+    return True

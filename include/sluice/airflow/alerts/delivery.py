@@ -1,0 +1,116 @@
+"""Delivers alerts to the services of channels, all at once and within a bounded time."""
+
+from __future__ import annotations
+
+import json
+import sys
+import threading
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any, TypeAlias
+
+from airflow.sdk.exceptions import AirflowNotFoundException
+
+from sluice.airflow.alerts.services import DEFAULT, Service, Unusable, services_of_channel
+from sluice.alerts.alert import Alert
+from sluice.alerts.delivery import Outcome
+from sluice.errors import SluiceError
+from sluice.specs.model.alerting import Channel
+
+DEADLINE_SECONDS = 15.0
+"""After this a service that still takes its time is left to itself; shorter than `sluice.alerts.delivery.IN_FLIGHT`."""
+
+Find: TypeAlias = Callable[[Channel], Sequence[Service | Unusable]]
+
+
+@dataclass(frozen=True)
+class Finding:
+    """How a delivery ended.
+
+    Attributes:
+        outcome: for all channels together.
+        detail: one sentence about it that holds no secret.
+        reached: the connections of the channels whose services all took it.
+    """
+
+    outcome: Outcome
+    detail: str
+    reached: tuple[str, ...] = ()
+
+
+def deliver(
+    alert: Alert,
+    channels: Sequence[Channel] = (DEFAULT,),
+    *,
+    find: Find | None = None,
+    seconds: float = DEADLINE_SECONDS,
+) -> Finding:
+    """Send an alert to every service of some channels. It raises nothing: the run goes its way whatever becomes of it.
+
+    A channel without its connection is a failure, unless it is the one that everybody has without a policy.
+
+    Args:
+        alert: what to say.
+        channels: the ways; at least one.
+        find: returns the services of a channel. Omitted: those of its Airflow connection.
+        seconds: how long all of them together may take.
+    """
+    usable: list[tuple[Channel, Service]] = []
+    notes: list[str] = []
+    missing: list[str] = []
+    failures: list[str] = []
+    for channel in channels:
+        try:
+            for service in (find or services_of_channel)(channel):
+                if isinstance(service, Unusable):
+                    notes.append(service.reason)
+                else:
+                    usable.append((channel, service))
+        except AirflowNotFoundException:
+            missing.append(f"there is no Airflow connection {channel.connection}")
+        except SluiceError as error:
+            failures.append(str(error))
+        except Exception as error:  # noqa: BLE001 - see the docstring; its text may quote the connection
+            failures.append(f"{channel.connection} could not be read ({type(error).__name__}).")
+    if missing and not usable and not failures and list(channels) == [DEFAULT]:
+        return Finding(Outcome.NOT_CONFIGURED, f"{missing[0]}.")
+    said = _send_to_all(alert, [service for _, service in usable], seconds)
+    failures += missing + [sentence for sentence in said if sentence]
+    unreached = {channel for (channel, _), sentence in zip(usable, said, strict=True) if sentence}
+    reached = tuple(dict.fromkeys(channel.connection for channel, _ in usable if channel not in unreached))
+    names = ", ".join(service.name for _, service in usable)
+    if failures:
+        return Finding(Outcome.FAILED, f"delivery failed: {'; '.join([*failures, *notes])}", reached)
+    return Finding(Outcome.DELIVERED, " ".join([f"delivered to {names}.", *notes]), reached)
+
+
+def _send_to_all(alert: Alert, found: Sequence[Service], seconds: float) -> list[str]:
+    """Return for each service why it failed, as a sentence; empty if it took the alert."""
+    results: dict[int, str] = {}
+
+    def send(place: int, service: Service) -> None:
+        results[place] = service.send(alert)
+
+    # Threads that end with the process: a service that never answers must not keep a task's process alive.
+    threads = [threading.Thread(target=send, args=item, daemon=True) for item in enumerate(found)]
+    deadline = time.monotonic() + seconds
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(max(0.0, deadline - time.monotonic()))
+    late = f"no answer within {seconds:g} s"
+    why = {place: results.get(place, late) for place in range(len(found))}
+    return [f"{service.name}: {why[place]}" if why[place] else "" for place, service in enumerate(found)]
+
+
+def main() -> None:
+    """Deliver the alert on stdin and write the finding to stdout, each as JSON: the command line's way to Airflow."""
+    asked: dict[str, Any] = json.load(sys.stdin)
+    channels = [Channel.model_validate(each) for each in asked["channels"]]
+    finding = deliver(Alert.from_dict(asked["alert"]), channels)
+    sys.stdout.write("\n" + json.dumps(asdict(finding)) + "\n")
+
+
+if __name__ == "__main__":
+    main()

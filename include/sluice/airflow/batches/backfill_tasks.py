@@ -1,0 +1,227 @@
+"""The tasks of the DAGs `backfill_<pipeline>`: plan, run as one Spark application, report, tell."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from airflow.sdk import Context
+from airflow.sdk.exceptions import AirflowException, AirflowFailException, AirflowSkipException
+
+from sluice.airflow.batches import backfill_request
+from sluice.airflow.batches.assets import output_table, published
+from sluice.airflow.batches.backfill_request import Run
+from sluice.airflow.batches.spark_batch import BatchOperator
+from sluice.airflow.failures import retried_only_if_unknown
+from sluice.airflow.links import BACKFILL_PAGES, ParityLink, QualityLink, address_of, backfill_page
+from sluice.airflow.project_operator import DecidingOperator, ProjectOperator
+from sluice.errors import SluiceError, SpecError
+from sluice.intervals.alignment import Interval
+from sluice.intervals.backfill.backfills import Backfill
+from sluice.intervals.backfill.request import Only
+from sluice.intervals.backfill.selection import Selection, select
+from sluice.intervals.ledger import Ledger
+from sluice.project.project import Project
+
+
+class PlanOperator(DecidingOperator):
+    """Reads the form or the partition and the ledger, and returns what to run. A dry run ends with it."""
+
+    def execute(self, context: Context) -> dict[str, Any]:
+        """Return what to run.
+
+        Raises:
+            AirflowFailException: nothing of what was asked for can be run, or it is refused.
+            AirflowSkipException: a run by the clock came before its intervals closed.
+        """
+        run = run_of(context["dag_run"])
+        with retried_only_if_unknown():
+            project = self._open_project()
+            selection = select_for(project, self.subject, context["params"], run)
+        if not selection.taken:
+            raise _nothing(selection, run)
+        planned = backfill_request.plan(selection, run.key, project.catalog.pipelines[self.subject].backfill.chunk)
+        self.log.info("%s", described(planned))
+        if context["params"]["dry_run"]:
+            context["ti"].xcom_push("plan", planned)
+            self.log.info("It is a dry run: nothing is run.")
+            self.skip_rest(context)
+        return planned
+
+
+class BackfillOperator(BatchOperator):
+    """Runs what the task `plan` of the same run has planned."""
+
+    operator_extra_links = (ParityLink(), QualityLink())
+    backfill_id: str | None = None
+    """The backfill on record, once the main has claimed it."""
+
+    def execute(self, context: Context) -> None:
+        """Run it; whatever came of it, the links name its pages."""
+        run = run_of(context["dag_run"])
+        before = self._claimed(run)
+        try:
+            super().execute(context)
+        except AirflowException as error:
+            found = self._claimed(run)
+            if found is not None and _was_cancelled(before, found):
+                raise _cancelled(found, error) from error
+            raise
+        finally:
+            found = self._claimed(run)
+            self.backfill_id = None if found is None else found.id
+
+    def _claimed(self, run: Run) -> Backfill | None:
+        try:
+            return self._open_project().backfills().find(run.key)
+        except SluiceError as error:
+            self.log.warning("The record of this backfill could not be read, so links may stay empty: %s", error)
+            return None
+
+    def batch_arguments(self, context: Context) -> Sequence[str]:
+        """Return the main's arguments."""
+        planned = context["ti"].xcom_pull(task_ids="plan")
+        options = {
+            "--pipeline": self.pipeline,
+            **{f"--{name}": str(planned[name]) for name in _OPTIONS if name in planned},
+        }
+        return ("backfill", *(f"{name}={value}" for name, value in options.items()))
+
+
+class ReportOperator(ProjectOperator):
+    """Says what came of it."""
+
+    def execute(self, context: Context) -> dict[str, Any]:
+        """Return the result in short.
+
+        Raises:
+            AirflowFailException: nothing is on record.
+        """
+        run = run_of(context["dag_run"])
+        with retried_only_if_unknown():
+            project = self._open_project()
+            found = project.backfills().find(run.key)
+            if found is None:
+                raise SpecError(f"run {run.run_id} has claimed no backfill.", fix="look at the log of `run`.")
+            result = read_result(project, found)
+        pages = "".join(f"\n  {page}: {address_of(backfill_page(found.id, page))}" for page in BACKFILL_PAGES)
+        self.log.info("%s%s", result["summary"], pages)
+        return result
+
+
+class TellOperator(ProjectOperator):
+    """Emits the event of the output table's asset if the ledger says that this run owns intervals.
+
+    Args:
+        table: the output table.
+        **arguments: those of `ProjectOperator`.
+    """
+
+    def __init__(self, *, table: str, **arguments: Any) -> None:  # noqa: ANN401 - ProjectOperator's
+        super().__init__(**{"outlets": [published(table)], **arguments})
+        self.table = table
+
+    def execute(self, context: Context) -> None:
+        """Emit it, or skip."""
+        with retried_only_if_unknown():
+            project = self._open_project()
+            found = project.backfills().find(run_of(context["dag_run"]).key)
+            owned = () if found is None else intervals_of(project.ledger(self.subject), found.id)
+        if found is None or not owned:
+            raise AirflowSkipException("It published nothing.")
+        extra: dict[str, Any] = {
+            "backfill": found.id,
+            "from": owned[0].start.isoformat(),
+            "to": owned[-1].end.isoformat(),
+        }
+        context["outlet_events"][published(self.table)].add(output_table(self.table), extra=extra)
+
+
+def _was_cancelled(before: Backfill | None, found: Backfill) -> bool:
+    """Whether somebody has cancelled it since this try began: a cleared task finds the old cancellation on record."""
+    known = before is not None and bool(before.cancel_asked_by) and before.claimed_at == found.claimed_at
+    return bool(found.cancel_asked_by) and not known
+
+
+def _cancelled(found: Backfill, error: AirflowException) -> AirflowFailException:
+    """Return what ends a cancelled run for good: Airflow's next try would take the backfill up again."""
+    return AirflowFailException(
+        f"{found.cancel_asked_by} cancelled {found.id}: it is not tried again. Clear this task to resume it. ({error})"
+    )
+
+
+_OPTIONS = ("from", "to", "mode", "only", "by", "why", "accepts", "key")
+
+
+def run_of(dag_run: Any) -> Run:  # noqa: ANN401 - the SDK's run
+    """Return what is known of a run."""
+    return Run(
+        dag_id=dag_run.dag_id,
+        run_id=dag_run.run_id,
+        kind=str(getattr(dag_run.run_type, "value", dag_run.run_type)),
+        user=dag_run.triggering_user_name,
+        partition=dag_run.partition_key,
+    )
+
+
+def select_for(project: Project, pipeline: str, form: Mapping[str, Any], run: Run) -> Selection:
+    """Read what a run asks for, and choose its intervals.
+
+    Raises:
+        SpecError: the form or the pipeline's spec does not stand.
+        RefusedError: another backfill works on a part of the range, a recompute has no reason, or no gate has stopped
+            what is to be accepted.
+        UnreachableError: the control database could not be asked.
+    """
+    spec = project.catalog.pipelines.get(pipeline)
+    if spec is None:
+        raise SpecError(f"there is no sound pipeline {pipeline!r}.", fix="run `sluice check` and repair it.")
+    accepts = str(form.get("accepts") or "")
+    failed = project.backfills().get(accepts) if accepts else None
+    request = backfill_request.request_of(spec, form, run, failed)
+    project.refuse_overlap(request, run.key)
+    ledger, code, resumed = project.ledger(pipeline), project.code_of(pipeline), project.backfills().find(run.key)
+    return select(request, ledger, spec.intervals.interval_length, code, resumed.id if resumed else "")
+
+
+def _nothing(selection: Selection, run: Run) -> AirflowSkipException | AirflowFailException:
+    """Return how a run ends that has nothing to do: red, unless it only came before its intervals closed."""
+    why = backfill_request.nothing_to_do(selection)
+    if run.partition is not None and backfill_request.nothing_closed(selection):
+        return AirflowSkipException(why)
+    return AirflowFailException(why)
+
+
+def described(planned: Mapping[str, Any]) -> str:
+    """Return a plan for the log."""
+    what = planned["mode"] if planned["only"] == Only.ALL else f"{planned['mode']} (only {planned['only']})"
+    lines = [
+        f"{what} of {planned['intervals']} intervals in {planned['chunks']} chunks, for {planned['by']}",
+        *(f"  takes {piece}" for piece in planned["ranges"]),
+        *(f"  leaves {reason}" for reason in planned["left"]),
+    ]
+    return "\n".join(lines)
+
+
+def intervals_of(ledger: Ledger, backfill: str) -> Sequence[Interval]:
+    """Return the intervals that a backfill has published and that nobody has written since, in order."""
+    own = (row for row in ledger.spans if row.current and row.current.owner == backfill)
+    return [single.interval for row in own for single in row.each()]
+
+
+def read_result(project: Project, found: Backfill) -> dict[str, Any]:
+    """Return a backfill's result in short: small, whatever its size."""
+    file = project.folder.backfill(found.id) / "result.json"
+    result = json.loads(file.read_text(encoding="utf-8"))
+    summary = (
+        f"{found.request.mode} {found.id}: {result['outcome']}; {result['compared']} intervals compared, "
+        f"{result['published']} published; {result['late_records']} late records, "
+        f"{result['unexplained']} unexplained differences"
+    )
+    return {
+        "backfill": found.id,
+        "outcome": str(result["outcome"]),
+        "published": int(result["published"]),
+        "summary": summary,
+    }

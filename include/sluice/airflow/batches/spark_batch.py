@@ -1,0 +1,196 @@
+"""The Spark provider's operator around `spark_jobs/batch.py`: what it is started with, and what its end means.
+
+The process is a child of the task: Spark has no cluster mode for Python on a standalone cluster. It dies with the task,
+however that dies, and a retry resumes it, because the main knows by its key what is done already.
+"""
+
+from __future__ import annotations
+
+import ast
+import os
+import re
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from airflow.providers.apache.spark.hooks.spark_submit import SparkSubmitHook
+from airflow.providers.apache.spark.operators.spark_submit import SparkSubmitOperator
+from airflow.sdk import Context
+from airflow.sdk.exceptions import AirflowException, AirflowFailException
+
+from sluice.airflow.batches.lineage_parent import parent_variables
+from sluice.airflow.batches.spark_connection import CONNECTION, at_connection
+from sluice.airflow.failures import retried_only_if_unknown
+from sluice.airflow.runtime import open_project
+from sluice.devstack.airflow.configuration import BATCH_POOL
+from sluice.errors import CorruptionError, RefusedError, SluiceError, SpecError
+from sluice.launch.processes import STACK_MARK, die_with_parent, give_way
+from sluice.project.environments import batch_settings as settings_of_batch
+from sluice.project.environments import inherited_by_batch
+from sluice.project.project import Project
+from sluice.settings import environment, inherited
+from sluice.spark.session.java_start import start_variables
+from sluice.spark.session.preset import batch_settings
+from sluice.specs.model.alerting import AlertClass
+
+JUDGED = {SluiceError.exit_code, SpecError.exit_code, RefusedError.exit_code, CorruptionError.exit_code}
+"""Exit codes of the main after which a second try finds the same, if it said why."""
+
+_WHY = re.compile(r"""\bwhy=(?P<text>'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*"|[^ ]+)""")
+
+
+_CLASS = re.compile(r"\balert_class=([a-z-]+)")
+
+
+class BatchOperator(SparkSubmitOperator):  # type: ignore[misc]  # the provider is not typed
+    """Runs the batch main for a pipeline through `spark-submit`.
+
+    A subclass says with which arguments. What the main judged (a failed gate, a difference, a refusal) fails the task
+    at once, in the main's own sentence; anything else is retried.
+
+    Args:
+        pipeline: its name.
+        open_project: gives the project at run time.
+        **arguments: those of `SparkSubmitOperator`.
+    """
+
+    template_fields = ("name",)
+    """Nothing of it is a template; the log shows the rendered ones."""
+
+    def __init__(
+        self,
+        *,
+        pipeline: str,
+        open_project: Callable[[], Project] = open_project,
+        **arguments: Any,  # noqa: ANN401 - SparkSubmitOperator's
+    ) -> None:
+        super().__init__(**{"conn_id": CONNECTION, "pool": BATCH_POOL, "name": f"sluice-{pipeline}", **arguments})
+        self.pipeline = pipeline
+        self._open_project = open_project
+
+    def batch_arguments(self, context: Context) -> Sequence[str]:
+        """Return the main's arguments: a command and its options."""
+        raise NotImplementedError
+
+    def execute(self, context: Context) -> None:
+        """Submit the main and wait for it.
+
+        Raises:
+            AirflowFailException: the main judged; a second try would find the same.
+            AirflowException: it could not say, or could not look; it is tried again.
+        """
+        with retried_only_if_unknown():
+            project = at_connection(self._open_project())
+            self.conf = submit_settings(project, self.pipeline)
+        self.application = str(project.settings.home / "spark_jobs" / "batch.py")
+        self.application_args = list(self.batch_arguments(context))
+        hook = self._hook = self._submission(project, context)
+        try:
+            super().execute(context)
+        except AirflowException as error:
+            said = last_words(str(error))
+            self.alert_class = class_in(str(error))
+            raise failure(hook.exit_code, said) from (said or error)
+
+    def _submission(self, project: Project, context: Context) -> Submission:
+        return Submission(
+            conf=self.conf,
+            conn_id=self._conn_id,
+            name=self.name,
+            application_args=self.application_args,
+            environment={**batch_environment(project, self.pipeline), **parent_variables(context)},
+            niceness=project.settings.batch_niceness,
+        )
+
+
+class Submission(SparkSubmitHook):  # type: ignore[misc]  # the same
+    """A submission without Airflow's part of the environment, whose process ends with the task's."""
+
+    def __init__(self, *, environment: Mapping[str, str], niceness: int, **arguments: Any) -> None:  # noqa: ANN401 - SparkSubmitHook's
+        super().__init__(**arguments)
+        self._environment = dict(environment)
+        self._niceness = niceness
+
+    def submit(self, application: str = "", **kwargs: Any) -> str | None:  # noqa: ANN401 - Popen's
+        """Start `spark-submit`, log what it says, and wait for it."""
+        kwargs = {"env": self._environment, "preexec_fn": _before_the_program(self._niceness), **kwargs}
+        found: str | None = super().submit(application, **kwargs)
+        return found
+
+    @property
+    def exit_code(self) -> int | None:
+        """What the process ended with; None if there is none."""
+        return None if self._submit_sp is None else self._submit_sp.poll()
+
+
+def _before_the_program(niceness: int) -> Callable[[], None]:
+    """Return what the child runs first: under spark-submit the JVM is there before the main is asked."""
+    bind_to_task = die_with_parent()
+
+    def prepare() -> None:
+        os.setsid()  # its own, which gives way as a whole
+        give_way(niceness)
+        if bind_to_task is not None:
+            bind_to_task()
+
+    return prepare
+
+
+def submit_settings(project: Project, pipeline: str) -> dict[str, str]:
+    """Return what spark-submit must be given before Python gets to speak, such as memory and jars.
+
+    Not the master, which the connection says. Nor the archive for executors, which the main's session adds: given to
+    spark-submit it would stand before the installed package in the driver too, without its templates and migrations.
+    """
+    ours = {"spark.master", "spark.submit.pyFiles"}
+    return {name: value for name, value in batch_settings(project, pipeline).items() if name not in ours}
+
+
+def batch_environment(project: Project, pipeline: str) -> dict[str, str]:
+    """Return the variables of the main: it needs the control database, and none of Airflow's secrets."""
+    stack = environment().get(STACK_MARK)
+    found = inherited(inherited_by_batch(project, pipeline))
+    return {
+        **found,
+        **start_variables(found),
+        **({} if stack is None else {STACK_MARK: stack}),  # `sluice down` ends what carries it
+        **settings_of_batch(project),
+    }
+
+
+def failure(exit_code: int | None, said: SluiceError | None) -> AirflowException:
+    """Return what the task fails with: final if the main judged and said why.
+
+    Args:
+        exit_code: the main's.
+        said: what it said.
+    """
+    if said is None:
+        return AirflowException(
+            f"spark-submit ended with exit code {exit_code} and did not say why: read the log above."
+        )
+    return AirflowFailException(str(said)) if exit_code in JUDGED else AirflowException(str(said))
+
+
+def class_in(output: str) -> AlertClass | None:
+    """Return what the main says that its failure is about; None if it says nothing.
+
+    Args:
+        output: see `last_words`.
+    """
+    known = set(AlertClass)
+    said = [found for found in _CLASS.findall(output) if found in known]
+    return AlertClass(said[-1]) if said else None
+
+
+def last_words(output: str) -> SluiceError | None:
+    """Return the reason in the last error that the main logged; None if it logged none.
+
+    Args:
+        output: the provider's error, which ends with the last lines of the process.
+    """
+    for line in reversed(output.splitlines()):
+        if "[error" in line and (found := _WHY.search(line)):
+            text = found["text"]
+            message, _, fix = (str(ast.literal_eval(text)) if text[0] in "'\"" else text).partition(" Fix: ")
+            return SluiceError(message, fix=fix)
+    return None

@@ -1,0 +1,1 @@
+"""Builders of DAGs, one module for each kind."""

@@ -1,0 +1,109 @@
+"""The DAG `keep_ledger`: copies the ledger's entries before Delta forgets the commits that carry them, once a day."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Iterable
+from datetime import timedelta
+
+from airflow.sdk import DAG, CronTriggerTimetable, task
+
+from sluice.airflow.dags.conventions import Tag, house_dag
+from sluice.airflow.failures import retried_only_if_unknown
+from sluice.airflow.runtime import open_project
+from sluice.clock import SystemClock
+from sluice.errors import CorruptionError, SluiceError
+from sluice.project.project import Project
+from sluice.specs.model.outputs import RowsOutput
+from sluice.specs.rules.output_rules import deliveries
+from sluice.streams.health.availability import KEPT
+
+log = logging.getLogger(__name__)
+
+DOCUMENTATION = """# Ledger upkeep
+
+Who wrote each interval is said in the commits of the tables. Delta forgets commits after 30 days. `keep` copies their
+entries into a small table beside each output and raw table; `index` then brings the control database's index up to
+date. Both may be repeated. A month without this DAG loses entries that nobody can restore: its failure is an alert.
+`forget` removes verdicts of streams that ceased to hold more than 35 days ago; availability needs 30.
+"""
+
+
+def build_keep_ledger_dag(*, open_project: Callable[[], Project] = open_project) -> DAG:
+    """Build the DAG.
+
+    Args:
+        open_project: gives the project at run time.
+    """
+    with house_dag(
+        "keep_ledger",
+        doc=DOCUMENTATION,
+        description="Copies ledger entries before the tables' logs expire, and refreshes the index.",
+        tags=(Tag.UPKEEP,),
+        schedule=CronTriggerTimetable("15 3 * * *", timezone="UTC"),
+    ) as dag:
+
+        @task(task_id="keep", execution_timeout=timedelta(hours=1), doc_md="Copies what is not copied yet.")
+        def keep() -> int:
+            """Return how many commits were copied; the log has them by table."""
+            with retried_only_if_unknown():
+                return sum(keep_entries(open_project()).values())
+
+        @task(task_id="index", execution_timeout=timedelta(hours=1), doc_md="Refreshes the control database's index.")
+        def index() -> int:
+            """Return how many intervals changed; the log has them by pipeline."""
+            with retried_only_if_unknown():
+                return sum(refresh_index(open_project()).values())
+
+        @task(task_id="forget", execution_timeout=timedelta(minutes=5), doc_md="Forgets verdicts of long ago.")
+        def forget() -> int:
+            """Return how many verdicts were forgotten."""
+            with retried_only_if_unknown():
+                return open_project().registry().forget_verdicts(SystemClock().now() - KEPT)
+
+        keep() >> index()
+        forget()
+    return dag
+
+
+def keep_entries(project: Project) -> dict[str, int]:
+    """Copy the entries of every raw and output table, and return how many commits were copied.
+
+    Raises:
+        CorruptionError: of some table they cannot be read; the others were copied.
+    """
+    from sluice.delta.log import keep_log  # noqa: PLC0415 - parsing must not pay for Delta
+
+    catalog = project.catalog
+    tables = [topic.raw.table for topic in catalog.topics.values()]
+    tables += [pipeline.intervals.table for pipeline in catalog.interval_pipelines.values()]
+    beside = [output for pipeline in catalog.pipelines.values() for output in pipeline.beside]
+    tables += [output.table for output in beside if isinstance(output, RowsOutput)]
+    tables += [deliveries(o.topic) for pipeline in catalog.pipelines.values() for o in pipeline.written_topics]
+    return _each(sorted(set(tables)), lambda table: keep_log(project.folder.table(table)))
+
+
+def refresh_index(project: Project) -> dict[str, int]:
+    """Bring the index of every pipeline up to date, and return how many intervals changed in it, by pipeline.
+
+    Raises:
+        CorruptionError: of some pipeline the log cannot be read; the others were refreshed.
+    """
+    index = project.index()
+    return _each(sorted(project.catalog.interval_pipelines), lambda pipeline: index.refresh(pipeline).changed)
+
+
+def _each(names: Iterable[str], act: Callable[[str], int]) -> dict[str, int]:
+    """Act on all names: what is wrong with one keeps nobody from looking after the others."""
+    done: dict[str, int] = {}
+    faults = []
+    for name in names:
+        try:
+            done[name] = act(name)
+        except SluiceError as error:
+            faults.append(f"{name}: {error}")
+        else:
+            log.info("%s: %s", name, done[name])
+    if faults:
+        raise CorruptionError("\n".join(faults))
+    return done

@@ -1,0 +1,124 @@
+"""The DAGs `quality_<pipeline>`: the suite on the published table, by the clock and after each publish."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from datetime import datetime, timedelta
+from functools import cache
+from typing import Any
+
+from airflow.sdk import DAG, Context, get_parsing_context
+from airflow.sdk.exceptions import AirflowSkipException
+from airflow.timetables.assets import AssetOrTimeSchedule
+from airflow.timetables.trigger import CronTriggerTimetable
+
+from sluice.airflow.batches.assets import output_table
+from sluice.airflow.batches.spark_batch import BatchOperator
+from sluice.airflow.dags.conventions import Tag, house_dag
+from sluice.airflow.dags.specs import scan_specs
+from sluice.airflow.failures import retried_only_if_unknown
+from sluice.airflow.links import TableQualityLink
+from sluice.airflow.runtime import open_project
+from sluice.project.project import Project
+from sluice.specs.catalog.dag_ids import quality_dag_id
+from sluice.specs.expectations.model import Rhythm
+from sluice.specs.model.model import PipelineSpec
+
+TIMES: Mapping[Rhythm, str] = {Rhythm.DAILY: "30 6 * * *", Rhythm.HOURLY: "40 * * * *"}
+"""When the table is checked though nobody published (cron, UTC): daily, after the nightly backfills."""
+
+LONGEST_CHECK = timedelta(hours=4)
+
+
+def build_quality_dags(only: str | None = None) -> list[DAG]:
+    """Build the DAG of every sound pipeline that has a suite.
+
+    Args:
+        only: build just the DAG with this id. Omitted: the one whose task is about to run, or all.
+    """
+    only = only or get_parsing_context().dag_id
+    catalog = scan_specs().catalog
+    guarded = {suite.pipeline: suite.check for suite in catalog.expectations.values() if suite.gate is not None}
+    pipelines = [spec for name, spec in catalog.interval_pipelines.items() if name in guarded]
+    wanted = [spec for spec in pipelines if only in (None, quality_dag_id(spec.name))]
+    return [build_quality_dag(spec, guarded[spec.name]) for spec in wanted]
+
+
+def build_quality_dag(
+    spec: PipelineSpec, rhythm: Rhythm = Rhythm.DAILY, *, open_project: Callable[[], Project] = open_project
+) -> DAG:
+    """Build the DAG of one pipeline.
+
+    Args:
+        spec: the pipeline; it has a suite.
+        rhythm: how often the table is checked though nobody published.
+        open_project: gives the project at run time.
+    """
+    with house_dag(
+        quality_dag_id(spec.name),
+        doc=_documentation(spec, TIMES[rhythm]),
+        description=f"Runs the suite of {spec.name} on its published table.",
+        tags=(Tag.QUALITY,),
+        owner=spec.owner,
+        schedule=AssetOrTimeSchedule(
+            timetable=_clock(TIMES[rhythm]),
+            assets=[output_table(spec.intervals.table)],  # type: ignore[list-item]  # it takes the SDK's, too
+        ),
+    ) as dag:
+        QualityOperator(
+            task_id="check",
+            pipeline=spec.name,
+            open_project=open_project,
+            execution_timeout=LONGEST_CHECK,
+            doc_md="One Spark application. Red without retries when the suite does not hold.",
+        )
+    return dag
+
+
+@cache
+def _clock(cron: str) -> CronTriggerTimetable:
+    return CronTriggerTimetable(cron, timezone="UTC")  # one for all, see `sluice.airflow.dags.backfills`
+
+
+class QualityOperator(BatchOperator):
+    """Checks what was published, or what is recent if the clock asks."""
+
+    operator_extra_links = (TableQualityLink(),)
+
+    def execute(self, context: Context) -> None:
+        """Check the table; without a closed interval there is nothing to check yet."""
+        with retried_only_if_unknown():
+            ledger = self._open_project().ledger(self.pipeline)
+        if ledger.closed_until is None:
+            raise AirflowSkipException(f"No interval of {self.pipeline} is closed yet: there is nothing to check.")
+        super().execute(context)
+
+    def batch_arguments(self, context: Context) -> Sequence[str]:
+        """Return the main's arguments."""
+        events = [event for found in context["triggering_asset_events"].values() for event in found]
+        bounds = published_range(event.extra for event in events)
+        return ("quality", f"--pipeline={self.pipeline}", *(f"--{name}={at}" for name, at in bounds.items()))
+
+
+def published_range(extras: Iterable[Mapping[str, Any]]) -> dict[str, str]:
+    """Return the bounds of all that was published, as `from` and `to`; empty if nobody says.
+
+    Args:
+        extras: what the events of publishes carry.
+    """
+    said = [(extra["from"], extra["to"]) for extra in extras if "from" in extra and "to" in extra]
+    if not said:
+        return {}
+    starts, ends = zip(*said, strict=True)
+    return {"from": min(starts, key=datetime.fromisoformat), "to": max(ends, key=datetime.fromisoformat)}
+
+
+def _documentation(spec: PipelineSpec, cron: str) -> str:
+    return f"""# Quality of `{spec.intervals.table}`
+
+Runs the suite of `{spec.name}` on the published table: after each publish on the published range, and by the clock
+(`{cron}`, UTC) on the recent past. What must hold of each interval is judged once for what the interval holds.
+
+The gate of a backfill looks at rows before they are published. This looks at what readers have, the stream's rows
+included. A red `check` names what does not hold; its link opens the newest page. Nothing is changed.
+"""

@@ -1,0 +1,163 @@
+"""The DAG `reconcile_streams`: makes the recorded wishes true, by runs of the streams' own DAGs.
+
+It holds no state and acts on nothing itself. Each minute it looks at every unit and triggers at most one run per unit,
+and none where a run is active or queued, so that runs never pile up, whatever is paused or slow. Before that it tells
+people what has begun, is due, or is over. The round is done in the triggerer (`sluice.airflow.rounds`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
+from functools import cache
+from typing import Any
+
+from airflow.providers.standard.operators.trigger_dagrun import TriggerDagRunOperator
+from airflow.sdk import DAG, CronTriggerTimetable
+
+from sluice.airflow.alerts.alert_round import alert_round
+from sluice.airflow.alerts.dispatch import Desk
+from sluice.airflow.batches.spark_connection import at_connection
+from sluice.airflow.dags.conventions import TRIED_AGAIN_SOON, Tag, house_dag
+from sluice.airflow.failures import retried_only_if_unknown
+from sluice.airflow.rounds import AskedOfAirflow, Found, RoundOperator, RoundTrigger
+from sluice.airflow.runtime import open_project
+from sluice.airflow.streams.reconciliation import decide
+from sluice.airflow.streams.stream_request import Asked
+from sluice.alerts.journal import Journal
+from sluice.clock import Clock, SystemClock
+from sluice.errors import SluiceError
+from sluice.project.fresh import FreshProject
+from sluice.project.project import Project
+from sluice.settings import settings
+from sluice.specs.catalog.dag_ids import stream_dag_id
+from sluice.specs.load import scan
+from sluice.specs.units import declared_units
+from sluice.streams.life.reconcile import Action
+
+ACTIVE = ("queued", "running")
+"""States of a DAG run in which it watches, or is about to."""
+
+
+def build_reconcile_dag(*, open_project: Callable[[], Project] = open_project, clock: Clock | None = None) -> DAG:
+    """Build the reconciler.
+
+    Args:
+        open_project: gives the project at run time.
+        clock: gives the time.
+    """
+    with house_dag(
+        "reconcile_streams",
+        doc=__doc__ or "",
+        description="Starts what should run and has no driver, and watches what runs unwatched.",
+        tags=(Tag.STREAM, Tag.UPKEEP),
+        schedule=CronTriggerTimetable("* * * * *", timezone="UTC"),
+        start_date=datetime(2025, 1, 1, tzinfo=UTC),
+        dagrun_timeout=timedelta(minutes=10),
+    ) as dag:
+        decided = RoundOperator(
+            task_id="decide",
+            in_triggerer=ReconcileTrigger,
+            in_worker=lambda ti: Reconciler(open_project, clock or SystemClock()).round(ti),
+            doc_md="The log says for each unit what is done and why. Skipped where nothing is to be triggered.",
+            **TRIED_AGAIN_SOON,
+        )
+        TriggerDagRunOperator.partial(
+            task_id="trigger",
+            map_index_template="{{ task.trigger_dag_id }}",
+            retries=0,  # the next minute decides anew
+            skip_when_already_exists=True,  # the run that tells of a HALT has an id of its own: there is one at most
+            doc_md="Runs the unit's own DAG, which claims, submits and watches.",
+        ).expand_kwargs(decided.output)
+    return dag
+
+
+class Reconciler:
+    """Does the minute's round: tells people what is to be told, and decides which runs are to be triggered.
+
+    Args:
+        open_project: gives the project.
+        clock: gives the time.
+    """
+
+    def __init__(self, open_project: Callable[[], Project], clock: Clock) -> None:
+        self._open_project = open_project
+        self._clock = clock
+
+    def round(self, ti: AskedOfAirflow) -> Found:
+        """Return one run to trigger per unit that needs it.
+
+        Args:
+            ti: is asked about runs.
+        """
+        opened = cache(lambda: at_connection(self._open_project()))
+        alert_round(opened, AirflowRuns(ti), Desk(self._clock))
+        with retried_only_if_unknown():
+            project = opened()
+            include = settings().home / "include"
+            needed = decide(
+                declared_units(scan(include), include).values(),
+                look=lambda unit: project.life(unit).record_end(),
+                active_runs=lambda unit: ti.get_dr_count(dag_id=stream_dag_id(unit), states=list(ACTIVE)),
+                told=told,
+                now=self._clock.now(),
+            )
+        return [run_to_trigger(unit, action, self._clock.now()) for unit, action in needed]
+
+
+class ReconcileTrigger(RoundTrigger):
+    """Does the round in a process that does the next one too, so it reads the specs when they have changed."""
+
+    def round(self, ti: AskedOfAirflow) -> Found:
+        """Do it."""
+        return _in_triggerer().round(ti)
+
+
+@cache
+def _in_triggerer() -> Reconciler:
+    clock = SystemClock()
+    return Reconciler(FreshProject(open_project, clock).current, clock)
+
+
+def told(unit: str, since: datetime) -> bool:
+    """Whether an alert about a unit's DAG is on record since a time: the watch that saw the driver die made one."""
+    try:
+        alerts = Journal(settings().folder.alerts).read().alerts
+    except SluiceError:
+        return False  # then somebody is called once too often
+    runs = (alert for alert in alerts if alert.dag_id == stream_dag_id(unit) and alert.run_id)
+    return any(alert.at >= since for alert in runs)
+
+
+class AirflowRuns:
+    """What Airflow's API says of runs, asked for a task that is running.
+
+    Args:
+        ti: the SDK's task instance.
+    """
+
+    def __init__(self, ti: Any) -> None:  # noqa: ANN401 - the SDK's
+        self._ti = ti
+
+    def state(self, dag_id: str, run_id: str) -> str:
+        """Return a run's state; empty if there is no such run any more."""
+        if not self._ti.get_dr_count(dag_id=dag_id, run_ids=[run_id]):
+            return ""
+        return str(self._ti.get_dagrun_state(dag_id=dag_id, run_id=run_id))
+
+    def successes(self, dag_id: str) -> int:
+        """Return how many runs of a DAG have succeeded."""
+        return int(self._ti.get_dr_count(dag_id=dag_id, states=["success"]))
+
+    def failures(self, dag_id: str) -> int:
+        """Return how many runs of a DAG have failed."""
+        return int(self._ti.get_dr_count(dag_id=dag_id, states=["failed"]))
+
+
+def run_to_trigger(unit: str, action: Action, now: datetime) -> dict[str, Any]:
+    """Return the arguments of one `TriggerDagRunOperator`."""
+    return {
+        "trigger_dag_id": stream_dag_id(unit),
+        "trigger_run_id": f"halted__{action.about}" if action.about else f"reconcile__{now:%Y-%m-%dT%H:%M:%S}",
+        "conf": {"action": Asked.FOLLOW.value, "reason": f"reconciler: {action.kind}, because {action.why}"[:500]},
+    }

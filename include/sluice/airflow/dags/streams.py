@@ -1,0 +1,163 @@
+"""The DAGs `stream_<unit>`: claim, submit outside Airflow, watch; and stop and restart through the same form."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+from airflow.sdk import DAG, Param, get_parsing_context
+
+from sluice.airflow.dags.conventions import DEFAULT_OWNER, Tag, give_form, house_dag
+from sluice.airflow.dags.specs import scan_specs
+from sluice.airflow.project_operator import OpenProject
+from sluice.airflow.runtime import open_project
+from sluice.airflow.streams.following import FollowOperator
+from sluice.airflow.streams.stream_request import LONGEST_CLAIM, LONGEST_STOP, NO_REASON, Asked
+from sluice.airflow.streams.stream_tasks import ClaimOperator, SubmitOperator
+from sluice.airflow.streams.watch import DAY, WatchOperator
+from sluice.settings import settings
+from sluice.specs.catalog.dag_ids import stream_dag_id
+from sluice.specs.reading.kinds import Kind
+from sluice.specs.units import DeclaredUnit, declared_units
+
+MAX_ACTIVE_RUNS = 16
+"""Several on purpose: a run watches for a day, and a stop must not queue behind it. A younger watch of the same driver
+ends the older one, so they do not pile up."""
+
+
+def build_stream_dags(only: str | None = None) -> list[DAG]:
+    """Build the DAG of every declared unit; a broken unit gets one too.
+
+    Args:
+        only: build just the DAG with this id. Omitted: the one whose task is about to run, or all.
+    """
+    include = settings().home / "include"
+    only = only or get_parsing_context().dag_id
+    units = declared_units(scan_specs((Kind.TOPIC, Kind.PIPELINE)), include).values()
+    return [build_stream_dag(unit) for unit in units if only in (None, stream_dag_id(unit.name))]
+
+
+def build_stream_dag(
+    declared: DeclaredUnit, *, open_project: OpenProject = open_project, limit: timedelta = DAY
+) -> DAG:
+    """Build the DAG of one unit.
+
+    Args:
+        declared: the unit. With faults, its DAG adopts, watches and stops a driver, and starts none.
+        open_project: gives the project at run time.
+        limit: how long one run watches.
+    """
+    name = declared.name
+    broken = (Tag.BROKEN_SPEC,) if declared.faults else ()
+    with house_dag(
+        stream_dag_id(declared.name),
+        doc=_documentation(declared),
+        description=f"Runs the streams of unit {name}: {', '.join(declared.unit.streams) or 'its specs are broken'}.",
+        tags=(Tag.STREAM, *broken),
+        owner=", ".join(declared.owners) or DEFAULT_OWNER,
+        max_active_runs=MAX_ACTIVE_RUNS,
+    ) as dag:
+        claim = ClaimOperator(
+            task_id="claim",
+            subject=name,
+            faults=declared.faults,
+            open_project=open_project,
+            execution_timeout=LONGEST_CLAIM,
+            doc_md="Records the wish with who asked and why; adopts the live driver or reserves the next generation.",
+        )
+        submit = SubmitOperator(
+            task_id="submit",
+            subject=name,
+            multiple_outputs=True,
+            open_project=open_project,
+            doc_md="Starts the driver outside Airflow's process tree, under a key that runs at most once.",
+        )
+        watch = WatchOperator(
+            task_id="watch",
+            unit=name,
+            limit=limit,
+            open_project=open_project,
+            execution_timeout=None,  # the limit ends a watch; a timeout would fail it
+            doc_md="Deferred: it holds no worker. Killing or clearing it stops nothing; `action: stop` does.",
+        )
+        follow = FollowOperator(
+            task_id="follow",
+            unit=name,
+            broken=bool(declared.faults),
+            open_project=open_project,
+            retries=0,  # the reconciler does the same a minute later
+            doc_md="After a death that nobody asked for: asks for the run that starts the next generation, as soon as "
+            "backoff and budget allow. Skipped otherwise. Whatever comes of it, this run keeps the watch's colour.",
+        ).as_teardown(on_failure_fail_dagrun=False)
+        claim >> submit >> watch >> follow
+    give_form(dag, _form())
+    return dag
+
+
+def _form() -> dict[str, Param]:
+    return {
+        "action": Param(
+            Asked.START.value,
+            type="string",
+            enum=[asked.value for asked in Asked],
+            values_display={
+                Asked.START.value: "Start it, or adopt the driver that runs",
+                Asked.STOP.value: "Stop it, and keep it stopped",
+                Asked.RESTART.value: "Restart it from its checkpoint",
+                Asked.RESUME.value: "Resume it although it is HALTED: what made it fail is repaired",
+                Asked.FORCE.value: "Force: I know that its driver is dead, though no launcher can prove it",
+                Asked.FOLLOW.value: "Follow the wish on record (what the reconciler does)",
+            },
+            title="Action",
+            description_md="A stop is graceful: the running batch is finished and committed. Force says in the reason "
+            "how you know; should the driver live after all, the next generation's fence keeps it from committing.",
+        ),
+        "reason": Param(
+            NO_REASON,
+            type="string",
+            minLength=1,
+            maxLength=500,
+            title="Reason",
+            description_md="Goes on record beside your name.",
+        ),
+        "deadline_seconds": Param(
+            60,
+            type="integer",
+            minimum=1,
+            maximum=int(LONGEST_STOP.total_seconds()),
+            title="Deadline of a stop",
+            description_md="Seconds after which the driver is killed.",
+            section="Stop and restart",
+        ),
+    }
+
+
+def _documentation(declared: DeclaredUnit) -> str:
+    unit = declared.unit
+    streams = "\n".join(f"* `{stream}`" for stream in unit.streams) or "* none that could be read"
+    stub = ""
+    if declared.faults:
+        faults = "\n".join(declared.faults)
+        stub = f"""
+## Its specs are broken
+
+A driver that runs is watched on and can be stopped. None is started until they are repaired; see also `spec_errors.py`.
+
+```
+{faults}
+```
+"""
+    return f"""# Unit `{unit.name}`
+{stub}
+One driver process outside Airflow runs these streams:
+
+{streams}
+
+`claim` records the wish and adopts the driver that lives (its generation does not grow) or reserves the next
+generation; `submit` starts it under a key that runs at most once; `watch` is deferred until the driver ends, a newer
+generation or a younger run takes over, or a day has passed. `follow` asks for the next run if the driver died.
+
+A green run means: the stop is on record, or another run watches on. A red `watch` means: the driver is dead and nobody
+asked for that; it says whether the next generation starts by itself or the unit is HALTED, and its log ends with all
+attempts. A red `claim` of a run `halted__...` says the same of what ended while no run watched. Marking,
+clearing or deleting a run stops nothing; the form's **stop** does.
+"""

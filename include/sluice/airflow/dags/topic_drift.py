@@ -1,0 +1,228 @@
+"""The DAG `topic_drift`: looks by the clock whether topics and access are as declared, and fails for each that is not.
+
+It repairs nothing: that is the DAG `topics`, when somebody triggers it. A topic calls once, when it begins to differ or
+differs in something else, then daily, and once more when it is as declared again.
+"""
+
+from __future__ import annotations
+
+import logging
+import socket
+from collections.abc import Collection, Mapping, Sequence
+from datetime import timedelta
+from typing import Any
+
+from airflow.sdk import DAG, BaseOperator, Context, CronTriggerTimetable
+from airflow.sdk.exceptions import AirflowFailException
+
+from sluice.airflow.alerts.alerting import FailureNotifier
+from sluice.airflow.alerts.dispatch import Desk
+from sluice.airflow.alerts.failure import dag_url, new_id, printable
+from sluice.airflow.dags.conventions import Tag, house_dag
+from sluice.airflow.failures import retried_only_if_unknown
+from sluice.airflow.project_operator import OpenProject
+from sluice.airflow.rounds import AskedOfAirflow, Found, RoundOperator, RoundTrigger
+from sluice.airflow.runtime import open_project
+from sluice.airflow.topics.topic_plans import differences, listed, log_table
+from sluice.alerts.alert import Alert, Level
+from sluice.clock import Clock, SystemClock
+from sluice.errors import SluiceError
+from sluice.project.project import Project
+from sluice.project.provisioned import declared_access, declared_topics
+from sluice.provisioning.apply import current_plan
+from sluice.provisioning.plan import Provision
+from sluice.provisioning.topics.changes import Create
+from sluice.specs.model.alerting import AlertClass
+
+log = logging.getLogger(__name__)
+
+DAG_ID = "topic_drift"
+EVERY = "*/15 * * * *"
+"""When it looks (cron, UTC)."""
+
+MOST_TOPICS = 100
+"""That call each for themselves; a cluster that was made anew is one event."""
+
+THE_REST = "the rest of the topics"
+
+FIX = (
+    "read `sluice topics plan`; then trigger the DAG `topics`, which asks before anything that is not safe, or change "
+    "the spec. Nothing was repaired."
+)
+
+
+def build_topic_drift_dag(*, open_project: OpenProject = open_project) -> DAG:
+    """Build the DAG.
+
+    Args:
+        open_project: gives the project at run time.
+    """
+    with house_dag(
+        DAG_ID,
+        doc=__doc__ or "",
+        description="Fails for each topic that is not as declared. Repairs nothing.",
+        tags=(Tag.TOPICS, Tag.UPKEEP),
+        schedule=CronTriggerTimetable(EVERY, timezone="UTC"),
+        dagrun_timeout=timedelta(minutes=10),
+        on_failure_callback=FailureNotifier(Level.DAG, tasks_tell=True),
+    ) as dag:
+        look = LookOperator(
+            task_id="look",
+            open_project=open_project,
+            doc_md="Compares, and changes nothing. Red only if Kafka could not be asked, which is no drift.",
+        )
+        TopicDriftOperator.partial(
+            task_id="drifted",
+            map_index_template="{{ task.topic }}",
+            retries=0,  # the next look decides anew
+            doc_md="One for each topic that is not as declared; skipped if there is none.",
+        ).expand_kwargs(look.output)
+    return dag
+
+
+class LookOperator(RoundOperator):
+    """Compares the specs with the cluster.
+
+    Args:
+        open_project: gives the project at run time.
+        **arguments: those of `BaseOperator`.
+    """
+
+    alert_subject = "the look at all topics"
+
+    def __init__(
+        self,
+        *,
+        open_project: OpenProject = open_project,
+        **arguments: Any,  # noqa: ANN401 - BaseOperator's
+    ) -> None:
+        super().__init__(
+            in_triggerer=DriftTrigger, in_worker=lambda _: drift_round(open_project, SystemClock()), **arguments
+        )
+
+
+class DriftTrigger(RoundTrigger):
+    """Does the look in the triggerer."""
+
+    def round(self, ti: AskedOfAirflow) -> Found:
+        """Do it."""
+        _ = ti
+        return drift_round(open_project, SystemClock())
+
+
+def drift_round(open_project: OpenProject, clock: Clock) -> Found:
+    """Return the arguments of one `TopicDriftOperator` per topic that is not as declared, and tell what is over.
+
+    Args:
+        open_project: gives the project.
+        clock: gives the time.
+
+    Raises:
+        UnreachableError: Kafka or the control database could not be asked.
+    """
+    with retried_only_if_unknown():
+        project = open_project()
+        with project.administration() as administration:
+            found = current_plan(declared_topics(project), administration, declared_access(project))
+        unused = unused_topics(project, found)
+    log.info("%s", log_table(found))
+    if unused:
+        log.info("Not there, and nobody ever started a stream of it, so nobody is called: %s.", listed(unused))
+    told = to_tell({topic: what for topic, what in differences(found).items() if topic not in unused})
+    tell_recoveries({each["subject"] for each in told}, clock)
+    return told
+
+
+class TopicDriftOperator(BaseOperator):
+    """Fails with the differences of one topic.
+
+    Args:
+        topic: its name, or how many more there are; the name of the task in Airflow's pages.
+        subject: what is not as declared, until somebody acts.
+        differences: what they are, as a sentence.
+        **arguments: those of `BaseOperator`.
+    """
+
+    def __init__(
+        self,
+        *,
+        topic: str,
+        subject: str,
+        differences: str,
+        **arguments: Any,  # noqa: ANN401 - BaseOperator's
+    ) -> None:
+        super().__init__(**arguments)
+        self.topic = topic
+        self.alert_subject = subject
+        self.alert_class = AlertClass.DRIFT
+        self.differences = differences
+
+    def execute(self, context: Context) -> None:
+        """Fail.
+
+        Raises:
+            AirflowFailException: always.
+        """
+        _ = context
+        drift = SluiceError(self.differences, fix=FIX)
+        raise AirflowFailException(str(drift)) from drift
+
+
+def unused_topics(project: Project, found: Provision) -> list[str]:
+    """Return the topics that nobody has made yet and of which no stream was ever wanted: a spec lies there, no more.
+
+    Raises:
+        UnreachableError: the control database could not be asked.
+    """
+    missing = [item.topic for item in found.topics.items if isinstance(item, Create)]
+    units = {topic: project.catalog.units_at(topic) for topic in missing}
+    wanted = {unit for unit in frozenset().union(*units.values()) if not project.life(unit).look().never_wanted}
+    return [topic for topic, at in units.items() if at and not at & wanted]
+
+
+def to_tell(drifted: Mapping[str, Sequence[str]]) -> Found:
+    """Return what the mapped tasks are given; if there are very many, the last one stands for the rest."""
+    alone = list(drifted) if len(drifted) <= MOST_TOPICS else list(drifted)[: MOST_TOPICS - 1]
+    rest = list(drifted)[len(alone) :]
+    told: Found = [
+        {
+            "topic": topic,
+            "subject": f"principal {topic}" if ":" in topic else f"topic {topic}",  # no topic's name has a colon
+            "differences": printable(f"{topic} is not as declared: {'; '.join(drifted[topic])}."),
+        }
+        for topic in alone
+    ]
+    if rest:
+        said = f"{listed(rest)} are not as declared; the log of `look` says in what."
+        told.append({"topic": f"{len(rest)} more", "subject": THE_REST, "differences": said})
+    return told
+
+
+def tell_recoveries(still: Collection[str], clock: Clock) -> None:
+    """Tell of what was told as lasting and is over. Raises nothing: what is not told now is told by the next look.
+
+    Args:
+        still: the subjects of what lasts.
+        clock: gives the time.
+    """
+    desk = Desk(clock)
+    for subject, alert in desk.read().lasting(DAG_ID).items():
+        if subject not in still:
+            desk.tell_end(_recovery(subject, alert.alert_class, clock))
+
+
+def _recovery(subject: str, alert_class: AlertClass, clock: Clock) -> Alert:
+    return Alert(
+        id=new_id(),
+        at=clock.now(),
+        level=Level.RECOVERY,
+        what=f"{subject[:1].upper()}{subject[1:]} is well again",
+        why=f"The DAG {DAG_ID} has looked, and nothing is wrong with it any more.",
+        evidence=(),
+        where=dag_url(DAG_ID),
+        what_to_do="Nothing.",
+        dag_id=DAG_ID,
+        host=socket.gethostname(),
+        subject=subject,
+        alert_class=alert_class,
+    )

@@ -1,0 +1,214 @@
+"""The DAG `topics`: makes topics and access what is declared, on somebody's word where needed, and looks again."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Iterable, Mapping
+from datetime import timedelta
+from typing import Any
+
+from airflow.sdk import DAG, Param, TriggerRule, task
+from airflow.sdk.exceptions import AirflowFailException
+
+from sluice.airflow.dags.conventions import Tag, give_form, house_dag
+from sluice.airflow.failures import retried_only_if_unknown
+from sluice.airflow.runtime import open_project
+from sluice.airflow.topics.growth_following import FOLLOW_MINUTES, FollowOperator
+from sluice.airflow.topics.topic_approval import (
+    WAIT_HOURS,
+    Answer,
+    TopicApprovalOperator,
+    needs_somebody,
+    page_of,
+)
+from sluice.airflow.topics.topic_plans import apply_to, differences, log_table, plan_of, summary, touches_of
+from sluice.clock import SystemClock
+from sluice.project.growth_looks import growths_of, with_unread
+from sluice.project.project import Project
+from sluice.provisioning.growth.growth import Growth
+from sluice.provisioning.plan import Provision
+
+log = logging.getLogger(__name__)
+
+LONGEST_LOOK = timedelta(minutes=30)
+"""Of what needs somebody's word, the newest records and the streams' positions are looked at."""
+
+LONGEST_APPLY = timedelta(hours=12)
+"""Replicas are copied under a throttle, a retention is lowered in steps, a topic is drained."""
+
+DOCUMENTATION = """# Topics
+
+`plan` compares `include/topics/` and `include/access/` with the cluster; its log has the table. If all of it is safe
+(topics that are made, configurations that nobody notices, rights that a role needs), `approve` is skipped. Otherwise
+`approve` waits for a person: its page **Required Actions** shows the plan, asks for the names of topics of which
+records may go and of principals by which something is opened, and takes **Approve** or **Reject**. It holds no worker
+while it waits. `apply` does exactly the plan that was on the page, or nothing if the specs or the cluster have changed
+since; `verify` looks again. Where topics have grown, `follow` waits until the running streams read the new partitions
+from their start and come nearer. A second run changes nothing and says so.
+
+* **Rejected**: the rest is skipped. The log of `approve` says by whom.
+* **Nobody answers** within `wait_hours`: `approve` fails, and nothing is applied.
+* **Refused**: what no plan does fails `apply` with why and what to do; nobody is asked then.
+* **Killed anywhere**: trigger the DAG again. What is done already is no difference any more.
+
+Topics without a spec, and configurations that a spec does not name, belong to somebody else. A broken spec is left out
+here; the import error of `spec_errors.py` shows it.
+"""
+
+
+def build_topics_dag(*, open_project: Callable[[], Project] = open_project) -> DAG:
+    """Build the DAG.
+
+    Args:
+        open_project: gives the project at run time.
+    """
+    with house_dag(
+        "topics",
+        doc=DOCUMENTATION,
+        description="Makes the topics what is declared, asks somebody where that is not safe, and verifies them.",
+        tags=(Tag.TOPICS,),
+        max_active_runs=16,  # a plan that waits for its approval must not keep another from being made
+    ) as dag:
+
+        @task(task_id="plan", execution_timeout=LONGEST_LOOK, doc_md="Changes nothing.")
+        def plan_topics() -> dict[str, Any]:
+            return planned(open_project)
+
+        approve = TopicApprovalOperator(
+            task_id="approve", doc_md="Waits for a person, who reads the plan. Skipped if the plan is safe."
+        )
+
+        @task(
+            task_id="apply",
+            trigger_rule=TriggerRule.NONE_FAILED,
+            max_active_tis_per_dag=1,
+            execution_timeout=LONGEST_APPLY,
+            doc_md="Does what is safe or approved, or refuses and changes nothing.",
+        )
+        def apply_plan(**context: Any) -> dict[str, Any]:  # noqa: ANN401 - Airflow's context
+            given, minutes = context["ti"].xcom_pull(task_ids="approve"), context["params"]["drain_minutes"]
+            grows = context["ti"].xcom_pull(task_ids="plan")["grows"]
+            done = applied(open_project, given, drain_minutes=minutes)
+            context["ti"].xcom_push("grown", grown(open_project, grows))
+            return done
+
+        @task(task_id="verify", doc_md="Looks again, after the fact.")
+        def verify_topics() -> dict[str, Any]:
+            return verified(open_project)
+
+        follow = FollowOperator(
+            task_id="follow",
+            open_project=open_project,
+            retries=0,
+            doc_md="Waits for the streams of topics that grew. Skipped if none did.",
+        )
+        plan_topics() >> approve >> apply_plan() >> verify_topics() >> follow
+    give_form(dag, _form())
+    return dag
+
+
+def planned(open_project: Callable[[], Project]) -> dict[str, Any]:
+    """Return what stands between the specs and the cluster, and the page that asks about it."""
+    with retried_only_if_unknown():
+        project = open_project()
+        found = plan_of(project)
+        touches = touches_of(project, found) if needs_somebody(found) else {}
+    log.info("%s", log_table(found))
+    return {
+        "declared": len(project.catalog.kafka_topics()),
+        "plan": found.id,
+        "changes": len(found.items),
+        "to_approve": len(found.guarded),
+        "refused": len(found.refused),
+        "page": page_of(found, touches),
+        "grows": [growth.as_dict() for growth in growths_of(found)],
+    }
+
+
+def applied(
+    open_project: Callable[[], Project], given: Mapping[str, Any] | None, *, drain_minutes: float | None = None
+) -> dict[str, Any]:
+    """Compare again, apply, and return what was done and who approved it.
+
+    Args:
+        open_project: gives the project.
+        given: what `approve` has returned; None if it was skipped.
+        drain_minutes: see `apply_to`.
+    """
+    answer = None if given is None else Answer.of(given)
+    with retried_only_if_unknown():
+        done = apply_approved(open_project(), answer, drain_minutes=drain_minutes)
+    outcome = summary(done)
+    log.info("%s%s", outcome, f", approved by {answer.by}" if answer else "")
+    approval = {} if answer is None else {"plan": answer.plan, "approved_by": answer.by}
+    return {"applied": len(done.items), "summary": outcome, **approval}
+
+
+def grown(open_project: Callable[[], Project], grows: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
+    """Return what has grown, when, and what its streams had yet to read then: what `follow` compares with.
+
+    It is what the run has planned, not what this try has done: an earlier try may have died after it.
+    """
+    growths = [Growth.of(each) for each in grows]
+    project = open_project() if growths else None
+    found = [with_unread(project, growth) for growth in growths] if project else []
+    return {"growths": [growth.as_dict() for growth in found], "at": SystemClock().now().isoformat()}
+
+
+def verified(open_project: Callable[[], Project]) -> dict[str, Any]:
+    """Return how many topics are as declared; fail if one is not."""
+    with retried_only_if_unknown():
+        project = open_project()
+        left = plan_of(project)
+    if differences(left):
+        raise AirflowFailException(f"The cluster is not what the specs declare:\n{log_table(left)}")
+    return {"as_declared": len(project.catalog.kafka_topics())}
+
+
+def apply_approved(project: Project, answer: Answer | None, *, drain_minutes: float | None = None) -> Provision:
+    """Apply what somebody has approved, or what is safe if nobody was asked, and return what was done.
+
+    If nothing is left to do, an earlier try has done it.
+
+    Raises:
+        RefusedError: nothing was applied; says why.
+    """
+    if answer is None:
+        return apply_to(project, None)
+    found = plan_of(project)
+    if not differences(found):
+        log.info("Of the plan %s nothing is left to do.", answer.plan)
+        return apply_to(project, None)
+    log.info("%s", log_table(found))
+    return apply_to(project, answer.approval(found), drain_minutes=drain_minutes)
+
+
+def _form() -> dict[str, Param]:
+    return {
+        "wait_hours": Param(
+            WAIT_HOURS,
+            type="number",
+            exclusiveMinimum=0,
+            maximum=24 * 30,
+            title="Hours to wait for an approval",
+            description_md="How long a plan that is not safe waits for somebody's answer. Then the run fails.",
+        ),
+        "follow_minutes": Param(
+            FOLLOW_MINUTES,
+            type="number",
+            minimum=0,
+            maximum=60 * 24,
+            title="Minutes to wait for the streams of a topic that grew",
+            description_md="How long running streams may take to begin with new partitions and to come nearer. "
+            "Then the run fails.",
+        ),
+        "drain_minutes": Param(
+            None,
+            type=["number", "null"],
+            minimum=0,
+            maximum=LONGEST_APPLY.total_seconds() / 60,
+            title="Minutes to wait until a keyed topic is drained",
+            description_md="Give a keyed topic partitions only when its writers have paused and its streams have read "
+            "everything, and wait so long for that. Empty: at once; then the order of keys breaks.",
+        ),
+    }

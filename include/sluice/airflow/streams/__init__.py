@@ -1,0 +1,1 @@
+"""Tasks that claim, watch and reconcile streams."""

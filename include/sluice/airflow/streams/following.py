@@ -1,0 +1,103 @@
+"""What comes after a watch that saw its driver die: the next attempt, as soon as the governor lets it start.
+
+The reconciler would do the same at its next minute. This only saves the minute: a task that never runs, is cleared or
+runs twice changes nothing, because the run that it asks for reads the truth itself.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from airflow.providers.standard.operators.trigger_dagrun import TriggerDagRunOperator
+from airflow.sdk import Context
+from airflow.sdk.exceptions import AirflowSkipException
+
+from sluice.airflow.runtime import open_project
+from sluice.airflow.streams.stream_request import Asked
+from sluice.clock import Clock, SystemClock
+from sluice.errors import SluiceError
+from sluice.project.project import Project
+from sluice.specs.catalog.dag_ids import stream_dag_id
+from sluice.streams.life.attempts import Desired
+from sluice.streams.life.governor import Go, Halt, Hold
+from sluice.streams.life.sighting import Sighting
+
+
+@dataclass(frozen=True)
+class Following:
+    """The run that follows an attempt: named by its key, so that there is one at most; not before a time (UTC)."""
+
+    key: str
+    not_before: datetime | None
+    why: str
+
+
+def following(sighting: Sighting, now: datetime) -> Following | str:
+    """Return the run to ask for, or why none is needed.
+
+    Args:
+        sighting: what is recorded and seen of the unit.
+        now: the present (UTC).
+    """
+    attempt, desired = sighting.attempt, sighting.desired
+    if attempt is None or desired is None or desired.state is Desired.STOPPED:
+        return "nobody wants it to run"
+    if attempt.ended_at is None:
+        return f"generation {attempt.generation} is not on record as ended"
+    match sighting.outlook(now):
+        case Halt() as halt:
+            return str(halt)
+        case Hold(until, why):
+            return Following(attempt.key, until, why)
+        case Go(why):
+            return Following(attempt.key, None, why)
+
+
+class FollowOperator(TriggerDagRunOperator):  # type: ignore[misc]  # the provider is untyped
+    """Asks for the run that starts the next generation; skipped where a watch ended for another reason.
+
+    Args:
+        unit: the driver's name in the specs.
+        broken: whether its specs are: then nothing may be started.
+        open_project: gives the project.
+        clock: gives the time.
+        **arguments: those of `BaseOperator`.
+    """
+
+    template_fields = ("trigger_dag_id",)
+    """Nothing of it is a template; the link to the triggered run reads this one."""
+
+    def __init__(
+        self,
+        *,
+        unit: str,
+        broken: bool = False,
+        open_project: Callable[[], Project] = open_project,
+        clock: Clock | None = None,
+        **arguments: Any,  # noqa: ANN401 - BaseOperator's
+    ) -> None:
+        super().__init__(trigger_dag_id=stream_dag_id(unit), skip_when_already_exists=True, **arguments)
+        self.unit = unit
+        self._broken = broken
+        self._open_project = open_project
+        self._clock = clock or SystemClock()
+
+    def execute(self, context: Context) -> None:
+        """Ask for the run, or skip."""
+        found = "its specs are broken" if self._broken else self._look()
+        if isinstance(found, str):
+            raise AirflowSkipException(f"No run follows: {found}.")
+        self.trigger_run_id = f"follow__{found.key}"
+        self.conf = {"action": Asked.FOLLOW.value, "reason": f"follows {found.key}: {found.why}"[:500]}
+        if found.not_before is not None:
+            self.run_after = found.not_before
+        super().execute(context)
+
+    def _look(self) -> Following | str:
+        try:
+            return following(self._open_project().life(self.unit).look(), self._clock.now())
+        except SluiceError as error:
+            return f"could not look, so the reconciler will: {error}"

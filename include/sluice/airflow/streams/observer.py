@@ -1,0 +1,136 @@
+"""The watcher's eyes: the control database, the launcher, checkpoints and Kafka, through the project."""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from sluice.airflow.alerts.deadline_alerts import DeadlineAlerts
+from sluice.airflow.runtime import open_project
+from sluice.airflow.streams.mirroring import Mirrors
+from sluice.airflow.streams.stream_lineage import StreamLineage
+from sluice.clock import Clock
+from sluice.project.fresh import FreshProject
+from sluice.project.project import Project
+from sluice.project.stream_looks import newest_looks
+from sluice.project.survey import Looks, Survey
+from sluice.streams.deadlines.notices import DeadlinesWatched
+from sluice.streams.health.looks import Keeping, StreamLook, rates_of
+from sluice.streams.health.observation import Evidence
+from sluice.streams.health.verdict_records import GivenVerdict, RecordedVerdict
+from sluice.streams.health.watched import StreamsWatched
+from sluice.streams.life.sighting import Sighting
+
+log = logging.getLogger(__name__)
+
+
+@dataclass
+class _Memory:
+    """What is remembered of one unit between two looks. All of it may be forgotten: less is seen then."""
+
+    streams: StreamsWatched = field(default_factory=StreamsWatched)
+    deadlines: DeadlinesWatched = field(default_factory=DeadlinesWatched)
+
+
+class ProjectObserver:
+    """Opens the project once, and again when a spec file has changed: a triggerer outlives many edits."""
+
+    def __init__(
+        self,
+        open_: Callable[[], Project] = open_project,
+        clock: Clock | None = None,
+        alerts: DeadlineAlerts | None = None,
+        lineage: StreamLineage | None = None,
+    ) -> None:
+        self._project = FreshProject(open_, clock)
+        self._survey: tuple[Project, Survey] | None = None
+        self._alerts = alerts or DeadlineAlerts(clock=clock)
+        self._lineage = lineage or StreamLineage.configured(clock)
+        self._mirrors = Mirrors(clock)
+        self._memories: dict[str, _Memory] = {}
+        self._looks: Looks = {}
+        self._keeping = Keeping()
+
+    def look(self, units: Sequence[str]) -> Mapping[str, Sighting]:
+        """Return what is recorded and seen of units; proven deaths are put on record."""
+        project = self._project.current()
+        looks = project.lives().record_ends(units)
+        for unit, error in looks.failed.items():
+            log.warning("Could not look at unit %s; that proves nothing, and is tried again.", unit, exc_info=error)
+        self._lineage.saw(project, looks.seen)
+        return looks.seen
+
+    def record_verdicts(self, seen: Mapping[str, Sighting]) -> None:
+        """Record the verdicts of the units' streams, and have somebody told of deadlines that are missed or met again.
+
+        A unit whose specs are broken has none that could be judged, and neither has one that never had a driver.
+        """
+        project = self._project.current()
+        survey = self._survey_of(project)
+        sightings = {u: sighting for u, sighting in seen.items() if sighting.attempt is not None and survey.declares(u)}
+        for unit in seen.keys() - sightings.keys():
+            self._memories.pop(unit, None)
+            survey.forget(unit)
+        evidence = survey.evidence(sightings)
+        records = project.registry().newest_verdicts(list(sightings))
+        given: list[GivenVerdict] = []
+        failed: dict[str, Exception] = {}
+        for unit, sighting in sightings.items():
+            try:
+                memory = self._memories.setdefault(unit, _Memory())
+                given += _judged(memory, sighting, evidence[unit], records.get(unit, {}))
+                self._lineage.judged(project, sighting, evidence[unit], memory.streams.verdicts)
+                self._tell(project, memory, evidence[unit])
+            except Exception as error:  # noqa: BLE001 - whatever happens to one, the others must still be judged
+                failed[unit] = error
+        for unit, fault in failed.items():
+            log.warning("Could not judge unit %s; that is tried again.", unit, exc_info=fault)
+        project.registry().record_verdicts(given)
+        self._keep(project, {u: sightings[u] for u in sightings if u not in failed}, evidence)
+        self._mirrors.reflect(project, evidence)
+
+    def _keep(
+        self, project: Project, seen: Mapping[str, Sighting], evidence: Mapping[str, Mapping[str, Evidence]]
+    ) -> None:
+        """Keep what was seen, for those who do not look themselves."""
+        begun, looks, good_for = time.thread_time(), [], self._keeping.good_for
+        for unit, sighting in seen.items():
+            streams, generation = self._memories[unit].streams, _generation(sighting)
+            since = streams.since
+            for stream, look in evidence[unit].items():
+                verdict = streams.verdicts[stream]
+                if self._keeping.due(unit, stream, generation, verdict, look.at):
+                    rates = rates_of(streams.windows[stream], look.at)
+                    looks.append(StreamLook(unit, stream, generation, look.at, verdict, rates, good_for, since[stream]))
+        newest_looks(project).keep(looks)
+        self._keeping.kept(looks, time.thread_time() - begun)
+
+    def _tell(self, project: Project, memory: _Memory, evidence: Mapping[str, Evidence]) -> None:
+        """Offer what is to be told of a unit's deadlines."""
+        declared = {stream: project.catalog.deadlines_of(stream) for stream in evidence}
+        verdicts, windows = memory.streams.verdicts, memory.streams.windows
+        for notice in memory.deadlines.notices(declared, evidence, verdicts, windows, project.registry()):
+            self._alerts.offer(project, notice)
+
+    def _survey_of(self, project: Project) -> Survey:
+        """Return the survey of a project; that of another one is closed."""
+        if self._survey is None or self._survey[0] is not project:
+            if self._survey is not None:
+                self._survey[1].close()
+            self._survey = project, project.survey(self._looks)
+        return self._survey[1]
+
+
+def _judged(
+    memory: _Memory, sighting: Sighting, evidence: Mapping[str, Evidence], records: Mapping[str, RecordedVerdict]
+) -> list[GivenVerdict]:
+    """Return those verdicts of a unit that are worth recording."""
+    generation = _generation(sighting)
+    found = memory.streams.judge(evidence, records, generation)
+    return [GivenVerdict(sighting.unit, stream, generation, verdict) for stream, verdict in found.items()]
+
+
+def _generation(sighting: Sighting) -> int:
+    return 0 if sighting.attempt is None else sighting.attempt.generation

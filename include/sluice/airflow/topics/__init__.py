@@ -1,0 +1,1 @@
+"""Tasks that plan, approve and apply changes of topics."""

@@ -1,0 +1,88 @@
+"""Calls a person to a plan that waits for an answer, and says when it has one: the way of all alerts."""
+
+from __future__ import annotations
+
+import logging
+import socket
+from collections.abc import Mapping
+from typing import Any
+
+from sluice.airflow.alerts.dispatch import Desk
+from sluice.airflow.alerts.failure import new_id, owner_of, run_url
+from sluice.alerts.alert import Alert, Level
+from sluice.alerts.delivery import already_known
+from sluice.clock import Clock
+from sluice.specs.model.alerting import AlertClass
+
+log = logging.getLogger(__name__)
+
+
+def call(context: Mapping[str, Any], plan: str, question: str, hours: float, clock: Clock) -> None:
+    """Call somebody to a plan. One that was called for within a day is not told again.
+
+    Raises nothing: a call that fails leaves the page, which waits all the same.
+
+    Args:
+        context: of the task that waits.
+        plan: the plan's id.
+        question: what is asked.
+        hours: how long the page waits.
+        clock: gives the time.
+    """
+    _tell(
+        context,
+        clock,
+        level=Level.QUESTION,
+        subject=_subject(plan),
+        what=f"Plan {plan} waits for an answer",
+        why=f"{question} It waits at most {hours:g} hours; then the run fails and nothing is applied.",
+        what_to_do="read the page under Required Actions, and approve or reject it there.",
+    )
+
+
+def settle(context: Mapping[str, Any], plan: str, outcome: str, clock: Clock) -> None:
+    """Say that nobody is waited for any more, where somebody was called. Raises nothing.
+
+    Args:
+        context: of the task that waited.
+        plan: the plan's id.
+        outcome: how it ended, as a sentence.
+        clock: gives the time.
+    """
+    if _subject(plan) in Desk(clock).read().lasting(context["dag"].dag_id):
+        _tell(
+            context,
+            clock,
+            level=Level.RECOVERY,
+            subject=_subject(plan),
+            what=f"Plan {plan} waits no longer",
+            why=outcome,
+            what_to_do="Nothing.",
+        )
+
+
+def _subject(plan: str) -> str:
+    return f"plan {plan}"
+
+
+def _tell(context: Mapping[str, Any], clock: Clock, **said: Any) -> None:  # noqa: ANN401 - an alert's
+    dag_id, run_id = context["dag"].dag_id, context["run_id"]
+    alert = Alert(
+        id=new_id(),
+        at=clock.now(),
+        evidence=(),
+        where=run_url(dag_id, run_id),
+        dag_id=dag_id,
+        run_id=run_id,
+        host=socket.gethostname(),
+        alert_class=AlertClass.APPROVAL,
+        owner=owner_of(context),
+        **said,
+    )
+    desk = Desk(clock)
+    if alert.level is Level.RECOVERY:
+        desk.tell_end(alert)
+    elif known := already_known(alert, desk.read()):
+        log.info("Alert %s has told of it at %s.", known.id, f"{known.at:%Y-%m-%d %H:%M} UTC")
+    else:
+        desk.tell(alert)

@@ -1,0 +1,271 @@
+"""The person in the DAG `topics`: a page with the plan in Airflow's UI, and the answer that was given there.
+
+The answer carries the id of the plan that was on the page, so it stands for what was read. What the run has planned
+does not suffice: Airflow keeps the page of a task that is cleared, and asks by it again.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import Any
+
+from airflow.providers.standard.operators.hitl import ApprovalOperator, HITLOperator
+from airflow.sdk import Context, Param
+from airflow.sdk.definitions.param import ParamsDict
+from airflow.sdk.exceptions import AirflowFailException, AirflowSkipException
+
+from sluice.airflow.topics.approval_call import call, settle
+from sluice.airflow.topics.topic_plans import HEADER, Touches, rows
+from sluice.airflow.web.markdown import as_text, table
+from sluice.clock import SystemClock
+from sluice.errors import RefusedError
+from sluice.provisioning.apply import Approval
+from sluice.provisioning.plan import Provision
+
+MOST_SAFE = 50
+"""Rows of what is safe on the page; what needs somebody's word is there in full."""
+
+WAIT_HOURS = 24
+_CHOICE = (
+    "**Approve** applies exactly this plan, or nothing if specs or cluster have changed by then. "
+    "**Reject** applies nothing."
+)
+AGAIN = "trigger the DAG `topics` again"
+
+
+def needs_somebody(found: Provision) -> bool:
+    """Whether a plan can be applied, and only if a person says so: nobody can approve what is refused."""
+    return bool(found.guarded) and not found.refused
+
+
+def page_of(found: Provision, touches: Touches) -> dict[str, Any] | None:
+    """Return what is asked of a person, as JSON values; None if nothing is.
+
+    They are the plan's id, the names to be typed (`losing` and `widening`), and what is shown (`subject`, and `body`
+    as Markdown).
+
+    Args:
+        found: the plan; one that waits for nobody's word has no page.
+        touches: what its changes touch.
+    """
+    if not needs_somebody(found):
+        return None
+    total, guarded = len(found.items), len(found.guarded)
+    changes = "1 change" if total == 1 else f"{total} changes"
+    shown = rows(found)[: guarded + MOST_SAFE]
+    hidden = total - len(shown)
+    parts = [
+        f"{changes} to {_subjects(found)}. {_count(guarded, total)} somebody who has read this.",
+        table(HEADER, shown),
+        f"And {hidden} more that are safe: the log of `plan` has them." if hidden else "",
+        *(_touched(topic, value, clauses) for (topic, value), clauses in touches.items()),
+        _losing(found),
+        _widening(found),
+        _CHOICE,
+    ]
+    return {
+        "plan": found.id,
+        "losing": list(found.losing),
+        "widening": list(found.widening),
+        "subject": f"Apply plan {found.id} to {_subjects(found)}?",
+        "body": "\n\n".join(part for part in parts if part),
+    }
+
+
+def _touched(topic: str, value: str, clauses: Sequence[str]) -> str:
+    lines = [f"- {as_text(clause)}" for clause in clauses]
+    return "\n".join([f"**{as_text(topic)}, {as_text(value)}** touches:", "", *lines]) if lines else ""
+
+
+def _count(guarded: int, total: int) -> str:
+    if guarded == total:
+        return "It needs" if total == 1 else "All of them need"
+    return "One of them needs" if guarded == 1 else f"{guarded} of them need"
+
+
+def _losing(found: Provision) -> str:
+    if not found.losing:
+        return ""
+    names = " ".join(f"**{as_text(name)}**" for name in found.losing)
+    return f"By this plan records may go for good. Who wants that types the names of the topics below: {names}"
+
+
+def _widening(found: Provision) -> str:
+    if not found.widening:
+        return ""
+    names = " ".join(f"**{as_text(name)}**" for name in found.widening)
+    return f"By this plan something is opened. Who wants that types the names of the principals below: {names}"
+
+
+def _subjects(found: Provision) -> str:
+    if not found.access:
+        return "topics"
+    return "topics and access" if found.topics else "access"
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What somebody has approved.
+
+    Attributes:
+        plan: the id of the plan on the page; empty if the answer has none.
+        losing: what was typed as the names of topics of which records may go.
+        by: who it was.
+        widening: what was typed as the names of principals by which something may be opened.
+    """
+
+    plan: str
+    losing: str
+    by: str
+    widening: str = ""
+
+    @classmethod
+    def of(cls, given: Mapping[str, Any]) -> Answer:
+        """Read what `ask` returned."""
+        plan, losing, widening = (str(given.get(name) or "") for name in ("plan", "losing", "widening"))
+        return cls(plan, losing, str(given["by"]), widening)
+
+    def approval(self, found: Provision) -> Approval:
+        """Return the approval of a plan.
+
+        Args:
+            found: the plan as it is now.
+
+        Raises:
+            RefusedError: it is another plan than the one on the page, or what was typed is not what it takes.
+        """
+        if self.plan != found.id:
+            read = f"the plan {self.plan!r}" if self.plan else "no plan: the field `plan` was not sent"
+            raise RefusedError(
+                f"{self.by} has approved {read}. The specs or the cluster have changed since that page was made, so "
+                f"nothing was applied. The plan is {found.id} now: {found or 'nothing to do'}.",
+                fix=f"{AGAIN} and read the new page.",
+            )
+        typed = frozenset(name for name in re.split(r"[\s,]+", self.losing) if name)
+        if typed != frozenset(found.losing):
+            expected = " ".join(found.losing)
+            raise RefusedError(
+                f"{self.by} has approved the plan {found.id} and typed {self.losing!r}. By that plan records of "
+                f"{', '.join(found.losing) or 'no topic'} may go, so {expected!r} was expected, and nothing was "
+                "applied.",
+                fix=f"if they may go, {AGAIN} and type exactly that; otherwise reject it.",
+            )
+        if not _is_all_of(self.widening, found.widening):
+            raise RefusedError(
+                f"{self.by} has approved the plan {found.id} and typed {self.widening!r}. By that plan something is "
+                f"opened by {', '.join(found.widening) or 'nobody'}, so {' '.join(found.widening)!r} was expected, and "
+                "nothing was applied.",
+                fix=f"if it may be, {AGAIN} and type exactly that; otherwise reject it.",
+            )
+        return Approval(self.plan, typed, frozenset(found.widening))
+
+
+class TopicApprovalOperator(ApprovalOperator):  # type: ignore[misc]  # the provider is not typed
+    """Asks somebody about the plan that the task `plan` has made, and is skipped if that needs nobody.
+
+    It waits without worker and trigger. A rejection skips the rest of the run; an answer that does not come in time
+    fails it.
+    """
+
+    template_fields = ()
+    """Nothing of the page is a template: the names on it are not ours."""
+
+    def __init__(self, **arguments: Any) -> None:  # noqa: ANN401 - ApprovalOperator's
+        # Both are replaced when the page is made; without a time to wait it would take the task's own limit for that.
+        waiting = {"subject": "Apply a plan to the topics?", "response_timeout": timedelta(hours=WAIT_HOURS)}
+        super().__init__(**{**waiting, **arguments})
+
+    def execute(self, context: Context) -> None:
+        """Put the page up and wait. It does not return.
+
+        Raises:
+            AirflowSkipException: nothing of the plan needs anybody.
+        """
+        page = context["ti"].xcom_pull(task_ids="plan")["page"]
+        if page is None:
+            raise AirflowSkipException("Nothing of the plan waits for anybody's word.")
+        self.subject, self.body, self.params = page["subject"], page["body"], _form(page)
+        hours = float(context["params"]["wait_hours"])
+        self.response_timeout = timedelta(hours=hours)
+        self.log.info("Plan %s waits for an answer, at most %g hours.", page["plan"], hours)
+        call(context, page["plan"], page["subject"], hours, SystemClock())
+        super().execute(context)
+
+    def execute_complete(self, context: Context, event: dict[str, Any]) -> dict[str, Any]:
+        """Return what was approved, and by whom.
+
+        Raises:
+            AirflowFailException: nobody has answered in time.
+        """
+        asked = context["ti"].xcom_pull(task_ids="plan")["page"]["plan"]
+        try:
+            given = HITLOperator.execute_complete(self, context, event)
+        except AirflowFailException as error:
+            settle(context, asked, str(error), SystemClock())
+            raise
+        by = _name(given["responded_by_user"])
+        approved = given["chosen_options"] == [self.APPROVE]
+        self.log.info("%s by %s at %s.", "Approved" if approved else "Rejected", by, given["responded_at"])
+        form = given["params_input"]
+        answer = {
+            "answer": "approved" if approved else "rejected",
+            "plan": form.get("plan"),
+            "losing": form.get("losing"),
+            "widening": form.get("widening"),
+            "by": by,
+            "at": given["responded_at"].isoformat(),
+        }
+        settle(context, asked, f"{by} has {answer['answer']} it.", SystemClock())
+        if not approved:
+            context["ti"].xcom_push("return_value", answer)  # a task that skips others returns nothing
+            self.skip(ti=context["ti"], tasks=self.get_flat_relatives(upstream=False))
+        return answer
+
+    def validate_params_input(self, params_input: Mapping[str, Any]) -> None:
+        """Take what was sent: the form is not at hand when a task goes on, and `apply` looks at every field."""
+
+    def process_trigger_event_error(self, event: dict[str, Any]) -> None:
+        """Fail without another try, which would ask again."""
+        if event["error_type"] == "timeout":
+            raise AirflowFailException(
+                f"Nobody has answered in time, so nothing was applied. Fix: {AGAIN} if it is still wanted."
+            )
+        raise AirflowFailException(f"The answer cannot be used, so nothing was applied: {event['error']}")
+
+
+def _form(page: Mapping[str, Any]) -> ParamsDict:
+    plan = page["plan"]
+    fields = {
+        "plan": Param(plan, type="string", enum=[plan], title="Plan", description="The one that you have read above.")
+    }
+    if page["losing"]:
+        fields["losing"] = Param(
+            None,
+            type=["string", "null"],  # the page sends no empty field that may not be null, also not to reject
+            title="Records may go of",
+            description="To approve: the names of all topics of which records may go. To reject: nothing.",
+        )
+    if page["widening"]:
+        fields["widening"] = Param(
+            None,
+            type=["string", "null"],
+            title="Something is opened by",
+            description="To approve: the names of all principals by which something is opened. To reject: nothing.",
+        )
+    return ParamsDict(fields)
+
+
+def _is_all_of(typed: str, names: Sequence[str]) -> bool:
+    """Whether a text is exactly some names, in any order; users may have blanks and commas in theirs."""
+    for name in sorted(names, key=len, reverse=True):
+        if name not in typed:
+            return False
+        typed = typed.replace(name, " ")
+    return not re.sub(r"[\s,]+", "", typed)
+
+
+def _name(user: Mapping[str, Any] | None) -> str:
+    return "somebody" if user is None else str(user["name"] or user["id"])

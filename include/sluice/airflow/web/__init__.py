@@ -1,0 +1,1 @@
+"""Pages inside Airflow: the console, live outputs, and Markdown."""

@@ -1,0 +1,61 @@
+"""What every page is made from: the project as it is now, who carries out what is asked, and the time."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from datetime import timedelta
+from typing import Annotated, cast
+
+from fastapi import Depends, Request
+
+from sluice.clock import Clock
+from sluice.console.context.asking import Asks
+from sluice.console.context.remembered import Remembered
+from sluice.console.context.topic_look import TopicLook, look_at_topics
+from sluice.project.fresh import FreshProject
+from sluice.project.project import Project
+
+_LOOK_EVERY = timedelta(seconds=15)
+_CODE_SECONDS = 30.0
+
+
+@dataclass
+class Surroundings:
+    """The parts of one application.
+
+    Attributes:
+        fresh: gives the project.
+        asks: carries out what is asked; None: nobody does.
+        clock: gives the time.
+        topics: the newest look at Kafka, which no page waits for.
+    """
+
+    fresh: FreshProject
+    asks: Asks | None
+    clock: Clock
+    topics: Remembered[TopicLook] = field(init=False)
+    _codes: dict[str, tuple[Project, float, str]] = field(init=False, default_factory=dict)
+
+    def __post_init__(self) -> None:
+        """Prepare what is remembered between two pages."""
+        self.topics = Remembered(lambda: look_at_topics(self.project), self.clock, _LOOK_EVERY)
+
+    def code_of(self, pipeline: str) -> str:
+        """Return the hash of a pipeline's code; what was computed a moment ago is not computed again."""
+        project, now = self.project, self.clock.monotonic()
+        known = self._codes.get(pipeline)
+        if known is None or known[0] is not project or now - known[1] > _CODE_SECONDS:
+            known = self._codes[pipeline] = (project, now, project.code_of(pipeline))
+        return known[2]
+
+    @property
+    def project(self) -> Project:
+        """The project as its specs are now."""
+        return self.fresh.current()
+
+
+def _surroundings(request: Request) -> Surroundings:
+    return cast(Surroundings, request.app.state.surroundings)
+
+
+SurroundingsDep = Annotated[Surroundings, Depends(_surroundings)]

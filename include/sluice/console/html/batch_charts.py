@@ -1,0 +1,80 @@
+"""The pictures of a stream: what its batches were like, from what its driver has written down."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from sluice.console.html.charts import Chart, Line, layers, lines
+from sluice.streams.health.batch_log import BatchFigures
+
+PHASES = ("latestOffset", "queryPlanning", "walCommit", "addBatch", "commitBatch", "commitOffsets")
+"""Spark's parts of a batch, in their order. `addBatch` is the transform and the write."""
+_WHOLE = "triggerExecution"
+_BREAK_SECONDS = 600
+"""Longer than any batch of a stream that works: a line does not lead over what nobody knows."""
+
+
+def charts_of(found: Sequence[BatchFigures]) -> list[Chart]:
+    """Return the pictures for which there is something to draw.
+
+    Args:
+        found: the batches, oldest first.
+    """
+    at = [each.at.timestamp() for each in found]
+    drawn = [
+        lines(
+            "Records per second",
+            [_line("come in", found, lambda b: b.input_rate), _line("processed", found, lambda b: b.process_rate)],
+            unit="/s",
+        ),
+        layers("Duration of a batch by phase", at, _phases(found), unit=" s"),
+        lines("Records unread when a batch was planned", [_line("unread", found, lambda b: b.lag_records)]),
+        lines("Watermark behind the batch", [_line("gap", found, _watermark_gap)], unit=" s"),
+        lines("Rows in state", [_line("rows", found, lambda b: b.state_rows)]) if _any(found, "state_rows") else None,
+        lines("Rows dropped, their window was closed", [_line("late", found, lambda b: b.late_rows)])
+        if _any(found, "late_rows")
+        else None,
+        lines("Records quarantined", [_line("quarantined", found, _quarantined)])
+        if _any(found, "quarantined")
+        else None,
+    ]
+    return [chart for chart in drawn if chart is not None]
+
+
+def _quarantined(batch: BatchFigures) -> float | None:
+    return None if batch.quarantined is None else sum(batch.quarantined.values())
+
+
+def _any(found: Sequence[BatchFigures], name: str) -> bool:
+    return any(getattr(each, name) for each in found)
+
+
+def _line(name: str, found: Sequence[BatchFigures], value: Callable[[BatchFigures], float | None]) -> Line:
+    points: list[tuple[float, float | None]] = []
+    before: BatchFigures | None = None
+    for each in found:
+        at = each.at.timestamp()
+        if before is not None and at - before.at.timestamp() > _BREAK_SECONDS:
+            points.append((at, None))
+        points.append((at, value(each)))
+        before = each
+    return Line(name, points)
+
+
+def _phases(found: Sequence[BatchFigures]) -> list[Line]:
+    named = [
+        Line(phase, [(each.at.timestamp(), each.phases.get(phase, 0.0) / 1000) for each in found]) for phase in PHASES
+    ]
+    rest = [(each.at.timestamp(), max(0.0, _rest(each)) / 1000) for each in found]
+    return [*named, Line("rest", rest)]
+
+
+def _rest(batch: BatchFigures) -> float:
+    return batch.phases.get(_WHOLE, 0.0) - sum(batch.phases.get(phase, 0.0) for phase in PHASES)
+
+
+def _watermark_gap(batch: BatchFigures) -> float | None:
+    """Return how far the watermark is behind the batch's time; None of one that has none yet."""
+    if batch.watermark is None or batch.watermark.timestamp() <= 0:
+        return None
+    return max(0.0, (batch.at - batch.watermark).total_seconds())
