@@ -12,7 +12,7 @@ from typer.testing import CliRunner
 
 from sluice.alerts.delivery import Outcome as Delivery
 from sluice.cli.main import app
-from sluice.codes import codes, find
+from sluice.cli.words.codes import codes, find
 from sluice.errors import SluiceError
 from sluice.intervals.backfill.backfills import BackfillState
 from sluice.intervals.backfill.parity import Outcome as Parity

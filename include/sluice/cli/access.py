@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from rich.table import Column, Table
 
-from sluice.cli import completion
-from sluice.cli.console import Output, OutputOption, out, out_lines, print_data
+from sluice.cli.terminal.escaping import completion
+from sluice.cli.terminal.output import Output, OutputOption, out, out_lines, print_data
 from sluice.errors import RefusedError
 from sluice.project.logins import passwords_of
 from sluice.project.project import Project

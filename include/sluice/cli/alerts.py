@@ -19,8 +19,8 @@ from sluice.alerts.delivery import Delivery, History, Outcome
 from sluice.alerts.incidents import Incident, open_incidents
 from sluice.alerts.journal import Journal
 from sluice.alerts.policy import Policy, read_policy
-from sluice.cli import completion
-from sluice.cli.console import Output, OutputOption, err, out, print_data
+from sluice.cli.terminal.escaping import completion
+from sluice.cli.terminal.output import Output, OutputOption, err, out, print_data
 from sluice.clock import SystemClock
 from sluice.devstack.airflow.configuration import stack_environment
 from sluice.errors import NotReadyError, SluiceError, SpecError

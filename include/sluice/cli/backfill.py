@@ -11,14 +11,14 @@ import typer
 from rich.markup import escape
 from rich.table import Column, Table
 
-from sluice.cli import completion
-from sluice.cli.asker import asker
-from sluice.cli.backfill_plan import BackfillPlan
-from sluice.cli.backfill_progress import ProgressLine
-from sluice.cli.backfill_view import STYLES, backfill_as_dict, tell_backfill
-from sluice.cli.console import Output, OutputOption, err, err_lines, out, print_data
-from sluice.cli.instants import FromOption, ToOption
-from sluice.cli.pipelines import open_pipeline
+from sluice.cli.terminal.escaping import completion
+from sluice.cli.terminal.instants import FromOption, ToOption
+from sluice.cli.terminal.output import Output, OutputOption, err, err_lines, out, print_data
+from sluice.cli.terminal.pipelines import open_pipeline
+from sluice.cli.terminal.requester import asker
+from sluice.cli.views.backfill_plan import BackfillPlan
+from sluice.cli.views.backfill_progress import ProgressLine
+from sluice.cli.views.backfill_view import STYLES, backfill_as_dict, tell_backfill
 from sluice.clock import SystemClock
 from sluice.devstack.supervision import last_lines
 from sluice.errors import NotReadyError, RefusedError, SpecError

@@ -7,7 +7,7 @@ from collections.abc import Collection, Mapping
 
 import typer
 
-from sluice.cli.console import Output, OutputOption, err_lines, print_data
+from sluice.cli.terminal.output import Output, OutputOption, err_lines, print_data
 from sluice.feeds.lines import feed_lines_hold
 from sluice.gx.vocabulary import expectations_are_known_since
 from sluice.project.environments import how_to_set, not_set

@@ -9,10 +9,10 @@ from typing import Annotated
 
 import typer
 
-from sluice.cli import completion
-from sluice.cli.console import Output, OutputOption, out, print_data
-from sluice.cli.drift_view import tell_drift
-from sluice.cli.instants import SinceOption, UntilOption
+from sluice.cli.terminal.escaping import completion
+from sluice.cli.terminal.instants import SinceOption, UntilOption
+from sluice.cli.terminal.output import Output, OutputOption, out, print_data
+from sluice.cli.views.drift_view import tell_drift
 from sluice.contracts.contract import AVRO, digest, written
 from sluice.errors import SpecError
 from sluice.project.project import Project

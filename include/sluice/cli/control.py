@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import typer
 
-from sluice.cli.console import Output, OutputOption, out, print_data
+from sluice.cli.terminal.output import Output, OutputOption, out, print_data
 from sluice.control.database import compact
 from sluice.project.project import Project
 from sluice.settings import settings

@@ -13,9 +13,9 @@ from rich.progress import BarColumn, MofNCompleteColumn, TextColumn
 from rich.progress import Progress as Bar
 from rich.table import Table
 
-from sluice.cli import completion
-from sluice.cli.console import Output, OutputOption, err, err_lines, out, out_lines, print_data
 from sluice.cli.feed_check import check
+from sluice.cli.terminal.escaping import completion
+from sluice.cli.terminal.output import Output, OutputOption, err, err_lines, out, out_lines, print_data
 from sluice.clock import SystemClock
 from sluice.errors import SpecError
 from sluice.feeds.manifest import Manifest, ManifestStore

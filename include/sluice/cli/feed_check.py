@@ -8,8 +8,8 @@ from typing import Annotated
 import typer
 from rich.table import Table
 
-from sluice.cli import completion
-from sluice.cli.console import Output, OutputOption, err, out, print_data
+from sluice.cli.terminal.escaping import completion
+from sluice.cli.terminal.output import Output, OutputOption, err, out, print_data
 from sluice.project.project import Project
 from sluice.quality.arrivals import arrival_hint
 from sluice.quality.census import Census

@@ -7,11 +7,11 @@ from typing import Annotated, Any
 
 import typer
 
-from sluice.cli import completion
-from sluice.cli.asker import asker
-from sluice.cli.confirmation import confirm
-from sluice.cli.console import Output, OutputOption, out, print_data
 from sluice.cli.reset import epochs_in, show_resets
+from sluice.cli.terminal.confirmation import confirm
+from sluice.cli.terminal.escaping import completion
+from sluice.cli.terminal.output import Output, OutputOption, out, print_data
+from sluice.cli.terminal.requester import asker
 from sluice.clock import SystemClock
 from sluice.control.database import compact
 from sluice.intervals.healing import Poisoned

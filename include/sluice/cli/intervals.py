@@ -11,11 +11,11 @@ import typer
 from rich.markup import escape
 from rich.table import Table
 
-from sluice.cli import completion
-from sluice.cli.console import Output, OutputOption, err, out, print_data
-from sluice.cli.instants import METAVAR, SinceOption, UntilOption, start_of
-from sluice.cli.ledger_look import LedgerLook, look
-from sluice.cli.pipelines import open_pipeline
+from sluice.cli.terminal.escaping import completion
+from sluice.cli.terminal.instants import METAVAR, SinceOption, UntilOption, start_of
+from sluice.cli.terminal.output import Output, OutputOption, err, out, print_data
+from sluice.cli.terminal.pipelines import open_pipeline
+from sluice.cli.views.ledger_view import LedgerLook, look
 from sluice.errors import SpecError
 from sluice.intervals.alignment import Interval, interval_of
 from sluice.intervals.backfill.advice import Advice, advise

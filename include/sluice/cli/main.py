@@ -10,22 +10,22 @@ import typer
 from typer._click.shell_completion import CompletionItem
 from typer.core import TyperGroup
 
-from sluice.cli.console import err
-from sluice.cli.terminal import guard_standard_streams
+from sluice.cli.terminal.escaping import guard_standard_streams
+from sluice.cli.terminal.output import err
 from sluice.disk import disk_error
 from sluice.errors import SluiceError
 
 COMMANDS = {
-    "demo": "sluice.cli.demo:demo",
-    "up": "sluice.cli.up:up",
-    "down": "sluice.cli.up:down",
-    "status": "sluice.cli.status:status",
-    "doctor": "sluice.cli.doctor:doctor",
+    "demo": "sluice.cli.stack.demo:demo",
+    "up": "sluice.cli.stack.up:up",
+    "down": "sluice.cli.stack.up:down",
+    "status": "sluice.cli.stack.status:status",
+    "doctor": "sluice.cli.stack.doctor:doctor",
     "check": "sluice.cli.check:check",
     "new": "sluice.cli.new:app",
     "run": "sluice.cli.run:run",
-    "logs": "sluice.cli.logs:logs",
-    "topics": "sluice.cli.topics:app",
+    "logs": "sluice.cli.stack.logs:logs",
+    "topics": "sluice.cli.topics.commands:app",
     "access": "sluice.cli.access:app",
     "streams": "sluice.cli.streams:app",
     "intervals": "sluice.cli.intervals:app",
@@ -36,10 +36,10 @@ COMMANDS = {
     "control": "sluice.cli.control:app",
     "feed": "sluice.cli.feed:app",
     "alerts": "sluice.cli.alerts:app",
-    "console": "sluice.cli.console_server:console",
-    "serve": "sluice.cli.serve:serve",
+    "console": "sluice.cli.stack.console_server:console",
+    "serve": "sluice.cli.stack.serve:serve",
     "sql": "sluice.cli.sql:sql",
-    "explain": "sluice.cli.explain:explain",
+    "explain": "sluice.cli.words.explain:explain",
 }
 """Name → where its function or group is, in the order of the help."""
 

@@ -9,15 +9,23 @@ from typing import Annotated
 
 import typer
 
-from sluice.cli import completion
-from sluice.cli.console import err, out
-from sluice.cli.sample_file import read_sample
+from sluice.cli.scaffold.feeds import FOLDER, feed_files
+from sluice.cli.scaffold.pipelines import pipeline_files
+from sluice.cli.scaffold.topics import (
+    GuessedField,
+    guess_fields,
+    old_times,
+    sketch_of,
+    time_of,
+    topic_text,
+    without_field,
+)
+from sluice.cli.terminal.escaping import completion
+from sluice.cli.terminal.output import err, out
+from sluice.cli.terminal.sample_file import read_sample
 from sluice.clock import SystemClock
 from sluice.errors import RefusedError, SpecError
 from sluice.feeds.lines import Fields, read_lines
-from sluice.scaffold.feeds import FOLDER, feed_files
-from sluice.scaffold.pipelines import pipeline_files
-from sluice.scaffold.topics import GuessedField, guess_fields, old_times, sketch_of, time_of, topic_text, without_field
 from sluice.settings import settings
 from sluice.specs.load import scan
 from sluice.specs.model.feeds import FeedSpec

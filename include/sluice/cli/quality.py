@@ -7,10 +7,10 @@ from typing import Annotated, Any
 
 import typer
 
-from sluice.cli import completion
-from sluice.cli.console import Output, OutputOption, err, out, print_data
-from sluice.cli.instants import SinceOption, UntilOption
-from sluice.cli.pipelines import open_pipeline
+from sluice.cli.terminal.escaping import completion
+from sluice.cli.terminal.instants import SinceOption, UntilOption
+from sluice.cli.terminal.output import Output, OutputOption, err, out, print_data
+from sluice.cli.terminal.pipelines import open_pipeline
 from sluice.errors import NotReadyError, SpecError
 from sluice.intervals.backfill.request import range_of
 from sluice.quality.gate import GateResult

@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Annotated, TypeVar
 import typer
 from pydantic import ValidationError
 
-from sluice.cli import completion
-from sluice.cli.asker import asker
-from sluice.cli.console import Output, OutputOption, err, print_data
-from sluice.cli.instants import SinceOption, UntilOption
-from sluice.cli.pipelines import open_pipeline
-from sluice.cli.quarantine_view import (
+from sluice.cli.terminal.escaping import completion
+from sluice.cli.terminal.instants import SinceOption, UntilOption
+from sluice.cli.terminal.output import Output, OutputOption, err, print_data
+from sluice.cli.terminal.pipelines import open_pipeline
+from sluice.cli.terminal.requester import asker
+from sluice.cli.views.quarantine_view import (
     case_as_dict,
     record_as_dict,
     tell_browsed,

@@ -11,10 +11,10 @@ from typing import Annotated, Any
 import typer
 from rich.table import Table
 
-from sluice.cli import completion
-from sluice.cli.asker import asker
-from sluice.cli.confirmation import confirm
-from sluice.cli.console import Output, OutputOption, out, print_data
+from sluice.cli.terminal.confirmation import confirm
+from sluice.cli.terminal.escaping import completion
+from sluice.cli.terminal.output import Output, OutputOption, out, print_data
+from sluice.cli.terminal.requester import asker
 from sluice.clock import SystemClock
 from sluice.errors import SpecError
 from sluice.project.project import Project

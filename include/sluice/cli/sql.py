@@ -11,7 +11,7 @@ from rich.console import JustifyMethod
 from rich.markup import escape
 from rich.table import Table
 
-from sluice.cli.console import Output, OutputOption, err, out, print_data, terminal_for_data
+from sluice.cli.terminal.output import Output, OutputOption, err, out, print_data, terminal_for_data
 from sluice.errors import SpecError
 from sluice.notebook.table import declared_tables, tables_of, without_rows
 from sluice.project.project import Project

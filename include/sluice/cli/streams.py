@@ -11,14 +11,13 @@ import typer
 from rich.markup import escape
 from rich.table import Table
 
-from sluice.cli import completion
-from sluice.cli.asker import asker
-from sluice.cli.availability_view import in_percent, promises
-from sluice.cli.console import Output, OutputOption, err, out, out_lines, print_data
 from sluice.cli.heal import heal_
 from sluice.cli.reset import epoch_lines, epochs_of, reset
-from sluice.cli.terminal import without_colours
-from sluice.cli.verdict_view import partition_table, print_verdicts
+from sluice.cli.terminal.escaping import completion, without_colours
+from sluice.cli.terminal.output import Output, OutputOption, err, out, out_lines, print_data
+from sluice.cli.terminal.requester import asker
+from sluice.cli.views.availability_view import in_percent, promises
+from sluice.cli.views.verdict_view import partition_table, print_verdicts
 from sluice.clock import Clock, SystemClock
 from sluice.errors import NotReadyError, SluiceError, UnreachableError
 from sluice.project.project import Project

@@ -12,7 +12,7 @@ import typer
 from typer.core import TyperGroup
 
 from sluice.cli.main import app
-from sluice.codes import EXIT_CODES_OF_COMMANDS
+from sluice.cli.words.codes import EXIT_CODES_OF_COMMANDS
 from sluice.references.markdown import code, paragraphs, table
 
 _HEAD = """# The command line

@@ -7,7 +7,7 @@ import pkgutil
 from collections.abc import Iterator
 
 import sluice
-from sluice.codes import EXIT_CODES_OF_COMMANDS
+from sluice.cli.words.codes import EXIT_CODES_OF_COMMANDS
 from sluice.errors import SluiceError
 from sluice.references.markdown import code, paragraphs, table
 from sluice.streams.failures.exits import EXPLANATIONS

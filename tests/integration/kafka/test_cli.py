@@ -10,7 +10,8 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from sluice.cli import feed, topics
+from sluice.cli import feed
+from sluice.cli.topics.commands import commands as topics
 from sluice.devstack.kafka.broker import Broker
 from sluice.errors import RefusedError, SpecError
 from sluice.kafka.administration import KafkaPythonAdministration

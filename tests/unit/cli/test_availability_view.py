@@ -5,7 +5,7 @@ from typing import cast
 
 import pytest
 
-from sluice.cli.availability_view import Promises, in_percent, promises
+from sluice.cli.views.availability_view import Promises, in_percent, promises
 from sluice.errors import UnreachableError
 from sluice.project.project import Project
 from sluice.settings import settings

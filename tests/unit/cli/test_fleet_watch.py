@@ -8,7 +8,7 @@ from typing import cast
 import pytest
 from rich.console import Console
 
-from sluice.cli.fleet_watch import FleetLook, changes, drawn
+from sluice.cli.stack.fleet_watch import FleetLook, changes, drawn
 from sluice.project.project import Project
 from sluice.settings import settings
 from sluice.specs.catalog.catalog import Catalog

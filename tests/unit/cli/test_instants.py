@@ -10,8 +10,8 @@ import typer
 from typer.core import TyperGroup
 
 from sluice.airflow.batches.backfill_request import instant
-from sluice.cli.instants import end_of, start_of
 from sluice.cli.main import app
+from sluice.cli.terminal.instants import end_of, start_of
 
 OTHERWISE = {
     "new feed --from": "a file",

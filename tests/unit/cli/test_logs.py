@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from sluice.cli.logs import choose_log, log_files
+from sluice.cli.stack.logs import choose_log, log_files
 from sluice.errors import SpecError
 from sluice.settings import StateFolder
 

@@ -10,7 +10,7 @@ import pytest
 import typer
 from typer.testing import CliRunner, Result
 
-from sluice.cli.placement import place
+from sluice.cli.topics.placement import place
 from sluice.errors import RefusedError, SpecError
 
 PLACES = [("0", "0"), ("0", "1"), ("1", "0"), ("1", "1"), ("2", "2")]

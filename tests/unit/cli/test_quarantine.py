@@ -10,9 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from typer.testing import CliRunner, Result
 
-from sluice.cli.console import out
 from sluice.cli.main import app
-from sluice.cli.quarantine_view import dump, record_as_dict, tell_record
+from sluice.cli.terminal.output import out
+from sluice.cli.views.quarantine_view import dump, record_as_dict, tell_record
 from sluice.errors import RefusedError, SpecError
 from sluice.project.records_of import cases_of
 from sluice.quality.quarantine import Quarantined

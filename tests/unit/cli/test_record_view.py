@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from sluice.cli.record_view import as_dict, as_line
+from sluice.cli.views.record_view import as_dict, as_line
 from sluice.topics.records import Record
 
 AT = datetime(2013, 1, 7, 12, 0, 0, 5_000, tzinfo=UTC)

@@ -11,9 +11,9 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner, Result
 
-from sluice.cli import confirmation
 from sluice.cli.reset import parse_target
 from sluice.cli.streams import app
+from sluice.cli.terminal.escaping import confirmation
 from sluice.errors import RefusedError, SpecError
 from sluice.settings import settings
 from sluice.specs.model.start import Edge

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from sluice.cli.sample_file import LINE_BYTES, SAMPLE_BYTES, read_sample
+from sluice.cli.terminal.sample_file import LINE_BYTES, SAMPLE_BYTES, read_sample
 from sluice.errors import SpecError
 
 

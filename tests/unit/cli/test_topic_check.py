@@ -9,7 +9,7 @@ import pytest
 import typer
 from typer.testing import CliRunner, Result
 
-from sluice.cli.topic_check import check
+from sluice.cli.topics.check import check
 from sluice.errors import NotReadyError
 from sluice.project.project import Project
 from sluice.settings import settings

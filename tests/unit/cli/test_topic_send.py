@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from sluice.cli.topic_send import keys_of
+from sluice.cli.topics.send import keys_of
 from sluice.errors import SpecError
 
 

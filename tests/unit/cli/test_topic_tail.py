@@ -6,8 +6,8 @@ from datetime import timedelta
 
 import pytest
 
-from sluice.cli.console import Output
-from sluice.cli.topic_tail import Shown, choose, first_offsets
+from sluice.cli.terminal.output import Output
+from sluice.cli.topics.tail import Shown, choose, first_offsets
 from sluice.errors import SpecError
 from sluice.topics.administration import TopicCreation, TopicExtent
 from sluice.topics.records import Record

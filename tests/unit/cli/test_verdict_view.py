@@ -5,7 +5,7 @@ from io import StringIO
 import pytest
 from rich.console import Console
 
-from sluice.cli.verdict_view import WIDE, partition_table, print_verdicts, sentences, styled, verdict_row
+from sluice.cli.views.verdict_view import WIDE, partition_table, print_verdicts, sentences, styled, verdict_row
 from sluice.streams.health.verdict import Health, PartitionLag, Verdict
 
 

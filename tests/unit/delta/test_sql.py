@@ -12,7 +12,7 @@ from typer.testing import CliRunner
 
 import sluice.cli.sql as sql_command
 from sluice.cli.main import app
-from sluice.cli.terminal import Terminal
+from sluice.cli.terminal.escaping import Terminal
 from sluice.delta.sql import named_in, query
 from sluice.errors import NotReadyError, SpecError
 from sluice.settings import settings

@@ -15,11 +15,11 @@ from hypothesis import strategies as st
 from typer.testing import CliRunner
 
 from sluice.cli.main import app
+from sluice.cli.scaffold.pipelines import pipeline_files, sample_record
+from sluice.cli.scaffold.topics import guess_fields, sketch_of, time_of, topic_text
 from sluice.errors import RefusedError, SluiceError, SpecError
 from sluice.feeds.lines import feed_lines_hold
 from sluice.feeds.sources import load_source
-from sluice.scaffold.pipelines import pipeline_files, sample_record
-from sluice.scaffold.topics import guess_fields, sketch_of, time_of, topic_text
 from sluice.settings import settings
 from sluice.specs.load import load_catalog, scan
 from sluice.specs.model.model import FieldType, TopicSpec

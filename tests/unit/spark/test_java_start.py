@@ -42,7 +42,7 @@ def test_a_path_that_sparks_script_would_cut_in_two_is_not_given() -> None:
 
 PROGRAM = """
 import subprocess, sys, time
-from sluice.cli.terminal import guard_standard_streams
+from sluice.cli.terminal.escaping import guard_standard_streams
 from sluice.spark.session.java_start import output_off_the_terminal
 guard_standard_streams()
 with output_off_the_terminal():

@@ -12,9 +12,10 @@ from types import SimpleNamespace
 import pytest
 from hypothesis import given, settings
 
-from sluice.cli.quarantine_view import dump
-from sluice.cli.record_view import as_dict, as_line
-from sluice.cli.topic_send import keys_of
+from sluice.cli.scaffold.topics import guess_fields, sketch_of
+from sluice.cli.topics.send import keys_of
+from sluice.cli.views.quarantine_view import dump
+from sluice.cli.views.record_view import as_dict, as_line
 from sluice.errors import SpecError
 from sluice.feeds.lines import Fields, read_lines
 from sluice.feeds.record import integer_field
@@ -26,7 +27,6 @@ from sluice.live.source import Batch
 from sluice.provisioning.growth.keys import partition_of
 from sluice.provisioning.importing.sketch import Sketch
 from sluice.quality.samples import masked
-from sluice.scaffold.topics import guess_fields, sketch_of
 from sluice.serve.events import _as_json
 from sluice.topics.json_object import DEEPEST, NoObjectError, parse_object, read_instant, read_object
 from sluice.topics.legible import legible
@@ -229,7 +229,14 @@ NO_RECORDS = {
         "serve/telling.py",
         "alerts/record.py",
     ),
-    *("cli/backfill_view.py", "cli/reset.py", "cli/console.py", "cli/contracts.py", "cli/quality.py", "cli/alerts.py"),
+    *(
+        "cli/views/backfill_view.py",
+        "cli/reset.py",
+        "cli/terminal/output.py",
+        "cli/contracts.py",
+        "cli/quality.py",
+        "cli/alerts.py",
+    ),
     *("delta/log.py", "delta/table.py", "launch/master.py", "spark/driver/progress.py", "streams/health/executors.py"),
     *(
         "streams/health/spark_ui.py",

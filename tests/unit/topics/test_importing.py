@@ -13,7 +13,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from sluice.cli.topic_import import write
+from sluice.cli.topics.importing import write
 from sluice.errors import UnreachableError
 from sluice.provisioning.apply import current_plan
 from sluice.provisioning.importing.importing import MOST_RECORDS, Importer, sample, sample_ranges

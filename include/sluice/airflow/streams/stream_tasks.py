@@ -9,9 +9,9 @@ from airflow.sdk import Context
 from airflow.sdk.exceptions import AirflowSkipException
 
 from sluice.airflow.batches.spark_connection import at_connection
-from sluice.airflow.dags.streams import stream_request
 from sluice.airflow.failures import retried_only_if_unknown
 from sluice.airflow.project_operator import DecidingOperator, ProjectOperator
+from sluice.airflow.streams import stream_request
 from sluice.airflow.streams.stream_request import Asked, Request
 from sluice.errors import RefusedError
 

@@ -18,8 +18,8 @@ import yaml
 
 from sluice.contracts.breach import Loc
 from sluice.durable import replacing
+from sluice.specs.reading import document
 from sluice.specs.reading.document import Document, Parse, parse_document
-from sluice.specs.reading.reading import document
 
 
 class Memo:

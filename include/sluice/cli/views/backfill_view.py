@@ -9,7 +9,7 @@ from typing import Any
 
 from rich.markup import escape
 
-from sluice.cli.console import out
+from sluice.cli.terminal.output import out
 from sluice.intervals.backfill.acceptance import GATE_FAILED
 from sluice.intervals.backfill.backfills import OPEN, Backfill, BackfillState
 from sluice.intervals.backfill.progress import expected_end, progress_in_words

@@ -8,7 +8,7 @@ from functools import cache
 from typing import Any
 
 from sluice.alerts.delivery import Outcome as Delivery
-from sluice.design_words import WORDS
+from sluice.cli.words.design import WORDS
 from sluice.intervals.backfill.backfills import BackfillState
 from sluice.intervals.backfill.parity import Outcome as Parity
 from sluice.intervals.ledger import State

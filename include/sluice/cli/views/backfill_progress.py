@@ -10,8 +10,8 @@ from typing import Self
 from rich.markup import escape
 from rich.status import Status
 
-from sluice.cli.asker import asker
-from sluice.cli.console import err
+from sluice.cli.terminal.output import err
+from sluice.cli.terminal.requester import asker
 from sluice.clock import Clock
 from sluice.errors import SluiceError
 from sluice.intervals.backfill.backfills import Backfill, Backfills, BackfillState

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 
-from sluice.cli.console import ask
+from sluice.cli.terminal.output import ask
 from sluice.errors import RefusedError, SpecError
 
 

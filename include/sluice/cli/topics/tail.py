@@ -10,10 +10,9 @@ from typing import Annotated
 
 import typer
 
-from sluice.cli import completion
-from sluice.cli.console import Output, OutputOption, as_json, as_text, err, out
-from sluice.cli.record_view import as_dict, as_line
-from sluice.cli.terminal import Terminal
+from sluice.cli.terminal.escaping import Terminal, completion
+from sluice.cli.terminal.output import Output, OutputOption, as_json, as_text, err, out
+from sluice.cli.views.record_view import as_dict, as_line
 from sluice.clock import SystemClock
 from sluice.errors import SpecError
 from sluice.project.project import Project

@@ -10,7 +10,7 @@ from typing import Annotated, Any
 import typer
 import yaml
 
-from sluice.cli.terminal import Terminal
+from sluice.cli.terminal.escaping import Terminal
 from sluice.topics.legible import safe_lines
 
 _UNBOUNDED = 10_000

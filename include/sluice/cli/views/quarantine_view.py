@@ -9,7 +9,7 @@ from rich.markup import escape
 from rich.table import Column, Table
 from rich.text import Text
 
-from sluice.cli.console import err, out
+from sluice.cli.terminal.output import err, out
 from sluice.quality.cases import Case, CaseState
 from sluice.quality.quarantine import Browsed, LookedAgain, Quarantined
 from sluice.quality.reasons import advice_of, in_short, meaning_of

@@ -10,8 +10,8 @@ from typing import Annotated
 
 import typer
 
-from sluice.cli.console import Output, OutputOption, err_lines, out, print_data
-from sluice.cli.terminal import without_colours
+from sluice.cli.terminal.escaping import without_colours
+from sluice.cli.terminal.output import Output, OutputOption, err_lines, out, print_data
 from sluice.devstack.supervision import last_lines
 from sluice.errors import SpecError
 from sluice.settings import StateFolder, settings

@@ -9,7 +9,7 @@ from typing import Annotated
 
 import typer
 
-from sluice.cli.console import Output, OutputOption, err, out_lines, print_data
+from sluice.cli.terminal.output import Output, OutputOption, err, out_lines, print_data
 from sluice.errors import RefusedError, SpecError
 from sluice.project.project import Project
 from sluice.provisioning.importing.importing import Importer

@@ -8,7 +8,7 @@ from dataclasses import asdict
 import typer
 from rich.table import Table
 
-from sluice.cli.console import Output, OutputOption, err, out, print_data
+from sluice.cli.terminal.output import Output, OutputOption, err, out, print_data
 from sluice.devstack.doctor import Check, checks
 from sluice.errors import NotReadyError
 from sluice.settings import settings

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from rich.markup import escape
 from rich.table import Column, Table
 
-from sluice.cli.console import out
+from sluice.cli.terminal.output import out
 from sluice.quality.drift import MEANINGS, Departure, Drift
 from sluice.topics.legible import safe
 

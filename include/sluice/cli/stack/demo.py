@@ -8,9 +8,9 @@ from typing import Annotated, Any
 import typer
 from rich.table import Table
 
-from sluice.cli.console import err, out
 from sluice.cli.feed import open_project_feed, reporting
 from sluice.cli.stack.demo_steps import FEED, PIPELINE, Demo
+from sluice.cli.terminal.output import err, out
 from sluice.clock import SystemClock
 from sluice.delta.reading import read_rows
 from sluice.devstack.doctor import checks

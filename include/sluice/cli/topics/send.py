@@ -9,9 +9,9 @@ from typing import Annotated
 import typer
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
-from sluice.cli import completion
-from sluice.cli.console import err, out
-from sluice.cli.sample_file import read_sample
+from sluice.cli.terminal.escaping import completion
+from sluice.cli.terminal.output import err, out
+from sluice.cli.terminal.sample_file import read_sample
 from sluice.errors import SpecError, UnreachableError
 from sluice.project.project import Project
 from sluice.settings import settings

@@ -11,8 +11,8 @@ import typer
 from rich.markup import escape
 from rich.table import Table
 
-from sluice.cli.console import Output, OutputOption, as_json, out, out_lines, print_data
-from sluice.cli.verdict_view import styled
+from sluice.cli.terminal.output import Output, OutputOption, as_json, out, out_lines, print_data
+from sluice.cli.views.verdict_view import styled
 from sluice.clock import SystemClock
 from sluice.devstack.stack import component_states
 from sluice.errors import NotReadyError, UnreachableError
@@ -89,7 +89,7 @@ def _outdated_code(project: Project, seen: Sighting) -> str:
 
 
 def _watch(project: Project, every: float, output: Output) -> None:
-    from sluice.cli.fleet_watch import FleetLook, changes, watch_in_terminal  # noqa: PLC0415 - only this pays for it
+    from sluice.cli.stack.fleet_watch import FleetLook, changes, watch_in_terminal  # noqa: PLC0415 - only this pays for it
 
     look = FleetLook(project, SystemClock())
     with suppress(KeyboardInterrupt), closing(look):

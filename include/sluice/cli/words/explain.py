@@ -10,8 +10,8 @@ from typing import Annotated
 import typer
 from rich.table import Table
 
-from sluice.cli.console import Output, OutputOption, out, print_data
-from sluice.codes import Code, codes, find
+from sluice.cli.terminal.output import Output, OutputOption, out, print_data
+from sluice.cli.words.codes import Code, codes, find
 from sluice.errors import SpecError
 
 

@@ -12,7 +12,7 @@ from rich.markup import escape
 from rich.table import Table
 from rich.text import Text
 
-from sluice.cli.verdict_view import WIDE, lasting, sentences, styled
+from sluice.cli.views.verdict_view import WIDE, lasting, sentences, styled
 from sluice.clock import Clock
 from sluice.errors import SluiceError
 from sluice.project.project import Project

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from sluice.cli.console import err
+from sluice.cli.terminal.output import err
 from sluice.errors import NotReadyError
 from sluice.launch.ports import HOST
 from sluice.project.fresh import FreshProject

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from rich.table import Table
 
-from sluice.cli.console import Output, OutputOption, err, out, print_data
+from sluice.cli.terminal.output import Output, OutputOption, err, out, print_data
 from sluice.errors import RefusedError, SpecError
 
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ from typing import Annotated, Any
 
 import typer
 
-from sluice.cli.console import Output, OutputOption, err_lines, out_lines, print_data
+from sluice.cli.terminal.output import Output, OutputOption, err_lines, out_lines, print_data
 from sluice.errors import RefusedError, SpecError
 from sluice.project.project import Project
 from sluice.project.provisioned import declared_access, declared_topics

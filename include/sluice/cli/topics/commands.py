@@ -8,14 +8,14 @@ from typing import Annotated
 
 import typer
 
-from sluice.cli import completion
-from sluice.cli.console import Output, OutputOption, err_lines, out_lines, print_data
-from sluice.cli.placement import place
-from sluice.cli.topic_check import check
-from sluice.cli.topic_describe import describe
-from sluice.cli.topic_import import import_topics
-from sluice.cli.topic_send import send
-from sluice.cli.topic_tail import tail
+from sluice.cli.terminal.escaping import completion
+from sluice.cli.terminal.output import Output, OutputOption, err_lines, out_lines, print_data
+from sluice.cli.topics.check import check
+from sluice.cli.topics.describe import describe
+from sluice.cli.topics.importing import import_topics
+from sluice.cli.topics.placement import place
+from sluice.cli.topics.send import send
+from sluice.cli.topics.tail import tail
 from sluice.clock import SystemClock
 from sluice.errors import RefusedError
 from sluice.project.growth_looks import growths_of, wait_for_streams, with_unread

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from sluice.cli.console import err, out
+from sluice.cli.terminal.output import err, out
 from sluice.devstack import stack
 from sluice.devstack.kafka.admin import administrators_file
 from sluice.devstack.kafka.cluster import MOST_BROKERS

@@ -10,8 +10,8 @@ from typing import Annotated
 import typer
 
 from sluice.alerts.journal import Journal
-from sluice.cli.console import err
-from sluice.cli.console_server import listen
+from sluice.cli.stack.console_server import listen
+from sluice.cli.terminal.output import err
 from sluice.clock import SystemClock
 from sluice.devstack.airflow.configuration import stack_environment
 from sluice.errors import NotReadyError, SpecError

@@ -1,0 +1,1 @@
+"""What codes and words of the output mean: `sluice explain`."""
