@@ -108,7 +108,7 @@ docs: $(READY) ## Check that links, commands and targets named in the documentat
 
 .PHONY: references
 references: $(READY) ## Write the pages and schemas that are made from the code
-	$(BIN)/python -m sluice.references docs/reference
+	PYTHONPATH=docs $(BIN)/python -m generate docs/reference
 	$(BIN)/python -m sluice.specs.schema docs/schemas
 
 .PHONY: screenshots

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from rich.table import Column, Table
 
-from sluice.cli.terminal.escaping import completion
+from sluice.cli.terminal import completion
 from sluice.cli.terminal.output import Output, OutputOption, out, out_lines, print_data
 from sluice.errors import RefusedError
 from sluice.project.logins import passwords_of

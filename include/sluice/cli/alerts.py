@@ -19,7 +19,7 @@ from sluice.alerts.delivery import Delivery, History, Outcome
 from sluice.alerts.incidents import Incident, open_incidents
 from sluice.alerts.journal import Journal
 from sluice.alerts.policy import Policy, read_policy
-from sluice.cli.terminal.escaping import completion
+from sluice.cli.terminal import completion
 from sluice.cli.terminal.output import Output, OutputOption, err, out, print_data
 from sluice.clock import SystemClock
 from sluice.devstack.airflow.configuration import stack_environment

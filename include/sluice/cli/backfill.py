@@ -11,7 +11,7 @@ import typer
 from rich.markup import escape
 from rich.table import Column, Table
 
-from sluice.cli.terminal.escaping import completion
+from sluice.cli.terminal import completion
 from sluice.cli.terminal.instants import FromOption, ToOption
 from sluice.cli.terminal.output import Output, OutputOption, err, err_lines, out, print_data
 from sluice.cli.terminal.pipelines import open_pipeline

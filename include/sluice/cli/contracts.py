@@ -9,7 +9,7 @@ from typing import Annotated
 
 import typer
 
-from sluice.cli.terminal.escaping import completion
+from sluice.cli.terminal import completion
 from sluice.cli.terminal.instants import SinceOption, UntilOption
 from sluice.cli.terminal.output import Output, OutputOption, out, print_data
 from sluice.cli.views.drift_view import tell_drift

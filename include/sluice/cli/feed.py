@@ -14,7 +14,7 @@ from rich.progress import Progress as Bar
 from rich.table import Table
 
 from sluice.cli.feed_check import check
-from sluice.cli.terminal.escaping import completion
+from sluice.cli.terminal import completion
 from sluice.cli.terminal.output import Output, OutputOption, err, err_lines, out, out_lines, print_data
 from sluice.clock import SystemClock
 from sluice.errors import SpecError

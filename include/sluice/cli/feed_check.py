@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 from rich.table import Table
 
-from sluice.cli.terminal.escaping import completion
+from sluice.cli.terminal import completion
 from sluice.cli.terminal.output import Output, OutputOption, err, out, print_data
 from sluice.project.project import Project
 from sluice.quality.arrivals import arrival_hint

@@ -20,7 +20,7 @@ from sluice.cli.scaffold.topics import (
     topic_text,
     without_field,
 )
-from sluice.cli.terminal.escaping import completion
+from sluice.cli.terminal import completion
 from sluice.cli.terminal.output import err, out
 from sluice.cli.terminal.sample_file import read_sample
 from sluice.clock import SystemClock

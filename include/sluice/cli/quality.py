@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
-from sluice.cli.terminal.escaping import completion
+from sluice.cli.terminal import completion
 from sluice.cli.terminal.instants import SinceOption, UntilOption
 from sluice.cli.terminal.output import Output, OutputOption, err, out, print_data
 from sluice.cli.terminal.pipelines import open_pipeline

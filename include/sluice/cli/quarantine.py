@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, TypeVar
 import typer
 from pydantic import ValidationError
 
-from sluice.cli.terminal.escaping import completion
+from sluice.cli.terminal import completion
 from sluice.cli.terminal.instants import SinceOption, UntilOption
 from sluice.cli.terminal.output import Output, OutputOption, err, print_data
 from sluice.cli.terminal.pipelines import open_pipeline

@@ -11,8 +11,8 @@ from typing import Annotated, Any
 import typer
 from rich.table import Table
 
+from sluice.cli.terminal import completion
 from sluice.cli.terminal.confirmation import confirm
-from sluice.cli.terminal.escaping import completion
 from sluice.cli.terminal.output import Output, OutputOption, out, print_data
 from sluice.cli.terminal.requester import asker
 from sluice.clock import SystemClock

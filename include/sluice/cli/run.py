@@ -12,7 +12,7 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from sluice.cli.terminal.escaping import completion
+from sluice.cli.terminal import completion
 from sluice.cli.terminal.output import Output, OutputOption, err, print_data, terminal_for_data
 from sluice.cli.terminal.sample_file import read_sample
 from sluice.clock import SystemClock

@@ -13,7 +13,8 @@ from rich.table import Table
 
 from sluice.cli.heal import heal_
 from sluice.cli.reset import epoch_lines, epochs_of, reset
-from sluice.cli.terminal.escaping import completion, without_colours
+from sluice.cli.terminal import completion
+from sluice.cli.terminal.escaping import without_colours
 from sluice.cli.terminal.output import Output, OutputOption, err, out, out_lines, print_data
 from sluice.cli.terminal.requester import asker
 from sluice.cli.views.availability_view import in_percent, promises

@@ -27,7 +27,10 @@ from sluice.intervals.backfill.request import Mode, Only, Request
 
 
 class SqlBackfills:
-    """Implements `sluice.intervals.backfill.backfills.Backfills` for one deployment. Safe from several processes at once."""
+    """Implements `sluice.intervals.backfill.backfills.Backfills` for one deployment.
+
+    Safe from several processes at once.
+    """
 
     def __init__(self, engine: Engine, deployment: str, clock: Clock | None = None) -> None:
         self._engine = engine

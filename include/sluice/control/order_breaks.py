@@ -15,7 +15,10 @@ from sluice.provisioning.growth.order_break import OrderBreak, grown_already, no
 
 
 class SqlOrderBreaks:
-    """Implements `sluice.provisioning.growth.order_break.OrderBreaks` for one deployment. Safe from several processes at once."""
+    """Implements `sluice.provisioning.growth.order_break.OrderBreaks` for one deployment.
+
+    Safe from several processes at once.
+    """
 
     def __init__(self, engine: Engine, deployment: str) -> None:
         self._engine = engine

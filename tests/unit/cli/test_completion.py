@@ -17,7 +17,7 @@ from typer.core import TyperGroup
 
 from sluice.alerts.journal import Journal
 from sluice.cli.main import COMMANDS, app
-from sluice.cli.terminal.escaping import completion
+from sluice.cli.terminal import completion
 from sluice.control.database import migrate, open_database, sqlite_url
 from sluice.settings import Settings
 from tests.unit.alerts.examples import make_alert

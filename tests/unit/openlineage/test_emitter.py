@@ -117,7 +117,8 @@ def test_a_repository_is_named_without_the_login_in_its_address(
 @pytest.mark.parametrize("disabled", [True, False])
 def test_nothing_is_imported_where_nothing_is_configured(disabled: bool) -> None:
     code = (
-        "import sys; from sluice.airflow.streams.stream_lineage import StreamLineage; from sluice.project.lineage import *; "
+        "import sys; from sluice.airflow.streams.stream_lineage import StreamLineage; "
+        "from sluice.project.lineage import *; "
         "StreamLineage.configured(None).saw(None, {}); from sluice.lineage.transport.emitter import lineage; "
         "print(lineage(), [name for name in sys.modules if name.startswith('openlineage')])"
     )

@@ -12,10 +12,10 @@ import pytest
 import typer
 from typer.core import TyperGroup
 
+from generate.commands import commands_page
+from generate.failures import errors_page
+from generate.markdown import table
 from sluice.cli.main import app
-from sluice.references.commands import commands_page
-from sluice.references.failures import errors_page
-from sluice.references.markdown import table
 
 HOME = Path(__file__).parents[3]
 
@@ -23,7 +23,7 @@ HOME = Path(__file__).parents[3]
 @pytest.mark.parametrize(("name", "made"), [("cli.md", commands_page), ("errors.md", errors_page)])
 def test_the_published_page_is_current(name: str, made: Any) -> None:  # noqa: ANN401 - a function without arguments
     published = (HOME / "docs" / "reference" / name).read_text(encoding="utf-8")
-    assert made() == published, "run `python -m sluice.references docs/reference`"
+    assert made() == published, "run `make references`"
 
 
 def commands(group: TyperGroup, path: str) -> Iterator[tuple[str, Any]]:

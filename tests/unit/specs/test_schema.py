@@ -43,7 +43,7 @@ def test_the_published_schemas_are_current(tmp_path: Path) -> None:
     published = HOME / "docs" / "schemas"
     for file in write_schemas(tmp_path):
         expected = (published / file.name).read_text(encoding="utf-8")
-        assert file.read_text(encoding="utf-8") == expected, "run `python -m sluice.specs.schema docs/schemas`"
+        assert file.read_text(encoding="utf-8") == expected, "run `make references`"
 
 
 @pytest.mark.parametrize("kind", list(Kind))

@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from sluice.cli.terminal.escaping import completion
+from sluice.cli.terminal import completion
 from sluice.cli.terminal.output import Output, OutputOption, err_lines, out_lines, print_data
 from sluice.cli.topics.check import check
 from sluice.cli.topics.describe import describe

@@ -10,7 +10,8 @@ from typing import Annotated
 
 import typer
 
-from sluice.cli.terminal.escaping import Terminal, completion
+from sluice.cli.terminal import completion
+from sluice.cli.terminal.escaping import Terminal
 from sluice.cli.terminal.output import Output, OutputOption, as_json, as_text, err, out
 from sluice.cli.views.record_view import as_dict, as_line
 from sluice.clock import SystemClock

@@ -15,8 +15,8 @@ def java_settings(client: Mapping[str, str]) -> dict[str, str]:
     """Return client settings as Java wants them.
 
     Args:
-        client: settings of a deployment, perhaps with a login; `sluice.specs.rules.client_settings` knows their names. Files
-            are in PEM, which Java takes for a store of its own format unless it is told.
+        client: settings of a deployment, perhaps with a login; `sluice.specs.rules.client_settings` knows their names.
+            Files are in PEM, which Java takes for a store of its own format unless it is told.
     """
     settings = {key: value for key, value in client.items() if key not in _STORES}
     for key, store in _STORES.items():

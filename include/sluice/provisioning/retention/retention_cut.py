@@ -17,7 +17,7 @@ from sluice.topics.administration import TopicExtent
 from sluice.topics.replica_administration import PartitionKey
 
 Position = Mapping[str, int] | None
-"""The next offset that a stream reads, per `topic/partition` (`sluice.streams.health.observation.Evidence.committed`); None:
+"""The next offset that a stream reads, per `topic/partition` (`streams.health.observation.Evidence.committed`); None:
 nobody could look. Ask for it before the cluster: an end that is asked later is no earlier than what was read."""
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)

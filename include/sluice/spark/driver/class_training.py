@@ -1,6 +1,7 @@
 """The work of drivers and batches on a few rows, so that a JVM lists the classes that they load.
 
-Run by `sluice.spark.session.class_archive` in a process of its own. No broker is needed: Kafka's clients are built and closed.
+Run by `sluice.spark.session.class_archive` in a process of its own. No broker is needed: Kafka's clients are built
+and closed.
 """
 
 from __future__ import annotations

@@ -20,7 +20,7 @@ _LOGGING = Path(__file__).with_name("log4j2.properties")
 _LOG_OPTION = f"-Dlog4j2.configurationFile={_LOGGING.as_uri()}"
 _LOOPBACK = {"spark.driver.host": "127.0.0.1", "spark.driver.bindAddress": "127.0.0.1"}
 MOST_COLLECTED = "128m"
-"""What outgrows this is not brought to the driver (`sluice.spark.sinks.collected`); what does not is there twice at most."""
+"""What outgrows this is not brought to the driver (`spark.sinks.collected`); what does not is there twice at most."""
 _OWN = "sluice-*.jar"
 _FILE_SYSTEMS = ("hadoop-bare-naked-local-fs-*.jar", _OWN)
 

@@ -1,7 +1,7 @@
 """Who may do what in Kafka: one principal per file, its role, and whatever goes beyond the role, written out.
 
-What a role needs follows from the other specs (`sluice.provisioning.access.roles`): nobody writes its access control list down. A
-password is never in here, only the name of the variable that holds it where the plan is applied.
+What a role needs follows from the other specs (`sluice.provisioning.access.roles`): nobody writes its ACLs
+down. A password is never in here, only the name of the variable that holds it where the plan is applied.
 """
 
 from __future__ import annotations

@@ -11,13 +11,13 @@ from typing import Any, get_args, get_origin
 import typer
 from typer.core import TyperGroup
 
+from generate.markdown import code, paragraphs, table
 from sluice.cli.main import app
 from sluice.cli.words.codes import EXIT_CODES_OF_COMMANDS
-from sluice.references.markdown import code, paragraphs, table
 
 _HEAD = """# The command line
 
-Made from the code by `python -m sluice.references docs/reference`; `sluice <command> --help` says the same of one
+Made from the code by `make references`; `sluice <command> --help` says the same of one
 command. `sluice explain <word>` says what a word of an answer means ([all words](../codes.md)).
 
 `--output json` or `yaml` writes one document on stdout and everything else on stderr. `NO_COLOR` is obeyed.

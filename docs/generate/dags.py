@@ -10,7 +10,7 @@ from typing import Any
 from airflow.dag_processing.dagbag import DagBag
 from airflow.sdk import DAG
 
-from sluice.references.markdown import code, table
+from generate.markdown import code, table
 from sluice.settings import settings
 from sluice.specs.catalog.catalog import Catalog
 from sluice.specs.catalog.dag_ids import backfill_dag_id, quality_dag_id, stream_dag_id
@@ -18,7 +18,7 @@ from sluice.specs.load import load_catalog
 
 _HEAD = """# The DAGs, one by one
 
-Made by `python -m sluice.references docs/reference` from the DAGs that the specs of this repository give: {names} are
+Made by `make references` from the DAGs that the specs of this repository give: {names} are
 names of theirs. How the DAGs work together is told in [the DAGs](../dags.md). No run catches up on what it missed. A
 task is tried again three times, except where it says so.
 """
@@ -113,7 +113,7 @@ def _task(task: Any) -> tuple[str, str, str]:  # noqa: ANN401 - mapped or not
 
 def main() -> None:
     """Write the page into a file."""
-    parser = argparse.ArgumentParser(prog="python -m sluice.references.dags", description="Write the page of the DAGs.")
+    parser = argparse.ArgumentParser(prog="python -m generate.dags", description="Write the page of the DAGs.")
     parser.add_argument("file", type=Path)
     home = settings().home
     page = dags_page(home / "dags", load_catalog(home / "include"))

@@ -7,16 +7,16 @@ import pkgutil
 from collections.abc import Iterator
 
 import sluice
+from generate.markdown import code, paragraphs, table
 from sluice.cli.words.codes import EXIT_CODES_OF_COMMANDS
 from sluice.errors import SluiceError
-from sluice.references.markdown import code, paragraphs, table
 from sluice.streams.failures.exits import EXPLANATIONS
 from sluice.streams.failures.failure import EXIT_CODES, REMEDIES, FailureClass
 
 _CORE = ("contracts", "delta", "errors", "feeds", "intervals", "kafka", "placement", "quality", "specs", "streams")
 _HEAD = """# Errors
 
-Made from the code by `python -m sluice.references docs/reference`. Every error that Sluice raises on purpose is a
+Made from the code by `make references`. Every error that Sluice raises on purpose is a
 `SluiceError`. Its message says what was found, where, why it is refused, and after `Fix:` what to do. A command
 prints it on stderr and exits with the code of its class; a traceback is a fault of Sluice's own.
 

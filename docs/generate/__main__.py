@@ -1,4 +1,4 @@
-"""Write the pages that are made from the code: `python -m sluice.references docs/reference`."""
+"""Write the pages that are made from the code: `make references`."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ import sys
 import tempfile
 from pathlib import Path
 
-from sluice.references.commands import commands_page
-from sluice.references.failures import errors_page
+from generate.commands import commands_page
+from generate.failures import errors_page
 from sluice.settings import inherited
 
 
@@ -24,13 +24,13 @@ def write_pages(folder: Path) -> None:
     (folder / "errors.md").write_text(errors_page(), encoding="utf-8")
     with tempfile.TemporaryDirectory(prefix="sluice-airflow-") as home:  # Airflow writes into its home when imported
         subprocess.run(
-            [sys.executable, "-m", "sluice.references.dags", str(folder / "dags.md")],
-            env={**inherited(), "AIRFLOW_HOME": home},
+            [sys.executable, "-m", "generate.dags", str(folder / "dags.md")],
+            env={**inherited(), "PYTHONPATH": str(Path(__file__).parents[1]), "AIRFLOW_HOME": home},
             check=True,
         )
 
 
 if __name__ == "__main__":
-    _parser = argparse.ArgumentParser(prog="python -m sluice.references", description="Write the references.")
+    _parser = argparse.ArgumentParser(prog="python -m generate", description="Write the references.")
     _parser.add_argument("folder", type=Path)
     write_pages(_parser.parse_args().folder)
