@@ -24,7 +24,7 @@ from sluice.provisioning.placement.partition import Partition
 from sluice.provisioning.placement.planner import plan_placement
 from sluice.provisioning.placement.topology import Broker, Topology
 from sluice.settings import settings
-from tests.unit.placement.brute_force import optimum
+from tests.unit.provisioning.placement.brute_force import optimum
 
 _FAULTS, _UPDATES, _PARTITIONS, _REPLICATION = 3, 5, 48, 3
 _BROKERS = (4, 5, 6, 8, 12)

@@ -11,7 +11,7 @@ import pytest
 from typer.testing import CliRunner
 
 from sluice.cli import feed
-from sluice.cli.topics.commands import commands as topics
+from sluice.cli.topics import commands as topics
 from sluice.devstack.kafka.broker import Broker
 from sluice.errors import RefusedError, SpecError
 from sluice.kafka.administration import KafkaPythonAdministration

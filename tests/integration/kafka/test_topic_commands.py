@@ -20,7 +20,7 @@ from kafka import KafkaAdminClient, KafkaProducer
 from typer.testing import CliRunner, Result
 
 from sluice.cli.check import check as check_specs
-from sluice.cli.topics.commands import commands as topics
+from sluice.cli.topics import commands as topics
 from sluice.devstack.kafka.broker import Broker
 from sluice.errors import SpecError
 from sluice.kafka.administration import KafkaPythonAdministration

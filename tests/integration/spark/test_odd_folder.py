@@ -12,7 +12,7 @@ from sluice.settings import Settings
 from sluice.streams.failures.exits import ExitCode
 from tests.integration.spark.conftest import DriverPlace
 from tests.integration.spark.test_exactly_once import assert_exact
-from tests.unit.specs.test_folder_names import ODD
+from tests.unit.specs.deployments.test_folder_names import ODD
 
 
 @pytest.mark.verify

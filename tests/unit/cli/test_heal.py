@@ -22,7 +22,7 @@ from sluice.settings import settings
 from sluice.streams.position.epochs import Epochs
 from tests.twins.departures_project import MIDNIGHT, DeparturesProject, hour
 from tests.twins.flights_unit import FlightsUnit
-from tests.unit.streams.test_checkpoint import write_offsets
+from tests.unit.streams.position.test_checkpoint import write_offsets
 
 FAR = datetime(2100, 1, 1, tzinfo=UTC)
 FAR_HOUR = (FAR - MIDNIGHT) // timedelta(hours=1)

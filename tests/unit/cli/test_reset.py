@@ -13,14 +13,14 @@ from typer.testing import CliRunner, Result
 
 from sluice.cli.reset import parse_target
 from sluice.cli.streams import app
-from sluice.cli.terminal.escaping import confirmation
+from sluice.cli.terminal import confirmation
 from sluice.errors import RefusedError, SpecError
 from sluice.settings import settings
 from sluice.specs.model.start import Edge
 from sluice.streams.position.epochs import Epochs
 from tests.twins.departures_project import DeparturesProject
 from tests.twins.flights_unit import FlightsUnit
-from tests.unit.streams.test_checkpoint import commit, write_offsets
+from tests.unit.streams.position.test_checkpoint import commit, write_offsets
 
 
 class Bench(FlightsUnit):

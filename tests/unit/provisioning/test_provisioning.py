@@ -22,7 +22,7 @@ from sluice.specs.model.model import TopicSpec
 from sluice.topics.administration import TopicCreation
 from tests.twins.access import InMemoryAccess
 from tests.twins.kafka_administration import InMemoryKafkaAdministration
-from tests.unit.access.catalogs import catalog, principal, topic, with_password
+from tests.unit.provisioning.access.catalogs import catalog, principal, topic, with_password
 
 FEED = with_password(Role.FEED)
 OPEN = principal(Role.BACKFILL, hosts=("*",), widens=["host"])

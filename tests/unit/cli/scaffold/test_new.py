@@ -1,0 +1,219 @@
+"""What `sluice new` writes: sound as it is, and nothing of somebody else's is overwritten."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+import yaml
+from hypothesis import given
+from hypothesis import strategies as st
+from typer.testing import CliRunner
+
+from sluice.cli.main import app
+from sluice.cli.scaffold.pipelines import pipeline_files, sample_record
+from sluice.cli.scaffold.topics import guess_fields, sketch_of, time_of, topic_text
+from sluice.errors import RefusedError, SluiceError, SpecError
+from sluice.feeds.lines import feed_lines_hold
+from sluice.feeds.sources import load_source
+from sluice.settings import settings
+from sluice.specs.load import load_catalog, scan
+from sluice.specs.model.model import FieldType, TopicSpec
+from sluice.specs.rules.rules import RULES
+from sluice.topics.declared_time import read_time
+
+PROJECT = Path(__file__).parents[4]
+RECORDS = [
+    b'{"order":1,"at":"2026-01-01T12:00:00Z","price":2,"paid":true,"note":null,"tag":"a"}',
+    b'{"order":2,"at":"2026-01-01T12:30:00+01:00","price":2.5,"paid":false,"lines":[1],"tag":3}',
+]
+
+
+@pytest.fixture
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """A copy of the project's specs."""
+    shutil.copytree(PROJECT / "include", tmp_path / "include", ignore=shutil.ignore_patterns("sluice"))
+    shutil.copytree(PROJECT / "spark_jobs", tmp_path / "spark_jobs")
+    monkeypatch.setenv("SLUICE_HOME", str(tmp_path))
+    settings.cache_clear()
+    yield tmp_path
+    settings.cache_clear()
+
+
+def new(*arguments: str, stdin: str = "") -> list[str]:
+    answer = CliRunner().invoke(app, ["new", *arguments], input=stdin)
+    if isinstance(answer.exception, SluiceError):
+        raise answer.exception
+    assert answer.exit_code == 0, answer.output
+    return [line.removeprefix("wrote ") for line in answer.stdout.splitlines() if line.startswith("wrote ")]
+
+
+def test_a_sample_gives_the_fields_their_types_and_which_are_required() -> None:
+    fields = guess_fields(sketch_of(RECORDS))
+    assert {name: (field.type.value, field.required) for name, field in fields.items()} == {
+        "order": ("long", True),
+        "at": ("timestamp", True),
+        "price": ("double", True),
+        "paid": ("boolean", True),
+        "tag": ("string", True),
+        "lines": ("string", False),
+    }
+    assert time_of(fields) == "at"
+
+
+@pytest.mark.parametrize(
+    ("lines", "said"),
+    [
+        ([], "has no line"),
+        ([b"{"], "line 1 of the sample: it is no JSON"),
+        ([b"{}", b"[]"], "line 2 of the sample: it is JSON, but no object"),
+        ([b"\xff"], "line 1 of the sample: byte 1 is not UTF-8"),
+    ],
+)
+def test_a_sample_that_holds_no_records_is_refused(lines: list[bytes], said: str) -> None:
+    with pytest.raises(SpecError, match=said):
+        guess_fields(sketch_of(lines))
+
+
+def test_a_topic_needs_a_time_in_every_record() -> None:
+    with pytest.raises(SpecError, match="no field of the sample is a time"):
+        time_of(guess_fields(sketch_of([b'{"id":1,"at":"yesterday"}'])))
+    with pytest.raises(SpecError, match="'price' is no time that every record"):
+        time_of(guess_fields(sketch_of(RECORDS)), "price")
+
+
+def test_what_is_written_for_a_topic_and_its_pipeline_is_sound(home: Path) -> None:
+    sample = "\n".join(record.decode() for record in RECORDS)
+    assert new("topic", "orders", "--sample", "-", "--owner", "shop", stdin=sample) == ["include/topics/orders.yaml"]
+    written = new("pipeline", "orders_per_hour", "--source", "orders")
+    assert sorted(written) == [
+        "include/expectations/orders_per_hour.yaml",
+        "include/pipelines/orders_per_hour.yaml",
+        "spark_jobs/transforms/orders_per_hour.py",
+        "tests/pipelines/test_orders_per_hour.py",
+    ]
+    found = load_catalog(home / "include")
+    assert found.topics["orders"].owner == "shop"
+    assert found.suite_of("orders_per_hour") is not None
+    for path in written:
+        if path.endswith(".py"):
+            compile((home / path).read_text(), path, "exec")
+
+
+def test_nested_values_are_kept_as_text_and_what_is_no_field_is_named(home: Path) -> None:
+    record = '{"at":"2026-01-01T12:00:00Z","buyer":{"id":7},"Total Sum":1,"note":null}'
+    answer = CliRunner().invoke(app, ["new", "topic", "orders", "--sample", "-"], input=record)
+    fields = load_catalog(home / "include").topics["orders"].value.fields
+    assert {name: field.type.value for name, field in fields.items()} == {"at": "timestamp", "buyer": "string"}
+    assert "kept as their JSON text: buyer. A transform reads" in answer.output
+    assert "left out, for it was always null: note." in answer.output
+    assert "left out: 1 key that cannot be the name of a field." in answer.output
+
+
+@pytest.mark.parametrize(
+    ("at", "epoch", "zone"),
+    [
+        ("1767268800", "seconds", None),
+        ("1767268800123", "milliseconds", None),
+        ("1767268800123456", "microseconds", None),
+        ('"2026-01-01T12:00:00"', None, "UTC"),
+        ('"2026-01-01 12:00:00+01:00"', None, None),
+    ],
+)
+def test_a_time_is_declared_as_the_sample_writes_it(home: Path, at: str, epoch: str | None, zone: str | None) -> None:
+    new("topic", "orders", "--sample", "-", stdin=f'{{"sent_at":{at},"id":1767268800}}')
+    value = load_catalog(home / "include").topics["orders"].value
+    assert (value.event_time, value.fields["id"].type) == ("sent_at", FieldType.LONG)
+    assert (value.fields["sent_at"].epoch, value.fields["sent_at"].zone) == (epoch, zone)
+    at_noon = sample_record(load_catalog(home / "include").topics["orders"], datetime(2026, 1, 1, 12, tzinfo=UTC))
+    assert read_time(at_noon["sent_at"], value.fields["sent_at"]) == datetime(2026, 1, 1, 12, tzinfo=UTC)
+
+
+def test_a_sample_of_the_past_proposes_the_field_that_says_when_its_records_became_known(home: Path) -> None:
+    assert home
+    record = '{"at":"2013-01-01T12:00:00Z","observed_at":"2013-01-01T12:01:00Z"}'
+    answer = CliRunner().invoke(app, ["new", "topic", "orders", "--sample", "-"], input=record)
+    assert "Write `arrival_time: observed_at` (or give --arrival-time observed_at)" in answer.output
+    given = ["new", "topic", "others", "--sample", "-", "--arrival-time", "observed_at"]
+    assert "--arrival-time" not in CliRunner().invoke(app, given, input=record).output
+
+
+def test_without_a_sample_a_topic_has_two_fields_and_is_sound(home: Path) -> None:
+    new("topic", "events")
+    assert list(load_catalog(home / "include").topics["events"].value.fields) == ["id", "at"]
+
+
+def test_a_file_that_is_there_is_left_alone_and_no_other_is_written(home: Path) -> None:
+    transform = home / "spark_jobs" / "transforms" / "counts.py"
+    transform.write_text("# mine\n")
+    with pytest.raises(RefusedError, match=r"transforms/counts\.py: such a file is there"):
+        new("pipeline", "counts", "--source", "flights")
+    assert transform.read_text() == "# mine\n"
+    assert not (home / "include" / "pipelines" / "counts.yaml").exists()
+
+
+@pytest.mark.parametrize("name", ["Orders", "1st", "a-b", "../orders", ""])
+def test_a_name_that_is_none_is_refused(home: Path, name: str) -> None:
+    assert home
+    with pytest.raises(SpecError, match="is no name"):
+        new("topic", name)
+
+
+def test_a_pipeline_over_no_topic_is_refused_with_those_that_there_are(home: Path) -> None:
+    assert home
+    with pytest.raises(SpecError, match="there are flights"):
+        new("pipeline", "counts", "--source", "fligths")
+
+
+FIELDS = st.dictionaries(
+    st.from_regex(r"[a-z][a-z0-9_]{0,10}", fullmatch=True).filter(lambda name: name != "at"),
+    st.one_of(st.integers(-(2**53), 2**53), st.booleans(), st.floats(allow_nan=False, allow_infinity=False), st.text()),
+    max_size=6,
+)
+
+
+@given(st.lists(FIELDS, min_size=1, max_size=4))
+def test_whatever_the_records_are_the_spec_reads_as_it_was_guessed(records: list[dict[str, object]]) -> None:
+    lines = [json.dumps({"at": "2026-01-01T00:00:00Z", **record}).encode() for record in records]
+    fields = guess_fields(sketch_of(lines))
+    read = yaml.safe_load(topic_text("t", fields, "at", partitions=1, owner=""))
+    spec = TopicSpec.model_validate_json(json.dumps(read))
+    assert {name: (field.type, field.required) for name, field in spec.value.fields.items()} == {
+        name: (field.type, field.required) for name, field in fields.items()
+    }
+
+
+def test_the_test_of_a_pipeline_has_records_that_its_topic_takes() -> None:
+    topic = scan(PROJECT / "include").catalog.topics["flights"]
+    record = sample_record(topic, datetime(2026, 1, 1, tzinfo=UTC))
+    assert record.keys() == topic.value.fields.keys() - {"heartbeat"}
+    assert (record["origin"], record["dep_delay_min"], record["scheduled_at"]) == ("EWR", -720, "2026-01-01T00:00:00Z")
+    assert {field.type for field in topic.value.fields.values()} <= {*FieldType}
+    assert "arrived_at" not in pipeline_files("p", topic, owner="x")["tests/pipelines/test_p.py"]
+
+
+def test_a_new_feed_is_sound_and_sends_the_file_as_it_is(home: Path) -> None:
+    sample = "\n".join(record.decode() for record in RECORDS)
+    new("topic", "orders", "--sample", "-", stdin=sample)
+    written = new("feed", "may", "--topic", "orders", "--from", "-", "--key", "tag", stdin=sample)
+    assert written == ["include/feeds/may.yaml", "include/data/may.jsonl"]
+    assert (home / "include" / "data" / "may.jsonl").read_text() == sample + "\n"
+    assert scan(home / "include", rules=(*RULES, feed_lines_hold)).faults == ()
+    catalog = load_catalog(home / "include")
+    source = load_source(catalog.feeds["may"], catalog.topics["orders"], home / "include")
+    found = [(record.payload, record.key) for day in source.days() for record in source.records(day, day)]
+    assert found == [(RECORDS[1], b"3"), (RECORDS[0], b"a")]
+
+
+def test_a_new_feed_tells_of_all_wrong_lines_and_writes_nothing(home: Path) -> None:
+    sample = "{\n" + '{"scheduled_at":"2026-01-01T00:00:00Z"}\n'
+    with pytest.raises(SpecError, match=r"(?s)-:1: it is no JSON.*-:2: it has no 'observed_at'"):
+        new("feed", "may", "--topic", "flights", "--from", "-", stdin=sample)
+    with pytest.raises(SpecError, match=r"'shop' is no field.*'when' is no timestamp field"):
+        new("feed", "may", "--topic", "flights", "--from", "-", "--key", "shop", "--arrival-time", "when", stdin=sample)
+    assert not (home / "include" / "data").exists()
+    assert not (home / "include" / "feeds" / "may.yaml").exists()

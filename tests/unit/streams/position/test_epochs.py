@@ -1,0 +1,131 @@
+"""Records of epochs: whole or absent, exclusive, never changed; and what follows from the newest."""
+
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from datetime import UTC, datetime
+from pathlib import Path
+from threading import Barrier
+
+import pytest
+
+from sluice.errors import CorruptionError, RefusedError
+from sluice.streams.position.epochs import Epoch, Epochs
+from sluice.streams.position.fencing import FencedError
+from tests.unit.streams.position.test_checkpoint import commit, write_offsets
+
+AT = datetime(2013, 1, 7, 12, tzinfo=UTC)
+FIRST = Epoch(1, "id", {"t/0": 5, "t/1": 7}, "latest", "ada", "a bad day", AT)
+
+
+@pytest.fixture
+def epochs(tmp_path: Path) -> Epochs:
+    return Epochs(tmp_path / "departures")
+
+
+def test_a_stream_that_was_never_reset_is_in_epoch_0_and_begins_where_its_topic_does(
+    epochs: Epochs, tmp_path: Path
+) -> None:
+    assert (epochs.number, epochs.all(), epochs.newest(), epochs.fresh) == (0, (), None, True)
+    found = epochs.in_force()
+    assert (found.number, found.checkpoint, found.start) == (0, tmp_path / "departures", None)
+    assert epochs.checkpoint().look().start == {}
+
+
+def test_a_record_is_read_back_and_its_epoch_has_a_checkpoint_of_its_own(epochs: Epochs, tmp_path: Path) -> None:
+    epochs.record(FIRST)
+    assert epochs.all() == (FIRST,)
+    found = epochs.in_force()
+    assert (found.number, found.start, found.topic_id) == (1, {"t/0": 5, "t/1": 7}, "id")
+    assert found.checkpoint == tmp_path / "departures.epochs" / "1"
+    assert not epochs.fresh
+
+
+def test_the_topics_that_a_stream_has_read_are_told_once_each_oldest_first(epochs: Epochs) -> None:
+    assert epochs.topics == epochs.in_force().topics == ()
+    for number, topic in enumerate(("id", "id", "again", "again")):
+        epochs.record(replace(FIRST, number=number, topic_id=topic))
+    assert epochs.topics == epochs.in_force().topics == ("id", "again")
+
+
+def test_epoch_ten_is_newer_than_epoch_nine(epochs: Epochs) -> None:
+    for number in range(1, 11):
+        epochs.record(replace(FIRST, number=number))
+    assert epochs.number == 10
+    assert [epoch.number for epoch in epochs.all()] == list(range(1, 11))
+
+
+def test_a_record_is_never_replaced(epochs: Epochs) -> None:
+    epochs.record(FIRST)
+    with pytest.raises(RefusedError, match="somebody else has begun epoch 1"):
+        epochs.record(replace(FIRST, to="earliest"))
+    assert epochs.newest() == FIRST
+
+
+def test_of_two_resets_at_once_one_is_refused(tmp_path: Path) -> None:
+    barrier = Barrier(8)
+
+    def race(number: int) -> bool:
+        barrier.wait()
+        try:
+            Epochs(tmp_path / "departures").record(replace(FIRST, by=str(number)))
+        except RefusedError:
+            return False
+        return True
+
+    with ThreadPoolExecutor(8) as pool:
+        won = list(pool.map(race, range(8)))
+    assert won.count(True) == 1
+    newest = Epochs(tmp_path / "departures").newest()
+    assert newest is not None
+    assert newest.by == str(won.index(True))
+
+
+def test_what_a_crash_leaves_half_written_is_not_there_and_in_nobodys_way(epochs: Epochs, tmp_path: Path) -> None:
+    folder = tmp_path / "departures.epochs"
+    folder.mkdir()
+    (folder / ".4f2a").write_text('{"number": 1, "off')
+    assert epochs.number == 0
+    epochs.record(FIRST)
+    assert epochs.newest() == FIRST
+    assert sorted(path.name for path in folder.iterdir()) == [".4f2a", "1.json"]
+
+
+def test_a_record_that_was_changed_is_corruption_and_not_an_older_epoch(epochs: Epochs, tmp_path: Path) -> None:
+    epochs.record(FIRST)
+    (tmp_path / "departures.epochs" / "1.json").write_text('{"number": 1}')
+    with pytest.raises(CorruptionError, match="is no record of an epoch"):
+        epochs.in_force()
+
+
+def test_the_position_of_a_new_epoch_is_where_it_begins_until_its_first_commit(epochs: Epochs, tmp_path: Path) -> None:
+    write_offsets(tmp_path / "departures", 0, {"t": {"0": 90, "1": 90}})
+    commit(tmp_path / "departures", 0)
+    before = epochs.checkpoint().look()
+    assert (before.epoch, before.batches[0].offsets) == (0, {"t/0": 90, "t/1": 90})
+
+    epochs.record(FIRST)
+    began = epochs.checkpoint().follow(before)
+    assert (began.epoch, began.batches, began.start) == (1, (), FIRST.offsets)
+
+    write_offsets(tmp_path / "departures.epochs" / "1", 0, {"t": {"0": 6, "1": 9}})
+    commit(tmp_path / "departures.epochs" / "1", 0)
+    went_on = epochs.checkpoint().follow(None)
+    assert (went_on.epoch, went_on.batches[0].offsets) == (1, {"t/0": 6, "t/1": 9})
+
+
+def test_an_attempt_that_began_before_a_reset_is_told_so(epochs: Epochs) -> None:
+    in_force = epochs.in_force()
+    in_force.refuse_superseded()
+    epochs.record(FIRST)
+    with pytest.raises(FencedError, match="epoch 1 is on record"):
+        in_force.refuse_superseded()
+    epochs.in_force().refuse_superseded()
+
+
+def test_a_stream_that_has_read_anything_is_not_fresh(epochs: Epochs, tmp_path: Path) -> None:
+    (tmp_path / "departures" / "sources" / "0").mkdir(parents=True)
+    assert epochs.fresh
+    (tmp_path / "departures" / "sources" / "0" / "0").write_bytes(b'\0v1\n{"t":{"0":0}}')
+    assert not epochs.fresh
