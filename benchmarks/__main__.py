@@ -10,24 +10,11 @@ from collections.abc import Callable
 from importlib.metadata import version
 from typing import Any
 
-from benchmarks import (
-    admission,
-    agreement,
-    backfill,
-    console,
-    drain,
-    floor,
-    gate,
-    idle,
-    parse,
-    placement,
-    poison,
-    publish,
-    recover,
-    tax,
-    verdicts,
-    watch,
-)
+from benchmarks import console, drain, floor, gate, idle, poison, tax
+from benchmarks.backfill import backfill, publish
+from benchmarks.placement import placement
+from benchmarks.records import admission, agreement, parse
+from benchmarks.watching import recover, verdicts, watch
 
 BENCHMARKS: dict[str, Callable[..., tuple[dict[str, Any], dict[str, Any]]]] = {
     "admission": admission.run,

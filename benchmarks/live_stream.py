@@ -17,9 +17,9 @@ from typing import Any
 
 from kafka import KafkaProducer
 
+from benchmarks.backfill.recompute import PIPELINE, surroundings
 from benchmarks.dense_flights import lines, value_of
 from benchmarks.project_copy import dense_project
-from benchmarks.recompute import PIPELINE, surroundings
 from benchmarks.topics import private_topics
 from sluice.feeds.nycflights13 import Nycflights13
 from sluice.feeds.pace import Pace

@@ -26,8 +26,8 @@ from typing import Any
 
 from kafka import KafkaProducer
 
+from benchmarks.backfill.recompute import surroundings
 from benchmarks.project_copy import copied_project
-from benchmarks.recompute import surroundings
 from benchmarks.topics import private_topics
 from sluice.feeds.nycflights13 import Nycflights13
 from sluice.feeds.record import encode

@@ -23,8 +23,8 @@ from typing import Any
 import pandas as pd
 from kafka import KafkaProducer
 
+from benchmarks.backfill.recompute import PIPELINE, surroundings
 from benchmarks.project_copy import copied_project
-from benchmarks.recompute import PIPELINE, surroundings
 from benchmarks.topics import private_topics
 from benchmarks.trials import Cost, TrialError, run_counted
 from sluice.delta.reading import read_rows

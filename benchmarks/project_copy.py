@@ -7,7 +7,7 @@ import shutil
 from collections.abc import Mapping
 from pathlib import Path
 
-from benchmarks.recompute import PIPELINE
+from benchmarks.backfill.recompute import PIPELINE
 from sluice.settings import settings
 
 

@@ -20,8 +20,8 @@ import pyarrow.parquet as pq
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812  the ecosystem's name for it
 
+from benchmarks.backfill.recompute import PIPELINE
 from benchmarks.dense_flights import ID, lines
-from benchmarks.recompute import PIPELINE
 from sluice.delta.log import append_entry
 from sluice.delta.table import ensure_table
 from sluice.feeds.heartbeat import closing_time

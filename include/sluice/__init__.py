@@ -6,7 +6,7 @@ __version__ = "0.1.0"
 
 
 def table(name, *, version=None):  # noqa: ANN001, ANN201 - see `__init__.pyi`
-    """Return a table of the project for a notebook: `sluice.table("departures").pandas()`; see `sluice.notebook.table`.
+    """Return a table of the project for notebooks: `sluice.table("departures").pandas()`; see `interactive.table`.
 
     Args:
         name: a raw table, or the table of an output.
@@ -14,4 +14,4 @@ def table(name, *, version=None):  # noqa: ANN001, ANN201 - see `__init__.pyi`
     """
     # Every module of ours imports this one, and is a part of the identity of the code that computes results: what it
     # imports by a statement would be, too, and any change of it would make every interval stale.
-    return import_module("sluice.notebook.table").table(name, version=version)
+    return import_module("sluice.interactive.table").table(name, version=version)

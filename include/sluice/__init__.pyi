@@ -1,4 +1,4 @@
-from sluice.notebook.table import Table
+from sluice.interactive.table import Table
 
 __version__: str
 

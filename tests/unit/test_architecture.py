@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import subprocess
 import sys
+from collections import Counter
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
@@ -14,25 +15,79 @@ import pytest
 HOME = Path(__file__).parents[2]
 PACKAGE = HOME / "include" / "sluice"
 
-CORE = {
-    "specs",
-    "topics",
-    "streams",
-    "intervals",
-    "quality",
-    "feeds",
-    "alerts",
-    "reports",
-    "metrics",
-    "scaffold",
-    "placement",
-    "access",
-    "contracts",
-    "live",
-    "lineage",
+LAYERS = (
+    ("errors", "clock", "durable"),
+    ("disk", "contracts", "intervals", "kafka/client", "provisioning/placement", "streams/failures"),
+    ("intervals/backfill", "specs/model"),
+    ("live", "specs/deployments", "specs/expectations"),
+    ("settings", "specs/catalog"),
+    ("failpoints", "specs/reading", "topics"),
+    (
+        "provisioning/replicas",
+        "provisioning/retention",
+        "provisioning/topics",
+        "quality",
+        "specs/code",
+        "streams/position",
+    ),
+    (
+        "delta",
+        "feeds",
+        "gx",
+        "postgres",
+        "provisioning/access",
+        "reports",
+        "spark/records",
+        "specs/rules",
+        "streams/life",
+    ),
+    ("launch", "spark/sinks", "specs", "streams/health"),
+    (
+        "alerts",
+        "devstack/airflow",
+        "provisioning/growth",
+        "provisioning/importing",
+        "spark/tables",
+        "streams/deadlines",
+    ),
+    ("cli/scaffold", "console/metrics", "kafka", "lineage", "provisioning", "streams"),
+    ("control", "control/migrations/versions", "devstack/kafka", "lineage/transport"),
+    ("control/migrations", "devstack"),
+    ("project",),
+    ("airflow", "console/context", "spark/session"),
+    ("airflow/alerts", "airflow/batches", "console/html", "spark/driver"),
+    ("airflow/streams", "console/pages", "spark/checks"),
+    ("console", "interactive", "spark/backfill"),
+    ("serve",),
+    ("airflow/web", "cli/terminal"),
+    ("airflow/topics", "cli/views", "cli/words"),
+    ("airflow/dags", "cli", "cli/topics"),
+    ("cli/stack",),
+)
+"""All rooms (folders, and modules that lie loose), from the ground up: each may know only those in layers below it."""
+
+LOOSE = {"errors", "clock", "durable", "disk", "settings", "failpoints"}
+"""Modules in no folder."""
+
+FOREIGN_ALLOWED = {
+    "airflow": {"airflow"},
+    "airflow/web": {"airflow", "fastapi"},
+    "cli": {"typer", "pyspark"},
+    "console": {"fastapi"},
+    "console/metrics": set[str](),
+    "control": {"sqlalchemy", "alembic"},
+    "delta": {"deltalake", "duckdb"},
+    "gx": {"great_expectations", "pyspark"},
+    "interactive": {"pyspark"},
+    "kafka": {"kafka"},
+    "lineage/transport": {"openlineage"},
+    "postgres": {"sqlalchemy"},
+    "project": {"sqlalchemy"},
+    "serve": {"fastapi"},
+    "spark": {"pyspark", "py4j", "delta", "deltalake"},
 }
-ADAPTERS = {"registry", "kafka", "control", "local", "postgres", "spark", "gx", "openlineage"}
-FACES = {"airflow", "console", "serve", "cli", "references"}
+"""Which foreign systems a room may know, and the rooms in it. What is not named here is the core, and knows none."""
+
 FOREIGN = {
     *("airflow", "pyspark", "py4j", "delta", "deltalake", "kafka", "sqlalchemy", "alembic", "fastapi", "typer"),
     "great_expectations",
@@ -41,6 +96,7 @@ FOREIGN = {
 }
 
 MODULE_LINES, FUNCTION_LINES, DAG_LINES = 400, 60, 120
+FOLDER_FILES, TEST_FOLDER_FILES = 20, 30
 NAMELESS = {"utils", "util", "helpers", "helper", "common", "misc", "shared", "base"}
 
 
@@ -53,7 +109,8 @@ def name(path: Path) -> str:
 
 
 OUR_CODE = python_files("include/sluice", "dags", "plugins", "spark_jobs", "benchmarks")
-CORE_MODULES = [path for path in python_files("include/sluice") if path.relative_to(PACKAGE).parts[0] in CORE]
+PACKAGE_MODULES = python_files("include/sluice")
+FLOOR = {room: floor for floor, layer in enumerate(LAYERS) for room in layer}
 
 
 @cache
@@ -71,9 +128,35 @@ def imports(path: Path) -> Iterator[str]:
             yield from (".".join([*above, *filter(None, [node.module]), alias.name]) for alias in node.names)
 
 
+def room_of(path: Path) -> str:
+    """Return the folder of a module of the package, or its own name if it lies loose."""
+    inner = path.relative_to(PACKAGE)
+    return inner.parent.as_posix() if len(inner.parts) > 1 else path.stem
+
+
+@cache
+def known_modules() -> dict[str, str]:
+    """Return the room of each module of the package by its full name."""
+    return {".".join(path.relative_to(PACKAGE.parent).with_suffix("").parts): room_of(path) for path in PACKAGE_MODULES}
+
+
 def rooms(path: Path) -> set[str]:
-    """Return the rooms of the package that a module imports from; `project` counts as one."""
-    return {parts[1] for parts in (imported.split(".") for imported in imports(path)) if parts[0] == "sluice"}
+    """Return the other rooms of the package that a module imports from."""
+    found = set()
+    for imported in imports(path):
+        name = imported
+        while name and name not in known_modules():
+            name = name.rpartition(".")[0]
+        if name:
+            found.add(known_modules()[name])
+    return found - {room_of(path)}
+
+
+def foreign_allowed(room: str) -> set[str]:
+    """Return what is allowed to the innermost room that is named."""
+    while room and room not in FOREIGN_ALLOWED:
+        room = room.rpartition("/")[0]
+    return FOREIGN_ALLOWED.get(room, set())
 
 
 def foreign(path: Path) -> set[str]:
@@ -81,26 +164,37 @@ def foreign(path: Path) -> set[str]:
 
 
 def test_the_check_looks_at_real_modules() -> None:
-    assert len(CORE_MODULES) > 20
-    assert foreign(PACKAGE / "spark" / "session.py") == {"pyspark"}
-    assert "specs" in rooms(PACKAGE / "spark" / "session.py")
+    session = PACKAGE / "spark" / "session" / "session.py"
+    assert foreign(session) == {"pyspark"}
+    assert "specs/model" in rooms(session)
+    assert rooms(PACKAGE / "errors.py") == set()
 
 
-@pytest.mark.parametrize("path", CORE_MODULES, ids=name)
-def test_the_core_knows_no_foreign_system(path: Path) -> None:
-    assert foreign(path) == set()
+def test_every_room_has_its_layer() -> None:
+    there = {room_of(path) for path in PACKAGE_MODULES if path.name != "__init__.py"}
+    assert there == set(FLOOR)
+    assert sum(len(layer) for layer in LAYERS) == len(FLOOR), "a room lies in two layers"
+    assert {room for room in there if (PACKAGE / f"{room}.py").exists()} == LOOSE
 
 
-@pytest.mark.parametrize("path", CORE_MODULES, ids=name)
-def test_the_core_knows_no_adapter_and_no_face(path: Path) -> None:
-    assert rooms(path) & (ADAPTERS | FACES | {"project", "settings"}) == set()
+@pytest.mark.parametrize("path", [path for path in PACKAGE_MODULES if path.name != "__init__.py"], ids=name)
+def test_knowledge_points_down(path: Path) -> None:
+    own = FLOOR[room_of(path)]
+    assert {room for room in rooms(path) if FLOOR[room] >= own} == set()
+
+
+@pytest.mark.parametrize("path", PACKAGE_MODULES, ids=name)
+def test_a_room_knows_no_foreign_system_but_its_own(path: Path) -> None:
+    assert foreign(path) <= foreign_allowed(room_of(path))
 
 
 @pytest.mark.parametrize(
-    "path", [p for p in python_files("include/sluice") if p.relative_to(PACKAGE).parts[0] in ADAPTERS], ids=name
+    ("folder", "most"),
+    [("include/sluice", FOLDER_FILES), ("tests", TEST_FOLDER_FILES), ("benchmarks", TEST_FOLDER_FILES)],
 )
-def test_an_adapter_knows_no_face(path: Path) -> None:
-    assert rooms(path) & FACES == set()
+def test_a_folder_can_be_read_at_a_glance(folder: str, most: int) -> None:
+    counted = Counter(path.parent for path in python_files(folder))
+    assert {name(where): count for where, count in counted.items() if count > most} == {}
 
 
 @pytest.mark.parametrize("path", python_files("spark_jobs/transforms"), ids=name)

@@ -21,7 +21,7 @@ PROCESSES = 100
 
 FORKING = """
 import json, os, sys
-import duckdb, pandas, pyarrow.dataset, deltalake, sluice, sluice.cli.sql, sluice.delta.sql, sluice.notebook.table
+import duckdb, pandas, pyarrow.dataset, deltalake, sluice, sluice.cli.sql, sluice.delta.sql, sluice.interactive.table
 reader, number = sys.argv[1], int(sys.argv[2])
 ends = {}
 for _ in range(number):

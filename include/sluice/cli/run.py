@@ -16,12 +16,12 @@ from sluice.cli.terminal import completion
 from sluice.cli.terminal.output import Output, OutputOption, err, print_data, terminal_for_data
 from sluice.cli.terminal.sample_file import read_sample
 from sluice.clock import SystemClock
+from sluice.interactive.trial import broker_time, in_lines, sound_pipeline, trial
 from sluice.quality.arrivals import arrival_hint
 from sluice.quality.preview import JudgedLine, Preview
 from sluice.quality.reasons import FAULTS, Outcome, Reason, advice_of, meaning_of
 from sluice.settings import settings
 from sluice.specs.load import scan
-from sluice.trial import broker_time, in_lines, sound_pipeline, trial
 
 _TEXT = 200
 """How many characters of a line that does not decode are shown."""

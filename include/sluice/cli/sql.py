@@ -13,7 +13,7 @@ from rich.table import Table
 
 from sluice.cli.terminal.output import Output, OutputOption, err, out, print_data, terminal_for_data
 from sluice.errors import SpecError
-from sluice.notebook.table import declared_tables, tables_of, without_rows
+from sluice.interactive.table import declared_tables, tables_of, without_rows
 from sluice.project.project import Project
 from sluice.settings import settings
 

@@ -11,7 +11,7 @@ from sluice.airflow.dags.replays import build_replay_dag
 from sluice.project.project import Project
 from sluice.project.records_of import cases_of
 from tests.integration.airflow.spark import Spark, fake_spark
-from tests.twins.cases_suite import opened
+from tests.suites.cases_suite import opened
 
 pytestmark = pytest.mark.usefixtures("airflow_database")
 

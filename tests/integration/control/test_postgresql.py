@@ -37,13 +37,13 @@ from sluice.postgres.live_table import PostgresLiveTable
 from sluice.provisioning.growth.order_break import OrderBreaks
 from sluice.streams.health.looks import NewestLooks
 from sluice.streams.registry import Registry
-from tests.twins.backfills_suite import BackfillsSuite
+from tests.suites.backfills_suite import BackfillsSuite
+from tests.suites.latest_suite import LatestSuite, Place, change
+from tests.suites.live_suite import LiveTableSuite, OpenSource
+from tests.suites.looks_suite import NewestLooksSuite
+from tests.suites.order_breaks_suite import OrderBreaksSuite
+from tests.suites.registry_suite import RegistrySuite
 from tests.twins.clock import ManualClock
-from tests.twins.latest_suite import LatestSuite, Place, change
-from tests.twins.live_suite import LiveTableSuite, OpenSource
-from tests.twins.looks_suite import NewestLooksSuite
-from tests.twins.order_breaks_suite import OrderBreaksSuite
-from tests.twins.registry_suite import RegistrySuite
 
 pytestmark = pytest.mark.verify
 

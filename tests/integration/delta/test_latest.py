@@ -19,8 +19,8 @@ from sluice.delta.reading import read_rows
 from sluice.errors import NotReadyError, RefusedError
 from sluice.live.store import Change, LatestStore, LatestTable
 from sluice.streams.position.fencing import FencedError
-from tests.twins.latest_suite import SCHEMA, TABLE, WRITER, LatestSuite, Place, change
-from tests.twins.live_suite import LiveTableSuite, OpenSource
+from tests.suites.latest_suite import SCHEMA, TABLE, WRITER, LatestSuite, Place, change
+from tests.suites.live_suite import LiveTableSuite, OpenSource
 
 _TYPES: Mapping[pa.DataType, str] = {
     pa.timestamp("us", tz="UTC"): "timestamp",

@@ -8,8 +8,8 @@ import pyarrow.parquet as pq
 import pytest
 from pyspark.sql import SparkSession
 
-from benchmarks import agreement
-from benchmarks.agreement_values import expectations, rows
+from benchmarks.records import agreement
+from benchmarks.records.agreement_values import expectations, rows
 from sluice.specs.expectations.row_level import ROW_LEVEL
 
 SAMPLE = (

@@ -15,7 +15,7 @@ from sluice.kafka.client.connection import client_arguments
 from sluice.provisioning.access.administration import Credential
 from sluice.specs.model.access import Mechanism
 from tests.integration.secured import SecuredBroker
-from tests.twins.access_suite import AccessAdministrationSuite, LogsIn, acl
+from tests.suites.access_suite import AccessAdministrationSuite, LogsIn, acl
 
 
 class TestKafkaPythonAccess(AccessAdministrationSuite):

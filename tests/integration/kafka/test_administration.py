@@ -14,7 +14,7 @@ from sluice.devstack.kafka.broker import Broker
 from sluice.errors import UnreachableError
 from sluice.kafka.administration import KafkaPythonAdministration
 from sluice.topics.administration import TopicCreation
-from tests.twins.kafka_administration_suite import Consuming, KafkaAdministrationSuite, ReadGroup, Send
+from tests.suites.kafka_administration_suite import Consuming, KafkaAdministrationSuite, ReadGroup, Send
 
 NOBODY = "127.0.0.1:1"
 

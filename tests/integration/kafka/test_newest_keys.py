@@ -12,7 +12,7 @@ from sluice.kafka.administration import KafkaPythonAdministration
 from sluice.kafka.newest_keys import KafkaPythonKeyReader
 from sluice.provisioning.growth.keys import most_of_each, moves, partition_of, share_that_moves
 from sluice.topics.administration import TopicCreation
-from tests.twins.topic_keys_suite import Fill, KeyReaderSuite
+from tests.suites.topic_keys_suite import Fill, KeyReaderSuite
 
 
 @pytest.fixture

@@ -13,7 +13,7 @@ from sluice.kafka.administration import KafkaPythonAdministration
 from sluice.kafka.records import KafkaPythonRecords
 from sluice.topics.administration import TopicCreation
 from sluice.topics.newest import newest, onwards
-from tests.twins.topic_records_suite import NOON, Append, RecordReaderSuite
+from tests.suites.topic_records_suite import NOON, Append, RecordReaderSuite
 
 NOBODY = "127.0.0.1:1"
 

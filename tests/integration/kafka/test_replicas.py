@@ -23,7 +23,7 @@ from sluice.specs.model.topic_shape import TopicShape
 from sluice.topics.administration import TopicCreation
 from sluice.topics.replica_administration import THROTTLED
 from tests.integration.brokers import RunningCluster, running_cluster
-from tests.twins.kafka_replicas_suite import KafkaReplicasSuite
+from tests.suites.kafka_replicas_suite import KafkaReplicasSuite
 
 SPREAD = {"failure-domains": ["fault", "update"]}
 

@@ -19,8 +19,8 @@ from sluice.launch.standalone import StandaloneLauncher
 from sluice.streams.failures.room import Need
 from sluice.streams.life.launcher import DriverReport, DriverState, Job, Launcher
 from tests.integration.launch.drivers import OBEDIENT, Drivers, eventually
+from tests.suites.launcher_suite import LauncherSuite, RoomSuite
 from tests.twins.drivers import DictionaryLauncher
-from tests.twins.launcher_suite import LauncherSuite, RoomSuite
 from tests.twins.spark_master import MasterPage, serving, worker
 
 

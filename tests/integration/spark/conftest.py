@@ -35,7 +35,7 @@ from sluice.specs.load import load_catalog
 from sluice.streams.failures.exits import ExitCode
 from sluice.topics.administration import TopicCreation
 from tests.integration.brokers import free_ports, running
-from tests.integration.spark.backfills import Drained
+from tests.integration.spark.backfill.backfills import Drained
 from tests.oracle import flights
 
 _DAYS = ("2013-01-01", "2013-01-02")

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from random import Random
 
-from benchmarks.placement import _random_topologies, gapped
-from benchmarks.placement_hdinsight import _Rebalancing, hdinsight_plan
-from benchmarks.placement_solver import compare
-from benchmarks.placement_trial import cluster
+from benchmarks.placement.placement import _random_topologies, gapped
+from benchmarks.placement.placement_hdinsight import _Rebalancing, hdinsight_plan
+from benchmarks.placement.placement_solver import compare
+from benchmarks.placement.placement_trial import cluster
 from sluice.provisioning.placement.check import check_placement
 from sluice.provisioning.placement.partition import Partition
 from sluice.provisioning.placement.topology import Broker, Topology

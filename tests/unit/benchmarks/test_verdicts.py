@@ -6,9 +6,9 @@ from dataclasses import replace
 
 import pytest
 
-from benchmarks.verdict_monitors import Burrow
-from benchmarks.verdict_world import BEGIN, Fault, Simulation, Traffic, World
-from benchmarks.verdicts import _percentile, _poisson, _wilson, faulty, tell, world_of
+from benchmarks.watching.verdict_monitors import Burrow
+from benchmarks.watching.verdict_world import BEGIN, Fault, Simulation, Traffic, World
+from benchmarks.watching.verdicts import _percentile, _poisson, _wilson, faulty, tell, world_of
 from sluice.streams.health.observation import Evidence
 from tests.twins.clock import START
 from tests.twins.looks import PARTITION, Done, look

@@ -17,7 +17,7 @@ from sluice.errors import RefusedError, SpecError
 from sluice.project.records_of import cases_of
 from sluice.quality.quarantine import Quarantined
 from sluice.quality.reasons import Reason
-from tests.twins.cases_suite import opened
+from tests.suites.cases_suite import opened
 from tests.twins.clock import START
 from tests.twins.departures_project import DeparturesProject
 

@@ -14,12 +14,12 @@ from typer.testing import CliRunner
 
 from sluice.cli.run import census, report, run, show
 from sluice.errors import SpecError
+from sluice.interactive.trial import broker_time, sound_pipeline
 from sluice.quality.preview import JudgedLine, Preview
 from sluice.quality.reasons import EXPLANATIONS, Outcome, Reason
 from sluice.settings import settings
 from sluice.specs.model.model import TopicSpec
 from sluice.specs.reading.faults import SpecFaults
-from sluice.trial import broker_time, sound_pipeline
 from tests.twins.clock import ManualClock
 from tests.unit.specs.bench import DEPLOYMENT_FILE, FEED_FILE, PIPELINE, PIPELINE_FILE, Bench, sound_project
 

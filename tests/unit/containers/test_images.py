@@ -68,7 +68,7 @@ def test_what_is_copied_exists_and_reaches_the_build() -> None:
 
 
 def test_the_stage_that_fetches_jars_holds_exactly_what_fetching_imports() -> None:
-    needed = import_closure(ROOT / "include" / "sluice" / "local" / "jars.py", (ROOT / "include",))
+    needed = import_closure(ROOT / "include" / "sluice" / "devstack" / "jars.py", (ROOT / "include",))
 
     copied = {path for path in _copied() if path.startswith("include/sluice/")}
     assert {str(path.relative_to(ROOT)) for path in needed} == copied

@@ -7,8 +7,8 @@ from sqlalchemy import Engine
 
 from sluice.control.backfills import SqlBackfills
 from sluice.intervals.backfill.backfills import Backfills
+from tests.suites.backfills_suite import BackfillsSuite, asking, dead, living
 from tests.twins.backfills import InMemoryBackfills
-from tests.twins.backfills_suite import BackfillsSuite, asking, dead, living
 from tests.twins.clock import ManualClock
 
 

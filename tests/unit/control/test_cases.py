@@ -7,8 +7,8 @@ from sqlalchemy import Engine
 
 from sluice.control.cases import SqlCases
 from sluice.quality.cases import Cases
+from tests.suites.cases_suite import CasesSuite, opened
 from tests.twins.cases import InMemoryCases
-from tests.twins.cases_suite import CasesSuite, opened
 
 
 class TestSqliteCases(CasesSuite):

@@ -7,7 +7,7 @@ from sqlalchemy import Engine
 
 from sluice.control.looks import SqlNewestLooks
 from sluice.streams.health.looks import NewestLooks
-from tests.twins.looks_suite import BARE, FULL, NewestLooksSuite
+from tests.suites.looks_suite import BARE, FULL, NewestLooksSuite
 
 
 class TestSqliteNewestLooks(NewestLooksSuite):

@@ -7,8 +7,8 @@ from sqlalchemy import Engine
 
 from sluice.control.order_breaks import SqlOrderBreaks
 from sluice.provisioning.growth.order_break import OrderBreaks
+from tests.suites.order_breaks_suite import INTENT, OrderBreaksSuite
 from tests.twins.order_breaks import InMemoryOrderBreaks
-from tests.twins.order_breaks_suite import INTENT, OrderBreaksSuite
 
 
 class TestSqliteOrderBreaks(OrderBreaksSuite):

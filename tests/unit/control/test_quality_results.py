@@ -7,9 +7,9 @@ from sqlalchemy import Engine
 
 from sluice.control.quality import SqlQualityResults
 from sluice.quality.results import QualityResults
+from tests.suites.quality_results_suite import HOUR, KEYS, QualityResultsSuite, kept, volume
 from tests.twins.clock import START
 from tests.twins.quality_results import InMemoryQualityResults
-from tests.twins.quality_results_suite import HOUR, KEYS, QualityResultsSuite, kept, volume
 
 
 class TestSqliteQualityResults(QualityResultsSuite):

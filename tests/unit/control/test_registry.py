@@ -10,9 +10,9 @@ import pytest
 from sluice.control.database import migrate, open_database, sqlite_url
 from sluice.control.registry import SqlRegistry
 from sluice.streams.registry import Registry
+from tests.suites.registry_suite import RegistrySuite
 from tests.twins.clock import ManualClock
 from tests.twins.registry import InMemoryRegistry
-from tests.twins.registry_suite import RegistrySuite
 
 
 @pytest.fixture(scope="module")

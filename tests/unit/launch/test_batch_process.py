@@ -15,8 +15,8 @@ from sluice.intervals.backfill.backfills import Backfill, BackfillState
 from sluice.launch.backfill_lock import BackfillLock
 from sluice.launch.batch_process import BatchProcess
 from sluice.streams.life.launcher import Job
+from tests.suites.backfills_suite import asking
 from tests.twins.backfills import InMemoryBackfills
-from tests.twins.backfills_suite import asking
 
 WAITS = Job((sys.executable, "-c", "import signal; signal.pause()"))
 

@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 
 from sluice.errors import RefusedError
 from sluice.live.store import newest
+from tests.suites.latest_suite import LatestSuite, Place
 from tests.twins.latest import InMemoryLatest, SharedRows
-from tests.twins.latest_suite import LatestSuite, Place
 
 
 class TestInMemoryLatest(LatestSuite):

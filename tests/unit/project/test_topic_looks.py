@@ -10,8 +10,8 @@ import pytest
 
 from sluice.project.topic_looks import keeps_state, order_breaks, positions
 from sluice.settings import settings
+from tests.suites.order_breaks_suite import INTENT
 from tests.twins.departures_project import DeparturesProject
-from tests.twins.order_breaks_suite import INTENT
 
 STREAMS = ("departures", "departures_live", "raw_flights")
 

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from sluice.quality.checked import Checked
 from sluice.quality.gate import GateResult, Override, judge
 from sluice.quality.intervals import IntervalChecked, judge_interval
+from tests.suites.quality_results_suite import HOUR, VOLUME, volume
 from tests.twins.clock import START
-from tests.twins.quality_results_suite import HOUR, VOLUME, volume
 from tests.unit.quality.suites import expectation, suite
 
 SUITE = suite(expectation("origin"), expectation("carrier"))

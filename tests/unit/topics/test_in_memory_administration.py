@@ -7,8 +7,8 @@ from contextlib import contextmanager
 
 import pytest
 
+from tests.suites.kafka_administration_suite import Consuming, KafkaAdministrationSuite, ReadGroup, Send
 from tests.twins.kafka_administration import InMemoryKafkaAdministration
-from tests.twins.kafka_administration_suite import Consuming, KafkaAdministrationSuite, ReadGroup, Send
 
 
 class TestInMemoryKafkaAdministration(KafkaAdministrationSuite):

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from tests.suites.topic_records_suite import Append, RecordReaderSuite
 from tests.twins.kafka_administration import InMemoryKafkaAdministration
 from tests.twins.topic_records import InMemoryRecords
-from tests.twins.topic_records_suite import Append, RecordReaderSuite
 
 
 class TestInMemoryRecords(RecordReaderSuite):

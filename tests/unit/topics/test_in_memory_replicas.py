@@ -4,8 +4,8 @@ from collections.abc import Mapping
 
 import pytest
 
+from tests.suites.kafka_replicas_suite import KafkaReplicasSuite
 from tests.twins.kafka_administration import InMemoryKafkaAdministration
-from tests.twins.kafka_replicas_suite import KafkaReplicasSuite
 
 
 class TestInMemoryReplicas(KafkaReplicasSuite):

@@ -113,7 +113,7 @@ def _test(name: str, topic: TopicSpec) -> str:
     imports = "from datetime import UTC, datetime\n\n" if by_broker else ""
     return f'''"""What the pipeline {name} makes of a few records, by the functions of the stream."""
 
-{imports}from sluice.trial import trial
+{imports}from sluice.interactive.trial import trial
 
 SAMPLE = """\\
 {sample}

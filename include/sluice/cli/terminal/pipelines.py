@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+from sluice.interactive.trial import sound_pipeline
 from sluice.project.project import Project
 from sluice.settings import settings
 from sluice.specs.load import scan
 from sluice.specs.model.model import PipelineSpec
-from sluice.trial import sound_pipeline
 
 
 def open_pipeline(name: str) -> tuple[Project, PipelineSpec]:

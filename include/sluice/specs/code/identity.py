@@ -27,7 +27,7 @@ def pipeline_hash(home: Path, pipeline: PipelineSpec, topic: TopicSpec, expected
     """
     transform = home / "spark_jobs" / "transforms" / f"{pipeline.transform.partition(':')[0]}.py"
     roots = (home / "spark_jobs", home / "include")
-    entries = (transform, home / "include" / "sluice" / "spark" / "validation.py")
+    entries = (transform, home / "include" / "sluice" / "spark" / "records" / "validation.py")
     closure = sorted({path for entry in entries for path in import_closure(entry, roots)})
     closure += sorted((home / "jars" / "java" / "sluice" / "decoding").glob("*.java"))
     static = {name: digest(locate(wanted, home / "include")) for name, wanted in pipeline.static.items()}

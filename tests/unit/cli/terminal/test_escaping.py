@@ -24,7 +24,8 @@ from rich.text import Text
 import sluice
 from sluice.cli import main
 from sluice.cli.stack.logs import _followed, logs
-from sluice.cli.terminal.escaping import Guard, Terminal, confirmation, guard_standard_streams
+from sluice.cli.terminal import confirmation
+from sluice.cli.terminal.escaping import Guard, Terminal, guard_standard_streams
 from sluice.cli.terminal.output import Output, as_json, as_text, ask, err
 from sluice.errors import RefusedError
 from sluice.settings import settings

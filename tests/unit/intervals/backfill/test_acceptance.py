@@ -11,8 +11,8 @@ from sluice.intervals.alignment import Interval
 from sluice.intervals.backfill.acceptance import GATE_FAILED, accepting
 from sluice.intervals.backfill.backfills import Backfill, BackfillState
 from sluice.intervals.backfill.request import Mode, Only, Request
+from tests.suites.quality_results_suite import HOUR
 from tests.twins.clock import START
-from tests.twins.quality_results_suite import HOUR
 
 ASKED = Request("sales", Interval(START, START + HOUR), Mode.RECOMPUTE, "ann", "new code", Only.STALE)
 FAILED = Backfill("sales-1", "k", ASKED, BackfillState.FAILED, START, outcome=GATE_FAILED)

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from sluice.specs.model.access import Mechanism
+from tests.suites.access_suite import AccessAdministrationSuite, LogsIn
 from tests.twins.access import InMemoryAccess
-from tests.twins.access_suite import AccessAdministrationSuite, LogsIn
 
 
 class TestInMemoryAccess(AccessAdministrationSuite):

@@ -22,8 +22,8 @@ from sluice.provisioning.growth.keys import (
     partition_of,
     share_that_moves,
 )
+from tests.suites.topic_keys_suite import Fill, KeyReaderSuite
 from tests.twins.topic_keys import InMemoryKeyReader
-from tests.twins.topic_keys_suite import Fill, KeyReaderSuite
 
 
 class TestInMemoryKeyReader(KeyReaderSuite):

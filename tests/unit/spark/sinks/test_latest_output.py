@@ -12,8 +12,8 @@ from sluice.errors import RefusedError
 from sluice.intervals.coverage import Position
 from sluice.spark.sinks.latest_output import Expiry, LatestRows
 from sluice.spark.sinks.sink import Batch
+from tests.suites.latest_suite import TABLE, WRITER, at, rows
 from tests.twins.latest import InMemoryLatest, SharedRows
-from tests.twins.latest_suite import TABLE, WRITER, at, rows
 
 HOUR = timedelta(hours=1)
 EXPIRY = Expiry(window=HOUR, delay=4 * HOUR)

@@ -11,7 +11,7 @@ def test_what_decodes_in_the_jvm_is_part_of_the_code(tmp_path: Path) -> None:
     catalog = load_catalog(settings().home / "include")
     pipeline = catalog.pipelines["departures"]
     transform = tmp_path / "spark_jobs" / "transforms" / "departures.py"
-    validation = tmp_path / "include" / "sluice" / "spark" / "validation.py"
+    validation = tmp_path / "include" / "sluice" / "spark" / "records" / "validation.py"
     decoder = tmp_path / "jars" / "java" / "sluice" / "decoding" / "Decoder.java"
     files = tmp_path / "jars" / "java" / "sluice" / "fs" / "Files.java"
     for file in (transform, validation, decoder, files):

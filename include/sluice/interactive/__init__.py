@@ -1,0 +1,1 @@
+"""What people use from notebooks and from tests of their own: tables, and trials of a pipeline over a few lines."""

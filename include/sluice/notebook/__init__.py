@@ -1,1 +1,0 @@
-"""Tables of the project for notebooks, with and without a Spark session."""

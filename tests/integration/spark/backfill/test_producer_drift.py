@@ -1,0 +1,77 @@
+"""Producer drift on Spark: the fields of a raw table, against the same bytes counted by hand."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from pathlib import Path
+
+import pytest
+from pyspark.sql import SparkSession
+
+from sluice.intervals.reach import Reach
+from sluice.quality.drift import Around, Drift, JsonKind, Seen, departures
+from sluice.quality.quarantine import Asked
+from sluice.spark.checks.producer_drift import Fields, declared_kinds
+from sluice.spark.tables.records import RawTable
+from tests.integration.spark.backfill.backfills import Drained
+
+RAW = "topic_id string, partition int, offset long, timestamp timestamp, value binary"
+VALUES: list[object] = [
+    {"a": 1, "b": "x"},
+    {"a": 2.5, "b": None},
+    {"a": True, "c": [1], "d d": {"e": 1}},
+    {"a": 10**20, "heartbeat": False},
+    {"heartbeat": True, "a": "no flight"},
+    [1, 2],
+    "text",
+    7,
+]
+BROKEN = [b"", b"\xff{", b'{"a": ', None]
+
+
+def fields(spark: SparkSession, folder: Path, values: list[bytes | None]) -> Fields:
+    rows = [("id", n % 2, n, None, None if v is None else bytearray(v)) for n, v in enumerate(values)]
+    spark.createDataFrame(rows, RAW).write.format("delta").save(str(folder))
+    return Fields(spark, RawTable(folder, 0, Reach({})), "heartbeat", Asked())
+
+
+def test_each_field_is_counted_by_its_kind_and_partition(spark: SparkSession, tmp_path: Path) -> None:
+    looked = fields(spark, tmp_path / "raw", [*(json.dumps(v).encode() for v in VALUES), *BROKEN])
+    found = {(each.field, each.kind, each.partition): (each.records, each.first, each.last) for each in looked.seen()}
+    assert found == {
+        ("a", JsonKind.INTEGER, "id/0"): (1, 0, 0),
+        ("b", JsonKind.STRING, "id/0"): (1, 0, 0),
+        ("a", JsonKind.NUMBER, "id/1"): (2, 1, 3),
+        ("b", JsonKind.NULL, "id/1"): (1, 1, 1),
+        ("a", JsonKind.BOOLEAN, "id/0"): (1, 2, 2),
+        ("c", JsonKind.LIST, "id/0"): (1, 2, 2),
+        ("d d", JsonKind.OBJECT, "id/0"): (1, 2, 2),
+        ("heartbeat", JsonKind.BOOLEAN, "id/1"): (1, 3, 3),
+    }
+
+
+@pytest.mark.verify
+def test_what_is_around_the_last_record_with_a_field_is_counted(spark: SparkSession, tmp_path: Path) -> None:
+    values = [json.dumps({"a": 1} if n < 30 else {"b": 1}).encode() for n in range(100)]
+    looked = fields(spark, tmp_path / "raw", [*values])
+    seen = looked.seen()
+    assert Counter(each.field for each in seen) == {"a": 2, "b": 2}
+    assert looked.around(seen, ["a"]) == {("a", "id/0"): Around(15, 35), ("a", "id/1"): Around(15, 35)}
+    assert looked.around([Seen("x", JsonKind.NULL, "id/0", 1, 0, 0)], ["a"]) == {}
+
+
+@pytest.mark.verify
+def test_the_flights_are_what_was_declared_but_for_the_one_that_is_not(drained: Drained) -> None:
+    project, topic = drained.project, drained.project.catalog.topics["flights"]
+    raw = RawTable.pin(project.folder.table(topic.raw.table), project.raw_position("flights"))
+    looked = Fields(drained.spark, raw, topic.value.heartbeat, Asked())
+    declared = declared_kinds(project, topic)
+    assert declared["tailnum"] == {JsonKind.STRING}
+    seen = looked.seen()
+    (found,) = departures(declared, seen, looked.around(seen, declared))
+    assert (found.drift, found.field, found.kind, found.records) == (Drift.TYPE, "flight_id", "string", 1)
+    assert found.first == found.last
+    del declared["carrier"]
+    (more, *_) = departures(declared, seen, {})
+    assert (more.drift, more.field) == (Drift.UNDECLARED, "carrier")

@@ -1,0 +1,187 @@
+"""Others write while a backfill publishes: neighbours are let be, an intruder is found, a reader never sees a mix."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import replace
+from datetime import datetime, timedelta
+from pathlib import Path
+from threading import Event, Thread
+
+import pandas as pd
+import pytest
+from deltalake import CommitProperties, DeltaTable, write_deltalake
+from deltalake.exceptions import CommitFailedError
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as F  # noqa: N812  the ecosystem's name for it
+
+from sluice.clock import SystemClock
+from sluice.delta.log import newest_stream_entry
+from sluice.delta.reading import read_rows
+from sluice.errors import RefusedError
+from sluice.intervals.backfill.request import Mode
+from sluice.intervals.entries import BackfillEntry, to_json
+from sluice.intervals.ledger import State
+from sluice.launch.processes import wait_until
+from sluice.spark.backfill.publishing import Publication
+from sluice.spark.records.content import content_of
+from sluice.spark.tables.output import OutputTable
+from tests.integration.spark.backfill.backfills import RANGE, Drained
+
+pytestmark = pytest.mark.timeout(600)
+
+HOUR = timedelta(hours=1)
+TARGET = RANGE.start + HOUR
+ONCE = CommitProperties(max_commit_retries=0)
+
+
+def rows_of(drained: Drained, start: datetime) -> DataFrame:
+    table = drained.spark.read.format("delta").load(str(drained.table))
+    return drained.spark.createDataFrame(table.where(F.col("hour") == F.lit(start)).collect(), table.schema)
+
+
+def held_until(path: Path, rows: DataFrame) -> DataFrame:
+    """Return the rows, which are only computed once a file exists: a write of them takes as long as a test wants."""
+
+    @F.udf("long", useArrow=False)
+    def wait(value: int) -> int:
+        from threading import Event as Pause  # noqa: PLC0415  a lock of this module cannot go to a worker
+
+        for _ in range(6000):
+            if path.exists():
+                return value
+            Pause().wait(0.01)
+        raise TimeoutError(path)
+
+    return rows.coalesce(1).withColumn("departed", wait("departed"))  # one task, so that others find a core
+
+
+def publication(drained: Drained, rows: DataFrame, still_ours: Callable[[], None] = lambda: None) -> Publication:
+    table = OutputTable(drained.table, drained.code.pipeline.intervals)
+    content = content_of(rows, "hour")
+    entry = BackfillEntry("b", "recompute", "tests", "", {}, {}, content, drained.code.code_hash, "")
+    return Publication(table, entry, 0, table.files(content, table.version()), still_ours)
+
+
+def intrude(drained: Drained, start: datetime) -> None:
+    """Append one row of an interval, as somebody who knows nothing of owners."""
+    found = DeltaTable(str(drained.table)).to_pyarrow_table(partitions=[("hour", "=", f"{start:%Y-%m-%d %H:%M:%S}")])
+    write_deltalake(str(drained.table), found.slice(0, 1), mode="append")
+
+
+@pytest.mark.verify
+def test_somebody_who_writes_the_interval_before_the_commit_is_found_and_nothing_changes(drained: Drained) -> None:
+    rows = rows_of(drained, TARGET)
+    late = publication(drained, rows, still_ours=lambda: intrude(drained, TARGET))
+    with pytest.raises(RefusedError, match="not those that were compared"):
+        late.publish(rows)
+    assert newest_owner(drained) != "b"
+
+
+@pytest.mark.parametrize("neighbour", [False, pytest.param(True, marks=pytest.mark.verify)])
+def test_a_commit_during_the_replacement_counts_only_inside_its_intervals(
+    drained: Drained, tmp_path: Path, neighbour: bool
+) -> None:
+    rows = rows_of(drained, TARGET)
+    slow, go = publication(drained, rows), tmp_path / "go"
+    outcome: list[object] = []
+
+    def replace_slowly() -> None:
+        try:
+            outcome.append(slow.publish(held_until(go, rows)))
+        except RefusedError as error:
+            outcome.append(error)
+
+    before = drained.versions()
+    writer = Thread(target=replace_slowly)
+    writer.start()
+    wait_for(lambda: bool(drained.spark.sparkContext.statusTracker().getActiveStageIds()))
+    intrude(drained, TARGET + (HOUR if neighbour else timedelta()))
+    go.touch()
+    writer.join()
+    if neighbour:
+        assert outcome == [before + 2]
+        assert newest_owner(drained) == "b"
+    else:
+        assert isinstance(outcome[0], RefusedError)
+        assert newest_owner(drained) != "b"
+
+
+@pytest.mark.verify
+def test_a_stream_that_appends_to_a_published_interval_makes_it_dirty(drained: Drained, tmp_path: Path) -> None:
+    rows, go = rows_of(drained, TARGET), tmp_path / "go"
+    newest = newest_stream_entry(drained.table)
+    assert newest is not None
+    entry = replace(newest, content=content_of(rows, "hour"))
+    append = held_until(go, rows).write.format("delta").mode("append").option("userMetadata", to_json(entry))
+
+    writer = Thread(target=lambda: append.save(str(drained.table)))
+    writer.start()
+    wait_for(lambda: bool(drained.spark.sparkContext.statusTracker().getActiveStageIds()))
+    published = publication(drained, rows).publish(rows)
+    go.touch()
+    writer.join()
+    assert drained.versions() == published + 1  # Delta let both pass, and the rows are there twice
+    assert len(rows_of(drained, TARGET).collect()) == 2 * rows.count()
+    row = drained.ledger.rows[TARGET]
+    assert row.state(drained.code.code_hash) is State.DIRTY
+    assert "after it was closed" in row.dirty[0]
+    repaired = drained.run(Mode.RECOMPUTE, why="repair")
+    assert repaired.passed
+    assert len(rows_of(drained, TARGET).collect()) == rows.count()
+    assert drained.ledger.rows[TARGET].state(drained.code.code_hash) is State.PUBLISHED
+
+
+@pytest.mark.verify
+def test_a_reader_sees_the_old_or_the_new_beside_a_running_stream(drained: Drained) -> None:
+    old = readable(drained.table)
+    seen: list[pd.DataFrame] = []
+    done = Event()
+    appended = 0
+
+    def read() -> None:
+        while not done.is_set():
+            seen.append(readable(drained.table))
+
+    def stream() -> None:
+        nonlocal appended
+        rows = rows_of(drained, TARGET)
+        while not done.is_set():
+            hour = F.lit(RANGE.end + (10 + appended) * HOUR)
+            with suppress(CommitFailedError):  # somebody was quicker: once more, as a stream does
+                write_deltalake(
+                    str(drained.table), rows.withColumn("hour", hour).toArrow(), mode="append", commit_properties=ONCE
+                )
+                appended += 1
+
+    others = [Thread(target=read), Thread(target=stream)]
+    for other in others:
+        other.start()
+    result = drained.run(Mode.CORRECT)
+    done.set()
+    for other in others:
+        other.join()
+    new = readable(drained.table)
+    assert result.outcome == "explained"
+    assert appended > 0
+    assert not old.equals(new)
+    assert all(frame.equals(old) or frame.equals(new) for frame in seen)
+    assert any(frame.equals(old) for frame in seen)
+
+
+def readable(table: Path) -> pd.DataFrame:
+    """Return what a reader finds in the range, in a fixed order."""
+    frame = read_rows(table).to_pandas()
+    within = frame[frame["hour"] < RANGE.end]
+    return within.sort_values(["hour", "origin", "carrier"]).reset_index(drop=True)
+
+
+def newest_owner(drained: Drained) -> str:
+    current = drained.ledger.rows[TARGET].current
+    assert current is not None
+    return current.owner
+
+
+def wait_for(condition: Callable[[], bool], seconds: float = 60) -> None:
+    assert wait_until(condition, SystemClock(), deadline_seconds=seconds)
