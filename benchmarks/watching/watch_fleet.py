@@ -4,7 +4,7 @@ A project with as many specs, a control database with an attempt, wishes and old
 whose lock is held, a checkpoint per stream. One process holds all locks; it appends a record to every topic once in a
 period and then commits a batch for each of its streams. What its processor time is, is not the watcher's.
 
-Usage: python -m benchmarks.watching.watch_fleet <fleet as JSON>; takes commands on its standard input, one JSON per line.
+Usage: python -m benchmarks.watching.watch_fleet <fleet as JSON>; takes commands on standard input, one JSON a line.
 """
 
 from __future__ import annotations

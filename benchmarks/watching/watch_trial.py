@@ -1,7 +1,7 @@
 """The bare watcher over a fleet: in a process of its own, whose processor time is its alone.
 
-Usage: python -m benchmarks.watching.watch_trial <fleet as JSON> <seconds>; prints one JSON per line: what it measured, then whom
-it has seen die, until its standard input closes.
+Usage: python -m benchmarks.watching.watch_trial <fleet as JSON> <seconds>; prints one JSON per line: what it
+measured, then whom it has seen die, until its standard input closes.
 """
 
 from __future__ import annotations

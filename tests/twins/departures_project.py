@@ -38,7 +38,7 @@ class DeparturesProject:
         for kind in ("pipelines", "topics", "feeds", "expectations", "access", "deployments"):
             shutil.copytree(repository / "include" / kind, place.home / "include" / kind)
         shutil.copytree(repository / "spark_jobs" / "transforms", place.home / "spark_jobs" / "transforms")
-        validation = Path("include", "sluice", "spark", "validation.py")  # a part of the code's identity
+        validation = Path("include", "sluice", "spark", "records", "validation.py")  # a part of the code's identity
         (place.home / validation).parent.mkdir(parents=True)
         shutil.copy(repository / validation, place.home / validation)
         for name, value in {"HOME": place.home, "STATE": place.state, "DEPLOYMENT": "local"}.items():

@@ -25,7 +25,7 @@ TABLE = datasets.table("/data/tables/departures", TableFacts((Column("hour", "ti
 RAW = datasets.table("/data/tables/raw_flights", None)
 
 STREAM = StreamJob(
-    namespace="sluice.devstack",
+    namespace="sluice.local",
     deployment="local",
     unit="flights",
     stream="departures",
@@ -37,7 +37,7 @@ STREAM = StreamJob(
     description="Departures by hour.",
 )
 BATCH = BatchJob(
-    namespace="sluice.devstack",
+    namespace="sluice.local",
     deployment="local",
     pipeline="departures",
     engine="4.2.0",

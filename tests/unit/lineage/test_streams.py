@@ -50,7 +50,7 @@ def test_an_event_in_full() -> None:
             },
         },
         "job": {
-            "namespace": "sluice.devstack",
+            "namespace": "sluice.local",
             "name": "stream.departures",
             "facets": {
                 "jobType": {

@@ -60,7 +60,7 @@ def test_each_stream_of_a_unit_has_what_it_reads_and_writes() -> None:
     }
     assert [Path(each.name).name for each in jobs["departures"].beside] == ["airlines.csv"]
     assert jobs["raw_flights"].beside == ()
-    assert {job.namespace for job in jobs.values()} == {"sluice.devstack"}
+    assert {job.namespace for job in jobs.values()} == {"sluice.local"}
     assert jobs["departures"].owner == CATALOG.pipelines["departures"].owner
     assert mapped().streams("trains") == []
 
