@@ -9,8 +9,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
-import yaml
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 from typer.testing import CliRunner
 
@@ -23,6 +22,7 @@ from sluice.feeds.sources import load_source
 from sluice.settings import settings
 from sluice.specs.load import load_catalog, scan
 from sluice.specs.model.model import FieldType, TopicSpec
+from sluice.specs.reading.document import parse_document
 from sluice.specs.rules.rules import RULES
 from sluice.topics.declared_time import read_time
 
@@ -177,11 +177,12 @@ FIELDS = st.dictionaries(
 
 
 @given(st.lists(FIELDS, min_size=1, max_size=4))
+@example([{"on": 0, "no": 1, "y": 2}])
 def test_whatever_the_records_are_the_spec_reads_as_it_was_guessed(records: list[dict[str, object]]) -> None:
     lines = [json.dumps({"at": "2026-01-01T00:00:00Z", **record}).encode() for record in records]
     fields = guess_fields(sketch_of(lines))
-    read = yaml.safe_load(topic_text("t", fields, "at", partitions=1, owner=""))
-    spec = TopicSpec.model_validate_json(json.dumps(read))
+    text = topic_text("t", fields, "at", partitions=1, owner="")
+    spec = TopicSpec.model_validate_json(json.dumps(parse_document(text.encode(), "t.yaml").data))
     assert {name: (field.type, field.required) for name, field in spec.value.fields.items()} == {
         name: (field.type, field.required) for name, field in fields.items()
     }

@@ -123,6 +123,11 @@ def test_hours_that_never_end_are_refused() -> None:
         QuietHours(begin="00:00", end="00:00")
 
 
+def test_six_days_from_morning_to_morning_leave_a_day_on_which_people_are_told() -> None:
+    hours = QuietHours(days=("tue", "wed", "thu", "fri", "sat", "sun"), begin="01:00", end="01:00")
+    assert hours.over_at(_utc("2026-01-06T12:00")) == _utc("2026-01-12T01:00")
+
+
 def _utc(text: str) -> datetime:
     return datetime.fromisoformat(text).replace(tzinfo=UTC)
 
