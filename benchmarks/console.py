@@ -30,7 +30,7 @@ from sluice.console.app import create_console
 from sluice.console.context.access import Visitor
 from sluice.project.fresh import FreshProject
 from sluice.project.project import Project
-from sluice.serve.server import JournalDesk, Place, application
+from sluice.serve.server import JournalDesk, ServerAddress, application
 from tests.twins.console_fleet import LAGGING, ConsoleFleet, build_fleet, pipeline_of, topic_of
 from tests.twins.console_server import served
 from tests.verify.browser import running_browser
@@ -101,7 +101,7 @@ def _open_routes(fleet: ConsoleFleet) -> list[str]:
 
     fresh, place = (
         FreshProject(lambda: Project.open(fleet.settings), place=lambda: fleet.settings),
-        Place(socket.socket(), ""),
+        ServerAddress(socket.socket(), ""),
     )
     journal = JournalDesk(Journal(fleet.settings.folder.alerts), SystemClock())
     live = application(fresh.current, nobody, lambda: journal, place)

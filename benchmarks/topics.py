@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from datetime import date
 from pathlib import Path
 
-from sluice.devstack.kafka.broker import Broker
+from sluice.devstack.kafka.broker import BrokerProcess
 from sluice.feeds.pace import Pace
 from sluice.kafka.administration import KafkaPythonAdministration
 from sluice.kafka.feed import open_feed
@@ -30,7 +30,7 @@ class Topics:
 @contextmanager
 def private_topics(folder: Path) -> Iterator[Topics]:
     """Start a broker with the declared topics, and stop it at the end."""
-    broker = Broker(folder / "kafka", *free_ports(), settings().jars)
+    broker = BrokerProcess(folder / "kafka", *free_ports(), settings().jars)
     broker.prepare()
     with running(broker):
         with KafkaPythonAdministration((broker.bootstrap,), {}) as administration:

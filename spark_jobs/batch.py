@@ -19,7 +19,7 @@ import structlog
 
 from sluice.errors import SluiceError, SpecError
 from sluice.intervals.backfill.acceptance import GATE_FAILED
-from sluice.intervals.backfill.parity import Outcome
+from sluice.intervals.backfill.parity import ParityOutcome
 from sluice.intervals.backfill.request import Mode, Only, Request, range_of
 from sluice.launch.processes import give_way
 from sluice.project.project import Project
@@ -65,8 +65,8 @@ def _backfill(options: argparse.Namespace) -> int:
 
 _CLASSES = {
     GATE_FAILED: AlertClass.GATE,
-    Outcome.DIFFERENT: AlertClass.PARITY,
-    Outcome.INCONCLUSIVE: AlertClass.PARITY,
+    ParityOutcome.DIFFERENT: AlertClass.PARITY,
+    ParityOutcome.INCONCLUSIVE: AlertClass.PARITY,
 }
 
 

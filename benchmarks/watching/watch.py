@@ -29,7 +29,7 @@ from benchmarks.watching.watch_fleet import DEPLOYMENT, GENERATION, PERIOD_SECON
 from sluice.airflow.streams.watcher import LOOKS
 from sluice.control.database import open_database, sqlite_url
 from sluice.control.registry import SqlRegistry
-from sluice.devstack.kafka.broker import Broker
+from sluice.devstack.kafka.broker import BrokerProcess
 from sluice.settings import settings
 from sluice.streams.health.pacing import MOST_SECONDS
 from tests.integration.brokers import free_ports, running
@@ -85,7 +85,7 @@ def run(size: str = "full") -> tuple[dict[str, Any], dict[str, Any]]:
     chosen = _SIZES[size]
     with tempfile.TemporaryDirectory(prefix="sluice-watch-") as place:
         port, controller_port = free_ports()
-        broker = Broker(Path(place) / "kafka", port, controller_port, settings().jars, heap=_HEAP)
+        broker = BrokerProcess(Path(place) / "kafka", port, controller_port, settings().jars, heap=_HEAP)
         broker.prepare()
         with running(broker):
             if chosen.bare is not None:

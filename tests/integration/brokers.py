@@ -11,7 +11,7 @@ from pathlib import Path
 from socket import socket
 
 from sluice.devstack.kafka.admin import Administrator
-from sluice.devstack.kafka.broker import Broker
+from sluice.devstack.kafka.broker import BrokerProcess
 from sluice.settings import settings
 
 
@@ -25,7 +25,7 @@ def free_ports(count: int = 2) -> list[int]:
 
 
 @contextmanager
-def running(broker: Broker) -> Iterator[subprocess.Popen[bytes]]:
+def running(broker: BrokerProcess) -> Iterator[subprocess.Popen[bytes]]:
     """Run a prepared broker; on the way out it is gone, whatever happened."""
     with (broker.folder / "output").open("wb") as output:
         process = subprocess.Popen(broker.command(), stdout=output, stderr=subprocess.STDOUT, start_new_session=True)
@@ -45,7 +45,7 @@ def running(broker: Broker) -> Iterator[subprocess.Popen[bytes]]:
 class RunningCluster:
     """Brokers in failure domains of their own, the only controller first."""
 
-    brokers: list[Broker]
+    brokers: list[BrokerProcess]
     processes: dict[int, subprocess.Popen[bytes]] = field(default_factory=dict)
 
     @property
@@ -80,7 +80,7 @@ def running_cluster(folder: Path, count: int, admin: Administrator | None = None
     controller, *ports = free_ports(count + 1)
     first = folder / "1"
     brokers = [
-        Broker(
+        BrokerProcess(
             folder / str(number),
             port,
             controller,
@@ -97,7 +97,7 @@ def running_cluster(folder: Path, count: int, admin: Administrator | None = None
     try:
         brokers[0].prepare()  # it draws the cluster's id
         with ThreadPoolExecutor(2) as pool:
-            list(pool.map(Broker.prepare, brokers[1:]))
+            list(pool.map(BrokerProcess.prepare, brokers[1:]))
         cluster.start(*range(1, count + 1))
         yield cluster
     finally:

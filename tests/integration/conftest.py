@@ -9,7 +9,7 @@ from collections.abc import Iterator
 import pytest
 from pyspark.sql import SparkSession
 
-from sluice.devstack.kafka.broker import Broker
+from sluice.devstack.kafka.broker import BrokerProcess
 from sluice.settings import settings
 from sluice.spark.session.session import session
 from sluice.specs.model.resources import Resources
@@ -17,8 +17,8 @@ from tests.integration.brokers import free_ports, running
 
 
 @pytest.fixture(scope="session")
-def broker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Broker]:
-    broker = Broker(tmp_path_factory.mktemp("broker"), *free_ports(), settings().jars)
+def broker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[BrokerProcess]:
+    broker = BrokerProcess(tmp_path_factory.mktemp("broker"), *free_ports(), settings().jars)
     broker.prepare()
     with running(broker):
         yield broker

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 
-from sluice.airflow.streams.stream_request import Asked
+from sluice.airflow.streams.stream_request import UnitCommand
 from tests.simulation import rules
 from tests.simulation.breach import BreachError
 from tests.simulation.choices import Choices
@@ -28,7 +28,14 @@ SHARE_OF_POISON = 0.06
 TICK = 0.05
 """Seconds that pass with each step."""
 
-ASKED = (Asked.START, Asked.STOP, Asked.RESTART, Asked.RESUME, Asked.FORCE, Asked.FOLLOW)
+ASKED = (
+    UnitCommand.START,
+    UnitCommand.STOP,
+    UnitCommand.RESTART,
+    UnitCommand.RESUME,
+    UnitCommand.FORCE,
+    UnitCommand.FOLLOW,
+)
 
 
 @dataclass(frozen=True)
@@ -100,7 +107,7 @@ class History:
         if world.choices.chance(0.6):
             person(world, "start", stands=False)
             if world.choices.chance(0.5):
-                world.runs.append(Run("before", Asked.START, "watch", 1, world.clock.now() + DAY))
+                world.runs.append(Run("before", UnitCommand.START, "watch", 1, world.clock.now() + DAY))
         world.crew.play(self._direct)
         settle(world)
 

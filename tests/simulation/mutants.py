@@ -196,8 +196,8 @@ MUTANTS: tuple[Mutant, ...] = (
     Mutant(
         "the reconciler starts what is HALTED again and again",
         RECONCILE,
-        "            return Action(kind, str(outlook), about)",
-        "            return Action(ActionKind.START, str(outlook))",
+        "            return Correction(kind, str(outlook), about)",
+        "            return Correction(ActionKind.START, str(outlook))",
     ),
     Mutant(
         "the reconciler forgets whom it has told",

@@ -11,13 +11,13 @@ from datetime import datetime, timedelta
 from functools import partial
 from typing import Any
 
-from sluice.airflow.streams.stream_request import Asked, Request
+from sluice.airflow.streams.stream_request import UnitCommand, UnitRequest
 from sluice.airflow.streams.watcher import Hint
 from sluice.errors import CorruptionError, RefusedError, SluiceError, SpecError
 from sluice.specs.catalog.catalog import Unit
 from sluice.specs.units import DeclaredUnit
 from sluice.streams.life.reconcile import ActionKind
-from sluice.streams.life.sighting import Records, Sighting
+from sluice.streams.life.sighting import RecordedUnit, Sighting
 from sluice.streams.life.watch import WatchState
 from tests.simulation import rules
 from tests.simulation.crew import Actor
@@ -48,7 +48,7 @@ def person(world: World, does: str, *, stands: bool = True) -> None:
         world.tell(f"{caller.name}: {error}")
 
 
-def new_run(world: World, run_id: str, asked: Asked) -> Run:
+def new_run(world: World, run_id: str, asked: UnitCommand) -> Run:
     """Trigger a run of the unit's DAG."""
     run = Run(run_id, asked)
     world.runs.append(run)
@@ -65,9 +65,9 @@ def task_of(world: World, run: Run, *, stands: bool = True) -> Callable[[], None
 
 def claim_task(world: World, run: Run, *, stands: bool) -> None:
     """Do what `stream_<unit>.claim` does."""
-    caller = Caller(f"{run.run_id}: claim", person=run.asked is not Asked.FOLLOW, stands=stands)
+    caller = Caller(f"{run.run_id}: claim", person=run.asked is not UnitCommand.FOLLOW, stands=stands)
     life = world.life(caller)
-    request = Request(UNIT, run.asked, f"ada ({run.run_id})", "asked for", 60.0)
+    request = UnitRequest(UNIT, run.asked, f"ada ({run.run_id})", "asked for", 60.0)
     cleared = run.cleared
     claimed = _tried(world, run, lambda: world.code.stream_request.claim(request, life, life._registry))
     if claimed is None or run.task != "claim" or run.cleared != cleared:
@@ -141,7 +141,7 @@ def reconciler(world: World, *, stands: bool = True) -> None:
         world.tell(f"reconciler: {action.kind}: {action.why}")
         run_id = f"halted__{action.about}" if action.about else f"reconcile__{world.clock.now():%d-%H:%M:%S}"
         if all(run.run_id != run_id for run in world.runs):
-            new_run(world, run_id, Asked.FOLLOW)
+            new_run(world, run_id, UnitCommand.FOLLOW)
 
 
 def triggerer(world: World, *, stands: bool = True) -> None:
@@ -154,7 +154,7 @@ def triggerer(world: World, *, stands: bool = True) -> None:
     life, database = world.life(caller), DatabaseGate(world, caller)
     sightings: dict[str, Sighting] = {}
     try:  # as `sluice.streams.life.lives` does, which holds back what is raised: here all of it shall be seen
-        records = Records(database.newest_wishes([UNIT]).get(UNIT), database.newest_attempts([UNIT]).get(UNIT))
+        records = RecordedUnit(database.newest_wishes([UNIT]).get(UNIT), database.newest_attempts([UNIT]).get(UNIT))
         sightings[UNIT] = life.record_end(records)
     except SluiceError as error:
         world.tell(f"triggerer: could not look: {error}")

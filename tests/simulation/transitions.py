@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable
 
-from sluice.airflow.streams.stream_request import Asked
+from sluice.airflow.streams.stream_request import UnitCommand
 from sluice.airflow.streams.watcher import Hint
 from sluice.streams.failures.exits import ExitCode
 from sluice.streams.failures.failure import FailureClass
@@ -57,7 +57,7 @@ TRANSITIONS: tuple[str, ...] = (
     *(f"halt: {kind}" for kind in HALTING),
     *(f"go on: {kind}" for kind in POLICIES if POLICIES[kind].budget != 1),
     *(f"reconcile: {kind}" for kind in ActionKind),
-    *(f"asked: {asked}" for asked in Asked),
+    *(f"asked: {asked}" for asked in UnitCommand),
     *(f"force: {how}" for how in ("recorded", "refused")),
     *(f"resume: {how}" for how in ("lifted", "refused")),
     *(f"watch: {state}" for state in WatchState),

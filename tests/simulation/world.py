@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
 
-from sluice.airflow.streams.stream_request import Asked
+from sluice.airflow.streams.stream_request import UnitCommand
 from sluice.errors import RefusedError
 from sluice.streams.failures.failure import recorded_class
 from sluice.streams.failures.room import NoRoomError
@@ -50,7 +50,7 @@ class Run:
     """
 
     run_id: str
-    asked: Asked
+    asked: UnitCommand
     task: str = "claim"
     generation: int = 0
     until: datetime | None = None

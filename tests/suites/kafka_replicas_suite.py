@@ -11,7 +11,7 @@ import pytest
 from sluice.clock import SystemClock
 from sluice.errors import RefusedError
 from sluice.launch.processes import wait_until
-from sluice.provisioning.replicas.moving import Pace, Progress, cancel, move
+from sluice.provisioning.replicas.moving import MoveOptions, MoveProgress, cancel, move
 from sluice.topics.administration import KafkaAdministration, TopicCreation, TopicState
 from sluice.topics.replica_administration import THROTTLED, BrokerState, Throttle
 
@@ -40,8 +40,8 @@ class KafkaReplicasSuite:
     def test_replicas_move_and_the_preferred_leader_leads_afterwards(
         self, administration: KafkaAdministration, name: str
     ) -> None:
-        told: list[Progress] = []
-        move(administration, {(name, 0): (4, 2, 3), (name, 1): (1, 4, 3)}, Pace(on_progress=told.append))
+        told: list[MoveProgress] = []
+        move(administration, {(name, 0): (4, 2, 3), (name, 1): (1, 4, 3)}, MoveOptions(on_progress=told.append))
         state = described(administration, name, lambda state: state.leaders == (4, 1))
         assert state.leaders == (4, 1)
         assert state.replicas == ((4, 2, 3), (1, 4, 3))
@@ -51,7 +51,7 @@ class KafkaReplicasSuite:
         assert told[-1].moved == 2
 
     def test_the_number_of_replicas_changes(self, administration: KafkaAdministration, name: str) -> None:
-        move(administration, {(name, 0): (2,), (name, 1): (3, 4, 1, 2)}, Pace())
+        move(administration, {(name, 0): (2,), (name, 1): (3, 4, 1, 2)}, MoveOptions())
         assert administration.describe([name])[name].replicas == ((2,), (3, 4, 1, 2))
 
     def test_a_move_to_a_broker_that_there_is_not_is_refused(

@@ -14,7 +14,7 @@ from sqlalchemy import insert
 
 import sluice
 from sluice.alerts.alert import Alert, Level
-from sluice.alerts.delivery import Delivery, Outcome
+from sluice.alerts.delivery import Delivery, DeliveryOutcome
 from sluice.alerts.journal import Journal
 from sluice.clock import Clock
 from sluice.control.database import transaction
@@ -320,5 +320,5 @@ def _alerts(project: Project, fleet: ConsoleFleet, clock: Clock) -> None:
             run_id=fleet.says("run"),
         )
         journal.append(alert)
-        outcome = Outcome.FAILED if number % 9 == 0 else Outcome.DELIVERED
+        outcome = DeliveryOutcome.FAILED if number % 9 == 0 else DeliveryOutcome.DELIVERED
         journal.append(Delivery(alert.id, clock.now(), outcome, fleet.says("detail")))

@@ -11,20 +11,21 @@ import random
 from collections import deque
 from collections.abc import Iterator, Mapping
 
-from sluice.feeds.ports import Position, StoredRecord
+from sluice.feeds.ports import StoredRecord
+from sluice.topics.records import RecordPosition
 
 
 class InMemoryAcknowledgement:
     def __init__(self, topic: InMemoryTopic, partition: int) -> None:
         self._topic = topic
         self.partition = partition
-        self.position: Position | None = None
+        self.position: RecordPosition | None = None
 
     def done(self) -> bool:
         self._topic.let_time_pass()
         return self.position is not None
 
-    def wait(self) -> Position:
+    def wait(self) -> RecordPosition:
         while self.position is None:
             self._topic.deliver(self.partition)
         return self.position
@@ -65,7 +66,7 @@ class InMemoryTopic:
     def read(self, start: Mapping[int, int], end: Mapping[int, int]) -> Iterator[StoredRecord]:
         for partition, last in end.items():
             for offset in range(start[partition], last):
-                yield StoredRecord(Position(partition, offset), self.log[partition][offset])
+                yield StoredRecord(RecordPosition(partition, offset), self.log[partition][offset])
 
     def append(self, value: bytes | None, partition: int = 0) -> None:
         """Add a record of somebody else."""
@@ -79,7 +80,7 @@ class InMemoryTopic:
     def deliver(self, partition: int) -> None:
         value, acknowledgement = self.waiting[partition].popleft()
         self.log[partition].append(value)
-        acknowledgement.position = Position(partition, len(self.log[partition]) - 1)
+        acknowledgement.position = RecordPosition(partition, len(self.log[partition]) - 1)
 
     def lose_the_sender(self) -> None:
         """Deliver some of what waits, and forget the rest."""

@@ -16,10 +16,11 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, pr
 from sluice.clock import Clock
 from sluice.errors import RefusedError
 from sluice.launch.processes import wait_until
-from sluice.provisioning.apply import Approval, apply, current_plan
+from sluice.provisioning.apply import apply, current_plan
 from sluice.provisioning.performing import Manner
 from sluice.provisioning.plan import differences
-from sluice.provisioning.replicas.moving import Pace
+from sluice.provisioning.replicas.moving import MoveOptions
+from sluice.provisioning.topics.changes import Approval
 from sluice.provisioning.topics.declared import Declared
 from sluice.specs.model.topic_shape import TopicShape
 from sluice.topics.administration import KafkaAdministration, TopicCreation, TopicState
@@ -87,7 +88,7 @@ class PlanMachine(RuleBasedStateMachine):
         return self.kafka.describe([name]).get(name)
 
     def manner(self) -> Manner:
-        return Manner(Pace(clock=self.clock()))
+        return Manner(MoveOptions(clock=self.clock()))
 
     @rule(name=NAMES, shape=SHAPES)
     def declare(self, name: str, shape: TopicShape) -> None:

@@ -220,6 +220,15 @@ def test_a_module_is_small_and_so_are_its_functions(path: Path) -> None:
     assert long == {}
 
 
+def test_no_two_classes_have_one_name() -> None:
+    places: dict[str, list[str]] = {}
+    for path in PACKAGE_MODULES:
+        for node in syntax(path).body:
+            if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
+                places.setdefault(node.name, []).append(name(path))
+    assert {found: where for found, where in places.items() if len(where) > 1} == {}
+
+
 def test_every_module_is_named_after_what_it_is() -> None:
     assert [name(path) for path in OUR_CODE if path.stem in NAMELESS] == []
 

@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from sluice.alerts.alert import Level
-from sluice.alerts.delivery import History, Outcome
+from sluice.alerts.delivery import AlertHistory, DeliveryOutcome
 from sluice.alerts.journal import Journal
 from sluice.clock import SystemClock
 from sluice.devstack.airflow.api import AirflowApi, DagRun
@@ -85,7 +85,7 @@ class Stack:
     airflow: AirflowApi
     sink: Sink
 
-    def history(self) -> History:
+    def history(self) -> AlertHistory:
         return Journal(self.place.folder.alerts).read()
 
     def fail(self, dag_id: str) -> str:
@@ -104,7 +104,7 @@ class Stack:
         ids = {alert.id for alert in self.history().alerts if alert.run_id == run_id}
         return [page for page in self.sink.received if any(f"Alert {name}," in page["message"] for name in ids)]
 
-    def levels_of(self, run_id: str) -> dict[Level, Outcome]:
+    def levels_of(self, run_id: str) -> dict[Level, DeliveryOutcome]:
         """Return the outcome of each level's alert about a run."""
         history = self.history()
         outcomes = history.deliveries
@@ -145,7 +145,7 @@ def test_a_failed_task_calls_and_its_run_does_not_call_again(stack: Stack) -> No
     run_id = stack.fail("broken")
     eventually(lambda: len(stack.levels_of(run_id)) == 2)
 
-    assert stack.levels_of(run_id) == {Level.TASK: Outcome.DELIVERED, Level.DAG: Outcome.WITHHELD}
+    assert stack.levels_of(run_id) == {Level.TASK: DeliveryOutcome.DELIVERED, Level.DAG: DeliveryOutcome.WITHHELD}
     (page,) = stack.told_of(run_id)
     assert page["title"] == "Task broken of DAG broken failed"
     assert page["message"].startswith("ValueError: the plan does not add up")
@@ -166,13 +166,13 @@ def test_a_run_that_takes_too_long_calls_although_no_task_failed(stack: Stack) -
     (page,) = stack.told_of(run_id)
     assert page["title"] == f"Run {run_id} of DAG endless failed"
     assert page["message"].startswith("It ran longer than it may (dagrun_timeout).")
-    assert stack.levels_of(run_id)[Level.DAG] is Outcome.DELIVERED
+    assert stack.levels_of(run_id)[Level.DAG] is DeliveryOutcome.DELIVERED
 
 
 def test_the_same_failure_of_another_run_is_on_record_and_a_run_that_was_cleared_calls_again(stack: Stack) -> None:
     run_id = stack.fail("broken")
     eventually(lambda: len(stack.levels_of(run_id)) == 2)
-    assert set(stack.levels_of(run_id).values()) == {Outcome.WITHHELD}
+    assert set(stack.levels_of(run_id).values()) == {DeliveryOutcome.WITHHELD}
     assert stack.told_of(run_id) == []
 
     command = airflow_command("tasks", "clear", "broken", "--yes")

@@ -32,7 +32,7 @@ from deltalake import DeltaTable
 
 from sluice.clock import SystemClock
 from sluice.delta.reading import read_rows
-from sluice.devstack.kafka.broker import Broker
+from sluice.devstack.kafka.broker import BrokerProcess
 from sluice.intervals.backfill.request import Mode
 from sluice.intervals.entries import (
     AttemptEntry,
@@ -127,7 +127,7 @@ def track(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Track]:
     monkeypatch.setenv("SLUICE_STATE", str(state))
     spec = home / "include" / "pipelines" / "departures.yaml"
     spec.write_text(f"{spec.read_text()}backfill: {{chunk: 1 day}}\n")
-    broker = Broker(tmp_path / "kafka", *free_ports(), settings().jars)
+    broker = BrokerProcess(tmp_path / "kafka", *free_ports(), settings().jars)
     broker.prepare()
     with running(broker):
         track = Track(Settings(home=home, state=state))

@@ -23,7 +23,7 @@ from sluice.launch.ports import HOST
 from sluice.launch.processes import wait_until
 from sluice.live.store import Change, LatestTable
 from sluice.project.project import Project
-from sluice.serve.server import JournalDesk, Place, application
+from sluice.serve.server import JournalDesk, ServerAddress, application
 from sluice.settings import Settings, settings
 from tests.integration.delta.test_latest import spark_schema
 from tests.verify.browser import running_browser
@@ -81,7 +81,7 @@ def served(tmp_path: Path) -> Iterator[Served]:
     write(("JFK", 5), ("EWR", 7), (HOSTILE, 1))
     journal = Journal(tmp_path / "alerts")
     desk = JournalDesk(journal, SystemClock())
-    listening = Place(_listening(), "http://serve")
+    listening = ServerAddress(_listening(), "http://serve")
     app = application(lambda: Project.open(place), login_free_gate, lambda: desk, listening)
     server = uvicorn.Server(uvicorn.Config(app, log_level="warning", timeout_graceful_shutdown=1))
     thread = threading.Thread(target=server.run, kwargs={"sockets": [listening.listening]})

@@ -17,7 +17,7 @@ import pandas as pd
 import pytest
 
 from sluice.delta.reading import read_rows
-from sluice.devstack.kafka.broker import Broker
+from sluice.devstack.kafka.broker import BrokerProcess
 from sluice.feeds.pace import Pace
 from sluice.intervals.ledger import Ledger, State
 from sluice.kafka.administration import KafkaPythonAdministration
@@ -83,7 +83,7 @@ def year(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Year]:
     spec = home / "include" / "pipelines" / "departures.yaml"
     spec.write_text(spec.read_text() + f"max_records_per_batch: {CAP}\n")
     place = Settings(home=home, state=folder / "state")
-    broker = Broker(folder / "kafka", *free_ports(), settings().jars)
+    broker = BrokerProcess(folder / "kafka", *free_ports(), settings().jars)
     broker.prepare()
     with running(broker):
         write_endpoints(place.folder, Endpoints(kafka_bootstrap=(broker.bootstrap,), airflow_url=""))
@@ -91,7 +91,7 @@ def year(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Year]:
         yield Year(place)
 
 
-def _publish(place: Settings, broker: Broker) -> None:
+def _publish(place: Settings, broker: BrokerProcess) -> None:
     catalog = load_catalog(place.home / "include")
     with KafkaPythonAdministration((broker.bootstrap,), {}) as administration:
         apply(Declared(catalog.topics), administration)

@@ -34,7 +34,7 @@ _HALTED_FIX = "mend what made it fail, then resume it: `sluice streams resume {u
 
 
 @dataclass
-class Found:
+class FleetConditions:
     """What a look at a fleet amounts to.
 
     Attributes:
@@ -46,7 +46,7 @@ class Found:
     over: dict[Key, str] = field(default_factory=dict)
 
 
-def found_in(standings: Iterable[Standing], owners: Mapping[str, str], now: datetime) -> Found:
+def found_in(standings: Iterable[Standing], owners: Mapping[str, str], now: datetime) -> FleetConditions:
     """Return what of a fleet has to be told, and what is over.
 
     A stream that is well must have been so for a while: else an end would be told between two crashes.
@@ -56,7 +56,7 @@ def found_in(standings: Iterable[Standing], owners: Mapping[str, str], now: date
         owners: who owns each stream.
         now: the present (UTC).
     """
-    found, units = Found(), dict[str, list[Standing]]()
+    found, units = FleetConditions(), dict[str, list[Standing]]()
     for standing in standings:
         units.setdefault(standing.unit, []).append(standing)
         _of_stream(standing, owners, now, found)
@@ -65,7 +65,7 @@ def found_in(standings: Iterable[Standing], owners: Mapping[str, str], now: date
     return found
 
 
-def _of_stream(standing: Standing, owners: Mapping[str, str], now: datetime, found: Found) -> None:
+def _of_stream(standing: Standing, owners: Mapping[str, str], now: datetime, found: FleetConditions) -> None:
     verdict, subject = standing.verdict, f"stream {standing.stream}"
     now_is = _CLASSES.get(verdict.health) if standing.needs_somebody and not standing.halted else None
     since = standing.since
@@ -85,7 +85,9 @@ def _of_stream(standing: Standing, owners: Mapping[str, str], now: datetime, fou
             found.over[subject, alert_class] = _over(standing)
 
 
-def _of_unit(unit: str, streams: list[Standing], owners: Mapping[str, str], now: datetime, found: Found) -> None:
+def _of_unit(
+    unit: str, streams: list[Standing], owners: Mapping[str, str], now: datetime, found: FleetConditions
+) -> None:
     first, subject = streams[0], f"unit {unit}"
     if first.halted:
         found.conditions[subject, AlertClass.HALTED] = Condition(

@@ -17,7 +17,7 @@ IN_FLIGHT = timedelta(seconds=20)
 """Longer than any delivery may take: an alert that has no outcome after this never gets one."""
 
 
-class Outcome(StrEnum):
+class DeliveryOutcome(StrEnum):
     """How a delivery ended."""
 
     DELIVERED = "delivered"  # every service took it
@@ -28,7 +28,7 @@ class Outcome(StrEnum):
     MUTED = "muted"  # the policy tells nobody of it
 
 
-TOLD = frozenset({Outcome.DELIVERED, Outcome.NOT_CONFIGURED})
+TOLD = frozenset({DeliveryOutcome.DELIVERED, DeliveryOutcome.NOT_CONFIGURED})
 """Where no service is configured, the record is all the telling there is."""
 
 
@@ -46,7 +46,7 @@ class Delivery:
 
     alert_id: str
     at: AwareDatetime
-    outcome: Outcome
+    outcome: DeliveryOutcome
     detail: str = ""
     reached: tuple[str, ...] = ()
 
@@ -72,7 +72,7 @@ _ADAPTER = TypeAdapter(Delivery)
 
 
 @dataclass(frozen=True)
-class History:
+class AlertHistory:
     """What is on record, oldest first.
 
     Attributes:
@@ -115,7 +115,7 @@ def under_way(alert: Alert, now: datetime) -> bool:
     return abs(now - alert.at) < IN_FLIGHT
 
 
-def already_called(alert: Alert, history: History, now: datetime) -> Alert | None:
+def already_called(alert: Alert, history: AlertHistory, now: datetime) -> Alert | None:
     """Return the alert that has told somebody about this execution of this run; None if nobody knows.
 
     Of tasks that fail together the first one calls. The others rely on it while it is under way: should it fail, the
@@ -139,7 +139,7 @@ def already_called(alert: Alert, history: History, now: datetime) -> Alert | Non
     return None
 
 
-def already_known(alert: Alert, history: History) -> Alert | None:
+def already_known(alert: Alert, history: AlertHistory) -> Alert | None:
     """Return the alert that has told of the same state of the same subject; None if this is news.
 
     It is news when nothing was told of the subject, or something else, or its end. What the policy holds back or tells
@@ -153,4 +153,4 @@ def already_known(alert: Alert, history: History) -> Alert | None:
     if newest is None or newest.why != alert.why:
         return None
     delivery = history.deliveries.get(newest.id)
-    return None if delivery is None or delivery.outcome is Outcome.FAILED else newest
+    return None if delivery is None or delivery.outcome is DeliveryOutcome.FAILED else newest

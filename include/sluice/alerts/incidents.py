@@ -8,7 +8,7 @@ from datetime import datetime
 from typing import TypeAlias
 
 from sluice.alerts.alert import Alert, Level
-from sluice.alerts.delivery import TOLD, Delivery, History, Outcome
+from sluice.alerts.delivery import TOLD, AlertHistory, Delivery, DeliveryOutcome
 from sluice.specs.model.alerting import AlertClass
 
 Key: TypeAlias = tuple[str, AlertClass]
@@ -58,13 +58,13 @@ class Incident:
         """When somebody was last told (UTC)."""
         return None if self.told is None else self.deliveries[self.told.id].at
 
-    def outcome(self, alert: Alert) -> Outcome | None:
+    def outcome(self, alert: Alert) -> DeliveryOutcome | None:
         """Return what became of one of its alerts; None if that is not on record."""
         delivery = self.deliveries.get(alert.id)
         return None if delivery is None else delivery.outcome
 
 
-def open_incidents(history: History) -> dict[Key, Incident]:
+def open_incidents(history: AlertHistory) -> dict[Key, Incident]:
     """Return what is not over, oldest first.
 
     Args:
@@ -113,7 +113,7 @@ def halted_again(alert_class: AlertClass, since: datetime | None, incident: Inci
     return alert_class is AlertClass.HALTED and since is not None and incident.newest.at < since
 
 
-def told_by_another(alert: Alert, history: History) -> bool:
+def told_by_another(alert: Alert, history: AlertHistory) -> bool:
     """Whether a beginning or an end that several processes see is on record already.
 
     They see the same turns of one subject, one of them later than the other. So what is on record of it is as this
@@ -132,7 +132,7 @@ def told_by_another(alert: Alert, history: History) -> bool:
     return alert.since is not None and newest.since is not None and alert.since < newest.since
 
 
-def newest_about(key: Key, history: History) -> str:
+def newest_about(key: Key, history: AlertHistory) -> str:
     """Return the id of the newest alert about a subject and class, an end included; empty if there is none.
 
     Who has decided on what was on record may ask again, with the journal's lock, whether that is still so: two rounds

@@ -17,7 +17,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from sluice.alerts.alert import Alert
-from sluice.alerts.delivery import Delivery, History
+from sluice.alerts.delivery import AlertHistory, Delivery
 from sluice.alerts.record import Forgotten, Torn, line_of, records
 from sluice.alerts.runs import RunCount
 from sluice.clock import Clock, SystemClock
@@ -59,7 +59,7 @@ class Journal:
         """
         self.append_unless(record, None)
 
-    def append_unless(self, record: Alert | Delivery | RunCount, known: Callable[[History], bool] | None) -> bool:
+    def append_unless(self, record: Alert | Delivery | RunCount, known: Callable[[AlertHistory], bool] | None) -> bool:
         """Put a record onto the disk, unless what is on record says it already; return whether it was put there.
 
         Of several processes that ask at once with the same record, one puts it there.
@@ -85,7 +85,7 @@ class Journal:
             ) from error
         return True
 
-    def read(self) -> History:
+    def read(self) -> AlertHistory:
         """Return what is on record. What cannot be read is a note, not an error.
 
         Raises:
@@ -93,14 +93,14 @@ class Journal:
             UnreachableError: another process holds the journal's lock.
         """
         if not self.folder.is_dir():
-            return History()
+            return AlertHistory()
         try:
             with self._locked(fcntl.LOCK_SH):
                 return self._read()
         except OSError as error:
             raise NotReadyError(f"The journal of alerts in {self.folder} cannot be read: {error.strerror}.") from error
 
-    def _read(self) -> History:
+    def _read(self) -> AlertHistory:
         return _history([(path.name, path.read_bytes()) for path in self._existing()])
 
     def _existing(self) -> list[Path]:
@@ -165,7 +165,7 @@ class Journal:
             yield
 
 
-def _history(contents: list[tuple[str, bytes]]) -> History:
+def _history(contents: list[tuple[str, bytes]]) -> AlertHistory:
     alerts: list[Alert] = []
     deliveries: dict[str, Delivery] = {}
     notes: list[str] = []
@@ -186,7 +186,7 @@ def _history(contents: list[tuple[str, bytes]]) -> History:
                     notes.append(str(record))
     if forgotten != Forgotten():
         notes.append(str(forgotten))
-    return History(tuple(alerts), deliveries, tuple(notes), counts)
+    return AlertHistory(tuple(alerts), deliveries, tuple(notes), counts)
 
 
 def _reserve(file: Path) -> None:

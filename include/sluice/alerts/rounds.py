@@ -17,7 +17,7 @@ from datetime import datetime, timedelta
 from typing import TypeAlias
 
 from sluice.alerts.alert import Alert
-from sluice.alerts.delivery import History, Outcome, under_way
+from sluice.alerts.delivery import AlertHistory, DeliveryOutcome, under_way
 from sluice.alerts.incidents import Incident, Key, halted_again, open_incidents
 from sluice.specs.model.alerting import AlertClass, AlertPolicySpec, AlertRule
 
@@ -91,7 +91,7 @@ Step: TypeAlias = Begin | Deliver | Repeat | End
 
 
 def steps(
-    history: History,
+    history: AlertHistory,
     conditions: Mapping[Key, Condition],
     over: Mapping[Key, str],
     policy: AlertPolicySpec,
@@ -137,11 +137,11 @@ def _due(incident: Incident, policy: AlertPolicySpec, now: datetime) -> Iterator
     outcome, tried = incident.outcome(newest), incident.deliveries.get(newest.id)
     if outcome is None and under_way(newest, now):
         return
-    if outcome in {None, Outcome.FAILED}:  # without an outcome: whoever was to send it has died
+    if outcome in {None, DeliveryOutcome.FAILED}:  # without an outcome: whoever was to send it has died
         every = TRY_AGAIN_AFTER if abs(now - newest.at) < TRY_FOR else rule.repeat or TRY_FOR
         if tried is None or abs(now - tried.at) >= every:
             yield Deliver(newest)
-    elif incident.told_at is None or outcome is Outcome.HELD:
+    elif incident.told_at is None or outcome is DeliveryOutcome.HELD:
         yield Deliver(newest)
     elif newest.alert_class not in TOLD_BY_THEIR_OWN and rule.repeat and now - incident.told_at >= rule.repeat:
         yield Repeat(incident)

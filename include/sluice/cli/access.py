@@ -13,11 +13,11 @@ from sluice.cli.terminal.output import Output, OutputOption, out, out_lines, pri
 from sluice.errors import RefusedError
 from sluice.project.logins import passwords_of
 from sluice.project.project import Project
-from sluice.provisioning.access.apply import Approval, clause, command, look
 from sluice.provisioning.access.apply import apply as apply_specs
-from sluice.provisioning.access.plan import Access, as_dict
+from sluice.provisioning.access.apply import clause, command, look
+from sluice.provisioning.access.plan import ActualAccess, as_dict
 from sluice.provisioning.access.plan import plan as plan_access
-from sluice.provisioning.topics.changes import Risk
+from sluice.provisioning.topics.changes import Approval, Risk
 from sluice.settings import settings
 
 app = typer.Typer(help="Plan, apply and list who may do what in Kafka.", no_args_is_help=True)
@@ -89,7 +89,7 @@ def apply(
             fix="read `sluice access plan`, and give its id by --plan.",
         )
     with _cluster(project) as cluster:
-        approval = Approval(plan, frozenset(widening or ())) if plan else None
+        approval = Approval(plan, widening=frozenset(widening or ())) if plan else None
         done = apply_specs(project.catalog, cluster, passwords_of(project), rotate=rotate or (), approval=approval)
     if output.for_programs:
         print_data(output, {"applied": as_dict(done)["items"]})
@@ -120,7 +120,7 @@ def list_(output: OutputOption = Output.TABLE) -> None:
     out.print(table)
 
 
-def _rows(found: Access) -> list[tuple[str, str]]:
+def _rows(found: ActualAccess) -> list[tuple[str, str]]:
     rights = [(acl.principal, f"{'never ' if acl.denied else ''}{acl}") for acl in sorted(found.acls)]
     passwords = [(f"User:{credential.user}", f"password: {credential}") for credential in sorted(found.credentials)]
     return sorted([*rights, *passwords])

@@ -15,7 +15,7 @@ from rich.markup import escape
 from rich.table import Column, Table
 
 from sluice.alerts.alert import Alert, Level
-from sluice.alerts.delivery import Delivery, History, Outcome
+from sluice.alerts.delivery import AlertHistory, Delivery, DeliveryOutcome
 from sluice.alerts.incidents import Incident, open_incidents
 from sluice.alerts.journal import Journal
 from sluice.alerts.policy import Policy, read_policy
@@ -33,7 +33,7 @@ _DEADLINE_SECONDS = 120
 _MOST_CHARACTERS = 200
 """Of a reason in the list."""
 
-_STYLES = {Outcome.DELIVERED: "green", Outcome.FAILED: "red", Outcome.HELD: "yellow"}
+_STYLES = {DeliveryOutcome.DELIVERED: "green", DeliveryOutcome.FAILED: "red", DeliveryOutcome.HELD: "yellow"}
 
 app = typer.Typer(help="What failed, and whether somebody was told.", invoke_without_command=True)
 
@@ -170,18 +170,18 @@ def try_delivery(
     if output.for_programs:
         print_data(output, {**alert.as_dict(), "delivery": delivery.as_dict()})
     match outcome:
-        case Outcome.DELIVERED if output is Output.TABLE:
+        case DeliveryOutcome.DELIVERED if output is Output.TABLE:
             out.print(f"Alert {alert.id}: {detail}", markup=False, soft_wrap=True)
-        case Outcome.NOT_CONFIGURED:
+        case DeliveryOutcome.NOT_CONFIGURED:
             raise NotReadyError(
                 f"Alert {alert.id} is in the journal only: {detail}",
                 fix="add it, as docs/alerts.md shows for mail, Slack and webhooks.",
             )
-        case Outcome.FAILED:
+        case DeliveryOutcome.FAILED:
             raise SluiceError(f"Alert {alert.id}: {detail}", fix="correct the connection; docs/alerts.md has examples.")
 
 
-def choose(history: History, alert_id: str) -> Alert:
+def choose(history: AlertHistory, alert_id: str) -> Alert:
     """Return the alert whose id begins so.
 
     Raises:
@@ -209,7 +209,7 @@ def _asked_channels(policy: Policy, name: str) -> list[Channel]:
     return [spec.channels[each] for each in names]
 
 
-def deliver_in_airflow(alert: Alert, channels: Sequence[Channel], place: Settings) -> tuple[Outcome, str]:
+def deliver_in_airflow(alert: Alert, channels: Sequence[Channel], place: Settings) -> tuple[DeliveryOutcome, str]:
     """Deliver an alert in a process with Airflow's configuration, where its connections can be read.
 
     That is the embedded stack's, whether or not it is up, or the one that this process's variables name.
@@ -221,7 +221,7 @@ def deliver_in_airflow(alert: Alert, channels: Sequence[Channel], place: Setting
     variables = stack_environment(place) if embedded else environment()
     if "AIRFLOW_HOME" not in variables:  # Airflow would make itself a home in the user's
         return (
-            Outcome.NOT_CONFIGURED,
+            DeliveryOutcome.NOT_CONFIGURED,
             "there is no Airflow here: neither an embedded one (`sluice up`) nor AIRFLOW_HOME.",
         )
     try:
@@ -237,7 +237,7 @@ def deliver_in_airflow(alert: Alert, channels: Sequence[Channel], place: Setting
             check=True,
         )
         finding: dict[str, str] = json.loads(done.stdout.splitlines()[-1])
-        return Outcome(finding["outcome"]), finding["detail"]
+        return DeliveryOutcome(finding["outcome"]), finding["detail"]
     except (subprocess.SubprocessError, LookupError, ValueError) as error:
         raise NotReadyError(
             f"Airflow could not be asked for its connection: {type(error).__name__}.",
@@ -249,17 +249,17 @@ def _journal() -> Journal:
     return Journal(settings().folder.alerts)
 
 
-def _as_dict(alert: Alert, history: History) -> dict[str, Any]:
+def _as_dict(alert: Alert, history: AlertHistory) -> dict[str, Any]:
     delivery = history.deliveries.get(alert.id)
     return {**alert.as_dict(), "delivery": None if delivery is None else delivery.as_dict()}
 
 
-def _delivery(alert: Alert, history: History) -> str:
+def _delivery(alert: Alert, history: AlertHistory) -> str:
     delivery = history.deliveries.get(alert.id)
     return "no outcome on record" if delivery is None else f"{delivery.outcome}: {delivery.detail}"
 
 
-def _table(newest: list[Alert], history: History) -> Table:
+def _table(newest: list[Alert], history: AlertHistory) -> Table:
     table = Table(Column("alert", no_wrap=True), Column("at (UTC)", no_wrap=True), "what", "why")
     table.add_column("delivery", no_wrap=True)
     for alert in newest:

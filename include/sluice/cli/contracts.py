@@ -16,7 +16,7 @@ from sluice.cli.views.drift_view import tell_drift
 from sluice.contracts.contract import AVRO, digest, written
 from sluice.errors import SpecError
 from sluice.project.project import Project
-from sluice.quality.quarantine import Asked
+from sluice.quality.quarantine import QuarantineFilter
 from sluice.settings import registry_login, settings
 from sluice.specs.load import scan
 from sluice.specs.reading.faults import SpecFaults
@@ -69,7 +69,7 @@ def drift(
     """
     from sluice.spark.checks.producer_drift import drift_of  # noqa: PLC0415 - only this pays for Spark's import
 
-    asked = Asked(since=since, until=until)
+    asked = QuarantineFilter(since=since, until=until)
     found = drift_of(Project.open(settings()), topic, asked)
     if output.for_programs:
         print_data(output, [asdict(departure) for departure in found])
@@ -93,10 +93,10 @@ def fetch(
 
     Exit codes: 0; 2 there is no such subject, or a schema cannot be kept; 4 the registry could not be asked.
     """
-    from sluice.kafka.schema_registry import Registry  # noqa: PLC0415 - only this asks one
+    from sluice.kafka.schema_registry import SchemaRegistry  # noqa: PLC0415 - only this asks one
 
     include = settings().home / "include"
-    found = list(Registry(registry, registry_login()).versions(subject or f"{topic}-value"))
+    found = list(SchemaRegistry(registry, registry_login()).versions(subject or f"{topic}-value"))
     if len({each.ending for each in found}) != 1:
         raise SpecError("the versions are of no one schema language.", fix="begin another topic for the new one.")
     history = history_of(include, topic)

@@ -20,7 +20,7 @@ from sluice.clock import SystemClock
 from sluice.errors import SpecError
 from sluice.feeds.manifest import Manifest, ManifestStore
 from sluice.feeds.pace import Pace
-from sluice.feeds.publish import Feed, Progress, Sending
+from sluice.feeds.publish import Feed, Sending, SendProgress
 from sluice.project.project import Project
 from sluice.settings import settings
 from sluice.specs.model.access import Role
@@ -116,7 +116,7 @@ def open_project_feed(project: Project, name: str) -> Iterator[Feed]:
 
 
 @contextmanager
-def reporting(name: str) -> Iterator[Callable[[Progress], None]]:
+def reporting(name: str) -> Iterator[Callable[[SendProgress], None]]:
     """Give a function that shows progress on stderr: a bar on a terminal, else a line every few seconds."""
     if not err.is_terminal:
         yield _LinePrinter(name)
@@ -135,14 +135,14 @@ class _LinePrinter:
         self._clock = SystemClock()
         self._printed = -math.inf
 
-    def __call__(self, progress: Progress) -> None:
+    def __call__(self, progress: SendProgress) -> None:
         now = self._clock.monotonic()
         if progress.sent == progress.total or now - self._printed >= _SECONDS_BETWEEN_LINES:
             self._printed = now
             err_lines.print(f"{self._name}: {progress.sent:,} of {progress.total:,}, {pace_text(progress)}")
 
 
-def pace_text(progress: Progress) -> str:
+def pace_text(progress: SendProgress) -> str:
     """Return rate and time to go, such as `2,300/s, 0:01:10 left`."""
     left = progress.seconds_left
     return f"{progress.rate:,.0f}/s" + ("" if left is None else f", {timedelta(seconds=round(left))} left")

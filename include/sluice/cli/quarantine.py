@@ -30,7 +30,7 @@ from sluice.project.project import Project
 from sluice.project.records_of import cases_of
 from sluice.quality.cases import Case, CaseEvent, Cases, CaseState, case_id
 from sluice.quality.patching import declaration, patches_for
-from sluice.quality.quarantine import Asked
+from sluice.quality.quarantine import QuarantineFilter
 from sluice.quality.reasons import Reason
 from sluice.settings import settings
 from sluice.specs.model.model import PipelineSpec
@@ -310,11 +310,11 @@ def _asked(
     until: datetime | None,
     partition: int | None,
     offsets: str,
-) -> Asked:
+) -> QuarantineFilter:
     first, dash, last = offsets.partition("-")
     if offsets and not (first.isdecimal() and (last.isdecimal() or not dash)):
         raise SpecError(f"--offsets {offsets!r} is no range.", fix="write A-B, both included, or one offset.")
-    return Asked(
+    return QuarantineFilter(
         reasons=tuple(dict.fromkeys(reasons or ())),
         since=since,
         until=until,

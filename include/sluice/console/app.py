@@ -11,7 +11,7 @@ from starlette.exceptions import HTTPException as StarletteHTTPException
 from sluice.clock import Clock, SystemClock
 from sluice.console.context.access import Gate, Visitor
 from sluice.console.context.asking import Asks
-from sluice.console.context.surroundings import Surroundings
+from sluice.console.context.surroundings import ConsoleContext
 from sluice.console.html.rendering import STATIC, page, static_file
 from sluice.console.pages import (
     alerts,
@@ -64,7 +64,7 @@ def create_console(
         redirect_slashes=False,
         dependencies=[Depends(admit)],
     )
-    app.state.surroundings = Surroundings(project, asks, clock or SystemClock())
+    app.state.surroundings = ConsoleContext(project, asks, clock or SystemClock())
     app.middleware("http")(_with_headers)
     app.add_exception_handler(SluiceError, _say_why)
     app.add_exception_handler(StarletteHTTPException, _say_what)
@@ -103,7 +103,7 @@ def said(request: Request, status: int, words: str) -> Response:
     """Return a page to a browser that was admitted, JSON to a program, and the bare words otherwise."""
     accepts = request.headers.get("accept", "")
     if "text/html" in accepts and hasattr(request.state, "visitor"):
-        surroundings: Surroundings = request.app.state.surroundings
+        surroundings: ConsoleContext = request.app.state.surroundings
         return page(
             request, "message.html", now=surroundings.clock.now(), status=status, title="Not shown", words=words
         )

@@ -11,7 +11,7 @@ from deltalake.exceptions import DeltaError
 
 from sluice.delta.reading import open_table, read_rows
 from sluice.errors import RefusedError, UnreachableError
-from sluice.live.source import Batch, Row
+from sluice.live.source import Row, SourceRead
 from sluice.live.values import MOST_VALUES
 
 _LOOK_SECONDS = 0.2
@@ -33,7 +33,7 @@ class DeltaLiveTable:
         self._table: DeltaTable = open_table(folder)
         self._read: int | None = None
 
-    def read(self, seconds: float) -> Batch:
+    def read(self, seconds: float) -> SourceRead:
         """See the port.
 
         Raises:
@@ -44,7 +44,7 @@ class DeltaLiveTable:
         try:
             while (version := self._newest_version()) == self._read:
                 if time.monotonic() >= until:
-                    return Batch()
+                    return SourceRead()
                 time.sleep(_LOOK_SECONDS)
             rows = read_rows(self._folder)
         except (DeltaError, OSError) as error:
@@ -56,7 +56,7 @@ class DeltaLiveTable:
             )
         self._read = version
         at = datetime.now(UTC)
-        return Batch([Row(fields, at) for fields in rows.to_pylist()], whole=True)
+        return SourceRead([Row(fields, at) for fields in rows.to_pylist()], whole=True)
 
     def close(self) -> None:
         """See the port."""

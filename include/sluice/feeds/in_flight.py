@@ -10,8 +10,9 @@ from collections import deque
 from collections.abc import Iterator
 from datetime import datetime, timedelta
 
-from sluice.feeds.ports import Acknowledgement, Position
+from sluice.feeds.ports import Acknowledgement
 from sluice.feeds.record import FeedRecord
+from sluice.topics.records import RecordPosition
 
 
 class InFlight:
@@ -25,23 +26,23 @@ class InFlight:
         """Note what was just sent."""
         self._waiting.append((record, acknowledgement))
 
-    def collect(self) -> Iterator[tuple[FeedRecord, Position]]:
+    def collect(self) -> Iterator[tuple[FeedRecord, RecordPosition]]:
         """Yield what is acknowledged, without waiting."""
         while self._waiting and self._waiting[0][1].done():
             yield self._first()
 
-    def make_room(self, arrival: datetime) -> Iterator[tuple[FeedRecord, Position]]:
+    def make_room(self, arrival: datetime) -> Iterator[tuple[FeedRecord, RecordPosition]]:
         """Yield what is acknowledged, waiting until a record that arrives at `arrival` may be sent."""
         while self._waiting and arrival - self._waiting[0][0].arrival > self._longest:
             yield self._first()
         yield from self.collect()
 
-    def drain(self) -> Iterator[tuple[FeedRecord, Position]]:
+    def drain(self) -> Iterator[tuple[FeedRecord, RecordPosition]]:
         """Yield everything, waiting for each."""
         while self._waiting:
             yield self._first()
 
-    def _first(self) -> tuple[FeedRecord, Position]:
+    def _first(self) -> tuple[FeedRecord, RecordPosition]:
         record, acknowledgement = self._waiting[0]
         position = acknowledgement.wait()
         self._waiting.popleft()

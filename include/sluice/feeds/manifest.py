@@ -19,8 +19,8 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_serial
 
 from sluice.durable import sync_folder
 from sluice.errors import CorruptionError, NotReadyError, RefusedError
-from sluice.feeds.ports import Position
 from sluice.feeds.record import FeedRecord
+from sluice.topics.records import RecordPosition
 
 
 class SentRange(BaseModel):
@@ -108,7 +108,7 @@ class Manifest(BaseModel):
             self.ranges.append(entry)
         return entry
 
-    def add(self, entry: SentRange, record: FeedRecord, position: Position, sizes: Mapping[date, int]) -> None:
+    def add(self, entry: SentRange, record: FeedRecord, position: RecordPosition, sizes: Mapping[date, int]) -> None:
         """Count an acknowledged record.
 
         Args:
@@ -127,7 +127,7 @@ class Manifest(BaseModel):
             del self.partial[record.day]
         self.advance(record.event, position)
 
-    def advance(self, event: datetime, position: Position) -> None:
+    def advance(self, event: datetime, position: RecordPosition) -> None:
         """Note an event time, and that everything up to this position is counted."""
         self.latest_event = event if self.latest_event is None else max(self.latest_event, event)
         self.known_offsets[position.partition] = position.offset + 1

@@ -6,20 +6,14 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Protocol
 
-
-@dataclass(frozen=True, slots=True)
-class Position:
-    """Where a record is in its topic."""
-
-    partition: int
-    offset: int
+from sluice.topics.records import RecordPosition
 
 
 @dataclass(frozen=True, slots=True)
 class StoredRecord:
     """A record as the topic holds it."""
 
-    position: Position
+    position: RecordPosition
     value: bytes | None
 
 
@@ -30,7 +24,7 @@ class Acknowledgement(Protocol):
         """Tell whether the answer is here."""
         ...
 
-    def wait(self) -> Position:
+    def wait(self) -> RecordPosition:
         """Block until the record is acknowledged; return where it is.
 
         Raises:

@@ -18,12 +18,13 @@ from sluice.feeds.in_flight import InFlight
 from sluice.feeds.manifest import Manifest, ManifestStore, SentRange
 from sluice.feeds.order import overtaken
 from sluice.feeds.pace import Pace
-from sluice.feeds.ports import Position, Producer, TopicReader
+from sluice.feeds.ports import Producer, TopicReader
 from sluice.feeds.record import FeedRecord, FeedSource, encode
 from sluice.feeds.recovery import recover
 from sluice.quality.arrivals import sent_too_late
 from sluice.specs.model.feeds import FeedSpec
 from sluice.specs.model.model import PipelineSpec, TopicSpec
+from sluice.topics.records import RecordPosition
 
 _SAVE_SECONDS = 1.0
 _REPORT_SECONDS = 0.5
@@ -31,7 +32,7 @@ _NAP_SECONDS = 0.2  # while a record is not due yet, acknowledgements are still 
 
 
 @dataclass(frozen=True)
-class Progress:
+class SendProgress:
     """How far a run is.
 
     Attributes:
@@ -107,7 +108,7 @@ class Feed:
         pace: Pace = Pace(),  # noqa: B008  frozen
         heartbeat: bool = True,
         out_of_order: bool = False,
-        report: Callable[[Progress], None] = lambda _: None,
+        report: Callable[[SendProgress], None] = lambda _: None,
     ) -> Sending:
         """Send what the topic does not have of a range.
 
@@ -205,11 +206,11 @@ class Feed:
         return closing
 
     def _run(
-        self, manifest: Manifest, entry: SentRange, total: int, pace: Pace, report: Callable[[Progress], None]
+        self, manifest: Manifest, entry: SentRange, total: int, pace: Pace, report: Callable[[SendProgress], None]
     ) -> _Run:
         sizes = self._source.days()
 
-        def count(record: FeedRecord, position: Position) -> None:
+        def count(record: FeedRecord, position: RecordPosition) -> None:
             manifest.add(entry, record, position, sizes)
 
         return _Run(
@@ -252,9 +253,9 @@ class _Run:
         *,
         pace: Pace,
         total: int,
-        count: Callable[[FeedRecord, Position], None],
+        count: Callable[[FeedRecord, RecordPosition], None],
         save: Callable[[], None],
-        report: Callable[[Progress], None],
+        report: Callable[[SendProgress], None],
     ) -> None:
         self._producer = producer
         self._in_flight = in_flight
@@ -283,7 +284,7 @@ class _Run:
             self._account(self._in_flight.collect())
             self._clock.sleep(min(left, _NAP_SECONDS))
 
-    def _account(self, acknowledged: Iterable[tuple[FeedRecord, Position]]) -> None:
+    def _account(self, acknowledged: Iterable[tuple[FeedRecord, RecordPosition]]) -> None:
         for record, position in acknowledged:
             self._count(record, position)
             self._sent += 1
@@ -295,6 +296,6 @@ class _Run:
             self._reported = now
             self._report(self._progress())
 
-    def _progress(self) -> Progress:
+    def _progress(self) -> SendProgress:
         elapsed = self._clock.monotonic() - self._started
-        return Progress(self._sent, self._total, self._sent / elapsed if elapsed > 0 else 0.0)
+        return SendProgress(self._sent, self._total, self._sent / elapsed if elapsed > 0 else 0.0)

@@ -14,11 +14,12 @@ from typing import Any
 from sluice.clock import Clock
 from sluice.errors import RefusedError
 from sluice.feeds.manifest import Manifest, SentRange
-from sluice.feeds.ports import Position, StoredRecord, TopicReader
+from sluice.feeds.ports import StoredRecord, TopicReader
 from sluice.feeds.record import FeedRecord, FeedSource
 from sluice.specs.model.model import TopicValue
 from sluice.topics.declared_time import read_time
 from sluice.topics.json_object import read_object
+from sluice.topics.records import RecordPosition
 
 _QUIET_SECONDS = 1.0
 
@@ -83,9 +84,11 @@ def _quiet_ends(reader: TopicReader, clock: Clock) -> Mapping[int, int]:
         ends = later
 
 
-def _found(stored: Iterable[StoredRecord], manifest: Manifest, source: FeedSource) -> list[tuple[FeedRecord, Position]]:
+def _found(
+    stored: Iterable[StoredRecord], manifest: Manifest, source: FeedSource
+) -> list[tuple[FeedRecord, RecordPosition]]:
     """Return the source's records among the stored ones that the manifest does not have, in the order of the feed."""
-    positions: dict[tuple[int, bytes], Position] = {}
+    positions: dict[tuple[int, bytes], RecordPosition] = {}
     for at in stored:
         identity = None if at.value is None else source.identify(at.value)
         if identity is not None and at.value is not None:
@@ -109,7 +112,7 @@ def _note_heartbeat(manifest: Manifest, instant: datetime) -> None:
         unfinished[-1].heartbeat = instant
 
 
-def _span(found: Iterable[tuple[FeedRecord, Position]]) -> tuple[date, date]:
+def _span(found: Iterable[tuple[FeedRecord, RecordPosition]]) -> tuple[date, date]:
     days = [record.day for record, _ in found]
     return min(days), max(days)
 

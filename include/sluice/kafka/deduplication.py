@@ -11,10 +11,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Protocol, TypeVar
 
-from sluice.topics.deduplication import Deduplication, Delivery
+from sluice.topics.deduplication import Deduplication, DeliveryHeaders
 
 
-class Record(Protocol):
+class ConsumedRecord(Protocol):
     """What a consumer of kafka-python hands out, as far as it matters here."""
 
     @property
@@ -30,7 +30,7 @@ class Record(Protocol):
         """Its headers in order."""
 
 
-R = TypeVar("R", bound=Record)
+R = TypeVar("R", bound=ConsumedRecord)
 
 
 def deduplicated(records: Iterable[R], seen: Deduplication | None = None) -> Iterator[R]:
@@ -42,6 +42,6 @@ def deduplicated(records: Iterable[R], seen: Deduplication | None = None) -> Ite
     """
     memory = Deduplication() if seen is None else seen
     for record in records:
-        delivery = Delivery.of_headers(dict(record.headers))
+        delivery = DeliveryHeaders.of_headers(dict(record.headers))
         if delivery is None or memory.is_new(f"{record.topic}/{record.partition}", delivery):
             yield record

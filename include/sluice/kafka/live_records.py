@@ -17,7 +17,7 @@ from sluice.kafka.administration import KafkaPythonAdministration
 from sluice.kafka.client.connection import reachable
 from sluice.kafka.consumer import open_consumer
 from sluice.kafka.deduplication import deduplicated
-from sluice.live.source import Batch, Row
+from sluice.live.source import Row, SourceRead
 from sluice.topics.deduplication import Deduplication
 from sluice.topics.json_object import read_broker_time, read_object
 
@@ -58,7 +58,7 @@ class KafkaLiveRecords:
         except KafkaError as error:
             raise self._unreachable(error) from error
 
-    def read(self, seconds: float) -> Batch:
+    def read(self, seconds: float) -> SourceRead:
         """See the port."""
         try:
             found = self._consumer.poll(timeout_ms=int(seconds * 1000))
@@ -75,7 +75,7 @@ class KafkaLiveRecords:
             raise self._unreachable(error) from error
         records = (record for part in found.values() for record in part)  # a key is always in the same partition
         rows, unreadable = _rows(deduplicated(records, self._seen))
-        return Batch(rows, unreadable=unreadable, caught_up=not self._behind)
+        return SourceRead(rows, unreadable=unreadable, caught_up=not self._behind)
 
     def close(self) -> None:
         """See the port."""

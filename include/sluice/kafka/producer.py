@@ -10,9 +10,9 @@ from kafka import KafkaProducer
 from kafka.errors import KafkaError, KafkaTimeoutError
 
 from sluice.errors import UnreachableError
-from sluice.feeds.ports import Position
 from sluice.kafka.client.connection import client_arguments, reachable
 from sluice.kafka.client.login import refuse_login
+from sluice.topics.records import RecordPosition
 
 _CLOSING_SECONDS = 3.0
 _RESUME = "see whether the brokers run, then run the command again: it goes on where it stopped."
@@ -106,7 +106,7 @@ class KafkaAcknowledgement:
         """Tell whether the answer is here."""
         return bool(self._future.is_done)
 
-    def wait(self) -> Position:
+    def wait(self) -> RecordPosition:
         """Block until the record is acknowledged; return where it is.
 
         Raises:
@@ -119,4 +119,4 @@ class KafkaAcknowledgement:
             raise UnreachableError(
                 f"A record was not acknowledged ({error}); whether the topic has it is unknown.", fix=_RESUME
             ) from error
-        return Position(metadata.partition, metadata.offset)
+        return RecordPosition(metadata.partition, metadata.offset)

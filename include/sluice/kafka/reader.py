@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from sluice.feeds.ports import Position, StoredRecord
+from sluice.feeds.ports import StoredRecord
 from sluice.kafka.administration import KafkaPythonAdministration
 from sluice.kafka.records import KafkaPythonRecords
+from sluice.topics.records import RecordPosition
 
 
 class KafkaPythonReader:
@@ -44,4 +45,4 @@ class KafkaPythonReader:
         """
         with KafkaPythonRecords(self._administration.bootstrap, self._administration.client) as records:
             for record in records.read(self._topic, start, end):
-                yield StoredRecord(Position(record.partition, record.offset), record.value)
+                yield StoredRecord(RecordPosition(record.partition, record.offset), record.value)

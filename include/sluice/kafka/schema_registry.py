@@ -37,7 +37,7 @@ class Registered:
 
 
 @dataclass(frozen=True)
-class Registry:
+class SchemaRegistry:
     """A registry.
 
     Attributes:

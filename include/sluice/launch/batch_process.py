@@ -25,7 +25,7 @@ LOG = "batch.log"
 _POLL_SECONDS = 0.5
 
 
-class Follower(Protocol):
+class BackfillObserver(Protocol):
     """Who follows a backfill."""
 
     def progressed(self, backfill: Backfill) -> None:
@@ -69,7 +69,7 @@ class BatchProcess:
         except (OSError, psutil.Error) as error:
             raise NotReadyError(f"the batch was not started: {error}.", fix="repeat it when that is mended.") from error
 
-    def follow(self, look: Callable[[], Backfill | None], follower: Follower, clock: Clock) -> int:
+    def follow(self, look: Callable[[], Backfill | None], follower: BackfillObserver, clock: Clock) -> int:
         """Wait for the end and return the exit code, negative after a signal.
 
         Args:

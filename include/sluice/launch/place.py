@@ -23,7 +23,7 @@ _PAGE_PORT = 8080
 
 
 @dataclass(frozen=True)
-class Place:
+class MasterAddress:
     """A master, and the address of its page; empty where the master is no standalone one."""
 
     master: str
@@ -40,7 +40,7 @@ def on_this_machine(master: str) -> bool:
     return master.startswith((LOCAL, f"{_STANDALONE}{HOST}:"))
 
 
-def spark_place(setting: str, deployment: SparkPlace, folder: StateFolder) -> Place:
+def spark_place(setting: str, deployment: SparkPlace, folder: StateFolder) -> MasterAddress:
     """Return where drivers find their cores.
 
     Args:
@@ -52,20 +52,20 @@ def spark_place(setting: str, deployment: SparkPlace, folder: StateFolder) -> Pl
     declared = "" if deployment.master == LOCAL else deployment.master
     master = setting or declared or embedded.master
     if not master.startswith(_STANDALONE):
-        return Place(master)
+        return MasterAddress(master)
     if master == embedded.master:
         return embedded
     if master == declared and deployment.page:
-        return Place(master, deployment.page)
-    return Place(master, f"http://{_host(master)}:{_PAGE_PORT}")
+        return MasterAddress(master, deployment.page)
+    return MasterAddress(master, f"http://{_host(master)}:{_PAGE_PORT}")
 
 
-def _embedded(endpoints: Callable[[], Endpoints]) -> Place:
+def _embedded(endpoints: Callable[[], Endpoints]) -> MasterAddress:
     try:
         found = endpoints()
     except NotReadyError:
-        return Place(LOCAL)
-    return Place(found.spark_master, found.spark_page) if found.spark_master else Place(LOCAL)
+        return MasterAddress(LOCAL)
+    return MasterAddress(found.spark_master, found.spark_page) if found.spark_master else MasterAddress(LOCAL)
 
 
 def _host(master: str) -> str:

@@ -15,12 +15,12 @@ from pathlib import Path
 from sluice.errors import NotReadyError
 from sluice.launch.launcher import LocalLauncher
 from sluice.launch.master import read_offer
-from sluice.launch.place import Place
+from sluice.launch.place import MasterAddress
 from sluice.streams.failures.room import Need, NoRoomError, Offer, lack
 from sluice.streams.life.launcher import DriverReport, DriverState, Job, Launcher
 
 
-def launcher_at(place: Place, drivers: Path, alive: dict[str, DriverReport] | None = None) -> Launcher:
+def launcher_at(place: MasterAddress, drivers: Path, alive: dict[str, DriverReport] | None = None) -> Launcher:
     """Return what starts drivers that take their cores from a place.
 
     Args:
@@ -32,7 +32,7 @@ def launcher_at(place: Place, drivers: Path, alive: dict[str, DriverReport] | No
     return StandaloneLauncher(keeper, lambda: read_offer(place.page)) if place.standalone else keeper
 
 
-def refuse_crowded(place: Place, need: Need) -> None:
+def refuse_crowded(place: MasterAddress, need: Need) -> None:
     """Make sure that an application would find room: Spark would let it wait without a word.
 
     Raises:

@@ -9,7 +9,7 @@ from uuid import UUID
 from sluice.intervals.alignment import Interval
 from sluice.intervals.backfill.backfills import Backfill
 from sluice.intervals.backfill.request import Mode
-from sluice.lineage.event import Dataset, Event, EventType, Facet, Job
+from sluice.lineage.event import Dataset, Event, EventType, Facet, LineageJob
 from sluice.lineage.facets import (
     Processing,
     assertions,
@@ -55,11 +55,11 @@ class BatchJob:
     description: str = ""
     parent: Parent | None = None
 
-    def job(self, kind: str) -> Job:
+    def job(self, kind: str) -> LineageJob:
         """Return the job, named `<kind>.<pipeline>`."""
         facets = [job_type(Processing.BATCH, _KINDS[kind]), ownership(self.owner)]
         facets += [documentation(self.description)] if self.description else []
-        return Job(self.namespace, f"{kind}.{self.pipeline}", tuple(facets))
+        return LineageJob(self.namespace, f"{kind}.{self.pipeline}", tuple(facets))
 
 
 BACKFILL, QUALITY = "backfill", "quality"
@@ -160,19 +160,19 @@ def _of_backfill(
 
 
 @dataclass(frozen=True)
-class Check:
+class QualityCheck:
     """A check of a published table: when it began (UTC), and of which range; None if that is not chosen yet."""
 
     began: datetime
     range: Interval | None
 
 
-def check_began(job: BatchJob, check: Check) -> Event:
+def check_began(job: BatchJob, check: QualityCheck) -> Event:
     """Return the first event of a check."""
     return _of_check(job, check, EventType.START, check.began)
 
 
-def check_ended(job: BatchJob, check: Check, at: datetime, gate: GateResult | None, why: str = "") -> Event:
+def check_ended(job: BatchJob, check: QualityCheck, at: datetime, gate: GateResult | None, why: str = "") -> Event:
     """Return the last event of a check.
 
     Args:
@@ -191,7 +191,7 @@ def check_ended(job: BatchJob, check: Check, at: datetime, gate: GateResult | No
     return _of_check(job, check, EventType.FAIL, at, (error_message(_does_not_hold(gate)),))
 
 
-def _of_check(job: BatchJob, check: Check, kind: EventType, at: datetime, more: tuple[Facet, ...] = ()) -> Event:
+def _of_check(job: BatchJob, check: QualityCheck, kind: EventType, at: datetime, more: tuple[Facet, ...] = ()) -> Event:
     run: UUID = run_id(check.began, f"{job.namespace}/{job.deployment}/{QUALITY}/{job.pipeline}")
     facets = (*_facets(job, check.range), state(deployment=job.deployment), *more)
     return Event(kind, at, run, job.job(QUALITY), facets, (job.table,))

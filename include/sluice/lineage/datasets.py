@@ -8,7 +8,7 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 from sluice.lineage.event import Dataset
-from sluice.lineage.facets import Column, dataset_type, schema, storage_of_delta
+from sluice.lineage.facets import SchemaField, dataset_type, schema, storage_of_delta
 from sluice.specs.model.model import StaticInput, TopicSpec
 
 _OBJECT_STORES = {"s3": "s3", "s3a": "s3", "s3n": "s3", "gs": "gs", "hdfs": "hdfs"}
@@ -23,7 +23,7 @@ class TableFacts:
         columns: in their order.
     """
 
-    columns: tuple[Column, ...]
+    columns: tuple[SchemaField, ...]
 
 
 def topic(bootstrap: Sequence[str], name: str, spec: TopicSpec | None) -> Dataset:
@@ -34,7 +34,9 @@ def topic(bootstrap: Sequence[str], name: str, spec: TopicSpec | None) -> Datase
         name: the topic's.
         spec: None for a topic that only an output fills: its spec does not say what is in it.
     """
-    fields = () if spec is None else tuple(Column(key, field.type.value) for key, field in spec.value.fields.items())
+    fields = (
+        () if spec is None else tuple(SchemaField(key, field.type.value) for key, field in spec.value.fields.items())
+    )
     facets = (dataset_type("TOPIC"), *([schema(fields)] if fields else []))
     return Dataset(f"kafka://{bootstrap[0]}", name, facets)
 
@@ -53,7 +55,7 @@ def table(location: str, facts: TableFacts | None) -> Dataset:
 
 def file(path: Path, static: StaticInput) -> Dataset:
     """Return the file of a static input."""
-    columns = tuple(Column(name, kind.value) for name, kind in static.columns.items())
+    columns = tuple(SchemaField(name, kind.value) for name, kind in static.columns.items())
     namespace, name = place(str(path))
     return Dataset(namespace, name, (dataset_type("FILE"), schema(columns)))
 

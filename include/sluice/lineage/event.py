@@ -64,7 +64,7 @@ class Dataset:
 
 
 @dataclass(frozen=True)
-class Job:
+class LineageJob:
     """What runs again and again under one name."""
 
     namespace: str
@@ -89,7 +89,7 @@ class Event:
     type: EventType
     at: datetime
     run: UUID
-    job: Job
+    job: LineageJob
     run_facets: tuple[Facet, ...] = ()
     inputs: tuple[Dataset, ...] = ()
     outputs: tuple[Dataset, ...] = ()

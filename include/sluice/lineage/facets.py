@@ -102,14 +102,14 @@ def state(**said: str | float | bool | None) -> Facet:
 
 
 @dataclass(frozen=True)
-class Column:
+class SchemaField:
     """A column of a table or a field of a topic's value; the type in the words of its system."""
 
     name: str
     type: str
 
 
-def schema(columns: Sequence[Column]) -> Facet:
+def schema(columns: Sequence[SchemaField]) -> Facet:
     """Say which columns a dataset has."""
     fields = [
         {"name": column.name, "type": column.type, "ordinal_position": position}

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from uuid import UUID
 
-from sluice.lineage.event import Dataset, Event, EventType, Facet, Job
+from sluice.lineage.event import Dataset, Event, EventType, Facet, LineageJob
 from sluice.lineage.facets import (
     Processing,
     documentation,
@@ -58,12 +58,12 @@ class StreamJob:
     description: str = ""
 
     @property
-    def job(self) -> Job:
+    def job(self) -> LineageJob:
         """The job, named `stream.<its name>`."""
         facets = [job_type(Processing.STREAMING, "STREAM")]
         facets += [ownership(self.owner)] if self.owner else []
         facets += [documentation(self.description)] if self.description else []
-        return Job(self.namespace, f"stream.{self.stream}", tuple(facets))
+        return LineageJob(self.namespace, f"stream.{self.stream}", tuple(facets))
 
     def run(self, attempt: Attempt) -> UUID:
         """Return the id of an attempt's run of this stream."""

@@ -13,8 +13,8 @@ from dataclasses import dataclass, field
 from datetime import datetime
 
 from sluice.clock import Clock
-from sluice.live.rules import Notice, RuleWatch
-from sluice.live.source import Batch, LiveSource
+from sluice.live.rules import RuleEvent, RuleWatch
+from sluice.live.source import LiveSource, SourceRead
 from sluice.live.values import LiveValues
 
 log = logging.getLogger(__name__)
@@ -24,7 +24,7 @@ _SHORTEST_PAUSE, _LONGEST_PAUSE = 1.0, 30.0
 
 
 @dataclass
-class Condition:
+class FollowerState:
     """How following goes.
 
     Attributes:
@@ -60,10 +60,10 @@ class Follower:
     open_source: Callable[[], LiveSource]
     values: LiveValues
     rules: RuleWatch
-    tell: Callable[[Notice], None]
+    tell: Callable[[RuleEvent], None]
     wake: Callable[[], None]
     clock: Clock
-    condition: Condition = field(default_factory=Condition)
+    condition: FollowerState = field(default_factory=FollowerState)
 
     def __post_init__(self) -> None:
         self.begun = self.clock.now()
@@ -101,7 +101,7 @@ class Follower:
                 self._stopped.wait(pause)
                 pause = min(2 * pause, _LONGEST_PAUSE)
 
-    def take(self, batch: Batch) -> None:
+    def take(self, batch: SourceRead) -> None:
         """Take in what was read."""
         now = self.clock.now()
         if self.condition.trouble and self.condition.since is not None:
@@ -128,7 +128,7 @@ class Follower:
         if self.values.number != before:
             self.wake()
 
-    def _tell(self, notices: Iterable[Notice]) -> None:
+    def _tell(self, notices: Iterable[RuleEvent]) -> None:
         for notice in notices:
             self.tell(notice)
 

@@ -24,7 +24,7 @@ class Turn(StrEnum):
 
 
 @dataclass(frozen=True)
-class Notice:
+class RuleEvent:
     """Something to tell.
 
     Attributes:
@@ -71,7 +71,7 @@ class RuleWatch:
         state = self._states[rule]
         return len(state.told) + len(state.untold)
 
-    def changed(self, value: Value, now: datetime) -> Iterator[Notice]:
+    def changed(self, value: Value, now: datetime) -> Iterator[RuleEvent]:
         """Yield what a new value gives to tell."""
         for rule in self._rules:
             state = self._states[rule.name]
@@ -80,12 +80,12 @@ class RuleWatch:
             elif value.key not in state.told and value.key not in state.untold:
                 yield from _begins(rule, state, value, now)
 
-    def gone(self, key: Key, now: datetime) -> Iterator[Notice]:
+    def gone(self, key: Key, now: datetime) -> Iterator[RuleEvent]:
         """Yield what the end of a key gives to tell."""
         for rule in self._rules:
             yield from _over(rule, self._states[rule.name], key, None, now)
 
-    def complete(self, keys: frozenset[Key], now: datetime) -> Iterator[Notice]:
+    def complete(self, keys: frozenset[Key], now: datetime) -> Iterator[RuleEvent]:
         """Yield what is over because its key is not among all that there are: it went while nobody watched."""
         for rule in self._rules:
             state = self._states[rule.name]
@@ -134,25 +134,25 @@ def _same(value: object, listed: object) -> bool:
     return value == listed and isinstance(value, bool) == isinstance(listed, bool)  # 1 is not true
 
 
-def _begins(rule: DataAlert, state: _State, value: Value, now: datetime) -> Iterator[Notice]:
+def _begins(rule: DataAlert, state: _State, value: Value, now: datetime) -> Iterator[RuleEvent]:
     while state.times and now - state.times[0] >= HOUR:
         state.times.popleft()
     if len(state.times) < rule.most_per_hour:
         state.times.append(now)
         state.told.add(value.key)
-        yield Notice(rule, Turn.HOLDS, value.key, value, now)
+        yield RuleEvent(rule, Turn.HOLDS, value.key, value, now)
         return
     state.untold.add(value.key)
     if not state.more_told:
         state.more_told = True
-        yield Notice(rule, Turn.MORE, (), None, now)
+        yield RuleEvent(rule, Turn.MORE, (), None, now)
 
 
-def _over(rule: DataAlert, state: _State, key: Key, value: Value | None, now: datetime) -> Iterator[Notice]:
+def _over(rule: DataAlert, state: _State, key: Key, value: Value | None, now: datetime) -> Iterator[RuleEvent]:
     state.untold.discard(key)
     if state.more_told and not state.untold:
         state.more_told = False
-        yield Notice(rule, Turn.OVER, (), None, now)
+        yield RuleEvent(rule, Turn.OVER, (), None, now)
     if key in state.told:
         state.told.discard(key)
-        yield Notice(rule, Turn.OVER, key, value, now)
+        yield RuleEvent(rule, Turn.OVER, key, value, now)

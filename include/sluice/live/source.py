@@ -22,7 +22,7 @@ class Row:
 
 
 @dataclass(frozen=True)
-class Batch:
+class SourceRead:
     """What a source has read.
 
     Attributes:
@@ -41,7 +41,7 @@ class Batch:
 class LiveSource(Protocol):
     """One output, from some time on. One thread calls it."""
 
-    def read(self, seconds: float) -> Batch:
+    def read(self, seconds: float) -> SourceRead:
         """Return what has come, after at most so many seconds.
 
         Raises:

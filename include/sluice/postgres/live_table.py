@@ -9,7 +9,7 @@ from sqlalchemy import Engine, text
 from sqlalchemy.exc import SQLAlchemyError
 
 from sluice.errors import RefusedError, UnreachableError
-from sluice.live.source import Batch, Row
+from sluice.live.source import Row, SourceRead
 from sluice.live.values import MOST_VALUES
 
 _LOOK_SECONDS = 0.25
@@ -29,7 +29,7 @@ class PostgresLiveTable:
         self._name = table
         self._read: list[str | None] | None = None
 
-    def read(self, seconds: float) -> Batch:
+    def read(self, seconds: float) -> SourceRead:
         """See the port.
 
         Raises:
@@ -39,11 +39,11 @@ class PostgresLiveTable:
         until = time.monotonic() + seconds
         while (batches := self._batches()) == self._read:
             if time.monotonic() >= until:
-                return Batch()
+                return SourceRead()
             time.sleep(_LOOK_SECONDS)
         rows = self._rows()
         self._read = batches
-        return Batch(rows, whole=True)
+        return SourceRead(rows, whole=True)
 
     def close(self) -> None:
         """See the port."""

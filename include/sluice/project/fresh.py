@@ -13,13 +13,13 @@ from typing import TypeAlias
 from sluice.clock import Clock, SystemClock
 from sluice.project.project import Project
 from sluice.settings import Settings, settings
-from sluice.streams.health.pacing import Pace
+from sluice.streams.health.pacing import PollRate
 
 SpecVersion: TypeAlias = tuple[tuple[str, int], ...]
 """Names and change times of all spec files."""
 
 CHECK_SECONDS = 10.0
-_CHECKS = Pace(CHECK_SECONDS, share=0.001)
+_CHECKS = PollRate(CHECK_SECONDS, share=0.001)
 
 
 class FreshProject:

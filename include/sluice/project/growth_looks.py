@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from sluice.clock import Clock
 from sluice.errors import NotReadyError, SluiceError
-from sluice.provisioning.growth.growth import Followed, Following, Growth, followed
+from sluice.provisioning.growth.growth import Followed, Growth, GrowthAdoption, followed
 from sluice.provisioning.topics.changes import Grow
 from sluice.specs.catalog.rhythm import topic_of
 from sluice.streams.health.observation import Evidence
@@ -74,7 +74,7 @@ def wait_for_streams(
         if (said := "; ".join(map(str, found))) != told:
             tell(said)
             told = said
-        waiting = [each for each in found if each.state is Following.WAITS]
+        waiting = [each for each in found if each.state is GrowthAdoption.WAITS]
         if not waiting:
             return
         if clock.monotonic() >= until:

@@ -12,8 +12,8 @@ from sluice.errors import SpecError
 from sluice.intervals.backfill.backfills import Backfill
 from sluice.lineage.batches import (
     BatchJob,
-    Check,
     Ended,
+    QualityCheck,
     backfill_began,
     backfill_ended,
     check_began,
@@ -55,11 +55,11 @@ class BatchLineage:
         """Tell how it ended; what it has published is read from the table's log."""
         self._offer(lambda job: backfill_ended(job, backfill, replace(end, published=self._map.published(backfill))))
 
-    def check_began(self, check: Check) -> None:
+    def check_began(self, check: QualityCheck) -> None:
         """Tell that the published table is looked at."""
         self._offer(lambda job: check_began(job, check))
 
-    def check_ended(self, check: Check, at: datetime, gate: GateResult | None, why: str = "") -> None:
+    def check_ended(self, check: QualityCheck, at: datetime, gate: GateResult | None, why: str = "") -> None:
         """Tell what was found, or what kept it from that."""
         self._offer(lambda job: check_ended(job, check, at, gate, why))
 

@@ -15,7 +15,7 @@ from sluice.lineage import datasets
 from sluice.lineage.batches import BatchJob, Published
 from sluice.lineage.datasets import TableFacts
 from sluice.lineage.event import Dataset
-from sluice.lineage.facets import Column
+from sluice.lineage.facets import SchemaField
 from sluice.lineage.identity import Parent
 from sluice.lineage.streams import StreamJob
 from sluice.project.project import Project
@@ -173,4 +173,4 @@ def table_facts(folder: Path) -> TableFacts | None:
         fields = open_table(folder).schema().fields
     except (NotReadyError, CorruptionError):
         return None
-    return TableFacts(tuple(Column(field.name, str(getattr(field.type, "type", field.type))) for field in fields))
+    return TableFacts(tuple(SchemaField(field.name, str(getattr(field.type, "type", field.type))) for field in fields))

@@ -62,7 +62,7 @@ if TYPE_CHECKING:
     from sluice.intervals.backfill.backfills import Backfills
     from sluice.kafka.administration import KafkaPythonAdministration
     from sluice.launch.backfill_lock import BackfillLock
-    from sluice.launch.place import Place
+    from sluice.launch.place import MasterAddress
 
 
 class Project:
@@ -246,7 +246,7 @@ class Project:
 
         return launcher_at(self.spark_place(), self.folder.drivers, self._alive)
 
-    def spark_place(self) -> Place:
+    def spark_place(self) -> MasterAddress:
         """Return where drivers and batches find their cores."""
         from sluice.launch.place import spark_place  # noqa: PLC0415 - see the module's docstring
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from sluice.devstack.kafka.security import is_secured
 from sluice.project.logins import passwords_of
-from sluice.provisioning.apply import Access
+from sluice.provisioning.apply import AccessScope
 from sluice.provisioning.topics.declared import Declared
 
 if TYPE_CHECKING:
@@ -27,7 +27,7 @@ def declared_topics(project: Project) -> Declared:
     return Declared.of(project.catalog, project.deployment, project.settings.home / "include")
 
 
-def declared_access(project: Project) -> Access | None:
+def declared_access(project: Project) -> AccessScope | None:
     """Return what the specs say of principals; None if nobody asks the cluster for it.
 
     Raises:
@@ -38,7 +38,7 @@ def declared_access(project: Project) -> Access | None:
     if not project.catalog.access or asks_nobody(project):
         return None
     cluster = KafkaPythonAccess(project.bootstrap(), project.kafka_client())
-    return Access(project.catalog, cluster, passwords_of(project))
+    return AccessScope(project.catalog, cluster, passwords_of(project))
 
 
 def asks_nobody(project: Project) -> bool:

@@ -16,7 +16,7 @@ from sluice.specs.catalog.catalog import Unit
 from sluice.specs.catalog.rhythm import rhythm_of, topic_of
 from sluice.specs.model.access import Role
 from sluice.streams.failures.last_report import ended_alone, last_report
-from sluice.streams.health.evidence import Case, Source, Stamps, gather
+from sluice.streams.health.evidence import ObservedUnit, ProgressSource, Stamps, gather
 from sluice.streams.health.executors import executors_of
 from sluice.streams.health.observation import Evidence
 from sluice.streams.life.sighting import Sighting
@@ -43,7 +43,7 @@ def case_of(
     sighting: Sighting | None,
     notes: tuple[str, ...] = (),
     look: Callable[[str, Checkpoint], CheckpointLook] = lambda _stream, checkpoint: checkpoint.look(),
-) -> Case:
+) -> ObservedUnit:
     """Return where a unit's streams can be seen.
 
     Args:
@@ -55,7 +55,7 @@ def case_of(
     """
     catalog, folder = project.catalog, project.folder
     sources = {
-        stream: Source(
+        stream: ProgressSource(
             topic_of(catalog, stream),
             partial(_look_at, Epochs(folder.checkpoint(stream)), stream, look),
             rhythm_of(catalog, stream),
@@ -65,7 +65,7 @@ def case_of(
         for stream in unit.streams
     }
     executors = partial(executors_of, folder.unit_file(unit.name), unit.name)
-    return Case(unit.name, sighting, sources, notes, executors)
+    return ObservedUnit(unit.name, sighting, sources, notes, executors)
 
 
 def _look_at(epochs: Epochs, stream: str, look: Callable[[str, Checkpoint], CheckpointLook]) -> CheckpointLook:
@@ -86,7 +86,7 @@ class Survey:
         self._clock = clock
         self._looks = looks
         self._units = project.catalog.units()
-        self._cases: dict[str, Case] = {}
+        self._cases: dict[str, ObservedUnit] = {}
         self._connected: KafkaPythonAdministration | None = None
         self._silence: tuple[float, UnreachableError] | None = None
 
@@ -136,12 +136,12 @@ class Survey:
         if self._connected is not None:
             self._connected.close()
 
-    def _case(self, unit: str, sighting: Sighting) -> Case:
+    def _case(self, unit: str, sighting: Sighting) -> ObservedUnit:
         """Return where a unit's streams can be seen, which the specs of one project say once and for all."""
         if unit not in self._cases:
             self._cases[unit] = case_of(self._project, self._units[unit], None, look=partial(self._follow, unit))
         known = self._cases[unit]
-        return Case(unit, sighting, known.sources, executors=known.executors)
+        return ObservedUnit(unit, sighting, known.sources, executors=known.executors)
 
     def _follow(self, unit: str, stream: str, checkpoint: Checkpoint) -> CheckpointLook:
         """Look at a checkpoint; one in another folder than before is another one."""

@@ -17,8 +17,8 @@ from sluice.provisioning.access.changes import Grant, SetPassword
 from sluice.provisioning.access.plan import plan as plan_access
 from sluice.provisioning.performing import Manner, perform
 from sluice.provisioning.plan import Provision, said
-from sluice.provisioning.topics.changes import Elect
-from sluice.provisioning.topics.declared import Declared, Seen, look
+from sluice.provisioning.topics.changes import Approval, Elect
+from sluice.provisioning.topics.declared import ActualCluster, Declared, look
 from sluice.provisioning.topics.plan import plan as plan_topics
 from sluice.specs.catalog.catalog import Catalog
 from sluice.topics.administration import KafkaAdministration, TopicState
@@ -31,22 +31,7 @@ _BETWEEN_LOOKS_SECONDS = 0.25
 
 
 @dataclass(frozen=True)
-class Approval:
-    """What somebody has read and wants.
-
-    Attributes:
-        plan: the plan's id.
-        losing: the topics of which records may go, named one by one.
-        widening: the principals by which something may be opened, named one by one.
-    """
-
-    plan: str
-    losing: frozenset[str] = frozenset()
-    widening: frozenset[str] = frozenset()
-
-
-@dataclass(frozen=True)
-class Access:
+class AccessScope:
     """Who may do what: the specs, the cluster, and where passwords come from."""
 
     catalog: Catalog
@@ -54,7 +39,9 @@ class Access:
     passwords: Passwords
 
 
-def current_plan(declared: Declared, administration: KafkaAdministration, access: Access | None = None) -> Provision:
+def current_plan(
+    declared: Declared, administration: KafkaAdministration, access: AccessScope | None = None
+) -> Provision:
     """Compare the specs with the cluster as it is now.
 
     Args:
@@ -65,7 +52,7 @@ def current_plan(declared: Declared, administration: KafkaAdministration, access
     return _compared(declared, look(declared, administration), access)
 
 
-def _compared(declared: Declared, seen: Seen, access: Access | None) -> Provision:
+def _compared(declared: Declared, seen: ActualCluster, access: AccessScope | None) -> Provision:
     of_access = None if access is None else plan_access(access.catalog, look_at_access(access.administration))
     return Provision(plan_topics(declared, seen), of_access)
 
@@ -73,7 +60,7 @@ def _compared(declared: Declared, seen: Seen, access: Access | None) -> Provisio
 def apply(
     declared: Declared,
     administration: KafkaAdministration,
-    access: Access | None = None,
+    access: AccessScope | None = None,
     *,
     approval: Approval | None = None,
     manner: Manner = _MANNER,
@@ -112,8 +99,8 @@ def apply(
 
 
 def _settled(
-    declared: Declared, administration: KafkaAdministration, access: Access | None, clock: Clock
-) -> tuple[Seen, Provision]:
+    declared: Declared, administration: KafkaAdministration, access: AccessScope | None, clock: Clock
+) -> tuple[ActualCluster, Provision]:
     """Look until nothing differs, or for a while: a broker hears a moment later what another one has been told."""
     until = clock.monotonic() + SETTLING_SECONDS
     while True:
@@ -128,7 +115,7 @@ def _differs(left: Provision) -> bool:
     return bool(left.refused) or any(not isinstance(item, Elect) for item in left.items)  # leaders change by themselves
 
 
-def _perform(todo: Provision, administration: KafkaAdministration, access: Access | None, manner: Manner) -> None:
+def _perform(todo: Provision, administration: KafkaAdministration, access: AccessScope | None, manner: Manner) -> None:
     if access is None or todo.access is None:
         perform(todo.topics, administration, manner)
         return

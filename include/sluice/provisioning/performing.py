@@ -8,7 +8,7 @@ from typing import TypeAlias
 
 from sluice.provisioning.growth.draining import DrainedGrowth
 from sluice.provisioning.growth.order_break import OrderBreaks, grow_on_record
-from sluice.provisioning.replicas.moving import Pace, move
+from sluice.provisioning.replicas.moving import MoveOptions, move
 from sluice.provisioning.retention.retention_cut import Position
 from sluice.provisioning.retention.retention_steps import RETENTION, lower_in_steps
 from sluice.provisioning.topics.changes import Create, Delete, Elect, Grow, Reassign, Risk, SetConfig, Unthrottle
@@ -31,7 +31,7 @@ class Manner:
         tell: told what has been done that a person wants to know, a sentence without an end each.
     """
 
-    pace: Pace = field(default_factory=Pace)
+    pace: MoveOptions = field(default_factory=MoveOptions)
     breaks: OrderBreaks | None = None
     positions: Callable[[str], Mapping[str, Position]] = lambda _topic: {}
     drain_seconds: float | None = None

@@ -11,7 +11,7 @@ from sluice.specs.expectations.model import Severity
 
 
 @dataclass(frozen=True)
-class Sample:
+class ReasonExample:
     """The first record of a reason: where it is, and the beginning of its value (lossy text; None for a tombstone)."""
 
     reason: Reason
@@ -44,7 +44,7 @@ class Census:
     undecodable: int
     outcomes: Mapping[Outcome, int]
     reasons: Mapping[Reason, int]
-    samples: tuple[Sample, ...]
+    samples: tuple[ReasonExample, ...]
     unexpected: tuple[Unexpected, ...] = ()
     duplicates: Duplicates | None = None
     details: Mapping[Reason, Mapping[str, int]] = field(default_factory=dict)

@@ -62,7 +62,7 @@ MOST_HAD_IT, SINCE_THEN = 0.5, 100
 
 
 @dataclass(frozen=True)
-class Seen:
+class ObservedField:
     """A field of one kind in the records of one partition.
 
     Attributes:
@@ -122,7 +122,7 @@ class Departure:
 
 def departures(
     declared: Mapping[str, frozenset[JsonKind] | None],
-    seen: Iterable[Seen],
+    seen: Iterable[ObservedField],
     around: Mapping[tuple[str, str], Around],
 ) -> list[Departure]:
     """Return where records depart from what was declared, by field and partition.
@@ -132,7 +132,7 @@ def departures(
         seen: what the records hold.
         around: for the last record of a field in a partition, by field and partition.
     """
-    fields: dict[str, list[Seen]] = defaultdict(list)
+    fields: dict[str, list[ObservedField]] = defaultdict(list)
     for each in seen:
         fields[each.field].append(each)
     found = [departure for name, own in fields.items() for departure in _of_field(name, own, declared, around)]
@@ -141,7 +141,7 @@ def departures(
 
 def _of_field(
     name: str,
-    seen: list[Seen],
+    seen: list[ObservedField],
     declared: Mapping[str, frozenset[JsonKind] | None],
     around: Mapping[tuple[str, str], Around],
 ) -> Iterator[Departure]:
@@ -163,5 +163,5 @@ def _of_field(
             yield Departure(Drift.GONE, name, kinds, partition, records, first, last)
 
 
-def _departure(drift: Drift, seen: Seen, hint: str = "") -> Departure:
+def _departure(drift: Drift, seen: ObservedField, hint: str = "") -> Departure:
     return Departure(drift, seen.field, str(seen.kind), seen.partition, seen.records, seen.first, seen.last, hint)

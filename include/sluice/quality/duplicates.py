@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import StrEnum
 
+from sluice.topics.records import RecordPosition
+
 
 class Duplicate(StrEnum):
     """What a further record of an event is."""
@@ -26,25 +28,14 @@ MEANINGS: dict[Duplicate, tuple[str, str]] = {
 """Kind → (what it means, what to do)."""
 
 
-@dataclass(frozen=True, order=True)
-class Place:
-    """Where a record is in its topic."""
-
-    partition: int
-    offset: int
-
-    def __str__(self) -> str:
-        return f"{self.partition}/{self.offset}"
-
-
 @dataclass(frozen=True)
 class Repeated:
     """How many records are duplicates of a kind, and two that show it: of the first event that has any."""
 
     kind: Duplicate
     records: int
-    first: Place
-    other: Place
+    first: RecordPosition
+    other: RecordPosition
 
 
 @dataclass(frozen=True)

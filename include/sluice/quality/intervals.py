@@ -9,7 +9,7 @@ from enum import StrEnum
 
 from sluice.quality.checked import Checked
 from sluice.quality.measured import Bounds, Measured, bounds_from, bounds_of, number
-from sluice.specs.expectations.model import Expectation, History
+from sluice.specs.expectations.model import Expectation, HistoricalBounds
 from sluice.specs.expectations.set_level import CountedArguments, Own
 from sluice.specs.model.duration import format_duration
 
@@ -17,7 +17,7 @@ Values = Mapping[datetime, float]
 """What was measured of one expectation, by the interval's start (UTC)."""
 
 
-class Verdict(StrEnum):
+class ExpectationResult(StrEnum):
     """What became of an expectation in an interval."""
 
     HOLDS = "holds"
@@ -43,7 +43,7 @@ class IntervalChecked:
 
     start: datetime
     key: str
-    verdict: Verdict
+    verdict: ExpectationResult
     checked: Checked
     value: float | None = None
     low: float | None = None
@@ -54,7 +54,7 @@ class IntervalChecked:
         return f"interval {self.start:%Y-%m-%dT%H:%MZ}: {self.checked}"
 
 
-def window(history: History, start: datetime, length: timedelta) -> list[datetime]:
+def window(history: HistoricalBounds, start: datetime, length: timedelta) -> list[datetime]:
     """Return the starts of the intervals that give an interval its bounds, newest first."""
     every = history.every or length
     return [start - step * every for step in range(1, history.intervals + 1)]
@@ -73,7 +73,7 @@ def judge_interval(
         earlier: what was measured of it in other intervals; those of its window are taken.
     """
     if isinstance(found, str):
-        return IntervalChecked(start, expectation.key, Verdict.ERROR, Checked.failed(expectation, found))
+        return IntervalChecked(start, expectation.key, ExpectationResult.ERROR, Checked.failed(expectation, found))
     bounds, said = bounds_of(expectation), []
     values: list[float] = []
     if expectation.history is not None:
@@ -93,7 +93,7 @@ def judge_interval(
         observed="; ".join(filter(None, (_observed(expectation, found, bounds), found.note, *said))),
         sample=() if holds else found.sample,
     )
-    verdict = Verdict.HOLDS if holds else Verdict.FAILS
+    verdict = ExpectationResult.HOLDS if holds else ExpectationResult.FAILS
     low, high = (bounds.low, bounds.high) if bounds else (None, None)
     return IntervalChecked(start, expectation.key, verdict, checked, found.value, low, high)
 
@@ -126,7 +126,7 @@ def judge_intervals(
 def _unjudged(expectation: Expectation, start: datetime, found: Measured, said: list[str]) -> IntervalChecked:
     words = f"not judged: {'; '.join(said)}"
     checked = Checked.of(expectation, success=True, unexpected=found.unexpected, observed=words)
-    return IntervalChecked(start, expectation.key, Verdict.UNJUDGED, checked, found.value)
+    return IntervalChecked(start, expectation.key, ExpectationResult.UNJUDGED, checked, found.value)
 
 
 def _holds(expectation: Expectation, found: Measured, bounds: Bounds | None) -> bool:
@@ -149,7 +149,7 @@ def _observed(expectation: Expectation, found: Measured, bounds: Bounds | None) 
     return f"{found.unexpected or 0:,} of {found.rows:,} are unexpected"
 
 
-def _of_window(history: History, length: timedelta, values: Sequence[float], drawn: Bounds | None) -> str:
+def _of_window(history: HistoricalBounds, length: timedelta, values: Sequence[float], drawn: Bounds | None) -> str:
     apart = format_duration(history.every or length)
     taken = f"{len(values)} of the {history.intervals} intervals before it, {apart} apart, are known"
     if drawn is None:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from statistics import median
 from typing import Any, cast
 
-from sluice.specs.expectations.model import Expectation, History
+from sluice.specs.expectations.model import Expectation, HistoricalBounds
 from sluice.specs.expectations.set_level import BETWEEN, FreshArguments, OffsetsArguments, Own
 
 _NORMAL = 1.4826
@@ -80,7 +80,7 @@ def bounds_of(expectation: Expectation) -> Bounds | None:
     return None
 
 
-def bounds_from(history: History, values: Sequence[float]) -> Bounds | None:
+def bounds_from(history: HistoricalBounds, values: Sequence[float]) -> Bounds | None:
     """Return the bounds that earlier values give; None while there are too few.
 
     They lie around the median: an outlier among the values moves it no further than to its neighbour, so a bad day that

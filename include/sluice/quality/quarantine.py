@@ -11,7 +11,7 @@ from sluice.quality.reasons import Outcome, Reason
 
 
 @dataclass(frozen=True)
-class Asked:
+class QuarantineFilter:
     """Which quarantined records are wanted; what is not said is not asked.
 
     Attributes:

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from sluice.quality.intervals import IntervalChecked, Verdict
+from sluice.quality.intervals import ExpectationResult, IntervalChecked
 from sluice.quality.measured import number
 
 WIDTH, HEIGHT = 640, 132
@@ -80,12 +80,12 @@ def picture(results: Sequence[IntervalChecked]) -> Picture | None:
 def summary(results: Sequence[IntervalChecked]) -> str:
     """Return how many intervals hold, in words."""
     counted = Counter(each.verdict for each in results)
-    parts = [f"{count:,} {_said(verdict, count)}" for verdict in Verdict if (count := counted[verdict])]
+    parts = [f"{count:,} {_said(verdict, count)}" for verdict in ExpectationResult if (count := counted[verdict])]
     return f"{len(results):,} intervals: {', '.join(parts)}" if results else "no interval was judged yet"
 
 
-def _said(verdict: Verdict, count: int) -> str:
-    many = {Verdict.HOLDS: "hold", Verdict.FAILS: "do not hold"}
+def _said(verdict: ExpectationResult, count: int) -> str:
+    many = {ExpectationResult.HOLDS: "hold", ExpectationResult.FAILS: "do not hold"}
     return str(verdict) if count == 1 else many.get(verdict, str(verdict))
 
 
@@ -126,7 +126,7 @@ class _Canvas:
         found = []
         last = max(place for place, each in enumerate(results) if each.value is not None)
         for place, each in enumerate(results):
-            fails = each.verdict is Verdict.FAILS
+            fails = each.verdict is ExpectationResult.FAILS
             if each.value is not None and (fails or place == last):
                 words = f"{each.start:{_TIME}}: {each.checked.observed}"
                 found.append(Dot(round(self._x(place), 1), round(self._y(each.value), 1), fails, words))

@@ -5,16 +5,16 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from sluice.intervals.alignment import Interval, contiguous
-from sluice.intervals.backfill.parity import IntervalParity, Outcome, ParityReport
+from sluice.intervals.backfill.parity import IntervalParity, ParityOutcome, ParityReport
 from sluice.intervals.backfill.request import Mode
 from sluice.reports.page import Tone, render
 
 _TONES = {
-    Outcome.IDENTICAL: Tone.GOOD,
-    Outcome.EXPLAINED: Tone.GOOD,
-    Outcome.RECOMPUTED: Tone.GOOD,
-    Outcome.INCONCLUSIVE: Tone.WARNING,
-    Outcome.DIFFERENT: Tone.BAD,
+    ParityOutcome.IDENTICAL: Tone.GOOD,
+    ParityOutcome.EXPLAINED: Tone.GOOD,
+    ParityOutcome.RECOMPUTED: Tone.GOOD,
+    ParityOutcome.INCONCLUSIVE: Tone.WARNING,
+    ParityOutcome.DIFFERENT: Tone.BAD,
 }
 _MOST_INTERVALS = 500
 
@@ -66,12 +66,12 @@ def _explanation(report: ParityReport) -> dict[str, str]:
 
 
 def _notable(parity: IntervalParity) -> bool:
-    return parity.outcome is not Outcome.IDENTICAL or bool(parity.counts.differences or parity.why)
+    return parity.outcome is not ParityOutcome.IDENTICAL or bool(parity.counts.differences or parity.why)
 
 
 def _urgency(parity: IntervalParity) -> int:
     """Order what is wrong before what is unknown before the rest; by time within."""
-    return {Outcome.DIFFERENT: 0, Outcome.INCONCLUSIVE: 1}.get(parity.outcome, 2)
+    return {ParityOutcome.DIFFERENT: 0, ParityOutcome.INCONCLUSIVE: 1}.get(parity.outcome, 2)
 
 
 def _joined(left: Mapping[Interval, str]) -> list[tuple[Interval, str]]:

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 from sluice.quality.checked import Checked
 from sluice.quality.gate import GateResult
-from sluice.quality.intervals import IntervalChecked, Verdict
+from sluice.quality.intervals import ExpectationResult, IntervalChecked
 from sluice.reports.history import HEIGHT, WIDTH, picture, summary
 from sluice.reports.page import Tone, render
 from sluice.specs.expectations.model import Expectation, Severity
@@ -54,7 +54,7 @@ def _of_intervals(result: GateResult, history: Found) -> list[tuple[Checked, Seq
 
 def _panel(worst: Checked, results: Sequence[IntervalChecked]) -> dict[str, object]:
     failing = [each for each in results if not each.checked.holds]
-    unjudged = all(each.verdict is Verdict.UNJUDGED for each in results)
+    unjudged = all(each.verdict is ExpectationResult.UNJUDGED for each in results)
     return {
         "check": worst,
         "word": "not judged" if unjudged else _word(worst),

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 
 from sluice.clock import Clock
 from sluice.live.follower import Follower
-from sluice.live.rules import Notice, RuleWatch
+from sluice.live.rules import RuleEvent, RuleWatch
 from sluice.live.source import LiveSource
 from sluice.live.values import Key, LiveValues
 from sluice.project.fresh import FreshProject
@@ -25,7 +25,7 @@ log = logging.getLogger(__name__)
 
 LiveOutput = LatestOutput | TopicOutput
 OpenSource = Callable[[Project, LiveOutput], LiveSource]
-Tell = Callable[[PipelineSpec, Notice], None]
+Tell = Callable[[PipelineSpec, RuleEvent], None]
 Known = Callable[[PipelineSpec], Mapping[str, Iterable[Key]]]
 
 _LOOK_SECONDS = 10.0

@@ -13,7 +13,7 @@ import uvicorn
 from fastapi import FastAPI
 
 from sluice.alerts.alert import Alert
-from sluice.alerts.delivery import Delivery, History, Outcome
+from sluice.alerts.delivery import AlertHistory, Delivery, DeliveryOutcome
 from sluice.alerts.incidents import told_by_another
 from sluice.alerts.journal import Journal
 from sluice.clock import Clock, SystemClock
@@ -23,11 +23,11 @@ from sluice.project.project import Project
 from sluice.serve.app import create_serve
 from sluice.serve.hub import Hub
 from sluice.serve.sources import open_source
-from sluice.serve.telling import Desk, Teller
+from sluice.serve.telling import AlertNotifier, AlertSink
 
 
 @dataclass(frozen=True)
-class Place:
+class ServerAddress:
     """Where it is served.
 
     Attributes:
@@ -55,7 +55,7 @@ class JournalDesk:
     journal: Journal
     clock: Clock
 
-    def read(self) -> History:
+    def read(self) -> AlertHistory:
         """Return what is on record."""
         return self.journal.read()
 
@@ -63,13 +63,17 @@ class JournalDesk:
         """Put an alert on record, unless another process has."""
         if not self.journal.append_unless(alert, partial(told_by_another, alert)):
             return None
-        delivery = Delivery(alert.id, self.clock.now(), Outcome.NOT_CONFIGURED, "there is no Airflow here.")
+        delivery = Delivery(alert.id, self.clock.now(), DeliveryOutcome.NOT_CONFIGURED, "there is no Airflow here.")
         self.journal.append(delivery)
         return delivery
 
 
 def application(
-    project: Callable[[], Project], gate: Gate, desk: Callable[[], Desk], place: Place, clock: Clock | None = None
+    project: Callable[[], Project],
+    gate: Gate,
+    desk: Callable[[], AlertSink],
+    place: ServerAddress,
+    clock: Clock | None = None,
 ) -> FastAPI:
     """Return the application; what it follows begins and ends with it.
 
@@ -81,7 +85,7 @@ def application(
         clock: gives the time.
     """
     clock = clock or SystemClock()
-    teller = Teller(desk, place.page, clock)
+    teller = AlertNotifier(desk, place.page, clock)
     hub = Hub(FreshProject(project), open_source, teller.tell, teller.known, clock)
 
     @asynccontextmanager
@@ -96,7 +100,7 @@ def application(
     return app
 
 
-def serve(place: Place, project: Callable[[], Project], gate: Gate, desk: Callable[[], Desk]) -> None:
+def serve(place: ServerAddress, project: Callable[[], Project], gate: Gate, desk: Callable[[], AlertSink]) -> None:
     """Serve until the process is told to end."""
     app = application(project, gate, desk, place)
     config = uvicorn.Config(app, log_level="warning", access_log=False, timeout_graceful_shutdown=2, lifespan="on")

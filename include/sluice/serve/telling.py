@@ -13,10 +13,10 @@ from secrets import token_hex
 from typing import Protocol
 
 from sluice.alerts.alert import Alert, Level
-from sluice.alerts.delivery import Delivery, History
+from sluice.alerts.delivery import AlertHistory, Delivery
 from sluice.alerts.incidents import open_incidents
 from sluice.clock import Clock
-from sluice.live.rules import Notice, Turn
+from sluice.live.rules import RuleEvent, Turn
 from sluice.live.values import Key, as_text
 from sluice.specs.model.alerting import AlertClass
 from sluice.specs.model.data_alerts import DataAlert
@@ -29,10 +29,10 @@ _TELLERS = 4
 """A service that hangs holds one of them for 15 s."""
 
 
-class Desk(Protocol):
+class AlertSink(Protocol):
     """Puts alerts on record and sends them, as the policy says."""
 
-    def read(self) -> History:
+    def read(self) -> AlertHistory:
         """Return what is on record."""
         ...
 
@@ -41,7 +41,7 @@ class Desk(Protocol):
         ...
 
 
-class Teller:
+class AlertNotifier:
     """Tells what it is given, one after the other for each key.
 
     Args:
@@ -50,7 +50,7 @@ class Teller:
         clock: gives the time.
     """
 
-    def __init__(self, desk: Callable[[], Desk], page: Callable[[str, str], str], clock: Clock) -> None:
+    def __init__(self, desk: Callable[[], AlertSink], page: Callable[[str, str], str], clock: Clock) -> None:
         self.lost = 0
         self._desk = desk
         self._page = page
@@ -63,7 +63,7 @@ class Teller:
         for thread in self._threads:
             thread.start()
 
-    def tell(self, pipeline: PipelineSpec, notice: Notice) -> None:
+    def tell(self, pipeline: PipelineSpec, notice: RuleEvent) -> None:
         """Have something told soon. It waits for nothing; with too many waiting it is counted, and logged."""
         alert = alert_of(pipeline, notice, self._page(pipeline.name, notice.rule.output), self._clock)
         try:
@@ -108,7 +108,7 @@ class Teller:
                 log.exception("An alert was cut off: %s", alert.what)
 
 
-def alert_of(pipeline: PipelineSpec, notice: Notice, page: str, clock: Clock) -> Alert:
+def alert_of(pipeline: PipelineSpec, notice: RuleEvent, page: str, clock: Clock) -> Alert:
     """Return what to say.
 
     Args:
@@ -141,7 +141,7 @@ def alert_of(pipeline: PipelineSpec, notice: Notice, page: str, clock: Clock) ->
     return replace(alert, since=notice.value.at, evidence=(*alert.evidence, delivered, f"the row: {row}"))
 
 
-def _why(notice: Notice) -> str:
+def _why(notice: RuleEvent) -> str:
     rule, value = notice.rule, notice.value
     if notice.turn is Turn.MORE:
         return f"In the last hour it began to hold for {rule.most_per_hour} keys, and for more since."

@@ -17,7 +17,7 @@ _MOST_DIGITS = 19
 
 
 @dataclass(frozen=True)
-class Delivery:
+class DeliveryHeaders:
     """What the headers of a record say.
 
     Attributes:
@@ -31,7 +31,7 @@ class Delivery:
     position: int
 
     @classmethod
-    def of_headers(cls, headers: Mapping[str, bytes | None]) -> Delivery | None:
+    def of_headers(cls, headers: Mapping[str, bytes | None]) -> DeliveryHeaders | None:
         """Read a record's headers; None for a record that no topic output has sent."""
         try:
             name, generation, position = (headers[each] or b"" for each in (ID, GENERATION, POSITION))
@@ -70,7 +70,7 @@ class Deduplication:
             for partition, seen in (state or {}).items()
         }
 
-    def is_new(self, partition: Hashable, delivery: Delivery) -> bool:
+    def is_new(self, partition: Hashable, delivery: DeliveryHeaders) -> bool:
         """Return whether a record is seen for the first time, and remember it.
 
         Args:

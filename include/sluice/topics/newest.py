@@ -24,7 +24,7 @@ _NO_TIME = datetime(1, 1, 1, tzinfo=UTC)
 
 
 @dataclass(frozen=True)
-class Found:
+class NewestRecords:
     """What was read.
 
     Attributes:
@@ -43,7 +43,9 @@ def everything(_record: Record) -> bool:
     return True
 
 
-def newest(reader: RecordReader, topic: str, extent: TopicExtent, most: int, *, wanted: Wanted = everything) -> Found:
+def newest(
+    reader: RecordReader, topic: str, extent: TopicExtent, most: int, *, wanted: Wanted = everything
+) -> NewestRecords:
     """Return the newest records of a topic.
 
     Offsets without a record are no reason to return fewer: it goes back until there are enough, in growing steps.
@@ -71,7 +73,7 @@ def newest(reader: RecordReader, topic: str, extent: TopicExtent, most: int, *, 
     backwards = (reversed(records) for records in found.values())
     latest = list(islice(heapq.merge(*backwards, key=_time, reverse=True), most))
     given_up = [p for p in at if len(found[p]) < most and at[p] > first[p]]
-    return Found(tuple(reversed(latest)), tuple(given_up) if len(latest) < most else ())
+    return NewestRecords(tuple(reversed(latest)), tuple(given_up) if len(latest) < most else ())
 
 
 def onwards(
@@ -82,7 +84,7 @@ def onwards(
     most: int,
     *,
     wanted: Wanted = everything,
-) -> Found:
+) -> NewestRecords:
     """Return the first records from `start` on, per partition; otherwise as `newest`."""
     at = {partition: start[partition] for partition in end}
     found: dict[int, list[Record]] = {partition: [] for partition in end}
@@ -98,7 +100,7 @@ def onwards(
     short = len(earliest) < most
     given_up = [p for p in at if len(found[p]) < most and at[p] < end[p]]
     more = any(at[p] < end[p] for p in at) or sum(map(len, found.values())) > most
-    return Found(tuple(earliest), tuple(given_up) if short else (), more and not short)
+    return NewestRecords(tuple(earliest), tuple(given_up) if short else (), more and not short)
 
 
 def _lowest(first: int, end: int) -> int:

@@ -8,6 +8,17 @@ from datetime import datetime
 from typing import Protocol
 
 
+@dataclass(frozen=True, order=True, slots=True)
+class RecordPosition:
+    """Where a record is in its topic."""
+
+    partition: int
+    offset: int
+
+    def __str__(self) -> str:
+        return f"{self.partition}/{self.offset}"
+
+
 @dataclass(frozen=True, slots=True)
 class Record:
     """A record as the topic holds it.

@@ -13,10 +13,10 @@ import pytest
 from airflow.sdk import DagRunState
 
 from sluice.airflow.alerts.alert_round import alert_round
-from sluice.airflow.alerts.dispatch import Desk
+from sluice.airflow.alerts.dispatch import AlertDispatcher
 from sluice.airflow.dags.reconciler import build_reconcile_dag
 from sluice.alerts.alert import Level
-from sluice.alerts.delivery import Outcome
+from sluice.alerts.delivery import DeliveryOutcome
 from sluice.alerts.incidents import open_incidents
 from sluice.alerts.journal import Journal
 from sluice.errors import UnreachableError
@@ -131,10 +131,10 @@ class Fleet:
         self.clock.sleep(60 * minutes)
 
     def round(self) -> None:
-        alert_round(lambda: cast(Project, self.project), self.runs, Desk(self.clock))
+        alert_round(lambda: cast(Project, self.project), self.runs, AlertDispatcher(self.clock))
 
 
-def outcomes() -> list[Outcome]:
+def outcomes() -> list[DeliveryOutcome]:
     history = Journal(settings().folder.alerts).read()
     return [history.deliveries[alert.id].outcome for alert in history.alerts]
 
@@ -201,15 +201,15 @@ def test_quiet_hours_hold_it_back_until_the_morning_and_what_is_over_by_then_wak
     clock.sleep((22 - clock.now().hour + 24) % 24 * 3600)
     held = [make_alert(f"a{n}", at=clock.now(), subject=f"topic t{n}", alert_class=AlertClass.DRIFT) for n in range(2)]
     for alert in held:
-        assert Desk(clock).tell(alert).outcome is Outcome.HELD
+        assert AlertDispatcher(clock).tell(alert).outcome is DeliveryOutcome.HELD
     clock.sleep(3600)
     over = make_alert("a2", at=clock.now(), subject="topic t0", alert_class=AlertClass.DRIFT, level=Level.RECOVERY)
-    assert Desk(clock).tell_end(over).outcome is Outcome.WITHHELD
+    assert AlertDispatcher(clock).tell_end(over).outcome is DeliveryOutcome.WITHHELD
     assert not mailbox.received
 
     clock.sleep(8 * 3600)
     for _ in range(2):
-        alert_round(lambda: cast(Project, InMemoryProject()), KnownRuns(), Desk(clock))
+        alert_round(lambda: cast(Project, InMemoryProject()), KnownRuns(), AlertDispatcher(clock))
     assert [mail["x-sluice-alert"] for mail in mailbox.received] == ["a1"]
 
 
@@ -222,7 +222,7 @@ def test_what_the_policy_tells_nobody_is_on_record(sink: Sink, mailbox: Mailbox)
     fleet.round()
     assert not sink.received
     assert not mailbox.received
-    assert set(outcomes()) == {Outcome.MUTED}
+    assert set(outcomes()) == {DeliveryOutcome.MUTED}
 
 
 @pytest.mark.usefixtures("home")
@@ -230,7 +230,7 @@ def test_a_service_that_failed_is_asked_again_and_the_failure_is_visible(sink: S
     mailbox.refusal = "550 who is ada"
     fleet = Fleet()
     alert = make_alert("a1", at=fleet.clock.now(), dag_id="topics", successes=3)
-    assert Desk(fleet.clock).tell(alert).outcome is Outcome.FAILED
+    assert AlertDispatcher(fleet.clock).tell(alert).outcome is DeliveryOutcome.FAILED
     history = Journal(settings().folder.alerts).read()
     assert "550" in history.deliveries["a1"].detail
     mailbox.refusal = ""
@@ -240,7 +240,7 @@ def test_a_service_that_failed_is_asked_again_and_the_failure_is_visible(sink: S
     fleet.round()
     assert [mail["x-sluice-alert"] for mail in mailbox.received] == ["a1"]
     assert len(sink.received) == 1, "who has got it does not get it again"
-    assert outcomes() == [Outcome.DELIVERED]
+    assert outcomes() == [DeliveryOutcome.DELIVERED]
 
 
 @pytest.mark.usefixtures("home")
@@ -248,7 +248,7 @@ def test_a_service_that_failed_is_asked_again_and_the_failure_is_visible(sink: S
 def test_a_failed_run_is_over_when_it_or_a_later_one_succeeds(sink: Sink, how: str) -> None:
     fleet = Fleet()
     alert = make_alert("a1", at=fleet.clock.now(), dag_id="topics", run_id="r1", successes=3)
-    Desk(fleet.clock).tell(alert)
+    AlertDispatcher(fleet.clock).tell(alert)
     fleet.runs.succeeded["topics"] = 3
     fleet.round()
     assert len(sink.received) == 1
@@ -267,7 +267,7 @@ def test_a_policy_that_is_broken_leaves_everything_to_one_connection(
 ) -> None:
     monkeypatch.setenv("AIRFLOW_CONN_SLUICE_ALERTS", json.dumps(_pager(sink)))
     (home / "include" / "alerts" / "local.yaml").write_text(POLICY.replace("tell: [mail]", "tell: [male]"))
-    assert Desk().tell(make_alert("a1")).outcome is Outcome.DELIVERED
+    assert AlertDispatcher().tell(make_alert("a1")).outcome is DeliveryOutcome.DELIVERED
     (page,) = sink.received
     assert "there is no channel 'male' in this policy" in page["message"]
     assert "every alert goes to sluice_alerts" in page["message"]

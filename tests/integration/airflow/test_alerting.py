@@ -17,14 +17,14 @@ from sluice.airflow.dags.conventions import Tag, house_dag
 from sluice.airflow.dags.streams import build_stream_dag
 from sluice.airflow.failures import retried_only_if_unknown
 from sluice.alerts.alert import Level
-from sluice.alerts.delivery import History, Outcome
+from sluice.alerts.delivery import AlertHistory, DeliveryOutcome
 from sluice.alerts.journal import Journal
 from sluice.errors import RefusedError
 from sluice.project.project import Project
 from sluice.settings import settings
 from sluice.specs.load import scan
 from sluice.specs.units import declared_units
-from sluice.streams.deadlines.deadlines import Finding
+from sluice.streams.deadlines.deadlines import DeadlineState
 from sluice.streams.deadlines.notices import Notice, Occasion
 from sluice.streams.deadlines.record import Deadline
 from sluice.streams.health.verdict import Health, Verdict
@@ -68,7 +68,7 @@ def dag_of(name: str, *bodies: Callable[[], None], **arguments: object) -> DAG:
     return dag
 
 
-def journalled() -> History:
+def journalled() -> AlertHistory:
     return Journal(settings().folder.alerts).read()
 
 
@@ -106,7 +106,7 @@ def test_a_failed_task_is_told_with_what_why_evidence_where_and_what_to_do(conne
 def test_a_deadline_is_told_as_a_failure_and_its_end_as_a_success(connected: Sink) -> None:
     twin = InMemoryProject()
     alerts = DeadlineAlerts(clock=twin.clock)
-    finding = Finding(Deadline.LAG, True, twin.clock.now(), "The first unread record waits for an hour.", "look")
+    finding = DeadlineState(Deadline.LAG, True, twin.clock.now(), "The first unread record waits for an hour.", "look")
     judged = Verdict(Health.LAGGING, "It falls behind.", "give it more cores")
     for occasion in (Occasion.MISSED, Occasion.MET):
         record = next(iter(twin.control.deadline_records("flights")), None)
@@ -128,8 +128,8 @@ def test_a_run_calls_once_and_its_own_alert_names_the_failed_tasks(connected: Si
     outcomes = {alert.task_id or "": history.deliveries[alert.id].outcome for alert in history.alerts}
     whole = history.alerts[-1]
     assert len(connected.received) == 1
-    assert sorted(outcomes.values()) == [Outcome.DELIVERED, Outcome.WITHHELD, Outcome.WITHHELD]
-    assert outcomes[""] is Outcome.WITHHELD
+    assert sorted(outcomes.values()) == [DeliveryOutcome.DELIVERED, DeliveryOutcome.WITHHELD, DeliveryOutcome.WITHHELD]
+    assert outcomes[""] is DeliveryOutcome.WITHHELD
     assert (whole.level, whole.dag_id, whole.run_id) == (Level.DAG, "topics", run.run_id)
     assert "Failed tasks: leak, refuse." in whole.why or "Failed tasks: refuse, leak." in whole.why
 
@@ -150,7 +150,7 @@ def test_a_skip_and_a_success_tell_nobody(connected: Sink) -> None:
     dag_of("topics", skip).test()
 
     assert connected.received == []
-    assert journalled() == History()
+    assert journalled() == AlertHistory()
 
 
 def test_a_service_that_is_down_fails_no_run_more_and_is_on_record(
@@ -162,9 +162,11 @@ def test_a_service_that_is_down_fails_no_run_more_and_is_on_record(
 
     history = journalled()
     first, whole = history.alerts
-    assert history.deliveries[first.id].outcome is Outcome.FAILED
+    assert history.deliveries[first.id].outcome is DeliveryOutcome.FAILED
     assert history.deliveries[first.id].detail.startswith("delivery failed: JSON: ")
-    assert history.deliveries[whole.id].outcome is Outcome.FAILED, "nobody was told, so the run's own alert tries again"
+    assert history.deliveries[whole.id].outcome is DeliveryOutcome.FAILED, (
+        "nobody was told, so the run's own alert tries again"
+    )
     assert "path-token" not in str(history) + caplog.text
 
 
@@ -173,7 +175,7 @@ def test_without_a_connection_the_journal_is_all_there_is() -> None:
 
     history = journalled()
     outcomes = {alert.level: history.deliveries[alert.id].outcome for alert in history.alerts}
-    assert outcomes == {Level.TASK: Outcome.NOT_CONFIGURED, Level.DAG: Outcome.WITHHELD}, "told once"
+    assert outcomes == {Level.TASK: DeliveryOutcome.NOT_CONFIGURED, Level.DAG: DeliveryOutcome.WITHHELD}, "told once"
 
 
 def test_a_journal_that_takes_nothing_keeps_nobody_from_being_told(connected: Sink, tmp_path: Path) -> None:

@@ -17,7 +17,7 @@ from airflow.utils.session import create_session
 from sluice.airflow.dags.topics import build_topics_dag
 from sluice.alerts.alert import Level
 from sluice.clock import SystemClock
-from sluice.devstack.kafka.broker import Broker
+from sluice.devstack.kafka.broker import BrokerProcess
 from sluice.kafka.administration import KafkaPythonAdministration
 from sluice.launch.processes import wait_until
 from tests.integration.airflow.people import Page, Person, as_it_is, meanwhile
@@ -44,7 +44,7 @@ def case(request: pytest.FixtureRequest) -> Iterator[Case]:
     if request.param == "memory":
         yield own_topic()
     else:
-        broker: Broker = request.getfixturevalue("broker")
+        broker: BrokerProcess = request.getfixturevalue("broker")
         with KafkaPythonAdministration([broker.bootstrap]) as administration:
             yield own_topic(administration)
 

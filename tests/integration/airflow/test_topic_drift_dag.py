@@ -17,7 +17,7 @@ from sluice.airflow.dags.topic_drift import DriftTrigger, LookOperator, build_to
 from sluice.airflow.rounds import AskedOfAirflow
 from sluice.alerts.alert import Alert, Level
 from sluice.alerts.journal import Journal
-from sluice.devstack.kafka.broker import Broker
+from sluice.devstack.kafka.broker import BrokerProcess
 from sluice.kafka.administration import KafkaPythonAdministration
 from sluice.provisioning.apply import apply
 from sluice.provisioning.topics.declared import Declared
@@ -84,7 +84,7 @@ def any_case(request: pytest.FixtureRequest) -> Iterator[Case]:
     if request.param == "memory":
         yield prepared(InMemoryKafkaAdministration(), names)
     else:
-        broker: Broker = request.getfixturevalue("broker")
+        broker: BrokerProcess = request.getfixturevalue("broker")
         with KafkaPythonAdministration([broker.bootstrap]) as administration:
             yield prepared(administration, names)
 

@@ -17,14 +17,14 @@ from sluice.project.fresh import CHECK_SECONDS
 from sluice.settings import settings
 from sluice.specs.load import load_catalog
 from sluice.streams.health.observation import Evidence
-from sluice.streams.health.pacing import Pace
+from sluice.streams.health.pacing import PollRate
 from sluice.streams.health.verdict import Health
 from sluice.streams.life.attempts import Desired
 from tests.twins.looks import look, steadily
 from tests.twins.project import InMemoryProject
 
 DEADLINE_SECONDS = 60.0
-EAGER = Pace(0.0, share=1.0, most=0.0)
+EAGER = PollRate(0.0, share=1.0, most=0.0)
 
 
 class JudgedProject(InMemoryProject):

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from sluice.devstack.kafka.broker import Broker
+from sluice.devstack.kafka.broker import BrokerProcess
 from sluice.devstack.kafka.properties import property_value
 from sluice.kafka.administration import KafkaPythonAdministration
 from sluice.kafka.producer import KafkaPythonProducer
@@ -68,7 +68,7 @@ def test_a_broker_keeps_its_data_and_log_in_an_odd_folder(tmp_path: Path, monkey
     monkeypatch.setenv("LC_ALL", "C")
     parent = tmp_path / "parent"
     folder = parent / f"{ODD} %d%i" / "kafka"
-    broker = Broker(folder, *free_ports(), settings().jars)
+    broker = BrokerProcess(folder, *free_ports(), settings().jars)
     broker.prepare()
     with running(broker), KafkaPythonAdministration([broker.bootstrap]) as administration:
         administration.create([TopicCreation("flights", 1, 1)])

@@ -20,7 +20,7 @@ from sluice.kafka.client.login import LoginRefusedError, refuse_login
 from sluice.launch.endpoints import Endpoints, read_endpoints
 from sluice.launch.launcher import LocalLauncher
 from sluice.launch.master import read_offer
-from sluice.launch.place import Place
+from sluice.launch.place import MasterAddress
 from sluice.launch.processes import STACK_MARK, marked
 from sluice.project.project import Project
 from sluice.settings import Settings
@@ -85,7 +85,7 @@ def test_a_stack_that_is_up_is_healthy_and_says_where_it_is(place: Settings, end
 
 def test_drivers_and_batches_are_told_where_the_cluster_is(place: Settings, endpoints: Endpoints) -> None:
     project = Project.open(place)
-    assert project.spark_place() == Place(endpoints.spark_master, endpoints.spark_page)
+    assert project.spark_place() == MasterAddress(endpoints.spark_master, endpoints.spark_page)
     offer = read_offer(endpoints.spark_page)
     assert (offer.address, len(offer.workers)) == (endpoints.spark_master, len(WORKERS))
     (scheduler,) = (p for p in map(psutil.Process, components_of(place)) if "scheduler" in p.cmdline())

@@ -8,7 +8,7 @@ import pytest
 from kafka import KafkaAdminClient
 from kafka.errors import KafkaError
 
-from sluice.devstack.kafka.broker import Broker
+from sluice.devstack.kafka.broker import BrokerProcess
 from sluice.errors import NotReadyError, RefusedError, UnreachableError
 from sluice.kafka.access import KafkaPythonAccess
 from sluice.kafka.client.connection import client_arguments
@@ -41,7 +41,7 @@ class TestKafkaPythonAccess(AccessAdministrationSuite):
         return connect
 
 
-def test_a_cluster_without_an_authorizer_says_that_it_is_open_to_all(broker: Broker) -> None:
+def test_a_cluster_without_an_authorizer_says_that_it_is_open_to_all(broker: BrokerProcess) -> None:
     with KafkaPythonAccess([broker.bootstrap]) as access:
         for ask in (access.acls, lambda: access.grant([acl("u")]), lambda: access.revoke([acl("u")])):
             with pytest.raises(NotReadyError, match="it has no authorizer"):

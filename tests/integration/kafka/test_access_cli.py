@@ -12,7 +12,7 @@ from typer.testing import CliRunner
 
 from sluice.cli import access
 from sluice.devstack.kafka.admin import USER, administrator
-from sluice.devstack.kafka.broker import Broker
+from sluice.devstack.kafka.broker import BrokerProcess
 from sluice.errors import NotReadyError, RefusedError, SpecError
 from sluice.kafka.access import KafkaPythonAccess
 from sluice.kafka.client.login import LoginRefusedError, refuse_login
@@ -39,11 +39,11 @@ widens: [host]
 
 
 @pytest.fixture(scope="module")
-def embedded(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Broker]:
+def embedded(tmp_path_factory: pytest.TempPathFactory) -> Iterator[BrokerProcess]:
     """A stack's state folder with its broker, as far as the command line sees it."""
     state = tmp_path_factory.mktemp("state")
     admin = administrator(state / "kafka")
-    broker = Broker(state / "kafka", *free_ports(), settings().jars, admin=admin)
+    broker = BrokerProcess(state / "kafka", *free_ports(), settings().jars, admin=admin)
     broker.prepare()
     with running(broker):
         admin.admit()
@@ -53,7 +53,7 @@ def embedded(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Broker]:
 
 
 @pytest.fixture
-def specs(embedded: Broker, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+def specs(embedded: BrokerProcess, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     """Make a private project with one principal, on a cluster without any; return the folder of principals."""
     home = settings().home
     for folder in ("include", "spark_jobs"):
@@ -76,7 +76,7 @@ def specs(embedded: Broker, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
     settings.cache_clear()
 
 
-def lets_in(broker: Broker, password: str) -> bool:
+def lets_in(broker: BrokerProcess, password: str) -> bool:
     """Whether the stream's user logs in with a password."""
     assert broker.admin is not None
     client = dict(broker.client)
@@ -102,7 +102,7 @@ def items(*arguments: str) -> list[dict[str, str]]:
     return found
 
 
-def test_what_is_safe_is_applied_once_and_lets_the_user_in(specs: Path, embedded: Broker) -> None:
+def test_what_is_safe_is_applied_once_and_lets_the_user_in(specs: Path, embedded: BrokerProcess) -> None:
     assert specs.is_dir()
     text = run("plan")
     assert "+ User:sluice-stream: read topic flights from 127.0.0.1 is absent, declared allowed\n" in text
@@ -150,7 +150,7 @@ def test_the_clusters_administrator_is_in_no_spec_and_stays(specs: Path) -> None
 
 
 def test_a_right_from_elsewhere_is_revoked_after_approval_and_that_of_others_stays(
-    specs: Path, embedded: Broker
+    specs: Path, embedded: BrokerProcess
 ) -> None:
     assert specs.is_dir()
     run("apply")
@@ -166,7 +166,9 @@ def test_a_right_from_elsewhere_is_revoked_after_approval_and_that_of_others_sta
     }
 
 
-def test_a_password_is_rotated_on_request(specs: Path, embedded: Broker, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_password_is_rotated_on_request(
+    specs: Path, embedded: BrokerProcess, monkeypatch: pytest.MonkeyPatch
+) -> None:
     assert specs.is_dir()
     run("apply")
     monkeypatch.setenv("SLUICE_PASSWORD_STREAM", "horse of another colour")
@@ -192,7 +194,7 @@ def test_with_a_password_that_cannot_be_meant_nothing_is_applied(specs: Path, mo
 
 
 def test_a_password_that_nobody_has_set_is_drawn_once(
-    specs: Path, embedded: Broker, monkeypatch: pytest.MonkeyPatch
+    specs: Path, embedded: BrokerProcess, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     assert specs.is_dir()
     monkeypatch.delenv("SLUICE_PASSWORD_STREAM")

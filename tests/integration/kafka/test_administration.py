@@ -10,7 +10,7 @@ from datetime import datetime
 import pytest
 from kafka import KafkaAdminClient, KafkaConsumer, KafkaProducer
 
-from sluice.devstack.kafka.broker import Broker
+from sluice.devstack.kafka.broker import BrokerProcess
 from sluice.errors import UnreachableError
 from sluice.kafka.administration import KafkaPythonAdministration
 from sluice.topics.administration import TopicCreation
@@ -21,12 +21,12 @@ NOBODY = "127.0.0.1:1"
 
 class TestKafkaPythonAdministration(KafkaAdministrationSuite):
     @pytest.fixture
-    def administration(self, broker: Broker) -> Iterator[KafkaPythonAdministration]:
+    def administration(self, broker: BrokerProcess) -> Iterator[KafkaPythonAdministration]:
         with KafkaPythonAdministration([broker.bootstrap]) as administration:
             yield administration
 
     @pytest.fixture
-    def send(self, broker: Broker) -> Send:
+    def send(self, broker: BrokerProcess) -> Send:
         def append(topic: str, partition: int, stamps: Sequence[datetime]) -> None:
             with KafkaProducer(bootstrap_servers=broker.bootstrap) as producer:
                 for stamp in stamps:
@@ -36,7 +36,7 @@ class TestKafkaPythonAdministration(KafkaAdministrationSuite):
         return append
 
     @pytest.fixture
-    def read_group(self, broker: Broker) -> ReadGroup:
+    def read_group(self, broker: BrokerProcess) -> ReadGroup:
         def read(group: str) -> Mapping[str, int]:
             with closing(KafkaAdminClient(bootstrap_servers=broker.bootstrap)) as client:
                 found = client.list_group_offsets(group)[group]
@@ -45,7 +45,7 @@ class TestKafkaPythonAdministration(KafkaAdministrationSuite):
         return read
 
     @pytest.fixture
-    def consuming(self, broker: Broker) -> Consuming:
+    def consuming(self, broker: BrokerProcess) -> Consuming:
         @contextmanager
         def consume(topic: str, group: str) -> Iterator[None]:
             with closing(
@@ -71,7 +71,7 @@ class TestKafkaPythonAdministration(KafkaAdministrationSuite):
         return KafkaPythonAdministration([NOBODY])
 
 
-def test_one_dead_address_does_not_hide_a_living_broker(broker: Broker) -> None:
+def test_one_dead_address_does_not_hide_a_living_broker(broker: BrokerProcess) -> None:
     with KafkaPythonAdministration([NOBODY, "nobody.invalid:9092", broker.bootstrap]) as administration:
         assert administration.brokers() == [1]
 
@@ -81,7 +81,7 @@ def test_every_dead_address_is_named_with_its_reason() -> None:
         KafkaPythonAdministration([NOBODY, "nobody.invalid:9092"]).brokers()
 
 
-def test_a_closed_administration_connects_again(broker: Broker, topic_name: str) -> None:
+def test_a_closed_administration_connects_again(broker: BrokerProcess, topic_name: str) -> None:
     administration = KafkaPythonAdministration([broker.bootstrap])
     administration.create([TopicCreation(topic_name, 1, 1)])
     administration.close()

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from sluice.devstack.kafka.broker import Broker
+from sluice.devstack.kafka.broker import BrokerProcess
 from sluice.errors import NotReadyError, UnreachableError
 from sluice.kafka.administration import KafkaPythonAdministration
 from sluice.kafka.producer import KafkaPythonProducer
@@ -19,12 +19,12 @@ from tests.integration.brokers import free_ports, running
 
 
 @pytest.fixture
-def stopped(tmp_path: Path) -> Broker:
-    return Broker(tmp_path / "kafka", *free_ports(), settings().jars)
+def stopped(tmp_path: Path) -> BrokerProcess:
+    return BrokerProcess(tmp_path / "kafka", *free_ports(), settings().jars)
 
 
 @pytest.mark.verify
-def test_a_killed_broker_keeps_its_records_and_its_topics_id_on_other_ports(stopped: Broker) -> None:
+def test_a_killed_broker_keeps_its_records_and_its_topics_id_on_other_ports(stopped: BrokerProcess) -> None:
     stopped.prepare()
     with running(stopped) as process, KafkaPythonAdministration([stopped.bootstrap]) as administration:
         administration.create([TopicCreation("flights", 2, 1)])
@@ -41,7 +41,7 @@ def test_a_killed_broker_keeps_its_records_and_its_topics_id_on_other_ports(stop
         assert administration.ends("flights") == {0: 0, 1: 1}
 
 
-def test_a_topic_is_not_created_by_sending_to_it(broker: Broker, topic_name: str) -> None:
+def test_a_topic_is_not_created_by_sending_to_it(broker: BrokerProcess, topic_name: str) -> None:
     with (
         KafkaPythonProducer([broker.bootstrap], topic_name, delivery_seconds=2) as producer,
         pytest.raises(UnreachableError, match=topic_name),
@@ -51,14 +51,14 @@ def test_a_topic_is_not_created_by_sending_to_it(broker: Broker, topic_name: str
         assert administration.describe([topic_name]) == {}
 
 
-def test_preparing_again_keeps_the_data_and_its_identity(stopped: Broker) -> None:
+def test_preparing_again_keeps_the_data_and_its_identity(stopped: BrokerProcess) -> None:
     stopped.prepare()
     identity = (stopped.folder / "data" / "meta.properties").read_text()
     stopped.prepare()
     assert (stopped.folder / "data" / "meta.properties").read_text() == identity
 
 
-def test_it_listens_on_this_machine_alone(stopped: Broker) -> None:
+def test_it_listens_on_this_machine_alone(stopped: BrokerProcess) -> None:
     stopped.prepare()
     lines = (stopped.folder / "server.properties").read_text().splitlines()
     settings_of = dict(line.split("=", 1) for line in lines)
@@ -66,23 +66,23 @@ def test_it_listens_on_this_machine_alone(stopped: Broker) -> None:
     assert settings_of["auto.create.topics.enable"] == "false"
 
 
-def test_missing_jars_are_told_with_the_command_that_fetches_them(stopped: Broker, tmp_path: Path) -> None:
+def test_missing_jars_are_told_with_the_command_that_fetches_them(stopped: BrokerProcess, tmp_path: Path) -> None:
     with pytest.raises(NotReadyError, match=r"jars are not in .* Fix: run `make setup`"):
         replace(stopped, jars=tmp_path / "nothing").prepare()
 
 
-def test_a_missing_java_is_told_with_what_to_install(stopped: Broker) -> None:
+def test_a_missing_java_is_told_with_what_to_install(stopped: BrokerProcess) -> None:
     with pytest.raises(NotReadyError, match=r"there is no no-such-java\. Fix: install a JDK 17"):
         replace(stopped, java="no-such-java").prepare()
 
 
-def test_a_folder_that_cannot_be_written_is_told(stopped: Broker) -> None:
+def test_a_folder_that_cannot_be_written_is_told(stopped: BrokerProcess) -> None:
     stopped.folder.write_text("a file where a folder belongs")
     with pytest.raises(NotReadyError, match=r"cannot be written: File exists"):
         stopped.prepare()
 
 
-def test_a_taken_port_is_told(stopped: Broker) -> None:
+def test_a_taken_port_is_told(stopped: BrokerProcess) -> None:
     with socket.create_server(("127.0.0.1", stopped.controller_port)):
         stopped.prepare()
         process = subprocess.Popen(stopped.command(), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
@@ -94,14 +94,14 @@ def test_a_taken_port_is_told(stopped: Broker) -> None:
             process.wait()
 
 
-def test_a_full_disk_is_told(stopped: Broker) -> None:
+def test_a_full_disk_is_told(stopped: BrokerProcess) -> None:
     stopped.prepare()
     stopped.log.write_text("ERROR LogManager java.io.IOException: No space left on device\n")
     with pytest.raises(NotReadyError, match=r"the disk is full .* Fix: free some space"):
         stopped.wait_ready(60)
 
 
-def test_a_fault_of_an_earlier_start_is_not_this_ones(stopped: Broker) -> None:
+def test_a_fault_of_an_earlier_start_is_not_this_ones(stopped: BrokerProcess) -> None:
     stopped.prepare()
     stopped.log.write_text("java.io.IOException: No space left on device\n")
     stopped.prepare()

@@ -12,7 +12,7 @@ from typer.testing import CliRunner
 
 from sluice.cli import feed
 from sluice.cli.topics import commands as topics
-from sluice.devstack.kafka.broker import Broker
+from sluice.devstack.kafka.broker import BrokerProcess
 from sluice.errors import RefusedError, SpecError
 from sluice.kafka.administration import KafkaPythonAdministration
 from sluice.settings import settings
@@ -26,7 +26,7 @@ replication: 1
 
 
 @pytest.fixture
-def name(broker: Broker, topic_name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
+def name(broker: BrokerProcess, topic_name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
     """Make a private project whose only topic, raw table apart, has a name of its own; return it."""
     home = settings().home
     for folder in ("include", "spark_jobs"):
@@ -65,7 +65,7 @@ def test_a_plan_is_applied_once_and_then_empty(name: str) -> None:
     assert name in run(topics.app, "describe")
 
 
-def test_a_topic_that_is_named_is_made_and_no_other(name: str, broker: Broker) -> None:
+def test_a_topic_that_is_named_is_made_and_no_other(name: str, broker: BrokerProcess) -> None:
     mine = f"{name}_mine"
     spec = (settings().home / f"include/topics/{name}.yaml").read_text()
     spec = spec.replace(f"name: {name}", f"name: {mine}", 1).replace("flights_raw", f"{mine}_raw")
@@ -76,7 +76,7 @@ def test_a_topic_that_is_named_is_made_and_no_other(name: str, broker: Broker) -
         assert set(administration.describe([name, mine])) == {mine}
 
 
-def test_what_is_not_safe_is_applied_on_the_word_of_whoever_read_the_plan(name: str, broker: Broker) -> None:
+def test_what_is_not_safe_is_applied_on_the_word_of_whoever_read_the_plan(name: str, broker: BrokerProcess) -> None:
     with KafkaPythonAdministration([broker.bootstrap]) as administration:
         configs = {"retention.ms": "-1", "max.message.bytes": "2000000"}
         administration.create([TopicCreation(name, 2, 1, configs)])
@@ -92,7 +92,7 @@ def test_what_is_not_safe_is_applied_on_the_word_of_whoever_read_the_plan(name: 
         assert (there.partitions, there.configs) == (4, {**configs, "message.timestamp.after.max.ms": "600000"})
 
 
-def test_records_go_only_where_the_topic_is_named(name: str, broker: Broker) -> None:
+def test_records_go_only_where_the_topic_is_named(name: str, broker: BrokerProcess) -> None:
     with KafkaPythonAdministration([broker.bootstrap]) as administration:
         administration.create([TopicCreation(name, 4, 1, {"retention.ms": "-1"})])
     spec = settings().home / f"include/topics/{name}.yaml"
@@ -106,7 +106,7 @@ def test_records_go_only_where_the_topic_is_named(name: str, broker: Broker) -> 
     assert "retention.ms is 2592000000 now" in run(topics.app, "apply", "--plan", read, "--losing", name)
 
 
-def test_a_topic_with_too_many_partitions_is_shown_as_refused(name: str, broker: Broker) -> None:
+def test_a_topic_with_too_many_partitions_is_shown_as_refused(name: str, broker: BrokerProcess) -> None:
     with KafkaPythonAdministration([broker.bootstrap]) as administration:
         administration.create([TopicCreation(name, 5, 1, {"retention.ms": "-1"})])
     assert f"x {name}: partitions is 5, declared 4: refused, Kafka takes no partition away" in run(topics.app, "plan")

@@ -19,12 +19,12 @@ from kafka import KafkaConsumer, TopicPartition
 from kafka.consumer.fetcher import ConsumerRecord
 
 from sluice.clock import SystemClock
-from sluice.devstack.kafka.broker import Broker
+from sluice.devstack.kafka.broker import BrokerProcess
 from sluice.errors import RefusedError, UnreachableError
 from sluice.feeds.manifest import ManifestStore
 from sluice.feeds.nycflights13 import Nycflights13
 from sluice.feeds.pace import Pace
-from sluice.feeds.publish import Feed, Progress, Sending
+from sluice.feeds.publish import Feed, Sending, SendProgress
 from sluice.feeds.record import encode
 from sluice.kafka.administration import KafkaPythonAdministration
 from sluice.kafka.feed import open_feed
@@ -50,7 +50,7 @@ def source() -> Nycflights13:
 
 
 @pytest.fixture
-def administration(broker: Broker) -> Iterator[KafkaPythonAdministration]:
+def administration(broker: BrokerProcess) -> Iterator[KafkaPythonAdministration]:
     with KafkaPythonAdministration([broker.bootstrap]) as administration:
         yield administration
 
@@ -61,7 +61,7 @@ def topic(administration: KafkaPythonAdministration, topic_name: str) -> str:
     return topic_name
 
 
-def opened(catalog: Catalog, broker: Broker, topic: str, folder: Path) -> AbstractContextManager[Feed]:
+def opened(catalog: Catalog, broker: BrokerProcess, topic: str, folder: Path) -> AbstractContextManager[Feed]:
     pipelines = [p.model_copy(update={"source": topic}) for p in catalog.pipelines.values()]
     return open_feed(
         catalog.feeds["flights"],
@@ -74,7 +74,7 @@ def opened(catalog: Catalog, broker: Broker, topic: str, folder: Path) -> Abstra
     )
 
 
-def consumed(broker: Broker, topic: str) -> list[ConsumerRecord]:
+def consumed(broker: BrokerProcess, topic: str) -> list[ConsumerRecord]:
     """Return every record of the topic."""
     consumer = KafkaConsumer(bootstrap_servers=[broker.bootstrap], auto_offset_reset="earliest")
     partitions = [TopicPartition(topic, p) for p in consumer.partitions_for_topic(topic)]
@@ -88,7 +88,7 @@ def consumed(broker: Broker, topic: str) -> list[ConsumerRecord]:
 
 
 def test_two_days_arrive_once_in_order_and_keyed_by_carrier(
-    catalog: Catalog, broker: Broker, topic: str, source: Nycflights13, tmp_path: Path
+    catalog: Catalog, broker: BrokerProcess, topic: str, source: Nycflights13, tmp_path: Path
 ) -> None:
     with opened(catalog, broker, topic, tmp_path) as feed:
         assert feed.send(FIRST, FIRST).sent == 842
@@ -111,7 +111,7 @@ def test_two_days_arrive_once_in_order_and_keyed_by_carrier(
 
 
 def test_each_range_ends_with_the_heartbeat_that_closes_its_last_hour(
-    catalog: Catalog, broker: Broker, topic: str, tmp_path: Path
+    catalog: Catalog, broker: BrokerProcess, topic: str, tmp_path: Path
 ) -> None:
     with opened(catalog, broker, topic, tmp_path) as feed:
         done = feed.send(FIRST, FIRST)
@@ -122,7 +122,7 @@ def test_each_range_ends_with_the_heartbeat_that_closes_its_last_hour(
 
 
 def test_the_manifest_has_the_topics_own_offsets_and_id(
-    catalog: Catalog, broker: Broker, topic: str, administration: KafkaPythonAdministration, tmp_path: Path
+    catalog: Catalog, broker: BrokerProcess, topic: str, administration: KafkaPythonAdministration, tmp_path: Path
 ) -> None:
     with opened(catalog, broker, topic, tmp_path) as feed:
         feed.send(FIRST, FIRST)
@@ -133,7 +133,7 @@ def test_the_manifest_has_the_topics_own_offsets_and_id(
     assert manifest.keys() == Counter(r.key.decode() for r in consumed(broker, topic) if r.key)
 
 
-def test_records_carry_the_time_of_sending(catalog: Catalog, broker: Broker, topic: str, tmp_path: Path) -> None:
+def test_records_carry_the_time_of_sending(catalog: Catalog, broker: BrokerProcess, topic: str, tmp_path: Path) -> None:
     before = datetime.now(UTC).timestamp()
     with opened(catalog, broker, topic, tmp_path) as feed:
         feed.send(FIRST, FIRST)
@@ -150,7 +150,7 @@ def test_records_carry_the_time_of_sending(catalog: Catalog, broker: Broker, top
     ],
 )
 def test_a_killed_sender_resumes_and_sends_nothing_twice(
-    catalog: Catalog, broker: Broker, topic: str, source: Nycflights13, tmp_path: Path, *, where: str, count: int
+    catalog: Catalog, broker: BrokerProcess, topic: str, source: Nycflights13, tmp_path: Path, *, where: str, count: int
 ) -> None:
     script = Path(__file__).with_name("dying_sender.py")
     argv = [sys.executable, str(script), broker.bootstrap, topic, str(tmp_path), where, str(count)]
@@ -173,7 +173,7 @@ def test_a_killed_sender_resumes_and_sends_nothing_twice(
 
 @pytest.mark.verify
 def test_a_killed_sender_of_a_file_resumes_and_sends_each_line_once_as_it_is(
-    broker: Broker, topic: str, source: Nycflights13, tmp_path: Path
+    broker: BrokerProcess, topic: str, source: Nycflights13, tmp_path: Path
 ) -> None:
     home = tmp_path / "project"
     shutil.copytree(settings().home / "include", home / "include", ignore=shutil.ignore_patterns("sluice"))
@@ -213,7 +213,7 @@ def test_a_killed_sender_of_a_file_resumes_and_sends_each_line_once_as_it_is(
 
 
 def test_a_missing_topic_is_refused_with_the_command_that_creates_it(
-    catalog: Catalog, broker: Broker, topic_name: str, tmp_path: Path
+    catalog: Catalog, broker: BrokerProcess, topic_name: str, tmp_path: Path
 ) -> None:
     with opened(catalog, broker, topic_name, tmp_path) as feed, pytest.raises(RefusedError, match="topics apply"):
         feed.send(FIRST, FIRST)
@@ -223,11 +223,11 @@ def test_a_missing_topic_is_refused_with_the_command_that_creates_it(
 def test_when_the_broker_dies_in_the_middle_the_feed_says_so_and_resumes(
     catalog: Catalog, source: Nycflights13, tmp_path: Path
 ) -> None:
-    broker = Broker(tmp_path / "kafka", *free_ports(), settings().jars)
+    broker = BrokerProcess(tmp_path / "kafka", *free_ports(), settings().jars)
     spec = catalog.topics["flights"]
     broker.prepare()
 
-    def send(administration: KafkaPythonAdministration, report: Callable[[Progress], None]) -> Sending:
+    def send(administration: KafkaPythonAdministration, report: Callable[[SendProgress], None]) -> Sending:
         with KafkaPythonProducer([broker.bootstrap], spec.name, delivery_seconds=4) as producer:
             feed = Feed(
                 catalog.feeds["flights"],

@@ -11,7 +11,7 @@ import pytest
 from kafka import KafkaProducer
 
 from sluice.clock import SystemClock
-from sluice.devstack.kafka.broker import Broker
+from sluice.devstack.kafka.broker import BrokerProcess
 from sluice.errors import RefusedError
 from sluice.kafka import live_records as module
 from sluice.kafka.administration import KafkaPythonAdministration
@@ -29,17 +29,17 @@ DEADLINE_SECONDS = 60.0
 
 
 @pytest.fixture
-def topic(broker: Broker, topic_name: str) -> str:
+def topic(broker: BrokerProcess, topic_name: str) -> str:
     create(broker, topic_name)
     return topic_name
 
 
-def create(broker: Broker, topic: str) -> None:
+def create(broker: BrokerProcess, topic: str) -> None:
     with KafkaPythonAdministration([broker.bootstrap]) as administration:
         administration.create([TopicCreation(topic, 2, 1)])
 
 
-def send(broker: Broker, topic: str, *values: object, position: int | None = None) -> None:
+def send(broker: BrokerProcess, topic: str, *values: object, position: int | None = None) -> None:
     with KafkaProducer(bootstrap_servers=broker.bootstrap) as producer:
         for number, value in enumerate(values):
             headers = [] if position is None else headers_of(str(number), position)
@@ -63,7 +63,7 @@ def read_all(source: KafkaLiveRecords) -> tuple[list[Row], int]:
 
 
 @pytest.fixture
-def source(broker: Broker, topic: str) -> Iterator[Callable[[], KafkaLiveRecords]]:
+def source(broker: BrokerProcess, topic: str) -> Iterator[Callable[[], KafkaLiveRecords]]:
     opened: list[KafkaLiveRecords] = []
 
     def open_source() -> KafkaLiveRecords:
@@ -76,7 +76,7 @@ def source(broker: Broker, topic: str) -> Iterator[Callable[[], KafkaLiveRecords
 
 
 def test_what_there_is_and_what_comes_is_read_in_order(
-    broker: Broker, topic: str, source: Callable[[], KafkaLiveRecords]
+    broker: BrokerProcess, topic: str, source: Callable[[], KafkaLiveRecords]
 ) -> None:
     send(broker, topic, {"k": "a", "v": 1}, {"k": "a", "v": 2})
     followed = source()
@@ -87,7 +87,7 @@ def test_what_there_is_and_what_comes_is_read_in_order(
 
 
 def test_what_a_crash_has_repeated_is_no_news_and_what_is_no_row_is_counted(
-    broker: Broker, topic: str, source: Callable[[], KafkaLiveRecords]
+    broker: BrokerProcess, topic: str, source: Callable[[], KafkaLiveRecords]
 ) -> None:
     send(broker, topic, {"v": 1}, {"v": 2}, position=5)
     send(broker, topic, {"v": 1}, {"v": 2}, {"v": 3}, position=5)
@@ -97,14 +97,14 @@ def test_what_a_crash_has_repeated_is_no_news_and_what_is_no_row_is_counted(
 
 
 def test_of_a_long_topic_the_newest_records_are_read(
-    broker: Broker, topic: str, source: Callable[[], KafkaLiveRecords], monkeypatch: pytest.MonkeyPatch
+    broker: BrokerProcess, topic: str, source: Callable[[], KafkaLiveRecords], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(module, "MOST_RECORDS", 4)
     send(broker, topic, *({"v": number} for number in range(10)))
     assert [row.fields["v"] for row in read_all(source())[0]] == [8, 9]
 
 
-def test_a_topic_that_is_not_there_is_refused(broker: Broker, topic_name: str) -> None:
+def test_a_topic_that_is_not_there_is_refused(broker: BrokerProcess, topic_name: str) -> None:
     with pytest.raises(RefusedError, match=topic_name):
         KafkaLiveRecords([broker.bootstrap], {}, topic_name)
 
@@ -112,7 +112,7 @@ def test_a_topic_that_is_not_there_is_refused(broker: Broker, topic_name: str) -
 @pytest.mark.verify
 def test_a_broker_that_goes_and_comes_back_costs_nothing(tmp_path: Path, topic_name: str) -> None:
     ports = free_ports()
-    broker = Broker(tmp_path, *ports, settings().jars)
+    broker = BrokerProcess(tmp_path, *ports, settings().jars)
     broker.prepare()
     values = LiveValues(["k"])
     follower = Follower(

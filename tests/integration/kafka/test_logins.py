@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from sluice.devstack.kafka.admin import administrator
-from sluice.devstack.kafka.broker import Broker
+from sluice.devstack.kafka.broker import BrokerProcess
 from sluice.devstack.kafka.security import keep_security
 from sluice.errors import NotReadyError, RefusedError, SluiceError
 from sluice.kafka.administration import KafkaPythonAdministration
@@ -30,7 +30,7 @@ def project(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Project]:
     """The shipped project with a broker as `sluice up --secure` starts it, before anything was applied."""
     state = tmp_path_factory.mktemp("state")
     admin = administrator(state / "kafka")
-    broker = Broker(state / "kafka", *free_ports(), settings().jars, admin=admin)
+    broker = BrokerProcess(state / "kafka", *free_ports(), settings().jars, admin=admin)
     broker.prepare()
     with running(broker):
         admin.admit()

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 import pytest
 from kafka import KafkaProducer
 
-from sluice.devstack.kafka.broker import Broker
+from sluice.devstack.kafka.broker import BrokerProcess
 from sluice.kafka.administration import KafkaPythonAdministration
 from sluice.kafka.newest_keys import KafkaPythonKeyReader
 from sluice.provisioning.growth.keys import most_of_each, moves, partition_of, share_that_moves
@@ -16,7 +16,7 @@ from tests.suites.topic_keys_suite import Fill, KeyReaderSuite
 
 
 @pytest.fixture
-def administration(broker: Broker) -> Iterator[KafkaPythonAdministration]:
+def administration(broker: BrokerProcess) -> Iterator[KafkaPythonAdministration]:
     with KafkaPythonAdministration([broker.bootstrap]) as administration:
         yield administration
 
@@ -27,7 +27,7 @@ class TestKafkaPythonKeyReader(KeyReaderSuite):
         return KafkaPythonKeyReader(administration)
 
     @pytest.fixture
-    def fill(self, broker: Broker, administration: KafkaPythonAdministration) -> Fill:
+    def fill(self, broker: BrokerProcess, administration: KafkaPythonAdministration) -> Fill:
         def fill(topic: str, keys: Sequence[Sequence[bytes | None]]) -> None:
             administration.create([TopicCreation(topic, len(keys), 1)])
             with KafkaProducer(bootstrap_servers=broker.bootstrap) as producer:
@@ -39,7 +39,7 @@ class TestKafkaPythonKeyReader(KeyReaderSuite):
 
 
 def test_what_a_growth_moves_is_what_the_producer_then_does(
-    broker: Broker, administration: KafkaPythonAdministration, topic_name: str
+    broker: BrokerProcess, administration: KafkaPythonAdministration, topic_name: str
 ) -> None:
     administration.create([TopicCreation(topic_name, 4, 1)])
     keys = [f"key-{number}".encode() for number in range(300)]

@@ -8,7 +8,7 @@ from datetime import datetime
 import pytest
 from kafka import KafkaProducer
 
-from sluice.devstack.kafka.broker import Broker
+from sluice.devstack.kafka.broker import BrokerProcess
 from sluice.kafka.administration import KafkaPythonAdministration
 from sluice.kafka.records import KafkaPythonRecords
 from sluice.topics.administration import TopicCreation
@@ -19,20 +19,20 @@ NOBODY = "127.0.0.1:1"
 
 
 @pytest.fixture
-def administration(broker: Broker) -> Iterator[KafkaPythonAdministration]:
+def administration(broker: BrokerProcess) -> Iterator[KafkaPythonAdministration]:
     with KafkaPythonAdministration([broker.bootstrap]) as administration:
         yield administration
 
 
 @pytest.fixture
-def reader(broker: Broker) -> Iterator[KafkaPythonRecords]:
+def reader(broker: BrokerProcess) -> Iterator[KafkaPythonRecords]:
     with KafkaPythonRecords([broker.bootstrap]) as reader:
         yield reader
 
 
 class TestKafkaPythonRecords(RecordReaderSuite):
     @pytest.fixture
-    def append(self, broker: Broker) -> Iterator[Append]:
+    def append(self, broker: BrokerProcess) -> Iterator[Append]:
         with KafkaProducer(bootstrap_servers=broker.bootstrap) as producer:
 
             def send(
@@ -55,7 +55,7 @@ class TestKafkaPythonRecords(RecordReaderSuite):
 
 
 def test_the_marks_of_transactions_are_passed_over(
-    broker: Broker, administration: KafkaPythonAdministration, reader: KafkaPythonRecords, topic_name: str
+    broker: BrokerProcess, administration: KafkaPythonAdministration, reader: KafkaPythonRecords, topic_name: str
 ) -> None:
     administration.create([TopicCreation(topic_name, 1, 1)])
     with KafkaProducer(bootstrap_servers=broker.bootstrap, transactional_id=topic_name, acks="all") as producer:

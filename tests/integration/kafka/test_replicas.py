@@ -14,10 +14,10 @@ from kafka.errors import KafkaError
 from sluice.clock import SystemClock
 from sluice.kafka.administration import KafkaPythonAdministration
 from sluice.launch.processes import wait_until
-from sluice.provisioning.apply import Approval, apply, current_plan
+from sluice.provisioning.apply import apply, current_plan
 from sluice.provisioning.performing import Manner
-from sluice.provisioning.replicas.moving import Pace, Progress, cancel, move
-from sluice.provisioning.topics.changes import Reassign, Unthrottle
+from sluice.provisioning.replicas.moving import MoveOptions, MoveProgress, cancel, move
+from sluice.provisioning.topics.changes import Approval, Reassign, Unthrottle
 from sluice.provisioning.topics.declared import Declared
 from sluice.specs.model.topic_shape import TopicShape
 from sluice.topics.administration import TopicCreation
@@ -59,9 +59,11 @@ def declared(**topics: TopicShape) -> Declared:
     return Declared(topics, domains=("fault", "update"))
 
 
-def approve(wanted: Declared, administration: KafkaPythonAdministration, pace: Pace | None = None) -> None:
+def approve(wanted: Declared, administration: KafkaPythonAdministration, pace: MoveOptions | None = None) -> None:
     todo = current_plan(wanted, administration)
-    apply(wanted, administration, approval=Approval(todo.id, frozenset(todo.losing)), manner=Manner(pace or Pace()))
+    apply(
+        wanted, administration, approval=Approval(todo.id, frozenset(todo.losing)), manner=Manner(pace or MoveOptions())
+    )
 
 
 def write(cluster: RunningCluster, topic: str, megabytes: int) -> None:
@@ -93,13 +95,13 @@ def test_an_interrupted_move_goes_back_and_leaves_no_throttle(
     administration.create([TopicCreation(topic_name, 4, 2, {}, ((1, 2),) * 4)])
     write(cluster, topic_name, 20)
 
-    def interrupt(progress: Progress) -> None:
+    def interrupt(progress: MoveProgress) -> None:
         if progress.size:
             raise KeyboardInterrupt
 
     targets = {(topic_name, partition): (3, 4) for partition in range(4)}
     with pytest.raises(KeyboardInterrupt):
-        move(administration, targets, Pace(throttle=100_000, on_progress=interrupt))
+        move(administration, targets, MoveOptions(throttle=100_000, on_progress=interrupt))
     state = administration.describe([topic_name])[topic_name]
     assert state.replicas == ((1, 2),) * 4
     assert not set(THROTTLED) & state.configs.keys()
@@ -128,18 +130,20 @@ def test_a_move_that_was_killed_is_found_ended_and_its_throttle_removed(
         def unthrottle(self, topics: object) -> None:
             del topics
 
-    def die(progress: Progress) -> None:
+    def die(progress: MoveProgress) -> None:
         assert progress.size
         raise KilledError
 
     with Killed(cluster.bootstrap) as dying, pytest.raises(KilledError):
-        move(dying, {(topic_name, p): (3, 4) for p in range(4)}, Pace(throttle=100_000, batch=2, on_progress=die))
+        move(
+            dying, {(topic_name, p): (3, 4) for p in range(4)}, MoveOptions(throttle=100_000, batch=2, on_progress=die)
+        )
     assert len(administration.moving()) == 2
     wanted = Declared({topic_name: shape(replication=2, placement="any")})
     found = current_plan(wanted, administration)
     assert {type(item) for item in found.items} == {Reassign, Unthrottle}
     assert not found.guarded, "it was approved once"
-    apply(wanted, administration, manner=Manner(Pace(throttle=50_000_000)))
+    apply(wanted, administration, manner=Manner(MoveOptions(throttle=50_000_000)))
     state = administration.describe([topic_name])[topic_name]
     assert state.replicas == ((3, 4), (3, 4), (1, 2), (1, 2))
     assert not set(THROTTLED) & state.configs.keys()
@@ -205,10 +209,10 @@ def test_what_was_acknowledged_survives_a_move_during_which_a_broker_dies(
         (topic_name, number): (replicas[0], *sorted({1, 2, 4} - {replicas[0]}))[:3]
         for number, replicas in enumerate(state.replicas)
     }
-    move(administration, crowded, Pace())
+    move(administration, crowded, MoveOptions())
     fired: list[int] = []
 
-    def kill(progress: Progress) -> None:
+    def kill(progress: MoveProgress) -> None:
         if not fired and progress.moved:
             cluster.kill(4)
             fired.append(progress.moved)
@@ -222,7 +226,7 @@ def test_what_was_acknowledged_survives_a_move_during_which_a_broker_dies(
             approve(
                 declared(**{topic_name: shape(configs={"min.insync.replicas": "2"})}),
                 administration,
-                Pace(batch=1, on_progress=kill),
+                MoveOptions(batch=1, on_progress=kill),
             )
         finally:
             if 4 not in cluster.processes:

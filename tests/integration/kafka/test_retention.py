@@ -10,7 +10,7 @@ import pytest
 from kafka import KafkaProducer
 
 from sluice.clock import SystemClock
-from sluice.devstack.kafka.broker import Broker
+from sluice.devstack.kafka.broker import BrokerProcess
 from sluice.kafka.administration import KafkaPythonAdministration
 from sluice.provisioning.retention.retention_cut import Unread, look
 from sluice.provisioning.retention.retention_steps import lower_in_steps
@@ -24,9 +24,9 @@ SMALL_SEGMENTS = {"segment.ms": "60000"}
 
 
 @pytest.fixture(scope="module")
-def brisk(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Broker]:
+def brisk(tmp_path_factory: pytest.TempPathFactory) -> Iterator[BrokerProcess]:
     """A broker that looks for old segments every second."""
-    broker = Broker(tmp_path_factory.mktemp("brisk"), *free_ports(), settings().jars)
+    broker = BrokerProcess(tmp_path_factory.mktemp("brisk"), *free_ports(), settings().jars)
     broker.prepare()
     with (broker.folder / "server.properties").open("a") as properties:
         properties.write("log.retention.check.interval.ms=1000\nlog.initial.task.delay.ms=0\n")
@@ -35,13 +35,13 @@ def brisk(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Broker]:
 
 
 @pytest.fixture
-def administration(brisk: Broker) -> Iterator[KafkaPythonAdministration]:
+def administration(brisk: BrokerProcess) -> Iterator[KafkaPythonAdministration]:
     with KafkaPythonAdministration([brisk.bootstrap]) as administration:
         yield administration
 
 
 def fill(
-    broker: Broker,
+    broker: BrokerProcess,
     administration: KafkaPythonAdministration,
     topic: str,
     hours: Mapping[int, list[float]],
@@ -73,7 +73,7 @@ class Brisk(SystemClock):
 
 @pytest.mark.verify
 def test_what_goes_is_what_was_said_to_go(
-    brisk: Broker, administration: KafkaPythonAdministration, topic_name: str
+    brisk: BrokerProcess, administration: KafkaPythonAdministration, topic_name: str
 ) -> None:
     ages = {0: [40.5, 30.5, 20.5, 10.5, 1.5], 1: [30.5, 1.5, 30.5], 2: [30.5, 29.5, 28.5], 3: [], 4: [2.5, 1.5]}
     fill(brisk, administration, topic_name, ages, SMALL_SEGMENTS)
@@ -91,7 +91,7 @@ def test_what_goes_is_what_was_said_to_go(
 
 @pytest.mark.verify
 def test_a_broker_keeps_the_segment_of_a_young_record_and_nobody_waits_for_ever(
-    brisk: Broker, administration: KafkaPythonAdministration, topic_name: str
+    brisk: BrokerProcess, administration: KafkaPythonAdministration, topic_name: str
 ) -> None:
     fill(brisk, administration, topic_name, {0: [30.5, 29.5, 1.5]}, {})
     lowered = lower_in_steps(
@@ -105,7 +105,7 @@ def test_a_broker_keeps_the_segment_of_a_young_record_and_nobody_waits_for_ever(
 
 @pytest.mark.verify
 def test_a_retention_is_lowered_step_by_step_as_the_broker_follows(
-    brisk: Broker, administration: KafkaPythonAdministration, topic_name: str
+    brisk: BrokerProcess, administration: KafkaPythonAdministration, topic_name: str
 ) -> None:
     fill(brisk, administration, topic_name, {0: [hour + 0.5 for hour in reversed(range(32))]}, SMALL_SEGMENTS)
     there: list[int] = []

@@ -24,12 +24,12 @@ from sluice.kafka.newest_keys import KafkaPythonKeyReader
 from sluice.kafka.reader import KafkaPythonReader
 from sluice.provisioning.access.acl import Acl
 from sluice.provisioning.access.administration import Credential
-from sluice.provisioning.access.apply import Approval, apply, look
+from sluice.provisioning.access.apply import apply, look
 from sluice.provisioning.access.plan import plan
 from sluice.provisioning.access.roles import declared
-from sluice.provisioning.apply import Approval as TopicApproval
 from sluice.provisioning.apply import apply as apply_topics
 from sluice.provisioning.apply import current_plan
+from sluice.provisioning.topics.changes import Approval
 from sluice.provisioning.topics.declared import Declared
 from sluice.settings import settings
 from sluice.specs.catalog.catalog import Catalog
@@ -183,7 +183,7 @@ def planner(site: Site, spec: PrincipalSpec) -> None:
         for wanted in (Declared(shapes), Declared(larger)):
             todo = current_plan(wanted, cluster)
             assert todo
-            apply_topics(wanted, cluster, approval=TopicApproval(todo.id))
+            apply_topics(wanted, cluster, approval=Approval(todo.id))
 
 
 def planner_sampling(site: Site, spec: PrincipalSpec) -> None:
@@ -205,7 +205,7 @@ def planner_removal(site: Site, spec: PrincipalSpec) -> None:
     with site.administration(spec) as cluster:
         todo = current_plan(site.whole, cluster)
         assert [item.topic for item in todo.items] == ["old"]
-        apply_topics(site.whole, cluster, approval=TopicApproval(todo.id, frozenset({"old"})))
+        apply_topics(site.whole, cluster, approval=Approval(todo.id, frozenset({"old"})))
 
 
 def planner_placement(site: Site, spec: PrincipalSpec) -> None:

@@ -11,7 +11,7 @@ import pytest
 
 from sluice.clock import SystemClock
 from sluice.devstack.kafka.admin import Administrator, administrator
-from sluice.devstack.kafka.broker import Broker
+from sluice.devstack.kafka.broker import BrokerProcess
 from sluice.errors import NotReadyError, UnreachableError
 from sluice.kafka.access import KafkaPythonAccess
 from sluice.kafka.administration import KafkaPythonAdministration
@@ -163,7 +163,9 @@ def test_a_broker_that_knows_another_password_says_what_to_do(cluster: RunningCl
         stranger.wait_ready(30)
 
 
-def test_a_client_with_a_password_is_told_that_an_open_broker_asks_nobody(broker: Broker, tmp_path: Path) -> None:
+def test_a_client_with_a_password_is_told_that_an_open_broker_asks_nobody(
+    broker: BrokerProcess, tmp_path: Path
+) -> None:
     client = administrator(tmp_path).client
     with (
         KafkaPythonAdministration([broker.bootstrap], client, patience_seconds=1) as administration,
@@ -176,7 +178,7 @@ def test_a_client_with_a_password_is_told_that_an_open_broker_asks_nobody(broker
 @pytest.mark.verify
 def test_records_from_before_stay_when_brokers_begin_to_ask_and_when_they_stop(tmp_path: Path) -> None:
     port, controller = free_ports()
-    opened = Broker(tmp_path / "kafka", port, controller, settings().jars)
+    opened = BrokerProcess(tmp_path / "kafka", port, controller, settings().jars)
     opened.prepare()
     with (
         running(opened),

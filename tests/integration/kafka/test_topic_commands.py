@@ -21,7 +21,7 @@ from typer.testing import CliRunner, Result
 
 from sluice.cli.check import check as check_specs
 from sluice.cli.topics import commands as topics
-from sluice.devstack.kafka.broker import Broker
+from sluice.devstack.kafka.broker import BrokerProcess
 from sluice.errors import SpecError
 from sluice.kafka.administration import KafkaPythonAdministration
 from sluice.settings import settings
@@ -41,7 +41,7 @@ class Place:
     """A sound project in a deployment whose Kafka is a test's broker, and a topic that nobody has declared."""
 
     bench: Bench
-    broker: Broker
+    broker: BrokerProcess
     topic: str
 
     def send(self, *values: bytes | None, partition: int = 0, key: bytes | None = None, **more: Any) -> None:  # noqa: ANN401
@@ -54,7 +54,7 @@ class Place:
             administration.create([TopicCreation(self.topic, partitions, 1, configs)])
 
 
-def prepared(home: Path, broker: Broker, topic: str, monkeypatch: pytest.MonkeyPatch) -> Place:
+def prepared(home: Path, broker: BrokerProcess, topic: str, monkeypatch: pytest.MonkeyPatch) -> Place:
     bench = sound_project(home)
     bench.write("include/deployments/here.yaml", DEPLOYMENT.format(bootstrap=broker.bootstrap))
     for key, value in (("HOME", str(home)), ("STATE", "state"), ("DEPLOYMENT", "here")):
@@ -64,7 +64,7 @@ def prepared(home: Path, broker: Broker, topic: str, monkeypatch: pytest.MonkeyP
 
 
 @pytest.fixture
-def place(broker: Broker, topic_name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Place]:
+def place(broker: BrokerProcess, topic_name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Place]:
     yield prepared(tmp_path, broker, topic_name, monkeypatch)
     settings.cache_clear()
 
@@ -225,7 +225,7 @@ def following(*arguments: str) -> Iterator[tuple[subprocess.Popen[str], Queue[st
 def test_it_follows_through_a_restart_of_the_broker_until_it_is_interrupted(
     tmp_path: Path, topic_name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    broker = Broker(tmp_path / "kafka", *free_ports(), settings().jars)
+    broker = BrokerProcess(tmp_path / "kafka", *free_ports(), settings().jars)
     broker.prepare()
     place = prepared(tmp_path / "project", broker, topic_name, monkeypatch)
     with running(broker) as first:

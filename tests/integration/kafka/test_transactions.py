@@ -11,7 +11,7 @@ import pytest
 from kafka import KafkaProducer
 from pyspark.sql import SparkSession
 
-from sluice.devstack.kafka.broker import Broker
+from sluice.devstack.kafka.broker import BrokerProcess
 from sluice.kafka.administration import KafkaPythonAdministration
 from sluice.kafka.live_records import KafkaLiveRecords
 from sluice.kafka.newest_keys import KafkaPythonKeyReader
@@ -25,7 +25,7 @@ COMMITTED, WRITTEN = [3, 4, 5], 12
 
 
 @contextmanager
-def transactions(broker: Broker, topic: str) -> Iterator[KafkaProducer]:
+def transactions(broker: BrokerProcess, topic: str) -> Iterator[KafkaProducer]:
     producer = KafkaProducer(
         bootstrap_servers=[broker.bootstrap], transactional_id=topic, transaction_timeout_ms=60_000
     )
@@ -49,7 +49,7 @@ def begin(producer: KafkaProducer, topic: str, numbers: range) -> None:
 
 
 @pytest.fixture
-def aborted(broker: Broker, topic_name: str) -> tuple[str, str]:
+def aborted(broker: BrokerProcess, topic_name: str) -> tuple[str, str]:
     """A topic whose last transaction was aborted; its address and name."""
     with KafkaPythonAdministration([broker.bootstrap]) as administration:
         administration.create([TopicCreation(topic_name, 1, 1)])
@@ -86,7 +86,7 @@ def test_readers_in_python_see_committed_records_only(aborted: tuple[str, str]) 
         live.close()
 
 
-def test_an_open_transaction_is_told_and_nobody_waits_for_it(broker: Broker, aborted: tuple[str, str]) -> None:
+def test_an_open_transaction_is_told_and_nobody_waits_for_it(broker: BrokerProcess, aborted: tuple[str, str]) -> None:
     bootstrap, topic = aborted
     with transactions(broker, topic) as producer:
         begin(producer, topic, range(9, 11))
@@ -103,7 +103,7 @@ def test_an_open_transaction_is_told_and_nobody_waits_for_it(broker: Broker, abo
 
 
 def test_a_stream_takes_committed_records_and_has_nothing_unread_behind_marks(
-    spark: SparkSession, broker: Broker, aborted: tuple[str, str], tmp_path: Path
+    spark: SparkSession, broker: BrokerProcess, aborted: tuple[str, str], tmp_path: Path
 ) -> None:
     bootstrap, name = aborted
     extent = extent_of(bootstrap, name)

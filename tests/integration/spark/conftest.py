@@ -21,7 +21,7 @@ from pyspark.sql import SparkSession
 
 from sluice.clock import SystemClock
 from sluice.delta.reading import read_rows
-from sluice.devstack.kafka.broker import Broker
+from sluice.devstack.kafka.broker import BrokerProcess
 from sluice.failpoints import marker
 from sluice.kafka.administration import KafkaPythonAdministration
 from sluice.launch.endpoints import Endpoints, write_endpoints
@@ -186,7 +186,7 @@ class DriverPlace:
 
 
 @pytest.fixture(scope="session")
-def two_days(broker: Broker) -> int:
+def two_days(broker: BrokerProcess) -> int:
     """Publish two days of flights, one record of each bad kind, and the heartbeat; return the number of records."""
     return publish_two_days(broker.bootstrap)
 
@@ -239,7 +239,7 @@ def values_of(table: pd.DataFrame) -> list[dict[str, object]]:
 
 
 @pytest.fixture
-def place(broker: Broker, tmp_path: Path) -> DriverPlace:
+def place(broker: BrokerProcess, tmp_path: Path) -> DriverPlace:
     """An empty state folder that knows the broker."""
     place = DriverPlace(tmp_path / "state")
     write_endpoints(Settings(state=place.state).folder, Endpoints(kafka_bootstrap=(broker.bootstrap,), airflow_url=""))
@@ -253,7 +253,7 @@ def catalog() -> Catalog:
 
 
 @pytest.fixture(scope="session")
-def drained_state(broker: Broker, two_days: int, tmp_path_factory: pytest.TempPathFactory) -> Path:
+def drained_state(broker: BrokerProcess, two_days: int, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A state folder in which a driver has read everything; tests copy it."""
     assert two_days
     place = DriverPlace(tmp_path_factory.mktemp("drained") / "state")
@@ -270,9 +270,9 @@ def drained(drained_state: Path, tmp_path: Path, spark: SparkSession) -> Drained
 
 
 @pytest.fixture
-def own_broker(tmp_path: Path) -> Iterator[Broker]:
+def own_broker(tmp_path: Path) -> Iterator[BrokerProcess]:
     """A broker that no other test knows."""
-    broker = Broker(tmp_path / "broker", *free_ports(), settings().jars)
+    broker = BrokerProcess(tmp_path / "broker", *free_ports(), settings().jars)
     broker.prepare()
     with running(broker):
         yield broker

@@ -8,7 +8,7 @@ from typing import Any
 from hypothesis import strategies as st
 
 from sluice.alerts.alert import Alert, Level
-from sluice.alerts.delivery import Delivery, History, Outcome
+from sluice.alerts.delivery import AlertHistory, Delivery, DeliveryOutcome
 
 NOW = datetime(2026, 11, 5, 10, 0, tzinfo=UTC)
 
@@ -33,9 +33,9 @@ def make_alert(name: str = "a1", **fields: Any) -> Alert:  # noqa: ANN401 - thos
     return Alert(**{**values, **fields})
 
 
-def history_of(*alerts: Alert, **outcomes: Outcome) -> History:
+def history_of(*alerts: Alert, **outcomes: DeliveryOutcome) -> AlertHistory:
     """Return a history; `outcomes` are by alert id."""
-    return History(alerts, {name: Delivery(name, NOW, outcome) for name, outcome in outcomes.items()})
+    return AlertHistory(alerts, {name: Delivery(name, NOW, outcome) for name, outcome in outcomes.items()})
 
 
 def any_alert() -> st.SearchStrategy[Alert]:

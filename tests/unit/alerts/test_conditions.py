@@ -7,7 +7,7 @@ from datetime import timedelta
 
 import pytest
 
-from sluice.alerts.conditions import PATIENCE, Found, found_in
+from sluice.alerts.conditions import PATIENCE, FleetConditions, found_in
 from sluice.specs.model.alerting import AlertClass
 from sluice.streams.health.fleet import Standing
 from sluice.streams.health.recording import DWELL
@@ -34,7 +34,7 @@ def standing(health: Health, *, for_: timedelta = timedelta(hours=1), **fields: 
     return replace(OK, **values)
 
 
-def look(*standings: Standing) -> Found:
+def look(*standings: Standing) -> FleetConditions:
     return found_in(standings, {"departures": "flight-operations"}, NOW)
 
 

@@ -5,7 +5,7 @@ from datetime import timedelta
 import pytest
 
 from sluice.alerts.alert import Level
-from sluice.alerts.delivery import IN_FLIGHT, Outcome, already_called, already_known
+from sluice.alerts.delivery import IN_FLIGHT, DeliveryOutcome, already_called, already_known
 from tests.unit.alerts.examples import NOW, history_of, make_alert
 
 FIRST, SECOND = make_alert("a1"), make_alert("a2", task_id="verify")
@@ -20,17 +20,17 @@ def test_the_first_failure_of_a_run_calls() -> None:
 
 
 def test_a_second_failure_of_the_run_relies_on_the_first_ones_delivery() -> None:
-    assert already_called(SECOND, history_of(FIRST, SECOND, a1=Outcome.DELIVERED), NOW) == FIRST
+    assert already_called(SECOND, history_of(FIRST, SECOND, a1=DeliveryOutcome.DELIVERED), NOW) == FIRST
 
 
 def test_a_second_failure_calls_if_nobody_heard_of_the_first() -> None:
-    for outcome in (Outcome.FAILED, Outcome.WITHHELD):
+    for outcome in (DeliveryOutcome.FAILED, DeliveryOutcome.WITHHELD):
         assert already_called(SECOND, history_of(FIRST, SECOND, a1=outcome), NOW) is None
 
 
 def test_where_nobody_is_configured_the_record_of_the_task_is_all_the_telling_there_is() -> None:
     for alert in (SECOND, WHOLE):
-        assert already_called(alert, history_of(FIRST, alert, a1=Outcome.NOT_CONFIGURED), NOW) == FIRST
+        assert already_called(alert, history_of(FIRST, alert, a1=DeliveryOutcome.NOT_CONFIGURED), NOW) == FIRST
 
 
 def test_of_two_that_fail_together_exactly_one_calls() -> None:
@@ -44,19 +44,19 @@ def test_a_delivery_that_was_cut_off_is_relied_on_by_nobody() -> None:
 
 
 def test_the_runs_own_alert_calls_unless_a_task_was_delivered() -> None:
-    assert already_called(WHOLE, history_of(FIRST, WHOLE, a1=Outcome.DELIVERED), NOW) == FIRST
-    assert already_called(WHOLE, history_of(FIRST, WHOLE, a1=Outcome.FAILED), NOW) is None
+    assert already_called(WHOLE, history_of(FIRST, WHOLE, a1=DeliveryOutcome.DELIVERED), NOW) == FIRST
+    assert already_called(WHOLE, history_of(FIRST, WHOLE, a1=DeliveryOutcome.FAILED), NOW) is None
     assert already_called(WHOLE, history_of(FIRST, WHOLE), NOW) is None
     assert already_called(WHOLE, history_of(WHOLE), NOW) is None
 
 
 def test_the_runs_own_alert_keeps_no_task_from_calling() -> None:
-    assert already_called(SECOND, history_of(WHOLE, SECOND, d1=Outcome.DELIVERED), NOW) is None
+    assert already_called(SECOND, history_of(WHOLE, SECOND, d1=DeliveryOutcome.DELIVERED), NOW) is None
 
 
 def test_a_run_that_fails_again_after_it_was_cleared_calls_again() -> None:
     again = make_alert("a2", clearing=1)
-    assert already_called(again, history_of(FIRST, again, a1=Outcome.DELIVERED), NOW) is None
+    assert already_called(again, history_of(FIRST, again, a1=DeliveryOutcome.DELIVERED), NOW) is None
 
 
 def test_an_alert_that_never_got_onto_the_record_relies_on_what_is_there() -> None:
@@ -66,17 +66,17 @@ def test_an_alert_that_never_got_onto_the_record_relies_on_what_is_there() -> No
 def test_an_alert_is_under_way_until_it_has_an_outcome_or_its_time_is_over() -> None:
     assert history_of(FIRST).in_flight(FIRST, NOW)
     assert not history_of(FIRST).in_flight(FIRST, NOW + timedelta(hours=1))
-    assert not history_of(FIRST, a1=Outcome.FAILED).in_flight(FIRST, NOW)
+    assert not history_of(FIRST, a1=DeliveryOutcome.FAILED).in_flight(FIRST, NOW)
 
 
 def test_tasks_about_different_subjects_call_each_for_itself() -> None:
-    assert already_called(FLIGHTS, history_of(SALES, FLIGHTS, s1=Outcome.DELIVERED), NOW) is None
+    assert already_called(FLIGHTS, history_of(SALES, FLIGHTS, s1=DeliveryOutcome.DELIVERED), NOW) is None
     again = make_alert("s3", dag_id="topic_drift", subject="topic sales")
-    assert already_called(again, history_of(SALES, again, s1=Outcome.DELIVERED), NOW) == SALES
+    assert already_called(again, history_of(SALES, again, s1=DeliveryOutcome.DELIVERED), NOW) == SALES
 
 
-@pytest.mark.parametrize("outcome", sorted(set(Outcome) - {Outcome.FAILED}))
-def test_a_state_that_was_told_or_is_told_by_the_clock_is_known(outcome: Outcome) -> None:
+@pytest.mark.parametrize("outcome", sorted(set(DeliveryOutcome) - {DeliveryOutcome.FAILED}))
+def test_a_state_that_was_told_or_is_told_by_the_clock_is_known(outcome: DeliveryOutcome) -> None:
     assert already_known(SALES, history_of(SALES, FLIGHTS, s1=outcome)) == SALES
 
 
@@ -85,13 +85,16 @@ def test_a_state_is_news_if_nobody_heard_of_it_or_it_is_another_one() -> None:
 
     assert already_known(SALES, history_of()) is None
     assert already_known(SALES, history_of(SALES)) is None
-    assert already_known(SALES, history_of(SALES, s1=Outcome.FAILED)) is None
-    assert already_known(other, history_of(SALES, s1=Outcome.DELIVERED)) is None
-    assert already_known(FLIGHTS, history_of(SALES, s1=Outcome.DELIVERED)) is None
+    assert already_known(SALES, history_of(SALES, s1=DeliveryOutcome.FAILED)) is None
+    assert already_known(other, history_of(SALES, s1=DeliveryOutcome.DELIVERED)) is None
+    assert already_known(FLIGHTS, history_of(SALES, s1=DeliveryOutcome.DELIVERED)) is None
 
 
 def test_a_state_that_was_over_in_between_is_news() -> None:
-    assert already_known(SALES, history_of(SALES, OVER, s1=Outcome.DELIVERED, s2=Outcome.DELIVERED)) is None
+    assert (
+        already_known(SALES, history_of(SALES, OVER, s1=DeliveryOutcome.DELIVERED, s2=DeliveryOutcome.DELIVERED))
+        is None
+    )
 
 
 def test_what_lasts_is_the_newest_of_each_subject_without_those_that_are_over() -> None:

@@ -12,13 +12,13 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from sluice.alerts.alert import Alert
-from sluice.alerts.delivery import Delivery, History, Outcome
+from sluice.alerts.delivery import AlertHistory, Delivery, DeliveryOutcome
 from sluice.alerts.journal import Journal
 from sluice.errors import NotReadyError, UnreachableError
 from tests.twins.clock import ManualClock
 from tests.unit.alerts.examples import NOW, any_alert, make_alert
 
-DELIVERED = Delivery("a1", NOW, Outcome.DELIVERED, "delivered to JSON.")
+DELIVERED = Delivery("a1", NOW, DeliveryOutcome.DELIVERED, "delivered to JSON.")
 
 
 def test_what_is_put_on_record_is_read_back_in_order(tmp_path: Path) -> None:
@@ -26,11 +26,11 @@ def test_what_is_put_on_record_is_read_back_in_order(tmp_path: Path) -> None:
     for record in (make_alert("a1"), DELIVERED, make_alert("a2")):
         journal.append(record)
 
-    assert Journal(tmp_path / "alerts").read() == History((make_alert("a1"), make_alert("a2")), {"a1": DELIVERED})
+    assert Journal(tmp_path / "alerts").read() == AlertHistory((make_alert("a1"), make_alert("a2")), {"a1": DELIVERED})
 
 
 def test_before_the_first_record_there_is_nothing_and_reading_makes_no_file(tmp_path: Path) -> None:
-    assert Journal(tmp_path / "alerts").read() == History()
+    assert Journal(tmp_path / "alerts").read() == AlertHistory()
     assert list(tmp_path.iterdir()) == []
 
 
@@ -41,7 +41,7 @@ def test_any_text_is_one_line(tmp_path: Path, alerts: list[Alert]) -> None:
     for alert in alerts:
         journal.append(alert)
 
-    assert journal.read() == History(tuple(alerts))
+    assert journal.read() == AlertHistory(tuple(alerts))
 
 
 def test_a_torn_last_line_costs_no_other_and_is_told(tmp_path: Path) -> None:

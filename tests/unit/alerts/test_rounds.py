@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 
 from sluice.alerts.alert import Alert, Level
-from sluice.alerts.delivery import IN_FLIGHT, Delivery, History, Outcome
+from sluice.alerts.delivery import IN_FLIGHT, AlertHistory, Delivery, DeliveryOutcome
 from sluice.alerts.incidents import Key, open_incidents, same_happening
 from sluice.alerts.rounds import TRY_AGAIN_AFTER, Begin, Condition, Deliver, End, Repeat, Step, steps
 from sluice.specs.model.alerting import EVERYTHING_TO_ONE, AlertClass, AlertPolicySpec, AlertRule, Channel, QuietHours
@@ -36,12 +36,12 @@ def policy(**fields: object) -> AlertPolicySpec:
     return AlertPolicySpec(name="p", channels={"mail": channel}, quiet_hours={"nights": NIGHTS}, rules=(rule_,))
 
 
-def history(*alerts: Alert, at: datetime = NOW, **outcomes: Outcome) -> History:
-    return History(alerts, {name: Delivery(name, at, outcome) for name, outcome in outcomes.items()})
+def history(*alerts: Alert, at: datetime = NOW, **outcomes: DeliveryOutcome) -> AlertHistory:
+    return AlertHistory(alerts, {name: Delivery(name, at, outcome) for name, outcome in outcomes.items()})
 
 
 def todo(
-    told: History,
+    told: AlertHistory,
     now: datetime = NOW,
     conditions: Mapping[Key, Condition] | None = None,
     over: Mapping[Key, str] | None = None,
@@ -52,29 +52,31 @@ def todo(
 
 def test_what_is_so_and_not_on_record_begins() -> None:
     assert todo(history(), conditions={RISK: condition()}) == [Begin(condition())]
-    assert todo(history(alert(), a1=Outcome.DELIVERED), conditions={RISK: condition()}) == []
+    assert todo(history(alert(), a1=DeliveryOutcome.DELIVERED), conditions={RISK: condition()}) == []
 
 
 def test_what_is_over_ends_and_begins_anew_later() -> None:
-    told = history(alert(), a1=Outcome.DELIVERED)
+    told = history(alert(), a1=DeliveryOutcome.DELIVERED)
     (step,) = todo(told, over={RISK: "it is well"})
     assert isinstance(step, End)
-    ended = history(alert(), alert("a2", level=Level.RECOVERY), a1=Outcome.DELIVERED, a2=Outcome.DELIVERED)
+    ended = history(
+        alert(), alert("a2", level=Level.RECOVERY), a1=DeliveryOutcome.DELIVERED, a2=DeliveryOutcome.DELIVERED
+    )
     assert todo(ended, over={RISK: "it is well"}) == []
     assert todo(ended, conditions={RISK: condition()}) == [Begin(condition())]
 
 
 def test_what_could_not_be_looked_at_is_not_over() -> None:
-    assert todo(history(alert(), a1=Outcome.DELIVERED)) == []
+    assert todo(history(alert(), a1=DeliveryOutcome.DELIVERED)) == []
 
 
 def test_what_is_so_is_not_over_whatever_is_said() -> None:
-    told = history(alert(), a1=Outcome.DELIVERED)
+    told = history(alert(), a1=DeliveryOutcome.DELIVERED)
     assert todo(told, conditions={RISK: condition()}, over={RISK: "it is well"}) == []
 
 
 def test_a_reminder_comes_as_often_as_the_policy_says() -> None:
-    told = history(alert(), a1=Outcome.DELIVERED)
+    told = history(alert(), a1=DeliveryOutcome.DELIVERED)
     often = policy(repeat="1 hour")
     assert todo(told, NOW + timedelta(minutes=59), by=often) == []
     (step,) = todo(told, NOW + timedelta(hours=1), by=often)
@@ -83,13 +85,13 @@ def test_a_reminder_comes_as_often_as_the_policy_says() -> None:
 
 
 def test_deadlines_are_repeated_by_the_spec_of_the_stream() -> None:
-    told = history(alert(alert_class=AlertClass.DEADLINE), a1=Outcome.DELIVERED)
+    told = history(alert(alert_class=AlertClass.DEADLINE), a1=DeliveryOutcome.DELIVERED)
     assert todo(told, NOW + timedelta(days=2)) == []
 
 
 def test_what_was_held_is_told_when_the_night_is_over() -> None:
     late = NOW.replace(hour=23)
-    told = history(alert(at=late), at=late, a1=Outcome.HELD)
+    told = history(alert(at=late), at=late, a1=DeliveryOutcome.HELD)
     nightly = policy(quiet="nights")
     assert todo(told, late + timedelta(hours=6), by=nightly) == []
     assert todo(told, late + timedelta(hours=7), by=nightly) == [Deliver(alert(at=late))]
@@ -98,16 +100,16 @@ def test_what_was_held_is_told_when_the_night_is_over() -> None:
 def test_the_second_alert_of_a_night_hides_the_first_from_nobody() -> None:
     late = NOW.replace(hour=23)
     second = alert("a2", at=late + timedelta(hours=1))
-    told = history(alert(at=late), second, at=late, a1=Outcome.HELD, a2=Outcome.WITHHELD)
+    told = history(alert(at=late), second, at=late, a1=DeliveryOutcome.HELD, a2=DeliveryOutcome.WITHHELD)
     assert todo(told, late + timedelta(hours=7), by=policy(quiet="nights")) == [Deliver(second)]
 
 
 def test_what_no_service_took_is_tried_again_every_five_minutes_for_a_day_and_then_as_often_as_it_is_repeated() -> None:
-    told = history(alert(), a1=Outcome.FAILED)
+    told = history(alert(), a1=DeliveryOutcome.FAILED)
     assert todo(told, NOW + TRY_AGAIN_AFTER - timedelta(seconds=1)) == []
     assert todo(told, NOW + TRY_AGAIN_AFTER) == [Deliver(alert())]
     tried = NOW + timedelta(days=1) - timedelta(minutes=5)
-    told = history(alert(), at=tried, a1=Outcome.FAILED)
+    told = history(alert(), at=tried, a1=DeliveryOutcome.FAILED)
     assert todo(told, tried + TRY_AGAIN_AFTER - timedelta(seconds=1)) == []
     assert todo(told, tried + timedelta(hours=23)) == []
     assert todo(told, tried + timedelta(days=1)) == [Deliver(alert())]
@@ -123,19 +125,19 @@ def test_a_clock_that_was_set_back_by_an_hour_holds_nothing_back_for_an_hour() -
     ahead = NOW + timedelta(hours=1)
     cut_off = history(alert(at=ahead))
     assert todo(cut_off, by=policy(after="10 min")) == [Deliver(alert(at=ahead))]
-    assert todo(history(alert(at=ahead), at=ahead, a1=Outcome.FAILED)) == [Deliver(alert(at=ahead))]
+    assert todo(history(alert(at=ahead), at=ahead, a1=DeliveryOutcome.FAILED)) == [Deliver(alert(at=ahead))]
     at_night = NOW.replace(hour=23)
     assert todo(history(alert(at=at_night + timedelta(hours=1))), at_night, by=policy(quiet="nights")) == []
 
 
 def test_whom_the_policy_tells_nothing_is_told_nothing() -> None:
-    told = history(alert(), a1=Outcome.MUTED)
+    told = history(alert(), a1=DeliveryOutcome.MUTED)
     assert todo(told, NOW + timedelta(days=2), by=policy(tell=())) == []
 
 
 def test_the_deaths_of_a_unit_are_one_happening_and_other_runs_go_by_their_reason() -> None:
     def incident_of(first: Alert) -> bool:
-        incident = open_incidents(history(first, a1=Outcome.DELIVERED))[first.key]
+        incident = open_incidents(history(first, a1=DeliveryOutcome.DELIVERED))[first.key]
         return same_happening(replace(first, id="a2", run_id="r2", why="generation 8 died"), incident)
 
     assert incident_of(make_alert("a1", dag_id="stream_flights", why="generation 7 died"))
@@ -145,7 +147,7 @@ def test_the_deaths_of_a_unit_are_one_happening_and_other_runs_go_by_their_reaso
 
 def test_a_run_as_a_whole_is_compared_with_a_run_as_a_whole() -> None:
     task, whole = make_alert("a1"), make_alert("a2", level=Level.DAG, why="Task apply failed. Failed tasks: apply.")
-    incident = open_incidents(history(task, whole, a1=Outcome.DELIVERED, a2=Outcome.WITHHELD))[task.key]
+    incident = open_incidents(history(task, whole, a1=DeliveryOutcome.DELIVERED, a2=DeliveryOutcome.WITHHELD))[task.key]
     assert incident.known_as == task
     assert same_happening(replace(task, id="a3", run_id="r2"), incident)
     assert same_happening(replace(whole, id="a4", run_id="r2"), incident)
@@ -154,10 +156,12 @@ def test_a_run_as_a_whole_is_compared_with_a_run_as_a_whole() -> None:
 
 def test_who_has_cleared_a_run_hears_of_it_again() -> None:
     first = make_alert("a1", dag_id="stream_flights")
-    incident = open_incidents(history(first, a1=Outcome.DELIVERED))[first.key]
+    incident = open_incidents(history(first, a1=DeliveryOutcome.DELIVERED))[first.key]
     assert not same_happening(replace(first, id="a2", clearing=1), incident)
     other = replace(first, id="a2", run_id="r2")
-    incident = open_incidents(history(first, other, a1=Outcome.DELIVERED, a2=Outcome.WITHHELD))[first.key]
+    incident = open_incidents(history(first, other, a1=DeliveryOutcome.DELIVERED, a2=DeliveryOutcome.WITHHELD))[
+        first.key
+    ]
     assert not same_happening(replace(first, id="a3", clearing=1), incident)
     assert same_happening(replace(first, id="a3"), incident)
 
@@ -167,12 +171,12 @@ HALTED: Key = ("unit flights", AlertClass.HALTED)
 
 def test_a_unit_that_halts_again_after_somebody_resumed_it_is_told_again_and_once() -> None:
     first = alert("a1", subject=HALTED[0], alert_class=HALTED[1], since=NOW)
-    told, later = history(first, a1=Outcome.DELIVERED), NOW + timedelta(minutes=3)
+    told, later = history(first, a1=DeliveryOutcome.DELIVERED), NOW + timedelta(minutes=3)
     assert todo(told, later, {HALTED: condition(HALTED, NOW)}) == []
     again = condition(HALTED, NOW + timedelta(minutes=2))
     assert todo(told, later, {HALTED: again}) == [Begin(again)]
     second = alert("a2", at=later, subject=HALTED[0], alert_class=HALTED[1], since=again.since)
-    both = history(first, second, a1=Outcome.DELIVERED, a2=Outcome.DELIVERED)
+    both = history(first, second, a1=DeliveryOutcome.DELIVERED, a2=DeliveryOutcome.DELIVERED)
     assert todo(both, later + timedelta(minutes=1), {HALTED: again}) == []
     ahead = condition(HALTED, later + timedelta(hours=1))
     assert todo(told, later, {HALTED: ahead}) == [], "a clock that is ahead must not have it told every minute"
@@ -180,7 +184,7 @@ def test_a_unit_that_halts_again_after_somebody_resumed_it_is_told_again_and_onc
 
 def test_of_a_halt_that_the_round_has_told_the_run_that_failed_with_it_tells_nobody_again() -> None:
     by_round = alert("a1", subject=HALTED[0], alert_class=HALTED[1], since=NOW)
-    incident = open_incidents(history(by_round, a1=Outcome.DELIVERED))[HALTED]
+    incident = open_incidents(history(by_round, a1=DeliveryOutcome.DELIVERED))[HALTED]
     by_run = make_alert("a2", dag_id="stream_flights", alert_class=AlertClass.HALTED, since=NOW - timedelta(seconds=5))
     assert same_happening(by_run, incident)
     assert not same_happening(replace(by_run, since=NOW + timedelta(minutes=2)), incident)
@@ -232,7 +236,7 @@ class Rounds(RuleBasedStateMachine):
         world = self.world
         conditions = {key: condition(key, world.now) for key in world.bad}
         over = {key: "well" for key in KEYS if key not in world.bad}
-        told = History(tuple(world.alerts), dict(world.deliveries))
+        told = AlertHistory(tuple(world.alerts), dict(world.deliveries))
         for step in steps(told, conditions, over, RULE, world.now):
             match step:
                 case Begin(begun):
@@ -246,7 +250,7 @@ class Rounds(RuleBasedStateMachine):
                 case End(incident, _):
                     assert incident.key not in world.bad
                     ended = self.enter(incident.key, Level.RECOVERY)
-                    world.deliveries[ended.id] = Delivery(ended.id, world.now, Outcome.DELIVERED)
+                    world.deliveries[ended.id] = Delivery(ended.id, world.now, DeliveryOutcome.DELIVERED)
                     world.known.pop(incident.key, None)
 
     def enter(self, key: Key, level: Level) -> Alert:
@@ -258,13 +262,13 @@ class Rounds(RuleBasedStateMachine):
 
     def send(self, sent: Alert) -> None:
         world = self.world
-        since = open_incidents(History(tuple(world.alerts), {}))[sent.key].since
+        since = open_incidents(AlertHistory(tuple(world.alerts), {}))[sent.key].since
         if RULE.time_to_tell(RULE.rules[0], since, world.now) > world.now:
-            outcome = Outcome.HELD
+            outcome = DeliveryOutcome.HELD
         else:
-            outcome = Outcome.DELIVERED if world.works else Outcome.FAILED
+            outcome = DeliveryOutcome.DELIVERED if world.works else DeliveryOutcome.FAILED
         world.deliveries[sent.id] = Delivery(sent.id, world.now, outcome)
-        if outcome is Outcome.DELIVERED:
+        if outcome is DeliveryOutcome.DELIVERED:
             assert NIGHTS.over_at(world.now) == world.now, "somebody was woken"
             world.known[sent.key] = world.now
 
@@ -284,7 +288,7 @@ class Rounds(RuleBasedStateMachine):
         for told in self.world.alerts:
             if told.level is Level.RECOVERY:
                 times.pop(told.key, None)
-            elif (delivery := self.world.deliveries.get(told.id)) and delivery.outcome is Outcome.DELIVERED:
+            elif (delivery := self.world.deliveries.get(told.id)) and delivery.outcome is DeliveryOutcome.DELIVERED:
                 if (before := times.get(told.key)) is not None:
                     assert delivery.at - before >= timedelta(hours=3)
                 times[told.key] = delivery.at

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 
 from sluice.alerts.alert import Alert, Level
-from sluice.alerts.delivery import History
+from sluice.alerts.delivery import AlertHistory
 from sluice.alerts.incidents import open_incidents
 from sluice.alerts.runs import GRACE, Review, RunCount, review, successes_before
 from tests.unit.alerts.examples import NOW, make_alert
@@ -117,8 +117,8 @@ class FailingRuns(RuleBasedStateMachine):
         self.after_newest = 0
         self.play()
 
-    def history(self) -> History:
-        return History(tuple(self.alerts), {})
+    def history(self) -> AlertHistory:
+        return AlertHistory(tuple(self.alerts), {})
 
     def enter(self, alert: Alert) -> None:
         self.alerts.append(replace(alert, at=self.now))

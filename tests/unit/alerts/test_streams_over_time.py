@@ -14,7 +14,7 @@ from hypothesis.stateful import RuleBasedStateMachine, rule
 
 from sluice.alerts.alert import Alert, Level
 from sluice.alerts.conditions import PATIENCE, found_in
-from sluice.alerts.delivery import Delivery, History, Outcome
+from sluice.alerts.delivery import AlertHistory, Delivery, DeliveryOutcome
 from sluice.alerts.ending import ABOUT_STREAMS, ends
 from sluice.alerts.incidents import open_incidents
 from sluice.alerts.rounds import Begin, End, steps
@@ -133,7 +133,7 @@ class StreamOverTime(RuleBasedStateMachine):
         verdicts = {} if self.record.verdict is None else {"departures": self.record.verdict}
         stood = standings(UNIT, UnitRecords(self.record.wish, self.record.attempts, looks, verdicts), self.now)
         found = found_in(stood, {}, self.now)
-        history = History(tuple(self.alerts), dict(self.deliveries))
+        history = AlertHistory(tuple(self.alerts), dict(self.deliveries))
         for step in steps(history, found.conditions, found.over, EVERYTHING_TO_ONE, self.now):
             match step:
                 case Begin(condition):
@@ -178,10 +178,10 @@ class StreamOverTime(RuleBasedStateMachine):
         name = f"a{len(self.alerts)}"
         fields = {"subject": subject, "alert_class": alert_class, "level": level, "run_id": "", "at": self.now}
         self.alerts.append(make_alert(name, **fields))
-        self.deliveries[name] = Delivery(name, self.now, Outcome.DELIVERED)
+        self.deliveries[name] = Delivery(name, self.now, DeliveryOutcome.DELIVERED)
 
     def open(self) -> set[AlertClass]:
-        incidents = open_incidents(History(tuple(self.alerts), self.deliveries))
+        incidents = open_incidents(AlertHistory(tuple(self.alerts), self.deliveries))
         return {alert_class for subject, alert_class in incidents if subject == SUBJECT}
 
     @rule()

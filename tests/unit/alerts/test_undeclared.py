@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from sluice.alerts.delivery import History
+from sluice.alerts.delivery import AlertHistory
 from sluice.alerts.incidents import open_incidents
 from sluice.alerts.undeclared import undeclared
 from sluice.settings import Settings
@@ -41,7 +41,7 @@ ALWAYS = [
 
 
 def over(catalog: Catalog, *alive: str, **fields: object) -> bool:
-    incidents = open_incidents(History((make_alert("a1", **fields),), {}))
+    incidents = open_incidents(AlertHistory((make_alert("a1", **fields),), {}))
     return set(undeclared(incidents.values(), catalog, alive)) == set(incidents)
 
 

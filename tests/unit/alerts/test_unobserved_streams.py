@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 from sqlalchemy import Engine
 
-from sluice.alerts.conditions import PATIENCE, Found, found_in
+from sluice.alerts.conditions import PATIENCE, FleetConditions, found_in
 from sluice.control import sqlite_file
 from sluice.control.database import migrate, open_database, sqlite_url
 from sluice.control.looks import SqlNewestLooks
@@ -56,7 +56,7 @@ class Fleet:
         verdict = Verdict(health, "Seen.")
         self.looks.keep([StreamLook("flights", each, 1, at, verdict, since=since or at) for each in STREAMS])
 
-    def conditions(self) -> Found:
+    def conditions(self) -> FleetConditions:
         """Return what the minute's round finds."""
         now, names = self.clock.now(), ["flights"]
         records = UnitRecords(

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from sluice.alerts.delivery import Delivery, Outcome
+from sluice.alerts.delivery import Delivery, DeliveryOutcome
 from sluice.alerts.journal import Journal
 from sluice.cli.alerts import app, choose
 from sluice.errors import NotReadyError, SpecError
@@ -33,7 +33,7 @@ def sluice_alerts(*arguments: str) -> str:
 def test_alerts_are_listed_newest_first_with_what_became_of_them(journal: Journal) -> None:
     for record in (
         make_alert("aaaa"),
-        Delivery("aaaa", NOW, Outcome.DELIVERED, "delivered to JSON."),
+        Delivery("aaaa", NOW, DeliveryOutcome.DELIVERED, "delivered to JSON."),
         make_alert("bbbb", at=NOW + timedelta(minutes=1)),
     ):
         journal.append(record)
@@ -66,7 +66,7 @@ def test_markup_in_an_error_is_shown_and_not_obeyed(journal: Journal) -> None:
 def test_one_alert_is_shown_with_everything(journal: Journal) -> None:
     alert = make_alert("abcd")
     journal.append(alert)
-    journal.append(Delivery("abcd", NOW, Outcome.FAILED, "delivery failed: JSON: error=500"))
+    journal.append(Delivery("abcd", NOW, DeliveryOutcome.FAILED, "delivery failed: JSON: error=500"))
 
     shown = sluice_alerts("show", "ab")
     assert alert.text() in shown
@@ -95,4 +95,4 @@ def test_a_trial_without_airflow_is_on_record_and_says_what_is_missing(
         CliRunner().invoke(app, ["test"], catch_exceptions=False)
 
     (alert,) = journal.read().alerts
-    assert journal.read().deliveries[alert.id].outcome is Outcome.NOT_CONFIGURED
+    assert journal.read().deliveries[alert.id].outcome is DeliveryOutcome.NOT_CONFIGURED

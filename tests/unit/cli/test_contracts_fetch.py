@@ -14,7 +14,7 @@ from typer.testing import CliRunner, Result
 
 from sluice.cli.main import app
 from sluice.errors import SpecError, UnreachableError
-from sluice.kafka.schema_registry import Registry
+from sluice.kafka.schema_registry import SchemaRegistry
 from sluice.settings import settings
 from tests.unit.specs.bench import Bench, sound_project
 
@@ -144,11 +144,11 @@ def test_what_cannot_be_kept_is_refused(server: Server) -> None:
         ("t", "is no object"),
     ):
         with pytest.raises(SpecError, match=said):
-            list(Registry(server.url).versions(subject))
+            list(SchemaRegistry(server.url).versions(subject))
     with pytest.raises(SpecError, match="is no address"):
-        list(Registry("file:///etc/passwd").versions("p"))
+        list(SchemaRegistry("file:///etc/passwd").versions("p"))
     with pytest.raises(SpecError, match="holds a login") as refused:
-        list(Registry("http://ann:secret@127.0.0.1:1").versions("p"))
+        list(SchemaRegistry("http://ann:secret@127.0.0.1:1").versions("p"))
     assert "secret" not in str(refused.value)
     with pytest.raises(UnreachableError, match="could not be asked"):
-        list(Registry("http://127.0.0.1:1").versions("p"))
+        list(SchemaRegistry("http://127.0.0.1:1").versions("p"))

@@ -19,7 +19,7 @@ from sluice.specs.model.model import (
     FieldType,
     IntervalsOutput,
     PipelineSpec,
-    RawTable,
+    RawTableSpec,
     TimeRules,
     TopicSpec,
     TopicValue,
@@ -45,7 +45,7 @@ TOPIC = TopicSpec(
         arrival_time="observed_at",
         heartbeat="heartbeat",
     ),
-    raw=RawTable(table="flights_raw", driver="flights"),
+    raw=RawTableSpec(table="flights_raw", driver="flights"),
 )
 PIPELINE = PipelineSpec(
     name="departures",

@@ -8,7 +8,7 @@ import pytest
 
 from sluice.errors import CorruptionError, NotReadyError, RefusedError
 from sluice.feeds.manifest import Manifest, ManifestStore
-from sluice.feeds.ports import Position
+from sluice.topics.records import RecordPosition
 from tests.twins.feed_source import FIRST_DAY, make_record
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
@@ -23,15 +23,15 @@ def manifest() -> Manifest:
 def filled() -> Manifest:
     found = manifest()
     entry = found.begin(FIRST_DAY, SECOND_DAY, {0: 0, 1: 0}, NOW)
-    found.add(entry, make_record(1, 0, 0, key="AA"), Position(0, 0), SIZES)
-    found.add(entry, make_record(2, 0, 60, key="UA"), Position(1, 4), SIZES)
+    found.add(entry, make_record(1, 0, 0, key="AA"), RecordPosition(0, 0), SIZES)
+    found.add(entry, make_record(2, 0, 60, key="UA"), RecordPosition(1, 4), SIZES)
     return found
 
 
 def test_a_saved_manifest_reads_back_as_it_was(tmp_path: Path) -> None:
     store = ManifestStore(tmp_path)
     found = filled()
-    found.add(found.ranges[0], make_record(7, 3, 0), Position(0, 9), {date(2013, 1, 4): 5})
+    found.add(found.ranges[0], make_record(7, 3, 0), RecordPosition(0, 9), {date(2013, 1, 4): 5})
     store.save(found)
     assert store.load() == found
     assert [path.name for path in tmp_path.iterdir()] == ["manifest.json"]
@@ -50,9 +50,9 @@ def test_a_day_is_complete_with_its_last_record() -> None:
     found = manifest()
     entry = found.begin(FIRST_DAY, FIRST_DAY, {}, NOW)
     first, second = make_record(1, 0, 0), make_record(2, 0, 60)
-    found.add(entry, first, Position(0, 0), SIZES)
+    found.add(entry, first, RecordPosition(0, 0), SIZES)
     assert (found.has(first), found.has(second), found.missing(FIRST_DAY, SECOND_DAY, SIZES)) == (True, False, 2)
-    found.add(entry, second, Position(0, 1), SIZES)
+    found.add(entry, second, RecordPosition(0, 1), SIZES)
     assert found.has(second)
     assert (found.complete, found.partial) == ({FIRST_DAY}, {})
     assert found.missing(FIRST_DAY, SECOND_DAY, SIZES) == 1
@@ -66,7 +66,7 @@ def test_it_knows_the_topic_up_to_the_last_counted_record() -> None:
 
 def test_an_older_event_does_not_move_the_latest_back() -> None:
     found = filled()
-    found.advance(datetime(2012, 1, 1, tzinfo=UTC), Position(0, 7))
+    found.advance(datetime(2012, 1, 1, tzinfo=UTC), RecordPosition(0, 7))
     assert found.latest_event == make_record(2, 0, 60).event
     assert found.known_offsets[0] == 8
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from sluice.errors import RefusedError, SpecError
 from sluice.feeds.pace import Pace
-from sluice.feeds.publish import Progress
+from sluice.feeds.publish import SendProgress
 from sluice.feeds.record import encode
 from tests.twins.clock import ManualClock
 from tests.twins.feed_source import NOON, ListSource, make_record
@@ -309,7 +309,7 @@ def test_a_pace_is_kept_by_the_clock(source_of: Sources, pace: Pace, seconds: fl
 
 
 def test_progress_ends_with_everything_sent(source_of: Sources) -> None:
-    seen: list[Progress] = []
+    seen: list[SendProgress] = []
     feed(source_of(flights()), InMemoryTopic(patience=3), MemoryStore()).send(report=seen.append)
     assert (seen[-1].sent, seen[-1].total, seen[-1].seconds_left) == (72, 72, 0)
     assert len(seen) > 2

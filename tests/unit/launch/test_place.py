@@ -5,11 +5,11 @@ from pathlib import Path
 import pytest
 
 from sluice.launch.endpoints import Endpoints, write_endpoints
-from sluice.launch.place import Place, on_this_machine, spark_place
+from sluice.launch.place import MasterAddress, on_this_machine, spark_place
 from sluice.settings import StateFolder
 from sluice.specs.deployments.deployment import SparkPlace
 
-EMBEDDED = Place("spark://127.0.0.1:7078", "http://127.0.0.1:8083")
+EMBEDDED = MasterAddress("spark://127.0.0.1:7078", "http://127.0.0.1:8083")
 REMOTE = "spark://spark-master:7077"
 
 
@@ -26,9 +26,9 @@ def clustered(tmp_path: Path) -> StateFolder:
 
 
 def test_without_a_cluster_a_driver_takes_its_cores_from_this_machine(alone: StateFolder) -> None:
-    assert spark_place("", SparkPlace(), alone) == Place("local")
+    assert spark_place("", SparkPlace(), alone) == MasterAddress("local")
     write_endpoints(alone, Endpoints(("127.0.0.1:9092",), "http://127.0.0.1:8080"))
-    assert spark_place("", SparkPlace(), alone) == Place("local")
+    assert spark_place("", SparkPlace(), alone) == MasterAddress("local")
 
 
 def test_the_cluster_of_the_embedded_stack_is_found(clustered: StateFolder) -> None:
@@ -36,12 +36,12 @@ def test_the_cluster_of_the_embedded_stack_is_found(clustered: StateFolder) -> N
 
 
 def test_the_settings_go_first(clustered: StateFolder) -> None:
-    assert spark_place("local", SparkPlace(), clustered) == Place("local")
+    assert spark_place("local", SparkPlace(), clustered) == MasterAddress("local")
     assert spark_place(EMBEDDED.master, SparkPlace(master=REMOTE), clustered) == EMBEDDED
 
 
 def test_a_deployment_goes_before_the_embedded_stack(clustered: StateFolder) -> None:
-    assert spark_place("", SparkPlace(master=REMOTE), clustered) == Place(REMOTE, "http://spark-master:8080")
+    assert spark_place("", SparkPlace(master=REMOTE), clustered) == MasterAddress(REMOTE, "http://spark-master:8080")
     said = SparkPlace(master=REMOTE, page="http://spark-master:18080")
     assert spark_place("", said, clustered).page == "http://spark-master:18080"
 

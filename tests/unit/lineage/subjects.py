@@ -11,7 +11,7 @@ from sluice.intervals.backfill.request import Mode, Request
 from sluice.lineage import datasets
 from sluice.lineage.batches import BatchJob
 from sluice.lineage.datasets import TableFacts
-from sluice.lineage.facets import Column
+from sluice.lineage.facets import SchemaField
 from sluice.lineage.streams import StreamJob
 from sluice.specs.load import load_catalog
 from sluice.streams.failures.failure import FailureClass
@@ -21,7 +21,9 @@ BEGIN = datetime(2013, 1, 7, 12, tzinfo=UTC)
 CATALOG = load_catalog(Path(__file__).parents[3] / "include")
 FLIGHTS = CATALOG.topics["flights"]
 AIRLINES = CATALOG.pipelines["departures"].static["airlines"]
-TABLE = datasets.table("/data/tables/departures", TableFacts((Column("hour", "timestamp"), Column("origin", "string"))))
+TABLE = datasets.table(
+    "/data/tables/departures", TableFacts((SchemaField("hour", "timestamp"), SchemaField("origin", "string")))
+)
 RAW = datasets.table("/data/tables/raw_flights", None)
 
 STREAM = StreamJob(

@@ -12,9 +12,9 @@ import pytest
 from sluice.intervals.alignment import Interval
 from sluice.intervals.backfill.request import Mode
 from sluice.lineage.batches import (
-    Check,
     Ended,
     Published,
+    QualityCheck,
     backfill_began,
     backfill_ended,
     check_began,
@@ -93,8 +93,8 @@ def test_the_run_of_airflow_is_the_parent() -> None:
 
 
 def test_a_check_says_of_what_it_read_what_held() -> None:
-    check = Check(BEGIN, None)
-    first, last = check_began(BATCH, check), check_ended(BATCH, Check(BEGIN, RANGE), END, gate(True, False))
+    check = QualityCheck(BEGIN, None)
+    first, last = check_began(BATCH, check), check_ended(BATCH, QualityCheck(BEGIN, RANGE), END, gate(True, False))
     assert (first.type, last.type) == (EventType.START, EventType.COMPLETE)
     assert first.run == last.run
     assert (said(first, "nominalTime"), bool(said(last, "nominalTime"))) == (None, True)
@@ -110,6 +110,6 @@ def test_a_check_says_of_what_it_read_what_held() -> None:
 
 def test_a_check_that_does_not_hold_or_did_not_happen_has_failed() -> None:
     for found, why in ((gate(False, True), ""), (None, "there is no table")):
-        event = check_ended(BATCH, Check(BEGIN, RANGE), END, found, why)
+        event = check_ended(BATCH, QualityCheck(BEGIN, RANGE), END, found, why)
         assert event.type is EventType.FAIL
         assert said(event, "errorMessage")["message"].startswith("The quality gate failed" if found else "there is no")

@@ -76,7 +76,7 @@ OFFICIAL: dict[str, tuple[Facet, Any]] = {
         lambda body: facet_v2.error_message_run.ErrorMessageRunFacet(**body),
     ),
     "schema": (
-        facets.schema([facets.Column("hour", "timestamp")]),
+        facets.schema([facets.SchemaField("hour", "timestamp")]),
         lambda body: facet_v2.schema_dataset.SchemaDatasetFacet(
             [facet_v2.schema_dataset.SchemaDatasetFacetFields(**each) for each in body["fields"]]
         ),

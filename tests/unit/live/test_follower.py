@@ -12,22 +12,22 @@ from sluice.clock import SystemClock
 from sluice.errors import UnreachableError
 from sluice.live import follower as module
 from sluice.live.follower import Follower
-from sluice.live.rules import Notice, RuleWatch, Turn
-from sluice.live.source import Batch, LiveSource, Row
+from sluice.live.rules import RuleEvent, RuleWatch, Turn
+from sluice.live.source import LiveSource, Row, SourceRead
 from sluice.live.values import LiveValues
 from tests.unit.live.test_rules import LONG, NOW
 
 DEADLINE_SECONDS = 10.0
 
 
-def batch(*rows: tuple[str, int], whole: bool = False, caught_up: bool = True) -> Batch:
+def batch(*rows: tuple[str, int], whole: bool = False, caught_up: bool = True) -> SourceRead:
     found = [Row({"origin": origin, "delay": delay, "flights": 9}, NOW) for origin, delay in rows]
-    return Batch(found, whole=whole, caught_up=caught_up)
+    return SourceRead(found, whole=whole, caught_up=caught_up)
 
 
 @dataclass
 class Told:
-    notices: list[Notice] = field(default_factory=list)
+    notices: list[RuleEvent] = field(default_factory=list)
     rings: int = 0
 
     def ring(self) -> None:
@@ -78,18 +78,18 @@ def test_what_was_told_before_and_went_meanwhile_is_over_once_all_is_read() -> N
 
 def test_a_row_without_its_key_is_counted() -> None:
     follower = make(Told(), nowhere)
-    follower.take(Batch([Row({"delay": 1}, NOW)], unreadable=2))
+    follower.take(SourceRead([Row({"delay": 1}, NOW)], unreadable=2))
     assert follower.condition.unreadable == 3
 
 
 class Failing:
     """A source that says something once, and then fails."""
 
-    def __init__(self, said: Batch, closed: list[str]) -> None:
-        self._said: Batch | None = said
+    def __init__(self, said: SourceRead, closed: list[str]) -> None:
+        self._said: SourceRead | None = said
         self._closed = closed
 
-    def read(self, seconds: float) -> Batch:
+    def read(self, seconds: float) -> SourceRead:
         _ = seconds
         said, self._said = self._said, None
         if said is None:

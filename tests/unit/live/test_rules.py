@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sluice.live.rules import HOUR, Notice, RuleWatch, Turn, within
+from sluice.live.rules import HOUR, RuleEvent, RuleWatch, Turn, within
 from sluice.live.values import Value
 from sluice.specs.model.data_alerts import Bound, DataAlert
 
@@ -27,7 +27,7 @@ def value(key: str = "JFK", **fields: object) -> Value:
     return Value((key,), {"origin": key, "delay": 0, "flights": 5, **fields}, NOW, 1)
 
 
-def turns(notices: list[Notice]) -> list[tuple[Turn, tuple[str, ...]]]:
+def turns(notices: list[RuleEvent]) -> list[tuple[Turn, tuple[str, ...]]]:
     return [(notice.turn, notice.key) for notice in notices]
 
 

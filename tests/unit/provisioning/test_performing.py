@@ -7,9 +7,10 @@ from datetime import timedelta
 import pytest
 
 from sluice.errors import RefusedError
-from sluice.provisioning.apply import Approval, apply, current_plan
+from sluice.provisioning.apply import apply, current_plan
 from sluice.provisioning.performing import Manner
-from sluice.provisioning.replicas.moving import Pace
+from sluice.provisioning.replicas.moving import MoveOptions
+from sluice.provisioning.topics.changes import Approval
 from sluice.provisioning.topics.declared import Declared
 from sluice.specs.model.topic_shape import TopicShape
 from sluice.topics.administration import TopicCreation
@@ -38,7 +39,7 @@ class TestGrowth:
 
     def test_where_the_order_of_keys_breaks_is_told_and_kept(self, kafka: InMemoryKafkaAdministration) -> None:
         breaks, told = InMemoryOrderBreaks(), list[str]()
-        manner = Manner(Pace(clock=ManualClock()), breaks, tell=told.append)
+        manner = Manner(MoveOptions(clock=ManualClock()), breaks, tell=told.append)
         approve(Declared({"flights": shape(partitions=4)}), kafka, manner)
         (found,) = breaks.of("flights")
         assert (found.before, found.after, dict(found.offsets)) == (2, 4, {0: 3, 1: 0})
@@ -52,7 +53,9 @@ class TestGrowth:
 
     def test_one_that_is_to_be_drained_waits_for_its_streams(self, kafka: InMemoryKafkaAdministration) -> None:
         breaks, read = InMemoryOrderBreaks(), {"flights/0": 2, "flights/1": 0}
-        manner = Manner(Pace(clock=ManualClock()), breaks, lambda _topic: {"raw_flights": read}, drain_seconds=300)
+        manner = Manner(
+            MoveOptions(clock=ManualClock()), breaks, lambda _topic: {"raw_flights": read}, drain_seconds=300
+        )
         wanted = Declared({"flights": shape(partitions=4)})
         with pytest.raises(RefusedError, match="raw_flights has yet to read 1 record of partition 0"):
             approve(wanted, kafka, manner)
@@ -68,7 +71,7 @@ def test_a_shorter_retention_is_reached_in_steps_that_are_told() -> None:
     kafka.create([TopicCreation("flights", 1, 1, {"retention.ms": "-1"})])
     kafka.append("flights", 0, [START - timedelta(days=day) for day in range(64, 0, -1)])
     wanted = Declared({"flights": shape(partitions=1, retention="1 days")})
-    approve(wanted, kafka, Manner(Pace(clock=clock), tell=told.append))
+    approve(wanted, kafka, Manner(MoveOptions(clock=clock), tell=told.append))
     assert kafka.topics["flights"].configs["retention.ms"] == "86400000"
     assert not current_plan(wanted, kafka)
     assert len(told) > 3, told

@@ -14,8 +14,9 @@ from sluice.errors import NotReadyError, RefusedError
 from sluice.provisioning.access.acl import Acl
 from sluice.provisioning.access.administration import Credential
 from sluice.provisioning.access.changes import Revoke
-from sluice.provisioning.apply import Access, Approval, apply, command, current_plan
+from sluice.provisioning.apply import AccessScope, apply, command, current_plan
 from sluice.provisioning.plan import Provision, as_dict, differences
+from sluice.provisioning.topics.changes import Approval
 from sluice.provisioning.topics.declared import Declared
 from sluice.specs.model.access import Mechanism, PrincipalSpec, Role
 from sluice.specs.model.model import TopicSpec
@@ -100,8 +101,8 @@ class Cluster:
     def plan(self, declared: Declared, *principals: PrincipalSpec) -> Provision:
         return current_plan(declared, self.topics, self.access(*principals))
 
-    def access(self, *principals: PrincipalSpec) -> Access:
-        return Access(catalog(*principals), self.users, lambda variable: f"of {variable}")
+    def access(self, *principals: PrincipalSpec) -> AccessScope:
+        return AccessScope(catalog(*principals), self.users, lambda variable: f"of {variable}")
 
     def apply(self, declared: Declared, *principals: PrincipalSpec, approval: Approval | None = None) -> Provision:
         done, _ = apply(declared, self.topics, self.access(*principals), approval=approval)
@@ -185,7 +186,7 @@ def test_a_password_that_is_missing_is_found_before_anything_is_changed(cluster:
         raise NotReadyError(f"The variable {variable} is not set.")
 
     with pytest.raises(NotReadyError, match="Nothing was applied: The variable SLUICE_PASSWORD_FEED is not set"):
-        apply(of(orders=2), cluster.topics, Access(catalog(FEED), cluster.users, missing))
+        apply(of(orders=2), cluster.topics, AccessScope(catalog(FEED), cluster.users, missing))
     assert cluster.calls.done == []
 
 

@@ -8,7 +8,7 @@ import pytest
 
 from sluice.quality.arrivals import arrival_hint, sent_too_late
 from sluice.quality.reasons import Outcome, Reason
-from sluice.specs.model.model import FieldType, PipelineSpec, RawTable, TopicSpec, TopicValue, ValueField
+from sluice.specs.model.model import FieldType, PipelineSpec, RawTableSpec, TopicSpec, TopicValue, ValueField
 from tests.twins.clock import START
 
 REQUIRED = ValueField(type=FieldType.TIMESTAMP, required=True)
@@ -27,7 +27,7 @@ PIPELINE = PipelineSpec.model_validate(
 def topic(arrival: str = "broker", **further: ValueField) -> TopicSpec:
     fields = {"at": REQUIRED, **further}
     value = TopicValue(fields=fields, event_time="at", arrival_time=arrival)
-    return TopicSpec(name="orders", partitions=1, value=value, raw=RawTable(table="orders_raw", driver="orders"))
+    return TopicSpec(name="orders", partitions=1, value=value, raw=RawTableSpec(table="orders_raw", driver="orders"))
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from sluice.quality.drift import KINDS_OF_TYPE, Around, Departure, Drift, JsonKind, Seen, departures
+from sluice.quality.drift import KINDS_OF_TYPE, Around, Departure, Drift, JsonKind, ObservedField, departures
 
 DECLARED = {
     "flight": KINDS_OF_TYPE["long"],
@@ -15,8 +15,10 @@ DECLARED = {
 P = "id/0"
 
 
-def seen(field: str, kind: JsonKind, records: int = 10, first: int = 0, last: int = 99, *, partition: str = P) -> Seen:
-    return Seen(field, kind, partition, records, first, last)
+def seen(
+    field: str, kind: JsonKind, records: int = 10, first: int = 0, last: int = 99, *, partition: str = P
+) -> ObservedField:
+    return ObservedField(field, kind, partition, records, first, last)
 
 
 def test_what_is_declared_is_no_drift() -> None:

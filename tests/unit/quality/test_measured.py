@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sluice.quality.measured import Bounds, bounds_from, bounds_of
-from sluice.specs.expectations.model import Expectation, History
+from sluice.specs.expectations.model import Expectation, HistoricalBounds
 
 NUMBERS = st.floats(-1e9, 1e9)
 
@@ -44,24 +44,24 @@ def test_bounds_of_a_spec_are_its_arguments() -> None:
 
 
 def test_with_too_little_history_there_are_no_bounds() -> None:
-    rule = History(intervals=10, at_least=5)
+    rule = HistoricalBounds(intervals=10, at_least=5)
     assert bounds_from(rule, [1.0] * 4) is None
     assert bounds_from(rule, [1.0] * 5) is not None
 
 
 def test_the_band_is_so_many_deviations_around_the_median() -> None:
-    found = bounds_from(History(intervals=10, deviations=3, share=0), [8, 9, 10, 11, 12])
+    found = bounds_from(HistoricalBounds(intervals=10, deviations=3, share=0), [8, 9, 10, 11, 12])
     assert found is not None
     assert (found.low, found.high) == pytest.approx((10 - 3 * 1.4826, 10 + 3 * 1.4826))
 
 
 def test_where_nothing_varied_a_share_of_the_median_is_allowed() -> None:
-    assert bounds_from(History(intervals=10, share=0.1), [200.0] * 6) == Bounds(180, 220)
+    assert bounds_from(HistoricalBounds(intervals=10, share=0.1), [200.0] * 6) == Bounds(180, 220)
 
 
 @given(st.lists(NUMBERS, min_size=9, max_size=30), NUMBERS)
 def test_one_outlier_moves_the_middle_no_further_than_to_its_neighbours(values: list[float], outlier: float) -> None:
-    rule = History(intervals=50, share=0, deviations=1)
+    rule = HistoricalBounds(intervals=50, share=0, deviations=1)
     before, after = bounds_from(rule, values), bounds_from(rule, [*values, outlier])
     assert before is not None
     assert after is not None
@@ -74,6 +74,6 @@ def test_one_outlier_moves_the_middle_no_further_than_to_its_neighbours(values: 
 
 @given(st.lists(NUMBERS, min_size=5, max_size=30))
 def test_the_median_itself_always_holds(values: list[float]) -> None:
-    found = bounds_from(History(intervals=50), values)
+    found = bounds_from(HistoricalBounds(intervals=50), values)
     assert found is not None
     assert found.admits(sorted(values)[len(values) // 2]) or len(values) % 2 == 0

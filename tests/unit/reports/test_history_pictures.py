@@ -14,7 +14,7 @@ from sluice.quality.intervals import IntervalChecked, judge_intervals
 from sluice.quality.measured import Measured
 from sluice.reports.history import HEIGHT, WIDTH, picture, summary
 from sluice.reports.quality import MOST_FAILING, quality_page
-from sluice.specs.expectations.model import Expectation, History, Subject
+from sluice.specs.expectations.model import Expectation, HistoricalBounds, Subject
 from tests.twins.clock import START
 from tests.unit.quality.suites import suite
 
@@ -23,7 +23,7 @@ STEADY = Expectation(
     expect="expect_column_sum_to_be_between",
     kwargs={"column": "departed"},
     on=(Subject.INTERVAL,),
-    history=History(intervals=5, at_least=3, share=0.1),
+    history=HistoricalBounds(intervals=5, at_least=3, share=0.1),
     description="<b>why</b>",
 )
 VALUES = st.none() | st.floats(-1e12, 1e12)

@@ -8,7 +8,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from sluice.intervals.alignment import Interval
-from sluice.intervals.backfill.parity import Counts, IntervalParity, Outcome, ParityReport
+from sluice.intervals.backfill.parity import Counts, IntervalParity, ParityOutcome, ParityReport
 from sluice.intervals.backfill.request import Mode
 from sluice.reports.parity import parity_page
 
@@ -28,23 +28,23 @@ def page(*parities: IntervalParity, mode: Mode = Mode.CORRECT, left: dict[Interv
 @pytest.mark.parametrize(
     ("outcome", "verdict"),
     [
-        (Outcome.IDENTICAL, ("good", "identical")),
-        (Outcome.EXPLAINED, ("good", "explained")),
-        (Outcome.DIFFERENT, ("bad", "different")),
-        (Outcome.INCONCLUSIVE, ("warning", "inconclusive")),
+        (ParityOutcome.IDENTICAL, ("good", "identical")),
+        (ParityOutcome.EXPLAINED, ("good", "explained")),
+        (ParityOutcome.DIFFERENT, ("bad", "different")),
+        (ParityOutcome.INCONCLUSIVE, ("warning", "inconclusive")),
     ],
 )
-def test_the_verdict_is_a_word_and_a_colour(outcome: Outcome, verdict: tuple[str, str]) -> None:
+def test_the_verdict_is_a_word_and_a_colour(outcome: ParityOutcome, verdict: tuple[str, str]) -> None:
     html = page(IntervalParity(hours(0, 1), outcome, Counts(identical=1)))
     assert re.findall(r'<p class="verdict (\w+)">([^<]+)</p>', html) == [verdict]
 
 
 def test_differences_come_first_with_their_examples_and_identical_intervals_are_only_counted() -> None:
     html = page(
-        IntervalParity(hours(0, 1), Outcome.IDENTICAL, Counts(identical=5)),
-        IntervalParity(hours(1, 2), Outcome.EXPLAINED, Counts(missing=1, late=2)),
+        IntervalParity(hours(0, 1), ParityOutcome.IDENTICAL, Counts(identical=5)),
+        IntervalParity(hours(1, 2), ParityOutcome.EXPLAINED, Counts(missing=1, late=2)),
         IntervalParity(
-            hours(2, 3), Outcome.DIFFERENT, Counts(different=1, samples=("<b>departed 5</b>",)), "why & how"
+            hours(2, 3), ParityOutcome.DIFFERENT, Counts(different=1, samples=("<b>departed 5</b>",)), "why & how"
         ),
     )
     assert html.index("02:00 to 03:00") < html.index("01:00 to 02:00 UTC</td>")
@@ -56,24 +56,24 @@ def test_differences_come_first_with_their_examples_and_identical_intervals_are_
 
 
 def test_nothing_is_said_of_identical_intervals_where_there_is_none() -> None:
-    html = page(IntervalParity(hours(1, 2), Outcome.EXPLAINED, Counts(missing=1, late=2)))
+    html = page(IntervalParity(hours(1, 2), ParityOutcome.EXPLAINED, Counts(missing=1, late=2)))
     assert "row by row" not in html
 
 
 def test_neighbours_that_were_left_out_for_one_reason_are_one_line() -> None:
     left = {hours(n, n + 1): "dirty: batch 7" for n in range(3)} | {hours(5, 6): "open"}
-    html = page(IntervalParity(hours(9, 10), Outcome.IDENTICAL, Counts(identical=1)), left=left)
+    html = page(IntervalParity(hours(9, 10), ParityOutcome.IDENTICAL, Counts(identical=1)), left=left)
     assert html.count("dirty: batch 7</td>") == 1
     assert "2013-01-01 00:00 to 03:00 UTC" in html
 
 
 def test_a_page_of_a_year_stays_readable() -> None:
-    year = [IntervalParity(hours(n, n + 1), Outcome.RECOMPUTED, Counts(missing=1)) for n in range(8760)]
+    year = [IntervalParity(hours(n, n + 1), ParityOutcome.RECOMPUTED, Counts(missing=1)) for n in range(8760)]
     html = page(*year, mode=Mode.RECOMPUTE)
     assert "8,260 more intervals" in html
     assert len(html) < 400_000
 
 
 def test_a_page_needs_nothing_but_itself() -> None:
-    html = page(IntervalParity(hours(0, 1), Outcome.IDENTICAL, Counts(identical=1)))
+    html = page(IntervalParity(hours(0, 1), ParityOutcome.IDENTICAL, Counts(identical=1)))
     assert not re.search(r"<script|src=|href=|url\(|@import", html)

@@ -11,7 +11,7 @@ from fastapi import HTTPException, Request
 from fastapi.testclient import TestClient
 
 from sluice.console.context.access import Visitor
-from sluice.live.source import Batch, LiveSource
+from sluice.live.source import LiveSource, SourceRead
 from sluice.project.fresh import FreshProject
 from sluice.project.project import Project
 from sluice.serve.app import create_serve
@@ -28,7 +28,7 @@ RULE = {"name": "long_delays", "output": "departures_live", "when": {"delay_max_
 class Silent:
     """A source that says nothing."""
 
-    def read(self, seconds: float) -> Batch:
+    def read(self, seconds: float) -> SourceRead:
         raise AssertionError(f"the hub was not started, and nobody reads for {seconds} s")
 
     def close(self) -> None:

@@ -15,7 +15,7 @@ from fastapi.routing import APIRoute
 from fastapi.testclient import TestClient
 
 from sluice.console.context.access import Anybody, Visitor
-from sluice.live.source import Batch, Row
+from sluice.live.source import Row, SourceRead
 from sluice.serve import app as module
 from sluice.serve import events as events_module
 from sluice.serve.events import events
@@ -38,7 +38,7 @@ def live(hub: Hub) -> Live:
 
 def put(hub: Hub, origin: str, delay: float, carrier: str = "AA") -> None:
     fields = {"hour": AT, "origin": origin, "carrier": carrier, "delay_max_min": delay}
-    live(hub).follower.take(Batch([Row(fields, AT)]))
+    live(hub).follower.take(SourceRead([Row(fields, AT)]))
 
 
 def paths(app: object) -> list[str]:

@@ -11,13 +11,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sluice.alerts.alert import Alert, Level
-from sluice.alerts.delivery import History, Outcome
+from sluice.alerts.delivery import AlertHistory, DeliveryOutcome
 from sluice.alerts.incidents import open_incidents, told_by_another
 from sluice.alerts.journal import Journal
-from sluice.live.rules import Notice, Turn
+from sluice.live.rules import RuleEvent, Turn
 from sluice.live.values import Value
 from sluice.serve.server import JournalDesk
-from sluice.serve.telling import Teller, alert_of
+from sluice.serve.telling import AlertNotifier, alert_of
 from sluice.specs.model.alerting import AlertClass
 from tests.twins.clock import START, ManualClock
 from tests.unit.serve.conftest import RULE, with_rules
@@ -25,7 +25,7 @@ from tests.unit.serve.conftest import RULE, with_rules
 PIPELINE = with_rules(RULE, {**RULE, "name": "long"})
 (LONG_DELAYS, LONG) = PIPELINE.alerts
 VALUE = Value(("2013-01-01T05:00:00Z", "JFK"), {"origin": "JFK", "delay_max_min": 75.5}, START, 7)
-HOLDS = Notice(LONG_DELAYS, Turn.HOLDS, VALUE.key, VALUE, START)
+HOLDS = RuleEvent(LONG_DELAYS, Turn.HOLDS, VALUE.key, VALUE, START)
 OVER = replace(HOLDS, turn=Turn.OVER)
 PAGE = "http://serve/departures/departures_live"
 
@@ -48,7 +48,7 @@ def test_what_a_spec_says_is_to_be_done_is_said() -> None:
 
 
 def test_more_keys_and_their_end_are_one_subject() -> None:
-    more = Notice(LONG_DELAYS, Turn.MORE, (), None, START)
+    more = RuleEvent(LONG_DELAYS, Turn.MORE, (), None, START)
     begun, over = (alert_of(PIPELINE, each, PAGE, ManualClock()) for each in (more, replace(more, turn=Turn.OVER)))
     assert begun.key == over.key
     assert "more keys than are told of one by one" in begun.what
@@ -58,7 +58,7 @@ def test_each_is_told_in_its_order_and_what_is_open_is_known_after_a_restart(tmp
     clock = ManualClock()
     journal = Journal(tmp_path)
     desk = JournalDesk(journal, clock)
-    teller = Teller(lambda: desk, lambda _pipeline, _output: PAGE, clock)
+    teller = AlertNotifier(lambda: desk, lambda _pipeline, _output: PAGE, clock)
     other = replace(HOLDS, rule=LONG)
     for notice in (HOLDS, OVER, HOLDS, OVER, HOLDS, other):
         teller.tell(PIPELINE, notice)
@@ -66,10 +66,10 @@ def test_each_is_told_in_its_order_and_what_is_open_is_known_after_a_restart(tmp
     history = journal.read()
     mine = [alert.level for alert in history.alerts if "long_delays" in alert.subject]
     assert mine == [Level.STATE, Level.RECOVERY] * 2 + [Level.STATE]
-    assert {delivery.outcome for delivery in history.deliveries.values()} == {Outcome.NOT_CONFIGURED}
+    assert {delivery.outcome for delivery in history.deliveries.values()} == {DeliveryOutcome.NOT_CONFIGURED}
     assert len(open_incidents(history)) == 2
 
-    known = Teller(lambda: desk, lambda _pipeline, _output: PAGE, clock).known(PIPELINE)
+    known = AlertNotifier(lambda: desk, lambda _pipeline, _output: PAGE, clock).known(PIPELINE)
     assert known == {"long_delays": [VALUE.key], "long": [VALUE.key]}
 
 
@@ -82,7 +82,7 @@ def turn(number: int) -> Alert:
 
 def test_two_processes_that_serve_the_same_tell_once(tmp_path: Path) -> None:
     clock, journal = ManualClock(), Journal(tmp_path)
-    tellers = [Teller(lambda: JournalDesk(journal, clock), lambda *_: PAGE, clock) for _ in range(2)]
+    tellers = [AlertNotifier(lambda: JournalDesk(journal, clock), lambda *_: PAGE, clock) for _ in range(2)]
     for notice in (HOLDS, replace(OVER, value=replace(VALUE, at=START + timedelta(seconds=1)))):
         for teller in tellers:
             teller.tell(PIPELINE, notice)
@@ -97,7 +97,7 @@ def test_however_far_one_of_them_is_behind_each_turn_is_told_once(turns: int, la
 
     def sees(number: int) -> None:
         alert = turn(number)
-        if not told_by_another(alert, History(tuple(record))):
+        if not told_by_another(alert, AlertHistory(tuple(record))):
             record.append(alert)
 
     behind = 0

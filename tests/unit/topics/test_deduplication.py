@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sluice.kafka.deduplication import deduplicated
-from sluice.topics.deduplication import Deduplication, Delivery
+from sluice.topics.deduplication import Deduplication, DeliveryHeaders
 
 PARTITIONS = 2
 Ids = list[list[str]]
@@ -21,11 +21,11 @@ Ids = list[list[str]]
 class Topic:
     """Two partitions, as a broker keeps them."""
 
-    partitions: list[list[Delivery]] = field(default_factory=lambda: [[] for _ in range(PARTITIONS)])
+    partitions: list[list[DeliveryHeaders]] = field(default_factory=lambda: [[] for _ in range(PARTITIONS)])
 
     def send(self, generation: int, position: int, records: Sequence[tuple[int, str]]) -> None:
         for partition, name in records:
-            self.partitions[partition].append(Delivery(f"{position}-{name}", generation, position))
+            self.partitions[partition].append(DeliveryHeaders(f"{position}-{name}", generation, position))
 
     def consumed(self) -> list[str]:
         """Return the ids that a consumer takes for news."""
@@ -104,7 +104,7 @@ def test_the_memory_is_one_batch_per_partition() -> None:
     memory = Deduplication()
     for position in range(2, 200, 2):
         for name in "abc":
-            assert memory.is_new(0, Delivery(f"{position}-{name}", 1, position))
+            assert memory.is_new(0, DeliveryHeaders(f"{position}-{name}", 1, position))
     assert memory.state() == {0: {"generation": 1, "position": 198, "ids": ["198-a", "198-b", "198-c"]}}
 
 

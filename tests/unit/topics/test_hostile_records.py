@@ -23,7 +23,7 @@ from sluice.kafka.deduplication import deduplicated
 from sluice.kafka.live_records import _rows
 from sluice.kafka.records import _record
 from sluice.kafka.stamps import _stamp
-from sluice.live.source import Batch
+from sluice.live.source import SourceRead
 from sluice.provisioning.growth.keys import partition_of
 from sluice.provisioning.importing.sketch import Sketch
 from sluice.quality.samples import masked
@@ -62,7 +62,7 @@ def served(value: bytes | None) -> None:
     follower = make(Told(), nowhere)
     rows, unreadable = _rows(deduplicated([fetched(value)]))
     assert len(rows) + unreadable == 1
-    follower.take(Batch(rows, unreadable=unreadable))
+    follower.take(SourceRead(rows, unreadable=unreadable))
     json.loads(json.dumps(_as_json(follower.values.since(0), {})), parse_constant=pytest.fail)
 
 
@@ -159,7 +159,7 @@ def test_a_record_with_any_timestamp_is_read(milliseconds: int | None) -> None:
     rows, _ = _rows([fetched(b'{"origin":"JFK"}', timestamp=milliseconds)])
     assert [row.at for row in rows] == [found.at]
     follower = make(Told(), nowhere)
-    follower.take(Batch(rows))
+    follower.take(SourceRead(rows))
     assert len(follower.values) == 1
 
 

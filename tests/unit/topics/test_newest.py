@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from sluice.topics import newest as module
 from sluice.topics.administration import TopicCreation
-from sluice.topics.newest import Found, newest, onwards
+from sluice.topics.newest import NewestRecords, newest, onwards
 from sluice.topics.records import Record
 from tests.twins.kafka_administration import InMemoryKafkaAdministration
 from tests.twins.topic_records import NOON, InMemoryRecords
@@ -28,7 +28,7 @@ def sent(records: InMemoryRecords, moments: Sequence[tuple[int, int]]) -> None:
         records.append(TOPIC, partition, str(second).encode(), at=NOON + timedelta(seconds=second))
 
 
-def seconds(found: Found) -> list[int]:
+def seconds(found: NewestRecords) -> list[int]:
     return [int(record.value or b"") for record in found.records]
 
 
@@ -37,7 +37,7 @@ def test_the_newest_of_all_partitions_come_in_the_order_of_time() -> None:
     sent(records, [(0, 1), (0, 3), (0, 6), (1, 2), (1, 4), (1, 5)])
     assert seconds(newest(records, TOPIC, cluster.extent(TOPIC), 4)) == [3, 4, 5, 6]
     assert seconds(newest(records, TOPIC, cluster.extent(TOPIC), 99)) == [1, 2, 3, 4, 5, 6]
-    assert newest(records, TOPIC, cluster.extent(TOPIC), 0) == Found(())
+    assert newest(records, TOPIC, cluster.extent(TOPIC), 0) == NewestRecords(())
 
 
 def test_of_a_large_topic_little_is_read() -> None:

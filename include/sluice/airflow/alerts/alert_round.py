@@ -12,13 +12,13 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from datetime import timedelta
 
-from sluice.airflow.alerts.dispatch import Desk
+from sluice.airflow.alerts.dispatch import AlertDispatcher
 from sluice.airflow.alerts.failure import OPEN_THE_LOG, dag_url, new_id, printable
 from sluice.airflow.alerts.run_review import Runs, review_runs, tell_lost, watched_dags
 from sluice.airflow.alerts.unit_evidence import unit_evidence
 from sluice.alerts.alert import Alert, Level
-from sluice.alerts.conditions import PATIENCE, Found, found_in
-from sluice.alerts.delivery import History
+from sluice.alerts.conditions import PATIENCE, FleetConditions, found_in
+from sluice.alerts.delivery import AlertHistory
 from sluice.alerts.incidents import Incident, Key, newest_about, open_incidents
 from sluice.alerts.rounds import Begin, Condition, Deliver, End, Repeat, Step, steps
 from sluice.alerts.undeclared import undeclared
@@ -36,7 +36,7 @@ MOST_AT_ONCE = 20
 """Alerts that a round sends: a service that does not answer takes 15 s of each, and the next round is a minute away."""
 
 
-def alert_round(open_project: Callable[[], Project], runs: Runs, desk: Desk) -> None:
+def alert_round(open_project: Callable[[], Project], runs: Runs, desk: AlertDispatcher) -> None:
     """Tell what is to be told now. It raises nothing: what was not told is told by the next round.
 
     Args:
@@ -46,7 +46,7 @@ def alert_round(open_project: Callable[[], Project], runs: Runs, desk: Desk) -> 
     """
     history = desk.read()
     project: Project | None = None
-    found = Found()
+    found = FleetConditions()
     try:
         project = open_project()
         found = _look(project, desk)
@@ -70,14 +70,14 @@ def alert_round(open_project: Callable[[], Project], runs: Runs, desk: Desk) -> 
             log.exception("That runs of %s have failed could not be told; it is tried again.", lost.count.dag_id)
 
 
-def _look(project: Project, desk: Desk) -> Found:
+def _look(project: Project, desk: AlertDispatcher) -> FleetConditions:
     units = list(project.catalog.units().values())
     owners = {stream: project.catalog.owner_of(stream) for unit in units for stream in unit.streams}
     now = desk.clock.now()
     return found_in(standings_of(project, units, now), owners, now)
 
 
-def _undeclared(project: Project, history: History) -> Mapping[Key, str]:
+def _undeclared(project: Project, history: AlertHistory) -> Mapping[Key, str]:
     """Return what is over because nothing declares it; nothing as long as a spec is broken."""
     incidents = list(open_incidents(history).values())
     if not undeclared(incidents, project.catalog):
@@ -90,7 +90,7 @@ def _undeclared(project: Project, history: History) -> Mapping[Key, str]:
     return undeclared(incidents, project.catalog, alive)
 
 
-def _take(step: Step, desk: Desk, project: Project | None, history: History) -> None:
+def _take(step: Step, desk: AlertDispatcher, project: Project | None, history: AlertHistory) -> None:
     """Take a step, unless another round has since `history` was read."""
     match step:
         case Begin(condition):
@@ -106,11 +106,11 @@ def _take(step: Step, desk: Desk, project: Project | None, history: History) -> 
                 desk.dispatch_end(entered, incident)
 
 
-def _changed(key: Key, before: History) -> Callable[[History], bool]:
+def _changed(key: Key, before: AlertHistory) -> Callable[[AlertHistory], bool]:
     return lambda now: newest_about(key, now) != newest_about(key, before)
 
 
-def _begin(condition: Condition, desk: Desk, project: Project | None, history: History) -> None:
+def _begin(condition: Condition, desk: AlertDispatcher, project: Project | None, history: AlertHistory) -> None:
     """Put a beginning on record and tell of it. While the journal takes nothing, tell of it each hour."""
     alert = desk.claim(_beginning(condition, desk, project), _changed(condition.key, history))
     if alert is None:
@@ -122,7 +122,7 @@ def _begin(condition: Condition, desk: Desk, project: Project | None, history: H
     desk.dispatch(alert, condition.since)
 
 
-def _beginning(condition: Condition, desk: Desk, project: Project | None) -> Alert:
+def _beginning(condition: Condition, desk: AlertDispatcher, project: Project | None) -> Alert:
     dag_id = stream_dag_id(condition.unit)
     facts = () if project is None else unit_evidence(project, condition.unit).facts
     since = f"since {condition.since:%Y-%m-%d %H:%M:%S} UTC"
@@ -144,7 +144,7 @@ def _beginning(condition: Condition, desk: Desk, project: Project | None) -> Ale
     )
 
 
-def _reminder(incident: Incident, desk: Desk) -> Alert:
+def _reminder(incident: Incident, desk: AlertDispatcher) -> Alert:
     """Return the alert by which it is known, told again: under an id of its own, for it is delivered for itself."""
     known = incident.known_as
     first, told = f"{incident.since:%Y-%m-%d %H:%M} UTC", incident.told_at
@@ -155,7 +155,7 @@ def _reminder(incident: Incident, desk: Desk) -> Alert:
     return replace(known, id=new_id(), at=desk.clock.now(), what=what, evidence=(again, *facts))
 
 
-def _end(incident: Incident, why: str, desk: Desk) -> Alert:
+def _end(incident: Incident, why: str, desk: AlertDispatcher) -> Alert:
     known = incident.known_as
     lasted = f"it began at {incident.since:%Y-%m-%d %H:%M} UTC with alert {incident.alerts[0].id}"
     return replace(

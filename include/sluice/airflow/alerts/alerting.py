@@ -23,14 +23,14 @@ from typing import Any
 
 from airflow.sdk import BaseNotifier, Context
 
-from sluice.airflow.alerts.delivery import Find, Finding
-from sluice.airflow.alerts.dispatch import Desk
-from sluice.airflow.alerts.failure import OPEN_THE_LOG, Subject, dag_alert, printable, task_alert
+from sluice.airflow.alerts.delivery import DeliveryResult, Find
+from sluice.airflow.alerts.dispatch import AlertDispatcher
+from sluice.airflow.alerts.failure import OPEN_THE_LOG, DagSubject, dag_alert, printable, task_alert
 from sluice.airflow.alerts.task_evidence import task_facts
-from sluice.airflow.alerts.unit_evidence import Evidence, unit_evidence
+from sluice.airflow.alerts.unit_evidence import UnitFacts, unit_evidence
 from sluice.airflow.runtime import open_project
 from sluice.alerts.alert import Alert, Level
-from sluice.alerts.delivery import History, Outcome, already_called, already_known
+from sluice.alerts.delivery import AlertHistory, DeliveryOutcome, already_called, already_known
 from sluice.alerts.incidents import open_incidents, same_happening
 from sluice.clock import Clock, SystemClock
 from sluice.project.project import Project
@@ -59,7 +59,7 @@ class FailureNotifier(BaseNotifier):
     def __init__(
         self,
         level: Level = Level.TASK,
-        subject: Subject | None = None,
+        subject: DagSubject | None = None,
         *,
         open_project: Callable[[], Project] = open_project,
         find: Find | None = None,
@@ -85,7 +85,7 @@ class FailureNotifier(BaseNotifier):
         if self._tasks_tell and values.get("reason") == "task_failure":
             return
         try:
-            desk = Desk(self._clock, self._find)
+            desk = AlertDispatcher(self._clock, self._find)
             self._tell(desk, self._alert(context, desk))
         except Exception:
             log.exception("The alert about a failure was cut off.")
@@ -97,7 +97,7 @@ class FailureNotifier(BaseNotifier):
         """Do the same beside the event loop."""
         await asyncio.to_thread(self.notify, context)
 
-    def _alert(self, context: Context, desk: Desk) -> Alert:
+    def _alert(self, context: Context, desk: AlertDispatcher) -> Alert:
         values: Mapping[str, Any] = context
         if self.level is Level.TASK:
             alert = task_alert(values, self.subject, self._clock.now())
@@ -110,10 +110,10 @@ class FailureNotifier(BaseNotifier):
             alert = _with_tasks(alert, failed, history) if failed else _with_evidence(alert, self._evidence())
         return replace(alert, at=self._clock.now())
 
-    def _evidence(self, task: object = None) -> Evidence:
+    def _evidence(self, task: object = None) -> UnitFacts:
         """Gather what the task's operator and the unit can say. What cannot be seen is a fact too."""
         facts: list[str] = []
-        unit = Evidence(())
+        unit = UnitFacts(())
         try:
             facts += task_facts(task, settings().folder)
             if self.subject is not None and self.subject.kind == "unit":
@@ -122,7 +122,7 @@ class FailureNotifier(BaseNotifier):
             facts.append(f"could not look at all of it: {error}")
         return replace(unit, facts=(*facts, *unit.facts))
 
-    def _settled(self, desk: Desk, alert: Alert) -> History:
+    def _settled(self, desk: AlertDispatcher, alert: Alert) -> AlertHistory:
         """Return what is on record once no task's alert of this run is under way."""
         while True:
             history = desk.read()
@@ -131,7 +131,7 @@ class FailureNotifier(BaseNotifier):
                 return history
             self._clock.sleep(_POLL_SECONDS)
 
-    def _tell(self, desk: Desk, alert: Alert) -> None:
+    def _tell(self, desk: AlertDispatcher, alert: Alert) -> None:
         before = desk.read()
         if alert.subject and (known := already_known(alert, before)):
             log.info("Alert %s has told of it at %s: %s", known.id, f"{known.at:%Y-%m-%d %H:%M} UTC", alert.why)
@@ -140,16 +140,19 @@ class FailureNotifier(BaseNotifier):
         alert = desk.enter(alert)
         caller = already_called(alert, desk.read(), self._clock.now())
         if caller is not None:
-            desk.conclude(alert, Finding(Outcome.WITHHELD, f"alert {caller.id} is about the same run and was sent."))
+            desk.conclude(
+                alert,
+                DeliveryResult(DeliveryOutcome.WITHHELD, f"alert {caller.id} is about the same run and was sent."),
+            )
         elif incident is not None and incident.told is not None and same_happening(alert, incident):
             told = incident.told
             said = f"alert {told.id} has told of it at {told.at:%Y-%m-%d %H:%M} UTC, and it is not over."
-            desk.conclude(alert, Finding(Outcome.WITHHELD, said))
+            desk.conclude(alert, DeliveryResult(DeliveryOutcome.WITHHELD, said))
         else:
             desk.dispatch(alert)
 
 
-def _with_evidence(alert: Alert, found: Evidence) -> Alert:
+def _with_evidence(alert: Alert, found: UnitFacts) -> Alert:
     facts = tuple(map(printable, found.facts))
     return replace(
         alert,
@@ -160,7 +163,7 @@ def _with_evidence(alert: Alert, found: Evidence) -> Alert:
     )
 
 
-def _with_tasks(alert: Alert, failed: Sequence[Alert], history: History) -> Alert:
+def _with_tasks(alert: Alert, failed: Sequence[Alert], history: AlertHistory) -> Alert:
     facts = []
     for other in failed:
         delivery = history.deliveries.get(other.id)

@@ -13,11 +13,11 @@ from datetime import datetime
 from queue import SimpleQueue
 
 from sluice.airflow.alerts.delivery import Find
-from sluice.airflow.alerts.dispatch import Desk
+from sluice.airflow.alerts.dispatch import AlertDispatcher
 from sluice.airflow.alerts.failure import OPEN_THE_LOG, dag_url, new_id, printable
 from sluice.airflow.alerts.unit_evidence import unit_evidence
 from sluice.alerts.alert import Alert, Level
-from sluice.alerts.delivery import Outcome
+from sluice.alerts.delivery import DeliveryOutcome
 from sluice.clock import Clock, SystemClock
 from sluice.project.project import Project
 from sluice.specs.catalog.dag_ids import stream_dag_id
@@ -83,9 +83,9 @@ class DeadlineAlerts:
         if not registry.replace_deadline_record(claim):
             return
         alert = deadline_alert(project, notice, claim, self._clock.now())
-        desk = Desk(self._clock, self._find)
+        desk = AlertDispatcher(self._clock, self._find)
         delivery = desk.tell(alert) if notice.missed else desk.tell_end(alert)
-        if delivery.outcome is not Outcome.FAILED:
+        if delivery.outcome is not DeliveryOutcome.FAILED:
             registry.replace_deadline_record(claim.told(self._clock.now()))
 
 

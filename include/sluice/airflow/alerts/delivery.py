@@ -14,7 +14,7 @@ from airflow.sdk.exceptions import AirflowNotFoundException
 
 from sluice.airflow.alerts.services import DEFAULT, Service, Unusable, services_of_channel
 from sluice.alerts.alert import Alert
-from sluice.alerts.delivery import Outcome
+from sluice.alerts.delivery import DeliveryOutcome
 from sluice.errors import SluiceError
 from sluice.specs.model.alerting import Channel
 
@@ -25,7 +25,7 @@ Find: TypeAlias = Callable[[Channel], Sequence[Service | Unusable]]
 
 
 @dataclass(frozen=True)
-class Finding:
+class DeliveryResult:
     """How a delivery ended.
 
     Attributes:
@@ -34,7 +34,7 @@ class Finding:
         reached: the connections of the channels whose services all took it.
     """
 
-    outcome: Outcome
+    outcome: DeliveryOutcome
     detail: str
     reached: tuple[str, ...] = ()
 
@@ -45,7 +45,7 @@ def deliver(
     *,
     find: Find | None = None,
     seconds: float = DEADLINE_SECONDS,
-) -> Finding:
+) -> DeliveryResult:
     """Send an alert to every service of some channels. It raises nothing: the run goes its way whatever becomes of it.
 
     A channel without its connection is a failure, unless it is the one that everybody has without a policy.
@@ -74,15 +74,15 @@ def deliver(
         except Exception as error:  # noqa: BLE001 - see the docstring; its text may quote the connection
             failures.append(f"{channel.connection} could not be read ({type(error).__name__}).")
     if missing and not usable and not failures and list(channels) == [DEFAULT]:
-        return Finding(Outcome.NOT_CONFIGURED, f"{missing[0]}.")
+        return DeliveryResult(DeliveryOutcome.NOT_CONFIGURED, f"{missing[0]}.")
     said = _send_to_all(alert, [service for _, service in usable], seconds)
     failures += missing + [sentence for sentence in said if sentence]
     unreached = {channel for (channel, _), sentence in zip(usable, said, strict=True) if sentence}
     reached = tuple(dict.fromkeys(channel.connection for channel, _ in usable if channel not in unreached))
     names = ", ".join(service.name for _, service in usable)
     if failures:
-        return Finding(Outcome.FAILED, f"delivery failed: {'; '.join([*failures, *notes])}", reached)
-    return Finding(Outcome.DELIVERED, " ".join([f"delivered to {names}.", *notes]), reached)
+        return DeliveryResult(DeliveryOutcome.FAILED, f"delivery failed: {'; '.join([*failures, *notes])}", reached)
+    return DeliveryResult(DeliveryOutcome.DELIVERED, " ".join([f"delivered to {names}.", *notes]), reached)
 
 
 def _send_to_all(alert: Alert, found: Sequence[Service], seconds: float) -> list[str]:

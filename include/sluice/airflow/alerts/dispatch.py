@@ -10,9 +10,9 @@ from functools import partial
 
 from airflow.sdk.log import redact  # type: ignore[attr-defined]  # it is there, only not in an `__all__`
 
-from sluice.airflow.alerts.delivery import Find, Finding, deliver
+from sluice.airflow.alerts.delivery import DeliveryResult, Find, deliver
 from sluice.alerts.alert import Alert, Level
-from sluice.alerts.delivery import Delivery, History, Outcome
+from sluice.alerts.delivery import AlertHistory, Delivery, DeliveryOutcome
 from sluice.alerts.incidents import Incident, open_incidents, told_by_another
 from sluice.alerts.journal import Journal
 from sluice.alerts.policy import Policy, read_policy
@@ -25,7 +25,7 @@ log = logging.getLogger(__name__)
 
 
 @dataclass
-class Desk:
+class AlertDispatcher:
     """Where alerts are put on record and sent.
 
     Attributes:
@@ -41,19 +41,19 @@ class Desk:
         self.journal = Journal(place.folder.alerts, clock=self.clock)
         self.policy: Policy = read_policy(place.home / "include", place.deployment)
 
-    def read(self) -> History:
+    def read(self) -> AlertHistory:
         """Return what is on record, or nothing if that cannot be read: then somebody is called once too often."""
         try:
             return self.journal.read()
         except SluiceError as error:
             log.error("%s", error)  # noqa: TRY400 - its message says it all
-            return History()
+            return AlertHistory()
 
     def enter(self, alert: Alert) -> Alert:
         """Put an alert on record, completed and without secrets; one that cannot be is sent all the same."""
         return self.claim(alert, None) or alert
 
-    def claim(self, alert: Alert, known: Callable[[History], bool] | None) -> Alert | None:
+    def claim(self, alert: Alert, known: Callable[[AlertHistory], bool] | None) -> Alert | None:
         """Do the same unless what is on record says it already: of several processes one gets the alert back.
 
         Args:
@@ -70,7 +70,7 @@ class Desk:
         log.log(logging.INFO if quiet else logging.ERROR, "Alert %s: %s. %s", alert.id, alert.what, alert.why)
         return alert
 
-    def claim_delivery(self, alert: Alert, before: History) -> bool:
+    def claim_delivery(self, alert: Alert, before: AlertHistory) -> bool:
         """Put on record that an alert is being sent again; return whether nobody else has since.
 
         Whoever ends without an outcome has it sent once more, as if the service had not taken it.
@@ -84,7 +84,9 @@ class Desk:
         """
         tried = before.deliveries.get(alert.id)
         reached = () if tried is None else tried.reached
-        attempt = Delivery(alert.id, self.clock.now(), Outcome.FAILED, "it is being sent; no answer so far.", reached)
+        attempt = Delivery(
+            alert.id, self.clock.now(), DeliveryOutcome.FAILED, "it is being sent; no answer so far.", reached
+        )
         return self.journal.append_unless(attempt, lambda now: now.deliveries.get(alert.id) != tried)
 
     def dispatch(self, alert: Alert, since: datetime | None = None) -> Delivery:
@@ -96,7 +98,7 @@ class Desk:
         """
         rule = self.policy.rule_of(alert)
         if not rule.tell:
-            return self.conclude(alert, Finding(Outcome.MUTED, "the policy tells nobody of it."))
+            return self.conclude(alert, DeliveryResult(DeliveryOutcome.MUTED, "the policy tells nobody of it."))
         if since is None:
             incident = open_incidents(self.read()).get(alert.key)
             since = alert.at if incident is None else incident.since
@@ -104,12 +106,14 @@ class Desk:
         due = self.policy.spec.time_to_tell(rule, since, now)
         if due > now and alert.level is not Level.RECOVERY:
             held = f"held until {due:%Y-%m-%d %H:%M:%S} UTC, as the policy says; told then if it lasts."
-            return self.conclude(alert, Finding(Outcome.HELD, held))
+            return self.conclude(alert, DeliveryResult(DeliveryOutcome.HELD, held))
         tried = self.read().deliveries.get(alert.id)
         reached = () if tried is None else tried.reached
         channels = [each for each in self.policy.channels_of(alert) if each.connection not in reached]
         if not channels:
-            return self.conclude(alert, Finding(Outcome.DELIVERED, "everybody has got it before.", reached))
+            return self.conclude(
+                alert, DeliveryResult(DeliveryOutcome.DELIVERED, "everybody has got it before.", reached)
+            )
         finding = deliver(alert, channels, find=self.find)
         return self.conclude(alert, replace(finding, reached=(*reached, *finding.reached)))
 
@@ -146,15 +150,15 @@ class Desk:
             incident: what is over; None if nothing of it was on record.
         """
         if incident is None or incident.told is None:
-            return self.conclude(alert, Finding(Outcome.WITHHELD, "nobody had been told that it began."))
+            return self.conclude(alert, DeliveryResult(DeliveryOutcome.WITHHELD, "nobody had been told that it began."))
         if not self.policy.rule_of(alert).resolve:
-            return self.conclude(alert, Finding(Outcome.MUTED, "the policy tells nobody of its end."))
+            return self.conclude(alert, DeliveryResult(DeliveryOutcome.MUTED, "the policy tells nobody of its end."))
         return self.dispatch(alert)
 
-    def conclude(self, alert: Alert, finding: Finding) -> Delivery:
+    def conclude(self, alert: Alert, finding: DeliveryResult) -> Delivery:
         """Record what became of an alert's delivery, and return the record."""
         delivery = Delivery(alert.id, self.clock.now(), finding.outcome, redaction()(finding.detail), finding.reached)
-        level = logging.ERROR if finding.outcome is Outcome.FAILED else logging.INFO
+        level = logging.ERROR if finding.outcome is DeliveryOutcome.FAILED else logging.INFO
         log.log(level, "Alert %s: %s", alert.id, delivery.detail)
         try:
             self.journal.append(delivery)

@@ -32,7 +32,7 @@ _REASONS: Mapping[str, str] = {
 
 
 @dataclass(frozen=True)
-class Subject:
+class DagSubject:
     """What a DAG is about, such as unit `flights` or pipeline `departures`."""
 
     kind: str
@@ -42,7 +42,7 @@ class Subject:
         return f"{self.kind} {self.name}"
 
 
-def task_alert(context: Mapping[str, Any], subject: Subject | None, now: datetime) -> Alert:
+def task_alert(context: Mapping[str, Any], subject: DagSubject | None, now: datetime) -> Alert:
     """Return the alert about a task that has failed for good.
 
     Args:
@@ -76,7 +76,7 @@ def task_alert(context: Mapping[str, Any], subject: Subject | None, now: datetim
     )
 
 
-def dag_alert(context: Mapping[str, Any], subject: Subject | None, now: datetime) -> Alert:
+def dag_alert(context: Mapping[str, Any], subject: DagSubject | None, now: datetime) -> Alert:
     """Return the alert about a run that has failed.
 
     Args:
@@ -173,7 +173,7 @@ def new_id() -> str:
     return secrets.token_hex(4)
 
 
-def _about(subject: Subject | str | None) -> str:
+def _about(subject: DagSubject | str | None) -> str:
     return f" ({subject})" if subject else ""
 
 

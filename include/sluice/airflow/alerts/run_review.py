@@ -9,11 +9,11 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Protocol
 
-from sluice.airflow.alerts.delivery import Finding
-from sluice.airflow.alerts.dispatch import Desk
+from sluice.airflow.alerts.delivery import DeliveryResult
+from sluice.airflow.alerts.dispatch import AlertDispatcher
 from sluice.airflow.alerts.failure import dag_url, new_id
 from sluice.alerts.alert import Alert, Level
-from sluice.alerts.delivery import History, Outcome
+from sluice.alerts.delivery import AlertHistory, DeliveryOutcome
 from sluice.alerts.incidents import Incident, Key, newest_about, open_incidents
 from sluice.alerts.runs import RunCount, review, successes_before
 from sluice.project.project import Project
@@ -69,7 +69,7 @@ def watched_dags(project: Project) -> Sequence[str]:
     return (*EVERYWHERE, *map(backfill_dag_id, pipelines), *map(quality_dag_id, pipelines))
 
 
-def review_runs(history: History, watched: Collection[str], runs: Runs, desk: Desk) -> Reviewed:
+def review_runs(history: AlertHistory, watched: Collection[str], runs: Runs, desk: AlertDispatcher) -> Reviewed:
     """Ask what became of the runs that alerts tell of, and count those that have failed. It raises nothing.
 
     Args:
@@ -94,7 +94,7 @@ def review_runs(history: History, watched: Collection[str], runs: Runs, desk: De
 class _Reviewer:
     """Asks for one DAG, or one question, after the other. What cannot be asked is neither over nor lost."""
 
-    def __init__(self, history: History, runs: Runs, desk: Desk) -> None:
+    def __init__(self, history: AlertHistory, runs: Runs, desk: AlertDispatcher) -> None:
         self.found = Reviewed()
         self._history = history
         self._runs = runs
@@ -149,7 +149,7 @@ def _why_over(incident: Incident, counts: Sequence[RunCount], now: RunCount, run
     return ""
 
 
-def tell_lost(lost: Lost, history: History, desk: Desk) -> None:
+def tell_lost(lost: Lost, history: AlertHistory, desk: AlertDispatcher) -> None:
     """Tell of runs that have failed without a word; on record only, where somebody knows that the DAG fails.
 
     Nobody is told what the journal does not take: it would be told each minute.
@@ -164,7 +164,7 @@ def tell_lost(lost: Lost, history: History, desk: Desk) -> None:
     if incident is not None and incident.told is not None:
         told = incident.told
         said = f"alert {told.id} has told at {told.at:%Y-%m-%d %H:%M} UTC that runs of it fail, and it is not over."
-        desk.conclude(alert, Finding(Outcome.WITHHELD, said))
+        desk.conclude(alert, DeliveryResult(DeliveryOutcome.WITHHELD, said))
     else:
         desk.dispatch(alert)
 

@@ -20,7 +20,7 @@ _ERROR = re.compile(r"\b(ERROR|FATAL|CRITICAL)\b|^\S*(Error|Exception)\b|^Caused
 
 
 @dataclass(frozen=True)
-class Evidence:
+class UnitFacts:
     """What is known of a unit.
 
     Attributes:
@@ -36,7 +36,7 @@ class Evidence:
     ended_at: datetime | None = None
 
 
-def unit_evidence(project: Project, unit: str) -> Evidence:
+def unit_evidence(project: Project, unit: str) -> UnitFacts:
     """Gather what is on record of a unit and in its driver's log. What cannot be seen is a fact too.
 
     Args:
@@ -50,7 +50,7 @@ def unit_evidence(project: Project, unit: str) -> Evidence:
         registry = project.registry()
         attempt = registry.latest_attempt(unit)
         if attempt is None:
-            return Evidence((f"unit {unit} never had a driver",))
+            return UnitFacts((f"unit {unit} never had a driver",))
         reason = f", {attempt.reason}" if attempt.reason else ""
         facts.append(f"generation {attempt.generation} of unit {unit} ({attempt.key}) is {attempt.state}{reason}")
         ended_at = attempt.ended_at
@@ -61,7 +61,7 @@ def unit_evidence(project: Project, unit: str) -> Evidence:
     except Exception as error:  # noqa: BLE001 - an alert goes out with what could be seen
         facts.append(f"could not look at unit {unit}: {error}")
     what_to_do = next((v.verdict.what_to_do for v in verdicts if _is_bad(v)), "")
-    return Evidence(tuple(facts), what_to_do, halted, ended_at)
+    return UnitFacts(tuple(facts), what_to_do, halted, ended_at)
 
 
 def _is_bad(recorded: RecordedVerdict) -> bool:

@@ -91,8 +91,8 @@ class BatchOperator(SparkSubmitOperator):  # type: ignore[misc]  # the provider 
             self.alert_class = class_in(str(error))
             raise failure(hook.exit_code, said) from (said or error)
 
-    def _submission(self, project: Project, context: Context) -> Submission:
-        return Submission(
+    def _submission(self, project: Project, context: Context) -> OwnedSubmission:
+        return OwnedSubmission(
             conf=self.conf,
             conn_id=self._conn_id,
             name=self.name,
@@ -102,7 +102,7 @@ class BatchOperator(SparkSubmitOperator):  # type: ignore[misc]  # the provider 
         )
 
 
-class Submission(SparkSubmitHook):  # type: ignore[misc]  # the same
+class OwnedSubmission(SparkSubmitHook):  # type: ignore[misc]  # the same
     """A submission without Airflow's part of the environment, whose process ends with the task's."""
 
     def __init__(self, *, environment: Mapping[str, str], niceness: int, **arguments: Any) -> None:  # noqa: ANN401 - SparkSubmitHook's

@@ -14,7 +14,7 @@ from airflow.sdk.configuration import conf
 from airflow.timetables.base import Timetable
 
 from sluice.airflow.alerts.alerting import FailureNotifier
-from sluice.airflow.alerts.failure import Subject
+from sluice.airflow.alerts.failure import DagSubject
 from sluice.alerts.alert import Level
 
 DEFAULT_OWNER = "data-platform"
@@ -55,10 +55,10 @@ _SUBJECTS: Mapping[str, str] = {"stream": "unit", "backfill": "pipeline", "quali
 """What a DAG named `<kind>_<name>` is about."""
 
 
-def subject_of(dag_id: str) -> Subject | None:
+def subject_of(dag_id: str) -> DagSubject | None:
     """Return what a DAG is about, by its id; None if it is about no one thing."""
     kind, _, name = dag_id.partition("_")
-    return Subject(_SUBJECTS[kind], name) if kind in _SUBJECTS and name else None
+    return DagSubject(_SUBJECTS[kind], name) if kind in _SUBJECTS and name else None
 
 
 def house_dag(

@@ -21,10 +21,10 @@ from sluice.airflow.links import TableQualityLink
 from sluice.airflow.runtime import open_project
 from sluice.project.project import Project
 from sluice.specs.catalog.dag_ids import quality_dag_id
-from sluice.specs.expectations.model import Rhythm
+from sluice.specs.expectations.model import Frequency
 from sluice.specs.model.model import PipelineSpec
 
-TIMES: Mapping[Rhythm, str] = {Rhythm.DAILY: "30 6 * * *", Rhythm.HOURLY: "40 * * * *"}
+TIMES: Mapping[Frequency, str] = {Frequency.DAILY: "30 6 * * *", Frequency.HOURLY: "40 * * * *"}
 """When the table is checked though nobody published (cron, UTC): daily, after the nightly backfills."""
 
 LONGEST_CHECK = timedelta(hours=4)
@@ -45,7 +45,7 @@ def build_quality_dags(only: str | None = None) -> list[DAG]:
 
 
 def build_quality_dag(
-    spec: PipelineSpec, rhythm: Rhythm = Rhythm.DAILY, *, open_project: Callable[[], Project] = open_project
+    spec: PipelineSpec, rhythm: Frequency = Frequency.DAILY, *, open_project: Callable[[], Project] = open_project
 ) -> DAG:
     """Build the DAG of one pipeline.
 

@@ -16,14 +16,14 @@ from airflow.providers.standard.operators.trigger_dagrun import TriggerDagRunOpe
 from airflow.sdk import DAG, CronTriggerTimetable
 
 from sluice.airflow.alerts.alert_round import alert_round
-from sluice.airflow.alerts.dispatch import Desk
+from sluice.airflow.alerts.dispatch import AlertDispatcher
 from sluice.airflow.batches.spark_connection import at_connection
 from sluice.airflow.dags.conventions import TRIED_AGAIN_SOON, Tag, house_dag
 from sluice.airflow.failures import retried_only_if_unknown
 from sluice.airflow.rounds import AskedOfAirflow, Found, RoundOperator, RoundTrigger
 from sluice.airflow.runtime import open_project
 from sluice.airflow.streams.reconciliation import decide
-from sluice.airflow.streams.stream_request import Asked
+from sluice.airflow.streams.stream_request import UnitCommand
 from sluice.alerts.journal import Journal
 from sluice.clock import Clock, SystemClock
 from sluice.errors import SluiceError
@@ -33,7 +33,7 @@ from sluice.settings import settings
 from sluice.specs.catalog.dag_ids import stream_dag_id
 from sluice.specs.load import scan
 from sluice.specs.units import declared_units
-from sluice.streams.life.reconcile import Action
+from sluice.streams.life.reconcile import Correction
 
 ACTIVE = ("queued", "running")
 """States of a DAG run in which it watches, or is about to."""
@@ -91,7 +91,7 @@ class Reconciler:
             ti: is asked about runs.
         """
         opened = cache(lambda: at_connection(self._open_project()))
-        alert_round(opened, AirflowRuns(ti), Desk(self._clock))
+        alert_round(opened, AirflowRuns(ti), AlertDispatcher(self._clock))
         with retried_only_if_unknown():
             project = opened()
             include = settings().home / "include"
@@ -154,10 +154,13 @@ class AirflowRuns:
         return int(self._ti.get_dr_count(dag_id=dag_id, states=["failed"]))
 
 
-def run_to_trigger(unit: str, action: Action, now: datetime) -> dict[str, Any]:
+def run_to_trigger(unit: str, action: Correction, now: datetime) -> dict[str, Any]:
     """Return the arguments of one `TriggerDagRunOperator`."""
     return {
         "trigger_dag_id": stream_dag_id(unit),
         "trigger_run_id": f"halted__{action.about}" if action.about else f"reconcile__{now:%Y-%m-%dT%H:%M:%S}",
-        "conf": {"action": Asked.FOLLOW.value, "reason": f"reconciler: {action.kind}, because {action.why}"[:500]},
+        "conf": {
+            "action": UnitCommand.FOLLOW.value,
+            "reason": f"reconciler: {action.kind}, because {action.why}"[:500],
+        },
     }

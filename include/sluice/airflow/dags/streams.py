@@ -11,7 +11,7 @@ from sluice.airflow.dags.specs import scan_specs
 from sluice.airflow.project_operator import OpenProject
 from sluice.airflow.runtime import open_project
 from sluice.airflow.streams.following import FollowOperator
-from sluice.airflow.streams.stream_request import LONGEST_CLAIM, LONGEST_STOP, NO_REASON, Asked
+from sluice.airflow.streams.stream_request import LONGEST_CLAIM, LONGEST_STOP, NO_REASON, UnitCommand
 from sluice.airflow.streams.stream_tasks import ClaimOperator, SubmitOperator
 from sluice.airflow.streams.watch import DAY, WatchOperator
 from sluice.settings import settings
@@ -96,16 +96,16 @@ def build_stream_dag(
 def _form() -> dict[str, Param]:
     return {
         "action": Param(
-            Asked.START.value,
+            UnitCommand.START.value,
             type="string",
-            enum=[asked.value for asked in Asked],
+            enum=[asked.value for asked in UnitCommand],
             values_display={
-                Asked.START.value: "Start it, or adopt the driver that runs",
-                Asked.STOP.value: "Stop it, and keep it stopped",
-                Asked.RESTART.value: "Restart it from its checkpoint",
-                Asked.RESUME.value: "Resume it although it is HALTED: what made it fail is repaired",
-                Asked.FORCE.value: "Force: I know that its driver is dead, though no launcher can prove it",
-                Asked.FOLLOW.value: "Follow the wish on record (what the reconciler does)",
+                UnitCommand.START.value: "Start it, or adopt the driver that runs",
+                UnitCommand.STOP.value: "Stop it, and keep it stopped",
+                UnitCommand.RESTART.value: "Restart it from its checkpoint",
+                UnitCommand.RESUME.value: "Resume it although it is HALTED: what made it fail is repaired",
+                UnitCommand.FORCE.value: "Force: I know that its driver is dead, though no launcher can prove it",
+                UnitCommand.FOLLOW.value: "Follow the wish on record (what the reconciler does)",
             },
             title="Action",
             description_md="A stop is graceful: the running batch is finished and committed. Force says in the reason "

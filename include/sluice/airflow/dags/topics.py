@@ -13,7 +13,7 @@ from airflow.sdk.exceptions import AirflowFailException
 from sluice.airflow.dags.conventions import Tag, give_form, house_dag
 from sluice.airflow.failures import retried_only_if_unknown
 from sluice.airflow.runtime import open_project
-from sluice.airflow.topics.growth_following import FOLLOW_MINUTES, FollowOperator
+from sluice.airflow.topics.growth_following import FOLLOW_MINUTES, GrowthSensor
 from sluice.airflow.topics.topic_approval import (
     WAIT_HOURS,
     Answer,
@@ -96,7 +96,7 @@ def build_topics_dag(*, open_project: Callable[[], Project] = open_project) -> D
         def verify_topics() -> dict[str, Any]:
             return verified(open_project)
 
-        follow = FollowOperator(
+        follow = GrowthSensor(
             task_id="follow",
             open_project=open_project,
             retries=0,

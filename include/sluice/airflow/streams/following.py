@@ -16,7 +16,7 @@ from airflow.sdk import Context
 from airflow.sdk.exceptions import AirflowSkipException
 
 from sluice.airflow.runtime import open_project
-from sluice.airflow.streams.stream_request import Asked
+from sluice.airflow.streams.stream_request import UnitCommand
 from sluice.clock import Clock, SystemClock
 from sluice.errors import SluiceError
 from sluice.project.project import Project
@@ -27,7 +27,7 @@ from sluice.streams.life.sighting import Sighting
 
 
 @dataclass(frozen=True)
-class Following:
+class NextRun:
     """The run that follows an attempt: named by its key, so that there is one at most; not before a time (UTC)."""
 
     key: str
@@ -35,7 +35,7 @@ class Following:
     why: str
 
 
-def following(sighting: Sighting, now: datetime) -> Following | str:
+def following(sighting: Sighting, now: datetime) -> NextRun | str:
     """Return the run to ask for, or why none is needed.
 
     Args:
@@ -51,9 +51,9 @@ def following(sighting: Sighting, now: datetime) -> Following | str:
         case Halt() as halt:
             return str(halt)
         case Hold(until, why):
-            return Following(attempt.key, until, why)
+            return NextRun(attempt.key, until, why)
         case Go(why):
-            return Following(attempt.key, None, why)
+            return NextRun(attempt.key, None, why)
 
 
 class FollowOperator(TriggerDagRunOperator):  # type: ignore[misc]  # the provider is untyped
@@ -91,12 +91,12 @@ class FollowOperator(TriggerDagRunOperator):  # type: ignore[misc]  # the provid
         if isinstance(found, str):
             raise AirflowSkipException(f"No run follows: {found}.")
         self.trigger_run_id = f"follow__{found.key}"
-        self.conf = {"action": Asked.FOLLOW.value, "reason": f"follows {found.key}: {found.why}"[:500]}
+        self.conf = {"action": UnitCommand.FOLLOW.value, "reason": f"follows {found.key}: {found.why}"[:500]}
         if found.not_before is not None:
             self.run_after = found.not_before
         super().execute(context)
 
-    def _look(self) -> Following | str:
+    def _look(self) -> NextRun | str:
         try:
             return following(self._open_project().life(self.unit).look(), self._clock.now())
         except SluiceError as error:

@@ -9,7 +9,7 @@ from datetime import datetime, timedelta
 from sluice.airflow.streams.stream_request import LONGEST_CLAIM, LONGEST_STOP
 from sluice.errors import SluiceError
 from sluice.specs.units import DeclaredUnit
-from sluice.streams.life.reconcile import Action, ActionKind, reconcile
+from sluice.streams.life.reconcile import ActionKind, Correction, reconcile
 from sluice.streams.life.sighting import Sighting
 
 log = logging.getLogger(__name__)
@@ -22,7 +22,7 @@ def decide(
     active_runs: Callable[[str], int],
     told: Callable[[str, datetime], bool],
     now: datetime,
-) -> list[tuple[str, Action]]:
+) -> list[tuple[str, Correction]]:
     """Decide for every unit, log it, and return what is to be done. A unit that cannot be looked at is left alone.
 
     Args:
@@ -39,7 +39,7 @@ def decide(
             sighting = look(name)
             action = decide_one(declared, sighting, active_runs(name), now=now)
             if action.kind is ActionKind.TELL and told(name, _end_of(sighting, now)):
-                action = Action(ActionKind.NOTHING, action.why)
+                action = Correction(ActionKind.NOTHING, action.why)
         except SluiceError as error:
             log.error("%s: not looked at, so nothing is done: %s", name, error)  # noqa: TRY400 - the message says it all
             continue
@@ -52,7 +52,7 @@ def decide(
     return needed
 
 
-def decide_one(declared: DeclaredUnit, sighting: Sighting, active_runs: int, *, now: datetime) -> Action:
+def decide_one(declared: DeclaredUnit, sighting: Sighting, active_runs: int, *, now: datetime) -> Correction:
     """Decide for one unit: what the core says, unless a run is at work already or its specs are broken."""
     action = reconcile(sighting, watched=active_runs > 0, now=now)
     match action.kind:
@@ -61,19 +61,21 @@ def decide_one(declared: DeclaredUnit, sighting: Sighting, active_runs: int, *, 
         case ActionKind.STOP:
             return _finish_stop(action, sighting, active_runs, now)
         case _ if active_runs:
-            return Action(ActionKind.NOTHING, f"a run of its DAG is at work, and {action.why}")
+            return Correction(ActionKind.NOTHING, f"a run of its DAG is at work, and {action.why}")
         case ActionKind.START if declared.faults:
-            return Action(ActionKind.NOTHING, f"its specs are broken ({len(declared.faults)} faults), and {action.why}")
+            return Correction(
+                ActionKind.NOTHING, f"its specs are broken ({len(declared.faults)} faults), and {action.why}"
+            )
         case _:
             return action
 
 
-def _finish_stop(action: Action, sighting: Sighting, active_runs: int, now: datetime) -> Action:
+def _finish_stop(action: Correction, sighting: Sighting, active_runs: int, now: datetime) -> Correction:
     """Finish a stop beside the one run that watches, but never beside the run that is still about to do it."""
     asked_for = timedelta.max if sighting.desired is None else now - sighting.desired.at
     # Several runs may watch for as long as a day; none is still about to stop what its `claim` had to stop by now.
     if asked_for < LONGEST_STOP or (active_runs > 1 and asked_for < LONGEST_CLAIM):
-        return Action(ActionKind.NOTHING, f"{action.why}; that stop may still be under way")
+        return Correction(ActionKind.NOTHING, f"{action.why}; that stop may still be under way")
     return action
 
 

@@ -30,7 +30,7 @@ NO_REASON = "asked in Airflow"
 """What the form says as long as nobody has said anything else."""
 
 
-class Asked(StrEnum):
+class UnitCommand(StrEnum):
     """The form's `action`."""
 
     START = "start"
@@ -42,7 +42,7 @@ class Asked(StrEnum):
 
 
 @dataclass(frozen=True)
-class Request:
+class UnitRequest:
     """One run's wish.
 
     Attributes:
@@ -55,7 +55,7 @@ class Request:
     """
 
     unit: str
-    asked: Asked
+    asked: UnitCommand
     by: str
     why: str
     deadline_seconds: float = 60.0
@@ -70,7 +70,7 @@ class Claimed:
     why: str
 
 
-def claim(request: Request, life: UnitLife, registry: AttemptRecords) -> Claimed:
+def claim(request: UnitRequest, life: UnitLife, registry: AttemptRecords) -> Claimed:
     """Record the wish, then adopt the live driver or reserve the next generation; or stop the driver.
 
     Raises:
@@ -80,27 +80,27 @@ def claim(request: Request, life: UnitLife, registry: AttemptRecords) -> Claimed
         UnreachableError: it cannot be known whether a driver lives; repeat it.
     """
     match request.asked:
-        case Asked.STOP:
+        case UnitCommand.STOP:
             return _stopped(request.by, life.stop(request.by, request.why, request.deadline_seconds))
-        case Asked.RESTART:
+        case UnitCommand.RESTART:
             _refuse_broken(request)
             return _outcome(request, life.restart(request.by, request.why, request.deadline_seconds))
-        case Asked.START:
+        case UnitCommand.START:
             if request.faults and not life.look().alive:
                 _refuse_broken(request)
             life.refuse_unconfigured()
             registry.desire(request.unit, Desired.RUNNING, by=request.by, why=request.why)
             return _outcome(request, life.claim())
-        case Asked.RESUME:
+        case UnitCommand.RESUME:
             _refuse_broken(request)
             overridden = life.lift(request.by, request.why)
             outcome = _outcome(request, life.claim(governed=True))
             return replace(outcome, why=f"{outcome.why}; this overrides: {overridden}")
-        case Asked.FORCE:
+        case UnitCommand.FORCE:
             _refuse_unfounded(request)
             dead = life.force(request.by, request.why)
             return Claimed(None, f"generation {dead.generation} is on record as {dead.reason}; the reconciler goes on")
-        case Asked.FOLLOW:
+        case UnitCommand.FOLLOW:
             return _follow(request, life)
 
 
@@ -118,7 +118,7 @@ def submit(unit: str, generation: int, life: UnitLife) -> Attempt:
     return life.submit(attempt)
 
 
-def _follow(request: Request, life: UnitLife) -> Claimed:
+def _follow(request: UnitRequest, life: UnitLife) -> Claimed:
     """Make the recorded wish true, as it stands now."""
     sighting = life.look()
     desired = sighting.desired
@@ -137,7 +137,7 @@ def _stopped(by: str, report: DriverReport) -> Claimed:
     return Claimed(None, f"there was nothing to stop ({report.key} is {report.state})")
 
 
-def _outcome(request: Request, claim: Claim) -> Claimed:
+def _outcome(request: UnitRequest, claim: Claim) -> Claimed:
     match claim.decision:
         case Wait(why):
             raise UnreachableError(f"{request.unit}: {why}. Unknown is not dead, so nothing was started.")
@@ -155,14 +155,14 @@ def _outcome(request: Request, claim: Claim) -> Claimed:
             return Claimed(None, claim.why)
 
 
-def _refuse_unfounded(request: Request) -> None:
+def _refuse_unfounded(request: UnitRequest) -> None:
     if request.why.strip() in {"", NO_REASON}:
         raise RefusedError(
             f"nothing says how you know that no driver of {request.unit} lives.", fix="say it in the form's reason."
         )
 
 
-def _refuse_broken(request: Request) -> None:
+def _refuse_broken(request: UnitRequest) -> None:
     if request.faults:
         raise SpecError(
             f"{request.unit} has no driver to adopt, and its specs are broken:\n" + "\n".join(request.faults),

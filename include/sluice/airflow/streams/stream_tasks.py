@@ -12,7 +12,7 @@ from sluice.airflow.batches.spark_connection import at_connection
 from sluice.airflow.failures import retried_only_if_unknown
 from sluice.airflow.project_operator import DecidingOperator, ProjectOperator
 from sluice.airflow.streams import stream_request
-from sluice.airflow.streams.stream_request import Asked, Request
+from sluice.airflow.streams.stream_request import UnitCommand, UnitRequest
 from sluice.errors import RefusedError
 
 
@@ -67,12 +67,12 @@ class SubmitOperator(ProjectOperator):
         return {"generation": attempt.generation, "key": attempt.key}
 
 
-def request_of(unit: str, params: Mapping[str, Any], dag_run: Any, faults: Sequence[str]) -> Request:  # noqa: ANN401 - the SDK's run
+def request_of(unit: str, params: Mapping[str, Any], dag_run: Any, faults: Sequence[str]) -> UnitRequest:  # noqa: ANN401 - the SDK's run
     """Read the form of a run, and who filled it in."""
     who = dag_run.triggering_user_name or "somebody"
-    return Request(
+    return UnitRequest(
         unit=unit,
-        asked=Asked(params["action"]),
+        asked=UnitCommand(params["action"]),
         by=f"{who} (Airflow run {dag_run.run_id})",
         why=params["reason"],
         deadline_seconds=float(params["deadline_seconds"]),

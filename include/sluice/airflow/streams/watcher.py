@@ -30,7 +30,7 @@ from typing import ClassVar, Protocol, TypeVar
 from weakref import WeakKeyDictionary
 
 from sluice.clock import Clock, SystemClock
-from sluice.streams.health.pacing import Pace
+from sluice.streams.health.pacing import PollRate
 from sluice.streams.life.sighting import Sighting
 from sluice.streams.life.watch import examine
 
@@ -38,9 +38,9 @@ log = logging.getLogger(__name__)
 
 T = TypeVar("T")
 
-LOOKS = Pace(5.0, share=0.011)
-VERDICTS = Pace(10.0, share=0.03)
-SETTLING = Pace(1.0, share=0.01)
+LOOKS = PollRate(5.0, share=0.011)
+VERDICTS = PollRate(10.0, share=0.03)
+SETTLING = PollRate(1.0, share=0.01)
 """A death that a restart may explain is looked at again before the next round: it is told once it has settled."""
 _NEARLY = 0.9
 """Of a verdict's period: a look that comes a moment early must not make it wait for the next one."""
@@ -91,9 +91,9 @@ class Watcher:
         self,
         observer: Observer,
         *,
-        looks: Pace = LOOKS,
-        verdicts: Pace = VERDICTS,
-        settling: Pace = SETTLING,
+        looks: PollRate = LOOKS,
+        verdicts: PollRate = VERDICTS,
+        settling: PollRate = SETTLING,
         clock: Clock | None = None,
     ) -> None:
         self._observer = observer

@@ -14,13 +14,13 @@ from sluice.airflow.runtime import open_project
 from sluice.clock import Clock, SystemClock
 from sluice.errors import SluiceError
 from sluice.project.growth_looks import FIX, follow_growths
-from sluice.provisioning.growth.growth import Followed, Following, Growth
+from sluice.provisioning.growth.growth import Followed, Growth, GrowthAdoption
 
 FOLLOW_MINUTES = 30
 POLL = timedelta(seconds=15)
 
 
-class FollowOperator(BaseSensorOperator):
+class GrowthSensor(BaseSensorOperator):
     """Waits, without a worker between its looks, until every running stream of a topic that grew has taken that.
 
     Skipped if nothing has grown. Red when the time is over.
@@ -60,7 +60,7 @@ class FollowOperator(BaseSensorOperator):
             found = None
         for each in found or ():
             self.log.info("%s.", each)
-        waiting = None if found is None else [each for each in found if each.state is Following.WAITS]
+        waiting = None if found is None else [each for each in found if each.state is GrowthAdoption.WAITS]
         if waiting == []:
             return True
         until = datetime.fromisoformat(grown["at"]) + timedelta(minutes=float(context["params"]["follow_minutes"]))

@@ -22,8 +22,8 @@ from sluice.airflow.topics.topic_plans import HEADER, Touches, rows
 from sluice.airflow.web.markdown import as_text, table
 from sluice.clock import SystemClock
 from sluice.errors import RefusedError
-from sluice.provisioning.apply import Approval
 from sluice.provisioning.plan import Provision
+from sluice.provisioning.topics.changes import Approval
 
 MOST_SAFE = 50
 """Rows of what is safe on the page; what needs somebody's word is there in full."""

@@ -11,13 +11,13 @@ from sluice.clock import SystemClock
 from sluice.project.project import Project
 from sluice.project.provisioned import declared_access, declared_topics
 from sluice.project.topic_looks import looker, order_breaks, positions
-from sluice.provisioning.apply import Approval, apply, current_plan
+from sluice.provisioning.apply import apply, current_plan
 from sluice.provisioning.growth.impact import impacts_of
 from sluice.provisioning.performing import Manner
 from sluice.provisioning.plan import Item, Provision
 from sluice.provisioning.plan import differences as differing
-from sluice.provisioning.replicas.moving import Pace, news
-from sluice.provisioning.topics.changes import Create, Delete, Refused, Risk
+from sluice.provisioning.replicas.moving import MoveOptions, news
+from sluice.provisioning.topics.changes import Approval, Create, Delete, Refused, Risk
 
 log = logging.getLogger(__name__)
 
@@ -50,7 +50,7 @@ def apply_to(project: Project, approval: Approval | None, *, drain_minutes: floa
         drain_minutes: so long a keyed topic is waited for to be drained, before it grows; None: it grows at once.
     """
     manner = Manner(
-        Pace(on_progress=news(log.info)),
+        MoveOptions(on_progress=news(log.info)),
         None if approval is None else order_breaks(project),  # what is safe needs no control database
         lambda topic: positions(project, topic),
         None if drain_minutes is None else drain_minutes * 60,

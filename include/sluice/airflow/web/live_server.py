@@ -17,12 +17,12 @@ from airflow.api_fastapi.auth.managers.base_auth_manager import COOKIE_NAME_JWT_
 from airflow.api_fastapi.auth.managers.models.resource_details import AccessView
 from fastapi import HTTPException, Request
 
-from sluice.airflow.alerts.dispatch import Desk
+from sluice.airflow.alerts.dispatch import AlertDispatcher
 from sluice.airflow.runtime import open_project
 from sluice.airflow.web.console import AirflowVisitor
 from sluice.clock import SystemClock
 from sluice.console.context.access import Gate, Visitor, login_free_gate
-from sluice.serve.server import Place, serve
+from sluice.serve.server import ServerAddress, serve
 
 log = logging.getLogger(__name__)
 
@@ -63,8 +63,8 @@ def main(arguments: list[str]) -> None:
     if not options.without_login:
         create_auth_manager()
         gate = token_gate
-    place = Place(socket.socket(fileno=options.descriptor), options.url)
-    serve(place, open_project, gate, partial(Desk, SystemClock()))
+    place = ServerAddress(socket.socket(fileno=options.descriptor), options.url)
+    serve(place, open_project, gate, partial(AlertDispatcher, SystemClock()))
 
 
 if __name__ == "__main__":

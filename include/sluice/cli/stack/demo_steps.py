@@ -34,7 +34,7 @@ _QUALITY_SECONDS = 240
 _POLL_SECONDS = 0.5
 
 
-class Teller(Protocol):
+class DemoReporter(Protocol):
     """Who tells the story while it happens."""
 
     def step(self, title: str) -> None:
@@ -75,7 +75,7 @@ class Demo:
     def __init__(
         self,
         project: Project,
-        teller: Teller,
+        teller: DemoReporter,
         clock: Clock,
         *,
         up: Callable[[], Endpoints],

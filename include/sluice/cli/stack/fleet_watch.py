@@ -29,7 +29,7 @@ _BY_URGENCY = (
 
 
 @dataclass(frozen=True)
-class Row:
+class FleetRow:
     """One stream, as this look sees it."""
 
     unit: str
@@ -54,7 +54,7 @@ class FleetLook:
         """End the connection."""
         self._survey.close()
 
-    def rows(self) -> list[Row]:
+    def rows(self) -> list[FleetRow]:
         """Look once, and return the streams, those first that need somebody.
 
         Raises:
@@ -64,7 +64,7 @@ class FleetLook:
         seen = self.project.lives().record_ends(units).seen
         evidence = self._survey.evidence(seen)
         records = self.project.registry().newest_verdicts(list(seen))
-        found: list[Row] = []
+        found: list[FleetRow] = []
         for unit, sighting in seen.items():
             watched = self._windows.setdefault(unit, StreamsWatched())
             watched.judge(evidence[unit], records.get(unit, {}), _generation(sighting))
@@ -83,7 +83,7 @@ def watch_in_terminal(look: FleetLook, console: Console, every: float) -> None:
             look.clock.sleep(every)
 
 
-def changes(rows: Sequence[Row], before: Mapping[str, Health], now: datetime) -> Iterator[str]:
+def changes(rows: Sequence[FleetRow], before: Mapping[str, Health], now: datetime) -> Iterator[str]:
     """Yield a line for each stream whose verdict is another than before.
 
     Args:
@@ -98,7 +98,7 @@ def changes(rows: Sequence[Row], before: Mapping[str, Health], now: datetime) ->
             yield f"{now:%Y-%m-%dT%H:%M:%SZ} {row.stream} {health} {row.verdict.why}{advice}"
 
 
-def drawn(rows: Sequence[Row], now: datetime, width: int) -> Group:
+def drawn(rows: Sequence[FleetRow], now: datetime, width: int) -> Group:
     """Return the fleet as a table under one line that sums it up."""
     needing = sum(row.verdict.health not in FINE for row in rows)
     said = f"{needing} of {len(rows)} streams are not fine" if needing else f"All {len(rows)} streams are fine"
@@ -117,7 +117,7 @@ def drawn(rows: Sequence[Row], now: datetime, width: int) -> Group:
     return Group(headline, table, *(Text.from_markup(line) for line in below))
 
 
-def _needs(row: Row) -> bool:
+def _needs(row: FleetRow) -> bool:
     return row.verdict.health not in FINE
 
 
@@ -125,9 +125,9 @@ def _rate(value: float | None) -> str:
     return "?" if value is None else f"{value:,.1f}"
 
 
-def _rows(unit: str, watched: StreamsWatched, evidence: Mapping[str, Evidence]) -> list[Row]:
+def _rows(unit: str, watched: StreamsWatched, evidence: Mapping[str, Evidence]) -> list[FleetRow]:
     return [
-        Row(unit, stream, watched.verdicts[stream], rates_of(watched.windows[stream], look.at))
+        FleetRow(unit, stream, watched.verdicts[stream], rates_of(watched.windows[stream], look.at))
         for stream, look in evidence.items()
     ]
 

@@ -80,9 +80,9 @@ def _in_airflow(listening: socket.socket, address: str, without_login: bool, var
 
 def _alone(listening: socket.socket, address: str, place: Settings) -> None:
     from sluice.console.context.access import login_free_gate  # noqa: PLC0415 - only this command pays for it
-    from sluice.serve.server import JournalDesk, Place  # noqa: PLC0415 - the same
+    from sluice.serve.server import JournalDesk, ServerAddress  # noqa: PLC0415 - the same
     from sluice.serve.server import serve as run  # noqa: PLC0415 - the same
 
     clock = SystemClock()
     desk = JournalDesk(Journal(place.folder.alerts), clock)
-    run(Place(listening, address), lambda: Project.open_sound(settings()), login_free_gate, lambda: desk)
+    run(ServerAddress(listening, address), lambda: Project.open_sound(settings()), login_free_gate, lambda: desk)

@@ -22,14 +22,14 @@ from sluice.project.growth_looks import growths_of, wait_for_streams, with_unrea
 from sluice.project.project import Project
 from sluice.project.provisioned import UNASKED, asks_nobody, declared_access, declared_topics
 from sluice.project.topic_looks import looker, order_breaks, positions
-from sluice.provisioning.apply import Approval, command, current_plan
 from sluice.provisioning.apply import apply as apply_specs
+from sluice.provisioning.apply import command, current_plan
 from sluice.provisioning.growth.impact import impacts_of
 from sluice.provisioning.performing import Manner
 from sluice.provisioning.plan import Provision, as_dict, said
-from sluice.provisioning.replicas.moving import DEFAULT_BATCH, DEFAULT_THROTTLE, Pace, news
+from sluice.provisioning.replicas.moving import DEFAULT_BATCH, DEFAULT_THROTTLE, MoveOptions, news
 from sluice.provisioning.replicas.moving import cancel as cancel_moves
-from sluice.provisioning.topics.changes import Create, Risk
+from sluice.provisioning.topics.changes import Approval, Create, Risk
 from sluice.settings import settings
 from sluice.topics.administration import TopicState
 
@@ -143,7 +143,7 @@ def apply(
         None if only else declared_access(project),
         approval=Approval(plan, frozenset(losing or ()), frozenset(widening or ())) if plan else None,
         manner=Manner(
-            Pace(int(throttle_mb * 1e6), batch, news(_say)),
+            MoveOptions(int(throttle_mb * 1e6), batch, news(_say)),
             order_breaks(project),
             lambda topic: positions(project, topic),
             None if drain_minutes is None else drain_minutes * 60,

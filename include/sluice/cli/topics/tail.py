@@ -22,7 +22,7 @@ from sluice.specs.model.start import Edge, parse_moment
 from sluice.topics.administration import KafkaAdministration, TopicExtent
 from sluice.topics.follow import follow
 from sluice.topics.names import unknown_topic
-from sluice.topics.newest import MOST_OFFSETS, Found, Wanted, everything, newest, onwards
+from sluice.topics.newest import MOST_OFFSETS, NewestRecords, Wanted, everything, newest, onwards
 from sluice.topics.records import Record
 
 _SHOWN_BYTES = 500
@@ -168,7 +168,7 @@ class Shown:
             else:
                 self._terminal.print(as_line(record, self._most))
 
-    def found(self, found: Found) -> None:
+    def found(self, found: NewestRecords) -> None:
         """Print what was found, and note what else there may be."""
         self.records(found.records)
         if found.given_up:

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
-from sluice.alerts.delivery import Outcome as Delivery
+from sluice.alerts.delivery import DeliveryOutcome
 from sluice.cli.words.design import WORDS
 from sluice.intervals.backfill.backfills import BackfillState
-from sluice.intervals.backfill.parity import Outcome as Parity
+from sluice.intervals.backfill.parity import ParityOutcome
 from sluice.intervals.ledger import State
 from sluice.provisioning.topics.changes import Risk
 from sluice.quality.cases import CaseState
@@ -84,15 +84,15 @@ _BACKFILLS: Mapping[BackfillState, tuple[str, str]] = {
     BackfillState.FAILED: ("it found what should not be, or broke off", "read its report; the same key goes on"),
     BackfillState.CANCELLED: ("somebody stopped it; what was published until then stays", "the same key goes on"),
 }
-_PARITY: Mapping[Parity, tuple[str, str]] = {
-    Parity.IDENTICAL: ("stream and batch agree row by row", ""),
-    Parity.EXPLAINED: ("every difference lies in an interval that holds late records", ""),
-    Parity.DIFFERENT: (
+_PARITY: Mapping[ParityOutcome, tuple[str, str]] = {
+    ParityOutcome.IDENTICAL: ("stream and batch agree row by row", ""),
+    ParityOutcome.EXPLAINED: ("every difference lies in an interval that holds late records", ""),
+    ParityOutcome.DIFFERENT: (
         "stream and batch differ, and nothing explains it",
         "read the report; a transform that reads a clock, chance or a changing input is the usual cause",
     ),
-    Parity.RECOMPUTED: ("differences are listed, and none is judged", ""),
-    Parity.INCONCLUSIVE: (
+    ParityOutcome.RECOMPUTED: ("differences are listed, and none is judged", ""),
+    ParityOutcome.INCONCLUSIVE: (
         "nothing was compared, which is no pass",
         "the report says why: no rows, dirty, or never streamed",
     ),
@@ -103,7 +103,10 @@ _OUTCOMES: Mapping[Outcome, tuple[str, str]] = {
         "the record is not what its topic declares; it is kept, with the reason",
         "`sluice quarantine list`",
     ),
-    Outcome.LATE: ("the record arrived later than the pipeline allows", "a backfill in mode correct brings it in"),
+    Outcome.LATE: (
+        "the record arrived later than the pipeline allows",
+        "a backfill in mode correct brings it in",
+    ),
     Outcome.CONTROL: ("a heartbeat of the feed: counted, and in no result", ""),
 }
 _CASES: Mapping[CaseState, tuple[str, str]] = {
@@ -137,13 +140,13 @@ _CLASSES: Mapping[AlertClass, tuple[str, str]] = {
     AlertClass.DATA: ("a pipeline's own rule holds for a live value", "ask the pipeline's owner"),
     AlertClass.TEST: ("somebody tries the delivery", ""),
 }
-_DELIVERIES: Mapping[Delivery, tuple[str, str]] = {
-    Delivery.DELIVERED: ("every service took it", ""),
-    Delivery.FAILED: ("at least one service did not take it", "it is tried again; see what the service said"),
-    Delivery.NOT_CONFIGURED: ("no service is named: the journal is all there is", "add the Airflow connection"),
-    Delivery.WITHHELD: ("another alert about the same has called, or it was over before anybody was told", ""),
-    Delivery.HELD: ("the policy tells it later, if it lasts until then", ""),
-    Delivery.MUTED: ("the policy tells nobody of it", ""),
+_DELIVERIES: Mapping[DeliveryOutcome, tuple[str, str]] = {
+    DeliveryOutcome.DELIVERED: ("every service took it", ""),
+    DeliveryOutcome.FAILED: ("at least one service did not take it", "it is tried again; see what the service said"),
+    DeliveryOutcome.NOT_CONFIGURED: ("no service is named: the journal is all there is", "add the Airflow connection"),
+    DeliveryOutcome.WITHHELD: ("another alert about the same has called, or it was over before anybody was told", ""),
+    DeliveryOutcome.HELD: ("the policy tells it later, if it lasts until then", ""),
+    DeliveryOutcome.MUTED: ("the policy tells nobody of it", ""),
 }
 EXIT_CODES_OF_COMMANDS: Mapping[int, tuple[str, str]] = {
     0: ("done", ""),

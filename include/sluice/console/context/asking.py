@@ -7,7 +7,7 @@ from enum import StrEnum
 from typing import Any, Protocol
 
 
-class Action(StrEnum):
+class OfferedCommand(StrEnum):
     """What may be asked of a unit; the words of the form of its DAG."""
 
     START = "start"

@@ -20,7 +20,7 @@ _CODE_SECONDS = 30.0
 
 
 @dataclass
-class Surroundings:
+class ConsoleContext:
     """The parts of one application.
 
     Attributes:
@@ -54,8 +54,8 @@ class Surroundings:
         return self.fresh.current()
 
 
-def _surroundings(request: Request) -> Surroundings:
-    return cast(Surroundings, request.app.state.surroundings)
+def _surroundings(request: Request) -> ConsoleContext:
+    return cast(ConsoleContext, request.app.state.surroundings)
 
 
-SurroundingsDep = Annotated[Surroundings, Depends(_surroundings)]
+SurroundingsDep = Annotated[ConsoleContext, Depends(_surroundings)]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from sluice.console.html.charts import Chart, Line, layers, lines
+from sluice.console.html.charts import Chart, ChartLine, layers, lines
 from sluice.streams.health.batch_log import BatchFigures
 
 PHASES = ("latestOffset", "queryPlanning", "walCommit", "addBatch", "commitBatch", "commitOffsets")
@@ -49,7 +49,7 @@ def _any(found: Sequence[BatchFigures], name: str) -> bool:
     return any(getattr(each, name) for each in found)
 
 
-def _line(name: str, found: Sequence[BatchFigures], value: Callable[[BatchFigures], float | None]) -> Line:
+def _line(name: str, found: Sequence[BatchFigures], value: Callable[[BatchFigures], float | None]) -> ChartLine:
     points: list[tuple[float, float | None]] = []
     before: BatchFigures | None = None
     for each in found:
@@ -58,15 +58,16 @@ def _line(name: str, found: Sequence[BatchFigures], value: Callable[[BatchFigure
             points.append((at, None))
         points.append((at, value(each)))
         before = each
-    return Line(name, points)
+    return ChartLine(name, points)
 
 
-def _phases(found: Sequence[BatchFigures]) -> list[Line]:
+def _phases(found: Sequence[BatchFigures]) -> list[ChartLine]:
     named = [
-        Line(phase, [(each.at.timestamp(), each.phases.get(phase, 0.0) / 1000) for each in found]) for phase in PHASES
+        ChartLine(phase, [(each.at.timestamp(), each.phases.get(phase, 0.0) / 1000) for each in found])
+        for phase in PHASES
     ]
     rest = [(each.at.timestamp(), max(0.0, _rest(each)) / 1000) for each in found]
-    return [*named, Line("rest", rest)]
+    return [*named, ChartLine("rest", rest)]
 
 
 def _rest(batch: BatchFigures) -> float:

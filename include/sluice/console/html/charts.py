@@ -19,7 +19,7 @@ _WHOLE = 100
 
 
 @dataclass(frozen=True)
-class Line:
+class ChartLine:
     """Values over time: seconds since the epoch, and the value; None interrupts the line."""
 
     name: str
@@ -59,7 +59,7 @@ class Chart:
     words: str
 
 
-def lines(title: str, found: Sequence[Line], *, unit: str = "") -> Chart | None:
+def lines(title: str, found: Sequence[ChartLine], *, unit: str = "") -> Chart | None:
     """Return lines over one another; None where there are fewer than two moments with a value.
 
     Args:
@@ -67,7 +67,7 @@ def lines(title: str, found: Sequence[Line], *, unit: str = "") -> Chart | None:
         found: at most eight.
         unit: of the values, such as `/s`.
     """
-    drawn = [Line(line.name, _thinned(line.points)) for line in found]
+    drawn = [ChartLine(line.name, _thinned(line.points)) for line in found]
     at = sorted({moment for line in drawn for moment, value in line.points if value is not None})
     if len(at) <= 1:
         return None
@@ -79,7 +79,7 @@ def lines(title: str, found: Sequence[Line], *, unit: str = "") -> Chart | None:
     return _chart(title, shapes, scale, unit, [line.points for line in drawn], filled=False)
 
 
-def layers(title: str, at: Sequence[float], found: Sequence[Line], *, unit: str = "") -> Chart | None:
+def layers(title: str, at: Sequence[float], found: Sequence[ChartLine], *, unit: str = "") -> Chart | None:
     """Return bars of layers that add up, one for each moment; None where there are fewer than two moments.
 
     Args:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 
-class Kind(StrEnum):
+class MetricType(StrEnum):
     """How a value behaves; the words of Prometheus."""
 
     GAUGE = "gauge"
@@ -28,17 +28,17 @@ class Metric:
     """
 
     name: str
-    kind: Kind
+    kind: MetricType
     help: str
     labels: tuple[str, ...] = ()
 
 
 def _gauge(name: str, help_: str, *labels: str) -> Metric:
-    return Metric(f"sluice_{name}", Kind.GAUGE, help_, labels)
+    return Metric(f"sluice_{name}", MetricType.GAUGE, help_, labels)
 
 
 def _counter(name: str, help_: str, *labels: str) -> Metric:
-    return Metric(f"sluice_{name}_total", Kind.COUNTER, help_, labels)
+    return Metric(f"sluice_{name}_total", MetricType.COUNTER, help_, labels)
 
 
 _STREAM = ("unit", "stream")

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 
-from sluice.alerts.delivery import History
+from sluice.alerts.delivery import AlertHistory
 from sluice.console.metrics import catalogue as m
 from sluice.console.metrics.catalogue import Metric
 from sluice.quality.cases import LIVE, Case
@@ -17,7 +17,7 @@ from sluice.streams.health.verdict import Health
 
 
 @dataclass(frozen=True)
-class Sample:
+class MetricSample:
     """A value of a metric, with the values of its labels in their order."""
 
     metric: Metric
@@ -25,7 +25,7 @@ class Sample:
     value: float
 
 
-def of_streams(standings: Iterable[Standing], batches: Mapping[str, BatchFigures]) -> Iterator[Sample]:
+def of_streams(standings: Iterable[Standing], batches: Mapping[str, BatchFigures]) -> Iterator[MetricSample]:
     """Yield the samples of streams and their units.
 
     Args:
@@ -43,11 +43,11 @@ def of_streams(standings: Iterable[Standing], batches: Mapping[str, BatchFigures
         yield from _of_unit(unit, streams, batches)
 
 
-def _of_verdict(standing: Standing) -> Iterator[Sample]:
+def _of_verdict(standing: Standing) -> Iterator[MetricSample]:
     verdict, look, labels = standing.verdict, standing.look, (standing.unit, standing.stream)
     for health in Health:
-        yield Sample(m.HEALTH, (*labels, health.value), float(health is verdict.health))
-    yield Sample(m.NEEDS_SOMEBODY, labels, float(standing.needs_somebody))
+        yield MetricSample(m.HEALTH, (*labels, health.value), float(health is verdict.health))
+    yield MetricSample(m.NEEDS_SOMEBODY, labels, float(standing.needs_somebody))
     yield from _known(
         labels,
         {
@@ -65,10 +65,10 @@ def _of_verdict(standing: Standing) -> Iterator[Sample]:
         },
     )
     for lag in verdict.partitions:
-        yield Sample(m.PARTITION_LAG, (*labels, lag.partition), lag.records)
+        yield MetricSample(m.PARTITION_LAG, (*labels, lag.partition), lag.records)
 
 
-def _of_batch(labels: tuple[str, str], batch: BatchFigures) -> Iterator[Sample]:
+def _of_batch(labels: tuple[str, str], batch: BatchFigures) -> Iterator[MetricSample]:
     found: dict[Metric, float | None] = {
         m.BATCH_SECONDS: batch.seconds,
         m.STATE_ROWS: batch.state_rows,
@@ -77,10 +77,10 @@ def _of_batch(labels: tuple[str, str], batch: BatchFigures) -> Iterator[Sample]:
     }
     yield from _known(labels, found)
     for phase, milliseconds in sorted(batch.phases.items()):
-        yield Sample(m.PHASE_SECONDS, (*labels, phase), milliseconds / 1000)
+        yield MetricSample(m.PHASE_SECONDS, (*labels, phase), milliseconds / 1000)
 
 
-def _of_unit(unit: str, streams: Iterable[Standing], batches: Mapping[str, BatchFigures]) -> Iterator[Sample]:
+def _of_unit(unit: str, streams: Iterable[Standing], batches: Mapping[str, BatchFigures]) -> Iterator[MetricSample]:
     streams = list(streams)
     first = streams[0]
     told = [batch for each in streams if (batch := batches.get(each.stream)) and batch.generation == first.generation]
@@ -98,7 +98,7 @@ def of_pipelines(
     intervals: Mapping[str, tuple[datetime | None, Mapping[str, int]]],
     gates: Mapping[str, tuple[bool, datetime]],
     cases: Iterable[Case],
-) -> Iterator[Sample]:
+) -> Iterator[MetricSample]:
     """Yield the samples of pipelines.
 
     Args:
@@ -108,40 +108,40 @@ def of_pipelines(
     """
     for pipeline, (closed_until, counts) in intervals.items():
         if closed_until is not None:
-            yield Sample(m.CLOSED_UNTIL, (pipeline,), closed_until.timestamp())
+            yield MetricSample(m.CLOSED_UNTIL, (pipeline,), closed_until.timestamp())
         for state, count in sorted(counts.items()):
-            yield Sample(m.INTERVALS, (pipeline, state), count)
+            yield MetricSample(m.INTERVALS, (pipeline, state), count)
     for pipeline, (passed, at) in gates.items():
-        yield Sample(m.GATE_PASSED, (pipeline,), float(passed))
-        yield Sample(m.GATE_AT, (pipeline,), at.timestamp())
+        yield MetricSample(m.GATE_PASSED, (pipeline,), float(passed))
+        yield MetricSample(m.GATE_AT, (pipeline,), at.timestamp())
     live = Counter((case.pipeline, case.state.value) for case in cases if case.state in LIVE)
     for labels, count in sorted(live.items()):
-        yield Sample(m.CASES, labels, count)
+        yield MetricSample(m.CASES, labels, count)
 
 
-def of_topics(differences: Mapping[str, int], at: datetime) -> Iterator[Sample]:
+def of_topics(differences: Mapping[str, int], at: datetime) -> Iterator[MetricSample]:
     """Yield the samples of topics.
 
     Args:
         differences: how many values are not as declared, by topic; 0 for one that is as declared.
         at: when the cluster was asked (UTC).
     """
-    yield Sample(m.TOPICS_LOOK, (), at.timestamp())
+    yield MetricSample(m.TOPICS_LOOK, (), at.timestamp())
     for topic, count in sorted(differences.items()):
-        yield Sample(m.DIFFERENCES, (topic,), count)
+        yield MetricSample(m.DIFFERENCES, (topic,), count)
 
 
-def of_alerts(history: History) -> Iterator[Sample]:
+def of_alerts(history: AlertHistory) -> Iterator[MetricSample]:
     """Yield the samples of alerts; one whose delivery has no outcome is `unknown`."""
     counts = Counter(
         (alert.level.value, "unknown" if (said := history.deliveries.get(alert.id)) is None else said.outcome.value)
         for alert in history.alerts
     )
     for labels, count in sorted(counts.items()):
-        yield Sample(m.ALERTS, labels, count)
+        yield MetricSample(m.ALERTS, labels, count)
 
 
-def _known(labels: tuple[str, ...], found: Mapping[Metric, float | None]) -> Iterator[Sample]:
+def _known(labels: tuple[str, ...], found: Mapping[Metric, float | None]) -> Iterator[MetricSample]:
     for metric, value in found.items():
         if value is not None:
-            yield Sample(metric, labels, value)
+            yield MetricSample(metric, labels, value)

@@ -9,12 +9,12 @@ from fastapi import APIRouter, HTTPException, Query, Request
 from fastapi.responses import HTMLResponse
 
 from sluice.alerts.alert import Alert
-from sluice.alerts.delivery import History, Outcome
+from sluice.alerts.delivery import AlertHistory, DeliveryOutcome
 from sluice.alerts.incidents import open_incidents
 from sluice.alerts.journal import Journal
 from sluice.alerts.policy import read_policy
 from sluice.console.context.access import Visitor, VisitorDep
-from sluice.console.context.surroundings import Surroundings, SurroundingsDep
+from sluice.console.context.surroundings import ConsoleContext, SurroundingsDep
 from sluice.console.html.rendering import page
 
 router = APIRouter()
@@ -44,7 +44,7 @@ def alerts(
         rows=[(alert, outcome(alert, history)) for alert in shown],
         lasting=[(each, policy.rule_of(each.newest).tell) for each in open_incidents(history).values()],
         policy_note=policy.note,
-        undelivered=sum(outcome(alert, history) == Outcome.FAILED for alert in found),
+        undelivered=sum(outcome(alert, history) == DeliveryOutcome.FAILED for alert in found),
         total=len(found),
         notes=history.notes,
         number=number,
@@ -63,17 +63,17 @@ def alert(request: Request, alert_id: str, visitor: VisitorDep, around: Surround
     return page(request, "alert.html", now=around.clock.now(), alert=found, delivery=delivery)
 
 
-def outcome(alert: Alert, history: History) -> str:
+def outcome(alert: Alert, history: AlertHistory) -> str:
     """Return how the delivery of an alert ended, in a word."""
     delivery = history.deliveries.get(alert.id)
     return "unknown" if delivery is None else delivery.outcome.value
 
 
-def _history(around: Surroundings) -> History:
+def _history(around: ConsoleContext) -> AlertHistory:
     return Journal(around.project.folder.alerts, clock=around.clock).read()
 
 
-def readable_alerts(history: History, visitor: Visitor) -> History:
+def readable_alerts(history: AlertHistory, visitor: Visitor) -> AlertHistory:
     """Return what is on record of DAGs that a visitor may see; an alert that is about none is everybody's."""
     readable = set(visitor.readable({alert.dag_id for alert in history.alerts if alert.dag_id}))
     return replace(history, alerts=[alert for alert in history.alerts if not alert.dag_id or alert.dag_id in readable])

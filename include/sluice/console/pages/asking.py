@@ -11,8 +11,8 @@ from fastapi.responses import HTMLResponse, RedirectResponse
 from pydantic import BaseModel, Field
 
 from sluice.console.context.access import Visitor, VisitorDep, refuse_foreign_origin
-from sluice.console.context.asking import Action
-from sluice.console.context.surroundings import Surroundings, SurroundingsDep
+from sluice.console.context.asking import OfferedCommand
+from sluice.console.context.surroundings import ConsoleContext, SurroundingsDep
 from sluice.console.html.rendering import base_of, page
 from sluice.console.pages.streams import UnitName, require_unit
 from sluice.errors import SpecError
@@ -43,7 +43,7 @@ def ask_unit(
     *,
     request: Request,
     unit: UnitName,
-    action: Annotated[Action, Form()],
+    action: Annotated[OfferedCommand, Form()],
     reason: Reason,
     visitor: VisitorDep,
     around: SurroundingsDep,
@@ -93,7 +93,7 @@ def asked(request: Request, dag_id: str, run_id: str, visitor: VisitorDep, aroun
 
 
 def _run(
-    request: Request, dag_id: str, form: dict[str, Any], visitor: Visitor, around: Surroundings
+    request: Request, dag_id: str, form: dict[str, Any], visitor: Visitor, around: ConsoleContext
 ) -> RedirectResponse:
     if around.asks is None or not visitor.may_run(dag_id):
         raise HTTPException(403, f"You may not start runs of {dag_id}.")

@@ -10,7 +10,7 @@ from fastapi import APIRouter, Query, Request
 from fastapi.responses import HTMLResponse
 
 from sluice.console.context.access import Visitor, VisitorDep
-from sluice.console.context.surroundings import Surroundings, SurroundingsDep
+from sluice.console.context.surroundings import ConsoleContext, SurroundingsDep
 from sluice.console.html.rendering import page
 from sluice.project.fleet_records import standings_of
 from sluice.specs.catalog.dag_ids import stream_dag_id
@@ -60,7 +60,7 @@ def fleet(
     )
 
 
-def seen_by(visitor: Visitor, around: Surroundings) -> Sequence[Standing]:
+def seen_by(visitor: Visitor, around: ConsoleContext) -> Sequence[Standing]:
     """Return how those streams stand whose DAGs a visitor may see, in a bounded number of queries."""
     project = around.project
     units = project.catalog.units()

@@ -16,9 +16,9 @@ from prometheus_client.registry import Collector, CollectorRegistry
 from sluice import __version__
 from sluice.alerts.journal import Journal
 from sluice.console.context.access import Visitor, VisitorDep
-from sluice.console.context.surroundings import Surroundings, SurroundingsDep
-from sluice.console.metrics.catalogue import BUILD_INFO, CATALOGUE, Kind, Metric
-from sluice.console.metrics.samples import Sample, of_alerts, of_pipelines, of_streams, of_topics
+from sluice.console.context.surroundings import ConsoleContext, SurroundingsDep
+from sluice.console.metrics.catalogue import BUILD_INFO, CATALOGUE, Metric, MetricType
+from sluice.console.metrics.samples import MetricSample, of_alerts, of_pipelines, of_streams, of_topics
 from sluice.console.pages.alerts import readable_alerts
 from sluice.console.pages.fleet import seen_by
 from sluice.errors import SluiceError
@@ -41,8 +41,8 @@ def metrics(visitor: VisitorDep, around: SurroundingsDep) -> Response:
 class _Collector(Collector):
     """Hands samples to the library that knows the format."""
 
-    def __init__(self, samples: list[Sample]) -> None:
-        self._samples: dict[Metric, list[Sample]] = defaultdict(list)
+    def __init__(self, samples: list[MetricSample]) -> None:
+        self._samples: dict[Metric, list[MetricSample]] = defaultdict(list)
         for sample in samples:
             self._samples[sample.metric].append(sample)
 
@@ -51,16 +51,16 @@ class _Collector(Collector):
         for metric in CATALOGUE:
             if metric not in self._samples:
                 continue
-            make = CounterMetricFamily if metric.kind is Kind.COUNTER else GaugeMetricFamily
+            make = CounterMetricFamily if metric.kind is MetricType.COUNTER else GaugeMetricFamily
             family = make(metric.name, metric.help, labels=metric.labels)
             for sample in self._samples[metric]:
                 family.add_metric(sample.labels, sample.value)
             yield family
 
 
-def _samples(visitor: Visitor, around: Surroundings) -> Iterator[Sample]:
+def _samples(visitor: Visitor, around: ConsoleContext) -> Iterator[MetricSample]:
     project = around.project
-    yield Sample(BUILD_INFO, (__version__,), 1.0)
+    yield MetricSample(BUILD_INFO, (__version__,), 1.0)
     standings = seen_by(visitor, around)
     told = {each.stream: newest_batch(project.folder.batch_log(each.stream)) for each in standings}
     yield from of_streams(standings, {stream: batch for stream, batch in told.items() if batch is not None})
@@ -70,7 +70,7 @@ def _samples(visitor: Visitor, around: Surroundings) -> Iterator[Sample]:
     yield from of_alerts(readable_alerts(Journal(project.folder.alerts, clock=around.clock).read(), visitor))
 
 
-def _of_pipelines(visitor: Visitor, around: Surroundings) -> Iterator[Sample]:
+def _of_pipelines(visitor: Visitor, around: ConsoleContext) -> Iterator[MetricSample]:
     project = around.project
     by_dag = {quality_dag_id(name): name for name in project.catalog.pipelines}
     names = {by_dag[dag] for dag in visitor.readable(list(by_dag))}
@@ -85,7 +85,7 @@ def _of_pipelines(visitor: Visitor, around: Surroundings) -> Iterator[Sample]:
     yield from of_pipelines(intervals, gates, [case for case in cases_of(project).of() if case.pipeline in names])
 
 
-def _of_topics(around: Surroundings) -> Iterator[Sample]:
+def _of_topics(around: ConsoleContext) -> Iterator[MetricSample]:
     memory = around.topics.get()
     if memory.found is not None and memory.at is not None:
         differing = memory.found.differing

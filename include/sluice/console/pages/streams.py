@@ -11,7 +11,7 @@ from fastapi import Path as PathParameter
 from fastapi.responses import HTMLResponse, RedirectResponse
 
 from sluice.console.context.access import Visitor, VisitorDep
-from sluice.console.context.asking import Action
+from sluice.console.context.asking import OfferedCommand
 from sluice.console.context.log_tail import last_lines
 from sluice.console.context.surroundings import SurroundingsDep
 from sluice.console.html.batch_charts import charts_of
@@ -106,10 +106,10 @@ def require_unit(name: str, visitor: Visitor) -> None:
         raise HTTPException(404, f"There is no unit {name}, or it is not yours to see.")
 
 
-def _actions(standing: Standing) -> Sequence[Action]:
+def _actions(standing: Standing) -> Sequence[OfferedCommand]:
     if standing.halted:
-        return (Action.RESUME, Action.STOP)
-    return (Action.RESTART, Action.STOP) if standing.wanted else (Action.START,)
+        return (OfferedCommand.RESUME, OfferedCommand.STOP)
+    return (OfferedCommand.RESTART, OfferedCommand.STOP) if standing.wanted else (OfferedCommand.START,)
 
 
 def _attempts(project: Project, unit: Unit, now: datetime) -> Timeline:

@@ -92,7 +92,7 @@ _FAULTS = {
 
 
 @dataclass(frozen=True)
-class Broker:
+class BrokerProcess:
     """One broker. The first of a cluster is its only controller, too.
 
     Attributes:

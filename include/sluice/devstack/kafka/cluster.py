@@ -12,7 +12,7 @@ from pathlib import Path
 
 from sluice.clock import Clock
 from sluice.devstack.kafka.admin import Administrator, administrator
-from sluice.devstack.kafka.broker import Broker
+from sluice.devstack.kafka.broker import BrokerProcess
 from sluice.devstack.kafka.java import java_command
 from sluice.errors import NotReadyError, RefusedError, SpecError
 from sluice.launch.ports import Ports
@@ -87,7 +87,7 @@ def embedded_brokers(
     admin = administrator(first) if secured else None
     return KafkaCluster(
         tuple(
-            Broker(
+            BrokerProcess(
                 _folder(settings, number),
                 port,
                 ports.controller,
@@ -108,7 +108,7 @@ def embedded_brokers(
 class KafkaCluster:
     """Brokers, the controller first; none where somebody else runs them."""
 
-    brokers: tuple[Broker, ...]
+    brokers: tuple[BrokerProcess, ...]
 
     @property
     def bootstrap(self) -> tuple[str, ...]:
@@ -121,7 +121,7 @@ class KafkaCluster:
         return self.brokers[0].admin if self.brokers else None
 
     @property
-    def by_name(self) -> Mapping[str, Broker]:
+    def by_name(self) -> Mapping[str, BrokerProcess]:
         """Return the brokers by their names among the components."""
         return {broker_name(broker.number): broker for broker in self.brokers}
 

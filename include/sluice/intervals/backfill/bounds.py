@@ -12,7 +12,7 @@ from sluice.intervals.reach import Reach
 
 
 @dataclass(frozen=True)
-class Bound:
+class IntervalBound:
     """What is taken of the records of one interval.
 
     Attributes:
@@ -27,13 +27,13 @@ class Bound:
     again: Places = field(default_factory=Places)
 
 
-def bound_of(mode: Mode, row: LedgerRow, replays: Places = NOWHERE) -> Bound:
+def bound_of(mode: Mode, row: LedgerRow, replays: Places = NOWHERE) -> IntervalBound:
     """Return what a backfill takes of an interval: `verify` exactly what its base took, the others all there is.
 
     Args:
         mode: what the backfill does.
         row: what is known of the interval.
-        replays: records to be read again from now on; see `Bound.again`.
+        replays: records to be read again from now on; see `IntervalBound.again`.
 
     Raises:
         RefusedError: there is no base to verify.
@@ -42,17 +42,17 @@ def bound_of(mode: Mode, row: LedgerRow, replays: Places = NOWHERE) -> Bound:
         case Mode.VERIFY:
             if row.base is None:
                 raise RefusedError(f"the interval {row.interval.start:%FT%RZ} was never written: nothing to verify.")
-            return Bound(row.base.reach, row.base.late, Places.joined(row.base.replayed))
+            return IntervalBound(row.base.reach, row.base.late, Places.joined(row.base.replayed))
         case Mode.CORRECT:
-            return Bound(None, late=True, again=_again(row) | replays)
+            return IntervalBound(None, late=True, again=_again(row) | replays)
         case Mode.RECOMPUTE:
             late = row.current is not None and row.current.late
-            return Bound(None, late=late, again=_again(row) | replays)
+            return IntervalBound(None, late=late, again=_again(row) | replays)
 
 
-def published_bound(row: LedgerRow) -> Bound:
+def published_bound(row: LedgerRow) -> IntervalBound:
     """Return what of the records of an interval is in what readers see, as far as the raw table goes."""
-    return Bound(None, late=row.current is not None and row.current.late, again=_again(row))
+    return IntervalBound(None, late=row.current is not None and row.current.late, again=_again(row))
 
 
 def _again(row: LedgerRow) -> Places:

@@ -13,7 +13,7 @@ from sluice.intervals.backfill.request import Mode
 from sluice.intervals.backfill.selection import BEFORE, NOT_LOOKED_AT, OPEN
 
 
-class Outcome(StrEnum):
+class ParityOutcome(StrEnum):
     """Of one interval, or of a whole report."""
 
     IDENTICAL = "identical"  # row by row
@@ -23,7 +23,7 @@ class Outcome(StrEnum):
     INCONCLUSIVE = "inconclusive"  # nothing was compared
 
 
-PASSES = {Outcome.IDENTICAL, Outcome.EXPLAINED, Outcome.RECOMPUTED}
+PASSES = {ParityOutcome.IDENTICAL, ParityOutcome.EXPLAINED, ParityOutcome.RECOMPUTED}
 
 
 @dataclass(frozen=True)
@@ -57,7 +57,7 @@ class IntervalParity:
     """One interval of a report; `why` is said where it was not compared or where it is not what it should be."""
 
     interval: Interval
-    outcome: Outcome
+    outcome: ParityOutcome
     counts: Counts = field(default_factory=Counts)
     why: str = ""
 
@@ -72,14 +72,14 @@ def judge_interval(mode: Mode, interval: Interval, counts: Counts, changed: str 
         changed: how the table's content differs from what the ledger says was written; empty if it does not.
     """
     if changed:
-        return IntervalParity(interval, Outcome.DIFFERENT, counts, changed)
+        return IntervalParity(interval, ParityOutcome.DIFFERENT, counts, changed)
     if mode is Mode.RECOMPUTE:
-        return IntervalParity(interval, Outcome.RECOMPUTED, counts)
+        return IntervalParity(interval, ParityOutcome.RECOMPUTED, counts)
     if not counts.differences:
-        return IntervalParity(interval, Outcome.IDENTICAL, counts)
+        return IntervalParity(interval, ParityOutcome.IDENTICAL, counts)
     if mode is Mode.CORRECT and counts.late:
-        return IntervalParity(interval, Outcome.EXPLAINED, counts)
-    return IntervalParity(interval, Outcome.DIFFERENT, counts, "nothing explains the difference")
+        return IntervalParity(interval, ParityOutcome.EXPLAINED, counts)
+    return IntervalParity(interval, ParityOutcome.DIFFERENT, counts, "nothing explains the difference")
 
 
 @dataclass(frozen=True)
@@ -107,36 +107,36 @@ class ParityReport:
     left: Mapping[Interval, str] = field(default_factory=dict)
 
     @property
-    def outcome(self) -> Outcome:
+    def outcome(self) -> ParityOutcome:
         """The worst of the intervals; without a compared row, or with an interval left out, nothing is proven."""
         found = {parity.outcome for parity in self.intervals}
-        if Outcome.DIFFERENT in found:
-            return Outcome.DIFFERENT
-        if not found or Outcome.INCONCLUSIVE in found or self._unproven:
-            return Outcome.INCONCLUSIVE
+        if ParityOutcome.DIFFERENT in found:
+            return ParityOutcome.DIFFERENT
+        if not found or ParityOutcome.INCONCLUSIVE in found or self._unproven:
+            return ParityOutcome.INCONCLUSIVE
         if self.mode is Mode.RECOMPUTE:
-            return Outcome.RECOMPUTED
+            return ParityOutcome.RECOMPUTED
         totals = self.totals
         if not totals.identical + totals.differences:
-            return Outcome.INCONCLUSIVE
-        return Outcome.EXPLAINED if Outcome.EXPLAINED in found else Outcome.IDENTICAL
+            return ParityOutcome.INCONCLUSIVE
+        return ParityOutcome.EXPLAINED if ParityOutcome.EXPLAINED in found else ParityOutcome.IDENTICAL
 
     @property
     def why(self) -> str:
         """Why it is no pass, in one sentence; empty if it is one."""
         parities = [p for p in self.intervals if p.outcome is self.outcome]
         match self.outcome:
-            case Outcome.DIFFERENT:
+            case ParityOutcome.DIFFERENT:
                 first, among = parities[0], f"{len(parities)} of {len(self.intervals)} intervals differ"
                 found = "; ".join([first.why, *first.counts.samples[:1]])
                 return f"{among}, the first {first.interval.start:%FT%RZ}: {found}."
-            case Outcome.INCONCLUSIVE if parities:
+            case ParityOutcome.INCONCLUSIVE if parities:
                 return f"the interval {parities[0].interval.start:%FT%RZ} could not be compared: {parities[0].why}."
-            case Outcome.INCONCLUSIVE if left := self._unproven or self.left:
+            case ParityOutcome.INCONCLUSIVE if left := self._unproven or self.left:
                 interval, why = next(iter(left.items()))
                 among = f"{len(left)} of {len(self.left) + len(self.intervals)} intervals were left out"
                 return f"{among}, the first {interval.start:%FT%RZ}: {why}."
-            case Outcome.INCONCLUSIVE:
+            case ParityOutcome.INCONCLUSIVE:
                 return "there was no row to compare, on either side."
         return ""
 
@@ -163,12 +163,12 @@ class ParityReport:
     @property
     def explained(self) -> int:
         """Differences in intervals whose late records explain them."""
-        return sum(p.counts.differences for p in self.intervals if p.outcome is Outcome.EXPLAINED)
+        return sum(p.counts.differences for p in self.intervals if p.outcome is ParityOutcome.EXPLAINED)
 
     @property
     def unexplained(self) -> int:
         """Differences that nothing explains."""
-        return sum(max(p.counts.differences, 1) for p in self.intervals if p.outcome is Outcome.DIFFERENT)
+        return sum(max(p.counts.differences, 1) for p in self.intervals if p.outcome is ParityOutcome.DIFFERENT)
 
     def to_json(self) -> str:
         """Return the report for programs."""

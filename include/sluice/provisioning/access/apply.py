@@ -6,34 +6,21 @@ What is given comes first and what is taken away last: cut off in between, nobod
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping
-from dataclasses import dataclass
 
 from sluice.errors import CorruptionError, NotReadyError, RefusedError
 from sluice.provisioning.access.administration import AccessAdministration
 from sluice.provisioning.access.changes import DropPassword, Grant, Item, Revoke, SetPassword
-from sluice.provisioning.access.plan import Access, AccessPlan, plan
+from sluice.provisioning.access.plan import AccessPlan, ActualAccess, plan
+from sluice.provisioning.topics.changes import Approval
 from sluice.specs.catalog.catalog import Catalog
 
 Passwords = Callable[[str], str]
 """Returns the password in a variable. Raises NotReadyError if there is none."""
 
 
-@dataclass(frozen=True)
-class Approval:
-    """What somebody has read and wants.
-
-    Attributes:
-        plan: the plan's id.
-        widening: the principals by which something may be opened, named one by one.
-    """
-
-    plan: str
-    widening: frozenset[str] = frozenset()
-
-
-def look(administration: AccessAdministration) -> Access:
+def look(administration: AccessAdministration) -> ActualAccess:
     """Return who may do what now."""
-    return Access(administration.acls(), administration.credentials())
+    return ActualAccess(administration.acls(), administration.credentials())
 
 
 def apply(

@@ -34,7 +34,7 @@ _HARMLESS_ON_CLUSTER = frozenset({Operation.DESCRIBE, Operation.DESCRIBE_CONFIGS
 
 
 @dataclass(frozen=True)
-class Access:
+class ActualAccess:
     """Who may do what, as the cluster has it."""
 
     acls: frozenset[Acl] = frozenset()
@@ -75,7 +75,7 @@ class AccessPlan:
         return tuple(sorted({item.topic for item in self.items if item.risk is Risk.WIDENING}))
 
 
-def plan(catalog: Catalog, actual: Access, *, rotate: Collection[str] = ()) -> AccessPlan:
+def plan(catalog: Catalog, actual: ActualAccess, *, rotate: Collection[str] = ()) -> AccessPlan:
     """Compare what is declared with what is there; see `access_items`."""
     items, kept = access_items(catalog, actual, rotate=rotate)
     users = {spec.user for spec in catalog.access.values()}
@@ -85,7 +85,7 @@ def plan(catalog: Catalog, actual: Access, *, rotate: Collection[str] = ()) -> A
 
 
 def access_items(
-    catalog: Catalog, actual: Access, *, rotate: Collection[str] = ()
+    catalog: Catalog, actual: ActualAccess, *, rotate: Collection[str] = ()
 ) -> tuple[tuple[Item, ...], tuple[Kept, ...]]:
     """Return what differs, and what is left alone.
 

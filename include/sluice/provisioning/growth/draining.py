@@ -13,10 +13,10 @@ from enum import StrEnum
 
 from sluice.clock import Clock
 from sluice.errors import RefusedError
-from sluice.provisioning.growth.order_break import Cluster, OrderBreak, OrderBreaks, grow_on_record
+from sluice.provisioning.growth.order_break import OrderBreak, OrderBreaks, grow_on_record
 from sluice.provisioning.growth.touched import Touched
 from sluice.provisioning.retention.retention_cut import Position
-from sluice.topics.administration import TopicExtent
+from sluice.topics.administration import KafkaAdministration, TopicExtent
 
 QUIET_SECONDS = 60.0
 """How long the ends stand still before the writers count as paused: longer than producers hold records back, with their
@@ -25,7 +25,7 @@ _POLL_SECONDS = 5.0
 _MOST_NAMED = 8
 
 
-class Action(StrEnum):
+class GrowthStep(StrEnum):
     """What is done in a step."""
 
     PAUSE = "pause"
@@ -44,7 +44,7 @@ class Step:
         by_hand: whether a person does it; otherwise it is done, or waited for, by itself.
     """
 
-    action: Action
+    action: GrowthStep
     what: str
     by_hand: bool = False
 
@@ -60,11 +60,13 @@ def drain_then_grow(found: Touched) -> tuple[Step, ...]:
     streams = ", ".join(each.stream for each in found.streams)
     reading = f"until {streams} have read all that it holds" if streams else "for nobody: no stream reads it"
     return (
-        Step(Action.PAUSE, f"pause {known}", by_hand=True),
-        Step(Action.DRAIN, f"wait until nothing has come into {found.topic} for {QUIET_SECONDS:.0f} s, and {reading}"),
-        Step(Action.GROW, f"give {found.topic} {found.after} partitions instead of {found.before}"),
+        Step(GrowthStep.PAUSE, f"pause {known}", by_hand=True),
         Step(
-            Action.RESUME,
+            GrowthStep.DRAIN, f"wait until nothing has come into {found.topic} for {QUIET_SECONDS:.0f} s, and {reading}"
+        ),
+        Step(GrowthStep.GROW, f"give {found.topic} {found.after} partitions instead of {found.before}"),
+        Step(
+            GrowthStep.RESUME,
             f"start {known} anew, so that all of them know the new partitions (or wait for `metadata.max.age.ms`, "
             "5 minutes by default, before they send)",
             by_hand=True,
@@ -199,7 +201,7 @@ class DrainedGrowth:
         clock: gives the time, and waits.
     """
 
-    cluster: Cluster
+    cluster: KafkaAdministration
     breaks: OrderBreaks
     positions: Callable[[str], Mapping[str, Position]]
     clock: Clock

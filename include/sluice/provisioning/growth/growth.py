@@ -53,7 +53,7 @@ class Growth:
         return cls(given["topic"], given["before"], given["after"], given["unread"], given["ends"])
 
 
-class Following(StrEnum):
+class GrowthAdoption(StrEnum):
     """How a stream has taken a growth."""
 
     READS = "reads"  # all new partitions, and it does not fall behind
@@ -74,7 +74,7 @@ class Followed:
 
     topic: str
     stream: str
-    state: Following
+    state: GrowthAdoption
     said: str
 
     def __str__(self) -> str:
@@ -95,31 +95,31 @@ def followed(growth: Growth, stream: str, seen: Evidence, origin: Mapping[str, i
     return Followed(growth.topic, stream, state, said)
 
 
-def _judged(growth: Growth, stream: str, seen: Evidence, origin: Mapping[str, int]) -> tuple[Following, str]:
+def _judged(growth: Growth, stream: str, seen: Evidence, origin: Mapping[str, int]) -> tuple[GrowthAdoption, str]:
     unread = seen.lag_records
     if seen.driver is not None and seen.driver.state is not DriverState.RUNNING:
         return _not_running(seen, seen.driver.state)
     if seen.driver is None or seen.committed is None or unread is None:
-        return Following.WAITS, f"could not be looked at ({'; '.join(seen.notes) or 'nobody said why'})"
+        return GrowthAdoption.WAITS, f"could not be looked at ({'; '.join(seen.notes) or 'nobody said why'})"
     new = [f"{growth.topic}/{partition}" for partition in range(growth.before, growth.after)]
     if missing := [partition for partition in new if partition not in seen.committed]:
-        return Following.WAITS, f"has yet to begin with {_named(missing)}"
+        return GrowthAdoption.WAITS, f"has yet to begin with {_named(missing)}"
     before = growth.unread.get(stream)
     rest = f"{unread:,} records yet to read" if unread else "nothing yet to read"
     if unread and before is not None and unread >= before and not _has_read(seen.committed, growth.ends):
-        return Following.WAITS, f"reads {_named(new)}, and has {rest}; it had {before:,}"
+        return GrowthAdoption.WAITS, f"reads {_named(new)}, and has {rest}; it had {before:,}"
     past = [partition for partition in new if origin.get(partition, 0) > (seen.starts or {}).get(partition, 0)]
     if past:
-        return Following.READS, f"began after the growth, with {_named(past)} not at the start; it has {rest}"
+        return GrowthAdoption.READS, f"began after the growth, with {_named(past)} not at the start; it has {rest}"
     had = f"; it had {before:,}" if unread and before is not None else ""
-    return Following.READS, f"reads {_named(new)} from the start, and has {rest}{had}"
+    return GrowthAdoption.READS, f"reads {_named(new)} from the start, and has {rest}{had}"
 
 
-def _not_running(seen: Evidence, state: DriverState) -> tuple[Following, str]:
+def _not_running(seen: Evidence, state: DriverState) -> tuple[GrowthAdoption, str]:
     if seen.stop_wanted or seen.halted or state is DriverState.ABSENT:
         wish = "is halted" if seen.halted else "is stopped" if seen.stop_wanted else "was never started"
-        return Following.RESTS, f"{wish}; it begins with the new partitions when it runs"
-    return Following.WAITS, "is down, although it shall run"
+        return GrowthAdoption.RESTS, f"{wish}; it begins with the new partitions when it runs"
+    return GrowthAdoption.WAITS, "is down, although it shall run"
 
 
 def _has_read(committed: Mapping[str, int], ends: Mapping[str, int]) -> bool:

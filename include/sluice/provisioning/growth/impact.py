@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import asdict, dataclass, field, replace
 from datetime import datetime, timedelta
-from typing import Any, Protocol
+from typing import Any
 
 from sluice.errors import SluiceError
 from sluice.provisioning.growth.draining import drain_then_grow
@@ -19,9 +19,7 @@ from sluice.provisioning.growth.touched import touched
 from sluice.provisioning.retention.retention_cut import (
     LARGEST_BYTES,
     Cut,
-    Offsets,
     Position,
-    Sizes,
     deletes,
     look,
     look_by_size,
@@ -32,14 +30,10 @@ from sluice.provisioning.topics.changes import Grow, Item, Risk, SetConfig
 from sluice.provisioning.topics.plan import Plan
 from sluice.specs.catalog.catalog import Catalog
 from sluice.specs.model.duration import format_duration
-from sluice.topics.administration import TopicState
+from sluice.topics.administration import KafkaAdministration, TopicState
 
 SIZE = "retention.bytes"
 _CLEANUP, _LARGEST = "cleanup.policy", "max.message.bytes"
-
-
-class Cluster(Offsets, Sizes, Protocol):
-    """What is asked of Kafka: a part of `sluice.topics.administration.KafkaAdministration`."""
 
 
 @dataclass(frozen=True)
@@ -73,7 +67,7 @@ class Looker:
     """
 
     catalog: Catalog
-    cluster: Cluster
+    cluster: KafkaAdministration
     keys: KeyReader
     positions: Callable[[str], Mapping[str, Position]]
     now: datetime

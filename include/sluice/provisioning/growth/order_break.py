@@ -15,7 +15,7 @@ from typing import Protocol
 
 from sluice.clock import Clock
 from sluice.errors import CorruptionError, RefusedError
-from sluice.topics.administration import TopicExtent, TopicState
+from sluice.topics.administration import KafkaAdministration, TopicExtent, TopicState
 
 _MOST_NAMED = 8
 
@@ -78,22 +78,6 @@ class OrderBreaks(Protocol):
         ...
 
 
-class Cluster(Protocol):
-    """What is asked of Kafka: a part of `sluice.topics.administration.KafkaAdministration`."""
-
-    def describe(self, names: Iterable[str]) -> Mapping[str, TopicState]:
-        """Return the state of those topics that exist."""
-        ...
-
-    def extent(self, topic: str) -> TopicExtent:
-        """Return what a topic holds."""
-        ...
-
-    def grow(self, topic: str, partitions: int, assignment: Sequence[tuple[int, ...]] = ()) -> None:
-        """Give a topic partitions, so that it has so many."""
-        ...
-
-
 def at_offsets(topic: str, offsets: Mapping[int, int]) -> str:
     """Return offsets as a list for people, shortened."""
     named = ", ".join(f"{topic}/{p} at {offset:,}" for p, offset in sorted(offsets.items())[:_MOST_NAMED])
@@ -107,7 +91,7 @@ def forecast(topic: str, extent: TopicExtent) -> str:
 
 
 def grow_on_record(
-    cluster: Cluster,
+    cluster: KafkaAdministration,
     breaks: OrderBreaks,
     topic: str,
     partitions: int,
@@ -186,7 +170,7 @@ def happened(found: Iterable[OrderBreak], state: TopicState) -> tuple[OrderBreak
     return tuple(each for each in own if each.grown_at is not None or each.after == state.partitions)
 
 
-def _state(cluster: Cluster, topic: str) -> TopicState:
+def _state(cluster: KafkaAdministration, topic: str) -> TopicState:
     state = cluster.describe([topic]).get(topic)
     if state is None:
         raise RefusedError(f"The topic {topic!r} does not exist.", fix="run `sluice topics apply`.")

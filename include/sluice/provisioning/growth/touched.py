@@ -17,7 +17,7 @@ MOST_CORES = 256
 """What a spec may declare."""
 
 
-class State(StrEnum):
+class Statefulness(StrEnum):
     """Whether a stream remembers anything from batch to batch."""
 
     KEPT = "kept"
@@ -25,10 +25,12 @@ class State(StrEnum):
     UNKNOWN = "unknown"  # its transform decides, and nobody has looked
 
 
-_REMEMBERS: Mapping[State, str] = {
-    State.KEPT: "keeps state, by its windows and keys and not by partition: it stays valid, in as many parts as before",
-    State.NONE: "keeps no state",
-    State.UNKNOWN: "may keep state, which its transform decides; it would stay valid",
+_REMEMBERS: Mapping[Statefulness, str] = {
+    Statefulness.KEPT: (
+        "keeps state, by its windows and keys and not by partition: it stays valid, in as many parts as before"
+    ),
+    Statefulness.NONE: "keeps no state",
+    Statefulness.UNKNOWN: "may keep state, which its transform decides; it would stay valid",
 }
 
 
@@ -45,7 +47,7 @@ class TouchedStream:
 
     stream: str
     unit: str
-    state: State
+    state: Statefulness
     minds: tuple[str, ...] = ()
 
     def __str__(self) -> str:
@@ -172,20 +174,20 @@ def _streams(catalog: Catalog, topic: str, shown: Mapping[str, bool], *, keyed: 
                 continue
             pipeline = catalog.pipeline_of(stream)
             if pipeline is None:
-                yield TouchedStream(stream, unit.name, State.NONE)
+                yield TouchedStream(stream, unit.name, Statefulness.NONE)
                 continue
             minds = tuple(_minds(pipeline, pipeline.outputs_of(stream))) if keyed else ()
             yield TouchedStream(stream, unit.name, _state(pipeline, stream, shown.get(stream)), minds)
 
 
-def _state(pipeline: PipelineSpec, stream: str, shown: bool | None) -> State:
+def _state(pipeline: PipelineSpec, stream: str, shown: bool | None) -> Statefulness:
     if stream == pipeline.dead_stream:
-        return State.NONE
+        return Statefulness.NONE
     if pipeline.has_intervals:  # a windowed aggregation, also in the stream beside the table
-        return State.KEPT
+        return Statefulness.KEPT
     if any(output.kind == "rows" for output in pipeline.beside):  # a driver refuses a transform with state there
-        return State.NONE
-    return State.UNKNOWN if shown is None else State.KEPT if shown else State.NONE
+        return Statefulness.NONE
+    return Statefulness.UNKNOWN if shown is None else Statefulness.KEPT if shown else Statefulness.NONE
 
 
 def _minds(pipeline: PipelineSpec, outputs: tuple[Output, ...]) -> Iterator[str]:

@@ -22,7 +22,7 @@ _POLL_SECONDS = 0.5
 
 
 @dataclass(frozen=True)
-class Progress:
+class MoveProgress:
     """How far the moves are.
 
     Attributes:
@@ -51,11 +51,11 @@ class Progress:
         return said + (f"; waits for broker {', '.join(map(str, self.waiting_for))}" if self.waiting_for else "")
 
 
-def news(tell: Callable[[str], None]) -> Callable[[Progress], None]:
+def news(tell: Callable[[str], None]) -> Callable[[MoveProgress], None]:
     """Return what tells of moves, each time when there is something else to say."""
     last = ""
 
-    def say(progress: Progress) -> None:
+    def say(progress: MoveProgress) -> None:
         nonlocal last
         if str(progress) != last:
             last = str(progress)
@@ -65,7 +65,7 @@ def news(tell: Callable[[str], None]) -> Callable[[Progress], None]:
 
 
 @dataclass(frozen=True)
-class Pace:
+class MoveOptions:
     """How replicas are moved.
 
     Attributes:
@@ -77,11 +77,13 @@ class Pace:
 
     throttle: int = DEFAULT_THROTTLE
     batch: int = DEFAULT_BATCH
-    on_progress: Callable[[Progress], None] = lambda _progress: None
+    on_progress: Callable[[MoveProgress], None] = lambda _progress: None
     clock: Clock = field(default_factory=SystemClock)
 
 
-def move(administration: KafkaAdministration, targets: Mapping[PartitionKey, tuple[int, ...]], pace: Pace) -> None:
+def move(
+    administration: KafkaAdministration, targets: Mapping[PartitionKey, tuple[int, ...]], pace: MoveOptions
+) -> None:
     """Move partitions to these brokers, and return when they are there and their preferred leaders lead.
 
     Partitions that move there already are waited for. If this is ended by an exception (somebody presses Ctrl-C), the
@@ -123,7 +125,7 @@ class _Moves:
     """The moves of one call: what has arrived, what is under way, how fast it goes."""
 
     def __init__(
-        self, administration: KafkaAdministration, targets: Mapping[PartitionKey, tuple[int, ...]], pace: Pace
+        self, administration: KafkaAdministration, targets: Mapping[PartitionKey, tuple[int, ...]], pace: MoveOptions
     ) -> None:
         self._administration = administration
         self._targets = targets
@@ -182,7 +184,7 @@ class _Moves:
         moved = len(self._arrived) + sum(1 for key in self._under_way if key not in left)
         alive = {broker.id for broker in self._administration.cluster()}
         waiting = sorted({to for key in left for to in self._targets[key]} - alive)
-        self._pace.on_progress(Progress(moved, len(self._targets), copied, size, seconds, tuple(waiting)))
+        self._pace.on_progress(MoveProgress(moved, len(self._targets), copied, size, seconds, tuple(waiting)))
 
 
 def _settled(

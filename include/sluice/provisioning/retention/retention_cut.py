@@ -8,13 +8,11 @@ its bytes are.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
-from typing import Protocol
 
-from sluice.topics.administration import TopicExtent
-from sluice.topics.replica_administration import PartitionKey
+from sluice.topics.administration import KafkaAdministration, TopicExtent
 
 Position = Mapping[str, int] | None
 """The next offset that a stream reads, per `topic/partition` (`streams.health.observation.Evidence.committed`); None:
@@ -26,18 +24,6 @@ _DELETE = "delete"
 LARGEST_BYTES = 1_048_588
 """Kafka's default of `max.message.bytes`, the size of the largest batch of records."""
 _MOST_NAMED = 8
-
-
-class Offsets(Protocol):
-    """What is asked of Kafka: a part of `sluice.topics.administration.KafkaAdministration`."""
-
-    def extent(self, topic: str) -> TopicExtent:
-        """Return what a topic holds."""
-        ...
-
-    def offsets_at(self, topic: str, at: datetime) -> Mapping[int, int]:
-        """Return the offset of the first record that is no older than `at`, per partition; without one, the end."""
-        ...
 
 
 @dataclass(frozen=True)
@@ -213,7 +199,9 @@ def unread_of(cut: Cut, committed: Mapping[str, Position]) -> tuple[Unread, ...]
     return tuple(each for each in found if each is not None)
 
 
-def look(cluster: Offsets, topic: str, retention_ms: int, committed: Mapping[str, Position], *, now: datetime) -> Cut:
+def look(
+    cluster: KafkaAdministration, topic: str, retention_ms: int, committed: Mapping[str, Position], *, now: datetime
+) -> Cut:
     """Ask the cluster what goes if records are only kept so long, and whose that is.
 
     Args:
@@ -232,20 +220,8 @@ def look(cluster: Offsets, topic: str, retention_ms: int, committed: Mapping[str
     return replace(found, unread=unread_of(found, committed))
 
 
-class Sizes(Protocol):
-    """What is asked of Kafka about sizes: a part of `sluice.topics.administration.KafkaAdministration`."""
-
-    def extent(self, topic: str) -> TopicExtent:
-        """Return what a topic holds."""
-        ...
-
-    def sizes(self, topics: Collection[str]) -> Mapping[PartitionKey, Mapping[int, int]]:
-        """Return the bytes of each replica, by broker."""
-        ...
-
-
 def look_by_size(
-    cluster: Sizes,
+    cluster: KafkaAdministration,
     topic: str,
     keep_bytes: int,
     committed: Mapping[str, Position],
@@ -275,7 +251,7 @@ def look_by_size(
 
 
 def stays_at(
-    cluster: Offsets, topic: str, extent: TopicExtent, retention_ms: int, *, now: datetime
+    cluster: KafkaAdministration, topic: str, extent: TopicExtent, retention_ms: int, *, now: datetime
 ) -> Mapping[int, int]:
     """Return the first offset of each partition that is young enough; without one, the end.
 
@@ -290,7 +266,7 @@ def stays_at(
     return extent.beginnings if at == _EPOCH else cluster.offsets_at(topic, at)
 
 
-def kept_at(cluster: Offsets, topic: str, *, now: datetime) -> Callable[[int], int]:
+def kept_at(cluster: KafkaAdministration, topic: str, *, now: datetime) -> Callable[[int], int]:
     """Return how many records a retention of so many milliseconds keeps; each is asked for once.
 
     Args:

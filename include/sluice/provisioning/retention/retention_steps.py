@@ -8,13 +8,13 @@ rest of the steps.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
-from typing import Protocol
 
 from sluice.clock import Clock
-from sluice.provisioning.retention.retention_cut import Offsets, cut_by_time, kept_at, stays_at
+from sluice.provisioning.retention.retention_cut import cut_by_time, kept_at, stays_at
+from sluice.topics.administration import KafkaAdministration
 
 RETENTION = "retention.ms"
 SHARE = 0.5
@@ -78,18 +78,6 @@ def _next(now_ms: int, after_ms: int, kept: Callable[[int], int], least: float, 
     return low * grain_ms if kept(low * grain_ms) >= least else longest * grain_ms
 
 
-class Cluster(Offsets, Protocol):
-    """What is asked of Kafka: a part of `sluice.topics.administration.KafkaAdministration`."""
-
-    def beginnings(self, topic: str) -> Mapping[int, int]:
-        """Return the first offset of each partition."""
-        ...
-
-    def set_configs(self, topic: str, configs: Mapping[str, str | None]) -> None:
-        """Set configurations on a topic, and return when the cluster shows them."""
-        ...
-
-
 @dataclass(frozen=True)
 class Lowered:
     """What was seen of one step.
@@ -128,7 +116,13 @@ class Lowering:
 
 
 def planned_steps(
-    cluster: Offsets, topic: str, before_ms: int | None, after_ms: int, *, now: datetime, share: float = SHARE
+    cluster: KafkaAdministration,
+    topic: str,
+    before_ms: int | None,
+    after_ms: int,
+    *,
+    now: datetime,
+    share: float = SHARE,
 ) -> tuple[int, ...]:
     """Return the steps for a topic as it is now. Changes nothing.
 
@@ -148,7 +142,7 @@ def planned_steps(
 
 
 def lower_in_steps(
-    cluster: Cluster,
+    cluster: KafkaAdministration,
     topic: str,
     before_ms: int | None,
     after_ms: int,
@@ -191,7 +185,7 @@ def lower_in_steps(
     return Lowering(tuple(done), left)
 
 
-def _lower(cluster: Cluster, topic: str, retention_ms: int, clock: Clock, until: float) -> Lowered:
+def _lower(cluster: KafkaAdministration, topic: str, retention_ms: int, clock: Clock, until: float) -> Lowered:
     begun, extent = clock.monotonic(), cluster.extent(topic)
     young = stays_at(cluster, topic, extent, retention_ms, now=clock.now())
     stays = {p: each.stays for p, each in cut_by_time(topic, extent, young).partitions.items()}

@@ -23,6 +23,21 @@ class Risk(StrEnum):
 
 
 @dataclass(frozen=True)
+class Approval:
+    """What somebody has read and wants.
+
+    Attributes:
+        plan: the plan's id.
+        losing: the topics of which records may go, named one by one.
+        widening: the principals by which something may be opened, named one by one.
+    """
+
+    plan: str
+    losing: frozenset[str] = frozenset()
+    widening: frozenset[str] = frozenset()
+
+
+@dataclass(frozen=True)
 class Create:
     """A declared topic that does not exist."""
 

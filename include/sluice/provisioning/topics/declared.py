@@ -81,7 +81,7 @@ class Declared:
 
 
 @dataclass(frozen=True)
-class Seen:
+class ActualCluster:
     """What there is.
 
     Attributes:
@@ -109,10 +109,10 @@ class Seen:
         return any(name == topic for name, _ in self.moving)
 
 
-def look(declared: Declared, administration: KafkaAdministration) -> Seen:
+def look(declared: Declared, administration: KafkaAdministration) -> ActualCluster:
     """Ask the cluster for all that a plan needs."""
     names = declared.topics.keys() | declared.absent
-    seen = Seen(administration.describe(names), administration.cluster())
+    seen = ActualCluster(administration.describe(names), administration.cluster())
     movable = [name for name in declared.topics if _may_move(declared, seen, name)]
     if not movable:  # then nobody needs the right to look at moves and disks
         return seen
@@ -123,7 +123,7 @@ def look(declared: Declared, administration: KafkaAdministration) -> Seen:
     return replace(seen, topics=topics, moving=ours, sizes=sizes)
 
 
-def _may_move(declared: Declared, seen: Seen, topic: str) -> bool:
+def _may_move(declared: Declared, seen: ActualCluster, topic: str) -> bool:
     state, wanted = seen.topics.get(topic), declared.replicas_of(topic)
     if state is None:
         return False

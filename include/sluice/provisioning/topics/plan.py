@@ -28,7 +28,7 @@ from sluice.provisioning.topics.changes import (
     sentence,
 )
 from sluice.provisioning.topics.configs import judge
-from sluice.provisioning.topics.declared import Declared, Seen
+from sluice.provisioning.topics.declared import ActualCluster, Declared
 from sluice.provisioning.topics.siting import Assignment, Sites, is_managed, sites
 from sluice.specs.model.topic_shape import TopicShape
 from sluice.topics.administration import TopicCreation, TopicState
@@ -102,7 +102,7 @@ def _unthrottled(configs: Mapping[str, str]) -> dict[str, str]:
     return {key: value for key, value in configs.items() if key not in THROTTLED}
 
 
-def plan(declared: Declared, seen: Seen) -> Plan:
+def plan(declared: Declared, seen: ActualCluster) -> Plan:
     """Compare what is declared with what is there.
 
     Topics without a spec, and configurations that a spec does not name, belong to somebody else: they are no
@@ -149,7 +149,7 @@ def _numbered(assignment: Assignment) -> dict[str, list[int]]:
     return {str(partition): list(replicas) for partition, replicas in enumerate(assignment)}
 
 
-def _found(declared: Declared, seen: Seen, name: str, sited: Sites) -> list[Item | Refused | Kept]:
+def _found(declared: Declared, seen: ActualCluster, name: str, sited: Sites) -> list[Item | Refused | Kept]:
     spec, actual, assignment = declared.topics[name], seen.topics.get(name), sited.of.get(name, ())
     if actual is None:
         configs = {key: value for key, value in sorted(spec.wanted_configs().items()) if value is not None}
@@ -173,7 +173,7 @@ def _partitions(spec: TopicShape, actual: TopicState, assignment: Assignment) ->
 
 
 def _replicas(
-    declared: Declared, seen: Seen, actual: TopicState, assignment: Assignment
+    declared: Declared, seen: ActualCluster, actual: TopicState, assignment: Assignment
 ) -> Iterator[Reassign | Elect | Refused]:
     now = seen.settled(actual.name)
     wanted = assignment[: actual.partitions] or now
@@ -195,7 +195,7 @@ def _replicas(
         yield Elect(actual.name, leaders)
 
 
-def _size(seen: Seen, topic: str, now: Assignment, wanted: Assignment) -> int:
+def _size(seen: ActualCluster, topic: str, now: Assignment, wanted: Assignment) -> int:
     """Return how many bytes are copied."""
     new = [len(set(after) - set(before)) for before, after in zip(now, wanted, strict=True)]
     return sum(count * seen.sizes.get((topic, partition), 0) for partition, count in enumerate(new))

@@ -10,7 +10,7 @@ from typing import TypeAlias
 from sluice.provisioning.placement.partition import Partition
 from sluice.provisioning.placement.topology import Broker, Topology
 from sluice.provisioning.topics.changes import Kept, Refused
-from sluice.provisioning.topics.declared import Declared, Seen
+from sluice.provisioning.topics.declared import ActualCluster, Declared
 from sluice.specs.model.topic_shape import FailureDomains
 
 Assignment: TypeAlias = tuple[tuple[int, ...], ...]
@@ -37,7 +37,7 @@ class Sites:
     kept: tuple[Kept, ...] = ()
 
 
-def sites(declared: Declared, seen: Seen) -> Sites:
+def sites(declared: Declared, seen: ActualCluster) -> Sites:
     """Plan the replicas of every topic that has a rule, or another number of replicas than it shall have.
 
     Topics of one rule are planned together, so that their leaders and replicas are even together.
@@ -84,20 +84,20 @@ def _rule(declared: Declared, topic: str) -> _Rule:
     return () if placement == "balanced-leaders" else None
 
 
-def _too_few(declared: Declared, seen: Seen, topic: str) -> Refused:
+def _too_few(declared: Declared, seen: ActualCluster, topic: str) -> Refused:
     wanted = declared.replicas_of(topic)
     now = "/".join(sorted({str(len(replicas)) for replicas in seen.settled(topic)})) or "absent"
     why = f"each replica needs a broker of its own, and there are {len(seen.brokers)}"
     return Refused(topic, "replication", now, str(wanted), why, "start brokers, or declare fewer replicas")
 
 
-def _missing(seen: Seen, topic: str) -> list[int]:
+def _missing(seen: ActualCluster, topic: str) -> list[int]:
     """Return the brokers that hold replicas of a topic and are not there."""
     held = {broker for replicas in seen.settled(topic) for broker in replicas}
     return sorted(held - {broker.id for broker in seen.brokers})
 
 
-def _unjudged(declared: Declared, seen: Seen, topic: str, missing: list[int]) -> Refused | Kept:
+def _unjudged(declared: Declared, seen: ActualCluster, topic: str, missing: list[int]) -> Refused | Kept:
     """Refuse what needs replicas elsewhere while a broker is away; whatever else a topic shall be does not wait."""
     who = f"{_brokers(missing)} {'holds' if len(missing) == 1 else 'hold'} replicas and cannot be seen"
     unchanged = all(len(replicas) == declared.replicas_of(topic) for replicas in seen.settled(topic))
@@ -107,7 +107,7 @@ def _unjudged(declared: Declared, seen: Seen, topic: str, missing: list[int]) ->
     return _refusal(declared, seen, topic, why, "start what is down: replicas move only while all brokers are there")
 
 
-def _topology(declared: Declared, seen: Seen, domains: Sequence[str]) -> Topology | tuple[str, str]:
+def _topology(declared: Declared, seen: ActualCluster, domains: Sequence[str]) -> Topology | tuple[str, str]:
     """Return the brokers with these domains; or why that is not possible, and what to do."""
     if not domains:
         return Topology(Broker(broker.id, {}) for broker in seen.brokers)
@@ -132,7 +132,7 @@ def _topology(declared: Declared, seen: Seen, domains: Sequence[str]) -> Topolog
     return Topology(Broker(identity, {name: of[name] for name in domains}) for identity, of in named.items())
 
 
-def _from_file(topology: Topology, seen: Seen, domains: Sequence[str]) -> Topology | tuple[str, str]:
+def _from_file(topology: Topology, seen: ActualCluster, domains: Sequence[str]) -> Topology | tuple[str, str]:
     unknown = sorted(set(domains) - set(topology.domains))
     if unknown:
         return f"the topology file has no domain {', '.join(unknown)}", "add it to each of its brokers"
@@ -144,7 +144,7 @@ def _from_file(topology: Topology, seen: Seen, domains: Sequence[str]) -> Topolo
 
 
 def _planned(
-    declared: Declared, seen: Seen, topology: Topology, names: Sequence[str]
+    declared: Declared, seen: ActualCluster, topology: Topology, names: Sequence[str]
 ) -> tuple[dict[str, Assignment], dict[str, tuple[str, str]]]:
     """Return the assignments that the checker has proved, and why and what to do where there is none."""
     # Whoever only parses a DAG file must not pay for numpy's import.
@@ -167,7 +167,7 @@ def _planned(
     return {name: tuple(assignment) for name, assignment in found.items() if name not in why}, why
 
 
-def _partitions(declared: Declared, seen: Seen, topic: str) -> Iterator[Partition]:
+def _partitions(declared: Declared, seen: ActualCluster, topic: str) -> Iterator[Partition]:
     now = seen.settled(topic)
     for number in range(max(len(now), declared.topics[topic].partitions)):
         replicas = now[number] if number < len(now) else ()
@@ -176,7 +176,7 @@ def _partitions(declared: Declared, seen: Seen, topic: str) -> Iterator[Partitio
         yield Partition(topic, number, replicas, declared.replicas_of(topic), 1 << size.bit_length() if size else 0)
 
 
-def _refusal(declared: Declared, seen: Seen, topic: str, why: str, fix: str) -> Refused:
+def _refusal(declared: Declared, seen: ActualCluster, topic: str, why: str, fix: str) -> Refused:
     placement = declared.topics[topic].placement
     wanted = ", ".join(placement.failure_domains) if isinstance(placement, FailureDomains) else placement
     brokers = sorted({broker for replicas in seen.settled(topic) for broker in replicas})

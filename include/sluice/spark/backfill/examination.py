@@ -10,8 +10,8 @@ from pathlib import Path
 from pyspark.sql import SparkSession
 
 from sluice.failpoints import failpoint
-from sluice.intervals.backfill.bounds import Bound, bound_of
-from sluice.intervals.backfill.parity import Counts, IntervalParity, Outcome, judge_interval
+from sluice.intervals.backfill.bounds import IntervalBound, bound_of
+from sluice.intervals.backfill.parity import Counts, IntervalParity, ParityOutcome, judge_interval
 from sluice.intervals.backfill.request import Mode
 from sluice.intervals.entries import NO_ROWS, Content
 from sluice.intervals.ledger import LedgerRow, Written
@@ -62,11 +62,11 @@ class Workbench:
     staging: Path
     replays: Places = field(default_factory=Places)
 
-    def bound(self, mode: Mode, row: LedgerRow) -> Bound:
+    def bound(self, mode: Mode, row: LedgerRow) -> IntervalBound:
         """Return what is taken of an interval."""
         return bound_of(mode, row, self.replays)
 
-    def records(self, bounds: Mapping[datetime, Bound]) -> Records:
+    def records(self, bounds: Mapping[datetime, IntervalBound]) -> Records:
         """Return the records behind intervals."""
         return Records(self.spark, self.raw, self.code, bounds)
 
@@ -131,7 +131,7 @@ def _judge(
 ) -> IntervalParity:
     start = row.interval.start
     if start in gone:
-        return IntervalParity(row.interval, Outcome.INCONCLUSIVE, why=gone[start])
+        return IntervalParity(row.interval, ParityOutcome.INCONCLUSIVE, why=gone[start])
     compared = found.get(start, Compared())
     counts = replace(compared.counts, late=late.get(start, 0))
     changed = _changed(row.base if mode is Mode.VERIFY else row.current, compared.table)

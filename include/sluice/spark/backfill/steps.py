@@ -15,7 +15,7 @@ from sluice.delta.log import append_entry
 from sluice.errors import RefusedError, SluiceError
 from sluice.gx.gate import run_gate
 from sluice.intervals.backfill.backfills import Backfill
-from sluice.intervals.backfill.parity import Outcome
+from sluice.intervals.backfill.parity import ParityOutcome
 from sluice.intervals.backfill.request import Mode
 from sluice.intervals.entries import BackfillEntry, VerifiedEntry
 from sluice.intervals.ledger import LedgerRow
@@ -114,7 +114,7 @@ class Steps:
         return evidence
 
     def _replace(self, mode: Mode, chunk: Chunk, examined: Examined) -> ChunkEvidence:
-        wanted = {Mode.CORRECT: Outcome.EXPLAINED, Mode.RECOMPUTE: Outcome.RECOMPUTED}[mode]
+        wanted = {Mode.CORRECT: ParityOutcome.EXPLAINED, Mode.RECOMPUTE: ParityOutcome.RECOMPUTED}[mode]
         starts = tuple(parity.interval.start for parity in examined.parities if parity.outcome is wanted)
         evidence = ChunkEvidence(examined.parities)
         if starts and evidence.passes and self.gate is not None:

@@ -13,7 +13,7 @@ from pathlib import Path
 from pyspark.sql import Row, SparkSession
 from pyspark.sql import functions as F  # noqa: N812  the ecosystem's name for it
 
-from sluice.quality.census import Census, Sample, Unexpected
+from sluice.quality.census import Census, ReasonExample, Unexpected
 from sluice.quality.reasons import Outcome, Reason, details_of
 from sluice.spark.checks.duplicates import find_duplicates
 from sluice.spark.records.validation import DETAIL, OUTCOME, REASON, broken_expectations, validate
@@ -69,6 +69,6 @@ def take_census(
     )
 
 
-def _sample(reason: Reason, place: Row) -> Sample:
+def _sample(reason: Reason, place: Row) -> ReasonExample:
     value = None if place.value is None else bytes(place.value).decode("utf-8", errors="replace")
-    return Sample(reason, place["_partition"], place["_offset"], value)
+    return ReasonExample(reason, place["_partition"], place["_offset"], value)

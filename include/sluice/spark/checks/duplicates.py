@@ -5,10 +5,11 @@ from __future__ import annotations
 from pyspark.sql import DataFrame, Row
 from pyspark.sql import functions as F  # noqa: N812  the ecosystem's name for it
 
-from sluice.quality.duplicates import Duplicate, Duplicates, Place, Repeated
+from sluice.quality.duplicates import Duplicate, Duplicates, Repeated
 from sluice.quality.reasons import Outcome
 from sluice.spark.records.validation import OUTCOME
 from sluice.specs.model.model import TopicValue
+from sluice.topics.records import RecordPosition
 
 
 def find_duplicates(validated: DataFrame, value: TopicValue) -> Duplicates | None:
@@ -57,5 +58,5 @@ def _repeated(kind: Duplicate, records: int, shown: Row | None) -> Repeated | No
     return None if shown is None else Repeated(kind, records, _place(shown["first"]), _place(shown["other"]))
 
 
-def _place(of: Row) -> Place:
-    return Place(of["_partition"], of["_offset"])
+def _place(of: Row) -> RecordPosition:
+    return RecordPosition(of["_partition"], of["_offset"])

@@ -13,7 +13,7 @@ from sluice.intervals.entries import Content
 from sluice.intervals.ledger import Ledger
 from sluice.project.project import Project
 from sluice.project.records_of import results_of
-from sluice.quality.intervals import IntervalChecked, Values, Verdict, judge_intervals, window
+from sluice.quality.intervals import ExpectationResult, IntervalChecked, Values, judge_intervals, window
 from sluice.quality.results import KeptResult, QualityResults, known_values
 from sluice.spark.checks.interval_measures import Found, measure
 from sluice.spark.checks.record_measures import measure_records
@@ -124,7 +124,11 @@ class IntervalQuality:
             UnreachableError: the control database could not be asked.
         """
         at = self.clock.now()
-        kept = [KeptResult(each, contents[each.start], by, at) for each in found if each.verdict is not Verdict.ERROR]
+        kept = [
+            KeptResult(each, contents[each.start], by, at)
+            for each in found
+            if each.verdict is not ExpectationResult.ERROR
+        ]
         if kept:
             self.results.keep(self.pipeline, kept)
 

@@ -10,8 +10,8 @@ from pyspark.sql import functions as F  # noqa: N812  the ecosystem's name for i
 from sluice.contracts.promise import promises
 from sluice.errors import RefusedError, SpecError
 from sluice.project.project import Project
-from sluice.quality.drift import KINDS_OF_TYPE, Around, Departure, JsonKind, Seen, departures
-from sluice.quality.quarantine import Asked
+from sluice.quality.drift import KINDS_OF_TYPE, Around, Departure, JsonKind, ObservedField, departures
+from sluice.quality.quarantine import QuarantineFilter
 from sluice.spark.checks.quarantine import condition
 from sluice.spark.session.batch_session import batch_session
 from sluice.spark.tables.records import RawTable
@@ -35,7 +35,7 @@ _KINDS = {
 """How Spark names a value's type, up to its parameters; the others are numbers."""
 
 
-class Fields:
+class RecordFields:
     """The fields of a topic's records.
 
     Args:
@@ -47,7 +47,13 @@ class Fields:
     """
 
     def __init__(
-        self, spark: SparkSession, raw: RawTable, heartbeat: str | None, asked: Asked, *, framed: bool = False
+        self,
+        spark: SparkSession,
+        raw: RawTable,
+        heartbeat: str | None,
+        asked: QuarantineFilter,
+        *,
+        framed: bool = False,
     ) -> None:
         rows = raw.rows(spark).where(condition(asked))
         payload = F.expr("substring(value, 6)") if framed else F.col("value")
@@ -58,7 +64,7 @@ class Fields:
         self._records = objects if heartbeat is None else objects.where(~_is_true(heartbeat))
         self._spark = spark
 
-    def seen(self) -> list[Seen]:
+    def seen(self) -> list[ObservedField]:
         """Return each field of each kind, by partition.
 
         Raises:
@@ -77,7 +83,7 @@ class Fields:
                 fix="let the producer write a list of objects, and narrow the look by --from and --to.",
             )
         return [
-            Seen(
+            ObservedField(
                 row["field"],
                 _KINDS.get(row["kind"], JsonKind.NUMBER),
                 row["partition"],
@@ -88,7 +94,7 @@ class Fields:
             for row in groups
         ]
 
-    def around(self, seen: Iterable[Seen], fields: Iterable[str]) -> Mapping[tuple[str, str], Around]:
+    def around(self, seen: Iterable[ObservedField], fields: Iterable[str]) -> Mapping[tuple[str, str], Around]:
         """Return how many records there are around the last one of each of some fields, by field and partition."""
         wanted, last = set(fields), dict[tuple[str, str], int]()
         for each in seen:
@@ -112,7 +118,7 @@ class Fields:
         return exploded.select(key.alias("field"), kind.alias("kind"), "partition", "offset")
 
 
-def drift_of(project: Project, topic: str, asked: Asked) -> list[Departure]:
+def drift_of(project: Project, topic: str, asked: QuarantineFilter) -> list[Departure]:
     """Look for producer drift in the raw table of a topic, in a session of its own.
 
     Raises:
@@ -132,7 +138,7 @@ def drift_of(project: Project, topic: str, asked: Asked) -> list[Departure]:
     raw = RawTable.pin(project.folder.table(spec.raw.table), project.raw_position(topic))
     declared = declared_kinds(project, spec)
     with batch_session(project, "drift", _reader(project, topic)) as spark:
-        fields = Fields(spark, raw, spec.value.heartbeat, asked, framed=spec.value.framing != "none")
+        fields = RecordFields(spark, raw, spec.value.heartbeat, asked, framed=spec.value.framing != "none")
         seen = fields.seen()
         return departures(declared, seen, fields.around(seen, declared))
 

@@ -15,7 +15,7 @@ from sluice.intervals.alignment import Interval
 from sluice.intervals.backfill.bounds import published_bound
 from sluice.intervals.backfill.selection import MOST_INTERVALS
 from sluice.intervals.ledger import Ledger, LedgerRow
-from sluice.lineage.batches import Check
+from sluice.lineage.batches import QualityCheck
 from sluice.project.lineage import batch_lineage
 from sluice.project.project import Project
 from sluice.quality.gate import GateResult
@@ -48,7 +48,7 @@ def check_published(
         NotReadyError: no interval of the range is closed yet.
     """
     clock = clock or SystemClock()
-    check = Check(clock.now(), asked)
+    check = QualityCheck(clock.now(), asked)
     with batch_lineage(project, pipeline) as lineage:
         lineage.check_began(check)
         try:
@@ -56,11 +56,13 @@ def check_published(
         except Exception as error:
             lineage.check_ended(check, clock.now(), None, str(error))
             raise
-        lineage.check_ended(Check(check.began, checked), clock.now(), result)
+        lineage.check_ended(QualityCheck(check.began, checked), clock.now(), result)
     return result, page
 
 
-def _check(project: Project, spark: SparkSession, pipeline: str, check: Check) -> tuple[Interval, GateResult, Path]:
+def _check(
+    project: Project, spark: SparkSession, pipeline: str, check: QualityCheck
+) -> tuple[Interval, GateResult, Path]:
     """Return the range that was checked, the result, and where the page is."""
     at = check.began
     spec = project.catalog.pipelines[pipeline]

@@ -14,7 +14,7 @@ from pyspark.sql import functions as F  # noqa: N812  the ecosystem's name for i
 
 from sluice.intervals.places import Places
 from sluice.project.project import Project
-from sluice.quality.quarantine import Asked, Browsed, LookedAgain, Quarantined
+from sluice.quality.quarantine import Browsed, LookedAgain, Quarantined, QuarantineFilter
 from sluice.quality.reasons import Outcome, Reason, details_of
 from sluice.spark.driver.pipeline_code import pipeline_code
 from sluice.spark.records.decoding import decode
@@ -49,7 +49,7 @@ class Quarantine:
     raw: RawTable
     code: PipelineCode
 
-    def browse(self, asked: Asked, limit: int) -> Browsed:
+    def browse(self, asked: QuarantineFilter, limit: int) -> Browsed:
         """Count the records that were asked for, and return the newest ones."""
         found = self._quarantined(asked)
         day = F.date_format("_timestamp", "yyyy-MM-dd").alias("day")
@@ -65,11 +65,13 @@ class Quarantine:
 
     def one(self, partition: int, offset: int) -> Quarantined | None:
         """Return one record with all its bytes; None if it is not in quarantine, or not there."""
-        found = self._quarantined(Asked(partition=partition, first=offset, last=offset)).orderBy(F.desc("_timestamp"))
+        found = self._quarantined(QuarantineFilter(partition=partition, first=offset, last=offset)).orderBy(
+            F.desc("_timestamp")
+        )
         row = self._shown(found, whole=True).first()
         return None if row is None else self._record(row)
 
-    def places(self, asked: Asked) -> tuple[Places, dict[Reason, int], dict[Reason, dict[str, int]]]:
+    def places(self, asked: QuarantineFilter) -> tuple[Places, dict[Reason, int], dict[Reason, dict[str, int]]]:
         """Return where the records are that were asked for, how many for each reason, and with which fields at fault.
 
         Raises:
@@ -123,7 +125,7 @@ class Quarantine:
         decoded = decode(raw_records(rows, _THEN), value)
         return places_of(decoded.where(~happened(value).eqNullSafe(F.col(_THEN))).selectExpr(*_PLACE))
 
-    def _quarantined(self, asked: Asked) -> DataFrame:
+    def _quarantined(self, asked: QuarantineFilter) -> DataFrame:
         rows = self.raw.rows(self.spark).where(condition(asked))
         wanted = F.col(OUTCOME) == Outcome.QUARANTINED.value
         if asked.reasons:
@@ -178,7 +180,7 @@ def quarantine_of(project: Project, spark: SparkSession, spec: PipelineSpec) -> 
     return Quarantine(spark, raw, pipeline_code(project, spark, spec))
 
 
-def condition(asked: Asked) -> Column:
+def condition(asked: QuarantineFilter) -> Column:
     """Return what the raw table's own columns say; files are skipped by it."""
     parts: list[Column] = [F.lit(True)]
     if asked.since is not None:

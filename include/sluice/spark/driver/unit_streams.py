@@ -22,9 +22,9 @@ from sluice.spark.records.kafka_source import KafkaTopic
 from sluice.spark.records.pipeline import PipelineCode
 from sluice.spark.sinks.breaker import Breaker
 from sluice.spark.sinks.dead_letters import prepare_dead_letters
-from sluice.spark.sinks.history import History
+from sluice.spark.sinks.history import SourceHistory
 from sluice.spark.sinks.interval_stream import prepare_pipeline
-from sluice.spark.sinks.output_stream import Surroundings, prepare_outputs
+from sluice.spark.sinks.output_stream import OutputContext, prepare_outputs
 from sluice.spark.sinks.preparation import Prepared
 from sluice.spark.sinks.raw import prepare_raw
 from sluice.specs.catalog.catalog import Unit
@@ -231,12 +231,12 @@ class _Preparation:
         prepared = prepare_dead_letters(self._spark, code, output, around, epoch=epoch, generation=self._generation)
         return self._of_pipeline(name, prepared, epoch, code)
 
-    def _around(self, pipeline: PipelineSpec) -> Surroundings:
-        return Surroundings(self._topics[pipeline.source], self._topics, self._project.folder.table, connection_url)
+    def _around(self, pipeline: PipelineSpec) -> OutputContext:
+        return OutputContext(self._topics[pipeline.source], self._topics, self._project.folder.table, connection_url)
 
     def _of_pipeline(self, name: str, prepared: Prepared, epoch: EpochInForce, code: PipelineCode) -> PreparedStream:
         source, raw = self._topics[code.topic.name], self._project.folder.table(code.topic.raw.table)
-        history = History(self._spark, code, source, raw)
+        history = SourceHistory(self._spark, code, source, raw)
         guarded = partial(_behind_breaker, stream=name, epoch=epoch, code=code, history=history)
         return PreparedStream(name, prepared, epoch, code.pipeline.trigger.total_seconds(), guarded)
 
@@ -270,7 +270,7 @@ def _under(epoch: EpochInForce, sink: BatchFunction) -> BatchFunction:
 
 
 def _behind_breaker(
-    sink: BatchFunction, stream: str, epoch: EpochInForce, code: PipelineCode, history: History
+    sink: BatchFunction, stream: str, epoch: EpochInForce, code: PipelineCode, history: SourceHistory
 ) -> BatchFunction:
     """Return a sink that gets no batch of which more is quarantined than the pipeline allows."""
     limit = code.pipeline.circuit_breaker

@@ -10,7 +10,7 @@ from pathlib import Path
 from pyspark.sql import DataFrame
 
 from sluice.errors import SpecError
-from sluice.specs.code.windows import Window, unfit_windows
+from sluice.specs.code.windows import WindowCall, unfit_windows
 from sluice.specs.model.outputs import IntervalsOutput
 
 _FIXED = re.compile(r"- (-?\d+)\) % (\d+)\) < cast\(0 as bigint\)(?:(?!named_struct).)*\) - \d+\) \+ (\d+)\), LongType")
@@ -35,11 +35,11 @@ def refuse_other_windows(rows: DataFrame, output: IntervalsOutput) -> None:
         raise SpecError(f"the transform does not fit the table {output.table}: {message}", fix=fix)
 
 
-def _windows(plan: str) -> Iterator[Window]:
+def _windows(plan: str) -> Iterator[WindowCall]:
     if _SESSION in plan:
-        yield Window(_HERE, 0, session=True)
+        yield WindowCall(_HERE, 0, session=True)
     for offset, slide, length in set(_FIXED.findall(plan)):
-        yield Window(_HERE, 0, length=_micros(length), slide=_micros(slide), offset=_micros(offset))
+        yield WindowCall(_HERE, 0, length=_micros(length), slide=_micros(slide), offset=_micros(offset))
 
 
 def _micros(text: str) -> timedelta:

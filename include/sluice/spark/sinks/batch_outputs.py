@@ -20,7 +20,7 @@ from sluice.failpoints import failpoint
 from sluice.intervals.coverage import NOWHERE, Fit, Position, fit, joined
 from sluice.intervals.entries import StreamEntry
 from sluice.intervals.reach import covers
-from sluice.spark.sinks.sink import Batch, planned_batch, run_only
+from sluice.spark.sinks.sink import MicroBatch, planned_batch, run_only
 from sluice.streams.position.checkpoint import Checkpoint
 
 
@@ -38,14 +38,14 @@ class BatchOutput(Protocol):
     def check_fence(self) -> None:
         """Raise FencedError if a newer generation owns it."""
 
-    def write(self, rows: DataFrame, batch: Batch) -> None:
+    def write(self, rows: DataFrame, batch: MicroBatch) -> None:
         """Write a batch that it does not hold yet; afterwards `latest` is this one."""
 
 
 class Inheritance(Protocol):
     """What a checkpoint that began later than its stream does not know."""
 
-    def __call__(self, rows: DataFrame, batch: Batch, held: StreamEntry | None, /) -> DataFrame:
+    def __call__(self, rows: DataFrame, batch: MicroBatch, held: StreamEntry | None, /) -> DataFrame:
         """Return the rows that may be written.
 
         Args:
@@ -101,13 +101,13 @@ class BatchOutputsSink:
         for output in self._outputs:
             output.check_fence()
 
-    def _onto(self, output: BatchOutput, batch: Batch) -> Batch:
+    def _onto(self, output: BatchOutput, batch: MicroBatch) -> MicroBatch:
         """Return the batch with the end that the output has after it; values of a stream with state may go back."""
         if self._floor is None or output.latest is None:
             return batch
         return replace(batch, end=joined(output.latest.position, batch.end))
 
-    def _is_due(self, output: BatchOutput, batch: Batch) -> bool:
+    def _is_due(self, output: BatchOutput, batch: MicroBatch) -> bool:
         position, end = output.latest.position if output.latest else NOWHERE, batch.end
         if self._floor is not None or dict(end.offsets) != dict(position.offsets):
             # What a key's value is depends on offsets alone. A new checkpoint that cuts smaller batches has later
@@ -129,7 +129,7 @@ class BatchOutputsSink:
                 return True
 
 
-def _repeats(batch: Batch, floor: Mapping[str, int], held: Position) -> bool:
+def _repeats(batch: MicroBatch, floor: Mapping[str, int], held: Position) -> bool:
     """Whether a batch without what lies below the floor has records that an output holds."""
     return any(
         max(batch.start.get(partition, 0), floor.get(partition, 0)) < min(end, held.offsets.get(partition, 0))
@@ -137,7 +137,7 @@ def _repeats(batch: Batch, floor: Mapping[str, int], held: Position) -> bool:
     )
 
 
-def _torn(name: str, position: Position, batch: Batch) -> RefusedError:
+def _torn(name: str, position: Position, batch: MicroBatch) -> RefusedError:
     return RefusedError(
         f"{name} holds results up to {dict(position.offsets)}, in the middle of batch {batch.batch_id} of a new "
         f"checkpoint, and another output of the stream stands elsewhere: rows would be repeated or left out.",
@@ -158,7 +158,7 @@ class WholeWindows:
         self._newest_before = newest_before
         self._suspect: dict[str, datetime | None] = {}
 
-    def __call__(self, rows: DataFrame, batch: Batch, held: StreamEntry | None) -> DataFrame:
+    def __call__(self, rows: DataFrame, batch: MicroBatch, held: StreamEntry | None) -> DataFrame:
         """See `Inheritance`."""
         if not any(batch.origin.values()):
             return rows
@@ -176,6 +176,6 @@ class WholeWindows:
         return rows if suspect_until is None else rows.where(F.col(self._time_column) > F.lit(suspect_until))
 
 
-def all_known(rows: DataFrame, _batch: Batch, _held: StreamEntry | None) -> DataFrame:
+def all_known(rows: DataFrame, _batch: MicroBatch, _held: StreamEntry | None) -> DataFrame:
     """Return the rows of a stream without state: each stands for itself."""
     return rows

@@ -18,7 +18,7 @@ from sluice.spark.records.kafka_source import read_stream
 from sluice.spark.records.pipeline import PipelineCode
 from sluice.spark.records.validation import DETAIL, OUTCOME, REASON, broken_expectations, validate
 from sluice.spark.sinks.batch_outputs import BatchOutputsSink, all_known
-from sluice.spark.sinks.output_stream import Surroundings, deliveries_log, held_by_all, refuse_unfit_deliveries
+from sluice.spark.sinks.output_stream import OutputContext, deliveries_log, held_by_all, refuse_unfit_deliveries
 from sluice.spark.sinks.preparation import Opened, Prepared
 from sluice.spark.sinks.raw import beyond
 from sluice.spark.sinks.topic_output import TopicRecords, delivery_headers, text_header
@@ -85,7 +85,7 @@ def prepare_dead_letters(
     spark: SparkSession,
     code: PipelineCode,
     output: DeadLettersOutput,
-    around: Surroundings,
+    around: OutputContext,
     *,
     epoch: EpochInForce,
     generation: int,

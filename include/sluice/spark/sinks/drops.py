@@ -26,7 +26,7 @@ from sluice.intervals.entries import DirtyEntry
 from sluice.intervals.reach import covers
 from sluice.intervals.writers import count_alike
 from sluice.spark.records.instants import instant
-from sluice.spark.sinks.sink import Batch, planned_batch
+from sluice.spark.sinks.sink import MicroBatch, planned_batch
 from sluice.specs.model.outputs import IntervalsOutput
 from sluice.streams.position.checkpoint import Checkpoint
 
@@ -64,11 +64,11 @@ class Before:
     watermark: datetime
     end: Mapping[str, int] | None
 
-    def read_whole(self, batch: Batch) -> bool:
+    def read_whole(self, batch: MicroBatch) -> bool:
         """Whether all that the batch reads was read then."""
         return self.end is not None and covers(self.end, batch.end.offsets)
 
-    def beyond(self, batch: Batch) -> Batch:
+    def beyond(self, batch: MicroBatch) -> MicroBatch:
         """Return the part of the batch that was not read then; the batch itself if that is all of it."""
         if self.end is None or covers(batch.start, self.end):
             return batch
@@ -78,7 +78,7 @@ class Before:
 
 
 def dropped_windows(
-    seen: Iterable[datetime], beyond: Iterable[datetime], batch: Batch, window: timedelta, before: Before | None
+    seen: Iterable[datetime], beyond: Iterable[datetime], batch: MicroBatch, window: timedelta, before: Before | None
 ) -> list[datetime]:
     """Return the starts of the windows that lack records of a batch, in order.
 
@@ -124,7 +124,7 @@ class Drops:
         output: IntervalsOutput,
         checkpoint: Checkpoint,
         writer: WriterLog,
-        read_again: Callable[[Batch], set[datetime]],
+        read_again: Callable[[MicroBatch], set[datetime]],
     ) -> None:
         self._output = output
         self._checkpoint = checkpoint
@@ -165,7 +165,7 @@ class Drops:
                 self._account(batch)
             self._settled = batch_id
 
-    def _account(self, batch: Batch) -> None:
+    def _account(self, batch: MicroBatch) -> None:
         before = self._before
         reported = self._reported(batch.batch_id)
         seen = self._read_again(batch) if reported is None else reported

@@ -19,10 +19,10 @@ from sluice.spark.records.kafka_source import EARLIEST, KafkaTopic, read_between
 from sluice.spark.records.pipeline import PipelineCode, good_records
 from sluice.spark.sinks.drops import windows_of
 from sluice.spark.sinks.raw import raw_records, raw_writer
-from sluice.spark.sinks.sink import Batch
+from sluice.spark.sinks.sink import MicroBatch
 
 
-class History:
+class SourceHistory:
     """The records of one pipeline's source.
 
     Args:
@@ -38,7 +38,7 @@ class History:
         self._source = source
         self._raw = raw
 
-    def windows(self, batch: Batch) -> set[datetime]:
+    def windows(self, batch: MicroBatch) -> set[datetime]:
         """Return the starts of the windows that the good records of a batch touch."""
         good = good_records(self.between(batch.start, batch.end.offsets), self._code)
         return windows_of(good, self._code.topic.value.event_time, self._code.pipeline.intervals.window)

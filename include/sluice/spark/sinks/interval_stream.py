@@ -36,9 +36,9 @@ from sluice.spark.records.pipeline import (
 )
 from sluice.spark.sinks.collected import collected
 from sluice.spark.sinks.drops import Drops, observed
-from sluice.spark.sinks.history import History
+from sluice.spark.sinks.history import SourceHistory
 from sluice.spark.sinks.preparation import Opened, Prepared
-from sluice.spark.sinks.sink import Batch, commit, commit_collected, entry_for, planned_batch, run_only
+from sluice.spark.sinks.sink import MicroBatch, commit, commit_collected, entry_for, planned_batch, run_only
 from sluice.streams.position.checkpoint import Checkpoint
 from sluice.streams.position.epochs import EpochInForce
 
@@ -101,7 +101,7 @@ class IntervalsSink:
         """Raise FencedError if a newer generation owns the table."""
         self._log.check_fence()
 
-    def _publish(self, rows: DataFrame, batch: Batch, watermark: datetime) -> None:
+    def _publish(self, rows: DataFrame, batch: MicroBatch, watermark: datetime) -> None:
         """Commit the windows that the batch closes; from the driver if their rows fit there, else by Spark."""
         suspect_until = self._suspect_until(batch)
         column = partition_column(self._output)
@@ -124,7 +124,7 @@ class IntervalsSink:
         else:
             commit_collected(table, self._folder, self._log, entry, batch)
 
-    def _commit_by_spark(self, rows: DataFrame, entry: StreamEntry, batch: Batch, whole: str | None) -> None:
+    def _commit_by_spark(self, rows: DataFrame, entry: StreamEntry, batch: MicroBatch, whole: str | None) -> None:
         # One file per interval, not one per interval and task; and a stateful batch is executed once more, not twice.
         column = partition_column(self._output)
         publishable = rows.repartition(self._cores, column).persist()
@@ -134,7 +134,7 @@ class IntervalsSink:
         finally:
             publishable.unpersist()
 
-    def _suspect_until(self, batch: Batch) -> datetime | None:
+    def _suspect_until(self, batch: MicroBatch) -> datetime | None:
         """Return the newest event time that the state behind this batch may lack; found once per lineage."""
         latest = self._log.latest
         if latest is not None and latest.lineage == batch.lineage:
@@ -198,14 +198,14 @@ def prepare_pipeline(
     def opened() -> Opened:
         ensure_table(table, schema, partition_by=partition_by)
         log = WriterLog(table, writer_id(pipeline.name, source.topic_id, epoch.number), generation)
-        sink, drops = _sink(History(spark, code, source, raw), code, source, log, epoch)
+        sink, drops = _sink(SourceHistory(spark, code, source, raw), code, source, log, epoch)
         return Opened(rows, sink, drops)
 
     return Prepared(rows, (partial(refuse_unfit, table, schema, partition_by=partition_by),), opened)
 
 
 def _sink(
-    history: History, code: PipelineCode, source: KafkaTopic, log: WriterLog, epoch: EpochInForce
+    history: SourceHistory, code: PipelineCode, source: KafkaTopic, log: WriterLog, epoch: EpochInForce
 ) -> tuple[IntervalsSink, Drops]:
     """Mark the table for this generation; return the sink for it, and the account of what the stream drops."""
     pipeline, reader = code.pipeline, Checkpoint(epoch.checkpoint)

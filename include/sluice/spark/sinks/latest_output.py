@@ -16,7 +16,7 @@ from sluice.failpoints import failpoint, failpoint_when
 from sluice.intervals.entries import StreamEntry
 from sluice.live.store import Change, LatestStore, LatestTable, newest
 from sluice.spark.sinks.collected import brought
-from sluice.spark.sinks.sink import Batch, entry_for
+from sluice.spark.sinks.sink import MicroBatch, entry_for
 
 
 @dataclass(frozen=True)
@@ -77,7 +77,7 @@ class LatestRows:
         """Raise FencedError if a newer generation owns it."""
         self._store.check_fence()
 
-    def write(self, rows: DataFrame, batch: Batch) -> None:
+    def write(self, rows: DataFrame, batch: MicroBatch) -> None:
         """Merge a batch. One that changes nothing and read nothing leaves no trace."""
         found = self._brought(rows)
         expired_until = self._newly_expired(found, batch.end.watermark)

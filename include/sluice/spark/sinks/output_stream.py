@@ -27,7 +27,7 @@ from sluice.spark.records.kafka_source import KafkaTopic, read_stream
 from sluice.spark.records.pipeline import PipelineCode, good_records, transformed
 from sluice.spark.records.statefulness import state_in
 from sluice.spark.sinks.batch_outputs import BatchOutput, BatchOutputsSink, Inheritance, WholeWindows, all_known
-from sluice.spark.sinks.history import History
+from sluice.spark.sinks.history import SourceHistory
 from sluice.spark.sinks.latest_output import Expiry, LatestRows
 from sluice.spark.sinks.preparation import Opened, Prepared
 from sluice.spark.sinks.raw import beyond
@@ -43,7 +43,7 @@ _DELIVERIES = '{"type":"struct","fields":[{"name":"position","type":"long","null
 
 
 @dataclass(frozen=True)
-class Surroundings:
+class OutputContext:
     """Where a stream finds what it reads and writes.
 
     Attributes:
@@ -60,7 +60,7 @@ class Surroundings:
 
 
 def prepare_outputs(
-    spark: SparkSession, code: PipelineCode, around: Surroundings, *, stream: str, epoch: EpochInForce, generation: int
+    spark: SparkSession, code: PipelineCode, around: OutputContext, *, stream: str, epoch: EpochInForce, generation: int
 ) -> Prepared:
     """Return the stream that delivers to every output of a pipeline but an interval table.
 
@@ -91,7 +91,7 @@ def prepare_outputs(
             read = transformed(good_records(unread, code, counting=True), code)
         known: Inheritance = all_known
         if state is not None:
-            history = History(spark, code, around.source, around.table(code.topic.raw.table))
+            history = SourceHistory(spark, code, around.source, around.table(code.topic.raw.table))
             known = WholeWindows(
                 pipeline.intervals.time_column if pipeline.has_intervals else None, history.newest_before
             )
@@ -112,7 +112,7 @@ def held_by_all(outputs: Sequence[BatchOutput]) -> Mapping[str, int]:
 
 
 def deliveries_log(
-    around: Surroundings, output: WrittenTopic, code: PipelineCode, writer: str, generation: int
+    around: OutputContext, output: WrittenTopic, code: PipelineCode, writer: str, generation: int
 ) -> WriterLog:
     """Open the log of the table that keeps what was sent to a topic; the table is created where it is not there.
 
@@ -122,7 +122,7 @@ def deliveries_log(
     return _opened(around.table(deliveries(output.topic)), _DELIVERIES, code, writer, generation)
 
 
-def refuse_unfit_deliveries(around: Surroundings, output: WrittenTopic) -> None:
+def refuse_unfit_deliveries(around: OutputContext, output: WrittenTopic) -> None:
     """Make sure that the table of what was sent to a topic could be opened. Nothing is changed.
 
     Raises:
@@ -143,7 +143,7 @@ class _Outputs:
     """The outputs of one stream: looked at, and opened: created where they are not there, and taken over."""
 
     code: PipelineCode
-    around: Surroundings
+    around: OutputContext
     rows: DataFrame
     writer: str
     epoch: int

@@ -24,7 +24,7 @@ from sluice.spark.records.decoding import decode
 from sluice.spark.records.kafka_source import KafkaTopic, read_stream
 from sluice.spark.records.validation import arrival_time, decodes, plausible
 from sluice.spark.sinks.preparation import Opened, Prepared
-from sluice.spark.sinks.sink import Batch, append, entry_for, planned_batch
+from sluice.spark.sinks.sink import MicroBatch, append, entry_for, planned_batch
 from sluice.specs.model.model import TopicSpec, TopicValue
 from sluice.streams.position.checkpoint import Checkpoint
 from sluice.streams.position.epochs import EpochInForce
@@ -107,7 +107,7 @@ class RawSink:
         """Raise FencedError if a newer generation owns the table."""
         self._log.check_fence()
 
-    def _hole(self, batch: Batch, held: Mapping[str, int]) -> DataLossError:
+    def _hole(self, batch: MicroBatch, held: Mapping[str, int]) -> DataLossError:
         holes = {p: (held.get(p, 0), s) for p, s in sorted(batch.start.items()) if s > held.get(p, 0)}
         ranges = ", ".join(f"{p} offsets {a} to {b - 1}" for p, (a, b) in holes.items())
         return DataLossError(

@@ -9,7 +9,7 @@ from pyspark.sql import DataFrame
 
 from sluice.delta.writer_log import WriterLog
 from sluice.intervals.entries import StreamEntry
-from sluice.spark.sinks.sink import Batch, append, entry_for
+from sluice.spark.sinks.sink import MicroBatch, append, entry_for
 
 
 class RowsTable:
@@ -36,7 +36,7 @@ class RowsTable:
         """Raise FencedError if a newer generation owns it."""
         self._log.check_fence()
 
-    def write(self, rows: DataFrame, batch: Batch) -> None:
+    def write(self, rows: DataFrame, batch: MicroBatch) -> None:
         """Append the rows of a batch; one without rows is on record too, because the next one starts where it ends."""
         entry = replace(entry_for(batch, self._log), code=self._code_hash)
         append(rows, self._folder, self._log, entry, batch)

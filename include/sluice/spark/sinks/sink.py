@@ -23,7 +23,7 @@ from sluice.streams.position.checkpoint import Checkpoint, PlannedBatch
 
 
 @dataclass(frozen=True)
-class Batch:
+class MicroBatch:
     """A micro-batch as its checkpoint plans it: `[start, end)` per partition, evicting by `end.watermark`.
 
     Attributes:
@@ -53,7 +53,7 @@ class Batch:
         return transaction_version(self.end.offsets, has_input=self.has_input)
 
 
-def planned_batch(checkpoint: Checkpoint, batch_id: int) -> Batch:
+def planned_batch(checkpoint: Checkpoint, batch_id: int) -> MicroBatch:
     """Read a batch from its checkpoint. Spark makes the plan durable before it runs the batch."""
     lineage, origin, planned = checkpoint.lineage(), checkpoint.origin(), checkpoint.planned(batch_id)
     if lineage is None or origin is None or planned is None:
@@ -66,7 +66,7 @@ def planned_batch(checkpoint: Checkpoint, batch_id: int) -> Batch:
         raise CorruptionError(f"{checkpoint.folder} has no offsets/{batch_id - 1} before batch {batch_id}.")
     start = dict(before.offsets) if before else dict(origin)
     end = Position({**start, **planned.offsets}, planned.watermark)
-    return Batch(batch_id, lineage, dict(origin), start, end, before.watermark if before else None)
+    return MicroBatch(batch_id, lineage, dict(origin), start, end, before.watermark if before else None)
 
 
 class Author(Protocol):
@@ -76,7 +76,7 @@ class Author(Protocol):
     generation: int
 
 
-def entry_for(batch: Batch, author: Author) -> StreamEntry:
+def entry_for(batch: MicroBatch, author: Author) -> StreamEntry:
     """Return the ledger entry of a batch, as far as a stream without state has something to say."""
     return StreamEntry(
         writer=author.writer,
@@ -90,14 +90,14 @@ def entry_for(batch: Batch, author: Author) -> StreamEntry:
     )
 
 
-def commit_collected(rows: pa.Table, folder: Path, log: WriterLog, entry: StreamEntry, batch: Batch) -> None:
+def commit_collected(rows: pa.Table, folder: Path, log: WriterLog, entry: StreamEntry, batch: MicroBatch) -> None:
     """Write rows that lie in the driver's memory, in one commit that carries `entry`; they are appended."""
     failpoint("before_write", folder.name)
     log.append(rows, entry, batch.version)
     failpoint("after_write_before_commit", folder.name)
 
 
-def append(rows: DataFrame, folder: Path, log: WriterLog, entry: StreamEntry, batch: Batch) -> None:
+def append(rows: DataFrame, folder: Path, log: WriterLog, entry: StreamEntry, batch: MicroBatch) -> None:
     """Append a batch's rows: from the driver if they are few, else by Spark."""
     records = sum(batch.end.offsets.values()) - sum(batch.start.values())
     found = collected(rows, records=records)
@@ -108,7 +108,7 @@ def append(rows: DataFrame, folder: Path, log: WriterLog, entry: StreamEntry, ba
 
 
 def commit(
-    rows: DataFrame, folder: Path, log: WriterLog, entry: StreamEntry, batch: Batch, *, replace: str | None
+    rows: DataFrame, folder: Path, log: WriterLog, entry: StreamEntry, batch: MicroBatch, *, replace: str | None
 ) -> None:
     """Write `rows` by Spark in one Delta commit that carries `entry`.
 

@@ -20,7 +20,7 @@ from sluice.intervals.entries import StreamEntry
 from sluice.spark.records.as_json import as_json
 from sluice.spark.records.content import named, row_hash
 from sluice.spark.records.kafka_source import KafkaTopic
-from sluice.spark.sinks.sink import Batch, entry_for, run_only
+from sluice.spark.sinks.sink import MicroBatch, entry_for, run_only
 from sluice.specs.model.outputs import TopicOutput
 from sluice.topics.deduplication import GENERATION, ID, POSITION
 
@@ -110,7 +110,7 @@ class TopicRecords:
         """Raise FencedError if a newer generation owns it."""
         self._log.check_fence()
 
-    def write(self, rows: DataFrame, batch: Batch) -> None:
+    def write(self, rows: DataFrame, batch: MicroBatch) -> None:
         """Send a batch and put it on record, in the order that the delivery asks for."""
         entry = replace(entry_for(batch, self._log), code=self._code_hash)
         position = self._positions_from + batch.version
@@ -124,7 +124,7 @@ class TopicRecords:
         failpoint("after_write_before_commit", self.name)
         self._log.record(entry, batch.version)
 
-    def _mark_and_send(self, records: DataFrame, entry: StreamEntry, batch: Batch) -> None:
+    def _mark_and_send(self, records: DataFrame, entry: StreamEntry, batch: MicroBatch) -> None:
         """Only a crash may cost a batch, not a transform that fails: the records are computed before the mark."""
         computed = records.persist()
         try:

@@ -16,7 +16,7 @@ from pyspark.sql import functions as F  # noqa: N812  the ecosystem's name for i
 from sluice.delta.reading import open_table
 from sluice.errors import NotReadyError
 from sluice.intervals.alignment import Interval, contiguous
-from sluice.intervals.backfill.bounds import Bound
+from sluice.intervals.backfill.bounds import IntervalBound
 from sluice.intervals.places import Places
 from sluice.intervals.reach import RawPosition, Reach
 from sluice.quality.reasons import Outcome
@@ -83,7 +83,7 @@ class Records:
     """
 
     def __init__(
-        self, spark: SparkSession, raw: RawTable, code: PipelineCode, bounds: Mapping[datetime, Bound]
+        self, spark: SparkSession, raw: RawTable, code: PipelineCode, bounds: Mapping[datetime, IntervalBound]
     ) -> None:
         self._code = code
         self.length = code.pipeline.intervals.interval_length

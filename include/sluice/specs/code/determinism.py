@@ -18,7 +18,7 @@ from sluice.specs.code.modules import SPARK_FUNCTIONS, imported_names, origin_of
 from sluice.specs.reading.faults import Fault
 
 
-class Source(Enum):
+class NonDeterminism(Enum):
     """Where a value comes from that is no input of the transform: the reason, and the way out."""
 
     CLOCK = ("it reads a clock", "use the event time or the arrival time of the record.")
@@ -29,31 +29,41 @@ class Source(Enum):
 
 
 _FUNCTIONS = {
-    Source.CLOCK: (
+    NonDeterminism.CLOCK: (
         "current_timestamp", "current_date", "current_time", "curdate", "now", "localtimestamp", "current_timezone",
     ),
-    Source.CHANCE: ("rand", "randn", "random", "randstr", "uniform", "uuid", "shuffle"),
-    Source.LAYOUT: (
+    NonDeterminism.CHANCE: ("rand", "randn", "random", "randstr", "uniform", "uuid", "shuffle"),
+    NonDeterminism.LAYOUT: (
         "monotonically_increasing_id", "spark_partition_id", "input_file_name", "input_file_block_start",
         "input_file_block_length",
     ),
-    Source.HIDDEN: ("reflect", "java_method", "try_reflect"),
+    NonDeterminism.HIDDEN: ("reflect", "java_method", "try_reflect"),
 }  # fmt: skip
 _SPARK = {name: source for source, names in _FUNCTIONS.items() for name in names}
-_METHODS = {"sample": Source.CHANCE, "sampleBy": Source.CHANCE, "randomSplit": Source.CHANCE}
+_METHODS = {"sample": NonDeterminism.CHANCE, "sampleBy": NonDeterminism.CHANCE, "randomSplit": NonDeterminism.CHANCE}
 _PYTHON = {
-    **dict.fromkeys(("datetime.datetime.now", "datetime.datetime.utcnow", "datetime.datetime.today"), Source.CLOCK),
-    **dict.fromkeys(("datetime.date.today", "pandas.Timestamp.now", "pandas.Timestamp.today"), Source.CLOCK),
-    **dict.fromkeys(("time.gmtime", "time.localtime", "time.ctime", "time.strftime"), Source.CLOCK),
-    **{f"time.{name}{unit}": Source.CLOCK for name in ("time", "monotonic", "perf_counter") for unit in ("", "_ns")},
-    **dict.fromkeys(("random", "secrets", "numpy.random", "os.urandom", "uuid.uuid1", "uuid.uuid4"), Source.CHANCE),
-    **dict.fromkeys(("os.environ", "os.getenv", "builtins.open", "builtins.input", "subprocess"), Source.OUTSIDE),
-    **dict.fromkeys(("socket", "http", "urllib.request", "requests", "httpx", "httpx2"), Source.OUTSIDE),
-    **dict.fromkeys(("importlib", "builtins.exec", "builtins.eval", "builtins.__import__"), Source.HIDDEN),
+    **dict.fromkeys(
+        ("datetime.datetime.now", "datetime.datetime.utcnow", "datetime.datetime.today"), NonDeterminism.CLOCK
+    ),
+    **dict.fromkeys(("datetime.date.today", "pandas.Timestamp.now", "pandas.Timestamp.today"), NonDeterminism.CLOCK),
+    **dict.fromkeys(("time.gmtime", "time.localtime", "time.ctime", "time.strftime"), NonDeterminism.CLOCK),
+    **{
+        f"time.{name}{unit}": NonDeterminism.CLOCK
+        for name in ("time", "monotonic", "perf_counter")
+        for unit in ("", "_ns")
+    },
+    **dict.fromkeys(
+        ("random", "secrets", "numpy.random", "os.urandom", "uuid.uuid1", "uuid.uuid4"), NonDeterminism.CHANCE
+    ),
+    **dict.fromkeys(
+        ("os.environ", "os.getenv", "builtins.open", "builtins.input", "subprocess"), NonDeterminism.OUTSIDE
+    ),
+    **dict.fromkeys(("socket", "http", "urllib.request", "requests", "httpx", "httpx2"), NonDeterminism.OUTSIDE),
+    **dict.fromkeys(("importlib", "builtins.exec", "builtins.eval", "builtins.__import__"), NonDeterminism.HIDDEN),
 }
 """A name here refuses everything below it: `random` refuses `random.choice`."""
 
-_WITHOUT_ARGUMENTS = {"unix_timestamp": Source.CLOCK}
+_WITHOUT_ARGUMENTS = {"unix_timestamp": NonDeterminism.CLOCK}
 """Functions that read the clock only where they are given nothing."""
 
 _BUILTINS = frozenset({"exec", "eval", "__import__", "open", "input"})
@@ -110,15 +120,15 @@ def _in_text(node: ast.Constant, text: str, file: str, *, is_sql: bool) -> Itera
         if source := _SPARK.get(function) or (_WITHOUT_ARGUMENTS[function] if empty else None):
             yield _fault(file, node, f"{function}() in SQL", source)
     if is_sql and (word := _SQL_WORD.search(text)) and not _SQL_CALL.search(text):
-        yield _fault(file, node, f"{word[1].lower()} in SQL", Source.CLOCK)
+        yield _fault(file, node, f"{word[1].lower()} in SQL", NonDeterminism.CLOCK)
 
 
-def _fault(file: str, node: ast.expr, what: str, source: Source) -> Fault:
+def _fault(file: str, node: ast.expr, what: str, source: NonDeterminism) -> Fault:
     reason, fix = source.value
     return Fault(file, node.lineno, "", f"{what} is refused: {reason}, so stream and backfill would differ.", fix)
 
 
-def _source_of(origin: str) -> Source | None:
+def _source_of(origin: str) -> NonDeterminism | None:
     module, _, name = origin.rpartition(".")
     if module in SPARK_FUNCTIONS:
         return _SPARK.get(name)

@@ -10,7 +10,7 @@ from sluice.contracts.breach import Loc
 from sluice.specs.code.closure import import_closure
 from sluice.specs.code.determinism import undetermined
 from sluice.specs.code.modules import parse_module
-from sluice.specs.code.windows import Window, unfit_windows, windows_of
+from sluice.specs.code.windows import WindowCall, unfit_windows, windows_of
 from sluice.specs.model.model import PipelineSpec
 from sluice.specs.reading.faults import Fault, SpecFaults
 from sluice.specs.reading.kinds import Kind
@@ -26,7 +26,7 @@ def transforms_fit(reading: Reading) -> Iterator[Finding]:
     """A transform exists, takes the records and the declared static inputs, and depends on nothing else."""
     in_code: dict[str, tuple[Fault, ...]] = {}
     in_use: dict[tuple[str, tuple[str, ...]], tuple[_Misfit, ...]] = {}
-    in_windows: dict[str, tuple[Window, ...]] = {}
+    in_windows: dict[str, tuple[WindowCall, ...]] = {}
     for name, pipeline in reading.catalog.pipelines.items():
         module, use = pipeline.transform.partition(":")[0], (pipeline.transform, tuple(pipeline.static))
         if use not in in_use:
@@ -44,7 +44,7 @@ def transforms_fit(reading: Reading) -> Iterator[Finding]:
                 yield reading.finding(Kind.PIPELINE, name, ("transform",), f"{where}{message}", fix)
 
 
-def _windows(pipeline: PipelineSpec, reading: Reading) -> tuple[Window, ...]:
+def _windows(pipeline: PipelineSpec, reading: Reading) -> tuple[WindowCall, ...]:
     function = pipeline.transform.partition(":")[2]
     return windows_of(transform_module(pipeline, reading), function, _roots(reading))
 

@@ -28,7 +28,7 @@ _TUMBLES = "an interval table takes windows that tumble and begin every {window}
 
 
 @dataclass(frozen=True)
-class Window:
+class WindowCall:
     """One call that makes windows.
 
     Attributes:
@@ -48,7 +48,7 @@ class Window:
     offset: timedelta | None = None
 
 
-def unfit_windows(windows: Sequence[Window], output: IntervalsOutput) -> Iterator[tuple[Window, str, str]]:
+def unfit_windows(windows: Sequence[WindowCall], output: IntervalsOutput) -> Iterator[tuple[WindowCall, str, str]]:
     """Yield what an interval table cannot take: the call, why, and what to do.
 
     Args:
@@ -75,7 +75,7 @@ def unfit_windows(windows: Sequence[Window], output: IntervalsOutput) -> Iterato
     yield first, message, f"write `window: {actual}` under the output, or make windows of {declared}."
 
 
-def windows_of(path: Path, function: str, roots: Sequence[Path]) -> tuple[Window, ...]:
+def windows_of(path: Path, function: str, roots: Sequence[Path]) -> tuple[WindowCall, ...]:
     """Return the windows that a function makes, by itself and by functions of the project that it names.
 
     Args:
@@ -94,7 +94,7 @@ def windows_of(path: Path, function: str, roots: Sequence[Path]) -> tuple[Window
 @dataclass
 class _Walk:
     roots: Sequence[Path]
-    found: list[Window] = field(default_factory=list)
+    found: list[WindowCall] = field(default_factory=list)
     seen: set[tuple[Path, str]] = field(default_factory=set)
 
     def follow(self, path: Path, name: str) -> None:
@@ -136,17 +136,17 @@ class _Module:
         """Return the full name of what is used; of the module itself, its bare name; None if it is neither."""
         return origin_of(node, self._names)
 
-    def windows_in_call(self, node: ast.Call) -> Iterator[Window]:
+    def windows_in_call(self, node: ast.Call) -> Iterator[WindowCall]:
         owner, _, name = (self.origin(node.func) or "").rpartition(".")
         if owner not in SPARK_FUNCTIONS or name not in _CALLS:
             return
         if name == "session_window":
-            yield Window(self._path, node.lineno, session=True)
+            yield WindowCall(self._path, node.lineno, session=True)
             return
         given = dict(zip(_ARGUMENTS, node.args, strict=False))
         given |= {keyword.arg: keyword.value for keyword in node.keywords if keyword.arg}
         length, slide, offset = (self._length(given.get(name)) for name in _ARGUMENTS[1:])
-        yield Window(self._path, node.lineno, length=length, slide=slide, offset=offset)
+        yield WindowCall(self._path, node.lineno, length=length, slide=slide, offset=offset)
 
     def _length(self, node: ast.expr | None) -> timedelta | None:
         if isinstance(node, ast.Name):
@@ -154,10 +154,10 @@ class _Module:
         return _duration(node.value) if isinstance(node, ast.Constant) else None
 
 
-def _windows_in_sql(path: Path, line: int, text: str) -> Iterator[Window]:
+def _windows_in_sql(path: Path, line: int, text: str) -> Iterator[WindowCall]:
     for match in _SQL.finditer(text):
         length, slide, offset = (_duration(part) for part in match.groups()[1:])
-        yield Window(path, line, session=bool(match[1]), length=length, slide=slide, offset=offset)
+        yield WindowCall(path, line, session=bool(match[1]), length=length, slide=slide, offset=offset)
 
 
 def _duration(text: object) -> timedelta | None:

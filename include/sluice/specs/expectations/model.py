@@ -41,7 +41,7 @@ class Subject(StrEnum):
     """For each interval's rows on their own, once it is closed, and at the gate; one result for each interval."""
 
 
-class Rhythm(StrEnum):
+class Frequency(StrEnum):
     """How often something is done that nobody asks for."""
 
     HOURLY = "hourly"
@@ -57,7 +57,7 @@ class Samples(StrEnum):
     NONE = "none"
 
 
-class History(Spec):
+class HistoricalBounds(Spec):
     """Bounds that earlier intervals give: around the median of what was measured in them."""
 
     intervals: int = Field(ge=3, le=1000)
@@ -92,7 +92,7 @@ class Expectation(Spec):
     severity: Severity = Severity.CRITICAL
     description: str = ""
     """Why it must hold, for whoever reads that it does not."""
-    history: History | None = None
+    history: HistoricalBounds | None = None
     """Further bounds, which earlier intervals give."""
 
     @field_validator("on")
@@ -125,7 +125,7 @@ class ExpectationsSpec(Spec):
     """The pipeline that it guards; a pipeline has at most one suite."""
     may_be_empty: bool = False
     """Whether no rows are right although there are records, as where a transform only picks out rare ones."""
-    check: Rhythm = Rhythm.DAILY
+    check: Frequency = Frequency.DAILY
     """How often the published table is checked though no backfill has published: what the stream closes meanwhile."""
     samples: Samples = Samples.SHOWN
     """What is seen of unexpected values, in results, on pages and in alerts."""

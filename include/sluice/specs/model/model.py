@@ -167,7 +167,7 @@ class TopicValue(Encoding):
         return fields
 
 
-class RawTable(Spec):
+class RawTableSpec(Spec):
     """The topic's raw table and the stream that fills it."""
 
     table: Name
@@ -185,7 +185,7 @@ class TopicSpec(TopicShape):
     name: Name
     description: str = ""
     value: TopicValue
-    raw: RawTable
+    raw: RawTableSpec
 
 
 class StaticInput(Spec):

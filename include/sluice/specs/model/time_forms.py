@@ -15,7 +15,7 @@ Zone = Annotated[str, StringConstraints(pattern=r"^(UTC|[+-](0[0-9]|1[0-7]):[0-5
 PER_SECOND: dict[EpochUnit, int] = {"seconds": 1, "milliseconds": 1_000, "microseconds": 1_000_000}
 
 
-class Declared(Protocol):
+class DeclaredField(Protocol):
     """A field of a topic, as far as it matters here."""
 
     @property
@@ -31,7 +31,7 @@ class Declared(Protocol):
         """The zone of its texts without one."""
 
 
-def types_read(field: Declared) -> frozenset[str]:
+def types_read(field: DeclaredField) -> frozenset[str]:
     """Return the types whose values a field reads: a number since 1970 is a whole number, a local time any text."""
     if field.epoch:
         return frozenset({"long"})

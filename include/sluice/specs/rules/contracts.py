@@ -26,7 +26,7 @@ _FILE = re.compile(rf"([1-9][0-9]{{0,4}})({re.escape(JSON_SCHEMA)}|{re.escape(AV
 
 
 @dataclass(frozen=True)
-class History:
+class ContractHistory:
     """The versions of a topic's contract, as they lie in its folder.
 
     Attributes:
@@ -42,7 +42,7 @@ class History:
     faults: tuple[Fault, ...] = ()
 
 
-def history_of(include: Path, topic: str) -> History:
+def history_of(include: Path, topic: str) -> ContractHistory:
     """Read a topic's contract; one without versions if it has none."""
     folder, shown = include / FOLDER / topic, f"{include.name}/{FOLDER}/{topic}"
     versions: list[Version] = []
@@ -67,7 +67,7 @@ def history_of(include: Path, topic: str) -> History:
             message, fix = "is no version of a contract.", f"name it 1{JSON_SCHEMA} or 1{AVRO}, or move it away."
             faults.append(Fault(file, 1, "", message, fix))
     versions.sort(key=lambda version: version.number)
-    return History(tuple(versions), documents, published, tuple(faults))
+    return ContractHistory(tuple(versions), documents, published, tuple(faults))
 
 
 def contracts_hold(reading: Reading, *, publishing: str = "") -> Iterator[Finding]:
@@ -121,7 +121,7 @@ def _published(path: Path, file: str, faults: list[Fault]) -> Mapping[int, str]:
     return {int(key): str(value) for key, value in (document.data or {}).items() if key.isdecimal()}
 
 
-def _unpublished(history: History, shown: str, *, publishing: bool) -> Iterator[Fault]:
+def _unpublished(history: ContractHistory, shown: str, *, publishing: bool) -> Iterator[Fault]:
     """Versions stay what they were when they were published; only the newest may be a draft."""
     newest = max(history.documents, default=0)
     topic = shown.rpartition("/")[2]
@@ -138,7 +138,7 @@ def _unpublished(history: History, shown: str, *, publishing: bool) -> Iterator[
         yield Fault(f"{shown}/{PUBLISHED}", 1, str(number), "its file is gone.", "restore it.")
 
 
-def _incompatible(history: History, spec: TopicSpec) -> Iterator[Fault]:
+def _incompatible(history: ContractHistory, spec: TopicSpec) -> Iterator[Fault]:
     versions = history.versions
     newest = versions[-1]
     found: dict[tuple[bool, Breach], list[int]] = defaultdict(list)

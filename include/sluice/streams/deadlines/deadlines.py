@@ -24,7 +24,7 @@ from sluice.streams.life.timeline import in_words
 
 
 @dataclass(frozen=True)
-class Finding:
+class DeadlineState:
     """What one look says of one deadline.
 
     Attributes:
@@ -51,7 +51,9 @@ class _Look:
 _Judgement: TypeAlias = tuple[bool | None, datetime, str]
 
 
-def examine(declared: StreamDeadlines, seen: Evidence, verdict: Verdict, window: Window) -> Mapping[Deadline, Finding]:
+def examine(
+    declared: StreamDeadlines, seen: Evidence, verdict: Verdict, window: Window
+) -> Mapping[Deadline, DeadlineState]:
     """Say of each declared deadline whether it is missed.
 
     Args:
@@ -68,7 +70,7 @@ def examine(declared: StreamDeadlines, seen: Evidence, verdict: Verdict, window:
         if limit is None:
             continue
         missed, since, why = question(look, limit) if runs else (None, seen.at, "It is not running.")
-        found[deadline] = Finding(deadline, missed, since, why, advice.format(unit=seen.unit) if missed else "")
+        found[deadline] = DeadlineState(deadline, missed, since, why, advice.format(unit=seen.unit) if missed else "")
     return found
 
 

@@ -18,7 +18,7 @@ from datetime import datetime, timedelta
 from enum import StrEnum
 
 from sluice.specs.model.deadlines import StreamDeadlines
-from sluice.streams.deadlines.deadlines import Finding, examine
+from sluice.streams.deadlines.deadlines import DeadlineState, examine
 from sluice.streams.deadlines.record import Deadline, DeadlineRecord, DeadlineRecords
 from sluice.streams.health.looks import FRESH
 from sluice.streams.health.observation import Evidence
@@ -51,7 +51,7 @@ class Notice:
     occasion: Occasion
     unit: str
     stream: str
-    finding: Finding
+    finding: DeadlineState
     verdict: Verdict
     record: DeadlineRecord | None
 

@@ -64,7 +64,7 @@ _QUOTED = re.compile(
 
 
 @dataclass(frozen=True)
-class Rule:
+class ErrorPattern:
     """What makes an exception one of a class; each part is a pattern, and one that matches is enough.
 
     Attributes:
@@ -96,19 +96,19 @@ class Rule:
 _WRAPPERS = {"STREAM_FAILED", "FOREACH_BATCH_USER_FUNCTION_ERROR", "TASK_WRITE_FAILED"}
 """Conditions that only say where something failed."""
 
-RULES: Sequence[Rule] = (
-    Rule(
+RULES: Sequence[ErrorPattern] = (
+    ErrorPattern(
         FailureClass.FENCED,
         names=r"FencedError|ConcurrentTransactionException|ProducerFencedException",
         conditions=r"CONCURRENT_QUERY|DELTA_CONCURRENT_TRANSACTION",
     ),
-    Rule(
+    ErrorPattern(
         FailureClass.DATA_LOSS,
         names=r"DataLossError|OffsetOutOfRangeException",
         conditions=r"KAFKA_DATA_LOSS",
         messages=r"Some data may have been lost because they are not available in Kafka",
     ),
-    Rule(
+    ErrorPattern(
         FailureClass.INCOMPATIBLE_STATE,
         conditions=r"STATE_STORE_(KEY|VALUE)_SCHEMA_NOT_COMPATIBLE|STATE_STORE_COLUMN_FAMILY_SCHEMA_INCOMPATIBLE"
         r"|STATE_STORE_INVALID_(CONFIG_AFTER_RESTART|VARIABLE_TYPE_CHANGE|VALUE_SCHEMA_EVOLUTION|PROVIDER)"
@@ -120,12 +120,12 @@ RULES: Sequence[Rule] = (
         r"|DELTA_STREAMING_SCHEMA_MISMATCH_ON_RESTART",
         messages=r"(assertion failed: )?There are \[\d+\] sources in the checkpoint offsets and now there are",
     ),
-    Rule(
+    ErrorPattern(
         FailureClass.OUT_OF_MEMORY,
         names=r"OutOfMemoryError|SparkOutOfMemoryError|MemoryError",
         conditions=r"(\w+\.)?\w*_OUT_OF_MEMORY|UNABLE_TO_ACQUIRE_MEMORY",
     ),
-    Rule(
+    ErrorPattern(
         FailureClass.CORRUPT,
         names=r"CorruptionError",
         conditions=r"STREAMING_CHECKPOINT_MISSING_METADATA_FILE|CHECKPOINT_FILE_CHECKSUM_VERIFICATION_FAILED"
@@ -139,23 +139,23 @@ RULES: Sequence[Rule] = (
         messages=r"Incomplete log file",
     ),
     # The words of the operating system, at the end of what Java, RocksDB, Arrow and Delta's writer make of them.
-    Rule(
+    ErrorPattern(
         FailureClass.DISK_FULL,
         messages=r"(?s)\[Errno (28|122)\]|.{0,100}database or disk is full"
         r"|.{0,300}\b(No space left on device|Disk quota exceeded)(\Z| \(os error|[:;)\n])",
     ),
-    Rule(
+    ErrorPattern(
         FailureClass.AUTHORISATION,
         names=r"\w*Authori[sz]ation(Failed)?(Exception|Error)|\w*Authentication(Failed)?(Exception|Error)"
         r"|AccessDeniedException|AccessControlException|PermissionError|UnsupportedSaslMechanism(Exception|Error)"
         r"|DelegationTokenExpiredException|SSLHandshakeException",
         messages=r".* \(Permission denied\)",
     ),
-    Rule(FailureClass.SCHEMA_DRIFT, names=r"SchemaDriftError"),
-    Rule(FailureClass.CONFIGURATION, names=r"NotConfiguredError"),
-    Rule(FailureClass.WRONG_SPEC, names=r"SpecError|SpecFaults"),
-    Rule(FailureClass.KILLED, names=r"Py4JNetworkError|GatewayGone"),
-    Rule(
+    ErrorPattern(FailureClass.SCHEMA_DRIFT, names=r"SchemaDriftError"),
+    ErrorPattern(FailureClass.CONFIGURATION, names=r"NotConfiguredError"),
+    ErrorPattern(FailureClass.WRONG_SPEC, names=r"SpecError|SpecFaults"),
+    ErrorPattern(FailureClass.KILLED, names=r"Py4JNetworkError|GatewayGone"),
+    ErrorPattern(
         FailureClass.TRANSIENT,
         names=r"UnreachableError|NotReadyError"
         # Kafka: what its Java client calls retriable, and kafka-python's names for the same
@@ -176,7 +176,7 @@ RULES: Sequence[Rule] = (
         r"|Job aborted due to stage failure: .*ExecutorLostFailure"
         r"|(Application has been killed\. Reason: )?All masters are unresponsive",
     ),
-    Rule(
+    ErrorPattern(
         FailureClass.CODE,
         names=r"RefusedError|AnalysisException|ParseException|PythonException|ArithmeticException|DateTimeException"
         r"|NumberFormatException|ArrayIndexOutOfBoundsException|(Type|Value|Key|Index|Name|Attribute|ZeroDivision"

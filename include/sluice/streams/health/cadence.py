@@ -7,7 +7,7 @@ from statistics import median
 
 from sluice.specs.catalog.rhythm import Rhythm
 from sluice.streams.health.series import Series
-from sluice.streams.health.window import Batch
+from sluice.streams.health.window import CommitSample
 
 LEAST_BATCHES = 2
 _NEWEST = 3
@@ -37,7 +37,7 @@ class Cadence:
         return max(self.seconds, self.batch_seconds, 0.0 if records is None else records * self.record_seconds)
 
 
-def learn(batches: Series[Batch], rhythm: Rhythm) -> Cadence | None:
+def learn(batches: Series[CommitSample], rhythm: Rhythm) -> Cadence | None:
     """Learn from batches that read something, oldest first; None if there are too few."""
     # By columns: a busy stream's hundred batches are asked about at every look.
     _, planned, committed, _, records = batches.columns()

@@ -29,7 +29,7 @@ AT_WORK = timedelta(minutes=1)
 
 
 @dataclass(frozen=True)
-class Source:
+class ProgressSource:
     """Where a stream's progress can be seen.
 
     Attributes:
@@ -47,8 +47,8 @@ class Source:
     ended_alone: Callable[[int], Failure | None] = lambda _generation: None
 
 
-class Cluster(Protocol):
-    """What is asked of Kafka: a part of `sluice.topics.administration.KafkaAdministration`."""
+class TopicReadings(Protocol):
+    """What topics hold, asked for many at once: Kafka's administration, or one survey of it that serves many units."""
 
     def extents(self, topics: Collection[str]) -> Mapping[str, TopicExtent | SluiceError]:
         """Return what each topic holds, or why that is not known of it, in a few requests for all."""
@@ -68,7 +68,7 @@ class Stamps(Enum):
 
 
 @dataclass(frozen=True)
-class Case:
+class ObservedUnit:
     """A unit whose streams are looked at.
 
     Attributes:
@@ -81,13 +81,17 @@ class Case:
 
     unit: str
     sighting: Sighting | None
-    sources: Mapping[str, Source]
+    sources: Mapping[str, ProgressSource]
     notes: tuple[str, ...] = ()
     executors: Callable[[int], Executors | None] = lambda _generation: None
 
 
 def gather(
-    cases: Sequence[Case], cluster: Callable[[], Cluster], *, at: datetime, stamps: Stamps = Stamps.IF_OLD
+    cases: Sequence[ObservedUnit],
+    cluster: Callable[[], TopicReadings],
+    *,
+    at: datetime,
+    stamps: Stamps = Stamps.IF_OLD,
 ) -> Mapping[str, Mapping[str, Evidence]]:
     """Ask every source once, and Kafka once for all topics.
 
@@ -118,7 +122,7 @@ def gather(
     }
 
 
-def _extents(topics: Collection[str], cluster: Callable[[], Cluster]) -> Mapping[str, _Answer[_Held]]:
+def _extents(topics: Collection[str], cluster: Callable[[], TopicReadings]) -> Mapping[str, _Answer[_Held]]:
     """Return what the broker says of each topic; if it says nothing at all, that is so of each."""
     if not topics:
         return {}
@@ -132,7 +136,7 @@ def _extents(topics: Collection[str], cluster: Callable[[], Cluster]) -> Mapping
 
 
 def _unit_evidence(
-    case: Case,
+    case: ObservedUnit,
     looks: Mapping[str, _Answer[CheckpointLook]],
     extents: Mapping[str, _Answer[_Held]],
     at: datetime,
@@ -153,7 +157,7 @@ def _unit_evidence(
     generation = None if attempt is None else attempt.generation
     executors = _nobody if generation is None else cache(partial(case.executors, generation))
 
-    def found(stream: str, source: Source) -> Evidence:
+    def found(stream: str, source: ProgressSource) -> Evidence:
         seen = _evidence(base, notes, source, looks[stream], extents[source.topic])
         return _asked_further(seen, source, executors, generation)
 
@@ -216,7 +220,7 @@ def _ask(source: str, question: Callable[[], T]) -> _Answer[T]:
 def _evidence(
     base: _Base,
     notes: tuple[str, ...],
-    source: Source,
+    source: ProgressSource,
     look: _Answer[CheckpointLook],
     extent: _Answer[_Held],
 ) -> Evidence:
@@ -241,7 +245,7 @@ def _evidence(
 
 
 def _asked_further(
-    seen: Evidence, source: Source, executors: Callable[[], Executors | None], generation: int | None
+    seen: Evidence, source: ProgressSource, executors: Callable[[], Executors | None], generation: int | None
 ) -> Evidence:
     """Add what a driver says of itself, if anybody wants to know: that is not worth two files for all the others."""
     if not seen.lag_records and seen.committed_at is not None and seen.at - seen.committed_at < AT_WORK:
@@ -265,7 +269,7 @@ def _wants_stamps(seen: Evidence, stamps: Stamps) -> bool:
     return old or stamps is Stamps.ALWAYS
 
 
-def _stamped(seen: Evidence, topic: str, cluster: Callable[[], Cluster]) -> Evidence:
+def _stamped(seen: Evidence, topic: str, cluster: Callable[[], TopicReadings]) -> Evidence:
     """Add the timestamps of the first unread records; a verdict can be given without them."""
     unread = [partition for partition, records in (seen.unread or {}).items() if records]
     offsets = {int(partition.rpartition("/")[2]): seen.position(partition) for partition in unread}

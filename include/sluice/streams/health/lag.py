@@ -25,7 +25,7 @@ _LEAST_RECENT = 3
 
 
 @dataclass(frozen=True)
-class Growth:
+class LagGrowth:
     """A stream that falls behind.
 
     Attributes:
@@ -39,7 +39,7 @@ class Growth:
     rate: float
 
 
-def growth(course: Sequence[Point]) -> Growth | None:
+def growth(course: Sequence[Point]) -> LagGrowth | None:
     """Return how the stream falls behind, or None if that is not proven.
 
     Args:
@@ -56,7 +56,7 @@ def growth(course: Sequence[Point]) -> Growth | None:
     grown = min(point.behind for point in recent(rising)) - start.behind
     if grown < max(LEAST_GROWTH_SECONDS, TOLERATED * span) or slope(recent(rising)) <= 0:
         return None
-    return Growth(start.at, grown, grown / span)
+    return LagGrowth(start.at, grown, grown / span)
 
 
 def recent(points: Sequence[Point]) -> Sequence[Point]:

@@ -12,13 +12,13 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import NamedTuple, Protocol
 
-from sluice.streams.health.pacing import Pace
+from sluice.streams.health.pacing import PollRate
 from sluice.streams.health.verdict import FINE, Health, Verdict
 from sluice.streams.health.window import Window
 
 FRESH = timedelta(minutes=3)
 """So long a look is good for, unless looks are kept more seldom: every stream is looked at at least once a minute."""
-_KEEP = Pace(10.0, share=0.0007, most=300.0)
+_KEEP = PollRate(10.0, share=0.0007, most=300.0)
 """How often a look is kept although it shows nothing new: a row costs as much as half of the look itself."""
 
 RATE_SPAN = timedelta(minutes=5)

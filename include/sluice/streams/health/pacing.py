@@ -14,7 +14,7 @@ MOST_SECONDS = 57.0
 
 
 @dataclass(frozen=True)
-class Pace:
+class PollRate:
     """A rhythm.
 
     Attributes:

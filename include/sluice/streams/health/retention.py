@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from datetime import timedelta
 
 from sluice.streams.health.observation import Evidence
-from sluice.streams.health.window import Edge, Window
+from sluice.streams.health.window import LogBounds, Window
 
 HORIZON = timedelta(hours=2)
 """A loss that is further off than this, or than half of the retention, is none to wake anybody for."""
@@ -57,7 +57,7 @@ def _by_offsets(seen: Evidence, window: Window) -> float | None:
     return min((time for time in times if time is not None), default=None)
 
 
-def _until(seen: Evidence, past: Edge, span: float, partition: str) -> float | None:
+def _until(seen: Evidence, past: LogBounds, span: float, partition: str) -> float | None:
     start, position = (seen.starts or {}).get(partition), (seen.committed or {}).get(partition)
     if start is None or position is None or partition not in past.starts or partition not in past.positions:
         return None

@@ -8,7 +8,7 @@ from datetime import datetime, timedelta
 from functools import cached_property
 
 from sluice.streams.health.cadence import LEAST_SECONDS, Cadence, learn
-from sluice.streams.health.lag import LEAST_SPAN_SECONDS, Growth, growth, seconds_to_catch_up, shrinks
+from sluice.streams.health.lag import LEAST_SPAN_SECONDS, LagGrowth, growth, seconds_to_catch_up, shrinks
 from sluice.streams.health.observation import Evidence
 from sluice.streams.health.retention import seconds_to_loss
 from sluice.streams.health.window import Point, Window
@@ -69,7 +69,7 @@ class Situation:
         return tuple(self.window.course)
 
     @cached_property
-    def falls(self) -> Growth | None:
+    def falls(self) -> LagGrowth | None:
         """How it falls behind, if that is proven."""
         return growth(self.course) if self.seen.lag_records else None
 

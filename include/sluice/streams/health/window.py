@@ -30,7 +30,7 @@ _REST_SHARE = 0.1
 _FULL_SHARE = 0.9
 
 
-class Batch(NamedTuple):
+class CommitSample(NamedTuple):
     """One committed batch.
 
     Attributes:
@@ -47,7 +47,7 @@ class Batch(NamedTuple):
     records: int | None
 
 
-class Sample(NamedTuple):
+class EndSample(NamedTuple):
     """The sum of the broker's end offsets at a moment."""
 
     at: float
@@ -64,20 +64,20 @@ class Point(NamedTuple):
 _UNKNOWN = -1
 
 
-def _batch(number: float, planned: float, committed: float, end: float, records: float) -> Batch:
-    return Batch(int(number), planned, committed, int(end), None if records == _UNKNOWN else int(records))
+def _batch(number: float, planned: float, committed: float, end: float, records: float) -> CommitSample:
+    return CommitSample(int(number), planned, committed, int(end), None if records == _UNKNOWN else int(records))
 
 
-def _sample(at: float, end: float) -> Sample:
-    return Sample(at, int(end))
+def _sample(at: float, end: float) -> EndSample:
+    return EndSample(at, int(end))
 
 
-NO_BATCHES: Series[Batch] = Series(_batch, 5)
-NO_SAMPLES: Series[Sample] = Series(_sample, 2)
+NO_BATCHES: Series[CommitSample] = Series(_batch, 5)
+NO_SAMPLES: Series[EndSample] = Series(_sample, 2)
 NO_POINTS: Series[Point] = Series(Point, 2)
 
 
-class Edge(NamedTuple):
+class LogBounds(NamedTuple):
     """The first offset that the broker still had, and the next to read, per `topic/partition`, at a moment."""
 
     at: float
@@ -102,11 +102,11 @@ class Window(NamedTuple):
         epoch: the reset epoch that it tells of.
     """
 
-    batches: Series[Batch] = NO_BATCHES
-    samples: Series[Sample] = NO_SAMPLES
+    batches: Series[CommitSample] = NO_BATCHES
+    samples: Series[EndSample] = NO_SAMPLES
     course: Series[Point] = NO_POINTS
     rested_at: float | None = None
-    edges: tuple[Edge, ...] = ()
+    edges: tuple[LogBounds, ...] = ()
     since: float | None = None
     looked: int = 0
     high: Mapping[str, int] = MappingProxyType({})
@@ -180,7 +180,7 @@ def _heard(window: Window, seen: Evidence) -> Window:
         samples = NO_SAMPLES  # another topic of the same name
     edges = window.edges
     if seen.starts is not None and seen.committed is not None and (not edges or edges[-1].starts != seen.starts):
-        edges = (*edges, Edge(at, dict(seen.starts), dict(seen.committed)))[-MOST_EDGES:]
+        edges = (*edges, LogBounds(at, dict(seen.starts), dict(seen.committed)))[-MOST_EDGES:]
     since = at if window.since is None else window.since
     return window._replace(samples=samples.plus(at, end).thinned(MOST_POINTS), edges=edges, since=since)
 
@@ -215,7 +215,7 @@ def _waiting_since(window: Window, seen: Evidence) -> float | None:
     return window.samples.number(after, 0) if after < len(window.samples) else seen.at.timestamp()
 
 
-def _rested(last: Batch, planned: float, rhythm: Rhythm) -> bool:
+def _rested(last: CommitSample, planned: float, rhythm: Rhythm) -> bool:
     """Whether it had read all there was, and waited for its trigger or for records until it planned the next batch."""
     if rhythm.cap is not None and last.records is not None and last.records >= _FULL_SHARE * rhythm.cap:
         return False  # it waited for its trigger although more was there

@@ -33,7 +33,7 @@ _STABLE_SAMPLE = 9
 
 
 @dataclass(frozen=True)
-class Policy:
+class RestartPolicy:
     """How often and how soon an end of some class is followed by another attempt.
 
     Attributes:
@@ -58,13 +58,15 @@ class Policy:
         return min(self.longest, self.first * float(2 ** min(doublings, 32)))
 
 
-def _policy(at_once: int, seconds: float, minutes: float, budget: int | None, hours: float = 6) -> Policy:
-    return Policy(at_once, timedelta(seconds=seconds), timedelta(minutes=minutes), budget, timedelta(hours=hours))
+def _policy(at_once: int, seconds: float, minutes: float, budget: int | None, hours: float = 6) -> RestartPolicy:
+    return RestartPolicy(
+        at_once, timedelta(seconds=seconds), timedelta(minutes=minutes), budget, timedelta(hours=hours)
+    )
 
 
 _NEVER = _policy(0, 60, 1, 1)
 
-POLICIES: Mapping[FailureClass, Policy] = {
+POLICIES: Mapping[FailureClass, RestartPolicy] = {
     # Nobody's fault: whoever sent the signal may do so again, but a stream is not given up for that.
     FailureClass.STOPPED: _policy(1, 10, 1, None),
     FailureClass.FORCED: _policy(HISTORY, 0, 0, None),
@@ -202,7 +204,7 @@ def _ended_at(attempt: Attempt) -> datetime:
     return attempt.ended_at
 
 
-def _halted(newest: Attempt, row: Sequence[Attempt], policy: Policy) -> str:
+def _halted(newest: Attempt, row: Sequence[Attempt], policy: RestartPolicy) -> str:
     last = f"generation {newest.generation} {newest.reason}"
     if policy.budget == 1:
         return f"{last} ({class_of(newest)}), and another attempt would only repeat that"

@@ -21,7 +21,7 @@ from sluice.streams.life.ending import ending, refuse_traceless
 from sluice.streams.life.governor import HISTORY, Go, Halt, Hold
 from sluice.streams.life.identity import submission_key
 from sluice.streams.life.launcher import DriverReport, DriverState, Job, Launcher
-from sluice.streams.life.sighting import Records, Sighting
+from sluice.streams.life.sighting import RecordedUnit, Sighting
 
 _LATE_STOP_SECONDS = 60.0
 _OVERRIDES = " (overrides: "
@@ -61,7 +61,7 @@ class UnitLife:
         self._job, self._refuse = job, refuse
         self._clock = clock or SystemClock()
 
-    def look(self, records: Records | None = None) -> Sighting:
+    def look(self, records: RecordedUnit | None = None) -> Sighting:
         """Read the records, then ask the launcher.
 
         Args:
@@ -71,7 +71,7 @@ class UnitLife:
             UnreachableError: the control database could not be asked. (A launcher that cannot answer is a note.)
         """
         if records is None:
-            records = Records(self._registry.desired(self._unit), self._registry.latest_attempt(self._unit))
+            records = RecordedUnit(self._registry.desired(self._unit), self._registry.latest_attempt(self._unit))
         desired, attempt = records.desired, records.attempt
         if attempt is None:
             return Sighting(self._unit, desired, None, None)
@@ -264,7 +264,7 @@ class UnitLife:
             failure=FailureClass.FORCED,
         )
 
-    def record_end(self, records: Records | None = None) -> Sighting:
+    def record_end(self, records: RecordedUnit | None = None) -> Sighting:
         """Look, and put on record what the launcher proves: a driver, its death, and generations that are forgotten.
 
         A control database that was restored from an older copy knows neither the newest deaths nor the driver that may

@@ -13,7 +13,7 @@ from sluice.clock import Clock
 from sluice.streams.life.attempts import Attempt, AttemptRecords
 from sluice.streams.life.launcher import Job, Launcher
 from sluice.streams.life.life import UnitLife, anything_goes
-from sluice.streams.life.sighting import Records, Sighting
+from sluice.streams.life.sighting import RecordedUnit, Sighting
 
 
 @dataclass(frozen=True)
@@ -72,13 +72,13 @@ class Lives:
         """
         return self._each(units, lambda life, records: life.record_end(records))
 
-    def _each(self, units: Collection[str], look: Callable[[UnitLife, Records], Sighting]) -> Looks:
+    def _each(self, units: Collection[str], look: Callable[[UnitLife, RecordedUnit], Sighting]) -> Looks:
         wishes, attempts = self._registry.newest_wishes(units), self._registry.newest_attempts(units)
         seen: dict[str, Sighting] = {}
         failed: dict[str, Exception] = {}
         for unit in units:
             try:
-                seen[unit] = look(self.of(unit), Records(wishes.get(unit), attempts.get(unit)))
+                seen[unit] = look(self.of(unit), RecordedUnit(wishes.get(unit), attempts.get(unit)))
             except Exception as error:  # noqa: BLE001 - whatever happens to one, the others must still be looked at
                 failed[unit] = error
         return Looks(seen, failed)

@@ -26,7 +26,7 @@ class ActionKind(StrEnum):
 
 
 @dataclass(frozen=True)
-class Action:
+class Correction:
     """What to do, and the reason as a clause. `about` is the key of the attempt that it became HALTED with."""
 
     kind: ActionKind
@@ -34,7 +34,7 @@ class Action:
     about: str = ""
 
 
-def reconcile(sighting: Sighting, watched: bool, *, now: datetime) -> Action:
+def reconcile(sighting: Sighting, watched: bool, *, now: datetime) -> Correction:
     """Decide the next step of one unit.
 
     Args:
@@ -48,34 +48,34 @@ def reconcile(sighting: Sighting, watched: bool, *, now: datetime) -> Action:
     decision = decide(desired, sighting.attempt, sighting.report)
     match decision:
         case Adopt():
-            return Action(ActionKind.NOTHING if watched else ActionKind.WATCH, decision.why)
+            return Correction(ActionKind.NOTHING if watched else ActionKind.WATCH, decision.why)
         case Wait() | Refuse():
-            return Action(ActionKind.NOTHING, decision.why)
+            return Correction(ActionKind.NOTHING, decision.why)
         case Resume():
             # Said and looked at again, once a minute: what has no room is not started in order to wait.
-            return Action(ActionKind.NOTHING if sighting.lack else ActionKind.START, sighting.lack or decision.why)
+            return Correction(ActionKind.NOTHING if sighting.lack else ActionKind.START, sighting.lack or decision.why)
         case Start():
             return _start(decision, sighting, watched, now)
 
 
-def _start(start: Start, sighting: Sighting, watched: bool, now: datetime) -> Action:
+def _start(start: Start, sighting: Sighting, watched: bool, now: datetime) -> Correction:
     outlook = sighting.outlook(now)
     match outlook:
         case Go():
-            return Action(ActionKind.START, start.why)
+            return Correction(ActionKind.START, start.why)
         case Hold():
-            return Action(ActionKind.NOTHING, outlook.why)
+            return Correction(ActionKind.NOTHING, outlook.why)
         case Halt():
             kind = ActionKind.NOTHING if watched else ActionKind.TELL
             about = sighting.attempt.key if sighting.attempt is not None else ""
-            return Action(kind, str(outlook), about)
+            return Correction(kind, str(outlook), about)
 
 
-def _finish_stop(desired: DesiredState, now: datetime) -> Action:
+def _finish_stop(desired: DesiredState, now: datetime) -> Correction:
     asked = f"{desired.by} asked for a stop ({desired.why})"
     if now - desired.at < STOP_PATIENCE:
-        return Action(ActionKind.NOTHING, f"{asked} {_seconds(now - desired.at)} s ago; it is under way")
-    return Action(ActionKind.STOP, f"{asked} {_seconds(now - desired.at)} s ago and the driver still lives")
+        return Correction(ActionKind.NOTHING, f"{asked} {_seconds(now - desired.at)} s ago; it is under way")
+    return Correction(ActionKind.STOP, f"{asked} {_seconds(now - desired.at)} s ago and the driver still lives")
 
 
 def _seconds(duration: timedelta) -> str:

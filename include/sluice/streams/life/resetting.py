@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import Protocol, TypeAlias
+from typing import TypeAlias
 
 from sluice.clock import Clock
 from sluice.errors import RefusedError, SpecError, UnreachableError
@@ -24,26 +24,10 @@ from sluice.streams.position.checkpoint import PlannedBatch
 from sluice.streams.position.epochs import Epoch, Epochs
 from sluice.streams.position.reset import Move, Span, StreamReset, effects, moves, raw_offsets
 from sluice.streams.position.starting import resolve
-from sluice.topics.administration import RecordStamp, TopicExtent
+from sluice.topics.administration import KafkaAdministration, TopicExtent
 
 Target: TypeAlias = Edge | datetime | Mapping[str, int]
 """Where to: an edge or a time for every partition, or the next offset per `topic/partition`; others stay."""
-
-
-class Cluster(Protocol):
-    """What is asked of Kafka: a part of `sluice.topics.administration.KafkaAdministration`."""
-
-    def extent(self, topic: str) -> TopicExtent:
-        """Return what a topic holds."""
-        ...
-
-    def offsets_at(self, topic: str, at: datetime) -> Mapping[int, int]:
-        """Return the offset of the first record that is no older than `at`, per partition; without one, the end."""
-        ...
-
-    def stamps(self, topic: str, offsets: Mapping[int, int]) -> Mapping[int, RecordStamp]:
-        """Return the timestamp of the first record at or after an offset, per partition."""
-        ...
 
 
 def refuse_living(sighting: Sighting) -> None:
@@ -91,7 +75,7 @@ class Resetting:
     unit: Unit
     catalog: Catalog
     epochs: Callable[[str], Epochs]
-    cluster: Cluster
+    cluster: KafkaAdministration
     clock: Clock
 
     def plan(self, target: Target, streams: Sequence[str] = ()) -> tuple[StreamReset, ...]:

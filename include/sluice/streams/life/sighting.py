@@ -12,7 +12,7 @@ from sluice.streams.life.launcher import DriverReport, DriverState
 
 
 @dataclass(frozen=True)
-class Records:
+class RecordedUnit:
     """What the control database says of a unit: the latest wish and the highest generation, None if there is none."""
 
     desired: DesiredState | None

@@ -8,29 +8,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from datetime import UTC, datetime
-from typing import Protocol
 
 from sluice.clock import Clock
 from sluice.errors import NotReadyError, RefusedError, SpecError
 from sluice.specs.model.start import Edge, StartPosition, in_words
 from sluice.streams.position.epochs import Epoch, Epochs
-from sluice.topics.administration import TopicExtent
-
-
-class Offsets(Protocol):
-    """What is asked of Kafka: a part of `sluice.topics.administration.KafkaAdministration`."""
-
-    def extent(self, topic: str) -> TopicExtent:
-        """Return what a topic holds."""
-        ...
-
-    def offsets_at(self, topic: str, at: datetime) -> Mapping[int, int]:
-        """Return the offset of the first record that is no older than `at`, per partition; without one, the end."""
-        ...
+from sluice.topics.administration import KafkaAdministration, TopicExtent
 
 
 def resolve(
-    position: StartPosition, topic: str, extent: TopicExtent, cluster: Offsets, unnamed: Mapping[int, int]
+    position: StartPosition, topic: str, extent: TopicExtent, cluster: KafkaAdministration, unnamed: Mapping[int, int]
 ) -> dict[int, int]:
     """Return the first offset of every partition.
 
@@ -73,7 +60,7 @@ def _refuse_outside(offsets: Mapping[int, int], topic: str, extent: TopicExtent)
 
 
 def beginnings(
-    start: StartPosition, topic: str, streams: Mapping[str, Epochs], cluster: Offsets, clock: Clock
+    start: StartPosition, topic: str, streams: Mapping[str, Epochs], cluster: KafkaAdministration, clock: Clock
 ) -> dict[str, Epoch]:
     """Return what is to be put on record of those streams of a pipeline that have read nothing: where they begin.
 

@@ -20,7 +20,7 @@ from sluice.delta.reading import read_rows
 from sluice.errors import NotReadyError, RefusedError
 from sluice.intervals.alignment import Interval
 from sluice.intervals.backfill.backfills import BackfillState, OverlapError
-from sluice.intervals.backfill.bounds import Bound
+from sluice.intervals.backfill.bounds import IntervalBound
 from sluice.intervals.backfill.request import Mode, Only, Request
 from sluice.intervals.entries import AttemptEntry, BackfillEntry, DirtyEntry
 from sluice.intervals.ledger import State
@@ -223,14 +223,14 @@ def test_each_interval_takes_the_records_below_its_own_offsets(drained: Drained)
     first = min(set(hours[below].dropna()) & set(hours[~below].dropna())).to_pydatetime()
     second = RANGE.end - 6 * HOUR
     below_half = replace(raw.reach, offsets=half)
-    bounds = {first: Bound(below_half, late=False), second: Bound(raw.reach, late=False)}
+    bounds = {first: IntervalBound(below_half, late=False), second: IntervalBound(raw.reach, late=False)}
 
     expected = int(((hours == first) & below).sum() + (hours == second).sum())
     records = Records(drained.spark, raw, drained.code, bounds)
     assert 0 < expected < int(hours.isin([first, second]).sum())
     assert records.count() == expected
     everywhere = Records(
-        drained.spark, raw, drained.code, {first: bounds[first], second: Bound(below_half, late=False)}
+        drained.spark, raw, drained.code, {first: bounds[first], second: IntervalBound(below_half, late=False)}
     )
     assert everywhere.count() == int((hours.isin([first, second]) & below).sum())
 
@@ -245,7 +245,7 @@ def test_of_a_topic_that_was_created_again_only_the_newest_is_bounded_and_what_c
     everything, nothing = raw.reach.offsets, dict.fromkeys(raw.reach.offsets, 0)
 
     def count(one: Reach, other: Reach) -> int:
-        bounds = {RANGE.start: Bound(one, late=False), RANGE.start + HOUR: Bound(other, late=False)}
+        bounds = {RANGE.start: IntervalBound(one, late=False), RANGE.start + HOUR: IntervalBound(other, late=False)}
         return Records(drained.spark, raw, drained.code, bounds).count()
 
     before, after = Reach(everything, ("older",)), Reach(nothing, (topic, "newer"))

@@ -12,10 +12,10 @@ from kafka import KafkaProducer
 from pyspark.sql import DataFrame, SparkSession
 
 import transforms
-from sluice.devstack.kafka.broker import Broker
+from sluice.devstack.kafka.broker import BrokerProcess
 from sluice.kafka.administration import KafkaPythonAdministration
 from sluice.launch.endpoints import Endpoints, write_endpoints
-from sluice.quality.duplicates import Duplicate, Duplicates, Place, Repeated
+from sluice.quality.duplicates import Duplicate, Duplicates, Repeated
 from sluice.quality.reasons import Outcome
 from sluice.settings import Settings
 from sluice.spark.checks.census import take_census
@@ -27,6 +27,7 @@ from sluice.spark.sinks.raw import raw_records
 from sluice.specs.model.model import TimeRules, TopicValue
 from sluice.streams.failures.exits import ExitCode
 from sluice.topics.administration import TopicCreation
+from sluice.topics.records import RecordPosition
 from tests.integration.spark.conftest import DriverPlace, values_of
 from tests.oracle import differences, flights
 
@@ -82,8 +83,8 @@ def test_a_retry_and_a_conflict_are_told_apart(spark: SparkSession) -> None:
         event_id=("shop", "id"),
         events=3,
         repeated=(
-            Repeated(Duplicate.RETRY, 2, Place(0, 1), Place(1, 0)),
-            Repeated(Duplicate.CONFLICT, 2, Place(0, 0), Place(2, 1)),
+            Repeated(Duplicate.RETRY, 2, RecordPosition(0, 1), RecordPosition(1, 0)),
+            Repeated(Duplicate.CONFLICT, 2, RecordPosition(0, 0), RecordPosition(2, 1)),
         ),
     )
 
@@ -100,7 +101,7 @@ def test_what_is_quarantined_or_a_heartbeat_is_no_duplicate(spark: SparkSession)
 @pytest.mark.verify
 @pytest.mark.timeout(600)
 def test_a_restart_makes_no_duplicate_and_a_transform_can_drop_retries_alike_in_stream_and_batch(
-    place: DriverPlace, own_broker: Broker, spark: SparkSession, monkeypatch: pytest.MonkeyPatch
+    place: DriverPlace, own_broker: BrokerProcess, spark: SparkSession, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     own = place.with_own_project()
     write_endpoints(
@@ -159,7 +160,7 @@ def _delay(value: Mapping[str, object]) -> timedelta:
     return pd.Timestamp(str(value["observed_at"])) - pd.Timestamp(str(value["scheduled_at"]))
 
 
-def _send(broker: Broker, values: Iterable[Mapping[str, object]]) -> None:
+def _send(broker: BrokerProcess, values: Iterable[Mapping[str, object]]) -> None:
     producer = KafkaProducer(bootstrap_servers=broker.bootstrap)
     for value in values:
         producer.send("flights", key=str(value.get("carrier", "")).encode(), value=json.dumps(value).encode())

@@ -12,7 +12,7 @@ from pydantic import JsonValue
 from pyspark.sql import DataFrame, SparkSession
 
 from sluice.gx.gate import run_gate
-from sluice.quality.intervals import Verdict, judge_intervals
+from sluice.quality.intervals import ExpectationResult, judge_intervals
 from sluice.spark.checks.interval_measures import measure
 from sluice.specs.expectations.model import Expectation, ExpectationsSpec, Subject
 from sluice.specs.expectations.set_level import OWN_ARGUMENTS, PER_INTERVAL
@@ -146,4 +146,8 @@ def test_an_interval_without_rows_has_none_and_nothing_else_is_said_of_it(rows: 
     ]
     expectations = [expectation(name, kwargs, Subject.INTERVAL) for name, kwargs in asked]
     found = judge_intervals(expectations, measure(rows, "start", [EMPTY], expectations), HOUR, {})
-    assert [each.verdict for each in found] == [Verdict.FAILS, Verdict.UNJUDGED, Verdict.HOLDS]
+    assert [each.verdict for each in found] == [
+        ExpectationResult.FAILS,
+        ExpectationResult.UNJUDGED,
+        ExpectationResult.HOLDS,
+    ]

@@ -19,11 +19,11 @@ from sluice.delta.log import read_log
 from sluice.gx.vocabulary import expectations_are_known
 from sluice.intervals.alignment import Interval
 from sluice.intervals.backfill.acceptance import GATE_FAILED, accepting
-from sluice.intervals.backfill.bounds import Bound
+from sluice.intervals.backfill.bounds import IntervalBound
 from sluice.intervals.backfill.request import Mode
 from sluice.intervals.entries import BackfillEntry
 from sluice.quality.gate import GateResult
-from sluice.quality.intervals import Verdict, judge_interval
+from sluice.quality.intervals import ExpectationResult, judge_interval
 from sluice.quality.measured import Measured
 from sluice.quality.results import KeptResult
 from sluice.quality.suggestion import as_yaml
@@ -36,7 +36,7 @@ from sluice.spark.checks.record_measures import measure_records
 from sluice.spark.checks.references import References
 from sluice.spark.tables.output import OutputTable
 from sluice.spark.tables.records import RawTable, Records
-from sluice.specs.expectations.model import Expectation, ExpectationsSpec, History, Severity, Subject
+from sluice.specs.expectations.model import Expectation, ExpectationsSpec, HistoricalBounds, Severity, Subject
 from sluice.specs.load import scan
 from sluice.specs.rules.rules import RULES
 from tests.integration.spark.backfill.backfills import FIRST, LAST, RANGE, Drained
@@ -49,7 +49,7 @@ SHORT = Interval(RANGE.start, RANGE.start + 4 * HOUR)
 
 
 def about(
-    name: str, *, history: History | None = None, severity: Severity = Severity.CRITICAL, **kwargs: JsonValue
+    name: str, *, history: HistoricalBounds | None = None, severity: Severity = Severity.CRITICAL, **kwargs: JsonValue
 ) -> Expectation:
     return Expectation(expect=name, kwargs=kwargs, on=(Subject.INTERVAL,), history=history, severity=severity)
 
@@ -115,7 +115,7 @@ def test_an_interval_that_fails_keeps_its_chunk_from_being_published_until_someb
 def test_each_published_interval_is_judged_once_for_what_it_holds(drained: Drained) -> None:
     steady = about(
         "expect_table_row_count_to_be_between",
-        history=History(intervals=6, at_least=3, share=0.01, deviations=0.01),
+        history=HistoricalBounds(intervals=6, at_least=3, share=0.01, deviations=0.01),
         severity=Severity.WARNING,
     )
     drained = guarded(drained, about("expect_table_row_count_to_be_between", min_value=0), steady)
@@ -150,7 +150,7 @@ def measured(drained: Drained, expectations: list[Expectation], hours: int) -> d
     starts = [RANGE.start + number * HOUR for number in range(hours)]
     folder = project.folder.table(project.catalog.topics["flights"].raw.table)
     raw = RawTable(folder, DeltaTable(str(folder)).version(), project.raw_position("flights").reach)
-    records = Records(spark, raw, code, dict.fromkeys(starts, Bound(None, late=False)))
+    records = Records(spark, raw, code, dict.fromkeys(starts, IntervalBound(None, late=False)))
     table = OutputTable(drained.table, code.pipeline.intervals)
     rows = table.rows(spark, starts, table.version())
     references = References(spark, code.static, project.folder.table)
@@ -212,7 +212,7 @@ def test_an_offset_that_is_missing_or_there_twice_is_found_where_it_is(drained: 
     found = measured(drained, [OFFSETS], hours=4)[OFFSETS.key][2]
     assert (found.value, found.unexpected) == ((1.0, 0) if what == "missing" else (0.0, 1))
     judged = judge_interval(OFFSETS, RANGE.start + 2 * HOUR, HOUR, found, {})
-    assert judged.verdict is Verdict.FAILS
+    assert judged.verdict is ExpectationResult.FAILS
 
 
 @pytest.mark.verify

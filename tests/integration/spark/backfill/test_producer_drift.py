@@ -10,9 +10,9 @@ import pytest
 from pyspark.sql import SparkSession
 
 from sluice.intervals.reach import Reach
-from sluice.quality.drift import Around, Drift, JsonKind, Seen, departures
-from sluice.quality.quarantine import Asked
-from sluice.spark.checks.producer_drift import Fields, declared_kinds
+from sluice.quality.drift import Around, Drift, JsonKind, ObservedField, departures
+from sluice.quality.quarantine import QuarantineFilter
+from sluice.spark.checks.producer_drift import RecordFields, declared_kinds
 from sluice.spark.tables.records import RawTable
 from tests.integration.spark.backfill.backfills import Drained
 
@@ -30,10 +30,10 @@ VALUES: list[object] = [
 BROKEN = [b"", b"\xff{", b'{"a": ', None]
 
 
-def fields(spark: SparkSession, folder: Path, values: list[bytes | None]) -> Fields:
+def fields(spark: SparkSession, folder: Path, values: list[bytes | None]) -> RecordFields:
     rows = [("id", n % 2, n, None, None if v is None else bytearray(v)) for n, v in enumerate(values)]
     spark.createDataFrame(rows, RAW).write.format("delta").save(str(folder))
-    return Fields(spark, RawTable(folder, 0, Reach({})), "heartbeat", Asked())
+    return RecordFields(spark, RawTable(folder, 0, Reach({})), "heartbeat", QuarantineFilter())
 
 
 def test_each_field_is_counted_by_its_kind_and_partition(spark: SparkSession, tmp_path: Path) -> None:
@@ -58,14 +58,14 @@ def test_what_is_around_the_last_record_with_a_field_is_counted(spark: SparkSess
     seen = looked.seen()
     assert Counter(each.field for each in seen) == {"a": 2, "b": 2}
     assert looked.around(seen, ["a"]) == {("a", "id/0"): Around(15, 35), ("a", "id/1"): Around(15, 35)}
-    assert looked.around([Seen("x", JsonKind.NULL, "id/0", 1, 0, 0)], ["a"]) == {}
+    assert looked.around([ObservedField("x", JsonKind.NULL, "id/0", 1, 0, 0)], ["a"]) == {}
 
 
 @pytest.mark.verify
 def test_the_flights_are_what_was_declared_but_for_the_one_that_is_not(drained: Drained) -> None:
     project, topic = drained.project, drained.project.catalog.topics["flights"]
     raw = RawTable.pin(project.folder.table(topic.raw.table), project.raw_position("flights"))
-    looked = Fields(drained.spark, raw, topic.value.heartbeat, Asked())
+    looked = RecordFields(drained.spark, raw, topic.value.heartbeat, QuarantineFilter())
     declared = declared_kinds(project, topic)
     assert declared["tailnum"] == {JsonKind.STRING}
     seen = looked.seen()

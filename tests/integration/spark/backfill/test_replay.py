@@ -16,7 +16,7 @@ from kafka import KafkaProducer
 from pyspark.sql import SparkSession
 
 from sluice.clock import SystemClock
-from sluice.devstack.kafka.broker import Broker
+from sluice.devstack.kafka.broker import BrokerProcess
 from sluice.errors import RefusedError
 from sluice.intervals.backfill.request import Mode
 from sluice.kafka.administration import KafkaPythonAdministration
@@ -25,7 +25,7 @@ from sluice.project.project import Project
 from sluice.project.records_of import cases_of
 from sluice.quality.cases import Case, CaseEvent, CaseState, case_id
 from sluice.quality.patching import declaration, patches_for
-from sluice.quality.quarantine import Asked
+from sluice.quality.quarantine import QuarantineFilter
 from sluice.quality.reasons import Outcome, Reason
 from sluice.settings import Settings, settings
 from sluice.spark.backfill.replay import Replayed, replay
@@ -42,7 +42,7 @@ pytestmark = pytest.mark.timeout(600)
 
 DAY = "2013-01-01"
 PERSON = "Jane-Canary-7731"
-ALL = Asked()
+ALL = QuarantineFilter()
 MISDATED = Replacement(pattern='("scheduled_at": )"2031-', by='$1"2013-')
 
 
@@ -62,7 +62,7 @@ class Refused:
 @pytest.fixture(scope="module")
 def refused(tmp_path_factory: pytest.TempPathFactory) -> Refused:
     folder = tmp_path_factory.mktemp("refused")
-    broker = Broker(folder / "broker", *free_ports(), settings().jars)
+    broker = BrokerProcess(folder / "broker", *free_ports(), settings().jars)
     broker.prepare()
     with running(broker):
         records = publish(broker.bootstrap)
@@ -106,7 +106,7 @@ def before(refused: Refused, tmp_path: Path, spark: SparkSession) -> Drained:
 
 def mended(before: Drained, home: Path) -> Drained:
     """Return the same state under specs that take what those before refused: other rules, and a patch."""
-    patches = patches_for(on_paper(before, Asked(reasons=(Reason.FUTURE,))), (MISDATED,))
+    patches = patches_for(on_paper(before, QuarantineFilter(reasons=(Reason.FUTURE,))), (MISDATED,))
     topic = Settings().home / "include" / "topics" / "flights.yaml"
     place = DriverPlace(home.parent / "any").with_own_project()
     text = topic.read_text().replace("flight: {type: long,", "flight: {type: double,")
@@ -115,11 +115,11 @@ def mended(before: Drained, home: Path) -> Drained:
     return Drained(before.state, before.spark, Project.open(Settings(home=place.home, state=before.state)))
 
 
-def opened(drained: Drained, asked: Asked = ALL) -> Case:
+def opened(drained: Drained, asked: QuarantineFilter = ALL) -> Case:
     return cases_of(drained.project).open(on_paper(drained, asked))
 
 
-def on_paper(drained: Drained, asked: Asked) -> Case:
+def on_paper(drained: Drained, asked: QuarantineFilter) -> Case:
     spec = drained.project.catalog.pipelines["departures"]
     places, reasons, _ = quarantine_of(drained.project, drained.spark, spec).places(asked)
     event = CaseEvent(CaseState.OPEN, "ann", "who sends these?", SystemClock().now())
@@ -148,26 +148,28 @@ def test_what_is_refused_is_found_by_reason_and_shown(before: Drained) -> None:
     table = flights(DAY, DAY)
     spec = before.project.catalog.pipelines["departures"]
     quarantine = quarantine_of(before.project, before.spark, spec)
-    found = quarantine.browse(Asked(), limit=3)
+    found = quarantine.browse(QuarantineFilter(), limit=3)
     united = int((table["carrier"] == "UA").sum())
     assert found.reasons == {Reason.WRONG_TYPE: united, Reason.NOT_ALLOWED: of_lga(table), Reason.FUTURE: 1}
     assert len(found.records) == 3
     assert found.records == tuple(sorted(found.records, key=lambda one: (one.at, *one.place[1:]), reverse=True))
-    only = quarantine.browse(Asked(reasons=(Reason.NOT_ALLOWED,)), limit=1)
+    only = quarantine.browse(QuarantineFilter(reasons=(Reason.NOT_ALLOWED,)), limit=1)
     (one,) = only.records
     assert only.total == of_lga(table)
     _, partition, offset = one.place
     assert quarantine.one(partition, offset) == one
     assert json.loads(one.value or b"")["origin"] == "LGA"
-    assert quarantine.browse(Asked(partition=partition, first=offset, last=offset), limit=9).records == (one,)
-    assert quarantine.browse(Asked(until=found.records[-1].at - pd.Timedelta(days=1)), limit=9).total == 0
+    assert quarantine.browse(QuarantineFilter(partition=partition, first=offset, last=offset), limit=9).records == (
+        one,
+    )
+    assert quarantine.browse(QuarantineFilter(until=found.records[-1].at - pd.Timedelta(days=1)), limit=9).total == 0
 
 
 @pytest.mark.verify
 def test_a_patch_is_tried_before_it_is_declared(before: Drained) -> None:
     spec = before.project.catalog.pipelines["departures"]
     quarantine = quarantine_of(before.project, before.spark, spec)
-    fractions = on_paper(before, Asked(reasons=(Reason.WRONG_TYPE,)))
+    fractions = on_paper(before, QuarantineFilter(reasons=(Reason.WRONG_TYPE,)))
     ours = flights(DAY, DAY)
     united = ours[ours["carrier"] == "UA"]
     late, at_lga = int((united["dep_delay"] > 180).sum()), int((united["origin"] == "LGA").sum())
@@ -179,7 +181,7 @@ def test_a_patch_is_tried_before_it_is_declared(before: Drained) -> None:
     # One that fits nothing, one of other records, and one of another topic change nothing.
     nowhere = Replacement(pattern="no such text", by="")
     other = [patch.model_copy(update={"topic_id": "another"}) for patch in patches_for(fractions, (whole,))]
-    elsewhere = patches_for(on_paper(before, Asked(reasons=(Reason.FUTURE,))), (whole,))
+    elsewhere = patches_for(on_paper(before, QuarantineFilter(reasons=(Reason.FUTURE,))), (whole,))
     for patches in (patches_for(fractions, (nowhere,)), other, elsewhere):
         assert dict(quarantine.under(patches).look_again(fractions.places).reasons) == {Reason.WRONG_TYPE: len(united)}
 
@@ -193,7 +195,7 @@ def test_a_case_ends_with_its_records_in_the_results_and_nothing_twice(
     case = opened(before)
     assert case.records == counted[Outcome.QUARANTINED]
     with pytest.raises(RefusedError, match=f"are in the case {case.id}, which is open"):
-        opened(before, Asked(reasons=(Reason.NOT_ALLOWED,)))
+        opened(before, QuarantineFilter(reasons=(Reason.NOT_ALLOWED,)))
 
     version = before.versions()
     nothing = run(before, case)  # the rules are what they were

@@ -10,7 +10,7 @@ import pytest
 from kafka import KafkaProducer
 from pyspark.sql import SparkSession
 
-from sluice.devstack.kafka.broker import Broker
+from sluice.devstack.kafka.broker import BrokerProcess
 from sluice.launch.endpoints import Endpoints, write_endpoints
 from sluice.quality.breaker import Rejected, Tally
 from sluice.quality.reasons import Reason
@@ -28,7 +28,7 @@ from tests.oracle import departures, differences
 DRIFTED = [{"flight_id": str(number), "carrier": "AA"} for number in range(300)]
 
 
-def send(broker: Broker, values: list[dict[str, str]]) -> None:
+def send(broker: BrokerProcess, values: list[dict[str, str]]) -> None:
     producer = KafkaProducer(bootstrap_servers=broker.bootstrap)
     for number, value in enumerate(values):
         producer.send("flights", value=json.dumps(value).encode(), partition=number % 4)
@@ -54,7 +54,9 @@ def test_a_tally_says_how_many_each_reason_refuses_and_where(spark: SparkSession
 
 @pytest.mark.verify
 @pytest.mark.timeout(900)
-def test_the_stream_stops_before_the_batch_and_the_raw_stream_goes_on(own_broker: Broker, tmp_path: Path) -> None:
+def test_the_stream_stops_before_the_batch_and_the_raw_stream_goes_on(
+    own_broker: BrokerProcess, tmp_path: Path
+) -> None:
     feed = Feed(own_broker.bootstrap)
     feed.send(0.5)
     place = DriverPlace(tmp_path / "state")

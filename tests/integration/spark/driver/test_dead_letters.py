@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 import pytest
 from pyspark.sql import Row, SparkSession
 
-from sluice.devstack.kafka.broker import Broker
+from sluice.devstack.kafka.broker import BrokerProcess
 from sluice.kafka.deduplication import deduplicated
 from sluice.quality.reasons import EXPLANATIONS, Reason
 from sluice.spark.records.pipeline import PipelineCode
@@ -103,7 +103,7 @@ def test_a_broken_expectation_is_named(spark: SparkSession, catalog: Catalog) ->
 @pytest.mark.verify
 @pytest.mark.timeout(600)
 def test_each_quarantined_record_is_told_once_whatever_dies(
-    place: DriverPlace, broker: Broker, two_days: int, topic_name: str
+    place: DriverPlace, broker: BrokerProcess, two_days: int, topic_name: str
 ) -> None:
     assert two_days
     own = only_delays(place, OUTPUTS.format(topic=topic_name))

@@ -7,7 +7,7 @@ import shutil
 import pandas as pd
 import pytest
 
-from sluice.devstack.kafka.broker import Broker
+from sluice.devstack.kafka.broker import BrokerProcess
 from sluice.streams.failures.exits import ExitCode
 from tests.integration.spark.conftest import DriverPlace
 from tests.integration.spark.driver.deliveries import consumed, departures_everywhere, only_delays
@@ -42,7 +42,7 @@ ALL_THREE = """\
 """
 
 
-def assert_each_flight_once(place: DriverPlace, broker: Broker, topic: str) -> None:
+def assert_each_flight_once(place: DriverPlace, broker: BrokerProcess, topic: str) -> None:
     expected = departed()
     rows = place.table("delays")
     assert sorted(rows["flight_id"]) == sorted(expected.index)
@@ -54,7 +54,7 @@ def assert_each_flight_once(place: DriverPlace, broker: Broker, topic: str) -> N
 @pytest.mark.verify
 @pytest.mark.timeout(900)
 def test_rows_newest_rows_and_records_survive_kills_between_and_around_them(
-    place: DriverPlace, broker: Broker, two_days: int, topic_name: str
+    place: DriverPlace, broker: BrokerProcess, two_days: int, topic_name: str
 ) -> None:
     assert two_days
     own = only_delays(place, ALL_THREE.format(topic=topic_name))
@@ -78,7 +78,7 @@ def test_rows_newest_rows_and_records_survive_kills_between_and_around_them(
 @pytest.mark.verify
 @pytest.mark.timeout(1200)
 def test_rows_and_newest_rows_survive_every_other_moment(
-    place: DriverPlace, broker: Broker, two_days: int, topic_name: str
+    place: DriverPlace, broker: BrokerProcess, two_days: int, topic_name: str
 ) -> None:
     assert two_days
     own = only_delays(place, ALL_THREE.format(topic=topic_name))
@@ -117,7 +117,7 @@ def test_a_merge_that_dies_between_its_files_and_its_commit_changes_nothing(plac
 @pytest.mark.verify
 @pytest.mark.timeout(900)
 def test_open_values_survive_kills_and_agree_with_the_oracle(
-    place: DriverPlace, broker: Broker, two_days: int, topic_name: str
+    place: DriverPlace, broker: BrokerProcess, two_days: int, topic_name: str
 ) -> None:
     assert two_days
     own = departures_everywhere(place, topic_name)
@@ -136,7 +136,7 @@ def test_open_values_survive_kills_and_agree_with_the_oracle(
 @pytest.mark.verify
 @pytest.mark.timeout(600)
 def test_at_most_once_loses_the_batch_of_a_crash_and_repeats_nothing(
-    place: DriverPlace, broker: Broker, two_days: int, topic_name: str
+    place: DriverPlace, broker: BrokerProcess, two_days: int, topic_name: str
 ) -> None:
     assert two_days
     output = f"  - {{kind: topic, topic: {topic_name}, keys: [carrier], create: {{partitions: 2}}, "

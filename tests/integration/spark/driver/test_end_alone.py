@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from sluice.devstack.kafka.broker import Broker
+from sluice.devstack.kafka.broker import BrokerProcess
 from sluice.launch.endpoints import Endpoints, write_endpoints
 from sluice.settings import Settings
 from sluice.streams.failures.exits import ExitCode
@@ -21,7 +21,7 @@ pytestmark = pytest.mark.timeout(900)
 
 
 @pytest.fixture
-def fresh(own_broker: Broker, tmp_path: Path) -> DriverPlace:
+def fresh(own_broker: BrokerProcess, tmp_path: Path) -> DriverPlace:
     """An empty state folder that knows a broker of its own, and a project to be broken."""
     place = DriverPlace(tmp_path / "state")
     endpoints = Endpoints(kafka_bootstrap=(own_broker.bootstrap,), airflow_url="")
@@ -39,7 +39,7 @@ def rows_in(place: DriverPlace, table: str) -> int:
 
 @pytest.mark.verify
 def test_a_transform_that_fails_at_a_record_leaves_the_raw_stream_beside_it_whole(
-    own_broker: Broker, fresh: DriverPlace
+    own_broker: BrokerProcess, fresh: DriverPlace
 ) -> None:
     transform = fresh.home / "spark_jobs" / "transforms" / "departures.py"
     zero = 'F.col("dep_delay_min") - F.col("dep_delay_min")'
@@ -72,7 +72,7 @@ def out_of_reach(log: Path) -> Iterator[None]:
 
 @pytest.mark.verify
 def test_a_stream_whose_table_could_not_be_written_is_started_again_in_its_driver(
-    own_broker: Broker, fresh: DriverPlace
+    own_broker: BrokerProcess, fresh: DriverPlace
 ) -> None:
     feed = Feed(own_broker.bootstrap)
     feed.send(0.2)

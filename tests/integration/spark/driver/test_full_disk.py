@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from sluice.devstack.kafka.broker import Broker
+from sluice.devstack.kafka.broker import BrokerProcess
 from sluice.launch.endpoints import Endpoints, write_endpoints
 from sluice.settings import StateFolder
 from sluice.streams.failures.exits import ExitCode
@@ -73,7 +73,7 @@ def small_disk(folder: Path, size: str) -> Iterator[SmallDisk]:
 @pytest.mark.verify
 @pytest.mark.timeout(1200)
 def test_a_full_disk_stops_streams_by_name_and_all_goes_on_when_there_is_room(
-    broker: Broker, two_days: int, tmp_path: Path
+    broker: BrokerProcess, two_days: int, tmp_path: Path
 ) -> None:
     with small_disk(tmp_path, "64m") as place:
         # Not by `Settings`, which would resolve the path: out of the namespace.

@@ -9,14 +9,15 @@ from pathlib import Path
 import pytest
 
 from sluice.clock import SystemClock
-from sluice.devstack.kafka.broker import Broker
+from sluice.devstack.kafka.broker import BrokerProcess
 from sluice.errors import NotReadyError
 from sluice.kafka.administration import KafkaPythonAdministration
 from sluice.launch.endpoints import Endpoints, write_endpoints
 from sluice.project.growth_looks import follow_growths, growths_of, wait_for_streams, with_unread
 from sluice.project.project import Project
-from sluice.provisioning.apply import Approval, apply, current_plan
-from sluice.provisioning.growth.growth import Following, Growth
+from sluice.provisioning.apply import apply, current_plan
+from sluice.provisioning.growth.growth import Growth, GrowthAdoption
+from sluice.provisioning.topics.changes import Approval
 from sluice.provisioning.topics.declared import Declared
 from sluice.settings import Settings
 from sluice.streams.health.observation import Evidence
@@ -37,7 +38,7 @@ class Seen(Project):
 
 
 @pytest.fixture
-def place(own_broker: Broker, tmp_path: Path) -> DriverPlace:
+def place(own_broker: BrokerProcess, tmp_path: Path) -> DriverPlace:
     place = DriverPlace(tmp_path / "state")
     write_endpoints(Settings(state=place.state).folder, Endpoints((own_broker.bootstrap,), ""))
     publish_two_days(own_broker.bootstrap)
@@ -50,7 +51,7 @@ def driver(place: DriverPlace) -> Iterator[RunningDriver]:
         yield driver
 
 
-def grow(place: DriverPlace, broker: Broker) -> tuple[Seen, list[Growth]]:
+def grow(place: DriverPlace, broker: BrokerProcess) -> tuple[Seen, list[Growth]]:
     """Give the topic two more partitions by a plan, and each of them ten records."""
     project = Seen.open(Settings(home=place.home, state=place.state))
     flights = project.catalog.topics["flights"].model_copy(update={"partitions": 6})
@@ -61,7 +62,7 @@ def grow(place: DriverPlace, broker: Broker) -> tuple[Seen, list[Growth]]:
     return project, [with_unread(project, growth) for growth in growths_of(done)]
 
 
-def send(broker: Broker) -> None:
+def send(broker: BrokerProcess) -> None:
     from kafka import KafkaProducer  # noqa: PLC0415
 
     with KafkaProducer(bootstrap_servers=broker.bootstrap) as producer:
@@ -70,7 +71,7 @@ def send(broker: Broker) -> None:
 
 
 def test_the_growth_ends_when_the_streams_read_the_new_partitions_from_their_start(
-    place: DriverPlace, driver: RunningDriver, own_broker: Broker
+    place: DriverPlace, driver: RunningDriver, own_broker: BrokerProcess
 ) -> None:
     driver.eventually((place.state / "checkpoints/departures/commits/0").exists, "commits")
     project, growths = grow(place, own_broker)
@@ -90,11 +91,13 @@ def new_rows(place: DriverPlace) -> list[list[int]]:
     return found
 
 
-def test_a_stream_that_is_down_does_not_read_them_and_that_is_said(place: DriverPlace, own_broker: Broker) -> None:
+def test_a_stream_that_is_down_does_not_read_them_and_that_is_said(
+    place: DriverPlace, own_broker: BrokerProcess
+) -> None:
     assert place.run().returncode == 0
     project, growths = grow(place, own_broker)
     with pytest.raises(NotReadyError, match="departures has yet to begin with flights/4, flights/5"):
         wait_for_streams(project, growths, seconds=0, tell=lambda _said: None, clock=SystemClock())
     project.state = DriverState.LOST
-    assert {each.state for each in follow_growths(project, growths)} == {Following.WAITS}
+    assert {each.state for each in follow_growths(project, growths)} == {GrowthAdoption.WAITS}
     assert {each.said for each in follow_growths(project, growths)} == {"is down, although it shall run"}

@@ -16,9 +16,9 @@ from sluice.intervals.entries import StreamEntry, to_json
 from sluice.spark.driver.pipeline_code import pipeline_code
 from sluice.spark.records.kafka_source import KafkaTopic, read_between
 from sluice.spark.records.pipeline import PipelineCode
-from sluice.spark.sinks.history import History
+from sluice.spark.sinks.history import SourceHistory
 from sluice.spark.sinks.raw import raw_rows, raw_writer
-from sluice.spark.sinks.sink import Batch
+from sluice.spark.sinks.sink import MicroBatch
 from tests.integration.spark.conftest import DriverPlace
 from tests.oracle import flights
 
@@ -33,8 +33,8 @@ class Bench:
     ends: Mapping[str, int]
     raw: Path
 
-    def history(self, raw: Path | None = None) -> History:
-        return History(self.spark, self.code, self.topic, raw or self.raw)
+    def history(self, raw: Path | None = None) -> SourceHistory:
+        return SourceHistory(self.spark, self.code, self.topic, raw or self.raw)
 
 
 @pytest.fixture
@@ -55,7 +55,7 @@ def bench(place: DriverPlace, spark: SparkSession, two_days: int) -> Bench:
 
 def test_a_batch_touches_the_same_windows_in_kafka_and_in_the_raw_table(bench: Bench, tmp_path: Path) -> None:
     half = {partition: end // 2 for partition, end in bench.ends.items()}
-    second_half = Batch(3, "a", {}, half, Position(bench.ends), None)
+    second_half = MicroBatch(3, "a", {}, half, Position(bench.ends), None)
     from_kafka = bench.history(tmp_path / "none").windows(second_half)
     assert from_kafka == bench.history().windows(second_half)
 
@@ -63,7 +63,7 @@ def test_a_batch_touches_the_same_windows_in_kafka_and_in_the_raw_table(bench: B
     good = table[~(table["dep_delay"] > 180)]
     hours = {hour.to_pydatetime() for hour in good["hour_utc"]}
     assert from_kafka < hours
-    assert bench.history().windows(Batch(3, "a", {}, {}, Position(bench.ends), None)) == hours
+    assert bench.history().windows(MicroBatch(3, "a", {}, {}, Position(bench.ends), None)) == hours
 
 
 def test_the_newest_event_below_an_origin_is_that_of_a_good_record(bench: Bench) -> None:

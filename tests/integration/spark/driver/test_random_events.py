@@ -17,9 +17,9 @@ from hypothesis import settings as hypothesis_settings
 from kafka import KafkaProducer
 from pyspark.sql import SparkSession
 
-from sluice.devstack.kafka.broker import Broker
+from sluice.devstack.kafka.broker import BrokerProcess
 from sluice.intervals.alignment import Interval
-from sluice.intervals.backfill.parity import Outcome
+from sluice.intervals.backfill.parity import ParityOutcome
 from sluice.intervals.backfill.request import Mode, Only
 from sluice.kafka.administration import KafkaPythonAdministration
 from sluice.launch.endpoints import Endpoints, write_endpoints
@@ -46,7 +46,9 @@ SEARCH = hypothesis_settings(
 @pytest.mark.timeout(900)
 @hypothesis_settings(SEARCH, max_examples=1)
 @given(history=histories())
-def test_the_stream_with_its_repair_equals_the_batch(history: History, broker: Broker, spark: SparkSession) -> None:
+def test_the_stream_with_its_repair_equals_the_batch(
+    history: History, broker: BrokerProcess, spark: SparkSession
+) -> None:
     check(history, broker, spark)
 
 
@@ -55,12 +57,12 @@ def test_the_stream_with_its_repair_equals_the_batch(history: History, broker: B
 @hypothesis_settings(SEARCH, max_examples=40)
 @given(history=histories())
 def test_the_stream_with_its_repair_equals_the_batch_for_many(
-    history: History, broker: Broker, spark: SparkSession
+    history: History, broker: BrokerProcess, spark: SparkSession
 ) -> None:
     check(history, broker, spark)
 
 
-def check(history: History, broker: Broker, spark: SparkSession) -> None:
+def check(history: History, broker: BrokerProcess, spark: SparkSession) -> None:
     with TemporaryDirectory() as folder:
         project = prepared(Path(folder), broker, history.cap)
         send(project, broker, history, 0, history.cut)
@@ -82,7 +84,7 @@ def check(history: History, broker: Broker, spark: SparkSession) -> None:
             drained.run(Mode.RECOMPUTE, only=Only.DIRTY, over=closed)
             assert differences(drained.rows(), on_time) == []
         known = Interval(min(ledger.rows), ledger.closed_until)
-        assert drained.run(Mode.VERIFY, over=known).outcome == Outcome.IDENTICAL
+        assert drained.run(Mode.VERIFY, over=known).outcome == ParityOutcome.IDENTICAL
         corrected = drained.run(Mode.CORRECT, over=known)
         assert corrected.passed, corrected.why
         # What only came late, before the first hour that the stream wrote, was never streamed: a recompute's business.
@@ -93,7 +95,7 @@ def since(rows: pd.DataFrame, known: Interval) -> pd.DataFrame:
     return rows[rows["hour"] >= pd.Timestamp(known.start)]
 
 
-def prepared(folder: Path, broker: Broker, cap: int | None) -> Project:
+def prepared(folder: Path, broker: BrokerProcess, cap: int | None) -> Project:
     """Return a project with a topic and a state folder of its own."""
     name = f"events_{uuid4().hex[:12]}"
     with KafkaPythonAdministration((broker.bootstrap,), {}) as administration:
@@ -108,7 +110,9 @@ def prepared(folder: Path, broker: Broker, cap: int | None) -> Project:
     return Project(place, replace(shipped, topics={name: topic}, pipelines={"departures": pipeline}))
 
 
-def send(project: Project, broker: Broker, history: History, first: int, last: int, *, heartbeat: bool = False) -> None:
+def send(
+    project: Project, broker: BrokerProcess, history: History, first: int, last: int, *, heartbeat: bool = False
+) -> None:
     (topic,) = project.catalog.topics
     producer = KafkaProducer(bootstrap_servers=broker.bootstrap)
     for number in range(first, last):

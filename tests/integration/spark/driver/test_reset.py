@@ -16,7 +16,7 @@ from kafka import KafkaAdminClient, TopicPartition
 from pyspark.sql import SparkSession
 
 from sluice.clock import SystemClock
-from sluice.devstack.kafka.broker import Broker
+from sluice.devstack.kafka.broker import BrokerProcess
 from sluice.intervals.backfill.request import Mode, Only
 from sluice.intervals.ledger import LedgerRow
 from sluice.launch.endpoints import Endpoints, write_endpoints
@@ -103,11 +103,11 @@ class Bench:
 
     place: DriverPlace
     feed: Feed
-    broker: Broker
+    broker: BrokerProcess
 
 
 @pytest.fixture
-def bench(own_broker: Broker, tmp_path: Path) -> Bench:
+def bench(own_broker: BrokerProcess, tmp_path: Path) -> Bench:
     place = DriverPlace(tmp_path / "state")
     where = Endpoints(kafka_bootstrap=(own_broker.bootstrap,), airflow_url="")
     write_endpoints(Settings(state=place.state).folder, where)

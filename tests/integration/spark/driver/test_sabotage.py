@@ -18,7 +18,7 @@ from pyspark.sql import functions as F  # noqa: N812  the ecosystem's name for i
 from sluice.delta.log import newest_stream_entry
 from sluice.errors import SpecError
 from sluice.intervals.alignment import Interval
-from sluice.intervals.backfill.parity import Outcome
+from sluice.intervals.backfill.parity import ParityOutcome
 from sluice.intervals.backfill.request import Mode
 from sluice.intervals.entries import to_json
 from sluice.spark.records.content import content_of
@@ -59,7 +59,7 @@ def test_a_foreign_commit_is_found(drained: Drained, sabotage: Callable[[DeltaTa
     assert "something else changed it" in result.why
     assert result.report is not None
     assert result.report.unexplained in (1, 2)
-    assert [p.outcome for p in result.report.intervals].count(Outcome.DIFFERENT) == 1
+    assert [p.outcome for p in result.report.intervals].count(ParityOutcome.DIFFERENT) == 1
     corrected = drained.run(Mode.CORRECT)
     assert (corrected.outcome, corrected.published) == ("different", ())
     assert drained.versions() == version

@@ -10,7 +10,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 from sluice.devstack.kafka.admin import administrator
-from sluice.devstack.kafka.broker import Broker
+from sluice.devstack.kafka.broker import BrokerProcess
 from sluice.kafka.administration import KafkaPythonAdministration
 from sluice.settings import settings
 from sluice.spark.records.kafka_source import KafkaTopic, read_between, read_stream
@@ -23,9 +23,9 @@ OUTPUT = TopicOutput(kind="topic", topic="told", keys=("id",))
 
 
 @pytest.fixture
-def secured(tmp_path: Path) -> Iterator[Broker]:
+def secured(tmp_path: Path) -> Iterator[BrokerProcess]:
     folder = tmp_path / "kafka"
-    broker = Broker(folder, *free_ports(), settings().jars, admin=administrator(folder))
+    broker = BrokerProcess(folder, *free_ports(), settings().jars, admin=administrator(folder))
     broker.prepare()
     with running(broker):
         yield broker
@@ -33,7 +33,7 @@ def secured(tmp_path: Path) -> Iterator[Broker]:
 
 @pytest.mark.timeout(300)
 def test_records_go_out_and_come_back_and_nothing_tells_the_password(
-    spark: SparkSession, secured: Broker, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+    spark: SparkSession, secured: BrokerProcess, tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
     with KafkaPythonAdministration([secured.bootstrap], secured.client) as administration:
         administration.create([TopicCreation("told", 1, 1)])

@@ -13,7 +13,7 @@ import pytest
 
 from sluice.clock import SystemClock
 from sluice.delta.reading import read_rows
-from sluice.devstack.kafka.broker import Broker
+from sluice.devstack.kafka.broker import BrokerProcess
 from sluice.devstack.spark_cluster import MASTER
 from sluice.launch.endpoints import Endpoints, write_endpoints
 from sluice.launch.master import read_offer
@@ -39,7 +39,7 @@ def cluster(tmp_path: Path) -> Iterator[RunningCluster]:
         yield cluster
 
 
-def place_on(tmp_path: Path, broker: Broker, cluster: RunningCluster) -> DriverPlace:
+def place_on(tmp_path: Path, broker: BrokerProcess, cluster: RunningCluster) -> DriverPlace:
     """Return a state folder whose stack has this broker and this cluster."""
     place, spark = DriverPlace(tmp_path / "state"), cluster.cluster
     write_endpoints(Settings(state=place.state).folder, Endpoints((broker.bootstrap,), "", spark.master, spark.page))
@@ -49,7 +49,7 @@ def place_on(tmp_path: Path, broker: Broker, cluster: RunningCluster) -> DriverP
 @pytest.mark.verify
 @pytest.mark.timeout(600)
 def test_two_days_are_read_by_executors_on_two_workers_and_equal_the_oracle(
-    broker: Broker, two_days: int, cluster: RunningCluster, tmp_path: Path
+    broker: BrokerProcess, two_days: int, cluster: RunningCluster, tmp_path: Path
 ) -> None:
     place = place_on(tmp_path, broker, cluster)
 
@@ -66,7 +66,7 @@ def test_two_days_are_read_by_executors_on_two_workers_and_equal_the_oracle(
 @pytest.mark.verify
 @pytest.mark.timeout(900)
 def test_a_stream_moves_to_a_cluster_and_back_with_its_checkpoint_and_nothing_is_lost_or_repeated(
-    own_broker: Broker, cluster: RunningCluster, tmp_path: Path
+    own_broker: BrokerProcess, cluster: RunningCluster, tmp_path: Path
 ) -> None:
     place, feed = place_on(tmp_path, own_broker, cluster), Feed(own_broker.bootstrap)
     half_done = "after_write_before_commit@flights_raw"
@@ -135,7 +135,7 @@ class Stream:
 
 
 @pytest.fixture
-def stream(tmp_path: Path, own_broker: Broker, cluster: RunningCluster) -> Iterator[Stream]:
+def stream(tmp_path: Path, own_broker: BrokerProcess, cluster: RunningCluster) -> Iterator[Stream]:
     stream = Stream(place_on(tmp_path, own_broker, cluster))
     yield stream
     stream.project.launcher().kill("local.flights.g1")
@@ -144,7 +144,7 @@ def stream(tmp_path: Path, own_broker: Broker, cluster: RunningCluster) -> Itera
 @pytest.mark.verify
 @pytest.mark.timeout(1200)
 def test_a_stream_outlives_its_executors_workers_and_master_and_loses_and_repeats_nothing(
-    stream: Stream, cluster: RunningCluster, own_broker: Broker
+    stream: Stream, cluster: RunningCluster, own_broker: BrokerProcess
 ) -> None:
     feed, (first, second) = Feed(own_broker.bootstrap), cluster.cluster.worker_names
     feed.send(0.2)
@@ -206,7 +206,7 @@ def test_a_stream_outlives_its_executors_workers_and_master_and_loses_and_repeat
 @pytest.mark.verify
 @pytest.mark.timeout(600)
 def test_a_stop_waits_for_no_batch_that_nobody_is_left_to_finish(
-    stream: Stream, cluster: RunningCluster, own_broker: Broker
+    stream: Stream, cluster: RunningCluster, own_broker: BrokerProcess
 ) -> None:
     feed = Feed(own_broker.bootstrap)
     stream.start()

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from sluice.devstack.kafka.broker import Broker
+from sluice.devstack.kafka.broker import BrokerProcess
 from sluice.kafka.administration import KafkaPythonAdministration
 from sluice.kafka.newest_keys import KafkaPythonKeyReader
 from sluice.project.project import Project
@@ -18,7 +18,9 @@ from sluice.settings import Settings
 
 
 @pytest.mark.verify
-def test_checkpoints_show_positions_and_state_and_the_impact_is_told(broker: Broker, drained_state: Path) -> None:
+def test_checkpoints_show_positions_and_state_and_the_impact_is_told(
+    broker: BrokerProcess, drained_state: Path
+) -> None:
     project = Project.open(Settings(state=drained_state))
     with KafkaPythonAdministration([broker.bootstrap]) as administration:
         ends = {f"flights/{partition}": end for partition, end in administration.ends("flights").items()}

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from sluice.devstack.kafka.broker import Broker
+from sluice.devstack.kafka.broker import BrokerProcess
 from sluice.launch.endpoints import Endpoints, write_endpoints
 from sluice.settings import Settings
 from sluice.streams.failures.exits import ExitCode
@@ -42,18 +42,18 @@ runpy.run_path({main!r}, run_name="__main__")
 
 
 @pytest.fixture
-def place(own_broker: Broker, tmp_path: Path) -> DriverPlace:
+def place(own_broker: BrokerProcess, tmp_path: Path) -> DriverPlace:
     """An empty state folder that knows a broker of its own."""
     return place_at(tmp_path / "state", own_broker)
 
 
 @pytest.fixture
-def feed(own_broker: Broker) -> Feed:
+def feed(own_broker: BrokerProcess) -> Feed:
     return Feed(own_broker.bootstrap)
 
 
 @pytest.fixture
-def elsewhere(place: DriverPlace, own_broker: Broker, tmp_path: Path) -> DriverPlace:
+def elsewhere(place: DriverPlace, own_broker: BrokerProcess, tmp_path: Path) -> DriverPlace:
     """Another state folder, with checkpoints of its own and the same tables."""
     other = place_at(tmp_path / "elsewhere", own_broker)
     (place.state / "tables").mkdir()
@@ -61,7 +61,7 @@ def elsewhere(place: DriverPlace, own_broker: Broker, tmp_path: Path) -> DriverP
     return other
 
 
-def place_at(state: Path, broker: Broker) -> DriverPlace:
+def place_at(state: Path, broker: BrokerProcess) -> DriverPlace:
     write_endpoints(Settings(state=state).folder, Endpoints(kafka_bootstrap=(broker.bootstrap,), airflow_url=""))
     return DriverPlace(state)
 

@@ -14,7 +14,7 @@ import pytest
 from kafka import KafkaProducer
 from pyspark.sql import Row, SparkSession
 
-from sluice.devstack.kafka.broker import Broker
+from sluice.devstack.kafka.broker import BrokerProcess
 from sluice.kafka.administration import KafkaPythonAdministration
 from sluice.launch.endpoints import Endpoints, write_endpoints
 from sluice.quality.reasons import Outcome, Reason
@@ -285,7 +285,7 @@ NEWER = {**FLIGHT, "fields": [{"name": "note", "type": ["null", "string"], "defa
 @pytest.mark.verify
 @pytest.mark.timeout(600)
 def test_a_stream_of_framed_avro_under_two_versions_gives_what_the_oracle_gives(
-    own_broker: Broker, tmp_path: Path
+    own_broker: BrokerProcess, tmp_path: Path
 ) -> None:
     own = DriverPlace(tmp_path / "state").with_own_project()
     contract = own.home / "include" / "schemas" / "flights"

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from kafka import KafkaProducer
 
-from sluice.devstack.kafka.broker import Broker
+from sluice.devstack.kafka.broker import BrokerProcess
 from sluice.launch.endpoints import Endpoints, write_endpoints
 from sluice.settings import Settings
 from sluice.streams.failures.exits import ExitCode
@@ -20,7 +20,7 @@ DRIFTED = [{"flight_id": str(number), "carrier": "AA"} for number in range(300)]
 
 @pytest.mark.verify
 @pytest.mark.timeout(600)
-def test_every_stream_of_a_pipeline_counts_what_it_quarantines(own_broker: Broker, tmp_path: Path) -> None:
+def test_every_stream_of_a_pipeline_counts_what_it_quarantines(own_broker: BrokerProcess, tmp_path: Path) -> None:
     Feed(own_broker.bootstrap).send(0.5)
     producer = KafkaProducer(bootstrap_servers=own_broker.bootstrap)
     for number, value in enumerate([json.dumps(each).encode() for each in DRIFTED] + [b"{"] * 7):

@@ -17,7 +17,7 @@ from sluice.intervals.entries import StreamEntry
 from sluice.spark.records.statefulness import state_in
 from sluice.spark.sinks.batch_outputs import BatchOutputsSink, WholeWindows, all_known
 from sluice.spark.sinks.output_stream import held_by_all
-from sluice.spark.sinks.sink import Batch
+from sluice.spark.sinks.sink import MicroBatch
 from sluice.spark.sinks.topic_output import messages
 from sluice.specs.model.outputs import TopicOutput
 from sluice.streams.position.checkpoint import Checkpoint
@@ -38,12 +38,12 @@ class Listed:
         if self.fenced:
             raise FencedError.of(self.name, 2, 1)
 
-    def write(self, rows: DataFrame, batch: Batch) -> None:
+    def write(self, rows: DataFrame, batch: MicroBatch) -> None:
         self.written.append(sorted(row["n"] for row in rows.collect()))
         self.latest = ended(batch.end.offsets["t/0"], batch.lineage, **_others(batch))
 
 
-def _others(batch: Batch) -> dict[str, int]:
+def _others(batch: MicroBatch) -> dict[str, int]:
     return {f"p{name[2:]}": end for name, end in batch.end.offsets.items() if name != "t/0"}
 
 

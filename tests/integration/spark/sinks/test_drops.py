@@ -10,7 +10,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 from sluice.delta.log import read_log
-from sluice.devstack.kafka.broker import Broker
+from sluice.devstack.kafka.broker import BrokerProcess
 from sluice.intervals.entries import DirtyEntry
 from sluice.launch.endpoints import Endpoints, write_endpoints
 from sluice.settings import Settings, settings
@@ -24,9 +24,9 @@ CAP = 500
 
 
 @pytest.fixture(scope="module")
-def uneven(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Broker]:
+def uneven(tmp_path_factory: pytest.TempPathFactory) -> Iterator[BrokerProcess]:
     """A broker whose topic's partitions are far apart in time."""
-    broker = Broker(tmp_path_factory.mktemp("uneven"), *free_ports(), settings().jars)
+    broker = BrokerProcess(tmp_path_factory.mktemp("uneven"), *free_ports(), settings().jars)
     broker.prepare()
     with running(broker):
         publish_two_days(broker.bootstrap, by_airport_and_day)
@@ -34,7 +34,7 @@ def uneven(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Broker]:
 
 
 @pytest.fixture
-def capped(uneven: Broker, tmp_path: Path) -> DriverPlace:
+def capped(uneven: BrokerProcess, tmp_path: Path) -> DriverPlace:
     """A project whose stream reads so little at a time that partitions drift apart in time."""
     place = DriverPlace(tmp_path / "state").with_own_project()
     endpoints = Endpoints(kafka_bootstrap=(uneven.bootstrap,), airflow_url="")

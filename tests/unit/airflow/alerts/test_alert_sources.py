@@ -13,13 +13,13 @@ from airflow.sdk.exceptions import AirflowNotFoundException
 
 from sluice.airflow.alerts.alert_round import alert_round
 from sluice.airflow.alerts.alerting import FailureNotifier
-from sluice.airflow.alerts.delivery import Finding
-from sluice.airflow.alerts.dispatch import Desk
+from sluice.airflow.alerts.delivery import DeliveryResult
+from sluice.airflow.alerts.dispatch import AlertDispatcher
 from sluice.airflow.alerts.run_review import MOST_ASKED, review_runs
 from sluice.airflow.alerts.services import Service
 from sluice.airflow.dags.conventions import subject_of
 from sluice.alerts.alert import Alert, Level
-from sluice.alerts.delivery import Outcome
+from sluice.alerts.delivery import DeliveryOutcome
 from sluice.alerts.incidents import open_incidents
 from sluice.alerts.journal import Journal
 from sluice.alerts.runs import GRACE
@@ -135,7 +135,7 @@ class Airflow:
     def rounds(self, minutes: int = 1) -> None:
         for _ in range(minutes):
             self.twin.clock.sleep(60)
-            alert_round(lambda: cast(Project, self.twin), self, Desk(self.twin.clock, self.find))
+            alert_round(lambda: cast(Project, self.twin), self, AlertDispatcher(self.twin.clock, self.find))
 
     def told(self) -> list[Alert]:
         return [] if self.pager is None else self.pager.took
@@ -151,7 +151,7 @@ def airflow(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Airflow
     settings.cache_clear()
 
 
-def outcomes() -> list[tuple[Level, Outcome]]:
+def outcomes() -> list[tuple[Level, DeliveryOutcome]]:
     history = Journal(settings().folder.alerts).read()
     return [(alert.level, history.deliveries[alert.id].outcome) for alert in history.alerts]
 
@@ -197,7 +197,7 @@ def test_a_run_that_nothing_tells_of_is_told_of_when_its_callback_has_had_its_ti
     airflow.ends("reconcile_streams", "r2", "failed")
     airflow.rounds(10)
     assert airflow.told() == [told], "somebody knows that its runs fail"
-    assert outcomes()[-1] == (Level.DAG, Outcome.WITHHELD)
+    assert outcomes()[-1] == (Level.DAG, DeliveryOutcome.WITHHELD)
 
 
 def test_a_success_before_the_failure_ends_nothing_though_nobody_could_count_it(airflow: Airflow) -> None:
@@ -232,13 +232,13 @@ def test_a_dead_driver_is_told_once_though_its_task_and_its_run_fail(airflow: Ai
     airflow.ends("stream_flights", "r1", "failed")
     airflow.dag_callback(watch)
     airflow.rounds(3)
-    first = Outcome.DELIVERED if configured else Outcome.NOT_CONFIGURED
-    assert outcomes() == [(Level.TASK, first), (Level.DAG, Outcome.WITHHELD)]
+    first = DeliveryOutcome.DELIVERED if configured else DeliveryOutcome.NOT_CONFIGURED
+    assert outcomes() == [(Level.TASK, first), (Level.DAG, DeliveryOutcome.WITHHELD)]
 
 
 @pytest.mark.parametrize("state", ["failed", "success", ""])
 def test_a_question_whose_run_was_killed_is_over(airflow: Airflow, state: str) -> None:
-    desk = Desk(airflow.twin.clock, airflow.find)
+    desk = AlertDispatcher(airflow.twin.clock, airflow.find)
     fields = {"subject": "plan 3f", "alert_class": AlertClass.APPROVAL, "level": Level.QUESTION, "run_id": "r1"}
     desk.tell(make_alert("q1", at=airflow.twin.clock.now(), **fields))
     airflow.ends("topics", "r1", "running")
@@ -290,7 +290,7 @@ def test_of_very_many_dags_each_has_its_turn_within_a_few_minutes(airflow: Airfl
             return 0
 
     dags = [f"backfill_p{number:03}" for number in range(3 * MOST_ASKED)]
-    desk = Desk(airflow.twin.clock, airflow.find)
+    desk = AlertDispatcher(airflow.twin.clock, airflow.find)
     for _ in range(3):
         review_runs(desk.read(), dags, Counting(None), desk)
         airflow.twin.clock.sleep(60)
@@ -400,7 +400,7 @@ def test_two_rounds_at_once_tell_once(airflow: Airflow, monkeypatch: pytest.Monk
 
     def both() -> None:
         airflow.twin.clock.sleep(60)
-        desks = [Desk(airflow.twin.clock, airflow.find) for _ in range(2)]
+        desks = [AlertDispatcher(airflow.twin.clock, airflow.find) for _ in range(2)]
         before = desks[0].read()
         for desk in desks:
             first = [before]
@@ -408,10 +408,10 @@ def test_two_rounds_at_once_tell_once(airflow: Airflow, monkeypatch: pytest.Monk
             monkeypatch.setattr(desk, "read", lambda first=first, read=read: first.pop() if first else read())
             alert_round(lambda: cast(Project, airflow.twin), airflow, desk)
 
-    desk = Desk(airflow.twin.clock, airflow.find)
+    desk = AlertDispatcher(airflow.twin.clock, airflow.find)
     drift = {"subject": "topic t1", "alert_class": AlertClass.DRIFT, "dag_id": "topic_drift"}
     again = desk.enter(make_alert("f1", at=airflow.twin.clock.now(), **drift))
-    desk.conclude(again, Finding(Outcome.FAILED, "nobody answered."))
+    desk.conclude(again, DeliveryResult(DeliveryOutcome.FAILED, "nobody answered."))
     airflow.twin.clock.sleep(600)
     both()
     assert [alert.id for alert in airflow.told()] == ["f1"]

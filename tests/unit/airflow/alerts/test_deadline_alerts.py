@@ -14,11 +14,11 @@ import pytest
 
 from sluice.airflow.alerts.deadline_alerts import DeadlineAlerts
 from sluice.alerts.alert import Alert, Level
-from sluice.alerts.delivery import Outcome
+from sluice.alerts.delivery import DeliveryOutcome
 from sluice.alerts.journal import Journal
 from sluice.project.project import Project
 from sluice.settings import settings
-from sluice.streams.deadlines.deadlines import Finding
+from sluice.streams.deadlines.deadlines import DeadlineState
 from sluice.streams.deadlines.notices import Notice, Occasion
 from sluice.streams.deadlines.record import Deadline
 from sluice.streams.health.verdict import Health, Verdict
@@ -26,7 +26,7 @@ from tests.twins.clock import START
 from tests.twins.project import InMemoryProject
 
 DEADLINE_SECONDS = 10.0
-FINDING = Finding(
+FINDING = DeadlineState(
     Deadline.LAG, True, START, "The first unread record waits for 15 min; 10 minutes are allowed.", "look"
 )
 LAGS = Verdict(Health.LAGGING, "It falls behind.", "give it more cores")
@@ -109,7 +109,7 @@ def test_a_miss_is_told_with_what_why_evidence_where_and_what_to_do(
     assert alert.what_to_do == "give it more cores"
     history = Journal(settings().folder.alerts).read()
     assert list(history.alerts) == [alert]
-    assert history.deliveries[alert.id].outcome is Outcome.DELIVERED
+    assert history.deliveries[alert.id].outcome is DeliveryOutcome.DELIVERED
     (record,) = twin.control.deadline_records("flights")
     assert (record.missed, record.version, record.told_at) == (True, 2, START)
 

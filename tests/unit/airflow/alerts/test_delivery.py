@@ -9,10 +9,10 @@ from dataclasses import dataclass, field
 import pytest
 from airflow.sdk.exceptions import AirflowNotFoundException
 
-from sluice.airflow.alerts.delivery import Finding, deliver
+from sluice.airflow.alerts.delivery import DeliveryResult, deliver
 from sluice.airflow.alerts.services import AppriseService, Unusable, services_of
 from sluice.alerts.alert import Alert
-from sluice.alerts.delivery import Outcome
+from sluice.alerts.delivery import DeliveryOutcome
 from sluice.errors import SluiceError
 from sluice.specs.model.alerting import Channel
 from tests.unit.alerts.examples import make_alert
@@ -35,14 +35,16 @@ class FakeService:
         return self.failure
 
 
-def finding_of(*services: FakeService, seconds: float = 5) -> Finding:
+def finding_of(*services: FakeService, seconds: float = 5) -> DeliveryResult:
     return deliver(make_alert(), find=lambda _: services, seconds=seconds)
 
 
 def test_every_service_takes_the_alert() -> None:
     mail, chat = FakeService("E-Mail"), FakeService("Slack")
 
-    assert finding_of(mail, chat) == Finding(Outcome.DELIVERED, "delivered to E-Mail, Slack.", ("sluice_alerts",))
+    assert finding_of(mail, chat) == DeliveryResult(
+        DeliveryOutcome.DELIVERED, "delivered to E-Mail, Slack.", ("sluice_alerts",)
+    )
     assert mail.taken == chat.taken == [make_alert()]
 
 
@@ -51,7 +53,7 @@ def test_a_service_that_fails_keeps_the_others_from_nothing() -> None:
 
     finding = finding_of(FakeService("Slack", failure="error=404"), mail)
 
-    assert finding == Finding(Outcome.FAILED, "delivery failed: Slack: error=404")
+    assert finding == DeliveryResult(DeliveryOutcome.FAILED, "delivery failed: Slack: error=404")
     assert mail.taken
 
 
@@ -61,7 +63,7 @@ def test_a_service_that_never_answers_is_left_to_itself() -> None:
     finding = finding_of(FakeService("Slack", hold=release), FakeService("E-Mail"), seconds=0.05)
 
     release.set()
-    assert finding == Finding(Outcome.FAILED, "delivery failed: Slack: no answer within 0.05 s")
+    assert finding == DeliveryResult(DeliveryOutcome.FAILED, "delivery failed: Slack: no answer within 0.05 s")
 
 
 def raising(error: Exception) -> Callable[[Channel], list[FakeService]]:
@@ -74,14 +76,16 @@ def raising(error: Exception) -> Callable[[Channel], list[FakeService]]:
 def test_no_connection_is_no_failure() -> None:
     finding = deliver(make_alert(), find=raising(AirflowNotFoundException("The conn_id isn't defined")))
 
-    assert finding == Finding(Outcome.NOT_CONFIGURED, "there is no Airflow connection sluice_alerts.")
+    assert finding == DeliveryResult(DeliveryOutcome.NOT_CONFIGURED, "there is no Airflow connection sluice_alerts.")
 
 
 @pytest.mark.parametrize("kind", [RuntimeError, ValueError])
 def test_an_unreadable_connection_is_told_without_its_text(kind: type[Exception]) -> None:
     finding = deliver(make_alert(), find=raising(kind("bad: mailtos://me:hunter2@example.org")))
 
-    assert finding == Finding(Outcome.FAILED, f"delivery failed: sluice_alerts could not be read ({kind.__name__}).")
+    assert finding == DeliveryResult(
+        DeliveryOutcome.FAILED, f"delivery failed: sluice_alerts could not be read ({kind.__name__})."
+    )
 
 
 @pytest.mark.parametrize(
@@ -108,7 +112,7 @@ def test_an_entry_that_names_no_service_keeps_the_others_from_nothing(wrong: obj
     mail = FakeService("E-Mail")
     finding = deliver(make_alert(), find=lambda _: [mail, *found[1:]])
     assert mail.taken
-    assert finding.outcome is Outcome.DELIVERED, "it is sent again otherwise"
+    assert finding.outcome is DeliveryOutcome.DELIVERED, "it is sent again otherwise"
     assert finding.detail.startswith("delivered to E-Mail. ")
     assert "sluice_alerts" in finding.detail
     assert "hunter2" not in finding.detail
@@ -131,7 +135,7 @@ def test_every_channel_gets_the_alert() -> None:
 
     finding = deliver(make_alert(), [OURS, THEIRS], find=lambda channel: [services[channel.connection]])
 
-    assert finding == Finding(Outcome.DELIVERED, "delivered to Pager, E-Mail.", ("pager", "mail"))
+    assert finding == DeliveryResult(DeliveryOutcome.DELIVERED, "delivered to Pager, E-Mail.", ("pager", "mail"))
 
 
 def test_a_declared_channel_without_its_connection_is_a_failure_and_keeps_the_others_from_nothing() -> None:
@@ -144,5 +148,7 @@ def test_a_declared_channel_without_its_connection_is_a_failure_and_keeps_the_ot
 
     finding = deliver(make_alert(), [OURS, THEIRS], find=find)
 
-    assert finding == Finding(Outcome.FAILED, "delivery failed: there is no Airflow connection pager", ("mail",))
+    assert finding == DeliveryResult(
+        DeliveryOutcome.FAILED, "delivery failed: there is no Airflow connection pager", ("mail",)
+    )
     assert mail.taken

@@ -11,7 +11,7 @@ from airflow.sdk.exceptions import AirflowFailException, AirflowTaskTimeout
 
 from sluice.airflow.alerts.failure import (
     MOST_CHARACTERS,
-    Subject,
+    DagSubject,
     causes,
     dag_alert,
     fix,
@@ -92,7 +92,7 @@ def test_a_process_that_was_lost_is_told_as_that() -> None:
 
 @pytest.mark.parametrize("place", [0, 3])
 def test_a_mapped_task_is_named_with_its_place(place: int) -> None:
-    alert = task_alert(context(map_index=place), Subject("pipeline", "departures"), NOW)
+    alert = task_alert(context(map_index=place), DagSubject("pipeline", "departures"), NOW)
 
     assert alert.what == f"Task apply[{place}] of DAG topics failed (pipeline departures)"
     assert alert.task_id == f"apply[{place}]"

@@ -11,7 +11,7 @@ import pytest
 from sluice.airflow.dags.reconciler import run_to_trigger, told
 from sluice.alerts.journal import Journal
 from sluice.settings import settings
-from sluice.streams.life.reconcile import Action, ActionKind
+from sluice.streams.life.reconcile import ActionKind, Correction
 from tests.unit.alerts.examples import NOW, make_alert
 
 
@@ -24,7 +24,7 @@ def journal(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Journal
 
 
 def test_the_run_that_tells_of_a_halt_has_the_same_id_whenever_it_is_triggered() -> None:
-    halted = Action(ActionKind.TELL, "HALTED: it failed", "local.flights.g7")
+    halted = Correction(ActionKind.TELL, "HALTED: it failed", "local.flights.g7")
     runs = [run_to_trigger("flights", halted, NOW + timedelta(minutes=n)) for n in range(2)]
     assert runs[0] == runs[1]
     assert runs[0]["trigger_run_id"] == "halted__local.flights.g7"
@@ -32,7 +32,7 @@ def test_the_run_that_tells_of_a_halt_has_the_same_id_whenever_it_is_triggered()
 
 
 def test_other_runs_have_an_id_of_their_minute() -> None:
-    start = Action(ActionKind.START, "it never ran")
+    start = Correction(ActionKind.START, "it never ran")
     ids = {run_to_trigger("flights", start, NOW + timedelta(minutes=n))["trigger_run_id"] for n in range(2)}
     assert len(ids) == 2
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from sluice.airflow.streams.stream_request import NO_REASON, Asked, Claimed, Request, claim, submit
+from sluice.airflow.streams.stream_request import NO_REASON, Claimed, UnitCommand, UnitRequest, claim, submit
 from sluice.errors import NotConfiguredError, RefusedError, SpecError, UnreachableError
 from sluice.streams.failures.exits import ExitCode
 from sluice.streams.life.attempts import Desired
@@ -17,11 +17,11 @@ FAULTS = ("include/pipelines/departures.yaml:4: surce: unknown key.",)
 class World(InMemoryProject):
     """A project in which one unit is asked for things."""
 
-    def ask(self, asked: Asked, faults: tuple[str, ...] = (), why: str = "launch") -> Claimed:
-        request = Request("flights", asked, "ada (Airflow run r1)", why, faults=faults)
+    def ask(self, asked: UnitCommand, faults: tuple[str, ...] = (), why: str = "launch") -> Claimed:
+        request = UnitRequest("flights", asked, "ada (Airflow run r1)", why, faults=faults)
         return claim(request, self.life("flights"), self.control)
 
-    def run(self, asked: Asked, faults: tuple[str, ...] = ()) -> int | None:
+    def run(self, asked: UnitCommand, faults: tuple[str, ...] = ()) -> int | None:
         """Claim and submit, as a run of the DAG does."""
         generation = self.ask(asked, faults).generation
         return None if generation is None else submit("flights", generation, self.life("flights")).generation
@@ -33,7 +33,7 @@ def world() -> World:
 
 
 def test_a_start_records_who_asked_and_why_and_starts_a_driver(world: World) -> None:
-    assert world.run(Asked.START) == 1
+    assert world.run(UnitCommand.START) == 1
 
     desired = world.control.desired("flights")
     assert desired is not None
@@ -42,16 +42,16 @@ def test_a_start_records_who_asked_and_why_and_starts_a_driver(world: World) -> 
 
 
 def test_a_second_run_adopts_the_live_driver_and_its_generation(world: World) -> None:
-    world.run(Asked.START)
+    world.run(UnitCommand.START)
 
-    assert world.run(Asked.START) == 1
+    assert world.run(UnitCommand.START) == 1
     assert world.drivers.started == ["local.flights.g1"]
 
 
 def test_a_stop_ends_the_driver_and_leaves_nothing_to_watch(world: World) -> None:
-    world.run(Asked.START)
+    world.run(UnitCommand.START)
 
-    stopped = world.ask(Asked.STOP)
+    stopped = world.ask(UnitCommand.STOP)
 
     assert stopped.generation is None
     assert stopped.why == "stopped, as ada (Airflow run r1) asked"
@@ -59,58 +59,58 @@ def test_a_stop_ends_the_driver_and_leaves_nothing_to_watch(world: World) -> Non
 
 
 def test_a_stop_of_what_never_ran_says_so(world: World) -> None:
-    assert "nothing to stop" in world.ask(Asked.STOP).why
+    assert "nothing to stop" in world.ask(UnitCommand.STOP).why
 
 
 def test_a_restart_gives_the_next_generation(world: World) -> None:
-    world.run(Asked.START)
+    world.run(UnitCommand.START)
 
-    assert world.run(Asked.RESTART) == 2
+    assert world.run(UnitCommand.RESTART) == 2
     assert world.drivers.alive == ["local.flights.g2"]
 
 
 def test_follow_never_revokes_a_stop(world: World) -> None:
-    world.run(Asked.START)
-    world.run(Asked.STOP)
+    world.run(UnitCommand.START)
+    world.run(UnitCommand.STOP)
 
-    assert world.run(Asked.FOLLOW) is None
+    assert world.run(UnitCommand.FOLLOW) is None
     desired = world.control.desired("flights")
     assert desired is not None
     assert desired.state is Desired.STOPPED
 
 
 def test_follow_starts_what_died(world: World) -> None:
-    world.run(Asked.START)
+    world.run(UnitCommand.START)
     world.drivers.die("local.flights.g1", -9)
 
-    assert world.run(Asked.FOLLOW) == 2
+    assert world.run(UnitCommand.FOLLOW) == 2
 
 
 def test_follow_finishes_a_stop_that_nobody_finished(world: World) -> None:
-    world.run(Asked.START)
+    world.run(UnitCommand.START)
     world.control.desire("flights", Desired.STOPPED, by="ada", why="upgrade")
 
-    assert world.run(Asked.FOLLOW) is None
+    assert world.run(UnitCommand.FOLLOW) is None
     assert world.drivers.alive == []
 
 
 def test_follow_that_finishes_a_stop_records_no_wish_that_could_revoke_a_start(world: World) -> None:
-    world.run(Asked.START)
+    world.run(UnitCommand.START)
     asked = world.control.desire("flights", Desired.STOPPED, by="ada", why="upgrade")
     world.clock.sleep(60)
 
-    world.ask(Asked.FOLLOW)
+    world.ask(UnitCommand.FOLLOW)
 
     assert world.control.desired("flights") == asked
 
 
 def test_follow_of_what_nobody_asked_for_does_nothing(world: World) -> None:
-    assert world.run(Asked.FOLLOW) is None
+    assert world.run(UnitCommand.FOLLOW) is None
     assert world.drivers.started == []
 
 
-@pytest.mark.parametrize("asked", [Asked.START, Asked.RESTART])
-def test_a_broken_unit_starts_nothing_and_records_no_wish(world: World, asked: Asked) -> None:
+@pytest.mark.parametrize("asked", [UnitCommand.START, UnitCommand.RESTART])
+def test_a_broken_unit_starts_nothing_and_records_no_wish(world: World, asked: UnitCommand) -> None:
     with pytest.raises(SpecError, match=r"departures\.yaml:4: surce"):
         world.ask(asked, FAULTS)
 
@@ -118,52 +118,52 @@ def test_a_broken_unit_starts_nothing_and_records_no_wish(world: World, asked: A
 
 
 def test_follow_starts_nothing_of_a_broken_unit(world: World) -> None:
-    world.run(Asked.START)
+    world.run(UnitCommand.START)
     world.drivers.die("local.flights.g1", -9)
 
     with pytest.raises(SpecError):
-        world.ask(Asked.FOLLOW, FAULTS)
+        world.ask(UnitCommand.FOLLOW, FAULTS)
 
     assert world.drivers.alive == []
 
 
 def test_a_broken_unit_is_not_stopped_by_a_restart_that_could_not_start_it_again(world: World) -> None:
-    world.run(Asked.START)
+    world.run(UnitCommand.START)
 
     with pytest.raises(SpecError):
-        world.ask(Asked.RESTART, FAULTS)
+        world.ask(UnitCommand.RESTART, FAULTS)
 
     assert world.drivers.alive == ["local.flights.g1"]
 
 
-@pytest.mark.parametrize("asked", [Asked.START, Asked.FOLLOW])
-def test_the_live_driver_of_a_broken_unit_is_adopted(world: World, asked: Asked) -> None:
-    world.run(Asked.START)
+@pytest.mark.parametrize("asked", [UnitCommand.START, UnitCommand.FOLLOW])
+def test_the_live_driver_of_a_broken_unit_is_adopted(world: World, asked: UnitCommand) -> None:
+    world.run(UnitCommand.START)
 
     assert world.run(asked, FAULTS) == 1
 
 
 def test_a_broken_unit_can_be_stopped(world: World) -> None:
-    world.run(Asked.START)
-    world.run(Asked.STOP, FAULTS)
+    world.run(UnitCommand.START)
+    world.run(UnitCommand.STOP, FAULTS)
 
     assert world.drivers.alive == []
 
 
 def test_a_start_that_cannot_see_whether_a_driver_lives_starts_nothing_and_is_retried(world: World) -> None:
-    world.run(Asked.START)
+    world.run(UnitCommand.START)
     world.drivers.reachable = False
 
     with pytest.raises(UnreachableError, match="Unknown is not dead"):
-        world.ask(Asked.START)
+        world.ask(UnitCommand.START)
 
     assert world.drivers.started == ["local.flights.g1"]
 
 
 def test_a_stop_between_claim_and_submit_wins(world: World) -> None:
-    generation = world.ask(Asked.START).generation
+    generation = world.ask(UnitCommand.START).generation
     assert generation is not None
-    world.ask(Asked.STOP)
+    world.ask(UnitCommand.STOP)
 
     with pytest.raises(RefusedError):
         submit("flights", generation, world.life("flights"))
@@ -172,100 +172,100 @@ def test_a_stop_between_claim_and_submit_wins(world: World) -> None:
 
 
 def test_a_claim_that_another_one_overtook_submits_nothing(world: World) -> None:
-    world.run(Asked.START)
-    world.run(Asked.RESTART)
+    world.run(UnitCommand.START)
+    world.run(UnitCommand.RESTART)
 
     with pytest.raises(RefusedError, match="generation 1 was claimed and the newest is 2"):
         submit("flights", 1, world.life("flights"))
 
 
 def test_follow_waits_for_the_backoff(world: World) -> None:
-    world.run(Asked.START)
+    world.run(UnitCommand.START)
     world.clock.sleep(5)
     world.drivers.die("local.flights.g1", 1)
 
-    held = world.ask(Asked.FOLLOW)
+    held = world.ask(UnitCommand.FOLLOW)
 
     assert held.generation is None
     assert "the next starts at" in held.why
     world.clock.sleep(60)
-    assert world.run(Asked.FOLLOW) == 2
+    assert world.run(UnitCommand.FOLLOW) == 2
 
 
 def test_follow_of_what_is_halted_fails_with_the_reason_and_the_command(world: World) -> None:
-    world.run(Asked.START)
+    world.run(UnitCommand.START)
     world.clock.sleep(5)
     world.drivers.die("local.flights.g1", 12)
 
     with pytest.raises(RefusedError, match=r"flights is HALTED: generation 1 failed.*sluice streams resume"):
-        world.ask(Asked.FOLLOW)
+        world.ask(UnitCommand.FOLLOW)
 
     assert world.drivers.alive == []
 
 
 def test_resume_starts_what_is_halted_and_says_what_it_overrides(world: World) -> None:
-    world.run(Asked.START)
+    world.run(UnitCommand.START)
     world.clock.sleep(5)
     world.drivers.die("local.flights.g1", 12)
     world.clock.sleep(5)
 
-    claimed = world.ask(Asked.RESUME)
+    claimed = world.ask(UnitCommand.RESUME)
 
     assert claimed.generation == 2
     assert "this overrides: generation 1 failed" in claimed.why
 
 
 def test_resume_of_what_runs_is_refused(world: World) -> None:
-    world.run(Asked.START)
+    world.run(UnitCommand.START)
 
     with pytest.raises(RefusedError, match="not HALTED"):
-        world.ask(Asked.RESUME)
+        world.ask(UnitCommand.RESUME)
 
 
 def test_a_broken_unit_is_not_resumed(world: World) -> None:
     with pytest.raises(SpecError):
-        world.ask(Asked.RESUME, FAULTS)
+        world.ask(UnitCommand.RESUME, FAULTS)
 
 
 def test_force_puts_a_death_on_record_and_the_next_follow_starts(world: World) -> None:
-    world.run(Asked.START)
+    world.run(UnitCommand.START)
     world.drivers.forget("local.flights.g1")
 
-    forced = world.ask(Asked.FORCE)
+    forced = world.ask(UnitCommand.FORCE)
 
     assert forced.generation is None
     assert "declared dead by ada (Airflow run r1): launch" in forced.why
-    assert world.run(Asked.FOLLOW) == 2
+    assert world.run(UnitCommand.FOLLOW) == 2
 
 
 def test_force_of_a_driver_that_lives_is_refused(world: World) -> None:
-    world.run(Asked.START)
+    world.run(UnitCommand.START)
 
     with pytest.raises(RefusedError, match="lives"):
-        world.ask(Asked.FORCE)
+        world.ask(UnitCommand.FORCE)
 
     assert world.drivers.alive == ["local.flights.g1"]
 
 
 @pytest.mark.parametrize("why", ["", " ", NO_REASON])
 def test_force_without_a_word_of_how_it_is_known_is_refused(world: World, why: str) -> None:
-    world.run(Asked.START)
+    world.run(UnitCommand.START)
     world.drivers.forget("local.flights.g1")
 
     with pytest.raises(RefusedError, match="how you know"):
-        world.ask(Asked.FORCE, why=why)
+        world.ask(UnitCommand.FORCE, why=why)
 
     assert not any(attempt.ended_at for attempt in world.control.attempts("flights"))
 
 
 def test_a_run_that_finds_no_room_waits_says_so_and_fails_nobody(world: World) -> None:
     world.drivers.lacking = "free: 0, used by sluice-local-weather (2)"
-    for asked in (Asked.START, Asked.FOLLOW):
+    for asked in (UnitCommand.START, UnitCommand.FOLLOW):
         claimed = world.ask(asked)
         assert claimed == Claimed(None, f"there is no room for it: {world.drivers.lacking}")
 
     world.drivers.lacking = ""
-    assert world.run(Asked.FOLLOW) == 1
+    assert world.run(UnitCommand.FOLLOW) == 1
 
 
 class Unconfigured(World):
@@ -275,8 +275,8 @@ class Unconfigured(World):
         unconfigured(unit)
 
 
-@pytest.mark.parametrize("asked", [Asked.START, Asked.RESTART])
-def test_a_person_is_told_of_a_variable_that_is_not_set_before_anything_is_changed(asked: Asked) -> None:
+@pytest.mark.parametrize("asked", [UnitCommand.START, UnitCommand.RESTART])
+def test_a_person_is_told_of_a_variable_that_is_not_set_before_anything_is_changed(asked: UnitCommand) -> None:
     world = Unconfigured()
     with pytest.raises(NotConfiguredError, match="SLUICE_CONNECTION_SERVING"):
         world.ask(asked)
@@ -285,24 +285,24 @@ def test_a_person_is_told_of_a_variable_that_is_not_set_before_anything_is_chang
 
 
 def test_what_is_halted_for_a_variable_is_not_resumed_without_it(world: World) -> None:
-    world.run(Asked.START)
+    world.run(UnitCommand.START)
     world.clock.sleep(5)
     world.drivers.die("local.flights.g1", ExitCode.CONFIGURATION)
     lacking = Unconfigured()
     lacking.control, lacking.drivers, lacking.clock = world.control, world.drivers, world.clock
     with pytest.raises(NotConfiguredError):
-        lacking.ask(Asked.RESUME)
+        lacking.ask(UnitCommand.RESUME)
     world.clock.sleep(60)
-    assert world.run(Asked.RESUME) == 2
+    assert world.run(UnitCommand.RESUME) == 2
 
 
 def test_the_reconciler_starts_a_driver_that_says_it_once_and_is_halted(world: World) -> None:
-    world.run(Asked.START)
+    world.run(UnitCommand.START)
     world.drivers.die("local.flights.g1", -9)
     lacking = Unconfigured()
     lacking.control, lacking.drivers, lacking.clock = world.control, world.drivers, world.clock
-    assert lacking.run(Asked.FOLLOW) == 2
+    assert lacking.run(UnitCommand.FOLLOW) == 2
     world.clock.sleep(5)
     world.drivers.die("local.flights.g2", ExitCode.CONFIGURATION)
     with pytest.raises(RefusedError, match="flights is HALTED: generation 2 could not run: a variable that its specs"):
-        lacking.ask(Asked.FOLLOW)
+        lacking.ask(UnitCommand.FOLLOW)

@@ -15,7 +15,7 @@ from typing import Any
 from sluice.airflow.streams.watcher import MOST_TOGETHER, YOUNG, Hint, Watch, Watcher, due, hints
 from sluice.errors import UnreachableError
 from sluice.streams.failures.failure import FailureClass
-from sluice.streams.health.pacing import Pace
+from sluice.streams.health.pacing import PollRate
 from sluice.streams.life.attempts import Attempt, AttemptState, Desired, DesiredState
 from sluice.streams.life.launcher import DriverReport, DriverState
 from sluice.streams.life.sighting import Sighting
@@ -23,7 +23,7 @@ from tests.twins.clock import START, ManualClock
 
 TOMORROW = START + timedelta(days=1)
 DEADLINE_SECONDS = 10.0
-EAGER = Pace(0.0, share=1.0, most=0.0)
+EAGER = PollRate(0.0, share=1.0, most=0.0)
 
 
 def alive(unit: str) -> Sighting:
@@ -206,7 +206,7 @@ def test_a_death_is_told_as_soon_as_it_is_settled_and_not_a_round_later() -> Non
         assert ended.attempt is not None
         just_now = replace(ended.attempt, ended_at=clock.now(), failure=FailureClass.STOPPED)
         observer.sightings["flights"] = replace(ended, attempt=just_now)
-        hourly = Pace(3600.0, share=1.0, most=3600.0)
+        hourly = PollRate(3600.0, share=1.0, most=3600.0)
         watcher = Watcher(observer, looks=hourly, verdicts=EAGER, settling=EAGER, clock=clock)
         flights = start(watcher, "flights")
         await until(lambda: len(observer.looks) > 3)
@@ -221,7 +221,7 @@ def test_a_death_is_told_as_soon_as_it_is_settled_and_not_a_round_later() -> Non
 def test_what_one_round_paid_for_makes_the_next_no_longer() -> None:
     async def scenario() -> None:
         observer = BusyObserver()
-        watcher = Watcher(observer, looks=Pace(0.0, share=1e-3), verdicts=EAGER, clock=ManualClock())
+        watcher = Watcher(observer, looks=PollRate(0.0, share=1e-3), verdicts=EAGER, clock=ManualClock())
         flights = start(watcher, "flights")
         await until(lambda: len(observer.looks) > 3)
         await cancel(flights)
@@ -247,7 +247,7 @@ def test_a_round_is_spread_over_its_period() -> None:
 
     async def scenario() -> None:
         observer, asked = ScriptedObserver(), []
-        watcher = Watcher(observer, looks=Pace(0.4, share=1.0), verdicts=EAGER, clock=ManualClock())
+        watcher = Watcher(observer, looks=PollRate(0.4, share=1.0), verdicts=EAGER, clock=ManualClock())
         watches = [start(watcher, f"unit_{n:04}") for n in range(2 * MOST_TOGETHER)]
         loop = asyncio.get_running_loop()
         for part in range(1, 5):
@@ -274,7 +274,7 @@ def test_no_more_are_judged_together_than_are_looked_at_together() -> None:
 def test_looks_that_are_more_frequent_than_verdicts_are_not_all_judged() -> None:
     async def scenario() -> None:
         observer = ScriptedObserver()
-        hourly = Pace(3600.0, share=1.0, most=3600.0)
+        hourly = PollRate(3600.0, share=1.0, most=3600.0)
         watcher = Watcher(observer, looks=EAGER, verdicts=hourly, clock=ManualClock())
         flights, weather = start(watcher, "flights"), start(watcher, "weather")
         await until(lambda: len(observer.looks) > 20)

@@ -10,9 +10,8 @@ from hypothesis import strategies as st
 
 from sluice.airflow.topics.topic_approval import MOST_SAFE, Answer, page_of
 from sluice.errors import RefusedError
-from sluice.provisioning.apply import Approval
 from sluice.provisioning.plan import Provision
-from sluice.provisioning.topics.changes import Create, Grow, Refused, Risk, SetConfig
+from sluice.provisioning.topics.changes import Approval, Create, Grow, Refused, Risk, SetConfig
 from sluice.provisioning.topics.plan import Plan
 from sluice.topics.administration import TopicCreation
 

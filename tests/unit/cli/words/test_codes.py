@@ -10,12 +10,12 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from sluice.alerts.delivery import Outcome as Delivery
+from sluice.alerts.delivery import DeliveryOutcome
 from sluice.cli.main import app
 from sluice.cli.words.codes import codes, find
 from sluice.errors import SluiceError
 from sluice.intervals.backfill.backfills import BackfillState
-from sluice.intervals.backfill.parity import Outcome as Parity
+from sluice.intervals.backfill.parity import ParityOutcome
 from sluice.intervals.ledger import State
 from sluice.provisioning.topics.changes import Risk
 from sluice.quality.cases import CaseState
@@ -29,13 +29,13 @@ KINDS: dict[str, type[StrEnum]] = {
     "ends of a driver": FailureClass,
     "states of an interval": State,
     "states of a backfill": BackfillState,
-    "results of a comparison": Parity,
+    "results of a comparison": ParityOutcome,
     "outcomes of a record": Outcome,
     "reasons of the quarantine": Reason,
     "states of a case": CaseState,
     "risks of a plan": Risk,
     "classes of an alert": AlertClass,
-    "deliveries of an alert": Delivery,
+    "deliveries of an alert": DeliveryOutcome,
 }
 
 

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sluice.console.html.batch_charts import charts_of
-from sluice.console.html.charts import HEIGHT, WIDTH, Line, layers, lines, said, spark
+from sluice.console.html.charts import HEIGHT, WIDTH, ChartLine, layers, lines, said, spark
 from sluice.streams.health.batch_log import BatchFigures
 from tests.twins.looks import moment
 
@@ -22,7 +22,7 @@ def numbers(path: str) -> list[float]:
 @given(VALUES)
 def test_a_line_stays_in_its_picture_and_its_words_tell_the_highest(values: list[float | None]) -> None:
     points = [(float(at), value) for at, value in enumerate(values)]
-    chart = lines("Rate", [Line("in", points)], unit="/s")
+    chart = lines("Rate", [ChartLine("in", points)], unit="/s")
     known = [value for value in values if value is not None]
     if chart is None:
         return
@@ -38,7 +38,7 @@ def test_a_line_stays_in_its_picture_and_its_words_tell_the_highest(values: list
 @given(st.lists(st.tuples(st.floats(0, 1e6), st.floats(0, 1e6)), min_size=2, max_size=400))
 def test_layers_add_up_within_their_picture(values: list[tuple[float, float]]) -> None:
     at = [float(place) for place in range(len(values))]
-    found = [Line(name, [(at[n], each[k]) for n, each in enumerate(values)]) for k, name in enumerate("ab")]
+    found = [ChartLine(name, [(at[n], each[k]) for n, each in enumerate(values)]) for k, name in enumerate("ab")]
     chart = layers("Time", at, found)
     assert chart is not None
     for shape in chart.shapes:
@@ -50,7 +50,7 @@ def test_layers_add_up_within_their_picture(values: list[tuple[float, float]]) -
 
 def test_a_picture_of_thousands_keeps_the_greatest() -> None:
     points = [(float(at), 100.0 if at == 777 else 1.0) for at in range(5000)]
-    chart = lines("Rate", [Line("in", points)])
+    chart = lines("Rate", [ChartLine("in", points)])
     assert chart is not None
     (shape,) = chart.shapes
     assert len(shape.path) < 4000
@@ -59,15 +59,15 @@ def test_a_picture_of_thousands_keeps_the_greatest() -> None:
 
 
 def test_what_is_unknown_interrupts_a_line() -> None:
-    chart = lines("Rate", [Line("in", [(0.0, 1.0), (1.0, None), (2.0, 2.0)])])
+    chart = lines("Rate", [ChartLine("in", [(0.0, 1.0), (1.0, None), (2.0, 2.0)])])
     assert chart is not None
     assert chart.shapes[0].path.count("M") == 2
 
 
 @pytest.mark.parametrize("points", [[], [(0.0, 1.0)], [(0.0, None), (1.0, None)]])
 def test_of_less_than_two_moments_there_is_no_picture(points: list[tuple[float, float | None]]) -> None:
-    assert lines("Rate", [Line("in", points)]) is None
-    assert layers("Rate", [at for at, _ in points][:1], [Line("in", points)]) is None
+    assert lines("Rate", [ChartLine("in", points)]) is None
+    assert layers("Rate", [at for at, _ in points][:1], [ChartLine("in", points)]) is None
     assert spark(points) == ""
 
 

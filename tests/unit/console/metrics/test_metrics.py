@@ -8,7 +8,7 @@ from datetime import timedelta
 from fastapi.testclient import TestClient
 from prometheus_client.parser import text_string_to_metric_families
 
-from sluice.console.metrics.catalogue import CATALOGUE, Kind
+from sluice.console.metrics.catalogue import CATALOGUE, MetricType
 from sluice.streams.health.verdict import Health
 from tests.twins.clock import ManualClock
 from tests.twins.console_fleet import CLOSED_UNTIL, HALTED, LAGGING, RESTING, STALLED, UNSEEN, pipeline_of, unit_of
@@ -42,7 +42,7 @@ def test_what_is_served_is_in_the_catalogue_with_its_labels(console: Console) ->
         "sluice_topic_differences",
         "sluice_topics_last_look_timestamp_seconds",
     }
-    assert {by_name[name].kind for name in found} == {*Kind}
+    assert {by_name[name].kind for name in found} == {*MetricType}
 
 
 def test_each_stream_has_one_verdict(console: Console) -> None:

@@ -12,7 +12,7 @@ import promql_parser
 import pytest
 import yaml
 
-from sluice.console.metrics.catalogue import CATALOGUE, Kind
+from sluice.console.metrics.catalogue import CATALOGUE, MetricType
 from sluice.streams.health.verdict import FINE, Health
 from tests.unit.console.metrics.exporters import BEANS, EXPORTED, JMX, exposed
 
@@ -60,14 +60,14 @@ def test_an_expression_names_metrics_and_labels_that_there_are(where: str, expre
 @pytest.mark.parametrize("where_expression", [e for e in expressions() if "rate(" in e[1] or "increase(" in e[1]])
 def test_only_counters_have_a_rate(where_expression: tuple[str, str]) -> None:
     for name in re.findall(r"(?:rate|increase)\((sluice_\w+)", where_expression[1]):
-        assert BY_NAME[name].kind is Kind.COUNTER, where_expression
+        assert BY_NAME[name].kind is MetricType.COUNTER, where_expression
 
 
 def test_names_follow_the_conventions_of_prometheus() -> None:
     assert len(BY_NAME) == len(CATALOGUE) > 30
     for metric in CATALOGUE:
         assert re.fullmatch(r"sluice_[a-z][a-z_]*[a-z]", metric.name)
-        assert metric.name.endswith("_total") == (metric.kind is Kind.COUNTER), metric.name
+        assert metric.name.endswith("_total") == (metric.kind is MetricType.COUNTER), metric.name
         assert metric.help.endswith("."), metric.name
         assert not {*metric.labels} & {"generation", "batch", "run_id", "le", "quantile"}, metric.name
         assert not re.search(r"_(ms|millis|minutes|hours|kb|mb|percent)(_|$)", metric.name), metric.name

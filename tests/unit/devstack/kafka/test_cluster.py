@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from sluice.devstack.kafka.broker import Broker
+from sluice.devstack.kafka.broker import BrokerProcess
 from sluice.devstack.kafka.cluster import MOST_BROKERS, asked_brokers, embedded_brokers
 from sluice.errors import RefusedError, SpecError
 from sluice.launch.ports import choose_ports, kept_ports, read_ports, write_ports
@@ -61,7 +61,7 @@ def test_the_first_broker_is_where_a_single_one_is(place: Settings) -> None:
 
 
 def racks(count: int) -> list[tuple[str, ...]]:
-    return [tuple(Broker(Path(), 0, 0, Path(), number=number).rack.split("/")) for number in range(1, count + 1)]
+    return [tuple(BrokerProcess(Path(), 0, 0, Path(), number=number).rack.split("/")) for number in range(1, count + 1)]
 
 
 @pytest.mark.parametrize("count", range(3, MOST_BROKERS + 1))

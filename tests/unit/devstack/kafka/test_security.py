@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from sluice.devstack.kafka.admin import Administrator, administrator
-from sluice.devstack.kafka.broker import Broker
+from sluice.devstack.kafka.broker import BrokerProcess
 from sluice.devstack.kafka.cluster import embedded_brokers
 from sluice.devstack.kafka.security import asked_security, is_secured, keep_security, security_properties
 from sluice.errors import NotReadyError, SpecError
@@ -51,7 +51,7 @@ def test_whoever_connects_to_a_secured_broker_is_asked_and_may_do_nothing_that_w
 
 def test_an_open_broker_asks_nobody(tmp_path: Path) -> None:
     assert properties(None) == {"listener.security.protocol.map": "CLIENTS:PLAINTEXT,CONTROLLER:PLAINTEXT"}
-    assert Broker(tmp_path, 1, 2, tmp_path).client == {}
+    assert BrokerProcess(tmp_path, 1, 2, tmp_path).client == {}
 
 
 def test_what_was_asked_for_is_kept(place: Settings) -> None:
@@ -83,7 +83,7 @@ def test_all_brokers_of_a_cluster_have_the_same_administrator(place: Settings) -
 
 
 @pytest.fixture
-def formatting(tmp_path: Path) -> Broker:
+def formatting(tmp_path: Path) -> BrokerProcess:
     """A broker whose data would be formatted by a program that only says how it was called."""
     java, jars = tmp_path / "java", tmp_path / "jars"
     java.write_text(JAVA.format(said=tmp_path))
@@ -91,11 +91,11 @@ def formatting(tmp_path: Path) -> Broker:
     (jars / "kafka").mkdir(parents=True)
     (jars / "kafka" / "kafka_2.13-4.jar").touch()
     folder = tmp_path / "kafka"
-    return Broker(folder, 1, 2, jars, java=str(java), admin=administrator(folder))
+    return BrokerProcess(folder, 1, 2, jars, java=str(java), admin=administrator(folder))
 
 
 def test_the_password_is_in_no_process_s_arguments_and_in_no_file_that_others_may_read(
-    formatting: Broker, tmp_path: Path
+    formatting: BrokerProcess, tmp_path: Path
 ) -> None:
     with pytest.raises(NotReadyError, match="could not be formatted"):
         formatting.prepare()
@@ -111,11 +111,11 @@ def test_the_password_is_in_no_process_s_arguments_and_in_no_file_that_others_ma
     assert {path.stat().st_mode & 0o777 for path in holding.values()} == {0o600}
 
 
-def test_only_the_first_broker_brings_the_administrator_along(formatting: Broker, tmp_path: Path) -> None:
+def test_only_the_first_broker_brings_the_administrator_along(formatting: BrokerProcess, tmp_path: Path) -> None:
     meta = tmp_path / "first" / "data"
     meta.mkdir(parents=True)
     (meta / "meta.properties").write_text("cluster.id=abc\n")
-    second = Broker(
+    second = BrokerProcess(
         tmp_path / "second",
         3,
         2,

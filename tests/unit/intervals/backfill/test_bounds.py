@@ -7,7 +7,7 @@ import pytest
 
 from sluice.errors import RefusedError
 from sluice.intervals.alignment import Interval
-from sluice.intervals.backfill.bounds import Bound, bound_of
+from sluice.intervals.backfill.bounds import IntervalBound, bound_of
 from sluice.intervals.backfill.request import Mode
 from sluice.intervals.entries import Content
 from sluice.intervals.ledger import LedgerRow, Written
@@ -23,12 +23,12 @@ CORRECTED = replace(STREAMED, current=replace(BASE, generation=None, offsets={"t
 
 def test_a_verify_takes_exactly_what_the_base_took_also_after_a_correction() -> None:
     for row in (STREAMED, CORRECTED):
-        assert bound_of(Mode.VERIFY, row) == Bound(Reach({"t/0": 7}, ("first",)), late=False)
+        assert bound_of(Mode.VERIFY, row) == IntervalBound(Reach({"t/0": 7}, ("first",)), late=False)
     with pytest.raises(RefusedError, match="never written"):
         bound_of(Mode.VERIFY, NEVER)
 
 
 def test_a_correction_takes_everything_and_a_recompute_late_records_only_where_they_are_in_already() -> None:
-    assert bound_of(Mode.CORRECT, STREAMED) == Bound(None, late=True)
+    assert bound_of(Mode.CORRECT, STREAMED) == IntervalBound(None, late=True)
     late = [bound_of(Mode.RECOMPUTE, row).late for row in (NEVER, STREAMED, CORRECTED)]
     assert late == [False, False, True]

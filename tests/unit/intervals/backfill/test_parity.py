@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sluice.intervals.alignment import Interval
-from sluice.intervals.backfill.parity import PASSES, Counts, IntervalParity, Outcome, ParityReport, judge_interval
+from sluice.intervals.backfill.parity import PASSES, Counts, IntervalParity, ParityOutcome, ParityReport, judge_interval
 from sluice.intervals.backfill.request import Mode
 from sluice.intervals.backfill.selection import NOT_LOOKED_AT
 
@@ -26,70 +26,76 @@ def report(
     return ParityReport("b", "departures", mode, whole, "code", MIDNIGHT, parities, left or {})
 
 
-def parity(outcome: Outcome, counts: Counts = SAME, interval: Interval = FIRST) -> IntervalParity:
+def parity(outcome: ParityOutcome, counts: Counts = SAME, interval: Interval = FIRST) -> IntervalParity:
     return IntervalParity(interval, outcome, counts)
 
 
 @pytest.mark.parametrize(
     ("mode", "counts", "changed", "expected"),
     [
-        (Mode.VERIFY, SAME, "", Outcome.IDENTICAL),
-        (Mode.VERIFY, OTHER, "", Outcome.DIFFERENT),
-        (Mode.VERIFY, replace(OTHER, late=4), "", Outcome.DIFFERENT),
-        (Mode.VERIFY, SAME, "a row is gone", Outcome.DIFFERENT),
-        (Mode.CORRECT, SAME, "", Outcome.IDENTICAL),
-        (Mode.CORRECT, replace(SAME, late=4), "", Outcome.IDENTICAL),
-        (Mode.CORRECT, replace(OTHER, late=4), "", Outcome.EXPLAINED),
-        (Mode.CORRECT, OTHER, "", Outcome.DIFFERENT),
-        (Mode.CORRECT, replace(OTHER, late=4), "a row is gone", Outcome.DIFFERENT),
-        (Mode.RECOMPUTE, OTHER, "", Outcome.RECOMPUTED),
+        (Mode.VERIFY, SAME, "", ParityOutcome.IDENTICAL),
+        (Mode.VERIFY, OTHER, "", ParityOutcome.DIFFERENT),
+        (Mode.VERIFY, replace(OTHER, late=4), "", ParityOutcome.DIFFERENT),
+        (Mode.VERIFY, SAME, "a row is gone", ParityOutcome.DIFFERENT),
+        (Mode.CORRECT, SAME, "", ParityOutcome.IDENTICAL),
+        (Mode.CORRECT, replace(SAME, late=4), "", ParityOutcome.IDENTICAL),
+        (Mode.CORRECT, replace(OTHER, late=4), "", ParityOutcome.EXPLAINED),
+        (Mode.CORRECT, OTHER, "", ParityOutcome.DIFFERENT),
+        (Mode.CORRECT, replace(OTHER, late=4), "a row is gone", ParityOutcome.DIFFERENT),
+        (Mode.RECOMPUTE, OTHER, "", ParityOutcome.RECOMPUTED),
     ],
 )
 def test_an_interval_is_judged_by_mode_differences_and_late_records(
-    mode: Mode, counts: Counts, changed: str, expected: Outcome
+    mode: Mode, counts: Counts, changed: str, expected: ParityOutcome
 ) -> None:
     found = judge_interval(mode, FIRST, counts, changed)
     assert found.outcome is expected
-    assert bool(found.why) == (expected is Outcome.DIFFERENT)
+    assert bool(found.why) == (expected is ParityOutcome.DIFFERENT)
 
 
 def test_nothing_compared_is_no_pass() -> None:
-    assert report().outcome is Outcome.INCONCLUSIVE
-    assert report(parity(Outcome.IDENTICAL, Counts())).outcome is Outcome.INCONCLUSIVE
-    assert "no row to compare" in report(parity(Outcome.IDENTICAL, Counts())).why
+    assert report().outcome is ParityOutcome.INCONCLUSIVE
+    assert report(parity(ParityOutcome.IDENTICAL, Counts())).outcome is ParityOutcome.INCONCLUSIVE
+    assert "no row to compare" in report(parity(ParityOutcome.IDENTICAL, Counts())).why
 
 
 def test_an_interval_that_was_left_out_spoils_a_pass_unless_it_is_open() -> None:
-    identical = parity(Outcome.IDENTICAL)
-    assert report(identical, left={SECOND: "open: the stream may still write it"}).outcome is Outcome.IDENTICAL
+    identical = parity(ParityOutcome.IDENTICAL)
+    assert report(identical, left={SECOND: "open: the stream may still write it"}).outcome is ParityOutcome.IDENTICAL
     spoiled = report(identical, left={SECOND: "dirty: batch 7 dropped records"})
-    assert spoiled.outcome is Outcome.INCONCLUSIVE
+    assert spoiled.outcome is ParityOutcome.INCONCLUSIVE
     assert "2013-01-01T01:00Z" in spoiled.why
     assert "batch 7" in spoiled.why
 
 
 def test_a_recompute_proves_nothing_of_what_it_took_and_did_not_come_to() -> None:
-    done = parity(Outcome.RECOMPUTED)
+    done = parity(ParityOutcome.RECOMPUTED)
     found = report(done, mode=Mode.RECOMPUTE, left={SECOND: f"{NOT_LOOKED_AT}: the backfill ended before"})
-    assert found.outcome is Outcome.INCONCLUSIVE
+    assert found.outcome is ParityOutcome.INCONCLUSIVE
     assert "1 of 2 intervals were left out" in found.why
     asked = report(done, mode=Mode.RECOMPUTE, left={SECOND: "closed: only dirty intervals were asked for"})
-    assert asked.outcome is Outcome.RECOMPUTED
+    assert asked.outcome is ParityOutcome.RECOMPUTED
 
 
 def test_a_difference_outweighs_everything_and_is_told_with_an_example() -> None:
     found = report(
-        parity(Outcome.IDENTICAL),
-        replace(parity(Outcome.DIFFERENT, OTHER, SECOND), why="nothing explains the difference"),
-        parity(Outcome.INCONCLUSIVE),
+        parity(ParityOutcome.IDENTICAL),
+        replace(parity(ParityOutcome.DIFFERENT, OTHER, SECOND), why="nothing explains the difference"),
+        parity(ParityOutcome.INCONCLUSIVE),
         left={SECOND: "dirty"},
     )
-    assert found.outcome is Outcome.DIFFERENT
+    assert found.outcome is ParityOutcome.DIFFERENT
     assert "2013-01-01T01:00Z: nothing explains the difference; origin=EWR: departed 5, computed 6" in found.why
 
 
-@given(st.lists(st.sampled_from([Outcome.IDENTICAL, Outcome.EXPLAINED, Outcome.DIFFERENT, Outcome.INCONCLUSIVE])))
-def test_only_a_report_whose_every_interval_passes_passes(outcomes: list[Outcome]) -> None:
+@given(
+    st.lists(
+        st.sampled_from(
+            [ParityOutcome.IDENTICAL, ParityOutcome.EXPLAINED, ParityOutcome.DIFFERENT, ParityOutcome.INCONCLUSIVE]
+        )
+    )
+)
+def test_only_a_report_whose_every_interval_passes_passes(outcomes: list[ParityOutcome]) -> None:
     found = report(*(parity(outcome) for outcome in outcomes), mode=Mode.CORRECT)
     assert (found.outcome in PASSES) == (bool(outcomes) and all(outcome in PASSES for outcome in outcomes))
     assert bool(found.why) == (found.outcome not in PASSES)
@@ -97,17 +103,17 @@ def test_only_a_report_whose_every_interval_passes_passes(outcomes: list[Outcome
 
 def test_the_counts_add_up_and_say_what_is_explained() -> None:
     found = report(
-        parity(Outcome.EXPLAINED, Counts(identical=1, missing=2, late=3)),
-        parity(Outcome.DIFFERENT, Counts(extra=1, different=1), SECOND),
+        parity(ParityOutcome.EXPLAINED, Counts(identical=1, missing=2, late=3)),
+        parity(ParityOutcome.DIFFERENT, Counts(extra=1, different=1), SECOND),
     )
     assert found.totals == Counts(identical=1, missing=2, extra=1, different=1, late=3)
     assert (found.explained, found.unexplained) == (2, 2)
     # What is wrong without a differing row (something else changed the table) still counts as one.
-    assert report(parity(Outcome.DIFFERENT)).unexplained == 1
+    assert report(parity(ParityOutcome.DIFFERENT)).unexplained == 1
 
 
 def test_the_report_is_json_with_every_interval() -> None:
-    found = report(parity(Outcome.DIFFERENT, OTHER), left={SECOND: "dirty: batch 7"})
+    found = report(parity(ParityOutcome.DIFFERENT, OTHER), left={SECOND: "dirty: batch 7"})
     data = json.loads(found.to_json())
     assert (data["outcome"], data["mode"], data["totals"]["different"]) == ("different", "verify", 1)
     assert data["intervals"][0]["samples"] == ["origin=EWR: departed 5, computed 6"]

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from sluice.errors import RefusedError
 from sluice.intervals.alignment import Interval
-from sluice.intervals.backfill.parity import Counts, Outcome, ParityReport, judge_interval
+from sluice.intervals.backfill.parity import Counts, ParityOutcome, ParityReport, judge_interval
 from sluice.intervals.backfill.request import Mode, Only, Request
 from sluice.intervals.backfill.selection import BEFORE, Selection, select
 from sluice.intervals.entries import Content
@@ -55,8 +55,8 @@ def test_what_lies_before_the_streams_first_rows_is_left_without_spoiling_the_pr
     assert {why.partition(":")[0] for why in left.values()} == {BEFORE}
     same = judge_interval(Mode.VERIFY, ROWS[3].interval, Counts(identical=1))
     report = ParityReport("b", "departures", Mode.VERIFY, Interval(at(0), at(4)), "today", at(9), (same,), left)
-    assert report.outcome is Outcome.IDENTICAL
-    assert replace(report, intervals=()).outcome is Outcome.INCONCLUSIVE
+    assert report.outcome is ParityOutcome.IDENTICAL
+    assert replace(report, intervals=()).outcome is ParityOutcome.INCONCLUSIVE
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ from datetime import timedelta
 from sluice.specs.catalog.catalog import Catalog
 from sluice.specs.model.access import PrincipalSpec, Role, Scram
 from sluice.specs.model.feeds import FeedSpec
-from sluice.specs.model.model import FieldType, PipelineSpec, RawTable, TimeRules, TopicSpec, TopicValue, ValueField
+from sluice.specs.model.model import FieldType, PipelineSpec, RawTableSpec, TimeRules, TopicSpec, TopicValue, ValueField
 from sluice.specs.model.outputs import DeadLettersOutput, IntervalsOutput, RowsOutput, TopicOutput
 from sluice.specs.model.topic_shape import AbsentTopic, TopicShape
 
@@ -17,7 +17,7 @@ _TIME = TimeRules(allowed_lateness=timedelta(hours=1), future_skew=timedelta())
 
 
 def topic(name: str, driver: str) -> TopicSpec:
-    return TopicSpec(name=name, partitions=1, value=_VALUE, raw=RawTable(table=f"{name}_raw", driver=driver))
+    return TopicSpec(name=name, partitions=1, value=_VALUE, raw=RawTableSpec(table=f"{name}_raw", driver=driver))
 
 
 SALES = PipelineSpec(

@@ -14,11 +14,11 @@ from hypothesis import strategies as st
 from sluice.errors import CorruptionError, NotReadyError, RefusedError, SpecError
 from sluice.provisioning.access.acl import CLUSTER, Acl, Resource, Right
 from sluice.provisioning.access.administration import Credential
-from sluice.provisioning.access.apply import Approval, apply, clause, command, look
+from sluice.provisioning.access.apply import apply, clause, command, look
 from sluice.provisioning.access.changes import DropPassword, Grant, Revoke, SetPassword
-from sluice.provisioning.access.plan import Access, AccessPlan, as_dict, plan
+from sluice.provisioning.access.plan import AccessPlan, ActualAccess, as_dict, plan
 from sluice.provisioning.access.roles import declared
-from sluice.provisioning.topics.changes import Kept, Risk
+from sluice.provisioning.topics.changes import Approval, Kept, Risk
 from sluice.specs.model.access import ANONYMOUS, ANYTHING, Duty, Mechanism, Operation, PrincipalSpec, ResourceKind, Role
 from tests.twins.access import InMemoryAccess
 from tests.unit.provisioning.access.catalogs import catalog, principal, with_password
@@ -34,12 +34,12 @@ def password(variable: str) -> str:
 def applied(cluster: InMemoryAccess, *specs: PrincipalSpec, rotate: Collection[str] = ()) -> AccessPlan:
     """Apply what there is to do on the word of somebody who approves all of it."""
     todo = plan(catalog(*specs), look(cluster), rotate=rotate)
-    approval = Approval(todo.id, frozenset(todo.widening))
+    approval = Approval(todo.id, widening=frozenset(todo.widening))
     return apply(catalog(*specs), cluster, password, rotate=rotate, approval=approval)
 
 
 def test_what_a_role_needs_is_safe_and_so_is_a_first_password() -> None:
-    found = plan(catalog(with_password(Role.BACKFILL)), Access())
+    found = plan(catalog(with_password(Role.BACKFILL)), ActualAccess())
     assert [(type(item), item.risk) for item in found.items] == [(SetPassword, Risk.SAFE), (Grant, Risk.SAFE)]
     assert [clause(item) for item in found.items] == [
         "User:backfill: password is absent, declared SCRAM-SHA-512, 8192 iterations, from SLUICE_PASSWORD_BACKFILL",
@@ -65,7 +65,7 @@ def test_what_a_role_needs_is_safe_and_so_is_a_first_password() -> None:
     ],
 )
 def test_what_a_right_risks(more: dict[str, object], risk: Risk, why: str) -> None:
-    found = plan(catalog(principal(Role.BACKFILL, **more)), Access())
+    found = plan(catalog(principal(Role.BACKFILL, **more)), ActualAccess())
     riskiest = max(found.items, key=lambda item: list(Risk).index(item.risk))
     assert riskiest.risk is risk
     assert why in riskiest.why
@@ -73,14 +73,14 @@ def test_what_a_right_risks(more: dict[str, object], risk: Risk, why: str) -> No
 
 @pytest.mark.parametrize("duty", [Duty.ACCESS, Duty.PLACEMENT])
 def test_a_role_that_can_change_the_cluster_needs_approval_all_the_same(duty: Duty) -> None:
-    found = plan(catalog(principal(Role.PLANNER, duties=(duty,))), Access())
+    found = plan(catalog(principal(Role.PLANNER, duties=(duty,))), ActualAccess())
     assert {item.value for item in found.guarded} >= {"alter the cluster from 10.0.0.7"}
 
 
 def test_a_right_that_nobody_declares_is_revoked_of_declared_principals_only() -> None:
     own, other = Acl("User:backfill", Right(ORDERS, Operation.WRITE), "*"), Acl("User:somebody", READ, "*")
     denial = Acl("User:backfill", READ, "10.6.6.6", denied=True)
-    found = plan(catalog(principal(Role.BACKFILL)), Access(frozenset({own, other, denial})))
+    found = plan(catalog(principal(Role.BACKFILL)), ActualAccess(frozenset({own, other, denial})))
     (revoke,) = (item for item in found.items if isinstance(item, Revoke))
     assert (revoke.acl, revoke.risk) == (own, Risk.APPROVAL)
     assert found.kept == (
@@ -113,18 +113,18 @@ def test_a_rotation_takes_the_password_of_the_day() -> None:
 
 def test_only_a_declared_password_is_rotated() -> None:
     with pytest.raises(SpecError, match=r"anew for backfill, ghost, and no spec"):
-        plan(catalog(principal(Role.BACKFILL)), Access(), rotate=["ghost", "backfill"])
+        plan(catalog(principal(Role.BACKFILL)), ActualAccess(), rotate=["ghost", "backfill"])
 
 
 def test_another_mechanism_is_another_way_in_and_a_password_that_no_spec_mentions_stays() -> None:
     weak = Credential("backfill", Mechanism.SHA_256, 4096)
     (dropped,) = (
         item
-        for item in plan(catalog(with_password(Role.BACKFILL)), Access(credentials=frozenset({weak}))).items
+        for item in plan(catalog(with_password(Role.BACKFILL)), ActualAccess(credentials=frozenset({weak}))).items
         if isinstance(item, DropPassword)
     )
     assert (dropped.credential, dropped.risk) == (weak, Risk.APPROVAL)
-    found = plan(catalog(principal(Role.BACKFILL)), Access(credentials=frozenset({weak})))
+    found = plan(catalog(principal(Role.BACKFILL)), ActualAccess(credentials=frozenset({weak})))
     assert found.kept == (Kept("User:backfill", "password", "SCRAM-SHA-256, 4096 iterations"),)
 
 
@@ -160,7 +160,7 @@ def test_a_plan_is_bound_to_what_it_has_seen() -> None:
     assert plan(catalog(spec), look(cluster)).items == before.items
     cluster.grant([Acl("User:backfill", READ, "10.0.0.1")])
     with pytest.raises(RefusedError, match="is out of date"):
-        apply(catalog(spec), cluster, password, approval=Approval(before.id, frozenset(before.widening)))
+        apply(catalog(spec), cluster, password, approval=Approval(before.id, widening=frozenset(before.widening)))
 
 
 def test_missing_passwords_are_named_together_before_anything_is_changed() -> None:
@@ -190,7 +190,7 @@ def test_a_cluster_without_access_control_is_no_empty_one() -> None:
 
 
 def test_a_plan_for_programs_holds_no_password() -> None:
-    found = as_dict(plan(catalog(with_password(Role.BACKFILL)), Access()))
+    found = as_dict(plan(catalog(with_password(Role.BACKFILL)), ActualAccess()))
     assert json.loads(json.dumps(found)) == found
     assert [(item["change"], item["principal"], item["risk"]) for item in found["items"]] == [
         ("set password", "User:backfill", "safe"),
@@ -337,7 +337,7 @@ def test_what_was_cut_off_anywhere_is_finished_by_the_next_apply_and_nobody_had_
 
 
 def test_the_id_stands_for_the_kind_of_change_too() -> None:
-    found = plan(catalog(principal(Role.BACKFILL)), Access())
+    found = plan(catalog(principal(Role.BACKFILL)), ActualAccess())
     (grant,) = found.items
     assert isinstance(grant, Grant)
     assert replace(found, items=(Revoke(grant.acl),)).id != found.id

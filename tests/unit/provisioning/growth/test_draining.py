@@ -11,15 +11,15 @@ from hypothesis import strategies as st
 
 from sluice.errors import RefusedError
 from sluice.provisioning.growth.draining import (
-    Action,
     DrainedGrowth,
+    GrowthStep,
     Readiness,
     Stillness,
     drain_then_grow,
     ready,
     undrained,
 )
-from sluice.provisioning.growth.touched import State, Touched, TouchedStream
+from sluice.provisioning.growth.touched import Statefulness, Touched, TouchedStream
 from sluice.provisioning.retention.retention_cut import Position
 from sluice.topics.administration import TopicCreation, TopicExtent
 from tests.twins.clock import START, ManualClock
@@ -200,13 +200,13 @@ def test_a_topic_that_has_grown_is_not_waited_for() -> None:
 
 
 def test_the_steps_name_whom_a_person_has_to_ask_and_whom_it_waits_for() -> None:
-    streams = tuple(TouchedStream(name, "shop", State.NONE) for name in ("raw_t", "sales"))
+    streams = tuple(TouchedStream(name, "shop", Statefulness.NONE) for name in ("raw_t", "sales"))
     found = drain_then_grow(Touched("t", 2, 4, streams, feeds=("replay",), pipelines=("news",)))
     assert [(each.action, each.by_hand) for each in found] == [
-        (Action.PAUSE, True),
-        (Action.DRAIN, False),
-        (Action.GROW, False),
-        (Action.RESUME, True),
+        (GrowthStep.PAUSE, True),
+        (GrowthStep.DRAIN, False),
+        (GrowthStep.GROW, False),
+        (GrowthStep.RESUME, True),
     ]
     assert found[0].what == "pause the feed replay and the pipeline news, and whoever else writes it"
     assert "until raw_t, sales have read all" in found[1].what

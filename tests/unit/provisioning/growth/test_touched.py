@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
-from sluice.provisioning.growth.touched import MOST_CORES, State, Touched, touched
+from sluice.provisioning.growth.touched import MOST_CORES, Statefulness, Touched, touched
 from sluice.settings import settings
 from sluice.specs.catalog.catalog import Catalog
 from sluice.specs.load import load_catalog
@@ -49,7 +49,7 @@ def catalog(*pipelines: PipelineSpec) -> Catalog:
     return Catalog(topics=topics, pipelines={each.name: each for each in pipelines}, feeds={"replay": feed})
 
 
-def states(found: Touched) -> dict[str, State]:
+def states(found: Touched) -> dict[str, Statefulness]:
     return {each.stream: each.state for each in found.streams}
 
 
@@ -61,20 +61,20 @@ def test_the_streams_of_the_topic_are_named_with_what_they_remember_and_no_other
         pipeline("elsewhere", {"kind": "rows", "table": "e"}, source="others"),
     )
     assert states(touched(specs, "orders", 4, 8)) == {
-        "audit": State.NONE,
-        "prices": State.UNKNOWN,
-        "raw_orders": State.NONE,
-        "sales": State.KEPT,
-        "sales_dead": State.NONE,
-        "sales_live": State.KEPT,
+        "audit": Statefulness.NONE,
+        "prices": Statefulness.UNKNOWN,
+        "raw_orders": Statefulness.NONE,
+        "sales": Statefulness.KEPT,
+        "sales_dead": Statefulness.NONE,
+        "sales_live": Statefulness.KEPT,
     }
 
 
-@pytest.mark.parametrize(("shown", "state"), [(True, State.KEPT), (False, State.NONE)])
-def test_what_the_specs_do_not_say_a_checkpoint_may_show(shown: bool, state: State) -> None:
+@pytest.mark.parametrize(("shown", "state"), [(True, Statefulness.KEPT), (False, Statefulness.NONE)])
+def test_what_the_specs_do_not_say_a_checkpoint_may_show(shown: bool, state: Statefulness) -> None:
     specs = catalog(pipeline("prices", LATEST), pipeline("audit", {"kind": "rows", "table": "audit"}))
     found = touched(specs, "orders", 4, 8, shown={"prices": shown, "audit": True})
-    assert states(found) == {"audit": State.NONE, "prices": state, "raw_orders": State.NONE}
+    assert states(found) == {"audit": Statefulness.NONE, "prices": state, "raw_orders": Statefulness.NONE}
 
 
 def test_what_minds_the_order_says_so_and_only_of_keyed_records() -> None:
@@ -147,6 +147,10 @@ def test_with_the_advised_cores_a_batch_takes_no_more_rounds_and_with_one_less_i
 
 def test_the_projects_own_topic() -> None:
     found = touched(load_catalog(settings().home / "include"), "flights", 4, 8)
-    assert states(found) == {"departures": State.KEPT, "departures_live": State.KEPT, "raw_flights": State.NONE}
+    assert states(found) == {
+        "departures": Statefulness.KEPT,
+        "departures_live": Statefulness.KEPT,
+        "raw_flights": Statefulness.NONE,
+    }
     assert found.writers == ("the feed flights",)
     assert all(not each.minds for each in found.streams)

@@ -9,14 +9,14 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from sluice.errors import CorruptionError, RefusedError, SpecError
-from sluice.provisioning.apply import SETTLING_SECONDS, Approval, apply, command, current_plan
+from sluice.provisioning.apply import SETTLING_SECONDS, apply, command, current_plan
 from sluice.provisioning.performing import Manner
 from sluice.provisioning.plan import Provision
-from sluice.provisioning.replicas.moving import Pace
-from sluice.provisioning.topics.changes import Grow, Kept, Risk, SetConfig, sentence
-from sluice.provisioning.topics.declared import Declared, Seen
+from sluice.provisioning.replicas.moving import MoveOptions
+from sluice.provisioning.topics.changes import Approval, Grow, Kept, Risk, SetConfig, sentence
+from sluice.provisioning.topics.declared import ActualCluster, Declared
 from sluice.provisioning.topics.plan import Plan, as_dict, plan
-from sluice.specs.model.model import FieldType, RawTable, TopicSpec, TopicValue, ValueField
+from sluice.specs.model.model import FieldType, RawTableSpec, TopicSpec, TopicValue, ValueField
 from sluice.topics.administration import TopicCreation, TopicState
 from sluice.topics.replica_administration import BrokerState, PartitionKey, Throttle
 from tests.twins.clock import ManualClock
@@ -27,7 +27,7 @@ VALUE = TopicValue(fields={"at": ValueField(type=FieldType.TIMESTAMP)}, event_ti
 
 def spec(name: str = "flights", partitions: int = 4, **changes: object) -> TopicSpec:
     return TopicSpec.model_validate(
-        {"name": name, "partitions": partitions, "value": VALUE, "raw": RawTable(table=f"{name}_raw", driver=name)}
+        {"name": name, "partitions": partitions, "value": VALUE, "raw": RawTableSpec(table=f"{name}_raw", driver=name)}
         | changes
     )
 
@@ -58,7 +58,7 @@ specs = st.dictionaries(
 
 def planned(topics: Mapping[str, TopicSpec], actual: Mapping[str, TopicState], replication: int) -> Plan:
     """Plan for three brokers that have no racks."""
-    return plan(Declared(topics, replication), Seen(actual, tuple(BrokerState(i) for i in (1, 2, 3))))
+    return plan(Declared(topics, replication), ActualCluster(actual, tuple(BrokerState(i) for i in (1, 2, 3))))
 
 
 def approved(specs: dict[str, TopicSpec], cluster: InMemoryKafkaAdministration) -> tuple[Plan, object]:
@@ -400,7 +400,7 @@ def test_a_topic_that_is_not_there_after_its_creation_is_noticed() -> None:
 
     clock = ManualClock()
     with pytest.raises(CorruptionError, match="still differs: flights: create"):
-        apply(Declared({"flights": spec()}, 1), Forgetful(), manner=Manner(pace=Pace(clock=clock)))
+        apply(Declared({"flights": spec()}, 1), Forgetful(), manner=Manner(pace=MoveOptions(clock=clock)))
     assert clock.monotonic() >= SETTLING_SECONDS
 
 
@@ -415,5 +415,5 @@ def test_a_broker_that_hears_of_a_change_a_moment_later_is_waited_for() -> None:
 
     cluster = Slow()
     wanted = Declared({"flights": spec(configs={"cleanup.policy": "compact"})}, 1)
-    apply(wanted, cluster, manner=Manner(pace=Pace(clock=ManualClock())))
+    apply(wanted, cluster, manner=Manner(pace=MoveOptions(clock=ManualClock())))
     assert cluster.looks == 4

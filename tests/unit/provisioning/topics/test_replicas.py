@@ -10,10 +10,10 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from sluice.errors import RefusedError, UnreachableError
-from sluice.provisioning.apply import Approval, apply, current_plan
+from sluice.provisioning.apply import apply, current_plan
 from sluice.provisioning.performing import Manner
-from sluice.provisioning.replicas.moving import Pace, Progress, cancel, move
-from sluice.provisioning.topics.changes import Create, Delete, Elect, Kept, Reassign, Risk, Unthrottle
+from sluice.provisioning.replicas.moving import MoveOptions, MoveProgress, cancel, move
+from sluice.provisioning.topics.changes import Approval, Create, Delete, Elect, Kept, Reassign, Risk, Unthrottle
 from sluice.provisioning.topics.declared import Declared
 from sluice.provisioning.topics.plan import Plan
 from sluice.specs.model.topic_shape import TopicShape
@@ -37,8 +37,8 @@ def declared(absent: Collection[str] = (), **topics: TopicShape) -> Declared:
     return Declared(topics, absent=frozenset(absent), domains=DOMAINS)
 
 
-def pace(**values: object) -> Pace:
-    return Pace(clock=ManualClock(), **values)  # type: ignore[arg-type]
+def pace(**values: object) -> MoveOptions:
+    return MoveOptions(clock=ManualClock(), **values)  # type: ignore[arg-type]
 
 
 @pytest.fixture
@@ -269,7 +269,7 @@ class TestMove:
     def test_moves_go_in_batches_and_are_told_of(self, kafka: InMemoryKafkaAdministration) -> None:
         targets = self.targets(kafka)
         kafka.looks_per_move = 3
-        told: list[Progress] = []
+        told: list[MoveProgress] = []
         move(kafka, targets, pace(batch=2, on_progress=told.append))
         assert kafka.topics["flights"].replicas == ((3, 4),) * 4
         assert kafka.most_at_once == 2
@@ -297,7 +297,7 @@ class TestMove:
         targets = self.targets(kafka)
         kafka.looks_per_move = 3
 
-        def interrupt(progress: Progress) -> None:
+        def interrupt(progress: MoveProgress) -> None:
             if progress.moved == 2:
                 raise KeyboardInterrupt
 
@@ -313,7 +313,7 @@ class TestMove:
         targets = self.targets(kafka, 1)
         kafka.looks_per_move = 3
 
-        def unplug(_progress: Progress) -> None:
+        def unplug(_progress: MoveProgress) -> None:
             kafka.reachable = False
 
         with pytest.raises(UnreachableError):
@@ -333,9 +333,9 @@ class TestMove:
     def test_it_says_which_broker_it_waits_for(self, kafka: InMemoryKafkaAdministration) -> None:
         targets = self.targets(kafka, 1)
         kafka.looks_per_move = 1
-        told: list[Progress] = []
+        told: list[MoveProgress] = []
 
-        def notice(progress: Progress) -> None:
+        def notice(progress: MoveProgress) -> None:
             told.append(progress)
             if len(told) == 1:
                 kafka.down.add(4)

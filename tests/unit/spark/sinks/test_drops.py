@@ -21,7 +21,7 @@ from sluice.delta.writer_log import FencedError, WriterLog
 from sluice.intervals.coverage import Position
 from sluice.intervals.entries import DirtyEntry, StreamEntry
 from sluice.spark.sinks.drops import Before, Drops, dropped_windows
-from sluice.spark.sinks.sink import Batch
+from sluice.spark.sinks.sink import MicroBatch
 from sluice.specs.model.outputs import IntervalsOutput
 from sluice.streams.position.checkpoint import Checkpoint
 
@@ -33,8 +33,8 @@ def at(hour: float) -> datetime:
     return DAY + hour * HOUR
 
 
-def batch(*, drops_until: datetime | None, end: int = 20, lineage: str = "a") -> Batch:
-    return Batch(2, lineage, {"t/0": 0}, {"t/0": 10}, Position({"t/0": end}, at(9)), drops_until)
+def batch(*, drops_until: datetime | None, end: int = 20, lineage: str = "a") -> MicroBatch:
+    return MicroBatch(2, lineage, {"t/0": 0}, {"t/0": 10}, Position({"t/0": end}, at(9)), drops_until)
 
 
 # Which windows lost records.
@@ -153,7 +153,7 @@ class Bench:
             drops.watch(cast("StreamingQuery", self.query))
         return drops
 
-    def _read(self, batch: Batch) -> set[datetime]:
+    def _read(self, batch: MicroBatch) -> set[datetime]:
         self.read_again.append(batch.batch_id)
         self.read_from.append(batch.start["t/0"])
         return self.touched

@@ -11,7 +11,7 @@ import pytest
 from sluice.errors import RefusedError
 from sluice.intervals.coverage import Position
 from sluice.spark.sinks.latest_output import Expiry, LatestRows
-from sluice.spark.sinks.sink import Batch
+from sluice.spark.sinks.sink import MicroBatch
 from tests.suites.latest_suite import TABLE, WRITER, at, rows
 from tests.twins.latest import InMemoryLatest, SharedRows
 
@@ -29,9 +29,9 @@ class Collected:
         return self.table
 
 
-def batch(end: int, watermark: datetime | None, *, start: int | None = None) -> Batch:
+def batch(end: int, watermark: datetime | None, *, start: int | None = None) -> MicroBatch:
     began = end - 10 if start is None else start
-    return Batch(end, "a", {"t/0": 0}, {"t/0": began}, Position({"t/0": end}, watermark), None)
+    return MicroBatch(end, "a", {"t/0": 0}, {"t/0": began}, Position({"t/0": end}, watermark), None)
 
 
 @pytest.fixture
@@ -46,7 +46,7 @@ def output(shared: SharedRows) -> LatestRows:
     return LatestRows(TABLE, store, EXPIRY)
 
 
-def write(output: LatestRows, of: Batch, *given: tuple[int, str, int]) -> None:
+def write(output: LatestRows, of: MicroBatch, *given: tuple[int, str, int]) -> None:
     output.write(Collected(rows(*given)), of)  # type: ignore[arg-type]
 
 

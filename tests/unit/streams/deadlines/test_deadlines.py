@@ -8,7 +8,7 @@ import pytest
 
 from sluice.specs.catalog.rhythm import Rhythm
 from sluice.specs.model.deadlines import StreamDeadlines
-from sluice.streams.deadlines.deadlines import Finding, examine
+from sluice.streams.deadlines.deadlines import DeadlineState, examine
 from sluice.streams.deadlines.record import Deadline
 from sluice.streams.health.observation import Evidence
 from sluice.streams.health.verdict import Health, Verdict
@@ -24,7 +24,7 @@ def found(
     seen: Evidence | None = None,
     window: Window | None = None,
     **verdict: Any,  # noqa: ANN401 - any field of Verdict
-) -> Finding:
+) -> DeadlineState:
     """Return what is found of the one deadline that is declared."""
     seen = look(1_000, steadily(3), 2_000) if seen is None else seen
     judged = Verdict(Health.OK, "It works.", **{"lag_records": seen.lag_records, **verdict})

@@ -8,7 +8,7 @@ from typing import NoReturn
 from sluice.errors import CorruptionError, SluiceError, UnreachableError
 from sluice.specs.catalog.rhythm import Rhythm
 from sluice.streams.failures.failure import Failure, FailureClass
-from sluice.streams.health.evidence import Case, Source, Stamps, gather
+from sluice.streams.health.evidence import ObservedUnit, ProgressSource, Stamps, gather
 from sluice.streams.health.executors import Executors
 from sluice.streams.health.observation import Evidence
 from sluice.streams.life.attempts import Attempt, AttemptState, Desired, DesiredState
@@ -57,9 +57,9 @@ def seen(
     notes: tuple[str, ...] = (),
     stamps: Stamps = Stamps.NEVER,
 ) -> Evidence:
-    sources = {"departures": Source("flights", look, Rhythm(cap=9), lambda: START - timedelta(seconds=2))}
+    sources = {"departures": ProgressSource("flights", look, Rhythm(cap=9), lambda: START - timedelta(seconds=2))}
     kafka = cluster or Cluster()
-    case = Case("flights", sighting, sources, notes)
+    case = ObservedUnit("flights", sighting, sources, notes)
     return gather([case], lambda: kafka, at=START, stamps=stamps)["flights"]["departures"]
 
 
@@ -154,9 +154,9 @@ def test_all_positions_are_read_before_any_end_so_that_a_batch_in_between_is_no_
         cluster.asked.append("position")
         return LOOK
 
-    sources = {"raw_flights": Source("flights", look), "departures": Source("flights", look)}
+    sources = {"raw_flights": ProgressSource("flights", look), "departures": ProgressSource("flights", look)}
     sighting = Sighting("flights", WANTED, BOUND, RUNNING)
-    cases = [Case("flights", sighting, sources)]
+    cases = [ObservedUnit("flights", sighting, sources)]
     evidence = gather(cases, lambda: cluster, at=START, stamps=Stamps.NEVER)["flights"]
     assert cluster.asked == ["position", "position", "flights"]
     assert list(evidence) == ["raw_flights", "departures"]
@@ -164,8 +164,8 @@ def test_all_positions_are_read_before_any_end_so_that_a_batch_in_between_is_no_
 
 def test_a_broker_that_does_not_answer_is_asked_once() -> None:
     cluster = Cluster(UnreachableError("no answer."))
-    sources = {name: Source("flights", lambda: LOOK) for name in ("raw_flights", "departures")}
-    cases = [Case("flights", Sighting("flights", WANTED, BOUND, RUNNING), sources)]
+    sources = {name: ProgressSource("flights", lambda: LOOK) for name in ("raw_flights", "departures")}
+    cases = [ObservedUnit("flights", Sighting("flights", WANTED, BOUND, RUNNING), sources)]
     evidence = gather(cases, lambda: cluster, at=START)["flights"]
     assert cluster.asked == ["flights"]
     assert [each.notes for each in evidence.values()] == [("no answer.",)] * 2
@@ -175,7 +175,7 @@ def test_a_stack_that_is_not_up_is_a_note() -> None:
     def no_cluster() -> Cluster:
         raise UnreachableError("the stack is not up.")
 
-    cases = [Case("flights", None, {"departures": Source("flights", lambda: LOOK)})]
+    cases = [ObservedUnit("flights", None, {"departures": ProgressSource("flights", lambda: LOOK)})]
     evidence = gather(cases, no_cluster, at=START)["flights"]
     assert evidence["departures"].notes == ("the stack is not up.",)
 
@@ -202,9 +202,9 @@ def test_the_timestamp_is_that_of_the_first_unread_record() -> None:
     administration.offsets["flights"] = {0: 62, 1: 0}
     stamps = {(0, offset): RecordStamp(START - timedelta(seconds=62 - offset), appended=True) for offset in range(62)}
     administration.records["flights"] = stamps
-    sources = {"departures": Source("flights", lambda: LOOK)}
+    sources = {"departures": ProgressSource("flights", lambda: LOOK)}
     sighting = Sighting("flights", WANTED, BOUND, RUNNING)
-    cases = [Case("flights", sighting, sources)]
+    cases = [ObservedUnit("flights", sighting, sources)]
     found = gather(cases, lambda: administration, at=START, stamps=Stamps.ALWAYS)["flights"]
     assert found["departures"].stamps == {"flights/0": RecordStamp(START - timedelta(seconds=2), appended=True)}
 
@@ -229,11 +229,11 @@ def test_what_the_living_driver_says_of_its_executors_is_evidence_and_nothing_el
         asked.append(generation)
         return Executors(0, 0, START)
 
-    sources = {"departures": Source("flights", lambda: LOOK)}
+    sources = {"departures": ProgressSource("flights", lambda: LOOK)}
     dead = DriverReport("local.flights.g1", DriverState.ENDED, exit_code=1)
     for report, found in ((RUNNING, Executors(0, 0, START)), (dead, None), (None, None)):
         sighting = Sighting("flights", WANTED, BOUND, report)
-        cases = [Case("flights", sighting, sources, executors=executors)]
+        cases = [ObservedUnit("flights", sighting, sources, executors=executors)]
         gathered = gather(cases, Cluster, at=START, stamps=Stamps.NEVER)
         assert gathered["flights"]["departures"].executors == found
     assert asked == [1]
@@ -243,11 +243,18 @@ def test_many_units_are_asked_about_at_once_and_what_fails_for_one_is_missing_fo
     administration = InMemoryKafkaAdministration()
     administration.create([TopicCreation("flights", 1, 1)])
     administration.offsets["flights"] = {0: 61}
-    sound, broken = Source("flights", lambda: LOOK), Source("flights", failing(CorruptionError("offsets/3 is empty.")))
+    sound, broken = (
+        ProgressSource("flights", lambda: LOOK),
+        ProgressSource("flights", failing(CorruptionError("offsets/3 is empty."))),
+    )
     cases = [
-        Case("sound", Sighting("sound", WANTED, BOUND, RUNNING), {"departures": sound}),
-        Case("broken", Sighting("broken", WANTED, BOUND, RUNNING), {"arrivals": broken}),
-        Case("elsewhere", Sighting("elsewhere", WANTED, BOUND, RUNNING), {"weather": Source("weather", lambda: LOOK)}),
+        ObservedUnit("sound", Sighting("sound", WANTED, BOUND, RUNNING), {"departures": sound}),
+        ObservedUnit("broken", Sighting("broken", WANTED, BOUND, RUNNING), {"arrivals": broken}),
+        ObservedUnit(
+            "elsewhere",
+            Sighting("elsewhere", WANTED, BOUND, RUNNING),
+            {"weather": ProgressSource("weather", lambda: LOOK)},
+        ),
     ]
     found = gather(cases, lambda: administration, at=START, stamps=Stamps.NEVER)
     assert (found["sound"]["departures"].lag_records, found["sound"]["departures"].notes) == (1, ())
@@ -260,25 +267,25 @@ def test_the_progress_file_is_read_only_where_records_wait() -> None:
     def read() -> NoReturn:
         raise AssertionError("nothing waits")
 
-    sources = {"departures": Source("flights", lambda: LOOK, reported_at=read)}
-    cases = [Case("flights", Sighting("flights", WANTED, BOUND, RUNNING), sources)]
+    sources = {"departures": ProgressSource("flights", lambda: LOOK, reported_at=read)}
+    cases = [ObservedUnit("flights", Sighting("flights", WANTED, BOUND, RUNNING), sources)]
     assert gather(cases, lambda: Cluster(end=60), at=START)["flights"]["departures"].reported_at is None
 
 
 def test_a_stream_of_a_new_epoch_stands_where_that_begins_until_its_first_batch() -> None:
     begun = CheckpointLook(epoch=2, start={"flights/0": 50})
-    source = Source("flights", lambda: begun)
-    case = Case("flights", None, {"departures": source})
+    source = ProgressSource("flights", lambda: begun)
+    case = ObservedUnit("flights", None, {"departures": source})
     seen = gather([case], lambda: Cluster(end=61), at=START, stamps=Stamps.NEVER)["flights"]["departures"]
     assert (seen.epoch, seen.committed, seen.batches, seen.lag_records) == (2, {"flights/0": 50}, 0, 11)
 
 
 def test_a_stream_that_has_ended_alone_is_asked_for_by_the_generation_that_lives() -> None:
     drift = Failure(FailureClass.SCHEMA_DRIFT, "SchemaDriftError", "80 of 100", START)
-    source = Source("flights", lambda: LOOK, ended_alone={BOUND.generation: drift}.get)
+    source = ProgressSource("flights", lambda: LOOK, ended_alone={BOUND.generation: drift}.get)
 
     def ended(sighting: Sighting, end: int) -> Failure | None:
-        case = Case("flights", sighting, {"departures": source})
+        case = ObservedUnit("flights", sighting, {"departures": source})
         return gather([case], lambda: Cluster(end=end), at=START)["flights"]["departures"].ended_alone
 
     alive = Sighting("flights", WANTED, BOUND, RUNNING)

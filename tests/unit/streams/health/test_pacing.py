@@ -7,14 +7,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sluice.airflow.streams.watcher import LOOKS, VERDICTS
-from sluice.streams.health.pacing import MOST_SECONDS, Pace
+from sluice.streams.health.pacing import MOST_SECONDS, PollRate
 
 
 @pytest.mark.parametrize(
     ("cost", "seconds"), [(0.0, 5.0), (0.04, 5.0), (0.05, 5.0), (0.2, 20.0), (0.57, MOST_SECONDS), (9.0, MOST_SECONDS)]
 )
 def test_a_cheap_round_keeps_its_rhythm_and_a_dear_one_takes_longer_up_to_a_minute(cost: float, seconds: float) -> None:
-    assert Pace(5.0, share=0.01).period(cost) == pytest.approx(seconds)
+    assert PollRate(5.0, share=0.01).period(cost) == pytest.approx(seconds)
 
 
 @given(cost=st.floats(0, 1e6), more=st.floats(0, 1e6))

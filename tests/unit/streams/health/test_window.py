@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from sluice.specs.catalog.rhythm import Rhythm
 from sluice.streams.health.series import Series
-from sluice.streams.health.window import MOST_BATCHES, MOST_POINTS, NO_BATCHES, Batch, Window
+from sluice.streams.health.window import MOST_BATCHES, MOST_POINTS, NO_BATCHES, CommitSample, Window
 from tests.twins.clock import START
 from tests.twins.looks import PARTITION, Done, look, moment, steadily, window_of
 
@@ -109,7 +109,7 @@ def test_it_is_bounded_and_keeps_what_is_recent_in_full() -> None:
     assert all(later - earlier <= 10 for earlier, later in pairwise(latest))
 
 
-def forgotten(batches: Series[Batch]) -> Series[Batch]:
+def forgotten(batches: Series[CommitSample]) -> Series[CommitSample]:
     """Return the batches without their numbers, so that the next look's may begin anew."""
     found = NO_BATCHES
     for batch in batches:

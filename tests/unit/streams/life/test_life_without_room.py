@@ -6,7 +6,7 @@ import pytest
 
 from sluice.errors import UnreachableError
 from sluice.streams.failures.room import NoRoom, NoRoomError
-from sluice.streams.health.evidence import Case, gather
+from sluice.streams.health.evidence import ObservedUnit, gather
 from sluice.streams.life.attempts import AttemptState, Desired
 from sluice.streams.life.launcher import Job
 from sluice.streams.life.life import UnitLife
@@ -112,5 +112,5 @@ def test_the_timeline_and_the_evidence_say_what_is_waited_for(
     sighting = crowded.look()
     told = timeline(sighting, registry.attempts("flights"), now=clock.now(), log=launcher.log)
     assert told.next == f"the reconciler submits it as soon as there is room: {WHY}"
-    case = Case("flights", sighting, {})
+    case = ObservedUnit("flights", sighting, {})
     assert gather([case], lambda: pytest.fail("no stream, no topic"), at=clock.now()) == {"flights": {}}

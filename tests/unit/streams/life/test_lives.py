@@ -10,7 +10,7 @@ from sluice.errors import UnreachableError
 from sluice.streams.life.attempts import AttemptState, Desired, DesiredState
 from sluice.streams.life.launcher import DriverReport
 from sluice.streams.life.lives import Lives
-from sluice.streams.life.sighting import Records
+from sluice.streams.life.sighting import RecordedUnit
 from tests.twins.clock import ManualClock
 from tests.twins.drivers import DictionaryLauncher
 from tests.twins.lives import job
@@ -104,7 +104,7 @@ def test_records_that_are_older_than_what_happened_since_do_no_harm() -> None:
     crew.launcher.die("local.flights.g1", -9)
     life.restart("bob", "again", 1)
     ended = crew.registry.attempts("flights")[1]
-    sighting = life.record_end(Records(stale.desired, stale.attempt))
+    sighting = life.record_end(RecordedUnit(stale.desired, stale.attempt))
     assert sighting.attempt is not None
     assert sighting.attempt.generation == 2
     assert sighting.alive

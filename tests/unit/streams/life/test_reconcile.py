@@ -12,7 +12,7 @@ from sluice.streams.failures.failure import EXIT_CODES, FailureClass
 from sluice.streams.life.attempts import Attempt, AttemptState, Desired, DesiredState
 from sluice.streams.life.governor import JITTER, POLICIES
 from sluice.streams.life.launcher import DriverReport, DriverState
-from sluice.streams.life.reconcile import STOP_PATIENCE, Action, ActionKind, reconcile
+from sluice.streams.life.reconcile import STOP_PATIENCE, ActionKind, Correction, reconcile
 from sluice.streams.life.sighting import Sighting
 from tests.twins.clock import START
 
@@ -43,7 +43,7 @@ def act(
     *,
     watched: bool = False,
     now: datetime = START,
-) -> Action:
+) -> Correction:
     return reconcile(Sighting("flights", desired, of, seen), watched, now=now)
 
 
