@@ -5,8 +5,8 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 PYTEST := $(BIN)/pytest --no-skips
-# Two files at a time, the longest first: a test that waits for a process leaves its processor to another.
-TWO_AT_ONCE := --numprocesses 2 --dist loadfile --no-loadscope-reorder
+# Three files at a time on two cores, the longest first: tests wait for processes for two fifths of their time.
+SEVERAL_AT_ONCE := --numprocesses 3 --dist loadfile --no-loadscope-reorder
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
@@ -58,7 +58,7 @@ status: $(READY) ## Show the components and every stream's verdict
 
 .PHONY: test
 test: $(READY) lint types ## Run all tests that need no more than this machine, checks first
-	$(PYTEST) $(TWO_AT_ONCE) -m "not verify" tests/e2e tests/unit tests/integration
+	$(PYTEST) $(SEVERAL_AT_ONCE) -m "not verify" tests/e2e tests/unit tests/integration
 
 .PHONY: unit
 unit: $(READY) ## Run the unit tests: no JVM, seconds

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from importlib.metadata import version
 from typing import Any
 
-from benchmarks import console, drain, floor, gate, idle, poison, tax
+from benchmarks import console, drain, floor, gate, house, idle, poison, tax
 from benchmarks.backfill import backfill, publish
 from benchmarks.placement import placement
 from benchmarks.records import admission, agreement, parse
@@ -26,6 +26,7 @@ BENCHMARKS: dict[str, Callable[..., tuple[dict[str, Any], dict[str, Any]]]] = {
     "publish": publish.run,
     "floor": floor.run,
     "gate": gate.run,
+    "house": house.run,
     "idle": idle.run,
     "parse": parse.run,
     "placement": placement.run,

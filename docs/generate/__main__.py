@@ -9,7 +9,9 @@ import tempfile
 from pathlib import Path
 
 from generate.commands import commands_page
+from generate.drawing import drawing
 from generate.failures import errors_page
+from generate.rooms import rooms_page
 from sluice.settings import inherited
 
 
@@ -22,6 +24,8 @@ def write_pages(folder: Path) -> None:
     folder.mkdir(parents=True, exist_ok=True)
     (folder / "cli.md").write_text(commands_page(), encoding="utf-8")
     (folder / "errors.md").write_text(errors_page(), encoding="utf-8")
+    (folder / "rooms.md").write_text(rooms_page(), encoding="utf-8")
+    (folder / "architecture.svg").write_text(drawing(), encoding="utf-8")
     with tempfile.TemporaryDirectory(prefix="sluice-airflow-") as home:  # Airflow writes into its home when imported
         subprocess.run(
             [sys.executable, "-m", "generate.dags", str(folder / "dags.md")],

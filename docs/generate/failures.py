@@ -13,7 +13,7 @@ from sluice.errors import SluiceError
 from sluice.streams.failures.exits import EXPLANATIONS
 from sluice.streams.failures.failure import EXIT_CODES, REMEDIES, FailureClass
 
-_CORE = ("contracts", "delta", "errors", "feeds", "intervals", "kafka", "placement", "quality", "specs", "streams")
+_CORE = ("contracts", "delta", "errors", "feeds", "intervals", "kafka", "provisioning", "quality", "specs", "streams")
 _HEAD = """# Errors
 
 Made from the code by `make references`. Every error that Sluice raises on purpose is a

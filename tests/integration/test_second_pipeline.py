@@ -1,4 +1,4 @@
-"""The README's second pipeline, as far as it needs neither Kafka nor Airflow: checked, and tried on records."""
+"""The pipeline of the how-to page, as far as it needs neither Kafka nor Airflow: checked, and tried on records."""
 
 from __future__ import annotations
 
@@ -6,12 +6,12 @@ from pathlib import Path
 
 from tests.walkthrough import HOME, Command, File, Reader, steps
 
-SECTION = "Add a pipeline"
+SECTION = "Write it, try it, start it"
 
 
 def test_the_text_adds_a_pipeline_that_is_sound_and_does_what_it_shows(tmp_path: Path) -> None:
     reader = Reader.in_copy(tmp_path / "project")
-    *files, trial, _start, _result = steps(HOME / "README.md", SECTION)
+    *files, trial, _start, _result = steps(HOME / "docs" / "how-to" / "add-a-pipeline.md", SECTION)
     assert [file.path for file in files if isinstance(file, File)] == [
         "spark_jobs/transforms/routes.py",
         "include/pipelines/routes.yaml",

@@ -20,6 +20,7 @@ ROOT = Path(__file__).resolve().parents[2]
 PAGES = sorted(ROOT.glob("docs/how-to/*.md"))
 BLOCK = re.compile(r"^( *)```(\w*)\n(.*?)^\1```", re.MULTILINE | re.DOTALL)
 SPEC = re.compile(r"\A# (include/\S+\.yaml)\n")
+TRANSFORM = re.compile(r"\A# (spark_jobs/transforms/\S+\.py)\n")
 
 
 def blocks(page: Path, language: str) -> Iterator[str]:
@@ -73,8 +74,8 @@ def test_a_wrong_command_would_be_noticed(line: str, why: str) -> None:
 def test_whole_specs_are_sound_in_this_project(page: Path, tmp_path: Path) -> None:
     shutil.copytree(ROOT / "include", tmp_path / "include", ignore=shutil.ignore_patterns("sluice"))
     shutil.copytree(ROOT / "spark_jobs", tmp_path / "spark_jobs")
-    for text in blocks(page, "yaml"):
-        if named := SPEC.match(text):
+    for text in (*blocks(page, "yaml"), *blocks(page, "python")):
+        if named := SPEC.match(text) or TRANSFORM.match(text):
             (tmp_path / named[1]).parent.mkdir(exist_ok=True)
             (tmp_path / named[1]).write_text(text, encoding="utf-8")
     assert [str(fault) for fault in scan(tmp_path / "include").faults] == []

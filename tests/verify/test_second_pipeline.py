@@ -1,4 +1,4 @@
-"""The README's second pipeline to its end: a real stack, a real stream, and the sums that the text shows."""
+"""The second pipeline of the how-to page to its end: a real stack, a real stream, and the sums that the text shows."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def reader(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Reader]:
 
 
 def test_a_pipeline_added_by_the_text_runs_and_its_sums_are_those_of_the_text(reader: Reader) -> None:
-    *files, _trial, start, result = steps(HOME / "README.md", "Add a pipeline")
+    *files, _trial, start, result = steps(HOME / "docs" / "how-to" / "add-a-pipeline.md", "Write it, try it, start it")
     for file in files:
         assert isinstance(file, File)
         reader.write(file)

@@ -170,7 +170,8 @@ def _upgrade(connection: Connection) -> None:
         raise RefusedError(
             f"the control database {connection.engine.url.render_as_string(hide_password=True)} has schema {found}, "
             f"which this version of Sluice does not know (it knows up to {SCHEMA}).",
-            fix="use the version of Sluice that wrote it, or a newer one.",
+            fix="use the version of Sluice that wrote it, or a newer one. Below 0010 it is a development version's: "
+            "stop its streams, move the database away, and run `sluice control rebuild`.",
         )
     command.upgrade(config, "head")
 

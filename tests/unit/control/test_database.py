@@ -56,15 +56,17 @@ def test_four_processes_worth_of_engines_may_migrate_at_once(tmp_path: Path) -> 
         assert connection.execute("SELECT version_num FROM alembic_version").fetchall() == [(SCHEMA,)]
 
 
-def test_a_schema_of_a_newer_version_is_refused_and_left_alone(tmp_path: Path) -> None:
+@pytest.mark.parametrize(("revision", "advice"), [("9999", "or a newer one"), ("0009", "`sluice control rebuild`")])
+def test_a_schema_that_is_not_known_is_refused_and_left_alone(tmp_path: Path, revision: str, advice: str) -> None:
     path = tmp_path / "control.db"
     migrate(open_database(sqlite_url(path)))
     with sqlite3.connect(path) as connection:
-        connection.execute("UPDATE alembic_version SET version_num = '9999'")
-    with pytest.raises(RefusedError, match="9999"):
+        connection.execute("UPDATE alembic_version SET version_num = ?", [revision])
+    with pytest.raises(RefusedError, match=revision) as refused:
         migrate(open_database(sqlite_url(path)))
+    assert advice in str(refused.value)
     with sqlite3.connect(path) as connection:
-        assert connection.execute("SELECT version_num FROM alembic_version").fetchall() == [("9999",)]
+        assert connection.execute("SELECT version_num FROM alembic_version").fetchall() == [(revision,)]
 
 
 def test_a_file_that_is_no_database_is_corruption(tmp_path: Path) -> None:

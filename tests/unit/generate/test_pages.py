@@ -13,14 +13,24 @@ import typer
 from typer.core import TyperGroup
 
 from generate.commands import commands_page
+from generate.drawing import drawing
 from generate.failures import errors_page
 from generate.markdown import table
+from generate.rooms import rooms_page
 from sluice.cli.main import app
 
 HOME = Path(__file__).parents[3]
 
 
-@pytest.mark.parametrize(("name", "made"), [("cli.md", commands_page), ("errors.md", errors_page)])
+@pytest.mark.parametrize(
+    ("name", "made"),
+    [
+        ("cli.md", commands_page),
+        ("errors.md", errors_page),
+        ("rooms.md", rooms_page),
+        ("architecture.svg", drawing),
+    ],
+)
 def test_the_published_page_is_current(name: str, made: Any) -> None:  # noqa: ANN401 - a function without arguments
     published = (HOME / "docs" / "reference" / name).read_text(encoding="utf-8")
     assert made() == published, "run `make references`"
