@@ -106,17 +106,7 @@ def expectations() -> Iterator[tuple[str, dict[str, Any]]]:
     yield "expect_column_distinct_values_to_be_in_set", {"column": "few", "value_set": [0, 3]}
     yield "expect_column_value_lengths_to_be_between", {"column": "s", "min_value": 1, "max_value": 4}
     yield "expect_column_value_lengths_to_equal", {"column": "t", "value": 3}
-    yield f"{of}match_regex", {"column": "s", "regex": "^[a-z].*[0-9]"}
-    yield f"{of}not_match_regex", {"column": "s", "regex": r"\s|%"}
-    yield f"{of}match_regex_list", {"column": "s", "regex_list": ["a", "^b"], "match_on": "all"}
-    yield f"{of}match_regex_list", {"column": "s", "regex_list": ["^a", "日$"]}
-    yield f"{of}not_match_regex_list", {"column": "s", "regex_list": ["^a", "日$"]}
-    yield f"{of}match_like_pattern", {"column": "s", "like_pattern": "a%"}
-    yield f"{of}match_like_pattern", {"column": "s", "like_pattern": "%_x_%", "escape": "x"}
-    yield f"{of}not_match_like_pattern", {"column": "s", "like_pattern": "_b%"}
-    yield f"{of}match_like_pattern_list", {"column": "s", "like_pattern_list": ["%a%", "%1"], "match_on": "all"}
-    yield f"{of}match_like_pattern_list", {"column": "s", "like_pattern_list": ["___", "EW%"], "match_on": "any"}
-    yield f"{of}not_match_like_pattern_list", {"column": "s", "like_pattern_list": ["%a%", "E%"]}
+    yield from _patterns(of)
     for text in ("%Y-%m-%d", "%d/%m/%y", "%Y-%m-%dT%H:%M:%S%z", "%Y-%m-%d %H:%M:%S.%f", "%b %d, %Y %I:%M %p"):
         yield f"{of}match_strftime_format", {"column": "day", "strftime_format": text}
     yield f"{of}be_of_type", {"column": "n", "type_": "LongType"}
@@ -139,3 +129,17 @@ def expectations() -> Iterator[tuple[str, dict[str, Any]]]:
         yield "expect_select_column_values_to_be_unique_within_record", longs
     yield "expect_multicolumn_sum_to_equal", {"column_list": ["d", "e"], "sum_total": 3.0}
     yield "unexpected_rows_expectation", {"unexpected_rows_query": "SELECT * FROM {batch} WHERE few > 2 OR s = 'EWR';"}
+
+
+def _patterns(of: str) -> Iterator[tuple[str, dict[str, Any]]]:
+    yield f"{of}match_regex", {"column": "s", "regex": "^[a-z].*[0-9]"}
+    yield f"{of}not_match_regex", {"column": "s", "regex": r"\s|%"}
+    yield f"{of}match_regex_list", {"column": "s", "regex_list": ["a", "^b"], "match_on": "all"}
+    yield f"{of}match_regex_list", {"column": "s", "regex_list": ["^a", "日$"]}
+    yield f"{of}not_match_regex_list", {"column": "s", "regex_list": ["^a", "日$"]}
+    yield f"{of}match_like_pattern", {"column": "s", "like_pattern": "a%"}
+    yield f"{of}match_like_pattern", {"column": "s", "like_pattern": "%_x_%", "escape": "x"}
+    yield f"{of}not_match_like_pattern", {"column": "s", "like_pattern": "_b%"}
+    yield f"{of}match_like_pattern_list", {"column": "s", "like_pattern_list": ["%a%", "%1"], "match_on": "all"}
+    yield f"{of}match_like_pattern_list", {"column": "s", "like_pattern_list": ["___", "EW%"], "match_on": "any"}
+    yield f"{of}not_match_like_pattern_list", {"column": "s", "like_pattern_list": ["%a%", "E%"]}

@@ -95,7 +95,7 @@ FOREIGN = {
     "openlineage",
 }
 
-MODULE_LINES, FUNCTION_LINES, DAG_LINES = 400, 60, 120
+MODULE_LINES, FUNCTION_LINES, DAG_LINES = 400, 40, 120
 FOLDER_FILES, TEST_FOLDER_FILES = 20, 30
 NAMELESS = {"utils", "util", "helpers", "helper", "common", "misc", "shared", "base"}
 

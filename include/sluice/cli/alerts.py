@@ -21,7 +21,7 @@ from sluice.alerts.journal import Journal
 from sluice.alerts.policy import Policy, read_policy
 from sluice.cli.terminal import completion
 from sluice.cli.terminal.output import Output, OutputOption, err, out, print_data
-from sluice.clock import SystemClock
+from sluice.clock import Clock, SystemClock
 from sluice.devstack.airflow.configuration import stack_environment
 from sluice.errors import NotReadyError, SluiceError, SpecError
 from sluice.settings import Settings, environment, settings
@@ -150,18 +150,7 @@ def try_delivery(
     Exit codes: 0 every service took it; 1 at least one did not; 2 there is no such channel; 3 none is configured.
     """
     journal, clock = _journal(), SystemClock()
-    alert = Alert(
-        id=secrets.token_hex(4),
-        at=clock.now(),
-        level=Level.TEST,
-        what="This is a test of Sluice's alerts",
-        why="Somebody ran `sluice alerts test`. Nothing has failed.",
-        evidence=(f"deployment: {settings().deployment}",),
-        where="",
-        what_to_do="Nothing. You see this, so alerts reach you.",
-        host=socket.gethostname(),
-        alert_class=AlertClass.TEST,
-    )
+    alert = _test_alert(clock)
     journal.append(alert)
     policy = read_policy(settings().home / "include", settings().deployment)
     outcome, detail = deliver_in_airflow(alert, _asked_channels(policy, channel), settings())
@@ -275,3 +264,18 @@ def _table(newest: list[Alert], history: AlertHistory) -> Table:
             f"[{style}]{word}[/]" if style else word,
         )
     return table
+
+
+def _test_alert(clock: Clock) -> Alert:
+    return Alert(
+        id=secrets.token_hex(4),
+        at=clock.now(),
+        level=Level.TEST,
+        what="This is a test of Sluice's alerts",
+        why="Somebody ran `sluice alerts test`. Nothing has failed.",
+        evidence=(f"deployment: {settings().deployment}",),
+        where="",
+        what_to_do="Nothing. You see this, so alerts reach you.",
+        host=socket.gethostname(),
+        alert_class=AlertClass.TEST,
+    )

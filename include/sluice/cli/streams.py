@@ -108,10 +108,7 @@ def show(unit: UnitArgument, output: OutputOption = Output.TABLE) -> None:
     for line in (*kept.lines(), *epoch_lines(epochs)):
         out.print(line, markup=False)
     _print_timeline(timeline)
-    if sighting.report is not None and (failure := sighting.report.failure) is not None and failure.details:
-        out.print("All that it said:", markup=False)
-        for line in failure.details.splitlines():
-            out.print(line, markup=False, soft_wrap=True)
+    _print_details(sighting)
 
 
 @app.command()
@@ -289,3 +286,10 @@ def _print_timeline(timeline: Timeline) -> None:
             out.print(f"Spark UI: {newest.spark_ui}", markup=False, soft_wrap=True)
     if timeline.next:
         out.print(f"Next: {timeline.next}", markup=False, style="red" if timeline.halted else None, soft_wrap=True)
+
+
+def _print_details(sighting: Sighting) -> None:
+    if sighting.report is not None and (failure := sighting.report.failure) is not None and failure.details:
+        out.print("All that it said:", markup=False)
+        for line in failure.details.splitlines():
+            out.print(line, markup=False, soft_wrap=True)

@@ -127,6 +127,18 @@ class Feed:
             UnreachableError: Kafka did not answer; running the command again resumes.
         """
         first, last = self._range(first, last)
+        return self._send(first, last, pace, report, heartbeat=heartbeat, out_of_order=out_of_order)
+
+    def _send(
+        self,
+        first: date,
+        last: date,
+        pace: Pace,
+        report: Callable[[SendProgress], None],
+        *,
+        heartbeat: bool,
+        out_of_order: bool,
+    ) -> Sending:
         with self._store.alone():
             manifest = self._manifest()
             found = recover(manifest, self._source, self._topic.value, self._reader, self._clock)

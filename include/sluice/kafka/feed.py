@@ -51,13 +51,6 @@ def open_feed(
         KafkaPythonAdministration(bootstrap, client) as administration,
         KafkaPythonProducer(bootstrap, topic.name, client) as producer,
     ):
-        yield Feed(
-            spec,
-            topic,
-            pipelines,
-            source=source,
-            producer=producer,
-            reader=KafkaPythonReader(administration, topic.name),
-            store=ManifestStore(folder),
-            clock=clock or SystemClock(),
-        )
+        reader, store = KafkaPythonReader(administration, topic.name), ManifestStore(folder)
+        clock = clock or SystemClock()
+        yield Feed(spec, topic, pipelines, source=source, producer=producer, reader=reader, store=store, clock=clock)

@@ -57,13 +57,20 @@ async def events(
                 if live.follower.ended:
                     yield _event("end", "", {})
                     return
-                try:
-                    await asyncio.wait_for(woken.wait(), HEARTBEAT_SECONDS)
-                    await asyncio.sleep(LEAST_PAUSE)
-                except TimeoutError:
+                if not await _woken(woken):
                     yield b": still here\n\n"
         finally:
             live.bell.leave(woken)
+
+
+async def _woken(woken: asyncio.Event) -> bool:
+    """Wait until something is new, and a little longer so that changes come together; False if nothing was."""
+    try:
+        await asyncio.wait_for(woken.wait(), HEARTBEAT_SECONDS)
+    except TimeoutError:
+        return False
+    await asyncio.sleep(LEAST_PAUSE)
+    return True
 
 
 def _as_json(changes: Changes, wanted: Mapping[str, str]) -> dict[str, Any]:

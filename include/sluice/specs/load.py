@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
+from itertools import chain
 from pathlib import Path
 from types import MappingProxyType
 
@@ -81,26 +82,16 @@ def scan(
         deployment: see `load_catalog`.
         rules: what must hold between specs; whoever has time for it adds rules of adapters.
         parse: reads the bytes of a file; see `sluice.specs.reading.memo`.
-        kinds: what is read; with less than all, what names a spec of another kind lacks it. Without suites no pipeline
-            has a gate, and the catalog refuses to name one.
+        kinds: what is read; a spec that names one of another kind lacks it. Without suites the catalog names no gate.
         unwritten: specs that are no files yet, to see whether they would be sound beside the others.
     """
     include = include.resolve()
     documents, strays = _read(include, parse, kinds)
     documents.update(unwritten)
-    specs: dict[Key, Spec] = {}
-    broken: dict[Key, set[Fault]] = defaultdict(set)
-    for key, document in documents.items():
-        outcome = read_spec(key[0].model_of(document.data), document) if document.data is not None else ()
-        if isinstance(outcome, tuple):
-            broken[key].update(outcome)
-        else:
-            specs[key] = _with_schemas(outcome, include)
-        broken[key].update(document.faults)
+    specs, broken = _read_alone(documents, include)
     reading = Reading(include.parent, include, _catalog(specs), documents)
-    for rule in rules:
-        for finding in rule(reading):
-            broken[finding.key].add(finding.fault)
+    for finding in chain.from_iterable(rule(reading) for rule in rules):
+        broken[finding.key].add(finding.fault)
     faults = {*strays, *(fault for own in broken.values() for fault in own)}
     if deployment is not None:
         faults.update(deployment_exists(reading, deployment))
@@ -115,6 +106,22 @@ def scan(
     catalog = replace(sound, doubtful_suites=doubtful, users=users)
     dependants = {key: why for key, why in unusable.items() if key not in at_fault}
     return Scan(catalog, tuple(sorted(faults)), MappingProxyType(unusable), MappingProxyType(dependants))
+
+
+def _read_alone(
+    documents: Mapping[Key, Document], include: Path
+) -> tuple[dict[Key, Spec], defaultdict[Key, set[Fault]]]:
+    """Return the specs that stand by themselves, and the faults of all documents before any rule has looked."""
+    specs: dict[Key, Spec] = {}
+    broken: defaultdict[Key, set[Fault]] = defaultdict(set)
+    for key, document in documents.items():
+        outcome = read_spec(key[0].model_of(document.data), document) if document.data is not None else ()
+        if isinstance(outcome, tuple):
+            broken[key].update(outcome)
+        else:
+            specs[key] = _with_schemas(outcome, include)
+        broken[key].update(document.faults)
+    return specs, broken
 
 
 def _with_schemas(spec: Spec, include: Path) -> Spec:

@@ -20,21 +20,20 @@ def follow(
     topic: str,
     seen: TopicExtent,
     start: Mapping[int, int],
-    *,
     administration: KafkaAdministration,
     reader: RecordReader,
+    *,
     clock: Clock,
     tell: Tell,
     only: Collection[int] = (),
 ) -> Iterator[Record]:
     """Yield a topic's records from `start` on, for ever; each once, ordered by offset within a partition.
 
-    Brokers that are away are waited for. What makes the topic another one is told: it was created again, has lost
-    records, or has more partitions.
+    It waits for brokers that are away, and reports a topic that was created again, lost records or got partitions.
 
     Args:
         topic: its name.
-        seen: what it held when somebody looked.
+        seen: what it held at first.
         start: the first offset, per partition.
         administration: says how far it goes.
         reader: reads it.
@@ -49,24 +48,39 @@ def follow(
     while True:
         try:
             found = administration.extent(topic)
-            if away:
-                tell("The brokers answer again.")
-                away = False
+            away = away and _back(tell)
             if found.topic_id != topic_id:
                 tell(f"{topic} was deleted and created again; what follows is the new one, from its first record.")
                 topic_id, at = found.topic_id, {}
-            ends = {p: end for p, end in found.ends.items() if not only or p in only}
-            for partition in ends:
-                _settle(topic, partition, at, found, tell)
-            for record in reader.read(topic, dict(at), ends):
-                at[record.partition] = record.offset + 1
-                yield record
-            at |= ends
+            yield from _onwards(topic, at, found, reader, tell=tell, only=only)
         except UnreachableError as error:
-            if not away:
-                tell(f"{error.message} It is tried again until somebody answers.")
-                away = True
+            away = away or _reported(tell, error)
         clock.sleep(_PAUSE_SECONDS)
+
+
+def _back(tell: Tell) -> bool:
+    """Report that brokers answer again, and return that they are not away."""
+    tell("The brokers answer again.")
+    return False
+
+
+def _reported(tell: Tell, error: UnreachableError) -> bool:
+    """Report that no broker answers, and return that they are away."""
+    tell(f"{error.message} It is tried again until somebody answers.")
+    return True
+
+
+def _onwards(
+    topic: str, at: dict[int, int], found: TopicExtent, reader: RecordReader, *, tell: Tell, only: Collection[int]
+) -> Iterator[Record]:
+    """Yield the records from `at` to the ends that were found; `at` goes on with each."""
+    ends = {p: end for p, end in found.ends.items() if not only or p in only}
+    for partition in ends:
+        _settle(topic, partition, at, found, tell)
+    for record in reader.read(topic, dict(at), ends):
+        at[record.partition] = record.offset + 1
+        yield record
+    at |= ends
 
 
 def _settle(topic: str, partition: int, at: dict[int, int], found: TopicExtent, tell: Tell) -> None:

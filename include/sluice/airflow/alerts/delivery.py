@@ -7,7 +7,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from typing import Any, TypeAlias
 
 from airflow.sdk.exceptions import AirflowNotFoundException
@@ -39,6 +39,34 @@ class DeliveryResult:
     reached: tuple[str, ...] = ()
 
 
+@dataclass
+class _Ways:
+    """The services of some channels, and what is wrong with the others."""
+
+    usable: list[tuple[Channel, Service]] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+    missing: list[str] = field(default_factory=list)
+    failures: list[str] = field(default_factory=list)
+
+
+def _ways(channels: Sequence[Channel], find: Find) -> _Ways:
+    ways = _Ways()
+    for channel in channels:
+        try:
+            for service in find(channel):
+                if isinstance(service, Unusable):
+                    ways.notes.append(service.reason)
+                else:
+                    ways.usable.append((channel, service))
+        except AirflowNotFoundException:
+            ways.missing.append(f"there is no Airflow connection {channel.connection}")
+        except SluiceError as error:
+            ways.failures.append(str(error))
+        except Exception as error:  # noqa: BLE001 - delivery raises nothing; the error's text may quote the connection
+            ways.failures.append(f"{channel.connection} could not be read ({type(error).__name__}).")
+    return ways
+
+
 def deliver(
     alert: Alert,
     channels: Sequence[Channel] = (DEFAULT,),
@@ -56,27 +84,12 @@ def deliver(
         find: returns the services of a channel. Omitted: those of its Airflow connection.
         seconds: how long all of them together may take.
     """
-    usable: list[tuple[Channel, Service]] = []
-    notes: list[str] = []
-    missing: list[str] = []
-    failures: list[str] = []
-    for channel in channels:
-        try:
-            for service in (find or services_of_channel)(channel):
-                if isinstance(service, Unusable):
-                    notes.append(service.reason)
-                else:
-                    usable.append((channel, service))
-        except AirflowNotFoundException:
-            missing.append(f"there is no Airflow connection {channel.connection}")
-        except SluiceError as error:
-            failures.append(str(error))
-        except Exception as error:  # noqa: BLE001 - see the docstring; its text may quote the connection
-            failures.append(f"{channel.connection} could not be read ({type(error).__name__}).")
-    if missing and not usable and not failures and list(channels) == [DEFAULT]:
-        return DeliveryResult(DeliveryOutcome.NOT_CONFIGURED, f"{missing[0]}.")
+    ways = _ways(channels, find or services_of_channel)
+    usable, notes = ways.usable, ways.notes
+    if ways.missing and not usable and not ways.failures and list(channels) == [DEFAULT]:
+        return DeliveryResult(DeliveryOutcome.NOT_CONFIGURED, f"{ways.missing[0]}.")
     said = _send_to_all(alert, [service for _, service in usable], seconds)
-    failures += missing + [sentence for sentence in said if sentence]
+    failures = [*ways.failures, *ways.missing, *(sentence for sentence in said if sentence)]
     unreached = {channel for (channel, _), sentence in zip(usable, said, strict=True) if sentence}
     reached = tuple(dict.fromkeys(channel.connection for channel, _ in usable if channel not in unreached))
     names = ", ".join(service.name for _, service in usable)

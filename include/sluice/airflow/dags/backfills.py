@@ -50,37 +50,41 @@ def build_backfill_dag(spec: PipelineSpec, *, open_project: OpenProject = open_p
         owner=spec.owner,
         schedule=None if spec.backfill.schedule is None else _daily(spec.backfill.schedule),
     ) as dag:
-        plan = PlanOperator(
-            task_id="plan",
-            subject=spec.name,
-            doc_md="Reads the form or the partition and the ledger; refuses what overlaps. Its log says what is taken.",
-            open_project=open_project,
-        )
-        run = BackfillOperator(
-            task_id="run",
-            pipeline=spec.name,
-            execution_timeout=LONGEST_BACKFILL,
-            doc_md="One Spark application. A retry or a cleared run resumes what is not done.",
-            open_project=open_project,
-        )
-        report = ReportOperator(
-            task_id="report",
-            subject=spec.name,
-            multiple_outputs=True,
-            doc_md="Says what came of it.",
-            open_project=open_project,
-        )
-        tell = TellOperator(
-            task_id="tell",
-            subject=spec.name,
-            table=spec.intervals.table,
-            trigger_rule="all_done",  # a run that failed may have published before
-            doc_md="Tells other DAGs that intervals were published, also by a run that failed later.",
-            open_project=open_project,
-        )
-        plan >> run >> [report, tell]
+        _tasks(spec, open_project)
     give_form(dag, _form(spec))
     return dag
+
+
+def _tasks(spec: PipelineSpec, open_project: OpenProject) -> None:
+    plan = PlanOperator(
+        task_id="plan",
+        subject=spec.name,
+        doc_md="Reads the form or the partition and the ledger; refuses what overlaps. Its log says what is taken.",
+        open_project=open_project,
+    )
+    run = BackfillOperator(
+        task_id="run",
+        pipeline=spec.name,
+        execution_timeout=LONGEST_BACKFILL,
+        doc_md="One Spark application. A retry or a cleared run resumes what is not done.",
+        open_project=open_project,
+    )
+    report = ReportOperator(
+        task_id="report",
+        subject=spec.name,
+        multiple_outputs=True,
+        doc_md="Says what came of it.",
+        open_project=open_project,
+    )
+    tell = TellOperator(
+        task_id="tell",
+        subject=spec.name,
+        table=spec.intervals.table,
+        trigger_rule="all_done",  # a run that failed may have published before
+        doc_md="Tells other DAGs that intervals were published, also by a run that failed later.",
+        open_project=open_project,
+    )
+    plan >> run >> [report, tell]
 
 
 @cache
@@ -108,6 +112,27 @@ def _form(spec: PipelineSpec) -> dict[str, Param]:
             title="To",
             description_md="In UTC: `2013-01-07`, through its end.",
         ),
+        **_choices(spec),
+        "reason": Param(
+            None,
+            type=["null", "string"],  # not null, the form could not be sent without one
+            maxLength=500,
+            title="Reason",
+            description_md="Goes on record beside your name. A recompute of healthy intervals needs one.",
+        ),
+        "accepts": Param(
+            None,
+            type=["null", "string"],
+            title="Accepts",
+            description_md="The id of a backfill that the quality gate has stopped: it is run again, and what its gate "
+            "had found is published all the same. Needs a reason, and leaves `from` and `to` empty.",
+        ),
+        "dry_run": Param(False, type="boolean", title="Dry run", description_md="Plan only; see the log of `plan`."),
+    }
+
+
+def _choices(spec: PipelineSpec) -> dict[str, Param]:
+    return {
         "mode": Param(
             spec.backfill.mode,
             type="string",
@@ -127,21 +152,6 @@ def _form(spec: PipelineSpec) -> dict[str, Param]:
             title="Only",
             description_md="Which intervals of the range a recompute takes.",
         ),
-        "reason": Param(
-            None,
-            type=["null", "string"],  # not null, the form could not be sent without one
-            maxLength=500,
-            title="Reason",
-            description_md="Goes on record beside your name. A recompute of healthy intervals needs one.",
-        ),
-        "accepts": Param(
-            None,
-            type=["null", "string"],
-            title="Accepts",
-            description_md="The id of a backfill that the quality gate has stopped: it is run again, and what its gate "
-            "had found is published all the same. Needs a reason, and leaves `from` and `to` empty.",
-        ),
-        "dry_run": Param(False, type="boolean", title="Dry run", description_md="Plan only; see the log of `plan`."),
     }
 
 

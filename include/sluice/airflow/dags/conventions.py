@@ -86,8 +86,20 @@ def house_dag(
         max_active_runs: how many runs may be active at once.
         **arguments: further arguments of `airflow.sdk.DAG`; they win.
     """
+    return DAG(
+        dag_id,
+        schedule=schedule,
+        doc_md=doc,
+        description=description,
+        tags={str(tag) for tag in (Tag.SLUICE, *tags)},
+        max_active_runs=max_active_runs,
+        **{**_configured(), **_defaults(dag_id, owner), **arguments},
+    )
+
+
+def _defaults(dag_id: str, owner: str) -> Mapping[str, Any]:
     subject = subject_of(dag_id)
-    defaults: Mapping[str, Any] = {
+    return {
         "catchup": False,
         "is_paused_upon_creation": False,  # a unit that should run must not wait for somebody to find a switch
         "on_failure_callback": FailureNotifier(Level.DAG, subject),
@@ -101,15 +113,6 @@ def house_dag(
             "execution_timeout": timedelta(minutes=5),
         },
     }
-    return DAG(
-        dag_id,
-        schedule=schedule,
-        doc_md=doc,
-        description=description,
-        tags={str(tag) for tag in (Tag.SLUICE, *tags)},
-        max_active_runs=max_active_runs,
-        **{**_configured(), **defaults, **arguments},
-    )
 
 
 @cache

@@ -46,51 +46,56 @@ def build_stream_dag(
         open_project: gives the project at run time.
         limit: how long one run watches.
     """
-    name = declared.name
+    streams = ", ".join(declared.unit.streams) or "its specs are broken"
     broken = (Tag.BROKEN_SPEC,) if declared.faults else ()
     with house_dag(
         stream_dag_id(declared.name),
         doc=_documentation(declared),
-        description=f"Runs the streams of unit {name}: {', '.join(declared.unit.streams) or 'its specs are broken'}.",
+        description=f"Runs the streams of unit {declared.name}: {streams}.",
         tags=(Tag.STREAM, *broken),
         owner=", ".join(declared.owners) or DEFAULT_OWNER,
         max_active_runs=MAX_ACTIVE_RUNS,
     ) as dag:
-        claim = ClaimOperator(
-            task_id="claim",
-            subject=name,
-            faults=declared.faults,
-            open_project=open_project,
-            execution_timeout=LONGEST_CLAIM,
-            doc_md="Records the wish with who asked and why; adopts the live driver or reserves the next generation.",
-        )
-        submit = SubmitOperator(
-            task_id="submit",
-            subject=name,
-            multiple_outputs=True,
-            open_project=open_project,
-            doc_md="Starts the driver outside Airflow's process tree, under a key that runs at most once.",
-        )
-        watch = WatchOperator(
-            task_id="watch",
-            unit=name,
-            limit=limit,
-            open_project=open_project,
-            execution_timeout=None,  # the limit ends a watch; a timeout would fail it
-            doc_md="Deferred: it holds no worker. Killing or clearing it stops nothing; `action: stop` does.",
-        )
-        follow = FollowOperator(
-            task_id="follow",
-            unit=name,
-            broken=bool(declared.faults),
-            open_project=open_project,
-            retries=0,  # the reconciler does the same a minute later
-            doc_md="After a death that nobody asked for: asks for the run that starts the next generation, as soon as "
-            "backoff and budget allow. Skipped otherwise. Whatever comes of it, this run keeps the watch's colour.",
-        ).as_teardown(on_failure_fail_dagrun=False)
-        claim >> submit >> watch >> follow
+        _tasks(declared, open_project, limit)
     give_form(dag, _form())
     return dag
+
+
+def _tasks(declared: DeclaredUnit, open_project: OpenProject, limit: timedelta) -> None:
+    name = declared.name
+    claim = ClaimOperator(
+        task_id="claim",
+        subject=name,
+        faults=declared.faults,
+        open_project=open_project,
+        execution_timeout=LONGEST_CLAIM,
+        doc_md="Records the wish with who asked and why; adopts the live driver or reserves the next generation.",
+    )
+    submit = SubmitOperator(
+        task_id="submit",
+        subject=name,
+        multiple_outputs=True,
+        open_project=open_project,
+        doc_md="Starts the driver outside Airflow's process tree, under a key that runs at most once.",
+    )
+    watch = WatchOperator(
+        task_id="watch",
+        unit=name,
+        limit=limit,
+        open_project=open_project,
+        execution_timeout=None,  # the limit ends a watch; a timeout would fail it
+        doc_md="Deferred: it holds no worker. Killing or clearing it stops nothing; `action: stop` does.",
+    )
+    follow = FollowOperator(
+        task_id="follow",
+        unit=name,
+        broken=bool(declared.faults),
+        open_project=open_project,
+        retries=0,  # the reconciler does the same a minute later
+        doc_md="After a death that nobody asked for: asks for the run that starts the next generation, as soon as "
+        "backoff and budget allow. Skipped otherwise. Whatever comes of it, this run keeps the watch's colour.",
+    ).as_teardown(on_failure_fail_dagrun=False)
+    claim >> submit >> watch >> follow
 
 
 def _form() -> dict[str, Param]:

@@ -74,9 +74,8 @@ def build_topics_dag(*, open_project: Callable[[], Project] = open_project) -> D
         def plan_topics() -> dict[str, Any]:
             return planned(open_project)
 
-        approve = TopicApprovalOperator(
-            task_id="approve", doc_md="Waits for a person, who reads the plan. Skipped if the plan is safe."
-        )
+        doc = "Waits for a person, who reads the plan. Skipped if the plan is safe."
+        approve = TopicApprovalOperator(task_id="approve", doc_md=doc)
 
         @task(
             task_id="apply",
@@ -86,25 +85,25 @@ def build_topics_dag(*, open_project: Callable[[], Project] = open_project) -> D
             doc_md="Does what is safe or approved, or refuses and changes nothing.",
         )
         def apply_plan(**context: Any) -> dict[str, Any]:  # noqa: ANN401 - Airflow's context
-            given, minutes = context["ti"].xcom_pull(task_ids="approve"), context["params"]["drain_minutes"]
-            grows = context["ti"].xcom_pull(task_ids="plan")["grows"]
-            done = applied(open_project, given, drain_minutes=minutes)
-            context["ti"].xcom_push("grown", grown(open_project, grows))
-            return done
+            return _applied(open_project, context)
 
         @task(task_id="verify", doc_md="Looks again, after the fact.")
         def verify_topics() -> dict[str, Any]:
             return verified(open_project)
 
-        follow = GrowthSensor(
-            task_id="follow",
-            open_project=open_project,
-            retries=0,
-            doc_md="Waits for the streams of topics that grew. Skipped if none did.",
-        )
+        doc = "Waits for the streams of topics that grew. Skipped if none did."
+        follow = GrowthSensor(task_id="follow", open_project=open_project, retries=0, doc_md=doc)
         plan_topics() >> approve >> apply_plan() >> verify_topics() >> follow
     give_form(dag, _form())
     return dag
+
+
+def _applied(open_project: Callable[[], Project], context: Mapping[str, Any]) -> dict[str, Any]:
+    given, minutes = context["ti"].xcom_pull(task_ids="approve"), context["params"]["drain_minutes"]
+    grows = context["ti"].xcom_pull(task_ids="plan")["grows"]
+    done = applied(open_project, given, drain_minutes=minutes)
+    context["ti"].xcom_push("grown", grown(open_project, grows))
+    return done
 
 
 def planned(open_project: Callable[[], Project]) -> dict[str, Any]:

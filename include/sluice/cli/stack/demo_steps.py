@@ -225,7 +225,7 @@ class Demo:
         accounted = census.records == sum(census.outcomes.values())
         heartbeats = census.outcomes[Outcome.CONTROL]
         states = story.ledger.count(project.code_of(PIPELINE))
-        verify, correct = story.parity[Mode.VERIFY], story.parity[Mode.CORRECT]
+        correct = story.parity[Mode.CORRECT]
         return {
             "ok": (
                 verdict.health in WELL
@@ -249,22 +249,31 @@ class Demo:
                 "published": states[State.PUBLISHED],
                 "dirty": states[State.DIRTY],
             },
-            "parity": {
-                "verify": verify["outcome"],
-                "correct": correct["outcome"],
-                "late_records": correct["late_records"],
-                "unexplained": correct["unexplained"],
-            },
+            "parity": self._parity(),
             "quality": {
                 "passed": story.quality.expectations_passed,
                 "failed": story.quality.expectations_failed,
             },
-            "tables": {
-                PIPELINE: str(_table(project, project.catalog.pipelines[PIPELINE].intervals.table)),
-                LIVE: str(_table(project, LIVE)),
-                "flights_raw": str(_table(project, project.catalog.topics[FEED].raw.table)),
-            },
+            "tables": self._tables(),
         }
+
+    def _parity(self) -> dict[str, Any]:
+        verify, correct = self.story.parity[Mode.VERIFY], self.story.parity[Mode.CORRECT]
+        return {
+            "verify": verify["outcome"],
+            "correct": correct["outcome"],
+            "late_records": correct["late_records"],
+            "unexplained": correct["unexplained"],
+        }
+
+    def _tables(self) -> dict[str, str]:
+        catalog = self._project.catalog
+        tables = {
+            PIPELINE: catalog.pipelines[PIPELINE].intervals.table,
+            LIVE: LIVE,
+            "flights_raw": catalog.topics[FEED].raw.table,
+        }
+        return {name: str(_table(self._project, table)) for name, table in tables.items()}
 
 
 def _table(project: Project, name: str) -> Path:

@@ -97,6 +97,19 @@ def plan(only: TopicsArgument = None, output: OutputOption = Output.TABLE) -> No
         out_lines.print(f"Plan {found.id}; apply it by {command(found, declared.named)}.")
 
 
+ThrottleOption = Annotated[
+    float, typer.Option(min=0.001, help="MB/s into each broker and out of it while replicas are copied.")
+]
+BatchOption = Annotated[int, typer.Option(min=1, help="Partitions that move at once.")]
+DrainOption = Annotated[
+    float | None,
+    typer.Option(min=0, help="Give a keyed topic partitions only when its streams have read everything; wait so long."),
+]
+FollowOption = Annotated[
+    float, typer.Option(min=0, help="Wait so long until running streams read the partitions that a topic got.")
+]
+
+
 @app.command()
 def apply(
     only: TopicsArgument = None,
@@ -104,19 +117,10 @@ def apply(
     plan: Annotated[str, typer.Option(help="The id of the plan that you have read; needed if it is not safe.")] = "",
     losing: LosingOption = None,
     widening: WideningOption = None,
-    throttle_mb: Annotated[
-        float, typer.Option(min=0.001, help="MB/s into each broker and out of it while replicas are copied.")
-    ] = DEFAULT_THROTTLE / 1e6,
-    batch: Annotated[int, typer.Option(min=1, help="Partitions that move at once.")] = DEFAULT_BATCH,
-    drain_minutes: Annotated[
-        float | None,
-        typer.Option(
-            min=0, help="Give a keyed topic partitions only when its streams have read everything; wait so long."
-        ),
-    ] = None,
-    follow_minutes: Annotated[
-        float, typer.Option(min=0, help="Wait so long until running streams read the partitions that a topic got.")
-    ] = 0,
+    throttle_mb: ThrottleOption = DEFAULT_THROTTLE / 1e6,
+    batch: BatchOption = DEFAULT_BATCH,
+    drain_minutes: DrainOption = None,
+    follow_minutes: FollowOption = 0,
     output: OutputOption = Output.TABLE,
 ) -> None:
     """Make topics and access what is declared, and verify all. A second run changes nothing.
@@ -142,13 +146,7 @@ def apply(
         project.administration(),
         None if only else declared_access(project),
         approval=Approval(plan, frozenset(losing or ()), frozenset(widening or ())) if plan else None,
-        manner=Manner(
-            MoveOptions(int(throttle_mb * 1e6), batch, news(_say)),
-            order_breaks(project),
-            lambda topic: positions(project, topic),
-            None if drain_minutes is None else drain_minutes * 60,
-            _say,
-        ),
+        manner=_manner(project, MoveOptions(int(throttle_mb * 1e6), batch, news(_say)), drain_minutes),
     )
     _tell(project, done, topics, output)
     if follow_minutes and (growths := [with_unread(project, growth) for growth in growths_of(done)]):
@@ -178,6 +176,11 @@ def _tell(project: Project, done: Provision, topics: Mapping[str, TopicState], o
         changed = f"{item.topic}: {item.value} is {item.wanted} now"
         out_lines.print(f"created {item.topic}" if isinstance(item, Create) else changed, style="green")
     out_lines.print(f"{_count(len(topics), _principals(project, done))} as declared.")
+
+
+def _manner(project: Project, moves: MoveOptions, drain_minutes: float | None) -> Manner:
+    seconds = None if drain_minutes is None else drain_minutes * 60
+    return Manner(moves, order_breaks(project), lambda topic: positions(project, topic), seconds, _say)
 
 
 @app.command()

@@ -30,21 +30,28 @@ _PATIENCE_SECONDS = 10
 _FROM_FORMS = "an offset, a time in UTC such as 2013-01-07T12:00, earliest or latest"
 
 
+AnyTopic = Annotated[
+    str, typer.Argument(help="A topic of the cluster, declared or not.", autocompletion=completion.topics)
+]
+LinesOption = Annotated[int, typer.Option("--lines", "-n", min=0, help="How many records.")]
+KeyOption = Annotated[str | None, typer.Option(help="Only records with this key.")]
+BeginOption = Annotated[
+    str, typer.Option("--from", metavar="OFFSET|TIME|earliest", help="Begin there; else the newest.")
+]
+BytesOption = Annotated[
+    int | None, typer.Option(min=1, help="Cut keys, headers and values after these; tables do after 500.")
+]
+
+
 def tail(
     *,
-    topic: Annotated[
-        str, typer.Argument(help="A topic of the cluster, declared or not.", autocompletion=completion.topics)
-    ],
-    most: Annotated[int, typer.Option("--lines", "-n", min=0, help="How many records.")] = 10,
+    topic: AnyTopic,
+    most: LinesOption = 10,
     following: Annotated[bool, typer.Option("--follow", "-f", help="Go on until Ctrl-C.")] = False,
     partition: Annotated[int | None, typer.Option(min=0, help="Only this partition.")] = None,
-    since: Annotated[
-        str, typer.Option("--from", metavar="OFFSET|TIME|earliest", help="Begin there; else the newest.")
-    ] = "",
-    key: Annotated[str | None, typer.Option(help="Only records with this key.")] = None,
-    max_bytes: Annotated[
-        int | None, typer.Option(min=1, help="Cut keys, headers and values after these; tables do after 500.")
-    ] = None,
+    since: BeginOption = "",
+    key: KeyOption = None,
+    max_bytes: BytesOption = None,
     output: OutputOption = Output.TABLE,
 ) -> None:
     """Show the newest records of a topic in order, one per line; with -o json one JSON object per line.
@@ -73,16 +80,8 @@ def tail(
         elif not following:
             show.found(onwards(reader, topic, start, seen.ends, most, wanted=wanted))
         if following:
-            coming = follow(
-                topic,
-                seen,
-                start or seen.ends,
-                administration=administration,
-                reader=reader,
-                clock=SystemClock(),
-                tell=_tell,
-                only=() if partition is None else (partition,),
-            )
+            only, begin = () if partition is None else (partition,), start or seen.ends
+            coming = follow(topic, seen, begin, administration, reader, clock=SystemClock(), tell=_tell, only=only)
             show.records(filter(wanted, coming))
 
 

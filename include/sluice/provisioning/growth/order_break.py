@@ -112,15 +112,14 @@ def grow_on_record(
         partitions: how many it shall have.
         clock: gives the time.
         assignment: broker ids of each partition that it gets; empty: as the cluster likes.
-        drained_at: the ends that every stream had reached; None: nobody has looked. The growth counts as drained only
-            if they are still the ends of the old partitions when the topic has grown.
+        drained_at: the ends that every stream had reached; None: not known. If they still are, it grew drained.
 
     Returns:
         The record; None if the topic had so many partitions already and somebody else gave it them.
 
     Raises:
         RefusedError: there is no such topic, it has more partitions, or the cluster refused.
-        UnreachableError: the cluster or the control database did not answer.
+        UnreachableError: cluster or control database did not answer.
     """
     state = _state(cluster, topic)
     if state.partitions > partitions:
@@ -130,6 +129,20 @@ def grow_on_record(
         )
     if state.partitions == partitions:
         return settle(breaks, state, clock)
+    return _grown(cluster, breaks, state, partitions, clock, assignment=assignment, drained_at=drained_at)
+
+
+def _grown(
+    cluster: KafkaAdministration,
+    breaks: OrderBreaks,
+    state: TopicState,
+    partitions: int,
+    clock: Clock,
+    *,
+    assignment: Sequence[tuple[int, ...]],
+    drained_at: Mapping[int, int] | None,
+) -> OrderBreak:
+    topic = state.name
     extent = cluster.extent(topic)
     ends = {p: extent.ends[p] for p in range(state.partitions)}
     breaks.intend(OrderBreak(topic, extent.topic_id, state.partitions, partitions, ends, clock.now()))

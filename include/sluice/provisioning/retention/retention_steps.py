@@ -166,8 +166,7 @@ def lower_in_steps(
         deadline_seconds: after so long no further step is begun.
         patience_seconds: how long one step waits for the broker, within the deadline.
         share: the largest share of what is kept that one step lets go.
-        may_go: is asked before each step, with its retention, and raises an error if that must not be set: a stream may
-            have fallen behind meanwhile.
+        may_go: is asked before each step, with its retention; raises where a stream has fallen behind meanwhile.
 
     Raises:
         RefusedError: the cluster refused, or `may_go` did. What was set before stays.
@@ -178,8 +177,7 @@ def lower_in_steps(
     left = planned_steps(cluster, topic, before_ms, after_ms, now=clock.now(), share=share)
     while left and clock.monotonic() < deadline:
         may_go(left[0])
-        until = min(deadline, clock.monotonic() + patience_seconds)
-        done.append(_lower(cluster, topic, left[0], clock, until))
+        done.append(_lower(cluster, topic, left[0], clock, min(deadline, clock.monotonic() + patience_seconds)))
         reached = left[0]
         left = () if len(left) == 1 else planned_steps(cluster, topic, reached, after_ms, now=clock.now(), share=share)
     return Lowering(tuple(done), left)

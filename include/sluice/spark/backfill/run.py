@@ -64,7 +64,19 @@ def run_backfill(
         OverlapError: another backfill works on a part of the range.
         SluiceError: it could not be done; the message says why, and what was published until then is on record.
     """
-    clock = clock or SystemClock()
+    return _run_backfill(project, spark, code, request, key=key, clock=clock or SystemClock(), submitted=submitted)
+
+
+def _run_backfill(
+    project: Project,
+    spark: SparkSession,
+    code: PipelineCode,
+    request: Request,
+    *,
+    key: str,
+    clock: Clock,
+    submitted: bool,
+) -> Result:
     backfills = project.backfills()
     with (
         batch_lineage(project, request.pipeline) as lineage,
@@ -77,13 +89,12 @@ def run_backfill(
             result = run.run()
             evidence.report(result, _facts(request, result))
         except BaseException as error:
-            why = str(error) if isinstance(error, SluiceError) else f"{type(error).__name__}: {error}"
-            result = run.failed(why)
+            result = run.failed(str(error) if isinstance(error, SluiceError) else f"{type(error).__name__}: {error}")
             lineage.backfill_ended(backfill, _ended(result, clock))
             try:
                 evidence.report(result, _facts(request, result))
             finally:
-                backfills.end(backfill.id, BackfillState.FAILED, outcome=FAILED, why=why)
+                backfills.end(backfill.id, BackfillState.FAILED, outcome=FAILED, why=result.why)
             raise
         backfills.end(backfill.id, _state(result), outcome=result.outcome, why=result.why)
         lineage.backfill_ended(backfill, _ended(result, clock))

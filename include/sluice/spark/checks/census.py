@@ -45,20 +45,16 @@ def take_census(
     )
     outcomes = {outcome: sum(g.records for g in groups if g[OUTCOME] == outcome.value) for outcome in Outcome}
     refused = [group for group in groups if group[REASON] is not None]
-    reasons = Counter[Reason]()
-    for group in refused:
-        reasons[Reason(group[REASON])] += group.records
+    reasons = _counted(refused)
     whole = [group for group in groups if group[REASON] in (None, Reason.UNEXPECTED.value)]
     return Census(
         pipeline=pipeline.name,
         records=sum(outcomes.values()),
         undecodable=stored.where(~F.col("decodes")).count(),
         outcomes=outcomes,
-        reasons={reason: reasons[reason] for reason in Reason if reason in reasons},
+        reasons=reasons,
         samples=tuple(
-            _sample(reason, min(g.sample for g in refused if g[REASON] == reason.value))
-            for reason in Reason
-            if reason in reasons
+            _sample(reason, min(g.sample for g in refused if g[REASON] == reason.value)) for reason in reasons
         ),
         unexpected=tuple(
             Unexpected(each.expect, each.subject, each.severity, sum(group[f"broken_{number}"] for group in whole))
@@ -67,6 +63,14 @@ def take_census(
         duplicates=find_duplicates(validated, topic.value),
         details=details_of((Reason(g[REASON]), g[DETAIL], g.records) for g in refused),
     )
+
+
+def _counted(refused: Sequence[Row]) -> dict[Reason, int]:
+    """Return how many records each reason refused, in the order of the reasons."""
+    counted = Counter[Reason]()
+    for group in refused:
+        counted[Reason(group[REASON])] += group.records
+    return {reason: counted[reason] for reason in Reason if reason in counted}
 
 
 def _sample(reason: Reason, place: Row) -> ReasonExample:

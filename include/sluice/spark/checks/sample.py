@@ -45,13 +45,12 @@ def preview(
         home: the project with the transform and the static inputs.
         pipeline: what to run.
         topic: the topic that it reads.
-        lines: one value per line, as a producer would send it.
+        lines: one value per line, as sent.
         expected: what must hold for each record.
         arrived_at: the broker's timestamp of every line; without one no arrival time is held against it.
 
     Raises:
-        SpecError: the transform cannot be loaded, raises (with the line of its code), or returns what an output cannot
-            take.
+        SpecError: the transform cannot be loaded, raises (with its line), or returns what an output cannot take.
     """
     static = {
         name: read_static(spark, source, locate(source, home / "include")) for name, source in pipeline.static.items()
@@ -63,8 +62,8 @@ def preview(
     with _transforms_of(home), _faults_of(pipeline, home):
         rows = transformed(good_records(records, code), code)
         refuse_unwritable(rows, pipeline.every_output)
-        rows = partitioned(rows, pipeline.intervals) if pipeline.has_intervals else rows
         first = [pipeline.intervals.time_column] if pipeline.has_intervals else []
+        rows = partitioned(rows, pipeline.intervals) if pipeline.has_intervals else rows
         ordered = rows.orderBy(*first, *_orderable(rows.schema))
         values = tuple(json.loads(row[0]) for row in ordered.select(as_json(rows.schema)).collect())
     columns = {field.name: field.dataType.simpleString() for field in rows.schema}

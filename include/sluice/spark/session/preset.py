@@ -64,6 +64,17 @@ def preset(resources: Resources) -> dict[str, str]:
     }
 
 
+def _jars_in(folder: Path) -> list[Path]:
+    found = sorted(folder.glob("*.jar"))
+    if not found:
+        raise NotReadyError(
+            f"{folder} holds no jar: Spark has no Kafka and no Delta without them.", fix="run `make setup`."
+        )
+    if not any(jar.match(_OWN) for jar in found):
+        raise NotReadyError(f"{folder} holds no {_OWN}: no record can be decoded without it.", fix="run `make setup`.")
+    return found
+
+
 def effective_settings(
     resources: Resources,
     *,
@@ -86,13 +97,7 @@ def effective_settings(
     Raises:
         NotReadyError: the jars are missing.
     """
-    found = sorted(jars.glob("*.jar"))
-    if not found:
-        raise NotReadyError(
-            f"{jars} holds no jar: Spark has no Kafka and no Delta without them.", fix="run `make setup`."
-        )
-    if not any(jar.match(_OWN) for jar in found):
-        raise NotReadyError(f"{jars} holds no {_OWN}: no record can be decoded without it.", fix="run `make setup`.")
+    found = _jars_in(jars)
     return {
         **preset(resources),
         "spark.master": f"local[{resources.cores}]" if master == LOCAL else master,

@@ -167,11 +167,7 @@ class DeadlinesWatched:
             for stream, look in seen.items()
             for deadline, finding in examine(declared[stream], look, verdicts[stream], windows[stream]).items()
         }
-        streaks = {
-            key: Streak.after(self._streaks.get(key), finding.missed, seen[key[0]].at)
-            for key, finding in findings.items()
-        }
-        self._streaks = {key: streak for key, streak in streaks.items() if streak is not None}
+        self._take(findings, seen)
         missed = any(finding.missed for finding in findings.values())
         if not findings or not (self._open or missed):
             return
@@ -187,3 +183,10 @@ class DeadlinesWatched:
             if occasion is not None:
                 since = finding.since if finding.missed else streak.since
                 yield Notice(occasion, unit, stream, replace(finding, since=since), verdicts[stream], record)
+
+    def _take(self, findings: Mapping[tuple[str, Deadline], DeadlineState], seen: Mapping[str, Evidence]) -> None:
+        streaks = {
+            key: Streak.after(self._streaks.get(key), finding.missed, seen[key[0]].at)
+            for key, finding in findings.items()
+        }
+        self._streaks = {key: streak for key, streak in streaks.items() if streak is not None}
