@@ -84,7 +84,7 @@ def test_for_what_is_not_an_address_nobody_is_asked(address: str, said: str, ask
     assert asked == []
 
 
-def test_an_address_is_asked_once(asked: list[object]) -> None:
+def test_an_address_that_does_not_answer_is_asked_once(asked: list[object]) -> None:
     with pytest.raises(UnreachableError, match="does not answer"):
         read_offer("http://127.0.0.1:8080")
     assert asked == [("127.0.0.1", 8080)]

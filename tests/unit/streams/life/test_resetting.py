@@ -197,6 +197,14 @@ def test_a_unit_that_was_stopped_before_it_ever_ran_may_be_reset() -> None:
     assert driver.refusal() == ""
 
 
+def test_a_unit_whose_only_attempt_was_reserved_and_never_submitted_may_be_reset() -> None:
+    clock = ManualClock()
+    driver = Driver(InMemoryRegistry(clock), DictionaryLauncher(clock))
+    driver.registry.desire("flights", Desired.STOPPED, by="ada", why="night")
+    driver.registry.intend("flights", after_generation=0, key="local.flights.g1")
+    assert driver.refusal() == ""
+
+
 # What a reset does.
 
 
