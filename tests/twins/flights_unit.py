@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from contextlib import nullcontext
+from contextlib import AbstractContextManager, nullcontext
 from datetime import timedelta
 
 import pytest
 
 from sluice.project.project import Project
+from sluice.specs.model.access import Role
 from sluice.topics.administration import TopicCreation
 from tests.twins.clock import START, ManualClock
 from tests.twins.departures_project import DeparturesProject
@@ -16,13 +17,22 @@ from tests.twins.kafka_administration import InMemoryKafkaAdministration
 
 
 class FlightsUnit:
-    """A unit whose cluster and drivers are in memory."""
+    """A unit whose cluster and drivers are in memory. Knows in which roles the cluster was asked."""
 
     def __init__(self, place: DeparturesProject, monkeypatch: pytest.MonkeyPatch) -> None:
         self.cluster = InMemoryKafkaAdministration()
         self.cluster.create([TopicCreation("flights", 1, 1)])
         self.cluster.append("flights", 0, [START + timedelta(minutes=n) for n in range(10)])
         self.launcher = DictionaryLauncher(ManualClock())
-        monkeypatch.setattr(Project, "administration", lambda _project, _role, **_patience: nullcontext(self.cluster))
+        self.roles: set[Role] = set()
+
+        def administration(
+            _: Project, role: Role = Role.PLANNER, *, patience_seconds: float = 15
+        ) -> AbstractContextManager[InMemoryKafkaAdministration]:
+            assert patience_seconds > 0
+            self.roles.add(role)
+            return nullcontext(self.cluster)
+
+        monkeypatch.setattr(Project, "administration", administration)
         monkeypatch.setattr(Project, "launcher", lambda _project: self.launcher)
         self.project = place.project

@@ -4,14 +4,21 @@ from __future__ import annotations
 
 import json
 import re
+import shutil
+from collections.abc import Iterator
 from pathlib import Path
+from urllib.parse import quote
 
 import pytest
 from airflow.api_fastapi.app import create_app, get_auth_manager
 from airflow.api_fastapi.auth.managers.simple.user import SimpleAuthManagerUser
+from airflow.dag_processing.bundles.manager import DagBundlesManager
+from airflow.dag_processing.dagbag import BundleDagBag, sync_bag_to_db
 from airflow.models.dagrun import DagRun
-from airflow.sdk import BaseOperator
+from airflow.sdk import BaseOperator, DagRunState
 from airflow.sdk.types import TaskInstanceKey
+from airflow.utils.session import create_session
+from airflow.utils.types import DagRunTriggeredByType
 from fastapi.routing import APIRoute
 from fastapi.testclient import TestClient
 
@@ -22,6 +29,8 @@ from sluice.project.project import Project
 from sluice.streams.life.attempts import Desired
 
 KEY = "local.flights.g1"
+BUNDLE = "dags-folder"
+STREAMS = Path(__file__).parents[3] / "dags" / "streams.py"
 BACKFILL = "departures-20261121T120000-a1b2"
 
 
@@ -74,28 +83,39 @@ def test_who_may_only_look_asks_for_nothing(viewer: TestClient, attempted: Proje
     assert wish.state is Desired.RUNNING
 
 
-def test_a_dag_that_is_not_there_is_no_run(member: TestClient, attempted: Project) -> None:
+def test_a_dag_that_is_not_there_starts_no_run(member: TestClient, attempted: Project) -> None:
     assert attempted.registry().latest_attempt("flights") is not None
     answer = member.post("/sluice/units/nobody/ask", data=STOP)
     assert answer.status_code == 503
     assert answer.text.startswith("Airflow started no run of stream_nobody: ")
 
 
-def test_a_run_is_started_in_the_name_of_who_asks(
-    member: TestClient, attempted: Project, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    assert attempted.catalog.units()
-    asked: list[tuple[str, dict[str, object]]] = []
+@pytest.fixture
+def known_to_airflow(airflow_database: Path, attempted: Project) -> Iterator[Project]:
+    """The project, once Airflow has parsed the DAGs of its streams. No run of them is left to be waited for."""
+    assert airflow_database.is_file()
+    DagBundlesManager().sync_bundles_to_db()
+    folder = attempted.settings.home / "dags"
+    folder.mkdir()
+    shutil.copy(STREAMS, folder)
+    sync_bag_to_db(BundleDagBag(folder, bundle_path=folder, bundle_name=BUNDLE), BUNDLE, None)
+    before = {run.run_id for run in DagRun.find(dag_id="stream_flights")}
+    yield attempted
+    with create_session() as session:
+        for run in DagRun.find(dag_id="stream_flights", session=session):
+            if run.run_id not in before:
+                session.delete(run)
 
-    def trigger(dag_id: str, **arguments: object) -> DagRun:
-        asked.append((dag_id, arguments))
-        return DagRun(dag_id=dag_id, run_id="manual__1", run_type="manual")
 
-    monkeypatch.setattr("sluice.airflow.web.console.trigger_dag", trigger)
+def test_a_run_is_started_in_the_name_of_who_asks(member: TestClient, known_to_airflow: Project) -> None:
+    assert known_to_airflow.catalog.units()
+    before = {run.run_id for run in DagRun.find(dag_id="stream_flights")}
     answer = member.post("/sluice/units/flights/ask", data=STOP)
-    assert (answer.status_code, answer.headers["location"]) == (303, "/sluice/asked/stream_flights/manual__1")
-    ((dag_id, arguments),) = asked
-    assert (dag_id, arguments["conf"], arguments["triggering_user_name"]) == ("stream_flights", STOP, "grace")
+    (started,) = (run for run in DagRun.find(dag_id="stream_flights") if run.run_id not in before)
+    page = f"/sluice/asked/stream_flights/{quote(started.run_id, safe='')}"
+    assert (answer.status_code, answer.headers["location"]) == (303, page)
+    assert (started.triggering_user_name, started.triggered_by) == ("grace", DagRunTriggeredByType.UI)
+    assert (started.conf, started.state) == (STOP, DagRunState.QUEUED)
 
 
 def test_a_dag_that_airflow_hides_from_somebody_is_hidden_here_too(
@@ -156,7 +176,9 @@ def test_the_log_page_shows_the_end_of_the_drivers_log(viewer: TestClient, attem
 
 
 @pytest.mark.parametrize("unit", ["weather", "..%2F..%2Fetc", "Flights"])
-def test_a_unit_that_never_ran_or_is_no_name_has_no_page(viewer: TestClient, attempted: Project, unit: str) -> None:
+def test_what_never_ran_and_what_cannot_be_a_unit_have_no_page(
+    viewer: TestClient, attempted: Project, unit: str
+) -> None:
     assert attempted.registry().latest_attempt("flights") is not None
     assert viewer.get(f"/sluice/units/{unit}/log").status_code in {404, 422}
 

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import sys
 import time
 from collections import Counter
+from pathlib import Path
 
 import pytest
 from hypothesis import given, settings
@@ -18,7 +20,7 @@ BURN = "import time\nwhile time.process_time() < 0.3: pass"
 ORPHAN = f"import subprocess, sys; subprocess.Popen([sys.executable, '-c', '''{BURN}'''])"
 
 
-def test_whoever_goes_first_goes_second_in_the_next_pair() -> None:
+def test_what_is_first_in_a_pair_is_second_in_the_next() -> None:
     assert list(abba("a", "b", 4)) == [("a", "b"), ("b", "a"), ("a", "b"), ("b", "a")]
 
 
@@ -62,9 +64,13 @@ def test_the_cost_of_a_command_includes_a_process_that_outlives_it() -> None:
     assert cost.wall >= 0.3
 
 
-def test_a_command_sees_what_is_added_to_the_environment() -> None:
-    check = "import os, sys; sys.exit(os.environ['WANTED'] != 'here')"
-    run_counted([sys.executable, "-c", check], {"WANTED": "here"}, timeout=20)
+def test_a_command_sees_what_is_added_to_the_environment(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("REPLACED", "old")
+    monkeypatch.setenv("INHERITED", "too")
+    note = "import json, os, sys; json.dump(dict(os.environ), open(sys.argv[1], 'w'))"
+    run_counted([sys.executable, "-c", note, str(tmp_path / "seen")], {"WANTED": "here", "REPLACED": "new"}, timeout=20)
+    seen = json.loads((tmp_path / "seen").read_text(encoding="utf-8"))
+    assert (seen["WANTED"], seen["REPLACED"], seen["INHERITED"]) == ("here", "new", "too")
 
 
 def test_a_failed_command_is_told_with_its_last_words() -> None:

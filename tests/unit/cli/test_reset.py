@@ -16,6 +16,7 @@ from sluice.cli.streams import app
 from sluice.cli.terminal import confirmation
 from sluice.errors import RefusedError, SpecError
 from sluice.settings import settings
+from sluice.specs.model.access import Role
 from sluice.specs.model.start import Edge
 from sluice.streams.position.epochs import Epochs
 from tests.twins.departures_project import DeparturesProject
@@ -81,6 +82,12 @@ def test_what_is_confirmed_is_on_record_and_shown(bench: Bench) -> None:
     assert [epoch["number"] for epoch in epochs["departures"]] == [1]
 
 
+def test_the_cluster_is_asked_in_a_role_that_may_only_look(bench: Bench) -> None:
+    bench.stop()
+    reset("--yes")
+    assert bench.roles == {Role.WATCHER}
+
+
 def test_a_repetition_finds_nothing_left_to_do_and_asks_nobody(bench: Bench) -> None:
     bench.stop()
     reset("--yes", "--stream", "departures")
@@ -142,6 +149,6 @@ def test_where_to_is_read_in_every_form() -> None:
 @pytest.mark.parametrize(
     "text", ["yesterday", "flights=5", "flights/0=-1", "flights/0=x", "{}", '{"flights": 5}', "=", "{"]
 )
-def test_what_is_no_position_is_refused_as_an_argument(text: str) -> None:
+def test_what_does_not_name_a_position_is_refused_as_an_argument(text: str) -> None:
     with pytest.raises(SpecError, match="is no position"):
         parse_target(text)

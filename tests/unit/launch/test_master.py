@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import socket
 from collections.abc import Iterator
 
 import pytest
@@ -39,7 +40,7 @@ def test_a_master_that_does_not_lead_offers_nothing_and_is_not_empty(page: Maste
 
 
 @pytest.mark.parametrize("raw", [b"", b"<html></html>", b"[]", b"null", b"{}", b'{"status": "ALIVE", "workers": 7}'])
-def test_what_is_no_page_of_a_master_is_not_taken_for_one(page: MasterPage, raw: bytes) -> None:
+def test_the_page_of_something_else_is_not_taken_for_that_of_a_master(page: MasterPage, raw: bytes) -> None:
     page.raw = raw
     with pytest.raises(UnreachableError, match="is no page of a Spark master"):
         read_offer(page.address)
@@ -53,10 +54,40 @@ def test_a_redirect_is_not_followed(page: MasterPage) -> None:
         assert (page.asked, elsewhere.asked) == (1, 0)
 
 
-@pytest.mark.parametrize("address", ["", "file:///etc/hostname", "127.0.0.1:8080", "http://127.0.0.1:99999"])
-def test_an_address_that_is_none_asks_nobody(address: str) -> None:
-    with pytest.raises(UnreachableError):
+@pytest.fixture
+def asked(monkeypatch: pytest.MonkeyPatch) -> list[object]:
+    """To whom somebody tried to connect; nobody gets through."""
+    tried: list[object] = []
+
+    def connect(address: object, *_: object, **__: object) -> socket.socket:
+        tried.append(address)
+        raise ConnectionRefusedError
+
+    monkeypatch.setattr(socket, "create_connection", connect)
+    return tried
+
+
+@pytest.mark.parametrize(
+    ("address", "said"),
+    [
+        ("", "'' is no address"),
+        ("file:///etc/hostname", "'file:///etc/hostname' is no address"),
+        ("127.0.0.1:8080", "'127.0.0.1:8080' is no address"),
+        ("//127.0.0.1:8080", "'//127.0.0.1:8080' is no address"),
+        ("ftp://127.0.0.1:8080", "'ftp://127.0.0.1:8080' is no address"),
+        ("http://127.0.0.1:99999", "Port out of range"),
+    ],
+)
+def test_for_what_is_not_an_address_nobody_is_asked(address: str, said: str, asked: list[object]) -> None:
+    with pytest.raises(UnreachableError, match=said):
         read_offer(address)
+    assert asked == []
+
+
+def test_an_address_that_does_not_answer_is_asked_once(asked: list[object]) -> None:
+    with pytest.raises(UnreachableError, match="does not answer"):
+        read_offer("http://127.0.0.1:8080")
+    assert asked == [("127.0.0.1", 8080)]
 
 
 def test_nobody_there_is_unknown() -> None:

@@ -15,7 +15,7 @@ from typing import Any
 from sluice.airflow.streams.watcher import MOST_TOGETHER, YOUNG, Hint, Watch, Watcher, due, hints
 from sluice.errors import UnreachableError
 from sluice.streams.failures.failure import FailureClass
-from sluice.streams.health.pacing import PollRate
+from sluice.streams.health.pacing import MOST_SECONDS, PollRate
 from sluice.streams.life.attempts import Attempt, AttemptState, Desired, DesiredState
 from sluice.streams.life.launcher import DriverReport, DriverState
 from sluice.streams.life.sighting import Sighting
@@ -85,6 +85,17 @@ class BusyObserver(ScriptedObserver):
         return super().look(units)
 
 
+@dataclass(frozen=True)
+class NotedRate(PollRate):
+    """Notes how long rounds would be, and lets nobody wait for them."""
+
+    periods: list[float] = field(default_factory=list)
+
+    def period(self, cost: float) -> float:
+        self.periods.append(super().period(cost))
+        return 0.0
+
+
 def run(test: Coroutine[Any, Any, None]) -> None:
     asyncio.run(asyncio.wait_for(test, DEADLINE_SECONDS))
 
@@ -92,6 +103,10 @@ def run(test: Coroutine[Any, Any, None]) -> None:
 async def until(condition: Callable[[], bool]) -> None:
     while not condition():  # noqa: ASYNC110 - it looks at a fake that knows no event
         await asyncio.sleep(0)
+
+
+def all_rounds_are_over() -> bool:
+    return not [task for task in asyncio.all_tasks() if task.get_name().startswith("sluice")]
 
 
 def start(watcher: Watcher, unit: str, until_: datetime = TOMORROW) -> asyncio.Task[Hint]:
@@ -220,24 +235,33 @@ def test_a_death_is_told_as_soon_as_it_is_settled_and_not_a_round_later() -> Non
 
 def test_what_one_round_paid_for_makes_the_next_no_longer() -> None:
     async def scenario() -> None:
-        observer = BusyObserver()
-        watcher = Watcher(observer, looks=PollRate(0.0, share=1e-3), verdicts=EAGER, clock=ManualClock())
+        observer, rate = BusyObserver(), NotedRate(0.0, share=1e-3)
+        watcher = Watcher(observer, looks=rate, verdicts=EAGER, clock=ManualClock())
         flights = start(watcher, "flights")
-        await until(lambda: len(observer.looks) > 3)
+        await until(lambda: len(rate.periods) > 3)
         await cancel(flights)
+
+        assert rate.period(0.06) == 0.0
+        assert rate.periods[-1] == MOST_SECONDS, "what the first round cost would do, if it counted"
+        assert max(rate.periods[:4]) < MOST_SECONDS
 
     run(scenario())
 
 
 def test_garbage_is_collected_seldom_while_somebody_watches_and_as_before_afterwards() -> None:
     before = gc.get_threshold()
+    assert 0 < before[0] < YOUNG, "nothing would be seen of it"
 
     async def scenario() -> None:
-        watcher = Watcher(ScriptedObserver(), looks=EAGER, verdicts=EAGER, clock=ManualClock())
+        observer = ScriptedObserver()
+        watcher = Watcher(observer, looks=EAGER, verdicts=EAGER, clock=ManualClock())
         flights = start(watcher, "flights")
-        await until(lambda: gc.get_threshold() == (YOUNG, *before[1:]))
+        await until(lambda: len(observer.looks) > 0)
+        assert gc.get_threshold() == (YOUNG, *before[1:])
+
         await cancel(flights)
-        await until(lambda: gc.get_threshold() == before)
+        await until(all_rounds_are_over)
+        assert gc.get_threshold() == before
 
     run(scenario())
 
@@ -304,7 +328,7 @@ def test_the_watcher_ends_with_its_last_watch_and_begins_again_with_the_next() -
         observer = ScriptedObserver()
         watcher = Watcher(observer, looks=EAGER, verdicts=EAGER, clock=ManualClock())
         await cancel(start(watcher, "flights"))
-        await until(lambda: not [t for t in asyncio.all_tasks() if t.get_name().startswith("sluice")])
+        await until(all_rounds_are_over)
         looked = len(observer.looks)
 
         observer.sightings["flights"] = dead("flights")

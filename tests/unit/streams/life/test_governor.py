@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import itertools
+import pickle
 from dataclasses import replace
 from datetime import datetime, timedelta
 
 import pytest
-from hypothesis import given
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from sluice.streams.failures.advice import advice
@@ -33,6 +34,7 @@ from tests.twins.clock import START
 
 WISH = DesiredState("flights", Desired.RUNNING, "ada", "launch", START)
 NEVER_RETRIED = [kind for kind, policy in POLICIES.items() if policy.budget == 1]
+RETRIED = [kind for kind in FailureClass if kind not in NEVER_RETRIED]
 FOR_EVER = START + timedelta(days=3650)
 
 
@@ -73,6 +75,11 @@ def attempts_of(*lives: tuple[FailureClass, timedelta]) -> list[Attempt]:
 def at_the_end(history: list[Attempt], later: timedelta = timedelta(0)) -> Outlook:
     assert history[0].ended_at is not None
     return govern(history, WISH, now=history[0].ended_at + later)
+
+
+def waited(hold: Hold, lived: timedelta) -> timedelta:
+    """Return how long a wait lasts after attempts that began at the start and took so long together."""
+    return hold.until - (START + lived)
 
 
 kinds = st.sampled_from(FailureClass)
@@ -120,21 +127,71 @@ def test_halted_ends_by_a_younger_wish_alone(history: list[Attempt], later: time
     assert isinstance(govern(history, younger, now=younger.at), Go)
 
 
-@given(histories)
-def test_whoever_computes_it_from_the_same_records_gets_the_same_answer(history: list[Attempt]) -> None:
-    reread = [replace(attempt) for attempt in history]
-    assert at_the_end(history) == at_the_end(reread)
+@given(histories, histories)
+def test_the_same_records_give_the_same_answer_whatever_was_asked_before(
+    history: list[Attempt], other: list[Attempt]
+) -> None:
+    first = at_the_end(history)
+    at_the_end(other)
+    assert at_the_end(pickle.loads(pickle.dumps(history))) == first  # noqa: S301  our own bytes
 
 
-@given(histories)
-def test_the_jitter_stretches_a_wait_by_up_to_half_of_it(history: list[Attempt]) -> None:
+@pytest.mark.parametrize(
+    ("generation", "failure", "milliseconds"),
+    [(1, FailureClass.CODE, 32_222), (2, FailureClass.CODE, 35_306), (1, FailureClass.TRANSIENT, 16_111)],
+)
+def test_every_process_and_machine_computes_the_same_wait_to_the_millisecond(
+    generation: int, failure: FailureClass, milliseconds: int
+) -> None:
+    outlook = at_the_end([ended(generation, failure, START, seconds(5))])
+    # Written down, because two answers of one process agree even if each process gives another one.
+    assert isinstance(outlook, Hold)
+    assert waited(outlook, seconds(5)) // timedelta(milliseconds=1) == milliseconds
+
+
+WAITS = [
+    (FailureClass.STOPPED, 2, 10),
+    (FailureClass.STOPPED, 4, 40),
+    (FailureClass.STOPPED, 5, 60),
+    (FailureClass.KILLED, 2, 10),
+    (FailureClass.KILLED, 7, 300),
+    (FailureClass.TRANSIENT, 1, 15),
+    (FailureClass.TRANSIENT, 9, 600),
+    (FailureClass.DISK_FULL, 3, 60),
+    (FailureClass.DISK_FULL, 5, 120),
+    (FailureClass.UNKNOWN, 5, 240),
+    (FailureClass.OUT_OF_MEMORY, 3, 120),
+    (FailureClass.CODE, 2, 60),
+]
+"""A class, so many ends of it in a row, and the seconds that follow before they are stretched."""
+
+
+def in_a_row(failure: FailureClass, ends: int, *, first: int) -> list[Attempt]:
+    """Return ends a second apart, newest first; the jitter depends on the generation of the newest."""
+    return [ended(first + n, failure, START + seconds(n), seconds(0.5)) for n in reversed(range(ends))]
+
+
+@pytest.mark.parametrize(("failure", "ends", "wait"), WAITS)
+def test_the_jitter_stretches_a_wait_by_up_to_half_of_it(failure: FailureClass, ends: int, wait: int) -> None:
+    stretched = []
+    for first in range(1, 201):
+        outlook = at_the_end(in_a_row(failure, ends, first=first))
+        assert isinstance(outlook, Hold)
+        stretched.append(waited(outlook, seconds(ends - 0.5)) / seconds(wait))
+    assert 1 <= min(stretched) < 1.05
+    assert 1.45 < max(stretched) < 1.5
+
+
+@given(st.lists(st.tuples(st.sampled_from(RETRIED), spans), min_size=1, max_size=12))
+def test_whatever_has_happened_a_wait_lasts_ten_seconds_to_a_quarter_of_an_hour(
+    play: list[tuple[FailureClass, timedelta]],
+) -> None:
+    history = attempts_of(*play)
     outlook = at_the_end(history)
-    if isinstance(outlook, Hold):
-        assert history[0].ended_at is not None
-        policy = POLICIES[history[0].failure or FailureClass.UNKNOWN]
-        alike = [end for end in streak(history) if end.failure is history[0].failure]
-        wait = policy.wait(len(alike))
-        assert wait <= outlook.until - history[0].ended_at < wait * (1 + JITTER)
+    assume(isinstance(outlook, Hold))
+    assert isinstance(outlook, Hold)
+    assert history[0].ended_at is not None
+    assert seconds(10) <= outlook.until - history[0].ended_at < timedelta(minutes=15)
 
 
 @given(st.lists(st.integers(0, 10**6).map(seconds), min_size=1, max_size=20))

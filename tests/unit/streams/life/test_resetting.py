@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from sluice.errors import RefusedError, SpecError, UnreachableError
+from sluice.errors import RefusedError, SluiceError, SpecError, UnreachableError
 from sluice.settings import settings
 from sluice.specs.load import load_catalog
 from sluice.specs.model.start import Edge, StartPosition
@@ -138,6 +138,14 @@ class Driver:
     def refuse(self) -> None:
         refuse_living(life_of(self.registry, self.launcher).record_end())
 
+    def refusal(self) -> str:
+        """Return why it may not be reset; nothing if it may."""
+        try:
+            self.refuse()
+        except SluiceError as error:
+            return str(error)
+        return ""
+
 
 @pytest.fixture
 def driver() -> Driver:
@@ -169,8 +177,32 @@ def test_a_driver_that_lives_in_spite_of_a_stop_is_not_reset(driver: Driver) -> 
 
 
 def test_a_unit_that_was_stopped_may_be_reset(driver: Driver) -> None:
+    assert "was not reset" in driver.refusal()
     life_of(driver.registry, driver.launcher).stop("ada", "night", 5)
-    driver.refuse()
+    assert driver.refusal() == ""
+
+
+def test_a_unit_whose_driver_had_died_when_it_was_stopped_may_be_reset(driver: Driver) -> None:
+    driver.registry.desire("flights", Desired.STOPPED, by="ada", why="night")
+    assert "lives" in driver.refusal()
+    driver.launcher.die("local.flights.g1", -9)
+    assert driver.refusal() == ""
+
+
+def test_a_unit_that_was_stopped_before_it_ever_ran_may_be_reset() -> None:
+    clock = ManualClock()
+    driver = Driver(InMemoryRegistry(clock), DictionaryLauncher(clock))
+    assert "no stop of it is on record" in driver.refusal()
+    driver.registry.desire("flights", Desired.STOPPED, by="ada", why="night")
+    assert driver.refusal() == ""
+
+
+def test_a_unit_whose_only_attempt_was_reserved_and_never_submitted_may_be_reset() -> None:
+    clock = ManualClock()
+    driver = Driver(InMemoryRegistry(clock), DictionaryLauncher(clock))
+    driver.registry.desire("flights", Desired.STOPPED, by="ada", why="night")
+    driver.registry.intend("flights", after_generation=0, key="local.flights.g1")
+    assert driver.refusal() == ""
 
 
 # What a reset does.
@@ -282,7 +314,9 @@ def test_a_loss_in_a_raw_table_is_acknowledged_once_however_often_that_is_said(
     assert [epoch.number for epoch in bench.epochs("raw_flights").all()] == [1]
 
 
-def test_a_broker_that_tells_no_times_does_not_keep_a_reset_back(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_broker_without_an_answer_about_times_does_not_keep_a_reset_back(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch
+) -> None:
     def silent(_topic: str, _offsets: Mapping[int, int]) -> Mapping[int, object]:
         raise UnreachableError("it does not answer.")
 
