@@ -5,8 +5,8 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 PYTEST := $(BIN)/pytest --no-skips
-# Three files at a time on two cores, the longest first: tests wait for processes for two fifths of their time.
-SEVERAL_AT_ONCE := --numprocesses 3 --dist loadfile --no-loadscope-reorder
+# Two files at a time, the longest first: a test that waits for a process leaves its processor to another.
+SEVERAL_AT_ONCE := --numprocesses 2 --dist loadfile --no-loadscope-reorder
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
