@@ -31,7 +31,7 @@ _STYLES = {Risk.SAFE: "green", Risk.APPROVAL: "yellow", Risk.LOSS: "red", Risk.W
 RotateOption = Annotated[
     list[str] | None,
     typer.Option(
-        help="A user whose password is set anew from its variable; may be repeated.", autocompletion=completion.users
+        help="A user whose password is set again from its variable; may be repeated.", autocompletion=completion.users
     ),
 ]
 

@@ -14,7 +14,7 @@ app = typer.Typer(help="Look after the control database.", no_args_is_help=True)
 
 @app.command()
 def rebuild(output: OutputOption = Output.TABLE) -> None:
-    """Drop the index of the interval ledger and make it anew from the logs of the tables.
+    """Drop the index of the interval ledger and rebuild it from the logs of the tables.
 
     Exit codes: 0 it is rebuilt; 2 a spec is wrong; 4 the control database could not be asked; 6 a log cannot be read
     whole, and nothing was dropped.

@@ -1,1 +1,1 @@
-"""Newest values of an output, held in memory for whoever asks, and the rules about them."""
+"""Newest values of an output, held in memory for clients, and the rules about them."""

@@ -32,7 +32,7 @@ def serve(
 ) -> None:
     """Serve the newest values of `latest` and `topic` outputs until Ctrl-C, and watch the rules about them.
 
-    Whoever asks shows a token of Airflow's, and sees the outputs whose streams' DAGs it shows them. Alerts go the way
+    A visitor presents a token of Airflow, and sees the outputs whose streams' DAGs they may read. Alerts go the way
     of all alerts.
 
     Exit codes: 0; 2 the deployment is wrong, or it would be open to others without a login; 3 the port is taken, or

@@ -38,7 +38,7 @@ def up(
     """Start Kafka and Airflow on this machine, or complete what runs. Repeating it changes nothing.
 
     With a Spark cluster, drivers that start from now on take their cores from it. Another number of workers or brokers
-    starts the stack anew; drivers live on. With --secure, and without it again, they are stopped and started, too.
+    restarts the stack; drivers live on. With --secure, and without it again, they are stopped and started, too.
 
     Exit codes: 0 all components are healthy; 3 one of them is not, and what was started is gone again; 5 there would be
     fewer brokers than have data.

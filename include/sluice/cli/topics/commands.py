@@ -130,9 +130,9 @@ def apply(
     What is safe needs no more. Of a plan with anything else the id must be given, which `sluice topics plan` shows: it
     stands for that plan and the state that it saw.
 
-    Replicas are moved in batches under a throttle. Whoever presses Ctrl-C gets the batch that is under way back; what
+    Replicas are moved in batches under a throttle. Ctrl-C takes back the batch that is under way; what
     has arrived stays, and the throttle goes. A shorter retention is reached in steps, and each waits until the broker
-    has deleted what it lets go. With --drain-minutes a keyed topic grows only after whoever writes it has paused and
+    has deleted what it lets go. With --drain-minutes a keyed topic grows only after its producers have paused and
     its streams have read everything.
 
     Exit codes: 0 all is as declared; 2 a spec is wrong; 3 the stack is not up, the cluster has no access control, a

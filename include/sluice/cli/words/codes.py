@@ -56,7 +56,8 @@ _HEALTH: Mapping[Health, tuple[str, str]] = {
     Health.STOPPED: ("there is no driver", "the verdict says whether somebody asked for that, or what comes next"),
     Health.REWOUND: (
         "its position is not where it was, or is none of this topic's",
-        "find out whether a checkpoint was restored or the topic made anew; `sluice streams reset` begins a new epoch",
+        "find out whether a checkpoint was restored or the topic was created again; "
+        "`sluice streams reset` begins a new epoch",
     ),
     Health.LOSS_RISK: (
         "the topic's retention is about to delete what is unread, or has done so",
@@ -116,7 +117,7 @@ _CASES: Mapping[CaseState, tuple[str, str]] = {
     CaseState.DISCARDED: ("its records stay out of the results, on somebody's word", ""),
 }
 _RISKS: Mapping[Risk, tuple[str, str]] = {
-    Risk.SAFE: ("whoever reads or writes does not notice", ""),
+    Risk.SAFE: ("readers and writers do not notice", ""),
     Risk.APPROVAL: ("it is felt, or cannot be undone", "read the plan, then apply it by its id"),
     Risk.LOSS: ("records go", "name the topic when you apply it"),
     Risk.WIDENING: ("a right is opened to everybody, or to everything", "name the principal when you apply it"),
@@ -125,7 +126,10 @@ _CLASSES: Mapping[AlertClass, tuple[str, str]] = {
     AlertClass.FAILED_RUN: ("a task or a run has failed for good", "mend what its error says, then clear the run"),
     AlertClass.HALTED: ("a unit does not start until a person asks for it", "mend the cause; `sluice streams resume`"),
     AlertClass.LOSS_RISK: ("retention is about to delete what is unread", "raise the retention now"),
-    AlertClass.REWOUND: ("a stream's position is not where it was", "find out who moved it, or made the topic anew"),
+    AlertClass.REWOUND: (
+        "a stream's position is not where it was",
+        "find out who moved it, or created the topic again",
+    ),
     AlertClass.STALLED: ("records wait, the driver lives, nothing is committed", "read the end of its log"),
     AlertClass.STOPPED: ("a stream that shall run has had no driver for ten minutes", "see why none is started"),
     AlertClass.UNKNOWN: (

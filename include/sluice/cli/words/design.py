@@ -72,7 +72,7 @@ WORDS: Mapping[str, tuple[str, str]] = {
     "deadline": ("what a spec promises of a running stream, such as how late it may be", ""),
     "incident": ("alerts about the same thing, from the first until it is over", "`sluice alerts open`"),
     "control database": (
-        "wishes, attempts, verdicts, backfills, cases; `sluice control rebuild` makes its index anew",
+        "wishes, attempts, verdicts, backfills, cases; `sluice control rebuild` rebuilds its index",
         "",
     ),
 }

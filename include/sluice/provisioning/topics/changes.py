@@ -16,7 +16,7 @@ UNSET = "unset"
 class Risk(StrEnum):
     """What somebody has to do before an item is applied."""
 
-    SAFE = "safe"  # nothing: whoever reads or writes does not notice
+    SAFE = "safe"  # nothing: readers and writers do not notice
     APPROVAL = "approval"  # read it: it is felt, or cannot be undone
     LOSS = "loss"  # name the topic: records go
     WIDENING = "widening"  # name the principal: a right is opened to everybody, or to everything

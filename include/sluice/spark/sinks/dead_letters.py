@@ -1,4 +1,4 @@
-"""A `dead_letters` output: a copy of each quarantined record in a topic, for whoever listens there.
+"""A `dead_letters` output: a copy of each quarantined record in a topic, for consumers of the topic there.
 
 Its stream validates and delivers, and knows no transform. The headers are those of Kafka Connect's dead letters under
 a prefix of our own; they say where a record was and why it was refused, and quote nothing of it.
