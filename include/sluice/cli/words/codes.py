@@ -56,7 +56,7 @@ _HEALTH: Mapping[Health, tuple[str, str]] = {
     Health.STOPPED: ("there is no driver", "the verdict says whether somebody asked for that, or what comes next"),
     Health.REWOUND: (
         "its position is not where it was, or is none of this topic's",
-        "find out whether a checkpoint was restored or the topic created again; `sluice streams reset` begins a new epoch",
+        "find out whether a checkpoint was restored or the topic created again; `streams reset` begins a new epoch",
     ),
     Health.LOSS_RISK: (
         "the topic's retention is about to delete what is unread, or has done so",
