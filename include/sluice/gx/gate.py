@@ -66,7 +66,7 @@ def run_gate(
     except Exception as raised:  # noqa: BLE001 - whatever it is, the rows have not been looked at
         error = _words(raised)
     return judge(
-        *(suite, outcomes), rows=count, input_records=input_records, error=error, intervals=intervals, override=override
+        suite, outcomes, rows=count, input_records=input_records, error=error, intervals=intervals, override=override
     )
 
 

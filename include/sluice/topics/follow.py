@@ -44,30 +44,36 @@ def follow(
     Raises:
         RefusedError: the topic is gone.
     """
-    topic_id, at, away = seen.topic_id, dict(start), False
+    topic_id, at, outage = seen.topic_id, dict(start), _Outage(tell)
     while True:
         try:
             found = administration.extent(topic)
-            away = away and _back(tell)
+            outage.end()
             if found.topic_id != topic_id:
                 tell(f"{topic} was deleted and created again; what follows is the new one, from its first record.")
                 topic_id, at = found.topic_id, {}
             yield from _onwards(topic, at, found, reader, tell=tell, only=only)
         except UnreachableError as error:
-            away = away or _reported(tell, error)
+            outage.begin(error)
         clock.sleep(_PAUSE_SECONDS)
 
 
-def _back(tell: Tell) -> bool:
-    """Report that brokers answer again, and return that they are not away."""
-    tell("The brokers answer again.")
-    return False
+class _Outage:
+    """A time without brokers; its beginning and its end are reported once."""
 
+    def __init__(self, tell: Tell) -> None:
+        self._tell = tell
+        self._lasts = False
 
-def _reported(tell: Tell, error: UnreachableError) -> bool:
-    """Report that no broker answers, and return that they are away."""
-    tell(f"{error.message} It is tried again until somebody answers.")
-    return True
+    def begin(self, error: UnreachableError) -> None:
+        if not self._lasts:
+            self._tell(f"{error.message} It is tried again until somebody answers.")
+        self._lasts = True
+
+    def end(self) -> None:
+        if self._lasts:
+            self._tell("The brokers answer again.")
+        self._lasts = False
 
 
 def _onwards(

@@ -23,13 +23,11 @@ from sluice.airflow.failures import retried_only_if_unknown
 from sluice.airflow.project_operator import OpenProject
 from sluice.airflow.rounds import AskedOfAirflow, Found, RoundOperator, RoundTrigger
 from sluice.airflow.runtime import open_project
-from sluice.airflow.topics.topic_plans import differences, listed, log_table
+from sluice.airflow.topics.topic_plans import differences, listed, log_table, plan_of
 from sluice.alerts.alert import Alert, Level
 from sluice.clock import Clock, SystemClock
 from sluice.errors import SluiceError
 from sluice.project.project import Project
-from sluice.project.provisioned import declared_access, declared_topics
-from sluice.provisioning.apply import current_plan
 from sluice.provisioning.plan import Provision
 from sluice.provisioning.topics.changes import Create
 from sluice.specs.model.alerting import AlertClass
@@ -122,8 +120,7 @@ def drift_round(open_project: OpenProject, clock: Clock) -> Found:
     """
     with retried_only_if_unknown():
         project = open_project()
-        with project.administration() as administration:
-            found = current_plan(declared_topics(project), administration, declared_access(project))
+        found = plan_of(project)
         unused = unused_topics(project, found)
     log.info("%s", log_table(found))
     if unused:

@@ -31,8 +31,9 @@ Touches: TypeAlias = Mapping[tuple[str, str], tuple[str, ...]]
 
 
 def plan_of(project: Project) -> Provision:
-    """Compare the specs with the cluster as it is now."""
-    return current_plan(declared_topics(project), project.administration(), declared_access(project))
+    """Compare the specs with the cluster as it is now, and close the connection: the triggerer asks for months."""
+    with project.administration() as administration:
+        return current_plan(declared_topics(project), administration, declared_access(project))
 
 
 def touches_of(project: Project, found: Provision) -> Touches:

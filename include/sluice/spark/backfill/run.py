@@ -20,7 +20,7 @@ from sluice.intervals.ledger import Ledger, LedgerRow
 from sluice.intervals.places import Places
 from sluice.launch.backfill_claim import claimed
 from sluice.lineage.batches import Ended
-from sluice.project.lineage import batch_lineage
+from sluice.project.lineage import BatchLineage, batch_lineage
 from sluice.project.project import Project
 from sluice.project.records_of import cases_of
 from sluice.quality.gate import Override
@@ -64,19 +64,7 @@ def run_backfill(
         OverlapError: another backfill works on a part of the range.
         SluiceError: it could not be done; the message says why, and what was published until then is on record.
     """
-    return _run_backfill(project, spark, code, request, key=key, clock=clock or SystemClock(), submitted=submitted)
-
-
-def _run_backfill(
-    project: Project,
-    spark: SparkSession,
-    code: PipelineCode,
-    request: Request,
-    *,
-    key: str,
-    clock: Clock,
-    submitted: bool,
-) -> Result:
+    clock = clock or SystemClock()
     backfills = project.backfills()
     with (
         batch_lineage(project, request.pipeline) as lineage,
@@ -84,20 +72,25 @@ def _run_backfill(
     ):
         lineage.backfill_began(backfill)
         evidence = EvidenceFolder(project.folder.backfill(backfill.id))
-        run = _Run(project, spark, code, backfills, backfill, evidence, clock)
+        return _recorded(_Run(project, spark, code, backfills, backfill, evidence, clock), request, lineage)
+
+
+def _recorded(run: _Run, request: Request, lineage: BatchLineage) -> Result:
+    """Run a claimed backfill, and put on record how it ended."""
+    backfill, backfills = run.backfill, run.backfills
+    try:
+        result = run.run()
+        run.evidence.report(result, _facts(request, result))
+    except BaseException as error:
+        result = run.failed(str(error) if isinstance(error, SluiceError) else f"{type(error).__name__}: {error}")
+        lineage.backfill_ended(backfill, _ended(result, run.clock))
         try:
-            result = run.run()
-            evidence.report(result, _facts(request, result))
-        except BaseException as error:
-            result = run.failed(str(error) if isinstance(error, SluiceError) else f"{type(error).__name__}: {error}")
-            lineage.backfill_ended(backfill, _ended(result, clock))
-            try:
-                evidence.report(result, _facts(request, result))
-            finally:
-                backfills.end(backfill.id, BackfillState.FAILED, outcome=FAILED, why=result.why)
-            raise
-        backfills.end(backfill.id, _state(result), outcome=result.outcome, why=result.why)
-        lineage.backfill_ended(backfill, _ended(result, clock))
+            run.evidence.report(result, _facts(request, result))
+        finally:
+            backfills.end(backfill.id, BackfillState.FAILED, outcome=FAILED, why=result.why)
+        raise
+    backfills.end(backfill.id, _state(result), outcome=result.outcome, why=result.why)
+    lineage.backfill_ended(backfill, _ended(result, run.clock))
     return result
 
 
