@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Annotated
 
@@ -9,13 +10,13 @@ import typer
 from rich.table import Column, Table
 
 from sluice.cli.terminal import completion
-from sluice.cli.terminal.output import Output, OutputOption, out, out_lines, print_data
+from sluice.cli.terminal.output import Output, OutputOption, emit, out, out_lines
 from sluice.errors import RefusedError
 from sluice.project.logins import passwords_of
 from sluice.project.project import Project
 from sluice.provisioning.access.apply import apply as apply_specs
 from sluice.provisioning.access.apply import clause, command, look
-from sluice.provisioning.access.plan import ActualAccess, as_dict
+from sluice.provisioning.access.plan import AccessPlan, ActualAccess, as_dict
 from sluice.provisioning.access.plan import plan as plan_access
 from sluice.provisioning.topics.changes import Approval, Risk
 from sluice.settings import settings
@@ -46,19 +47,7 @@ def plan(rotate: RotateOption = None, output: OutputOption = Output.TABLE) -> No
     project = Project.open(settings())
     with _cluster(project) as cluster:
         found = plan_access(project.catalog, look(cluster), rotate=rotate or ())
-    if output.for_programs:
-        print_data(output, as_dict(found))
-        return
-    for item in found.items:
-        risk = "" if item.risk is Risk.SAFE else f" [{item.risk}: {item.why}]"
-        out_lines.print(f"{_MARKS[item.risk]} {clause(item)}{risk}", style=_STYLES[item.risk])
-    for kept in found.kept:
-        out_lines.print(f"  {kept.topic}: {kept.value} ({kept.current}) is in no spec, and stays")
-    if not found:
-        out_lines.print(f"{_count(len(project.catalog.access))} as declared; nothing to do.")
-    else:
-        how = command(found, rotate or ()) if found.guarded else "`sluice access apply`"
-        out_lines.print(f"Plan {found.id}; apply it by {how}.")
+    emit(output, as_dict(found), lambda: _print_plan(found, len(project.catalog.access), rotate or ()))
 
 
 @app.command()
@@ -91,12 +80,7 @@ def apply(
     with _cluster(project) as cluster:
         approval = Approval(plan, widening=frozenset(widening or ())) if plan else None
         done = apply_specs(project.catalog, cluster, passwords_of(project), rotate=rotate or (), approval=approval)
-    if output.for_programs:
-        print_data(output, {"applied": as_dict(done)["items"]})
-        return
-    for item in done.items:
-        out_lines.print(f"{item.topic}: {item.value} is {item.wanted} now", style="green")
-    out_lines.print(f"{_count(len(project.catalog.access))} as declared.")
+    emit(output, {"applied": as_dict(done)["items"]}, lambda: _print_applied(done, len(project.catalog.access)))
 
 
 @app.command("list")
@@ -110,14 +94,35 @@ def list_(output: OutputOption = Output.TABLE) -> None:
     with _cluster(project) as cluster:
         found = look(cluster)
     names = {spec.principal: spec.name for spec in project.catalog.access.values()}
-    if output.for_programs:
-        acls = [{**asdict(acl), "spec": names.get(acl.principal)} for acl in sorted(found.acls)]
-        print_data(output, {"acls": acls, "users": [asdict(credential) for credential in sorted(found.credentials)]})
-        return
+    acls = [{**asdict(acl), "spec": names.get(acl.principal)} for acl in sorted(found.acls)]
+    users = [asdict(credential) for credential in sorted(found.credentials)]
+    emit(output, {"acls": acls, "users": users}, lambda: out.print(_table(found, names)))
+
+
+def _print_plan(found: AccessPlan, principals: int, rotated: Sequence[str]) -> None:
+    for item in found.items:
+        risk = "" if item.risk is Risk.SAFE else f" [{item.risk}: {item.why}]"
+        out_lines.print(f"{_MARKS[item.risk]} {clause(item)}{risk}", style=_STYLES[item.risk])
+    for kept in found.kept:
+        out_lines.print(f"  {kept.topic}: {kept.value} ({kept.current}) is in no spec, and stays")
+    if not found:
+        out_lines.print(f"{_count(principals)} as declared; nothing to do.")
+    else:
+        how = command(found, rotated) if found.guarded else "`sluice access apply`"
+        out_lines.print(f"Plan {found.id}; apply it by {how}.")
+
+
+def _print_applied(done: AccessPlan, principals: int) -> None:
+    for item in done.items:
+        out_lines.print(f"{item.topic}: {item.value} is {item.wanted} now", style="green")
+    out_lines.print(f"{_count(principals)} as declared.")
+
+
+def _table(found: ActualAccess, names: Mapping[str, str]) -> Table:
     table = Table(Column("principal", overflow="fold"), "spec", Column("what", overflow="fold"), box=None)
     for principal, what in _rows(found):
         table.add_row(principal, names.get(principal, ""), what)
-    out.print(table)
+    return table
 
 
 def _rows(found: ActualAccess) -> list[tuple[str, str]]:

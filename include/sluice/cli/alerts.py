@@ -20,7 +20,7 @@ from sluice.alerts.incidents import Incident, open_incidents
 from sluice.alerts.journal import Journal
 from sluice.alerts.policy import Policy, read_policy
 from sluice.cli.terminal import completion
-from sluice.cli.terminal.output import Output, OutputOption, err, out, print_data
+from sluice.cli.terminal.output import Output, OutputOption, emit, err_lines, out, out_lines
 from sluice.clock import Clock, SystemClock
 from sluice.devstack.airflow.configuration import stack_environment
 from sluice.errors import NotReadyError, SluiceError, SpecError
@@ -52,15 +52,8 @@ def alerts(
         return
     history = _journal().read()
     newest = list(history.alerts)[-limit:][::-1]
-    if output.for_programs:
-        print_data(output, {"alerts": [_as_dict(alert, history) for alert in newest], "notes": list(history.notes)})
-        return
-    if not newest:
-        out.print("No alerts.")
-    else:
-        out.print(_table(newest, history))
-    for note in history.notes:
-        err.print(note, style="yellow", markup=False, soft_wrap=True)
+    data = {"alerts": [_as_dict(alert, history) for alert in newest], "notes": list(history.notes)}
+    emit(output, data, lambda: _print_alerts(newest, history))
 
 
 @app.command("open")
@@ -71,23 +64,8 @@ def open_(output: OutputOption = Output.TABLE) -> None:
     """
     incidents = list(open_incidents(_journal().read()).values())
     policy = read_policy(settings().home / "include", settings().deployment)
-    if output.for_programs:
-        print_data(output, {"open": [incident_as_dict(each, policy) for each in incidents], "policy": policy.note})
-        return
-    if policy.note:
-        err.print(policy.note, style="yellow", markup=False, soft_wrap=True)
-    if not incidents:
-        out.print("Nothing is open.")
-        return
-    table = Table("subject", Column("class", no_wrap=True), Column("since (UTC)", no_wrap=True), "what", "told", "by")
-    for each in incidents:
-        found = incident_as_dict(each, policy)
-        told = escape(found["told"]) if found["told_at"] else f"[yellow]{escape(found['told'])}[/]"
-        names = ", ".join(found["channels"]) or "nobody"
-        table.add_row(
-            escape(found["subject"]), found["class"], found["since"][:16], escape(found["what"]), told, escape(names)
-        )
-    out.print(table)
+    found = [incident_as_dict(incident, policy) for incident in incidents]
+    emit(output, {"open": found, "policy": policy.note}, lambda: _print_incidents(found, policy.note))
 
 
 def incident_as_dict(incident: Incident, policy: Policy) -> dict[str, Any]:
@@ -124,12 +102,7 @@ def show(
     """
     history = _journal().read()
     alert = choose(history, alert_id)
-    if output.for_programs:
-        print_data(output, _as_dict(alert, history))
-        return
-    out.print(alert.what, style="bold", markup=False, soft_wrap=True)
-    out.print(f"\n{alert.text()}", markup=False, soft_wrap=True)
-    out.print(f"\nDelivery: {_delivery(alert, history)}", markup=False, soft_wrap=True)
+    emit(output, _as_dict(alert, history), lambda: _print_alert(alert, history))
 
 
 @app.command("test")
@@ -156,11 +129,10 @@ def try_delivery(
     outcome, detail = deliver_in_airflow(alert, _asked_channels(policy, channel), settings())
     delivery = Delivery(alert.id, clock.now(), outcome, detail)
     journal.append(delivery)
-    if output.for_programs:
-        print_data(output, {**alert.as_dict(), "delivery": delivery.as_dict()})
+    data = {**alert.as_dict(), "delivery": delivery.as_dict()}
+    delivered = outcome is DeliveryOutcome.DELIVERED
+    emit(output, data, lambda: out_lines.print(f"Alert {alert.id}: {detail}") if delivered else None)
     match outcome:
-        case DeliveryOutcome.DELIVERED if output is Output.TABLE:
-            out.print(f"Alert {alert.id}: {detail}", markup=False, soft_wrap=True)
         case DeliveryOutcome.NOT_CONFIGURED:
             raise NotReadyError(
                 f"Alert {alert.id} is in the journal only: {detail}",
@@ -246,6 +218,34 @@ def _as_dict(alert: Alert, history: AlertHistory) -> dict[str, Any]:
 def _delivery(alert: Alert, history: AlertHistory) -> str:
     delivery = history.deliveries.get(alert.id)
     return "no outcome on record" if delivery is None else f"{delivery.outcome}: {delivery.detail}"
+
+
+def _print_alerts(newest: list[Alert], history: AlertHistory) -> None:
+    out.print(_table(newest, history) if newest else "No alerts.")
+    for note in history.notes:
+        err_lines.print(note, style="yellow")
+
+
+def _print_incidents(incidents: list[dict[str, Any]], note: str) -> None:
+    if note:
+        err_lines.print(note, style="yellow")
+    if not incidents:
+        out.print("Nothing is open.")
+        return
+    table = Table("subject", Column("class", no_wrap=True), Column("since (UTC)", no_wrap=True), "what", "told", "by")
+    for each in incidents:
+        told = escape(each["told"]) if each["told_at"] else f"[yellow]{escape(each['told'])}[/]"
+        names = ", ".join(each["channels"]) or "nobody"
+        table.add_row(
+            escape(each["subject"]), each["class"], each["since"][:16], escape(each["what"]), told, escape(names)
+        )
+    out.print(table)
+
+
+def _print_alert(alert: Alert, history: AlertHistory) -> None:
+    out_lines.print(alert.what, style="bold")
+    out_lines.print(f"\n{alert.text()}")
+    out_lines.print(f"\nDelivery: {_delivery(alert, history)}")
 
 
 def _table(newest: list[Alert], history: AlertHistory) -> Table:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import uuid
+from collections.abc import Sequence
 from datetime import datetime
 from pathlib import Path
 from typing import Annotated
@@ -13,7 +14,7 @@ from rich.table import Column, Table
 
 from sluice.cli.terminal import completion
 from sluice.cli.terminal.instants import FromOption, ToOption
-from sluice.cli.terminal.output import Output, OutputOption, err, err_lines, out, print_data
+from sluice.cli.terminal.output import Output, OutputOption, emit, err, err_lines, out, out_lines
 from sluice.cli.terminal.pipelines import open_pipeline
 from sluice.cli.terminal.requester import asker
 from sluice.cli.views.backfill_plan import BackfillPlan
@@ -64,10 +65,7 @@ def plan(
     """
     project, spec = open_pipeline(pipeline)
     found = _plan(project, spec, _request(spec, start, end, mode, only=only, why=why))
-    if output.for_programs:
-        print_data(output, found.as_dict())
-    else:
-        found.tell(out)
+    emit(output, found.as_dict(), lambda: found.tell(out))
 
 
 @app.command()
@@ -167,10 +165,7 @@ def status(
     if not backfill_id and newest is None:
         raise SpecError("there was no backfill yet.", fix="see `sluice backfill run --help`.")
     found = backfills.get(backfill_id) if backfill_id or newest is None else newest
-    if output.for_programs:
-        print_data(output, backfill_as_dict(project, found))
-    else:
-        tell_backfill(project, found, SystemClock().now())
+    emit(output, backfill_as_dict(project, found), lambda: tell_backfill(project, found, SystemClock().now()))
 
 
 @app.command()
@@ -191,12 +186,9 @@ def cancel(
     found = backfills.ask_cancel(backfill_id, asker())
     if found.state is BackfillState.RUNNING and (now or not lock.held()):  # nobody is there to hear it
         found = end_now(backfills, lock, backfill_id, asker())
-    if output.for_programs:
-        print_data(output, backfill_as_dict(project, found))
-    elif found.state is BackfillState.RUNNING:
-        out.print(f"{found.id} is asked to stop after the chunk that it is at.", markup=False, soft_wrap=True)
-    else:
-        out.print(f"{found.id} is {found.state}: {found.why}.", markup=False, soft_wrap=True)
+    stopping = f"{found.id} is asked to stop after the chunk that it is at."
+    said = stopping if found.state is BackfillState.RUNNING else f"{found.id} is {found.state}: {found.why}."
+    emit(output, backfill_as_dict(project, found), lambda: out_lines.print(said))
 
 
 @app.command("list")
@@ -211,9 +203,10 @@ def list_(
     """
     project = Project.open_sound(settings())
     found = project.backfills().recent(pipeline or None, limit=limit)
-    if output.for_programs:
-        print_data(output, [backfill_as_dict(project, one) for one in found])
-        return
+    emit(output, [backfill_as_dict(project, one) for one in found], lambda: out.print(_table(found)))
+
+
+def _table(found: Sequence[Backfill]) -> Table:
     name = Column("id", no_wrap=True, min_width=max((len(one.id) for one in found), default=2))  # to be copied
     table = Table(name, "state", "mode", "range (UTC)", "intervals", "outcome", "asked by", box=None)
     for one in found:
@@ -227,7 +220,7 @@ def list_(
             one.outcome,
             escape(asked.by),
         )
-    out.print(table)
+    return table
 
 
 def _request(spec: PipelineSpec, start: datetime, end: datetime, mode: Mode, *, only: Only, why: str) -> Request:
@@ -265,12 +258,10 @@ def _arguments(request: Request, key: str) -> list[str]:
 
 def _tell_end(project: Project, found: Backfill | None, log: Path, code: int, output: Output) -> None:
     """Print what a run came to, and the end of its log if it did not end well."""
-    if output.for_programs:
-        ended = {} if found is None else backfill_as_dict(project, found)
-        print_data(output, {**ended, "exit_code": code, "log": str(log)})
-    elif found is not None:
-        tell_backfill(project, found, SystemClock().now())
+    ended = {} if found is None else backfill_as_dict(project, found)
+    data = {**ended, "exit_code": code, "log": str(log)}
+    emit(output, data, lambda: None if found is None else tell_backfill(project, found, SystemClock().now()))
     if code and (found is None or not found.outcome):
         for line in last_lines(log, _LOG_LINES):
             err_lines.print(line)
-        err.print(f"The batch ended with exit code {code}; its log is {log}", markup=False, soft_wrap=True)
+        err_lines.print(f"The batch ended with exit code {code}; its log is {log}")

@@ -7,7 +7,7 @@ from collections.abc import Collection, Mapping
 
 import typer
 
-from sluice.cli.terminal.output import Output, OutputOption, err_lines, print_data
+from sluice.cli.terminal.output import Output, OutputOption, emit, err_lines
 from sluice.feeds.lines import feed_lines_hold
 from sluice.gx.vocabulary import expectations_are_known_since
 from sluice.project.environments import how_to_set, not_set
@@ -31,10 +31,7 @@ def check(
     place = settings()
     rules = (*RULES, contracts_hold, feed_lines_hold, expectations_are_known_since(place.folder.known_suites))
     found = scan(place.home / "include", deployment=place.deployment, rules=rules)
-    if output.for_programs:
-        print_data(output, report(found, place))
-    else:
-        _show(found, place)
+    emit(output, report(found, place), lambda: _show(found, place))
     if found.faults:
         raise typer.Exit(_WRONG)
 

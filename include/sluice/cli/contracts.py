@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from dataclasses import asdict
 from functools import partial
 from typing import Annotated
@@ -11,7 +12,7 @@ import typer
 
 from sluice.cli.terminal import completion
 from sluice.cli.terminal.instants import SinceOption, UntilOption
-from sluice.cli.terminal.output import Output, OutputOption, out, print_data
+from sluice.cli.terminal.output import Output, OutputOption, emit, out, out_lines
 from sluice.cli.views.drift_view import tell_drift
 from sluice.contracts.contract import AVRO, digest, written
 from sluice.errors import SpecError
@@ -20,7 +21,7 @@ from sluice.quality.quarantine import QuarantineFilter
 from sluice.settings import registry_login, settings
 from sluice.specs.load import scan
 from sluice.specs.reading.faults import SpecFaults
-from sluice.specs.rules.contracts import FOLDER, PUBLISHED, contracts_hold, history_of
+from sluice.specs.rules.contracts import FOLDER, PUBLISHED, ContractHistory, contracts_hold, history_of
 from sluice.specs.rules.rules import RULES
 
 app = typer.Typer(help="Look at contracts; publish their versions.", no_args_is_help=True)
@@ -36,22 +37,21 @@ def list_(output: OutputOption = Output.TABLE) -> None:
     folder = include / FOLDER
     names = sorted(path.name for path in folder.iterdir() if path.is_dir()) if folder.is_dir() else []
     histories = {name: history_of(include, name) for name in names}
-    if output.for_programs:
-        print_data(
-            output,
-            [
-                {"topic": topic, "version": v.number, "file": v.file, "published": v.number in history.published}
-                for topic, history in histories.items()
-                for v in history.versions
-            ],
-        )
-        return
+    data = [
+        {"topic": topic, "version": v.number, "file": v.file, "published": v.number in history.published}
+        for topic, history in histories.items()
+        for v in history.versions
+    ]
+    emit(output, data, lambda: _print_histories(histories))
+
+
+def _print_histories(histories: Mapping[str, ContractHistory]) -> None:
     for topic, history in histories.items():
         for version in history.versions:
             state = "published" if version.number in history.published else "draft"
-            out.print(f"{topic}  {version.number}  {state}  {version.file}", markup=False, soft_wrap=True)
-    if not names:
-        out.print(f"There is no contract in include/{FOLDER}.", markup=False)
+            out_lines.print(f"{topic}  {version.number}  {state}  {version.file}")
+    if not histories:
+        out_lines.print(f"There is no contract in include/{FOLDER}.")
 
 
 @app.command()
@@ -71,10 +71,7 @@ def drift(
 
     asked = QuarantineFilter(since=since, until=until)
     found = drift_of(Project.open(settings()), topic, asked)
-    if output.for_programs:
-        print_data(output, [asdict(departure) for departure in found])
-    else:
-        tell_drift(topic, found)
+    emit(output, [asdict(departure) for departure in found], lambda: tell_drift(topic, found))
     if found:
         raise typer.Exit(1)
 
@@ -111,9 +108,9 @@ def fetch(
             folder.mkdir(parents=True, exist_ok=True)
             file = folder / f"{known[said]}{each.ending}"
             file.write_text(json.dumps(json.loads(each.text), indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
-            out.print(f"include/{FOLDER}/{topic}/{file.name} is version {each.version} of the registry.", markup=False)
+            out_lines.print(f"include/{FOLDER}/{topic}/{file.name} is version {each.version} of the registry.")
         ids[each.id] = known[said]
-    out.print(f"In include/topics/{topic}.yaml, if the producers frame their values:", markup=False)
+    out_lines.print(f"In include/topics/{topic}.yaml, if the producers frame their values:")
     form = "avro" if found[0].ending == AVRO else "json"
     pairs = ", ".join(f"{key}: {number}" for key, number in sorted(ids.items()))
     out.write(f"value:\n  format: {form}\n  framing: confluent\n  schemas: {{{pairs}}}\n")
@@ -140,9 +137,7 @@ def publish(
         raise SpecFaults(faults)
     newest = history.versions[-1]
     if newest.number in history.published:
-        out.print(f"Version {newest.number} of {topic} is published already.", markup=False, soft_wrap=True)
+        out_lines.print(f"Version {newest.number} of {topic} is published already.")
         return
     (include / FOLDER / topic / PUBLISHED).write_text(written(history.versions), encoding="utf-8")
-    out.print(
-        f"Version {newest.number} of {topic} is published. Commit {place}/{PUBLISHED}.", markup=False, soft_wrap=True
-    )
+    out_lines.print(f"Version {newest.number} of {topic} is published. Commit {place}/{PUBLISHED}.")

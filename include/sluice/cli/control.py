@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import typer
 
-from sluice.cli.terminal.output import Output, OutputOption, out, print_data
+from sluice.cli.terminal.output import Output, OutputOption, emit, out, out_lines
 from sluice.control.database import compact
+from sluice.control.index import Refreshed
 from sluice.project.project import Project
 from sluice.settings import settings
 
@@ -21,25 +24,23 @@ def rebuild(output: OutputOption = Output.TABLE) -> None:
     """
     # Every spec must stand: what no spec names is dropped and does not come back.
     done = Project.open(settings()).index().rebuild()
-    if output.for_programs:
-        print_data(
-            output,
-            {
-                found.pipeline: {
-                    "entries": found.entries,
-                    "intervals": len(found.ledger.rows),
-                    "closed_until": found.ledger.closed_until and found.ledger.closed_until.isoformat(),
-                    "version": found.ledger.version,
-                }
-                for found in done
-            },
-        )
-        return
+    data = {
+        found.pipeline: {
+            "entries": found.entries,
+            "intervals": len(found.ledger.rows),
+            "closed_until": found.ledger.closed_until and found.ledger.closed_until.isoformat(),
+            "version": found.ledger.version,
+        }
+        for found in done
+    }
+    emit(output, data, lambda: _print_rebuilt(done))
+
+
+def _print_rebuilt(done: Sequence[Refreshed]) -> None:
     for found in done:
-        out.print(
+        out_lines.print(
             f"{found.pipeline}: {len(found.ledger.rows):,} intervals from {found.entries:,} ledger entries, up to "
             f"table version {found.ledger.version}.",
-            markup=False,
         )
     if not done:
         out.print("No spec names a pipeline: the index is empty.")
@@ -52,7 +53,4 @@ def compact_(output: OutputOption = Output.TABLE) -> None:
     Exit codes: 0 done, or there was nothing to gain; 4 the database was busy, or the disk has no room for a copy of it.
     """
     freed = compact(Project.open_sound(settings()).control_database)
-    if output.for_programs:
-        print_data(output, {"freed_bytes": freed})
-    else:
-        out.print(f"The control database: {freed:,} bytes given back.", markup=False)
+    emit(output, {"freed_bytes": freed}, lambda: out_lines.print(f"The control database: {freed:,} bytes given back."))

@@ -15,7 +15,7 @@ from rich.table import Table
 
 from sluice.cli.feed_check import check
 from sluice.cli.terminal import completion
-from sluice.cli.terminal.output import Output, OutputOption, err, err_lines, out, out_lines, print_data
+from sluice.cli.terminal.output import Output, OutputOption, emit, err, err_lines, out, out_lines
 from sluice.clock import SystemClock
 from sluice.errors import SpecError
 from sluice.feeds.manifest import Manifest, ManifestStore
@@ -83,12 +83,9 @@ def manifest(name: FeedName, output: OutputOption = Output.TABLE) -> None:
     project = Project.open(settings())
     spec = _spec(project, name)
     found = ManifestStore(project.folder.feeds / name).load()
-    if output.for_programs:
-        print_data(output, found.model_dump(mode="json") if found else None)
-    elif found is None:
-        out_lines.print(f"Nothing of {spec.name} was sent.")
-    else:
-        _show(found)
+    nothing = f"Nothing of {spec.name} was sent."
+    data = found.model_dump(mode="json") if found else None
+    emit(output, data, lambda: out_lines.print(nothing) if found is None else _show(found))
 
 
 @contextmanager

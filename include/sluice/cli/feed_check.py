@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import asdict
 from typing import Annotated
 
@@ -9,13 +10,14 @@ import typer
 from rich.table import Table
 
 from sluice.cli.terminal import completion
-from sluice.cli.terminal.output import Output, OutputOption, err, out, print_data
+from sluice.cli.terminal.output import Output, OutputOption, emit, err, err_lines, out
 from sluice.project.project import Project
 from sluice.quality.arrivals import arrival_hint
 from sluice.quality.census import Census
 from sluice.quality.duplicates import MEANINGS
 from sluice.quality.reasons import advice_of, in_short
 from sluice.settings import settings
+from sluice.specs.model.model import TopicSpec
 
 
 def check(
@@ -32,14 +34,15 @@ def check(
 
     project = Project.open(settings())
     found = census_of_feed(project, name)
-    if output.for_programs:
-        print_data(output, [asdict(census) for census in found])
-        return
     topic = project.catalog.topics[project.catalog.feeds[name].topic]
+    emit(output, [asdict(census) for census in found], lambda: _show_all(found, topic))
+
+
+def _show_all(found: Sequence[Census], topic: TopicSpec) -> None:
     for census in found:
         _show(census)
         if hint := arrival_hint(topic, census.outcomes, census.reasons):
-            err.print(hint, style="yellow", markup=False, soft_wrap=True)
+            err_lines.print(hint, style="yellow")
 
 
 def _show_unexpected(census: Census) -> None:

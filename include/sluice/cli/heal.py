@@ -10,7 +10,7 @@ import typer
 from sluice.cli.reset import epochs_in, show_resets
 from sluice.cli.terminal import completion
 from sluice.cli.terminal.confirmation import confirm
-from sluice.cli.terminal.output import Output, OutputOption, out, print_data
+from sluice.cli.terminal.output import Output, OutputOption, emit, out_lines
 from sluice.cli.terminal.requester import asker
 from sluice.clock import SystemClock
 from sluice.control.database import compact
@@ -47,7 +47,7 @@ def heal_(
     with project.administration(Role.WATCHER) as cluster:
         resetting = Resetting(declared, project.catalog, lambda s: epochs_in(project, s), cluster, clock)
         found = look_for_poison(project, declared, resetting, clock.now())
-        if output is Output.TABLE:
+        if not output.for_programs:
             _show(project, declared, found)
         if found.needed:
             confirm(unit, yes=yes)
@@ -56,38 +56,29 @@ def heal_(
             for name in found.tables:
                 project.index().refresh(name)
             freed = compact(project.control_database)
-    if output.for_programs:
-        print_data(output, _as_json(unit, found, freed))
-    elif found.needed:
-        out.print(f"Done; the control database is {freed:,} bytes smaller. What comes next:", markup=False)
-        for line in _next(unit, found):
-            out.print(f"  {line}", markup=False, soft_wrap=True)
+    emit(output, _as_json(unit, found, freed), lambda: _print_next(unit, found, freed) if found.needed else None)
 
 
 def _show(project: Project, unit: Unit, found: Healing) -> None:
     for name, poisoned in found.tables.items():
         table = project.catalog.pipelines[name].intervals.table
         for line in _lines(table, poisoned):
-            out.print(line, markup=False, soft_wrap=True)
+            out_lines.print(line)
     for stream, watermark in found.watermarks.items():
-        out.print(f"{stream}: its watermark stands at {watermark:%F %R} UTC", markup=False, soft_wrap=True)
+        out_lines.print(f"{stream}: its watermark stands at {watermark:%F %R} UTC")
     for values in found.open_values:
-        out.print(f"{values.name} (latest): {values.rows} rows of later windows are removed", markup=False)
+        out_lines.print(f"{values.name} (latest): {values.rows} rows of later windows are removed")
     show_resets(found.resets)
     for stream in found.left:
-        out.print(
+        out_lines.print(
             f"{stream}: what it delivers would be delivered a second time, so it stays; if it aggregates, "
             f"reset it to a position of your choice: sluice streams reset {unit.name} --stream {stream} --to …",
-            markup=False,
-            soft_wrap=True,
         )
     if not (found.needed or found.left):
         skews = {format_duration(project.catalog.pipelines[p].time.clock_skew) for p in unit.pipelines}
-        out.print(
+        out_lines.print(
             f"{unit.name}: nothing is closed further ahead of the clock than its specs allow "
             f"(future_skew, and clock_skew {', '.join(sorted(skews)) or 'of no pipeline'}).",
-            markup=False,
-            soft_wrap=True,
         )
 
 
@@ -97,6 +88,12 @@ def _lines(table: str, poisoned: Poisoned) -> Iterator[str]:
     yield f"  {poisoned.opened:,} intervals without rows, from {poisoned.since:%F %R} UTC on, are open again"
     for row in poisoned.beyond:
         yield f"  {row.interval.start:%F %R} UTC holds rows: it becomes dirty, and a repair asks today's rules"
+
+
+def _print_next(unit: str, found: Healing, freed: int) -> None:
+    out_lines.print(f"Done; the control database is {freed:,} bytes smaller. What comes next:")
+    for line in _next(unit, found):
+        out_lines.print(f"  {line}")
 
 
 def _next(unit: str, found: Healing) -> Iterator[str]:

@@ -13,7 +13,7 @@ from rich.table import Table
 
 from sluice.cli.terminal import completion
 from sluice.cli.terminal.instants import METAVAR, SinceOption, UntilOption, start_of
-from sluice.cli.terminal.output import Output, OutputOption, err, out, print_data
+from sluice.cli.terminal.output import Output, OutputOption, emit, err_lines, out, out_lines
 from sluice.cli.terminal.pipelines import open_pipeline
 from sluice.cli.views.ledger_view import LedgerLook, look
 from sluice.errors import SpecError
@@ -71,11 +71,13 @@ def list_(
     codes = {name: project.code_of(name) for name in names}
     rows = {name: rows_between(looks[name].ledger, since, until) for name in names}
     shown = {name: [row for row in rows[name] if row.state(codes[name]) in states] for name in names}
-    if output.for_programs:
-        print_data(output, {name: _listing(looks[name], rows[name], shown[name], codes[name], limit) for name in names})
-    else:
+
+    def print_all() -> None:
         for name in names:
             _print_listing(name, looks[name], rows[name], shown[name], code=codes[name], limit=limit)
+
+    data = {name: _listing(looks[name], rows[name], shown[name], codes[name], limit) for name in names}
+    emit(output, data, print_all)
     _tell_notes(looks.values())
 
 
@@ -99,12 +101,9 @@ def show(
     wanted = interval_of(start, spec.intervals.interval_length)
     row = found.ledger.rows.get(wanted.start) or LedgerRow(wanted)
     advice = advise(row, found.ledger.closed_until, code, repair=spec.backfill.repair)
-    if output.for_programs:
-        command = command_for(pipeline, wanted, advice)
-        due = {"why": advice.why, "command": command, "by_itself": advice.by_itself}
-        print_data(output, {"pipeline": pipeline, **row_as_dict(row, code), "code": code, "what_to_do": due})
-    else:
-        _print_row(pipeline, row, code, advice)
+    due = {"why": advice.why, "command": command_for(pipeline, wanted, advice), "by_itself": advice.by_itself}
+    data = {"pipeline": pipeline, **row_as_dict(row, code), "code": code, "what_to_do": due}
+    emit(output, data, lambda: _print_row(pipeline, row, code, advice))
     _tell_notes([found])
 
 
@@ -204,11 +203,11 @@ def _print_listing(
         out.print(table)
     if (left_off := len(shown) - limit) > 0:
         what = f"{left_off:,} earlier {'line is' if left_off == 1 else 'lines are'} left off"
-        out.print(f"{what}; see them by --limit, --from and --to.", style="dim", markup=False, soft_wrap=True)
+        out_lines.print(f"{what}; see them by --limit, --from and --to.", style="dim")
     counts = ", ".join(f"{count:,} {state}" for state, count in _counts(rows, code).items())
     until = found.ledger.closed_until
     closed = "nothing is closed yet" if until is None else f"closed until {until:%F %R} UTC"
-    out.print(f"{name}: {counts}; {closed}.", markup=False, soft_wrap=True)
+    out_lines.print(f"{name}: {counts}; {closed}.")
 
 
 def _row_cells(row: LedgerRow, code: str) -> tuple[str, ...]:
@@ -227,7 +226,7 @@ def _print_row(pipeline: str, row: LedgerRow, code: str, advice: Advice) -> None
     bounds = f"{row.interval.start:%F %R} to {row.interval.end:%F %R} UTC"
     out.print(f"{pipeline}, {bounds}: [{_STYLES[state]}]{state}[/{_STYLES[state]}]")
     for reason in row.dirty:
-        out.print(f"  dirty: {reason}", markup=False, soft_wrap=True)
+        out_lines.print(f"  dirty: {reason}")
     if row.current is not None:
         _print_written("readers see", row.current, code)
     if row.base is not None and row.base != row.current:
@@ -235,12 +234,12 @@ def _print_row(pipeline: str, row: LedgerRow, code: str, advice: Advice) -> None
     if row.verified is not None:
         whose = "today's code" if row.verified.code == code else f"other code ({row.verified.code})"
         at = f"{row.verified.at:%F %T} UTC"
-        out.print(f"verified by {row.verified.backfill} with {whose} at {at}", markup=False, soft_wrap=True)
-    out.print(advice.why, markup=False, soft_wrap=True)
+        out_lines.print(f"verified by {row.verified.backfill} with {whose} at {at}")
+    out_lines.print(advice.why)
     if advice.by_itself:
         out.print("A repair starts by itself; to start it now:")
     if command := command_for(pipeline, row.interval, advice):
-        out.print(f"  {command}", markup=False, soft_wrap=True)
+        out_lines.print(f"  {command}")
 
 
 def _print_written(title: str, written: Written, code: str) -> None:
@@ -261,7 +260,7 @@ def _print_written(title: str, written: Written, code: str) -> None:
     out.print(f"{title}:")
     for name, text in lines.items():
         if text:
-            out.print(f"  {name:<14}{text}", markup=False, soft_wrap=True)
+            out_lines.print(f"  {name:<14}{text}")
 
 
 def _tell_notes(looks: Iterable[LedgerLook]) -> None:
@@ -269,7 +268,7 @@ def _tell_notes(looks: Iterable[LedgerLook]) -> None:
     looks = list(looks)
     for found in looks:
         if found.note:
-            err.print(f"sluice: {found.note}", style="yellow", markup=False, soft_wrap=True)
+            err_lines.print(f"sluice: {found.note}", style="yellow")
     error = next((found.error for found in looks if found.error is not None), None)
     if error is not None:
         raise typer.Exit(error.exit_code)

@@ -11,7 +11,7 @@ from typer._click.shell_completion import CompletionItem
 from typer.core import TyperGroup
 
 from sluice.cli.terminal.escaping import guard_standard_streams
-from sluice.cli.terminal.output import err
+from sluice.cli.terminal.output import err_lines
 from sluice.disk import disk_error
 from sluice.errors import SluiceError
 
@@ -112,5 +112,5 @@ def main() -> None:
 
 
 def _end(error: SluiceError) -> NoReturn:
-    err.print(f"sluice: {error}", style="red", markup=False, soft_wrap=True)
+    err_lines.print(f"sluice: {error}", style="red")
     sys.exit(error.exit_code)

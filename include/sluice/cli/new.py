@@ -21,7 +21,7 @@ from sluice.cli.scaffold.topics import (
     without_field,
 )
 from sluice.cli.terminal import completion
-from sluice.cli.terminal.output import err, out
+from sluice.cli.terminal.output import err_lines, out_lines
 from sluice.cli.terminal.sample_file import read_sample
 from sluice.clock import SystemClock
 from sluice.errors import RefusedError, SpecError
@@ -68,10 +68,10 @@ def topic(
     text = topic_text(name, fields, at, arrival_time=arrival, partitions=partitions, owner=owner)
     _write(_encoded({f"include/topics/{name}.yaml": text}))
     for note in without_field(sketch) if sketch else ():
-        out.print(note, markup=False, soft_wrap=True)
+        out_lines.print(note)
     if note := old_times(sketch, fields, at, arrival, SystemClock().now()) if sketch else "":
-        err.print(note, style="yellow", markup=False, soft_wrap=True)
-    out.print(f"\nNext: sluice check, then sluice new pipeline NAME --source {name}", markup=False)
+        err_lines.print(note, style="yellow")
+    out_lines.print(f"\nNext: sluice check, then sluice new pipeline NAME --source {name}")
 
 
 @app.command()
@@ -88,7 +88,7 @@ def pipeline(
     """
     _check(name)
     _write(_encoded(pipeline_files(name, _topic(source), owner=owner)))
-    out.print(f"\nNext: sluice check, then pytest tests/pipelines/test_{name}.py", markup=False)
+    out_lines.print(f"\nNext: sluice check, then pytest tests/pipelines/test_{name}.py")
 
 
 @app.command()
@@ -131,7 +131,7 @@ def feed(
     if faults:
         raise SpecFaults(faults)
     _write(feed_files(spec, lines))
-    out.print(f"\nNext: sluice check, then sluice feed send {name}", markup=False)
+    out_lines.print(f"\nNext: sluice check, then sluice feed send {name}")
 
 
 def _topic(name: str) -> TopicSpec:
@@ -164,4 +164,4 @@ def _write(files: Mapping[str, bytes]) -> None:
         file: Path = home / path
         file.parent.mkdir(parents=True, exist_ok=True)
         file.write_bytes(data)
-        out.print(f"wrote {path}", markup=False)
+        out_lines.print(f"wrote {path}")

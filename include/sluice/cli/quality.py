@@ -9,7 +9,7 @@ import typer
 
 from sluice.cli.terminal import completion
 from sluice.cli.terminal.instants import SinceOption, UntilOption
-from sluice.cli.terminal.output import Output, OutputOption, err, out, print_data
+from sluice.cli.terminal.output import Output, OutputOption, emit, err_lines, out, out_lines
 from sluice.cli.terminal.pipelines import open_pipeline
 from sluice.errors import NotReadyError, SpecError
 from sluice.intervals.backfill.request import range_of
@@ -75,21 +75,22 @@ def suggest(pipeline: PipelineArgument) -> None:
     with batch_session(project, "suggest", pipeline) as spark:
         proposed = as_yaml(profile_of(project, spark, pipeline))
     out.write(proposed)
-    err.print(f"Review it, then put it into include/expectations/{pipeline}.yaml.", style="dim", markup=False)
+    err_lines.print(f"Review it, then put it into include/expectations/{pipeline}.yaml.", style="dim")
 
 
 def _tell(result: GateResult, page: str, output: Output) -> None:
-    if output.for_programs:
-        told: dict[str, Any] = json.loads(result.to_json())
-        print_data(output, {"passed": result.passed, "page": page, **told})
-    else:
-        held = f"{result.expectations_passed} of {result.expectations} expectations hold"
-        rows = "rows that could not be counted" if result.rows is None else f"{result.rows:,} rows"
-        out.print(f"{'passed' if result.passed else 'failed'}: {held}, {rows}", markup=False)
-        for failure in result.failures:
-            out.print(f"  failed   {failure}", markup=False, soft_wrap=True)
-        for warning in result.warnings:
-            out.print(f"  warning  {warning}", markup=False, soft_wrap=True)
-        out.print(f"  page     {page}", markup=False, soft_wrap=True)
+    told: dict[str, Any] = json.loads(result.to_json())
+    emit(output, {"passed": result.passed, "page": page, **told}, lambda: _print_result(result, page))
     if not result.passed:
         raise typer.Exit(1)
+
+
+def _print_result(result: GateResult, page: str) -> None:
+    held = f"{result.expectations_passed} of {result.expectations} expectations hold"
+    rows = "rows that could not be counted" if result.rows is None else f"{result.rows:,} rows"
+    out_lines.print(f"{'passed' if result.passed else 'failed'}: {held}, {rows}")
+    for failure in result.failures:
+        out_lines.print(f"  failed   {failure}")
+    for warning in result.warnings:
+        out_lines.print(f"  warning  {warning}")
+    out_lines.print(f"  page     {page}")

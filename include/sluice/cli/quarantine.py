@@ -11,7 +11,7 @@ from pydantic import ValidationError
 
 from sluice.cli.terminal import completion
 from sluice.cli.terminal.instants import SinceOption, UntilOption
-from sluice.cli.terminal.output import Output, OutputOption, err, print_data
+from sluice.cli.terminal.output import Output, OutputOption, emit, err
 from sluice.cli.terminal.pipelines import open_pipeline
 from sluice.cli.terminal.requester import asker
 from sluice.cli.views.quarantine_view import (
@@ -83,12 +83,10 @@ def list_(
     asked = _asked(reason, since, until, partition, offsets)
     project, spec = open_pipeline(pipeline)
     found = _Looking(project, spec).at(lambda quarantine: quarantine.browse(asked, limit))
-    if output.for_programs:
-        counts = [{"reason": why, "day": day, "records": n} for (why, day), n in found.counts.items()]
-        records = [record_as_dict(spec.source, one, masked=masked) for one in found.records]
-        print_data(output, {"pipeline": pipeline, "records": found.total, "counts": counts, "newest": records})
-    else:
-        tell_browsed(pipeline, found, masked=masked)
+    counts = [{"reason": why, "day": day, "records": n} for (why, day), n in found.counts.items()]
+    newest = [record_as_dict(spec.source, one, masked=masked) for one in found.records]
+    data = {"pipeline": pipeline, "records": found.total, "counts": counts, "newest": newest}
+    emit(output, data, lambda: tell_browsed(pipeline, found, masked=masked))
 
 
 @app.command()
@@ -112,10 +110,8 @@ def record(
             f"{pipeline} refuses no record at {place}: it is good, late, or not in the raw table.",
             fix=f"see `sluice quarantine list {pipeline}`.",
         )
-    if output.for_programs:
-        print_data(output, record_as_dict(spec.source, found, masked=masked))
-    else:
-        tell_record(spec.source, found, masked=masked)
+    data = record_as_dict(spec.source, found, masked=masked)
+    emit(output, data, lambda: tell_record(spec.source, found, masked=masked))
 
 
 @app.command("open")
@@ -164,10 +160,7 @@ def cases(
     found = every[:limit]
     if len(every) > limit:
         err.print(f"The newest {limit:,} of {len(every):,} are shown; see --limit.", style="dim")
-    if output.for_programs:
-        print_data(output, [case_as_dict(case) for case in found])
-    else:
-        tell_cases(found)
+    emit(output, [case_as_dict(case) for case in found], lambda: tell_cases(found))
 
 
 @app.command()
@@ -223,10 +216,9 @@ def patch(
     patches = patches_for(found, (_replacement(pattern, by),))
     project, spec = open_pipeline(found.pipeline)
     looked = _Looking(project, spec).at(lambda quarantine: quarantine.under(patches).look_again(found.places))
-    if output.for_programs:
-        print_data(output, {"case": case, "records": found.records, "found": looked.counts, "missing": looked.missing})
-    else:
-        tell_patched(found, looked, f"include/topics/{spec.source}.yaml", declaration(patches))
+    file, lines = f"include/topics/{spec.source}.yaml", declaration(patches)
+    data = {"case": case, "records": found.records, "found": looked.counts, "missing": looked.missing}
+    emit(output, data, lambda: tell_patched(found, looked, file, lines))
     if looked.better < found.records:
         raise typer.Exit(1)
 
@@ -247,11 +239,9 @@ def replay(case: CaseArgument, output: OutputOption = Output.TABLE) -> None:
     project, _ = open_pipeline(pipeline)
     with batch_session(project, "replay", pipeline) as spark:
         found = replay_case(project, spark, case, by=asker())
-    if output.for_programs:
-        found_now = None if found.found is None else found.found.counts
-        print_data(output, {**case_as_dict(found.case), "passed": found.passed, "why": found.why, "found": found_now})
-    else:
-        tell_replayed(found)
+    counts = None if found.found is None else found.found.counts
+    data = {**case_as_dict(found.case), "passed": found.passed, "why": found.why, "found": counts}
+    emit(output, data, lambda: tell_replayed(found))
     if not found.passed:
         raise typer.Exit(1)
 
@@ -288,10 +278,7 @@ def _becomes(case: str, state: CaseState, why: str, output: Output) -> None:
 
 
 def _show(case: Case, output: Output) -> None:
-    if output.for_programs:
-        print_data(output, case_as_dict(case))
-    else:
-        tell_case(case)
+    emit(output, case_as_dict(case), lambda: tell_case(case))
 
 
 def _cases() -> Cases:

@@ -13,7 +13,7 @@ from rich.table import Table
 
 from sluice.cli.terminal import completion
 from sluice.cli.terminal.confirmation import confirm
-from sluice.cli.terminal.output import Output, OutputOption, out, print_data
+from sluice.cli.terminal.output import Output, OutputOption, emit, out, out_lines
 from sluice.cli.terminal.requester import asker
 from sluice.clock import SystemClock
 from sluice.errors import SpecError
@@ -52,21 +52,20 @@ def reset(  # noqa: PLR0917 - typer's options are named on the command line
     with project.administration(Role.WATCHER) as cluster:
         resetting = Resetting(declared, project.catalog, lambda s: epochs_in(project, s), cluster, SystemClock())
         planned = resetting.plan(target, tuple(stream or ()))
-    if output is Output.TABLE:
+    if not output.for_programs:
         show_resets(planned)
     recorded: list[Epoch] = []
+    said = ""
     try:
         if not all(one.done for one in planned):
             confirm(unit, yes=yes)
             refuse_living(project.life(unit).record_end())  # a person may have taken an hour to read
         epochs = (resetting.record(one, target, by=asker(), why=why) for one in planned)
         recorded.extend(epoch for epoch in epochs if epoch is not None)
-    finally:
-        if output.for_programs:
-            print_data(output, _as_json(unit, target, planned, recorded))
-    if output is Output.TABLE:
         done = f"{len(recorded)} of {len(planned)} streams begin a new epoch" if recorded else "Nothing was left to do"
-        out.print(f"{done}. Start the unit: sluice streams start {unit}", markup=False)
+        said = f"{done}. Start the unit: sluice streams start {unit}"
+    finally:
+        emit(output, _as_json(unit, target, planned, recorded), lambda: out_lines.print(said) if said else None)
 
 
 def parse_target(text: str) -> Target:
@@ -123,14 +122,14 @@ def show_resets(planned: Iterable[StreamReset]) -> None:
     """Print what resets repeat and skip, and what that means for each output."""
     for one in planned:
         begun = f"stands there already, in epoch {one.epoch}" if one.done else f"epoch {one.epoch}"
-        out.print(f"{one.stream}: {begun}", markup=False)
+        out_lines.print(f"{one.stream}: {begun}")
         table = Table("partition", "now", "then", "repeated", "skipped", box=None)
         for partition, move in one.moves.items():
             now = "not begun" if move.now is None else str(move.now)
             table.add_row(f"{one.topic}/{partition}", now, str(move.then), str(move.repeated), str(move.skipped))
         out.print(table)
         for line in _lines(one):
-            out.print(f"  {line}", markup=False, soft_wrap=True)
+            out_lines.print(f"  {line}")
 
 
 def _lines(one: StreamReset) -> list[str]:

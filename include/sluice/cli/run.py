@@ -13,7 +13,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from sluice.cli.terminal import completion
-from sluice.cli.terminal.output import Output, OutputOption, err, print_data, terminal_for_data
+from sluice.cli.terminal.output import Output, OutputOption, emit, err, terminal_for_data
 from sluice.cli.terminal.sample_file import read_sample
 from sluice.clock import SystemClock
 from sluice.interactive.trial import broker_time, in_lines, sound_pipeline, trial
@@ -60,10 +60,7 @@ def run(
     in_lines(topic)  # what cannot be run is said before the sample is read: standard input may be a person
     broker_time(topic, arrived_at, SystemClock())
     found = trial(pipeline, read_sample(sample), arrived_at=arrived_at, place=place)
-    if output.for_programs:
-        print_data(output, report(found, limit))
-    else:
-        show(found, limit, terminal_for_data())
+    emit(output, report(found, limit), lambda: show(found, limit, terminal_for_data()))
     if hint := arrival_hint(topic, found.outcomes, found.reasons):
         err.print(hint, style="yellow", soft_wrap=True)
 

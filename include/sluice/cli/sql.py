@@ -11,7 +11,7 @@ from rich.console import JustifyMethod
 from rich.markup import escape
 from rich.table import Table
 
-from sluice.cli.terminal.output import Output, OutputOption, err, out, print_data, terminal_for_data
+from sluice.cli.terminal.output import Output, OutputOption, emit, err, out, out_lines, terminal_for_data
 from sluice.errors import SpecError
 from sluice.interactive.table import declared_tables, tables_of, without_rows
 from sluice.project.project import Project
@@ -35,7 +35,9 @@ def sql(
     project = Project.open_sound(settings())
     tables = tables_of(project)
     if not statement:
-        _tell_tables({name: schema_of(folder) for name, folder in tables.items()}, output)
+        schemas = {name: schema_of(folder) for name, folder in tables.items()}
+        described = {name: {field.name: str(field.type) for field in schema} for name, schema in schemas.items()}
+        emit(output, described, lambda: _print_tables(described))
         return
     try:
         found = query(statement, tables, limit=limit + 1)
@@ -44,10 +46,8 @@ def sql(
         unwritten = next(iter(named_in(statement, absent)), None)
         raise (without_rows(project, unwritten) if unwritten else refusal) from refusal
     rows = found.slice(0, limit).to_pylist()
-    if output.for_programs:
-        print_data(output, [{name: _plain(value) for name, value in row.items()} for row in rows])
-    else:
-        terminal_for_data().print(_table(found, rows))
+    data = [{name: _plain(value) for name, value in row.items()} for row in rows]
+    emit(output, data, lambda: terminal_for_data().print(_table(found, rows)))
     if len(found) > limit:
         err.print(f"Only the first {limit:,} rows are shown; -n shows more.", style="yellow")
 
@@ -63,14 +63,10 @@ def _table(found: Any, rows: list[dict[str, Any]]) -> Table:  # noqa: ANN401 - p
     return table
 
 
-def _tell_tables(schemas: dict[str, Any], output: Output) -> None:
-    described = {name: {field.name: str(field.type) for field in schema} for name, schema in schemas.items()}
-    if output.for_programs:
-        print_data(output, described)
-        return
+def _print_tables(described: dict[str, dict[str, str]]) -> None:
     for name, columns in described.items():
         out.print(escape(name), style="bold")
-        out.print("    " + ", ".join(f"{column} {kind}" for column, kind in columns.items()), markup=False)
+        out_lines.print("    " + ", ".join(f"{column} {kind}" for column, kind in columns.items()))
     if not described:
         out.print("There is no table yet: no stream has committed rows. `sluice status` shows what the streams do.")
 

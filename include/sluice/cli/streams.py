@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated
@@ -15,7 +15,7 @@ from sluice.cli.heal import heal_
 from sluice.cli.reset import epoch_lines, epochs_of, reset
 from sluice.cli.terminal import completion
 from sluice.cli.terminal.escaping import without_colours
-from sluice.cli.terminal.output import Output, OutputOption, err, out, out_lines, print_data
+from sluice.cli.terminal.output import Output, OutputOption, emit, err_lines, out, out_lines
 from sluice.cli.terminal.requester import asker
 from sluice.cli.views.availability_view import in_percent, promises
 from sluice.cli.views.verdict_view import partition_table, print_verdicts
@@ -25,6 +25,7 @@ from sluice.project.project import Project
 from sluice.settings import settings
 from sluice.streams.failures.exits import explain_exit
 from sluice.streams.failures.room import ADVICE, NoRoom
+from sluice.streams.health.verdict import Verdict
 from sluice.streams.life.attempts import AttemptState
 from sluice.streams.life.claim import Adopt
 from sluice.streams.life.claimed import Claim
@@ -52,21 +53,16 @@ def list_(output: OutputOption = Output.TABLE) -> None:
     project = Project.open_sound(settings())
     verdicts = {unit: project.verdicts(unit) for unit in project.catalog.units()}
     kept = {unit: promises(project, unit, SystemClock().now()) for unit in verdicts}
-    if output.for_programs:
-        print_data(
-            output,
-            {
-                unit: {name: asdict(v) | kept[unit].as_dict(name) for name, v in streams.items()}
-                for unit, streams in verdicts.items()
-            },
-        )
-        return
+    data = {
+        unit: {name: asdict(v) | kept[unit].as_dict(name) for name, v in streams.items()}
+        for unit, streams in verdicts.items()
+    }
     rows = [
         (name, verdict, (unit, in_percent(kept[unit].availability.get(name))))
         for unit, streams in verdicts.items()
         for name, verdict in streams.items()
     ]
-    print_verdicts(out, rows, "unit", "available")
+    emit(output, data, lambda: print_verdicts(out, rows, "unit", "available"))
 
 
 @app.command()
@@ -80,35 +76,30 @@ def show(unit: UnitArgument, output: OutputOption = Output.TABLE) -> None:
     sighting, timeline = project.life(unit).look(), project.timeline(unit)
     changed = outdated(sighting, project.folder.unit_file(unit), project.code_of)
     kept, epochs = promises(project, unit, SystemClock().now()), epochs_of(project, verdicts)
-    if output.for_programs:
-        print_data(
-            output,
-            {
-                "unit": unit,
-                "desired": sighting.desired and asdict(sighting.desired),
-                "driver": sighting.report and asdict(sighting.report),
-                "notes": sighting.notes,
-                "streams": {name: asdict(verdict) | kept.as_dict(name) for name, verdict in verdicts.items()},
-                "epochs": {name: [asdict(epoch) for epoch in records] for name, records in epochs.items()},
-                "attempts": [entry.as_dict() for entry in timeline.entries],
-                "next": timeline.next,
-                "halted": timeline.halted,
-                "outdated": changed,
-            },
-        )
-        return
-    out.print(_headline(sighting), markup=False)
-    print_verdicts(out, [(name, verdict, ()) for name, verdict in verdicts.items()])
-    for name, verdict in verdicts.items():
-        if verdict.lag_records:
-            out.print(f"Unread by {name}:", markup=False)
-            out.print(partition_table(verdict.partitions))
-    if changed:
-        out_lines.print(changed, style="yellow")
-    for line in (*kept.lines(), *epoch_lines(epochs)):
-        out.print(line, markup=False)
-    _print_timeline(timeline)
-    _print_details(sighting)
+    data = {
+        "unit": unit,
+        "desired": sighting.desired and asdict(sighting.desired),
+        "driver": sighting.report and asdict(sighting.report),
+        "notes": sighting.notes,
+        "streams": {name: asdict(verdict) | kept.as_dict(name) for name, verdict in verdicts.items()},
+        "epochs": {name: [asdict(epoch) for epoch in records] for name, records in epochs.items()},
+        "attempts": [entry.as_dict() for entry in timeline.entries],
+        "next": timeline.next,
+        "halted": timeline.halted,
+        "outdated": changed,
+    }
+
+    def print_unit() -> None:
+        out_lines.print(_headline(sighting))
+        _print_streams(verdicts)
+        if changed:
+            out_lines.print(changed, style="yellow")
+        for line in (*kept.lines(), *epoch_lines(epochs)):
+            out_lines.print(line)
+        _print_timeline(timeline)
+        _print_details(sighting)
+
+    emit(output, data, print_unit)
 
 
 @app.command()
@@ -137,10 +128,7 @@ def stop(
     """
     project = Project.open_sound(settings())
     report = project.life(unit).stop(asker(), why, deadline)
-    if output.for_programs:
-        print_data(output, asdict(report))
-        return
-    out.print(_end(unit, report), markup=False)
+    emit(output, asdict(report), lambda: out_lines.print(_end(unit, report)))
 
 
 @app.command()
@@ -167,7 +155,7 @@ def resume(unit: UnitArgument, why: WhyOption = _ASKED, output: OutputOption = O
     """
     project = Project.open(settings())
     project.unit(unit)
-    err.print(f"This overrides: {project.timeline(unit).halted or 'nothing'}", markup=False)
+    err_lines.print(f"This overrides: {project.timeline(unit).halted or 'nothing'}")
     _tell_claim(unit, project.life(unit).resume(asker(), why), output)
 
 
@@ -185,7 +173,7 @@ def force(
     attempt = Project.open_sound(settings()).life(unit).force(asker(), why)
     on_record = f"Generation {attempt.generation} of {unit} is on record as ended: {attempt.reason}."
     following = f"The reconciler starts the next one, if it is to run; `sluice streams start {unit}` does so at once."
-    out.print(f"{on_record} {following}", markup=False)
+    out_lines.print(f"{on_record} {following}")
 
 
 @app.command()
@@ -208,7 +196,7 @@ def logs(
     path = launcher.log(attempt.key)
     if not path.exists():
         raise NotReadyError(f"{attempt.key} has no log at {path}.", fix="see whether it was submitted.")
-    err.print(f"{path}", markup=False, style="dim", soft_wrap=True)
+    err_lines.print(f"{path}", style="dim")
     for text in tail(path, lambda: follow and not launcher.find(attempt.key).dead, SystemClock()):
         out.write(without_colours(text))
 
@@ -238,17 +226,22 @@ def _tell_claim(unit: str, claim: Claim, output: Output) -> None:
             f"{unit} was not started: {claim.why}. The wish is on record.",
             fix="the reconciler starts it as soon as that can be seen; or repeat the command.",
         )
-    if output.for_programs:
-        decided = {"unit": unit, "decision": type(claim.decision).__name__.lower(), "attempt": asdict(attempt)}
-        print_data(output, decided)
-    else:
-        started = f"started, as generation {attempt.generation} ({claim.why})"
-        done = f"nothing was started: {claim.why}" if isinstance(claim.decision, Adopt) else started
-        out_lines.print(f"{unit}: {done}.")
+    started = f"started, as generation {attempt.generation} ({claim.why})"
+    done = f"nothing was started: {claim.why}" if isinstance(claim.decision, Adopt) else started
+    data = {"unit": unit, "decision": type(claim.decision).__name__.lower(), "attempt": asdict(attempt)}
+    emit(output, data, lambda: out_lines.print(f"{unit}: {done}."))
     if attempt.state is AttemptState.ENDED:
         raise SluiceError(
             f"generation {attempt.generation} of {unit} {attempt.reason}.", fix=f"run `sluice streams logs {unit}`."
         )
+
+
+def _print_streams(verdicts: Mapping[str, Verdict]) -> None:
+    print_verdicts(out, [(name, verdict, ()) for name, verdict in verdicts.items()])
+    for name, verdict in verdicts.items():
+        if verdict.lag_records:
+            out_lines.print(f"Unread by {name}:")
+            out.print(partition_table(verdict.partitions))
 
 
 def _end(unit: str, report: DriverReport) -> str:
@@ -281,15 +274,15 @@ def _print_timeline(timeline: Timeline) -> None:
         table.add_row(str(attempt.generation), *row)
     out.print(table)
     for newest in timeline.entries[:1]:
-        out.print(f"Log: {newest.log}", markup=False, soft_wrap=True)
+        out_lines.print(f"Log: {newest.log}")
         if newest.spark_ui:
-            out.print(f"Spark UI: {newest.spark_ui}", markup=False, soft_wrap=True)
+            out_lines.print(f"Spark UI: {newest.spark_ui}")
     if timeline.next:
-        out.print(f"Next: {timeline.next}", markup=False, style="red" if timeline.halted else None, soft_wrap=True)
+        out_lines.print(f"Next: {timeline.next}", style="red" if timeline.halted else None)
 
 
 def _print_details(sighting: Sighting) -> None:
     if sighting.report is not None and (failure := sighting.report.failure) is not None and failure.details:
-        out.print("All that it said:", markup=False)
+        out_lines.print("All that it said:")
         for line in failure.details.splitlines():
-            out.print(line, markup=False, soft_wrap=True)
+            out_lines.print(line)

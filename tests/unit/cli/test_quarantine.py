@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from typer.testing import CliRunner, Result
 
 from sluice.cli.main import app
-from sluice.cli.terminal.output import out
+from sluice.cli.terminal.output import out_lines
 from sluice.cli.views.quarantine_view import dump, record_as_dict, tell_record
 from sluice.errors import RefusedError, SpecError
 from sluice.project.records_of import cases_of
@@ -93,7 +93,7 @@ def test_an_argument_that_cannot_be_is_refused_before_spark_starts(arguments: tu
 
 
 def test_bytes_are_shown_so_that_no_terminal_obeys_them() -> None:
-    with out.capture() as captured:
+    with out_lines.capture() as captured:
         tell_record("flights", RECORD, masked=False)
     shown = captured.get()
     assert "\x1b" not in shown
@@ -104,7 +104,7 @@ def test_bytes_are_shown_so_that_no_terminal_obeys_them() -> None:
 
 
 def test_masked_nothing_of_the_values_is_left() -> None:
-    with out.capture() as captured:
+    with out_lines.capture() as captured:
         tell_record("flights", RECORD, masked=True)
     text = captured.get() + json.dumps(record_as_dict("flights", RECORD, masked=True))
     assert "Jane" not in text

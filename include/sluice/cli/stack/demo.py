@@ -10,7 +10,7 @@ from rich.table import Table
 
 from sluice.cli.feed import open_project_feed, reporting
 from sluice.cli.stack.demo_steps import FEED, PIPELINE, Demo
-from sluice.cli.terminal.output import err, out
+from sluice.cli.terminal.output import err, err_lines, out
 from sluice.clock import SystemClock
 from sluice.delta.reading import read_rows
 from sluice.devstack.doctor import checks
@@ -89,7 +89,7 @@ class _Teller:
         err.print(f"[bold]==> {title}[/bold]", soft_wrap=True)
 
     def note(self, text: str) -> None:
-        err.print(f"    {text}", markup=False)
+        err_lines.print(f"    {text}")
 
     def part(self, name: str, seconds: float | None) -> None:
         """Tell when a part of the stack is there."""

@@ -8,7 +8,7 @@ from dataclasses import asdict
 import typer
 from rich.table import Table
 
-from sluice.cli.terminal.output import Output, OutputOption, err, out, print_data
+from sluice.cli.terminal.output import Output, OutputOption, emit, err_lines, out
 from sluice.devstack.doctor import Check, checks
 from sluice.errors import NotReadyError
 from sluice.settings import settings
@@ -20,11 +20,9 @@ def doctor(output: OutputOption = Output.TABLE) -> None:
     Exit codes: 0 all is there; 3 something is missing.
     """
     found = checks(settings())
-    if output.for_programs:
-        print_data(output, {"ok": all(check.ok for check in found), "checks": [asdict(check) for check in found]})
-    else:
-        _show(found)
-    if not all(check.ok for check in found):
+    ok = all(check.ok for check in found)
+    emit(output, {"ok": ok, "checks": [asdict(check) for check in found]}, lambda: _show(found))
+    if not ok:
         raise typer.Exit(NotReadyError.exit_code)
 
 
@@ -35,4 +33,4 @@ def _show(found: Sequence[Check]) -> None:
     out.print(table)
     for check in found:
         if not check.ok:
-            err.print(f"{check.name}: {check.found}. Fix: {check.fix}", markup=False, soft_wrap=True)
+            err_lines.print(f"{check.name}: {check.found}. Fix: {check.fix}")

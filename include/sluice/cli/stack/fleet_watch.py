@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 
@@ -83,19 +83,15 @@ def watch_in_terminal(look: FleetLook, console: Console, every: float) -> None:
             look.clock.sleep(every)
 
 
-def changes(rows: Sequence[FleetRow], before: Mapping[str, Health], now: datetime) -> Iterator[str]:
-    """Yield a line for each stream whose verdict is another than before.
+def changed(rows: Sequence[FleetRow], before: Mapping[str, Health]) -> list[FleetRow]:
+    """Return the rows whose verdict differs from the one `before`, by stream."""
+    return [row for row in rows if before.get(row.stream) is not row.verdict.health]
 
-    Args:
-        rows: of this look.
-        before: the verdicts of the look before, by stream.
-        now: the present (UTC).
-    """
-    for row in rows:
-        health = row.verdict.health
-        if before.get(row.stream) is not health:
-            advice = f" {row.verdict.what_to_do}" if row.verdict.what_to_do else ""
-            yield f"{now:%Y-%m-%dT%H:%M:%SZ} {row.stream} {health} {row.verdict.why}{advice}"
+
+def change_line(row: FleetRow, now: datetime) -> str:
+    """Return the line for a stream whose verdict has changed; `now` is in UTC."""
+    advice = f" {row.verdict.what_to_do}" if row.verdict.what_to_do else ""
+    return f"{now:%Y-%m-%dT%H:%M:%SZ} {row.stream} {row.verdict.health} {row.verdict.why}{advice}"
 
 
 def drawn(rows: Sequence[FleetRow], now: datetime, width: int) -> Group:

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import contextlib
 import subprocess
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from sluice.cli.terminal.escaping import without_colours
-from sluice.cli.terminal.output import Output, OutputOption, err_lines, out, print_data
+from sluice.cli.terminal.output import Output, OutputOption, emit, err_lines, out, out_lines
 from sluice.devstack.supervision import last_lines
 from sluice.errors import SpecError
 from sluice.settings import StateFolder, settings
@@ -43,13 +43,15 @@ def logs(
         else:
             for line in last_lines(path, lines):
                 out.write(f"{without_colours(line)}\n")
-    elif output.for_programs:
-        print_data(output, found)
-    elif not found:
-        err_lines.print("There is no log: the stack was never up. `sluice up` starts it.")
     else:
-        for name, path in found.items():
-            out.print(f"{name:<16}{path}", soft_wrap=True, markup=False)
+        emit(output, found, lambda: _print_files(found))
+
+
+def _print_files(found: Mapping[str, Path]) -> None:
+    if not found:
+        err_lines.print("There is no log: the stack was never up. `sluice up` starts it.")
+    for name, path in found.items():
+        out_lines.print(f"{name:<16}{path}")
 
 
 def _followed(path: Path, lines: int) -> Iterator[str]:

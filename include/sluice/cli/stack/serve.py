@@ -11,7 +11,7 @@ import typer
 
 from sluice.alerts.journal import Journal
 from sluice.cli.stack.console_server import listen
-from sluice.cli.terminal.output import err
+from sluice.cli.terminal.output import err_lines
 from sluice.clock import SystemClock
 from sluice.devstack.airflow.configuration import stack_environment
 from sluice.errors import NotReadyError, SpecError
@@ -52,7 +52,7 @@ def serve(
         )
     listening = listen(port, host)
     address = url or f"http://{host}:{listening.getsockname()[1]}"
-    err.print(f"Live values are at {address}/ {_door(without_login)} Ctrl-C ends it.", markup=False, soft_wrap=True)
+    err_lines.print(f"Live values are at {address}/ {_door(without_login)} Ctrl-C ends it.")
     if variables:
         _in_airflow(listening, address, without_login, variables)
     _alone(listening, address, place)

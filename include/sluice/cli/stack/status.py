@@ -11,7 +11,7 @@ import typer
 from rich.markup import escape
 from rich.table import Table
 
-from sluice.cli.terminal.output import Output, OutputOption, as_json, out, out_lines, print_data
+from sluice.cli.terminal.output import Output, OutputOption, as_json, emit, out, out_lines
 from sluice.cli.views.verdict_view import styled
 from sluice.clock import SystemClock
 from sluice.devstack.stack import component_states
@@ -44,18 +44,20 @@ def status(
     notes = [note for seen in sightings.values() if seen is not None and (note := _outdated_code(project, seen))]
     unwanted = [unit for unit, seen in sightings.items() if seen is not None and seen.never_wanted]
     stack = _stack(project)
-    if output.for_programs:
-        streams = {
-            s: {"unit": u, "verdict": v.health, "why": v.why} for u, found in verdicts.items() for s, v in found.items()
-        }
-        print_data(output, {"stack": stack, "streams": streams, "notes": notes})
-        return
-    _tell_stack(stack, embedded=project.deployment.kafka.kind != "external")
-    _tell_streams({unit: found for unit, found in verdicts.items() if unit not in unwanted})
-    for note in notes:
-        out_lines.print(note, style="yellow")
-    if unwanted:
-        out_lines.print(f"Never started: {', '.join(unwanted)}. `sluice streams start UNIT` starts one.", style="dim")
+    streams = {
+        s: {"unit": u, "verdict": v.health, "why": v.why} for u, found in verdicts.items() for s, v in found.items()
+    }
+
+    def print_status() -> None:
+        _tell_stack(stack, embedded=project.deployment.kafka.kind != "external")
+        _tell_streams({unit: found for unit, found in verdicts.items() if unit not in unwanted})
+        for note in notes:
+            out_lines.print(note, style="yellow")
+        if unwanted:
+            names = ", ".join(unwanted)
+            out_lines.print(f"Never started: {names}. `sluice streams start UNIT` starts one.", style="dim")
+
+    emit(output, {"stack": stack, "streams": streams, "notes": notes}, print_status)
 
 
 def _tell_stack(stack: dict[str, Any], *, embedded: bool) -> None:
@@ -89,7 +91,7 @@ def _outdated_code(project: Project, seen: Sighting) -> str:
 
 
 def _watch(project: Project, every: float, output: Output) -> None:
-    from sluice.cli.stack.fleet_watch import FleetLook, changes, watch_in_terminal  # noqa: PLC0415 - only this pays for it
+    from sluice.cli.stack.fleet_watch import FleetLook, change_line, changed, watch_in_terminal  # noqa: PLC0415 - only this pays for it
 
     look = FleetLook(project, SystemClock())
     with suppress(KeyboardInterrupt), closing(look):
@@ -98,11 +100,8 @@ def _watch(project: Project, every: float, output: Output) -> None:
         before: dict[str, Health] = {}
         while True:
             rows = look.rows()
-            if output.for_programs:
-                changed = [row for row in rows if before.get(row.stream) is not row.verdict.health]
-                out.write("".join(f"{as_json(asdict(row))}\n" for row in changed))
-            else:
-                out.write("".join(f"{line}\n" for line in changes(rows, before, look.clock.now())))
+            for row in changed(rows, before):
+                out.write(f"{as_json(asdict(row)) if output.for_programs else change_line(row, look.clock.now())}\n")
             before = {row.stream: row.verdict.health for row in rows}
             look.clock.sleep(every)
 

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from sluice.cli.terminal.output import err, out
+from sluice.cli.terminal.output import err_lines, out
 from sluice.devstack import stack
 from sluice.devstack.kafka.admin import administrators_file
 from sluice.devstack.kafka.cluster import MOST_BROKERS
@@ -65,4 +65,4 @@ def down() -> None:
 
 def _tell(name: str, seconds: float | None) -> None:
     if seconds is not None:
-        err.print(f"{name}: {seconds:.1f} s", markup=False)
+        err_lines.print(f"{name}: {seconds:.1f} s")

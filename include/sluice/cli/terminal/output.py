@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+from collections.abc import Callable
 from enum import StrEnum
 from typing import Annotated, Any
 
@@ -46,9 +47,18 @@ def terminal_for_data() -> Terminal:
     return Terminal(width=None if sys.stdout.isatty() else _UNBOUNDED, soft_wrap=True)
 
 
-def print_data(output: Output, data: Any) -> None:  # noqa: ANN401  JSON is any
-    """Print one document on stdout, and nothing else."""
-    out.write(as_text(output, data))
+def emit(output: Output, data: Any, human: Callable[[], None]) -> None:  # noqa: ANN401  JSON is any
+    """Print a command's result once.
+
+    Args:
+        output: the format that was asked for.
+        data: the result as JSON values; for programs it is printed as one document on stdout.
+        human: prints the result for people.
+    """
+    if output.for_programs:
+        out.write(as_text(output, data))
+    else:
+        human()
 
 
 def as_text(output: Output, data: Any) -> str:  # noqa: ANN401  JSON is any
@@ -69,7 +79,7 @@ def as_json(data: Any, indent: int | None = None) -> str:  # noqa: ANN401  JSON 
 
 def ask(words: str) -> str:
     """Ask the person at the terminal, and return what was typed; nothing if nobody types any more."""
-    err.print(words, markup=False, soft_wrap=True, end=" ")
+    err_lines.print(words, end=" ")
     try:
         return input().strip()
     except EOFError:

@@ -8,19 +8,18 @@ from typing import Annotated, Any
 
 import typer
 
-from sluice.cli.terminal.output import Output, OutputOption, err_lines, out_lines, print_data
+from sluice.cli.terminal.output import Output, OutputOption, emit, err_lines, out_lines
 from sluice.errors import RefusedError, SpecError
 from sluice.project.project import Project
 from sluice.project.provisioned import declared_access, declared_topics
 from sluice.provisioning.apply import current_plan
 from sluice.provisioning.placement.document import read_topology_file
-from sluice.provisioning.plan import Provision, differences, differences_as_dict, said
+from sluice.provisioning.plan import Item, Provision, differences, differences_as_dict, said
+from sluice.provisioning.topics.changes import Refused
 from sluice.settings import settings
 from sluice.specs.catalog.catalog import Catalog
 from sluice.specs.load import scan
 from sluice.specs.reading.faults import Fault
-
-_DIFFERS, _WRONG = RefusedError.exit_code, SpecError.exit_code
 
 
 def check(
@@ -73,33 +72,33 @@ def report(*, declared: int, faults: Sequence[Fault] = (), found: Provision | No
 
 
 def _tell_specs(faults: Sequence[Fault], declared: int, output: Output) -> None:
-    if output.for_programs:
-        print_data(output, report(declared=declared, faults=faults))
-    else:
-        console = err_lines
-        for fault in faults:
-            console.print(str(fault), style="red")
-        faulty = f"{len(faults)} fault{'' if len(faults) == 1 else 's'} in the specs"
-        said = f"{faulty if faults else 'The specs are sound'}; no cluster was asked."
-        console.print(said, style="red" if faults else "green")
+    emit(output, report(declared=declared, faults=faults), lambda: _print_specs(faults))
     if faults:
-        raise typer.Exit(_WRONG)
+        raise typer.Exit(SpecError.exit_code)
+
+
+def _print_specs(faults: Sequence[Fault]) -> None:
+    for fault in faults:
+        err_lines.print(str(fault), style="red")
+    faulty = f"{len(faults)} fault{'' if len(faults) == 1 else 's'} in the specs"
+    said = f"{faulty if faults else 'The specs are sound'}; no cluster was asked."
+    err_lines.print(said, style="red" if faults else "green")
 
 
 def _tell_cluster(found: Provision, declared: int, output: Output) -> None:
     differing = differences(found)
-    if output.for_programs:
-        print_data(output, report(declared=declared, found=found))
-    else:
-        console = out_lines
-        for each in differing:
-            console.print(said(each), style="red")
-        if differing:
-            names = len({each.topic for each in differing})
-            what = "topic" if found.access is None else "topic or principal"
-            count = f"1 {what} differs" if names == 1 else f"{names} {what.replace('topic', 'topics')} differ"
-            console.print(f"{count} from the specs; `sluice topics plan` says what each change risks.")
-        else:
-            console.print(f"{declared} topic{' is' if declared == 1 else 's are'} as declared.")
+    emit(output, report(declared=declared, found=found), lambda: _print_cluster(found, differing, declared))
     if differing:
-        raise typer.Exit(_DIFFERS)
+        raise typer.Exit(RefusedError.exit_code)
+
+
+def _print_cluster(found: Provision, differing: Sequence[Item | Refused], declared: int) -> None:
+    for each in differing:
+        out_lines.print(said(each), style="red")
+    if differing:
+        names = len({each.topic for each in differing})
+        what = "topic" if found.access is None else "topic or principal"
+        count = f"1 {what} differs" if names == 1 else f"{names} {what.replace('topic', 'topics')} differ"
+        out_lines.print(f"{count} from the specs; `sluice topics plan` says what each change risks.")
+    else:
+        out_lines.print(f"{declared} topic{' is' if declared == 1 else 's are'} as declared.")

@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from sluice.cli.terminal import completion
-from sluice.cli.terminal.output import Output, OutputOption, err_lines, out_lines, print_data
+from sluice.cli.terminal.output import Output, OutputOption, emit, err_lines, out_lines
 from sluice.cli.topics.check import check
 from sluice.cli.topics.describe import describe
 from sluice.cli.topics.importing import import_topics
@@ -24,7 +24,7 @@ from sluice.project.provisioned import UNASKED, asks_nobody, declared_access, de
 from sluice.project.topic_looks import looker, order_breaks, positions
 from sluice.provisioning.apply import apply as apply_specs
 from sluice.provisioning.apply import command, current_plan
-from sluice.provisioning.growth.impact import impacts_of
+from sluice.provisioning.growth.impact import Impact, impacts_of
 from sluice.provisioning.performing import Manner
 from sluice.provisioning.plan import Provision, as_dict, said
 from sluice.provisioning.replicas.moving import DEFAULT_BATCH, DEFAULT_THROTTLE, MoveOptions, news
@@ -75,10 +75,22 @@ def plan(only: TopicsArgument = None, output: OutputOption = Output.TABLE) -> No
     declared = declared_topics(project).only(only or ())
     found = current_plan(declared, administration, None if only else declared_access(project))
     impacts = impacts_of(found.topics, looker(project, administration, now=SystemClock().now()))
-    if output.for_programs:
-        touches = [{"topic": i.topic, "value": i.value, "clauses": i.clauses, **i.facts} for i in impacts.values()]
-        print_data(output, {**as_dict(found), "touches": touches})
-        return
+    touches = [{"topic": i.topic, "value": i.value, "clauses": i.clauses, **i.facts} for i in impacts.values()]
+
+    def print_plan() -> None:
+        _print_changes(found, impacts)
+        if not only and asks_nobody(project):
+            out_lines.print(UNASKED)
+        if not found:
+            count = _count(len(declared.topics), _principals(project, found))
+            out_lines.print(f"{count} as declared; nothing to do.")
+        elif not found.refused:
+            out_lines.print(f"Plan {found.id}; apply it by {command(found, declared.named)}.")
+
+    emit(output, {**as_dict(found), "touches": touches}, print_plan)
+
+
+def _print_changes(found: Provision, impacts: Mapping[tuple[str, str], Impact]) -> None:
     for item in found.items:
         risk = "" if item.risk is Risk.SAFE else f" [{item.risk}: {item.why}]"
         out_lines.print(f"{_MARKS[item.risk]} {said(item)}{risk}", style=_STYLES[item.risk])
@@ -88,13 +100,6 @@ def plan(only: TopicsArgument = None, output: OutputOption = Output.TABLE) -> No
         out_lines.print(f"x {said(refused)}: refused, {refused.why}; {refused.fix}", style="red")
     for kept in found.kept:
         out_lines.print(f"  {kept.topic}: {kept.value}={kept.current} {kept.why}")
-    if not only and asks_nobody(project):
-        out_lines.print(UNASKED)
-    if not found:
-        count = _count(len(declared.topics), _principals(project, found))
-        out_lines.print(f"{count} as declared; nothing to do.")
-    elif not found.refused:
-        out_lines.print(f"Plan {found.id}; apply it by {command(found, declared.named)}.")
 
 
 ThrottleOption = Annotated[
@@ -166,16 +171,16 @@ def _say(what: str) -> None:
 
 
 def _tell(project: Project, done: Provision, topics: Mapping[str, TopicState], output: Output) -> None:
-    """Say what was done."""
-    if output.for_programs:
-        applied = as_dict(done)
-        access = applied["access"] and applied["access"]["items"]
-        print_data(output, {"applied": applied["items"], "access": access, "topics": _as_dict(topics)})
-        return
-    for item in done.items:
-        changed = f"{item.topic}: {item.value} is {item.wanted} now"
-        out_lines.print(f"created {item.topic}" if isinstance(item, Create) else changed, style="green")
-    out_lines.print(f"{_count(len(topics), _principals(project, done))} as declared.")
+    applied = as_dict(done)
+    access = applied["access"] and applied["access"]["items"]
+
+    def print_applied() -> None:
+        for item in done.items:
+            changed = f"{item.topic}: {item.value} is {item.wanted} now"
+            out_lines.print(f"created {item.topic}" if isinstance(item, Create) else changed, style="green")
+        out_lines.print(f"{_count(len(topics), _principals(project, done))} as declared.")
+
+    emit(output, {"applied": applied["items"], "access": access, "topics": _as_dict(topics)}, print_applied)
 
 
 def _manner(project: Project, moves: MoveOptions, drain_minutes: float | None) -> Manner:

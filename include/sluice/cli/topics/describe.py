@@ -9,7 +9,7 @@ import typer
 from rich.table import Table
 
 from sluice.cli.terminal import completion
-from sluice.cli.terminal.output import Output, OutputOption, err, out_lines, print_data
+from sluice.cli.terminal.output import Output, OutputOption, emit, err_lines, out_lines
 from sluice.project.project import Project
 from sluice.settings import settings
 from sluice.specs.catalog.catalog import Catalog
@@ -53,9 +53,10 @@ def described_one(catalog: Catalog, administration: KafkaAdministration, topic: 
 
 def one(found: Description, output: Output) -> None:
     """Print a topic and its partitions."""
-    if output.for_programs:
-        print_data(output, {**found.as_dict(), "partition_list": found.rows})
-        return
+    emit(output, {**found.as_dict(), "partition_list": found.rows}, lambda: _print_one(found))
+
+
+def _print_one(found: Description) -> None:
     _print(found)
     table = Table(box=None, pad_edge=False)
     for column in ("partition", "leader", "replicas", "in sync", "first", "next"):
@@ -71,14 +72,16 @@ def one(found: Description, output: Output) -> None:
 
 def many(found: Sequence[Description], declared: Collection[str], output: Output) -> None:
     """Print topics, and which of the declared ones are not among them."""
-    if output.for_programs:
-        print_data(output, {description.state.name: description.as_dict() for description in found})
-        return
+    data = {description.state.name: description.as_dict() for description in found}
+    emit(output, data, lambda: _print_many(found, declared))
+
+
+def _print_many(found: Sequence[Description], declared: Collection[str]) -> None:
     for description in found:
         _print(description)
     missing = sorted(set(declared) - {description.state.name for description in found})
     if missing:
-        err.print(f"declared and not there: {', '.join(missing)} (run `sluice topics apply`)", markup=False)
+        err_lines.print(f"declared and not there: {', '.join(missing)} (run `sluice topics apply`)")
 
 
 def _print(found: Description) -> None:

@@ -9,7 +9,7 @@ from typing import Annotated
 
 import typer
 
-from sluice.cli.terminal.output import Output, OutputOption, err, out_lines, print_data
+from sluice.cli.terminal.output import Output, OutputOption, emit, err_lines, out_lines
 from sluice.errors import RefusedError, SpecError
 from sluice.project.project import Project
 from sluice.provisioning.importing.importing import Importer
@@ -99,25 +99,22 @@ def _topics_folder(project: Project) -> Path:
 
 
 def _tell(written: Sequence[tuple[Proposal, Path]], rejected: Sequence[Rejection], output: Output) -> None:
-    if output.for_programs:
-        files = [
-            {"topic": proposal.topic, "file": str(path), "sampled": proposal.sampled, "keyed": proposal.keyed}
-            for proposal, path in written
-        ]
-        print_data(output, {"written": files, "refused": [asdict(rejection) for rejection in rejected]})
-    else:
-        for proposal, path in written:
-            out_lines.print(f"{proposal.topic}: {path}, from {sampled_records(proposal.sampled)}", style="green")
-        for rejection in rejected:
-            err.print(
-                f"{safe(rejection.topic)}: refused, {rejection.why}. Fix: {rejection.fix}",
-                style="red",
-                markup=False,
-                soft_wrap=True,
-            )
-        if written:
-            out_lines.print("Read what is proposed in them; then `sluice check`, and `sluice topics plan`.")
-        elif not rejected:
-            out_lines.print("Every topic has a spec; nothing to import.")
+    files = [
+        {"topic": proposal.topic, "file": str(path), "sampled": proposal.sampled, "keyed": proposal.keyed}
+        for proposal, path in written
+    ]
+    data = {"written": files, "refused": [asdict(rejection) for rejection in rejected]}
+    emit(output, data, lambda: _print_written(written, rejected))
     if rejected:
         raise typer.Exit(RefusedError.exit_code)
+
+
+def _print_written(written: Sequence[tuple[Proposal, Path]], rejected: Sequence[Rejection]) -> None:
+    for proposal, path in written:
+        out_lines.print(f"{proposal.topic}: {path}, from {sampled_records(proposal.sampled)}", style="green")
+    for rejection in rejected:
+        err_lines.print(f"{safe(rejection.topic)}: refused, {rejection.why}. Fix: {rejection.fix}", style="red")
+    if written:
+        out_lines.print("Read what is proposed in them; then `sluice check`, and `sluice topics plan`.")
+    elif not rejected:
+        out_lines.print("Every topic has a spec; nothing to import.")

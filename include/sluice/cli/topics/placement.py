@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from rich.table import Table
 
-from sluice.cli.terminal.output import Output, OutputOption, err, out, print_data
+from sluice.cli.terminal.output import Output, OutputOption, emit, err_lines, out
 from sluice.errors import RefusedError, SpecError
 
 if TYPE_CHECKING:
@@ -42,10 +42,7 @@ def place(
     after = plan_placement(brokers, before)
     report = check_placement(brokers, before, after)
     result = result_as_dict(brokers, after, report)
-    if output.for_programs:
-        print_data(output, result)
-    else:
-        _show(before, after, check_placement(brokers, before, before), report)
+    emit(output, result, lambda: _show(before, after, check_placement(brokers, before, before), report))
     _refuse(report, {entry["replication"]: entry["reason"] for entry in result["infeasible"]})
 
 
@@ -80,7 +77,7 @@ def _show(before: Sequence[Partition], after: Sequence[Partition], then: Report,
         f"Replicas that move: {now.moves:,}, in {len(moving):,} of {len(after):,} partitions; new leaders: {led:,}."
     )
     for violation in now.violations[:_ROWS]:
-        err.print(f"violated: {violation}", style="red", markup=False)
+        err_lines.print(f"violated: {violation}", style="red")
 
 
 def _ids(replicas: Sequence[int]) -> str:

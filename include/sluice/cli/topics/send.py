@@ -10,7 +10,7 @@ import typer
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
 from sluice.cli.terminal import completion
-from sluice.cli.terminal.output import err, out
+from sluice.cli.terminal.output import err, out_lines
 from sluice.cli.terminal.sample_file import read_sample
 from sluice.errors import SpecError, UnreachableError
 from sluice.project.project import Project
@@ -55,7 +55,7 @@ def send(
                 f"{sent:,} of {len(lines):,} lines were acknowledged; of the others some may be there. {error.message}",
                 fix=f"run it again with --skip {skip + sent}.",
             ) from error
-    out.print(f"Sent {sent:,} records to {topic}.", markup=False)
+    out_lines.print(f"Sent {sent:,} records to {topic}.")
 
 
 def keys_of(lines: Sequence[bytes], field: str, skip: int = 0) -> list[bytes | None]:

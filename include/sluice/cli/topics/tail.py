@@ -12,7 +12,7 @@ import typer
 
 from sluice.cli.terminal import completion
 from sluice.cli.terminal.escaping import Terminal
-from sluice.cli.terminal.output import Output, OutputOption, as_json, as_text, err, out
+from sluice.cli.terminal.output import Output, OutputOption, as_json, as_text, err_lines, out
 from sluice.cli.views.record_view import as_dict, as_line
 from sluice.clock import SystemClock
 from sluice.errors import SpecError
@@ -178,4 +178,4 @@ class Shown:
 
 
 def _tell(sentence: str) -> None:
-    err.print(sentence, style="yellow", markup=False, soft_wrap=True)
+    err_lines.print(sentence, style="yellow")

@@ -9,7 +9,7 @@ from typing import Any
 
 from rich.markup import escape
 
-from sluice.cli.terminal.output import out
+from sluice.cli.terminal.output import out, out_lines
 from sluice.intervals.backfill.acceptance import GATE_FAILED
 from sluice.intervals.backfill.backfills import OPEN, Backfill, BackfillState
 from sluice.intervals.backfill.progress import expected_end, progress_in_words
@@ -75,9 +75,9 @@ def tell_backfill(project: Project, found: Backfill, now: datetime) -> None:
         lines["accept"] = f"mend what is wrong and run it again, or sluice backfill accept {found.id} --why REASON"
     for name, text in lines.items():
         if text:
-            out.print(f"  {name:<9} {text}", markup=False, soft_wrap=True)
+            out_lines.print(f"  {name:<9} {text}")
     for page in _pages(project, found):
-        out.print(f"  report    {page}", markup=False, soft_wrap=True)
+        out_lines.print(f"  report    {page}")
 
 
 def _result(project: Project, found: Backfill) -> dict[str, Any]:

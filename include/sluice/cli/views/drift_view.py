@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from rich.markup import escape
 from rich.table import Column, Table
 
-from sluice.cli.terminal.output import out
+from sluice.cli.terminal.output import out, out_lines
 from sluice.quality.drift import MEANINGS, Departure, Drift
 from sluice.topics.legible import safe
 
@@ -15,7 +15,7 @@ from sluice.topics.legible import safe
 def tell_drift(topic: str, found: Sequence[Departure]) -> None:
     """Print departures as a table, and what each kind of them means."""
     if not found:
-        out.print(f"The records of {topic} hold what was declared, and nothing else.", markup=False)
+        out_lines.print(f"The records of {topic} hold what was declared, and nothing else.")
         return
     right = [Column(name, justify="right") for name in ("records", "first offset", "last offset")]
     table = Table("drift", "field", "as", "partition", *right, "", box=None)
@@ -25,4 +25,4 @@ def tell_drift(topic: str, found: Sequence[Departure]) -> None:
         table.add_row(each.drift, escape(safe(each.field)), each.kind, number, *counts, each.hint)
     out.print(table)
     for drift in (kind for kind in Drift if any(each.drift is kind for each in found)):
-        out.print(f"{drift}: {': '.join(MEANINGS[drift])}.", markup=False, soft_wrap=True)
+        out_lines.print(f"{drift}: {': '.join(MEANINGS[drift])}.")

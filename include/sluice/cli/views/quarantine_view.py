@@ -9,7 +9,7 @@ from rich.markup import escape
 from rich.table import Column, Table
 from rich.text import Text
 
-from sluice.cli.terminal.output import err, out
+from sluice.cli.terminal.output import err, err_lines, out, out_lines
 from sluice.quality.cases import Case, CaseState
 from sluice.quality.quarantine import Browsed, LookedAgain, Quarantined
 from sluice.quality.reasons import advice_of, in_short, meaning_of
@@ -38,7 +38,7 @@ _MOST_DUMPED = 4096
 
 def tell_browsed(pipeline: str, found: Browsed, *, masked: bool) -> None:
     """Print what a look came to."""
-    out.print(f"{pipeline} refuses {found.total:,} records.", markup=False)
+    out_lines.print(f"{pipeline} refuses {found.total:,} records.")
     if not found.total:
         return
     table = Table("reason", "day (UTC)", Column("records", justify="right"), "meaning", "what to do", box=None)
@@ -66,11 +66,11 @@ def tell_record(topic: str, found: Quarantined, *, masked: bool) -> None:
     }
     for name, text in lines.items():
         if text:
-            out.print(f"  {name:<8} {text}", markup=False, soft_wrap=True)
+            out_lines.print(f"  {name:<8} {text}")
     if found.value and not masked:
-        out.print(f"  {len(found.value):,} bytes:", markup=False)
+        out_lines.print(f"  {len(found.value):,} bytes:")
         for line in dump(found.value[:_MOST_DUMPED]):
-            out.print(f"  {line}", markup=False, soft_wrap=True)
+            out_lines.print(f"  {line}")
 
 
 def dump(data: bytes) -> Iterator[str]:
@@ -123,12 +123,12 @@ def tell_case(case: Case) -> None:
         "next": _NEXT[case.state].format(id=case.id),
     }
     for name, text in lines.items():
-        out.print(f"  {name:<8} {text}", markup=False, soft_wrap=True)
+        out_lines.print(f"  {name:<8} {text}")
     for event in case.events:
         counts = "" if event.counts is None else f" [{', '.join(f'{n:,} {what}' for what, n in event.counts.items())}]"
         by = f"by {', '.join(event.backfills)}, " if event.backfills else ""
         said = f"{event.at:%Y-%m-%d %H:%M:%S} UTC  {event.state}: {event.why}{counts}; {by}{event.by}"
-        out.print(f"  {said}", markup=False, soft_wrap=True)
+        out_lines.print(f"  {said}")
 
 
 def tell_patched(case: Case, looked: LookedAgain, file: str, lines: str) -> None:
@@ -139,16 +139,16 @@ def tell_patched(case: Case, looked: LookedAgain, file: str, lines: str) -> None
     missing = f"; {looked.missing:,} are not in the raw table any more" if looked.missing else ""
     said = f"With it, today's rules take {looked.better:,} of {case.records:,} records ({counts}){missing}."
     out.print(said, style="green" if looked.better == case.records else "red", soft_wrap=True)
-    out.print(f"To declare it, add to `value` in {file}:", markup=False)
+    out_lines.print(f"To declare it, add to `value` in {file}:")
     out.write(f"{lines}\n")  # as it is, to be copied
 
 
 def tell_replayed(found: Replayed) -> None:
     """Print how a replay ended."""
     if found.found is None:
-        out.print("It was replayed before; nothing is done twice.", markup=False)
+        out_lines.print("It was replayed before; nothing is done twice.")
     elif found.why:
-        err.print(f"Nothing was changed: {found.why}", markup=False, soft_wrap=True)
+        err_lines.print(f"Nothing was changed: {found.why}")
     tell_case(found.case)
 
 

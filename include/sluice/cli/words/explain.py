@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import asdict
 from difflib import get_close_matches
 from itertools import groupby
@@ -10,7 +11,7 @@ from typing import Annotated
 import typer
 from rich.table import Table
 
-from sluice.cli.terminal.output import Output, OutputOption, out, print_data
+from sluice.cli.terminal.output import Output, OutputOption, emit, out, out_lines
 from sluice.cli.words.codes import Code, codes, find
 from sluice.errors import SpecError
 
@@ -35,15 +36,17 @@ def explain(
         near = get_close_matches(word.lower(), [each.lower() for each in _words()], n=3)
         hint = f"did you mean {', '.join(near)}?" if near else "`sluice explain` lists all."
         raise SpecError(f"{word!r} is no word of Sluice's.", fix=hint)
-    if output.for_programs:
-        print_data(output, [asdict(code) for code in found])
-        return
-    if word:
-        for code in found:
-            out.print(f"{code.word}, among the {code.kind}: {code.meaning}.", markup=False, soft_wrap=True)
-            if code.what_to_do:
-                out.print(f"  What to do: {code.what_to_do}.", markup=False, soft_wrap=True)
-        return
+    emit(output, [asdict(code) for code in found], lambda: _print_word(found) if word else _print_all(found))
+
+
+def _print_word(found: Sequence[Code]) -> None:
+    for code in found:
+        out_lines.print(f"{code.word}, among the {code.kind}: {code.meaning}.")
+        if code.what_to_do:
+            out_lines.print(f"  What to do: {code.what_to_do}.")
+
+
+def _print_all(found: Sequence[Code]) -> None:
     for kind, group in groupby(found, key=lambda code: code.kind):
         out.print(_table(kind, list(group)))
 

@@ -8,7 +8,7 @@ from typing import cast
 import pytest
 from rich.console import Console
 
-from sluice.cli.stack.fleet_watch import FleetLook, changes, drawn
+from sluice.cli.stack.fleet_watch import FleetLook, change_line, changed, drawn
 from sluice.project.project import Project
 from sluice.settings import settings
 from sluice.specs.catalog.catalog import Catalog
@@ -69,7 +69,7 @@ def test_without_a_terminal_a_line_is_printed_for_each_change_alone(fleet: Fleet
     for minute in range(30):
         fleet.unread = 700 if 10 <= minute < 20 else 0
         rows = looking.rows()
-        printed += list(changes(rows, before, fleet.clock.now()))
+        printed += [change_line(row, fleet.clock.now()) for row in changed(rows, before)]
         before: dict[str, Health] = {row.stream: row.verdict.health for row in rows}
         fleet.clock.sleep(60)
     words = [line.split()[1:3] for line in printed if " departures " in line]
