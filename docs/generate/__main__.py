@@ -1,4 +1,4 @@
-"""Write the pages that are made from the code: `make references`."""
+"""Write the pages and tables that are made from the code: `make references`."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from pathlib import Path
 from generate.commands import commands_page
 from generate.drawing import drawing
 from generate.failures import errors_page
+from generate.glossary import glossary_page, with_catalogue
 from generate.rooms import rooms_page
 from sluice.settings import inherited
 
@@ -19,13 +20,16 @@ def write_pages(folder: Path) -> None:
     """Write all pages.
 
     Args:
-        folder: where they go; made if it is not there.
+        folder: for the references; created if missing. The folder above it holds the words and the page of metrics.
     """
     folder.mkdir(parents=True, exist_ok=True)
     (folder / "cli.md").write_text(commands_page(), encoding="utf-8")
     (folder / "errors.md").write_text(errors_page(), encoding="utf-8")
     (folder / "rooms.md").write_text(rooms_page(), encoding="utf-8")
     (folder / "architecture.svg").write_text(drawing(), encoding="utf-8")
+    (folder.parent / "codes.md").write_text(glossary_page(), encoding="utf-8")
+    metrics = folder.parent / "metrics.md"
+    metrics.write_text(with_catalogue(metrics.read_text(encoding="utf-8")), encoding="utf-8")
     with tempfile.TemporaryDirectory(prefix="sluice-airflow-") as home:  # Airflow writes into its home when imported
         subprocess.run(
             [sys.executable, "-m", "generate.dags", str(folder / "dags.md")],

@@ -13,7 +13,7 @@ from typer.core import TyperGroup
 
 from generate.markdown import code, paragraphs, table
 from sluice.cli.main import app
-from sluice.cli.words.codes import EXIT_CODES_OF_COMMANDS
+from sluice.errors import exit_codes
 
 _HEAD = """# The command line
 
@@ -35,7 +35,7 @@ def commands_page() -> str:
     assert isinstance(root, TyperGroup)  # noqa: S101 - `sluice` has commands
     codes = table(
         ("code", "meaning", "what to do"),
-        ((code(str(number)), meaning, todo) for number, (meaning, todo) in EXIT_CODES_OF_COMMANDS.items()),
+        ((code(str(number)), meaning, todo) for number, (meaning, todo) in exit_codes().items()),
     )
     return "\n".join([_HEAD, codes, "", *_sections(root, "sluice", 2)]).rstrip() + "\n"
 

@@ -8,10 +8,8 @@ from collections.abc import Iterator
 
 import sluice
 from generate.markdown import code, paragraphs, table
-from sluice.cli.words.codes import EXIT_CODES_OF_COMMANDS
 from sluice.errors import SluiceError
-from sluice.streams.failures.exits import EXPLANATIONS
-from sluice.streams.failures.failure import EXIT_CODES, REMEDIES, FailureClass
+from sluice.streams.failures.failure import FailureClass
 
 _CORE = ("contracts", "delta", "errors", "feeds", "intervals", "kafka", "provisioning", "quality", "specs", "streams")
 _HEAD = """# Errors
@@ -56,9 +54,9 @@ def errors_page() -> str:
         (
             (
                 code(kind.value),
-                code(_exit(kind)),
-                EXPLANATIONS.get(EXIT_CODES.get(kind, -1), ""),
-                REMEDIES.get(kind, ""),
+                code("" if kind.exit_code is None else str(int(kind.exit_code))),
+                kind.meaning,
+                kind.what_to_do,
             )
             for kind in FailureClass
         ),
@@ -66,14 +64,8 @@ def errors_page() -> str:
     return f"{_HEAD}\n{classes}\n{_DRIVERS}\n{drivers}\n{_SPECS}"
 
 
-def _meaning(kind: FailureClass) -> str:
-    found = EXIT_CODES.get(kind)
-    return "was declared dead by a person" if found is None else EXPLANATIONS[found]
-
-
-def _exit(kind: FailureClass) -> str:
-    found = EXIT_CODES.get(kind)
-    return "" if found is None else str(int(found))
+def _exit_code(kind: FailureClass) -> str:
+    return "" if kind.exit_code is None else str(int(kind.exit_code))
 
 
 def _below(error: type[SluiceError], depth: int) -> Iterator[tuple[type[SluiceError], int]]:
@@ -102,4 +94,4 @@ def _when(error: type[SluiceError]) -> str:
 
 
 def _todo(error: type[SluiceError], depth: int) -> str:
-    return EXIT_CODES_OF_COMMANDS[error.exit_code][1] if depth == 1 else ""
+    return error.what_to_do if depth == 1 else ""

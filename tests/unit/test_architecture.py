@@ -16,7 +16,7 @@ HOME = Path(__file__).parents[2]
 PACKAGE = HOME / "include" / "sluice"
 
 LAYERS = (
-    ("errors", "clock", "durable"),
+    ("errors", "clock", "durable", "explained"),
     ("disk", "contracts", "intervals", "kafka/client", "provisioning/placement", "streams/failures"),
     ("intervals/backfill", "specs/model"),
     ("live", "specs/deployments", "specs/expectations"),
@@ -60,13 +60,13 @@ LAYERS = (
     ("console", "interactive", "spark/backfill"),
     ("serve",),
     ("airflow/web", "cli/terminal"),
-    ("airflow/topics", "cli/views", "cli/words"),
+    ("airflow/topics", "cli/views", "cli/glossary"),
     ("airflow/dags", "cli", "cli/topics"),
     ("cli/stack",),
 )
 """All rooms (folders, and modules that lie loose), from the ground up: each may know only those in layers below it."""
 
-LOOSE = {"errors", "clock", "durable", "disk", "settings", "failpoints"}
+LOOSE = {"errors", "clock", "durable", "explained", "disk", "settings", "failpoints"}
 """Modules in no folder."""
 
 FOREIGN_ALLOWED = {

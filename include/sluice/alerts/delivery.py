@@ -5,27 +5,31 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
-from enum import StrEnum
 from typing import Any
 
 from pydantic import AwareDatetime, TypeAdapter, ValidationError
 
 from sluice.alerts.alert import Alert, Level
 from sluice.alerts.runs import RunCount
+from sluice.explained import ExplainedEnum
 
 IN_FLIGHT = timedelta(seconds=20)
 """Longer than any delivery may take: an alert that has no outcome after this never gets one."""
 
 
-class DeliveryOutcome(StrEnum):
+class DeliveryOutcome(ExplainedEnum):
     """How a delivery ended."""
 
-    DELIVERED = "delivered"  # every service took it
-    FAILED = "failed"  # at least one did not
-    NOT_CONFIGURED = "not configured"  # there is no service: the journal is all there is
-    WITHHELD = "withheld"  # another alert about the same run, or the same that lasts, has called somebody
-    HELD = "held"  # it is told later, if it lasts until then: the policy says so
-    MUTED = "muted"  # the policy tells nobody of it
+    DELIVERED = "delivered", "every service accepted it"
+    FAILED = "failed", "at least one service did not accept it", "it is sent again; see what the service answered"
+    NOT_CONFIGURED = (
+        "not configured",
+        "no service is configured: the journal is the only record",
+        "add the Airflow connection",
+    )
+    WITHHELD = "withheld", "not sent: an earlier alert covers the same subject, or the problem ended first"
+    HELD = "held", "the policy sends it later, if the problem lasts until then"
+    MUTED = "muted", "the policy does not send it"
 
 
 TOLD = frozenset({DeliveryOutcome.DELIVERED, DeliveryOutcome.NOT_CONFIGURED})

@@ -14,7 +14,6 @@ from sluice.cli.terminal.output import Output, OutputOption, emit, err, err_line
 from sluice.project.project import Project
 from sluice.quality.arrivals import arrival_hint
 from sluice.quality.census import Census
-from sluice.quality.duplicates import MEANINGS
 from sluice.quality.reasons import advice_of, in_short
 from sluice.settings import settings
 from sluice.specs.model.model import TopicSpec
@@ -67,7 +66,9 @@ def _show_duplicates(census: Census) -> None:
     )
     table = Table("duplicate", "records", "meaning", "what to do", "first at", "and at")
     for each in found.repeated:
-        table.add_row(each.kind, f"{each.records:,}", *MEANINGS[each.kind], str(each.first), str(each.other))
+        table.add_row(
+            each.kind, f"{each.records:,}", each.kind.meaning, each.kind.what_to_do, str(each.first), str(each.other)
+        )
     out.print(table)
 
 

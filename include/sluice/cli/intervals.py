@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from datetime import datetime
+from functools import cached_property
 from typing import Annotated, Any
 
 import typer
@@ -67,18 +69,11 @@ def list_(
     states = states_of(state)
     project = open_pipeline(pipeline)[0] if pipeline else Project.open_sound(settings())
     names = [pipeline] if pipeline else list(project.catalog.interval_pipelines)
-    looks = {name: look(project, name) for name in names}
-    codes = {name: project.code_of(name) for name in names}
-    rows = {name: rows_between(looks[name].ledger, since, until) for name in names}
-    shown = {name: [row for row in rows[name] if row.state(codes[name]) in states] for name in names}
-
-    def print_all() -> None:
-        for name in names:
-            _print_listing(name, looks[name], rows[name], shown[name], code=codes[name], limit=limit)
-
-    data = {name: _listing(looks[name], rows[name], shown[name], codes[name], limit) for name in names}
-    emit(output, data, print_all)
-    _tell_notes(looks.values())
+    listings = [
+        _Listing(name, look(project, name), project.code_of(name), since, until, states, limit) for name in names
+    ]
+    emit(output, {each.pipeline: each.as_dict() for each in listings}, lambda: _print_listings(listings))
+    _tell_notes([each.found for each in listings])
 
 
 @app.command()
@@ -166,19 +161,62 @@ def _written_as_dict(written: Written) -> dict[str, Any]:
     }
 
 
-def _listing(
-    found: LedgerLook, rows: Sequence[LedgerRow], shown: Sequence[LedgerRow], code: str, limit: int
-) -> dict[str, Any]:
-    closed_until = found.ledger.closed_until
-    return {
-        "closed_until": closed_until and closed_until.isoformat(),
-        "version": found.ledger.version,
-        "code": code,
-        "note": found.note,
-        "counts": _counts(rows, code),
-        "left_off": max(0, len(shown) - limit),
-        "intervals": [row_as_dict(row, code) for row in shown[-limit:]],
-    }
+@dataclass(frozen=True)
+class _Listing:
+    """The intervals of a pipeline in `[since, until)`, and those of them that are in some states."""
+
+    pipeline: str
+    found: LedgerLook
+    code: str
+    since: datetime | None
+    until: datetime | None
+    states: set[State]
+    limit: int
+
+    @cached_property
+    def rows(self) -> list[LedgerRow]:
+        return rows_between(self.found.ledger, self.since, self.until)
+
+    @cached_property
+    def shown(self) -> list[LedgerRow]:
+        return [row for row in self.rows if row.state(self.code) in self.states]
+
+    def as_dict(self) -> dict[str, Any]:
+        closed_until = self.found.ledger.closed_until
+        return {
+            "closed_until": closed_until and closed_until.isoformat(),
+            "version": self.found.ledger.version,
+            "code": self.code,
+            "note": self.found.note,
+            "counts": _counts(self.rows, self.code),
+            "left_off": max(0, len(self.shown) - self.limit),
+            "intervals": [row_as_dict(row, self.code) for row in self.shown[-self.limit :]],
+        }
+
+
+def _print_listings(listings: Iterable[_Listing]) -> None:
+    for each in listings:
+        if each.shown:
+            out.print(_table(each.shown[-each.limit :], each.code))
+        if (left_off := len(each.shown) - each.limit) > 0:
+            what = f"{left_off:,} earlier {'line is' if left_off == 1 else 'lines are'} left off"
+            out_lines.print(f"{what}; see them by --limit, --from and --to.", style="dim")
+        counts = ", ".join(f"{count:,} {state}" for state, count in _counts(each.rows, each.code).items())
+        until = each.found.ledger.closed_until
+        closed = "nothing is closed yet" if until is None else f"closed until {until:%F %R} UTC"
+        out_lines.print(f"{each.pipeline}: {counts}; {closed}.")
+
+
+def _table(rows: Sequence[LedgerRow], code: str) -> Table:
+    table = Table("interval (UTC)", "state", box=None)
+    joined = any(row.count > 1 for row in rows)
+    for heading in (*(["intervals"] if joined else []), "rows", "late", "version"):
+        table.add_column(heading, justify="right")
+    table.add_column("written by")
+    for row in rows:
+        first, state, count, *rest = _row_cells(row, code)
+        table.add_row(first, state, *([count] if joined else []), *rest)
+    return table
 
 
 def _counts(rows: Iterable[LedgerRow], code: str) -> dict[str, int]:
@@ -186,28 +224,6 @@ def _counts(rows: Iterable[LedgerRow], code: str) -> dict[str, int]:
     for row in rows:
         counts[row.state(code)] += row.count
     return {state.value: counts[state] for state in State if state is not State.OPEN}
-
-
-def _print_listing(
-    name: str, found: LedgerLook, rows: Sequence[LedgerRow], shown: Sequence[LedgerRow], *, code: str, limit: int
-) -> None:
-    table = Table("interval (UTC)", "state", box=None)
-    joined = any(row.count > 1 for row in shown[-limit:])
-    for heading in (*(["intervals"] if joined else []), "rows", "late", "version"):
-        table.add_column(heading, justify="right")
-    table.add_column("written by")
-    for row in shown[-limit:]:
-        first, state, count, *rest = _row_cells(row, code)
-        table.add_row(first, state, *([count] if joined else []), *rest)
-    if shown:
-        out.print(table)
-    if (left_off := len(shown) - limit) > 0:
-        what = f"{left_off:,} earlier {'line is' if left_off == 1 else 'lines are'} left off"
-        out_lines.print(f"{what}; see them by --limit, --from and --to.", style="dim")
-    counts = ", ".join(f"{count:,} {state}" for state, count in _counts(rows, code).items())
-    until = found.ledger.closed_until
-    closed = "nothing is closed yet" if until is None else f"closed until {until:%F %R} UTC"
-    out_lines.print(f"{name}: {counts}; {closed}.")
 
 
 def _row_cells(row: LedgerRow, code: str) -> tuple[str, ...]:

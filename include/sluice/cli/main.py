@@ -13,7 +13,7 @@ from typer.core import TyperGroup
 from sluice.cli.terminal.escaping import guard_standard_streams
 from sluice.cli.terminal.output import err_lines
 from sluice.disk import disk_error
-from sluice.errors import SluiceError
+from sluice.errors import SluiceError, exit_codes
 
 COMMANDS = {
     "demo": "sluice.cli.stack.demo:demo",
@@ -39,14 +39,11 @@ COMMANDS = {
     "console": "sluice.cli.stack.console_server:console",
     "serve": "sluice.cli.stack.serve:serve",
     "sql": "sluice.cli.sql:sql",
-    "explain": "sluice.cli.words.explain:explain",
+    "explain": "sluice.cli.glossary.explain:explain",
 }
 """Name → where its function or group is, in the order of the help."""
 
-_EPILOG = (
-    "Exit codes: 0 done; 1 failed; 2 a spec or an argument is wrong; 3 this machine or stack is not ready; "
-    "4 could not look; 5 refused, nothing was changed; 6 our own data contradicts itself."
-)
+_EPILOG = "Exit codes: " + "; ".join(f"{code} {meaning}" for code, (meaning, _) in exit_codes().items()) + "."
 
 
 class _Nouns(TyperGroup):

@@ -6,22 +6,26 @@ from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
-from enum import StrEnum
 
+from sluice.explained import ExplainedEnum
 from sluice.intervals.alignment import Interval
 from sluice.intervals.entries import Content
 from sluice.intervals.places import Piece
 from sluice.intervals.reach import Reach
 
 
-class State(StrEnum):
+class State(ExplainedEnum):
     """What may be done with an interval."""
 
-    OPEN = "open"  # the stream may still write it
-    CLOSED = "closed"  # the stream wrote it and will not again
-    PUBLISHED = "published"  # a backfill wrote it
-    DIRTY = "dirty"  # the stream's result is known to be incomplete
-    STALE = "stale"  # other code than today's had a part in it
+    OPEN = "open", "the stream may still write it, or it was never streamed"
+    CLOSED = "closed", "the stream wrote it and will not write it again", "verify it against a batch"
+    PUBLISHED = "published", "a backfill wrote it"
+    DIRTY = (
+        "dirty",
+        "the stream's result is known to be incomplete",
+        "a repair recomputes it, automatically if the spec says so",
+    )
+    STALE = "stale", "code other than today's computed part of it", "recompute it if today's code should apply to it"
 
 
 @dataclass(frozen=True)

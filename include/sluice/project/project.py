@@ -40,10 +40,10 @@ from sluice.specs.deployments.deployment import DeploymentSpec
 from sluice.specs.load import load_catalog, scan
 from sluice.specs.model.access import Role
 from sluice.specs.units import declared_units
+from sluice.streams.health.driver_files import spark_ui_address
 from sluice.streams.health.evidence import Stamps, gather
 from sluice.streams.health.observation import Evidence
 from sluice.streams.health.recording import lagging_since
-from sluice.streams.health.spark_ui import spark_ui_address
 from sluice.streams.health.verdict import Verdict, judge
 from sluice.streams.life.attempts import Attempt
 from sluice.streams.life.launcher import DriverReport, Job, Launcher

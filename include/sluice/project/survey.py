@@ -16,8 +16,8 @@ from sluice.specs.catalog.catalog import Unit
 from sluice.specs.catalog.rhythm import rhythm_of, topic_of
 from sluice.specs.model.access import Role
 from sluice.streams.failures.last_report import ended_alone, last_report
+from sluice.streams.health.driver_files import executors_of
 from sluice.streams.health.evidence import ObservedUnit, ProgressSource, Stamps, gather
-from sluice.streams.health.executors import executors_of
 from sluice.streams.health.observation import Evidence
 from sluice.streams.life.sighting import Sighting
 from sluice.streams.position.checkpoint import Checkpoint, CheckpointLook

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from sluice.errors import SluiceError
-from sluice.quality.reasons import EXPLANATIONS, Reason
+from sluice.quality.reasons import Reason
 from sluice.specs.model.circuit_breaker import CircuitBreaker
 
 _REASONS = 3
@@ -84,11 +84,11 @@ def refuse_drift(tally: Tally, limit: CircuitBreaker, *, batch: str) -> None:
     raise SchemaDriftError(
         f"{batch}: {tally.quarantined} of {tally.records} records ({tally.share:.0%}) are quarantined, and its "
         f"circuit_breaker allows {limit.share:.0%}: {'; '.join(_told(tally))}. Nothing of it is committed.",
-        fix=f"{EXPLANATIONS[worst][1]}; or allow it in the spec.",
+        fix=f"{worst.what_to_do}; or allow it in the spec.",
     )
 
 
 def _told(tally: Tally) -> Iterable[str]:
     for reason, records in list(tally.by_reason.items())[:_REASONS]:
         first = min((part for part in tally.rejected if part.reason is reason), key=lambda part: part.first)
-        yield f"{records} {reason} ({EXPLANATIONS[reason][0]}), such as {first.partition} offset {first.first}"
+        yield f"{records} {reason} ({reason.meaning}), such as {first.partition} offset {first.first}"

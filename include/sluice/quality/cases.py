@@ -10,23 +10,20 @@ import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
-from enum import StrEnum
 from typing import Protocol
 
 from sluice.errors import RefusedError, SpecError
+from sluice.explained import ExplainedEnum
 from sluice.intervals.places import Places
 
 
-class CaseState(StrEnum):
+class CaseState(ExplainedEnum):
     """Where a case is."""
 
-    OPEN = "open"
-    FIXED = "fixed"
-    """Somebody says that what was wrong is mended; a replay will show."""
-    REPLAYED = "replayed"
-    """Its records are in the results."""
-    DISCARDED = "discarded"
-    """Its records stay out of the results, on somebody's word."""
+    OPEN = "open", "its records wait for a decision", "fix the rule or the data, or discard it with a reason"
+    FIXED = "fixed", "a user recorded that the cause is fixed", "replay it"
+    REPLAYED = "replayed", "its records are in the results"
+    DISCARDED = "discarded", "a user decided to keep its records out of the results"
 
 
 _NEXT: Mapping[CaseState, frozenset[CaseState]] = {

@@ -11,6 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 
+from sluice.explained import ExplainedEnum
 from sluice.specs.reading.diagnosis import nearest
 
 
@@ -36,26 +37,21 @@ KINDS_OF_TYPE: Mapping[str, frozenset[JsonKind]] = {
 """What a field of a declared type is written as."""
 
 
-class Drift(StrEnum):
+class Drift(ExplainedEnum):
     """A way in which producers depart from what was declared."""
 
-    UNDECLARED = "undeclared"
-    TYPE = "type"
-    GONE = "gone"
-
-
-MEANINGS: Mapping[Drift, tuple[str, str]] = {
-    Drift.UNDECLARED: (
-        "nobody has declared this field, and nobody reads it",
+    UNDECLARED = (
+        "undeclared",
+        "no spec declares this field, and no pipeline reads it",
         "declare it in the topic's spec or its contract, or ask the producer what it is for",
-    ),
-    Drift.TYPE: (
-        "it is not written as what was declared",
+    )
+    TYPE = (
+        "type",
+        "it is not written as declared",
         "see `sluice quarantine list`; agree with the producer, and write a new version of the contract",
-    ),
-    Drift.GONE: ("most records had it up to here, and none after", "ask the producer; it may be spelt otherwise now"),
-}
-"""Drift → (what it means, what to do)."""
+    )
+    GONE = "gone", "most records had it up to here, and none since", "ask the producer; the spelling may have changed"
+
 
 MOST_HAD_IT, SINCE_THEN = 0.5, 100
 """A field is gone if this share of the records up to its last one had it, and so many since then do not."""

@@ -3,29 +3,24 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from enum import StrEnum
 
+from sluice.explained import ExplainedEnum
 from sluice.topics.records import RecordPosition
 
 
-class Duplicate(StrEnum):
+class Duplicate(ExplainedEnum):
     """What a further record of an event is."""
 
-    RETRY = "retry"
-    CONFLICT = "conflict"
-
-
-MEANINGS: dict[Duplicate, tuple[str, str]] = {
-    Duplicate.RETRY: (
+    RETRY = (
+        "retry",
         "it has the id and the bytes of another record",
-        "make the producer idempotent; `dropDuplicates()` in the transform takes it out of the result",
-    ),
-    Duplicate.CONFLICT: (
-        "it has the id of another record, and other bytes: which of them is true nobody can know",
-        "find the two producers of one event, or add to `event_id` what tells its versions apart",
-    ),
-}
-"""Kind → (what it means, what to do)."""
+        "make the producer idempotent; `dropDuplicates()` in the transform removes it from the result",
+    )
+    CONFLICT = (
+        "conflict",
+        "it has the id of another record but other bytes, and either may be the right one",
+        "find the two producers of one event, or add to `event_id` what distinguishes its versions",
+    )
 
 
 @dataclass(frozen=True)

@@ -4,36 +4,85 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping
-from enum import StrEnum
+
+from sluice.explained import ExplainedEnum
 
 
-class Outcome(StrEnum):
+class Outcome(ExplainedEnum):
     """What validation makes of a record. Every record has exactly one."""
 
-    GOOD = "good"
-    QUARANTINED = "quarantined"
-    LATE = "late"
-    CONTROL = "control"
+    GOOD = "good", "the record is as its topic declares, and in time"
+    QUARANTINED = (
+        "quarantined",
+        "the record is not as its topic declares; it is kept, with the reason",
+        "`sluice quarantine list`",
+    )
+    LATE = "late", "the record arrived later than the pipeline allows", "a backfill in mode correct adds it"
+    CONTROL = "control", "a heartbeat of the feed: counted, but in no result"
 
 
-class Reason(StrEnum):
+class Reason(ExplainedEnum):
     """Why a record is quarantined. A record has the first that applies, in this order."""
 
-    TOMBSTONE = "tombstone"
-    EMPTY = "empty"
-    BAD_FRAMING = "bad_framing"
-    UNKNOWN_SCHEMA = "unknown_schema"
-    MALFORMED = "malformed"
-    TRAILING_BYTES = "trailing_bytes"
-    DUPLICATE_KEY = "duplicate_key"
-    WRONG_CASE = "wrong_case"
-    NOT_FINITE = "not_finite"
-    WRONG_TYPE = "wrong_type"
-    MISSING_FIELD = "missing_field"
-    OUT_OF_RANGE = "out_of_range"
-    NOT_ALLOWED = "not_allowed"
-    FUTURE = "future"
-    UNEXPECTED = "unexpected"
+    TOMBSTONE = "tombstone", "the value is null", "find the producer that deletes keys; this topic is not a table"
+    EMPTY = "empty", "the value has no bytes, or only blanks", "find the producer that sends empty values"
+    BAD_FRAMING = (
+        "bad_framing",
+        "the value does not begin with a zero byte and a schema id",
+        "find the producer whose serializer uses no schema registry",
+    )
+    UNKNOWN_SCHEMA = (
+        "unknown_schema",
+        "the topic's spec does not declare its schema id",
+        "look at its first five bytes; add the schema to the contract, and its id to `schemas`",
+    )
+    MALFORMED = (
+        "malformed",
+        "the bytes are not a JSON object in UTF-8, a text escapes half a character, or they are not an Avro record",
+        "look at the bytes; compare the producer's format",
+    )
+    TRAILING_BYTES = (
+        "trailing_bytes",
+        "more bytes follow the object or record",
+        "find the producer that puts several values, or the rest of a buffer, into one record",
+    )
+    DUPLICATE_KEY = (
+        "duplicate_key",
+        "an object has a key twice, so its value is ambiguous",
+        "find the producer that writes its JSON by hand",
+    )
+    WRONG_CASE = (
+        "wrong_case",
+        "a key differs from a declared field only in upper and lower case",
+        "spell the key in the producer as the topic spec does",
+    )
+    NOT_FINITE = (
+        "not_finite",
+        "a number is NaN, infinite, or too large for a double",
+        "find what the producer divides by; write null for an unknown value",
+    )
+    WRONG_TYPE = "wrong_type", "a field does not parse as its declared type", "compare the topic spec with the producer"
+    MISSING_FIELD = (
+        "missing_field",
+        "a required field is absent or null",
+        "fix the producer, or make the field optional",
+    )
+    OUT_OF_RANGE = (
+        "out_of_range",
+        "a number lies outside its declared range, or a time outside the years 1900 to 2199",
+        "check the unit; widen the range if the value is right",
+    )
+    NOT_ALLOWED = "not_allowed", "a string is not in its declared list", "add the value to one_of if it is right"
+    FUTURE = (
+        "future",
+        "its event time is too far ahead of its arrival time (future_skew), or that ahead of the broker's (clock_skew)",
+        "check the producer's clock",
+    )
+    UNEXPECTED = (
+        "unexpected",
+        "it violates a critical expectation on records",
+        "`sluice feed check` names it; fix the producer, or the expectation in include/expectations",
+    )
 
 
 FAULTS = (
@@ -50,55 +99,6 @@ FAULTS = (
 )
 """Those that are found while the bytes are read, before any field is looked at: the record does not decode."""
 
-EXPLANATIONS: dict[Reason, tuple[str, str]] = {
-    Reason.TOMBSTONE: ("the value is null", "find the producer that deletes keys; this topic is no table"),
-    Reason.EMPTY: ("the value has no bytes, or only blanks", "find the producer that sends empty values"),
-    Reason.BAD_FRAMING: (
-        "the value does not begin with a zero and the id of a schema",
-        "find the producer whose serializer knows no schema registry",
-    ),
-    Reason.UNKNOWN_SCHEMA: (
-        "the id of its schema is not among those that the topic's spec declares",
-        "look at its first five bytes; add the schema to the contract, and its id to `schemas`",
-    ),
-    Reason.MALFORMED: (
-        "the bytes are no JSON object in UTF-8, a text in it escapes half a character, or they are no record in Avro",
-        "look at the bytes; compare the producer's format",
-    ),
-    Reason.TRAILING_BYTES: (
-        "something follows the object or record",
-        "find the producer that puts several values, or the rest of a buffer, into one record",
-    ),
-    Reason.DUPLICATE_KEY: (
-        "an object has a key twice, and which value is meant nobody can know",
-        "find the producer that writes its JSON by hand",
-    ),
-    Reason.WRONG_CASE: (
-        "a key differs from a declared field in upper and lower case only",
-        "spell the key in the producer as the topic spec does",
-    ),
-    Reason.NOT_FINITE: (
-        "a number is NaN or infinite, or too large for a double",
-        "find what the producer divides by; write null for what is not known",
-    ),
-    Reason.WRONG_TYPE: ("a field does not read as its declared type", "compare the topic spec with the producer"),
-    Reason.MISSING_FIELD: ("a required field is absent or null", "fix the producer, or make the field optional"),
-    Reason.OUT_OF_RANGE: (
-        "a number lies outside its declared range, or a time outside the years 1900 to 2199",
-        "check the unit; widen the range if it is right",
-    ),
-    Reason.NOT_ALLOWED: ("a string is not in its declared list", "add the value to one_of if it is right"),
-    Reason.UNEXPECTED: (
-        "a critical expectation on records does not hold for it",
-        "`sluice feed check` says which; correct the producer, or the expectation in include/expectations",
-    ),
-    Reason.FUTURE: (
-        "it happened later than it became known (future_skew), or arrived later than the broker got it (clock_skew)",
-        "check the producer's clock",
-    ),
-}
-"""Reason → (what it means, what to do)."""
-
 _HOW_TO_DECLARE = {
     "is a time without a zone": "have the producer write the zone, or declare `zone: UTC` (or an offset) for the field",
     "is a whole number, and no time": "have the producer write text such as 2013-01-01T12:00:00Z, or declare "
@@ -110,7 +110,7 @@ _HOW_TO_DECLARE = {
 
 def meaning_of(reason: Reason, detail: str | None = None) -> str:
     """Return what is wrong with a record: of its field, where it is known."""
-    return detail or EXPLANATIONS[reason][0]
+    return detail or reason.meaning
 
 
 def advice_of(reason: Reason, detail: str | None = None) -> str:
@@ -121,7 +121,7 @@ def advice_of(reason: Reason, detail: str | None = None) -> str:
         detail: what validation says of the field at fault; None where it is no single one.
     """
     found = (advice for said, advice in _HOW_TO_DECLARE.items() if said in (detail or ""))
-    return next(found, EXPLANATIONS[reason][1])
+    return next(found, reason.what_to_do)
 
 
 def details_of(counted: Iterable[tuple[Reason, str | None, int]]) -> dict[Reason, dict[str, int]]:
@@ -142,4 +142,4 @@ def in_short(reason: Reason, details: Mapping[Reason, Mapping[str, int]], most: 
     own = details.get(reason, {})
     shown = [f"{detail} ({count:,})" for detail, count in list(own.items())[:most]]
     more = [f"and {len(own) - most} more"] if len(own) > most else []
-    return EXPLANATIONS[reason][0] + (f": {', '.join([*shown, *more])}" if shown else "")
+    return reason.meaning + (f": {', '.join([*shown, *more])}" if shown else "")

@@ -84,7 +84,7 @@ def test_a_unit_is_started_adopted_restarted_and_stopped() -> None:
     wait_until_it_listens()
     assert "flights: started, as generation 2" in sluice_streams("restart", "flights", "--why", "upgrade").stdout
     wait_until_it_listens(2)
-    assert "local.flights.g2 stopped as asked" in sluice_streams("stop", "flights", "--why", "night").stdout
+    assert "local.flights.g2 stopped as requested" in sluice_streams("stop", "flights", "--why", "night").stdout
     after = shown()
     assert (after["desired"]["state"], after["desired"]["why"]) == ("stopped", "night")
     assert [(a["generation"], a["state"], a["exit_code"]) for a in after["attempts"]] == [
@@ -137,7 +137,7 @@ def test_a_broken_spec_keeps_a_start_back_but_no_stop(home: Path) -> None:
     (home / "include" / "pipelines" / "broken.yaml").write_text("name: 7")
     with pytest.raises(SpecError):
         sluice_streams("restart", "flights")
-    assert "stopped as asked" in sluice_streams("stop", "flights").stdout
+    assert "stopped as requested" in sluice_streams("stop", "flights").stdout
 
 
 def test_a_driver_that_died_is_shown_with_its_exit_code_and_where_to_read_why(home: Path) -> None:

@@ -16,7 +16,7 @@ from sluice.cli.run import census, report, run, show
 from sluice.errors import SpecError
 from sluice.interactive.trial import broker_time, sound_pipeline
 from sluice.quality.preview import JudgedLine, Preview
-from sluice.quality.reasons import EXPLANATIONS, Outcome, Reason
+from sluice.quality.reasons import Outcome, Reason
 from sluice.settings import settings
 from sluice.specs.model.model import TopicSpec
 from sluice.specs.reading.faults import SpecFaults
@@ -96,10 +96,10 @@ def test_people_see_lines_census_and_rows_with_their_types() -> None:
     assert told() == [
         "line 1  good",
         "    id=1 shop=[bold]north[/bold] :smile:",
-        f"line 2  quarantined  malformed: {'; '.join(EXPLANATIONS[Reason.MALFORMED])}",
+        f"line 2  quarantined  malformed: {Reason.MALFORMED.meaning}; {Reason.MALFORMED.what_to_do}",
         "    [1]",
-        f"line 3  quarantined  empty: {'; '.join(EXPLANATIONS[Reason.EMPTY])}",
-        f"line 4  quarantined  not_allowed: {'; '.join(EXPLANATIONS[Reason.NOT_ALLOWED])}",
+        f"line 3  quarantined  empty: {Reason.EMPTY.meaning}; {Reason.EMPTY.what_to_do}",
+        f"line 4  quarantined  not_allowed: {Reason.NOT_ALLOWED.meaning}; {Reason.NOT_ALLOWED.what_to_do}",
         "    id=2 shop=west",
         "line 5  late",
         "    id=3 shop=north beat=false",
@@ -140,7 +140,7 @@ def test_programs_get_one_document() -> None:
     }
     assert [line["line"] for line in document["lines"]] == [1, 2]
     assert document["lines"][1]["reason"] == "malformed"
-    assert document["lines"][1]["meaning"] == EXPLANATIONS[Reason.MALFORMED][0]
+    assert document["lines"][1]["meaning"] == Reason.MALFORMED.meaning
     assert document["columns"] == {"hour": "timestamp", "sold": "bigint"}
     assert (document["output_rows"], len(document["rows"])) == (2, 2)
 

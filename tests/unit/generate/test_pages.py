@@ -15,9 +15,11 @@ from typer.core import TyperGroup
 from generate.commands import commands_page
 from generate.drawing import drawing
 from generate.failures import errors_page
+from generate.glossary import glossary_page, with_catalogue
 from generate.markdown import table
 from generate.rooms import rooms_page
 from sluice.cli.main import app
+from sluice.console.metrics.catalogue import CATALOGUE
 
 HOME = Path(__file__).parents[3]
 
@@ -29,11 +31,19 @@ HOME = Path(__file__).parents[3]
         ("errors.md", errors_page),
         ("rooms.md", rooms_page),
         ("architecture.svg", drawing),
+        ("../codes.md", glossary_page),
     ],
 )
 def test_the_published_page_is_current(name: str, made: Any) -> None:  # noqa: ANN401 - a function without arguments
     published = (HOME / "docs" / "reference" / name).read_text(encoding="utf-8")
     assert made() == published, "run `make references`"
+
+
+def test_the_published_catalogue_of_metrics_is_current() -> None:
+    published = (HOME / "docs" / "metrics.md").read_text(encoding="utf-8")
+    assert with_catalogue(published) == published, "run `make references`"
+    rows = re.findall(r"^\| `(sluice_\w+)` \|", published, re.MULTILINE)
+    assert rows == [metric.name for metric in CATALOGUE]
 
 
 def commands(group: TyperGroup, path: str) -> Iterator[tuple[str, Any]]:

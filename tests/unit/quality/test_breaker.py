@@ -56,6 +56,8 @@ def test_the_message_says_how_many_why_where_and_what_to_do() -> None:
     )
     said = stopped(Tally(100, parts))
     assert said.startswith("batch 7 of departures: 80 of 100 records (80%) are quarantined")
-    assert "allows 50%: 70 wrong_type (a field does not read as its declared type), such as flights/0 offset 77" in said
+    assert (
+        "allows 50%: 70 wrong_type (a field does not parse as its declared type), such as flights/0 offset 77" in said
+    )
     assert said.index("wrong_type") < said.index("10 missing_field") < said.index("flights/1 offset 40")
     assert "Fix: compare the topic spec with the producer" in said

@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from sluice.quality.reasons import EXPLANATIONS, FAULTS, Reason
+from sluice.quality.reasons import FAULTS, Reason
 from sluice.settings import settings
 
 DECODER = settings().home / "jars" / "java" / "sluice" / "decoding" / "Fault.java"
@@ -22,6 +22,6 @@ def test_the_decoder_finds_the_faults_and_calls_them_the_same() -> None:
 
 @pytest.mark.parametrize("reason", list(Reason))
 def test_every_reason_says_what_it_means_and_what_to_do(reason: Reason) -> None:
-    meaning, advice = EXPLANATIONS[reason]
+    meaning, advice = reason.meaning, reason.what_to_do
     assert meaning
     assert advice

@@ -8,7 +8,7 @@ from rich.markup import escape
 from rich.table import Column, Table
 
 from sluice.cli.terminal.output import out, out_lines
-from sluice.quality.drift import MEANINGS, Departure, Drift
+from sluice.quality.drift import Departure, Drift
 from sluice.topics.legible import safe
 
 
@@ -25,4 +25,4 @@ def tell_drift(topic: str, found: Sequence[Departure]) -> None:
         table.add_row(each.drift, escape(safe(each.field)), each.kind, number, *counts, each.hint)
     out.print(table)
     for drift in (kind for kind in Drift if any(each.drift is kind for each in found)):
-        out_lines.print(f"{drift}: {': '.join(MEANINGS[drift])}.")
+        out_lines.print(f"{drift}: {drift.meaning}: {drift.what_to_do}.")

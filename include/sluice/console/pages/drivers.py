@@ -10,7 +10,7 @@ from sluice.console.context.log_tail import last_lines
 from sluice.console.context.surroundings import SurroundingsDep
 from sluice.console.pages.streams import UnitName, require_unit
 from sluice.project.project import Project
-from sluice.streams.health.spark_ui import spark_ui_address
+from sluice.streams.health.driver_files import spark_ui_address
 from sluice.streams.life.attempts import Attempt
 
 router = APIRouter()

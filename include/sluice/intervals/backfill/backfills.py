@@ -5,21 +5,33 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from enum import StrEnum
 from typing import Protocol
 
 from sluice.errors import RefusedError
+from sluice.explained import ExplainedEnum
 from sluice.intervals.backfill.request import Request
 
 
-class BackfillState(StrEnum):
+class BackfillState(ExplainedEnum):
     """Where a backfill is."""
 
-    SUBMITTED = "submitted"  # asked for; its process has not claimed its range yet
-    RUNNING = "running"
-    DONE = "done"
-    FAILED = "failed"
-    CANCELLED = "cancelled"
+    SUBMITTED = (
+        "submitted",
+        "requested; its process has not claimed its range yet, because Spark is starting",
+        "wait; if it lasts, the machine is busy: `SLUICE_BATCH_NICENESS=0` gives a batch its share",
+    )
+    RUNNING = "running", "its process is working on its range", "`sluice backfill status` shows the progress"
+    DONE = "done", "it finished, and found nothing wrong"
+    FAILED = (
+        "failed",
+        "it found a fault, or broke off",
+        "read its report; running it again with the same key resumes it",
+    )
+    CANCELLED = (
+        "cancelled",
+        "a user stopped it; what it had published stays",
+        "running it again with the same key resumes it",
+    )
 
 
 OPEN = (BackfillState.SUBMITTED, BackfillState.RUNNING)

@@ -6,21 +6,29 @@ import json
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from datetime import datetime
-from enum import StrEnum
 
+from sluice.explained import ExplainedEnum
 from sluice.intervals.alignment import Interval
 from sluice.intervals.backfill.request import Mode
 from sluice.intervals.backfill.selection import BEFORE, NOT_LOOKED_AT, OPEN
 
 
-class ParityOutcome(StrEnum):
+class ParityOutcome(ExplainedEnum):
     """Of one interval, or of a whole report."""
 
-    IDENTICAL = "identical"  # row by row
-    EXPLAINED = "explained"  # every difference lies in an interval that holds late records
-    DIFFERENT = "different"  # a difference that nothing explains
-    RECOMPUTED = "recomputed"  # differences are listed, none is judged
-    INCONCLUSIVE = "inconclusive"  # nothing was compared
+    IDENTICAL = "identical", "stream and batch agree row by row"
+    EXPLAINED = "explained", "every difference lies in an interval that holds late records"
+    DIFFERENT = (
+        "different",
+        "stream and batch differ, and nothing explains it",
+        "read the report; the usual cause is a transform that reads a clock, a random number or a changing input",
+    )
+    RECOMPUTED = "recomputed", "the differences are listed, and none is judged"
+    INCONCLUSIVE = (
+        "inconclusive",
+        "nothing was compared, which does not count as a pass",
+        "the report says why: no rows, dirty, or never streamed",
+    )
 
 
 PASSES = {ParityOutcome.IDENTICAL, ParityOutcome.EXPLAINED, ParityOutcome.RECOMPUTED}

@@ -4,22 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from enum import StrEnum
 from math import gcd
 from typing import TypeAlias
 
+from sluice.explained import ExplainedEnum
 from sluice.topics.administration import TopicCreation
 
 UNSET = "unset"
 
 
-class Risk(StrEnum):
+class Risk(ExplainedEnum):
     """What somebody has to do before an item is applied."""
 
-    SAFE = "safe"  # nothing: readers and writers do not notice
-    APPROVAL = "approval"  # read it: it is felt, or cannot be undone
-    LOSS = "loss"  # name the topic: records go
-    WIDENING = "widening"  # name the principal: a right is opened to everybody, or to everything
+    SAFE = "safe", "readers and writers do not notice"
+    APPROVAL = "approval", "readers or writers notice, or it cannot be undone", "read the plan, then apply it by its id"
+    LOSS = "loss", "records are deleted", "name the topic when you apply it"
+    WIDENING = "widening", "a right is opened to everyone, or to everything", "name the principal when you apply it"
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,7 @@ from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812  the ecosystem's name for it
 
 from sluice.intervals.writers import writer_id
-from sluice.quality.reasons import EXPLANATIONS, Outcome, Reason
+from sluice.quality.reasons import Outcome, Reason
 from sluice.spark.records.kafka_source import read_stream
 from sluice.spark.records.pipeline import PipelineCode
 from sluice.spark.records.validation import DETAIL, OUTCOME, REASON, broken_expectations, validate
@@ -108,7 +108,7 @@ def prepare_dead_letters(
 
 
 def _message(code: PipelineCode) -> Column:
-    meant = F.create_map(*map(F.lit, chain.from_iterable((str(r), EXPLANATIONS[r][0]) for r in Reason)))
+    meant = F.create_map(*map(F.lit, chain.from_iterable((str(r), r.meaning) for r in Reason)))
     named = [
         F.when(broken, F.lit(f"{each.expect} ({each.subject})"))
         for each, broken in broken_expectations(code.expected, code.topic.value)

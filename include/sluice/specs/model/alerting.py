@@ -3,48 +3,46 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime, time, timedelta
-from enum import StrEnum
 from fnmatch import fnmatchcase
 from typing import Annotated, Literal
 from zoneinfo import ZoneInfo
 
 from pydantic import Field, StringConstraints, field_validator, model_validator
 
+from sluice.explained import ExplainedEnum
 from sluice.specs.model.duration import Duration, format_duration
 from sluice.specs.model.spec import Name, Spec
 
 
-class AlertClass(StrEnum):
+class AlertClass(ExplainedEnum):
     """What an alert is about. One that lasts is told once for its subject and class, until it is over."""
 
-    FAILED_RUN = "failed-run"
-    """A task or a run has failed for good."""
-    HALTED = "halted"
-    """A unit does not start any more until a person asks for it."""
-    LOSS_RISK = "loss-risk"
-    """Retention is about to delete what a stream has not read, or has done so."""
-    REWOUND = "rewound"
-    """A stream's position is not where it was."""
-    STALLED = "stalled"
-    """Records wait, the driver lives, and nothing is committed."""
-    STOPPED = "stopped"
-    """A stream that shall run has had no driver for ten minutes."""
-    UNKNOWN = "unknown"
-    """Nobody has known for ten minutes how a stream is that shall run."""
-    DEADLINE = "deadline"
-    """A running stream misses a deadline of its spec."""
-    GATE = "gate"
-    """What was computed or published is not as the suite expects."""
-    PARITY = "parity"
-    """A batch's result differs from the stream's, and nothing explains it."""
-    DRIFT = "drift"
-    """A topic or a principal is not as declared."""
-    APPROVAL = "approval"
-    """A plan waits for an answer."""
-    DATA = "data"
-    """A pipeline's own rule holds for a live value."""
-    TEST = "test"
-    """Somebody tries the delivery."""
+    FAILED_RUN = "failed-run", "a task or a run failed for good", "fix what its error says, then clear the run"
+    HALTED = "halted", "a unit does not start until a person resumes it", "fix the cause; `sluice streams resume`"
+    LOSS_RISK = (
+        "loss-risk",
+        "retention is about to delete unread records, or has already deleted some",
+        "raise the retention now",
+    )
+    REWOUND = "rewound", "a stream's position has moved", "find out who moved it or re-created the topic"
+    STALLED = (
+        "stalled",
+        "records are waiting and the driver is alive, but nothing is committed",
+        "read the end of its log",
+    )
+    STOPPED = "stopped", "a stream that should run has had no driver for ten minutes", "find out why none is started"
+    UNKNOWN = (
+        "unknown",
+        "the health of a stream that should run has been unknown for ten minutes",
+        "check Airflow's triggerer",
+    )
+    DEADLINE = "deadline", "a running stream misses a deadline of its spec", "find out why it is behind"
+    GATE = "gate", "rows that were computed or published violate the suite", "read the page of the gate"
+    PARITY = "parity", "a batch's result differs from the stream's, and nothing explains it", "read the parity report"
+    DRIFT = "drift", "a topic or a principal is not as declared", "`sluice topics plan`"
+    APPROVAL = "approval", "a plan waits for an answer", "answer on the run's page"
+    DATA = "data", "a pipeline's own rule matches a live value", "ask the pipeline's owner"
+    TEST = "test", "a test of the delivery"
 
 
 class Channel(Spec):

@@ -10,7 +10,7 @@ import re
 from dataclasses import dataclass
 from typing import assert_never
 
-from sluice.streams.failures.failure import REMEDIES, FailureClass
+from sluice.streams.failures.failure import FailureClass
 
 _STREAM = re.compile(r"\(stream ([a-z][a-z0-9_]*): ")
 
@@ -43,7 +43,7 @@ def ways(kind: FailureClass, unit: str, stream: str = "") -> tuple[Way, ...]:
     resumed = (f"sluice streams resume {unit}",)
     match kind:
         case FailureClass.DATA_LOSS:
-            first = "see which records are gone, and decide that it may go on without them"
+            first = "find out which records are gone, and decide that it may go on without them"
             return (Way(first, _anew(unit, stream, "the records are gone")),)
         case FailureClass.INCOMPATIBLE_STATE:
             back = Way("go back to the code that wrote the state", resumed)
@@ -61,7 +61,7 @@ def ways(kind: FailureClass, unit: str, stream: str = "") -> tuple[Way, ...]:
             | FailureClass.CONFIGURATION
             | FailureClass.UNKNOWN
         ):
-            return (Way(REMEDIES[kind], resumed),)
+            return (Way(kind.what_to_do, resumed),)
         case FailureClass.STOPPED | FailureClass.FORCED | FailureClass.TRANSIENT | FailureClass.DISK_FULL:
             return (Way("see its log", resumed),)  # never HALTED for these
         case _:

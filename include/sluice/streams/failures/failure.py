@@ -9,72 +9,83 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
-from enum import StrEnum
-from typing import Any
+from typing import Any, Self
 
+from sluice.explained import ExplainedEnum
 from sluice.streams.failures.exits import ExitCode
 
 FILE = "failure.json"
 """Where a driver leaves its last words, in the folder that its launcher keeps of it."""
 
 
-class FailureClass(StrEnum):
-    """What an end says about the next attempt."""
+class FailureClass(ExplainedEnum):
+    """What an end says about the next attempt.
 
-    STOPPED = "stopped"  # it ended as it was asked to: no failure at all
-    FORCED = "forced"  # a person declared it dead
-    KILLED = "killed"  # by a signal, together with its keeper, or its JVM beneath it
-    TRANSIENT = "transient"  # broker or storage did not answer, or something was not ready: time helps
-    DISK_FULL = "disk full"  # nothing is lost, and all goes on when there is room
-    OUT_OF_MEMORY = "out of memory"
-    CODE = "code"  # the transform, or Spark's analysis of it: the same input fails again
-    WRONG_SPEC = "wrong spec"
-    FENCED = "fenced"  # another driver owns the tables or the checkpoint
-    DATA_LOSS = "data loss"  # records are gone that were never read
-    CORRUPT = "corrupt"  # a checkpoint, state or ledger that contradicts itself
-    INCOMPATIBLE_STATE = "incompatible state"  # what is kept does not fit the code
-    AUTHORISATION = "authorisation"
-    SCHEMA_DRIFT = "schema drift"  # so much of a batch is quarantined that its producer writes something else
-    CONFIGURATION = "configuration"  # a variable that a spec names, such as a password's, is not set
-    UNKNOWN = "unknown"  # none of these
+    Attributes:
+        exit_code: what a driver of this class exits with; None for a class that is only ever recorded.
+        what_to_do: what helps where time does not; empty where time does.
+    """
+
+    exit_code: ExitCode | None
+
+    def __new__(cls, word: str, exit_code: ExitCode | None = None, what_to_do: str = "") -> Self:
+        """Make a member; its meaning is that of its exit code."""
+        member = str.__new__(cls, word)
+        member._value_ = word
+        member.meaning = "was declared dead by a person" if exit_code is None else exit_code.meaning
+        member.exit_code, member.what_to_do = exit_code, what_to_do
+        return member
+
+    STOPPED = "stopped", ExitCode.STOPPED
+    FORCED = "forced", None
+    # Killed by a signal, together with its keeper, or by the death of its JVM.
+    KILLED = "killed", ExitCode.JVM_LOST, "find out what killed it: the kernel's log names what it killed for memory"
+    TRANSIENT = "transient", ExitCode.TRANSIENT
+    DISK_FULL = "disk full", ExitCode.DISK_FULL
+    OUT_OF_MEMORY = (
+        "out of memory",
+        ExitCode.OUT_OF_MEMORY,
+        "give it more memory (`resources` in the spec) or smaller batches",
+    )
+    CODE = "code", ExitCode.CODE, "fix the transform, or the input that it does not expect"
+    WRONG_SPEC = "wrong spec", ExitCode.WRONG_SPEC, "run `sluice check` and fix the specs"
+    FENCED = "fenced", ExitCode.FENCED, "find the other driver, and make sure that only one of them is wanted"
+    DATA_LOSS = (
+        "data loss",
+        ExitCode.DATA_LOSS,
+        "find out which records are gone, and decide whether the stream may go on without them",
+    )
+    CORRUPT = (
+        "corrupt",
+        ExitCode.CORRUPT,
+        "put an older copy of its checkpoint back, or move it away (nothing is written twice)",
+    )
+    INCOMPATIBLE_STATE = (
+        "incompatible state",
+        ExitCode.INCOMPATIBLE_STATE,
+        "go back to the code that wrote the state, or start from a new checkpoint",
+    )
+    AUTHORISATION = "authorisation", ExitCode.AUTHORISATION, "renew the credentials, or grant the missing rights"
+    # So much of a batch is quarantined that its producer writes something else.
+    SCHEMA_DRIFT = (
+        "schema drift",
+        ExitCode.SCHEMA_DRIFT,
+        "compare what the producer writes with the topic spec, and fix one of them",
+    )
+    CONFIGURATION = (
+        "configuration",
+        ExitCode.CONFIGURATION,
+        "set the variable where its driver is started; for Airflow: where `sluice up` is run",
+    )
+    UNKNOWN = "unknown", ExitCode.FAILED, "find the cause in the log"
 
 
 EXIT_CODES: Mapping[FailureClass, ExitCode] = {
-    FailureClass.STOPPED: ExitCode.STOPPED,
-    FailureClass.KILLED: ExitCode.JVM_LOST,
-    FailureClass.TRANSIENT: ExitCode.TRANSIENT,
-    FailureClass.DISK_FULL: ExitCode.DISK_FULL,
-    FailureClass.OUT_OF_MEMORY: ExitCode.OUT_OF_MEMORY,
-    FailureClass.CODE: ExitCode.CODE,
-    FailureClass.WRONG_SPEC: ExitCode.WRONG_SPEC,
-    FailureClass.FENCED: ExitCode.FENCED,
-    FailureClass.DATA_LOSS: ExitCode.DATA_LOSS,
-    FailureClass.CORRUPT: ExitCode.CORRUPT,
-    FailureClass.INCOMPATIBLE_STATE: ExitCode.INCOMPATIBLE_STATE,
-    FailureClass.AUTHORISATION: ExitCode.AUTHORISATION,
-    FailureClass.SCHEMA_DRIFT: ExitCode.SCHEMA_DRIFT,
-    FailureClass.CONFIGURATION: ExitCode.CONFIGURATION,
-    FailureClass.UNKNOWN: ExitCode.FAILED,
+    kind: kind.exit_code for kind in FailureClass if kind.exit_code is not None
 }
-"""What a driver exits with. Nobody exits by force: that class is only ever recorded."""
+"""What a driver exits with."""
 
 _CLASSES = {int(code): kind for kind, code in EXIT_CODES.items()}
-
-REMEDIES: Mapping[FailureClass, str] = {
-    FailureClass.KILLED: "find out who kills it: the kernel's log names what it killed for memory",
-    FailureClass.OUT_OF_MEMORY: "give it more memory (`resources` in the spec) or smaller batches",
-    FailureClass.CODE: "mend the transform, or the input that it does not expect",
-    FailureClass.WRONG_SPEC: "run `sluice check` and repair the specs",
-    FailureClass.FENCED: "find the other driver, and see that only one of them is wanted",
-    FailureClass.DATA_LOSS: "see which records are gone, and decide whether the stream may go on without them",
-    FailureClass.CORRUPT: "put an older copy of its checkpoint back, or move it away (nothing is written twice)",
-    FailureClass.INCOMPATIBLE_STATE: "go back to the code that wrote the state, or start from a new checkpoint",
-    FailureClass.SCHEMA_DRIFT: "compare what the producer writes with the topic spec, and mend one of them",
-    FailureClass.AUTHORISATION: "renew the credentials, or grant what it lacks",
-    FailureClass.CONFIGURATION: "set the variable where its driver is started; for Airflow: where `sluice up` is run",
-    FailureClass.UNKNOWN: "find the cause in the log",
-}
-"""What helps where no time does, as a clause."""
 
 
 def class_of_exit(code: int | None) -> FailureClass:

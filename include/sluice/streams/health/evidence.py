@@ -12,7 +12,7 @@ from typing import Generic, Protocol, TypedDict, TypeVar
 from sluice.errors import SluiceError
 from sluice.specs.catalog.rhythm import UNDECLARED, Rhythm
 from sluice.streams.failures.failure import Failure
-from sluice.streams.health.executors import Executors
+from sluice.streams.health.driver_files import Executors
 from sluice.streams.health.observation import Evidence
 from sluice.streams.life.attempts import Attempt, AttemptState, Desired
 from sluice.streams.life.launcher import DriverReport, DriverState

@@ -10,13 +10,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from enum import StrEnum
 from typing import TypeAlias
 
 from sluice.streams.failures.exits import explain_exit
-from sluice.streams.failures.failure import REMEDIES
 from sluice.streams.failures.room import ADVICE
 from sluice.streams.health.cadence import LEAST_SECONDS
+from sluice.streams.health.health import FINE, WELL, Health, alike
 from sluice.streams.health.lag import LEAST_SPAN_SECONDS
 from sluice.streams.health.observation import Evidence
 from sluice.streams.health.retention import horizon_seconds, lost
@@ -24,36 +23,13 @@ from sluice.streams.health.situation import FIRST_COMMIT, SILENT_CADENCES, Situa
 from sluice.streams.health.window import Window
 from sluice.streams.life.launcher import DriverState
 
+__all__ = ["FINE", "WELL", "Health", "PartitionLag", "Verdict", "alike", "judge"]
+
 PATIENCE = timedelta(minutes=2)
 IDLE_AFTER = timedelta(minutes=10)
 BARE_AFTER = timedelta(minutes=1)
 """A cluster replaces an executor within seconds, if it can."""
 SOON_SECONDS = 3600.0
-
-
-class Health(StrEnum):
-    """The verdict's word."""
-
-    OK = "OK"
-    IDLE = "IDLE"  # nothing is unread, and nothing was for a while
-    STARTING = "STARTING"  # records wait, and its driver has not committed a batch yet
-    LAGGING = "LAGGING"  # it works, but more arrives than it reads; or catching up takes long
-    STALLED = "STALLED"  # records wait, the driver lives, and nothing is committed
-    STOPPED = "STOPPED"  # there is no driver
-    REWOUND = "REWOUND"  # its position is not where it was, or is none of this topic's
-    LOSS_RISK = "LOSS_RISK"  # the topic's retention is about to delete what is unread, or has done so
-    UNKNOWN = "UNKNOWN"
-
-
-WELL = frozenset({Health.OK, Health.IDLE})
-"""Verdicts on a stream that is known to work."""
-FINE = WELL | {Health.STARTING}
-"""Verdicts that nobody needs to act upon."""
-
-
-def alike(one: Health, other: Health) -> bool:
-    """Whether one verdict goes on as the other: a stream that is at times OK and at times IDLE is well."""
-    return one is other or {one, other} <= WELL
 
 
 @dataclass(frozen=True)
@@ -149,7 +125,7 @@ def _judge_life(case: Situation) -> _Judgement | None:
     elif driver.ended_at is not None:
         end = f"{end} {_ago(seen.at, driver.ended_at)}"
     if seen.stop_wanted:
-        return Health.STOPPED, f"It is stopped as asked; {end}.", f"sluice streams start {seen.unit}"
+        return Health.STOPPED, f"It is stopped as requested; {end}.", f"sluice streams start {seen.unit}"
     if seen.halted:
         why = seen.halted.removesuffix(f". To go on: {seen.halted_fix}").rstrip(".")
         what_to_do = seen.halted_fix or f"sluice streams resume {seen.unit}"
@@ -168,7 +144,7 @@ def _judge_end_alone(seen: Evidence) -> _Judgement | None:
     if ended.again_at is not None:
         again = f"nothing: it is started again by itself at {ended.again_at:%H:%M:%S} UTC"
         return Health.STOPPED, f"{why}{_sentence(ended.message)}", f"{again}; sluice streams logs {seen.unit} says more"
-    remedy = REMEDIES.get(ended.kind, "find the cause")
+    remedy = ended.kind.what_to_do or "find the cause"
     return Health.STOPPED, f"{why}{_sentence(ended.message)}", f"{remedy}; then sluice streams restart {seen.unit}"
 
 

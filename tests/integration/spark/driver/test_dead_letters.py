@@ -10,7 +10,7 @@ from pyspark.sql import Row, SparkSession
 
 from sluice.devstack.kafka.broker import BrokerProcess
 from sluice.kafka.deduplication import deduplicated
-from sluice.quality.reasons import EXPLANATIONS, Reason
+from sluice.quality.reasons import Reason
 from sluice.spark.records.pipeline import PipelineCode
 from sluice.spark.sinks.dead_letters import PREFIX, letters, refused
 from sluice.specs.catalog.catalog import Catalog
@@ -68,7 +68,7 @@ def test_a_letter_is_the_record_with_where_it_was_and_why_it_was_refused(spark: 
         "pipeline.code": "c0de",
         "stage": "VALIDATION",
         "reason": "wrong_type",
-        "message": f"{EXPLANATIONS[Reason.WRONG_TYPE][0]}: flight is text, and no whole number",
+        "message": f"{Reason.WRONG_TYPE.meaning}: flight is text, and no whole number",
     }
     assert "secret-7" not in str(told)
     assert (told["sluice-id"], told["sluice-generation"], told["sluice-position"]) == ("id-3-41", "5", "99")
@@ -94,9 +94,7 @@ def test_a_broken_expectation_is_named(spark: SparkSession, catalog: Catalog) ->
     (letter,) = sent(spark, catalog, GOOD.encode(), expected=[expected])
     told = headers_of(letter["headers"])
     assert told[f"{PREFIX}reason"] == "unexpected"
-    assert told[f"{PREFIX}message"].startswith(
-        f"{EXPLANATIONS[Reason.UNEXPECTED][0]}: expect_column_values_to_be_in_set "
-    )
+    assert told[f"{PREFIX}message"].startswith(f"{Reason.UNEXPECTED.meaning}: expect_column_values_to_be_in_set ")
     assert sent(spark, catalog, GOOD.replace("SFO", "LAX").encode(), expected=[expected]) == []
 
 

@@ -90,14 +90,6 @@ def test_every_rule_says_how_bad_it_is_and_names_only_labels_that_there_are() ->
         assert set(re.findall(r"\$labels\.(\w+)", rule["annotations"]["summary"])) <= known, rule["alert"]
 
 
-def test_the_reference_is_the_catalogue() -> None:
-    rows = re.findall(
-        r"^\| `(sluice_\w+)` \| (\w+) \| (.*?) \| (.+) \|$", (HOME / "docs" / "metrics.md").read_text(), re.MULTILINE
-    )
-    wanted = [(m.name, m.kind.value, ", ".join(f"`{label}`" for label in m.labels), m.help) for m in CATALOGUE]
-    assert rows == wanted
-
-
 @pytest.mark.parametrize("bean", BEANS)
 def test_a_bean_of_the_broker_is_asked_for_and_named_by_a_rule(bean: str) -> None:
     assert exposed(bean) is not None

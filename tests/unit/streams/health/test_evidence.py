@@ -8,8 +8,8 @@ from typing import NoReturn
 from sluice.errors import CorruptionError, SluiceError, UnreachableError
 from sluice.specs.catalog.rhythm import Rhythm
 from sluice.streams.failures.failure import Failure, FailureClass
+from sluice.streams.health.driver_files import Executors
 from sluice.streams.health.evidence import ObservedUnit, ProgressSource, Stamps, gather
-from sluice.streams.health.executors import Executors
 from sluice.streams.health.observation import Evidence
 from sluice.streams.life.attempts import Attempt, AttemptState, Desired, DesiredState
 from sluice.streams.life.launcher import DriverReport, DriverState

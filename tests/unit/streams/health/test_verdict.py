@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sluice.streams.failures.failure import Failure, FailureClass
-from sluice.streams.health.executors import Executors
+from sluice.streams.health.driver_files import Executors
 from sluice.streams.health.observation import Evidence
 from sluice.streams.health.verdict import WELL, Health, judge
 from sluice.streams.health.window import Window
@@ -158,7 +158,7 @@ def test_a_stop_on_record_and_proven_death_is_stopped_as_asked() -> None:
     dead = DriverReport("local.flights.g1", DriverState.ENDED, ended_at=ago(seconds=9), exit_code=0)
     verdict = judge(replace(AT_WORK, driver=dead, stop_wanted=True))
     assert verdict.health is Health.STOPPED
-    assert verdict.why == "It is stopped as asked; local.flights.g1 stopped as asked 9 s ago."
+    assert verdict.why == "It is stopped as requested; local.flights.g1 stopped as requested 9 s ago."
     assert verdict.what_to_do == "sluice streams start flights"
 
 
@@ -258,7 +258,7 @@ def test_a_stream_that_has_ended_beside_others_is_stopped_and_says_why() -> None
     assert verdict.why == (
         "It has ended 3 min ago, and the other streams of its driver go on: schema drift. 80 of 100 are refused."
     )
-    assert verdict.what_to_do.endswith("mend one of them; then sluice streams restart flights")
+    assert verdict.what_to_do.endswith("fix one of them; then sluice streams restart flights")
     waits = replace(seen, ended_alone=replace(drift, again_at=ago(minutes=-2)))
     assert judge(waits).health is Health.STOPPED
     assert "it is started again by itself at" in judge(waits).what_to_do

@@ -123,7 +123,7 @@ def test_a_stop_is_recorded_with_its_reason_and_ends_the_driver(
     life.start("ada", "demo")
     report = life.stop("bob", "maintenance", 60)
     assert (report.state, report.exit_code) == (DriverState.ENDED, 0)
-    assert (latest(registry).state, latest(registry).reason) == (AttemptState.ENDED, "stopped as asked")
+    assert (latest(registry).state, latest(registry).reason) == (AttemptState.ENDED, "stopped as requested")
     assert (wish(registry).state, wish(registry).by, wish(registry).why) == (Desired.STOPPED, "bob", "maintenance")
     assert launcher.alive == []
 

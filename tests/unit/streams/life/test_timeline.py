@@ -81,10 +81,11 @@ def test_a_halt_is_told(project: InMemoryProject) -> None:
     fail(project, 1, FailureClass.DATA_LOSS, 11)
     found = read(project)
     why = (
-        "generation 1 failed: records that were never read are gone from the topic (stream departures: KeyError: "
-        "'dep_delay') (data loss), and another attempt would only repeat that. To go on: see which records are gone, "
-        "and decide that it may go on without them, then run `sluice streams stop flights`, `sluice streams reset "
-        'flights --stream departures --to earliest --why "the records are gone"`, `sluice streams start flights`'
+        "generation 1 failed: records that it never read are gone from the topic (stream departures: KeyError: "
+        "'dep_delay') (data loss), and another attempt would only repeat that. To go on: find out which records "
+        "are gone, and decide that it may go on without them, then run `sluice streams stop flights`, "
+        '`sluice streams reset flights --stream departures --to earliest --why "the records are gone"`, '
+        "`sluice streams start flights`"
     )
     assert (found.halted, found.next) == (why, f"HALTED: {why}")
 

@@ -1,0 +1,1 @@
+"""The words that Sluice uses and prints, and their meaning: `sluice explain`."""

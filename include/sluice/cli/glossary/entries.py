@@ -1,0 +1,79 @@
+"""The glossary: every term of the design and every word of an answer, with its meaning and advice."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import cache
+
+from sluice.alerts.delivery import DeliveryOutcome
+from sluice.cli.glossary.terms import TERMS
+from sluice.errors import exit_codes
+from sluice.explained import ExplainedEnum
+from sluice.intervals.backfill.backfills import BackfillState
+from sluice.intervals.backfill.parity import ParityOutcome
+from sluice.intervals.ledger import State
+from sluice.provisioning.topics.changes import Risk
+from sluice.quality.cases import CaseState
+from sluice.quality.reasons import Outcome, Reason
+from sluice.specs.model.alerting import AlertClass
+from sluice.streams.failures.failure import FailureClass
+from sluice.streams.health.verdict import Health
+
+_ENUMS: Mapping[str, type[ExplainedEnum]] = {
+    "verdicts of a stream": Health,
+    "ends of a driver": FailureClass,
+    "states of an interval": State,
+    "states of a backfill": BackfillState,
+    "results of a comparison": ParityOutcome,
+    "outcomes of a record": Outcome,
+    "reasons of the quarantine": Reason,
+    "states of a case": CaseState,
+    "risks of a plan": Risk,
+    "classes of an alert": AlertClass,
+    "deliveries of an alert": DeliveryOutcome,
+}
+
+
+@dataclass(frozen=True)
+class GlossaryEntry:
+    """One word.
+
+    Attributes:
+        kind: the group that it belongs to, in the plural.
+        word: as it is written there.
+        meaning: in one clause.
+        what_to_do: in one clause; empty if there is nothing to do.
+    """
+
+    kind: str
+    word: str
+    meaning: str
+    what_to_do: str = ""
+
+
+@cache
+def entries() -> tuple[GlossaryEntry, ...]:
+    """Return all entries, by kind."""
+    return tuple(_all())
+
+
+def find(word: str) -> list[GlossaryEntry]:
+    """Return the entries of a word, in any spelling; without one, those that begin with it."""
+    wanted = _plain(word)
+    found = [entry for entry in entries() if _plain(entry.word) == wanted]
+    return found or [entry for entry in entries() if wanted and _plain(entry.word).startswith(wanted)]
+
+
+def _plain(word: str) -> str:
+    return word.strip().lower().replace("_", " ").replace("-", " ")
+
+
+def _all() -> Iterator[GlossaryEntry]:
+    for term, texts in TERMS.items():
+        yield GlossaryEntry("terms of the design", term, *texts)
+    for kind, enum in _ENUMS.items():
+        for member in enum:
+            yield GlossaryEntry(kind, member.value, member.meaning, member.what_to_do)
+    for code, texts in exit_codes().items():
+        yield GlossaryEntry("exit codes of a command", str(code), *texts)

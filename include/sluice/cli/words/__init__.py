@@ -1,1 +1,0 @@
-"""What codes and words of the output mean: `sluice explain`."""
