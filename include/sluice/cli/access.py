@@ -1,4 +1,4 @@
-"""`sluice access`: who may do what in Kafka by the specs, against what the cluster has."""
+"""`sluice access`: the declared users and rights in Kafka, compared with the cluster's."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from sluice.provisioning.access.plan import plan as plan_access
 from sluice.provisioning.topics.changes import Approval, Risk
 from sluice.settings import settings
 
-app = typer.Typer(help="Plan, apply and list who may do what in Kafka.", no_args_is_help=True)
+app = typer.Typer(help="Plan, apply and list users and rights in Kafka.", no_args_is_help=True)
 
 if TYPE_CHECKING:
     from sluice.kafka.access import KafkaPythonAccess
@@ -31,9 +31,7 @@ _STYLES = {Risk.SAFE: "green", Risk.APPROVAL: "yellow", Risk.LOSS: "red", Risk.W
 
 RotateOption = Annotated[
     list[str] | None,
-    typer.Option(
-        help="A user whose password is set again from its variable; may be repeated.", autocompletion=completion.users
-    ),
+    typer.Option(help="Set this user's password again from its variable. Repeatable.", autocompletion=completion.users),
 ]
 
 
@@ -41,8 +39,8 @@ RotateOption = Annotated[
 def plan(rotate: RotateOption = None, output: OutputOption = Output.TABLE) -> None:
     """Show what `apply` would do. Changes nothing.
 
-    Exit codes: 0 the cluster was asked; 2 a spec is wrong; 3 the stack is not up, or the cluster has no access control;
-    4 no broker answered, or we may not ask.
+    Exit codes: 0; 2 a spec is wrong; 3 the stack is not up, or the cluster has no access control; 4 no broker
+    answered, or it denied the request.
     """
     project = Project.open(settings())
     with _cluster(project) as cluster:
@@ -52,30 +50,32 @@ def plan(rotate: RotateOption = None, output: OutputOption = Output.TABLE) -> No
 
 @app.command()
 def apply(
-    plan: Annotated[str, typer.Option(help="The id of the plan that you have read; needed if it is not safe.")] = "",
+    plan: Annotated[
+        str, typer.Option(help="The id of the plan that you read. Required unless all of it is safe.")
+    ] = "",
     widening: Annotated[
         list[str] | None,
         typer.Option(
-            help="A principal by which something may be opened; once for each that the plan names.",
+            help="Allow the plan to widen this principal's rights. Repeat for each one that the plan names.",
             autocompletion=completion.principals,
         ),
     ] = None,
     rotate: RotateOption = None,
     output: OutputOption = Output.TABLE,
 ) -> None:
-    """Make users and rights what is declared, and verify all. A second run changes nothing.
+    """Create the declared users and rights, and verify them. A second run changes nothing.
 
-    What is safe needs no more. Of a plan with anything else the id must be given, which `sluice access plan` shows: it
-    stands for that plan and the state that it saw. Passwords come from the variables that the specs name.
+    Safe changes need no confirmation. For any other change pass the id that `sluice access plan` shows: it identifies
+    the plan and the state of the cluster. Passwords come from the variables that the specs name.
 
     Exit codes: 0 all is as declared; 2 a spec is wrong; 3 the stack is not up, the cluster has no access control, or a
-    password is missing; 4 no broker answered, or we may not ask; 5 the plan may not be applied, or the cluster refused.
+    password is missing; 4 no broker answered, or it denied the request; 5 the plan was refused.
     """
     project = Project.open(settings())
     if widening and not plan:
         raise RefusedError(
-            "Principals are named by which something may be opened, and no plan is, so nothing was applied.",
-            fix="read `sluice access plan`, and give its id by --plan.",
+            "--widening needs --plan, so nothing was applied.",
+            fix="read `sluice access plan`, and pass its id with --plan.",
         )
     with _cluster(project) as cluster:
         approval = Approval(plan, widening=frozenset(widening or ())) if plan else None
@@ -85,10 +85,10 @@ def apply(
 
 @app.command("list")
 def list_(output: OutputOption = Output.TABLE) -> None:
-    """Show who may do what, as the cluster has it: declared or not.
+    """List the cluster's users and rights, declared or not.
 
-    Exit codes: 0 the cluster was asked; 2 a spec is wrong; 3 the stack is not up, or the cluster has no access control;
-    4 no broker answered, or we may not ask.
+    Exit codes: 0; 2 a spec is wrong; 3 the stack is not up, or the cluster has no access control; 4 no broker
+    answered, or it denied the request.
     """
     project = Project.open(settings())
     with _cluster(project) as cluster:
@@ -104,22 +104,22 @@ def _print_plan(found: AccessPlan, principals: int, rotated: Sequence[str]) -> N
         risk = "" if item.risk is Risk.SAFE else f" [{item.risk}: {item.why}]"
         out_lines.print(f"{_MARKS[item.risk]} {clause(item)}{risk}", style=_STYLES[item.risk])
     for kept in found.kept:
-        out_lines.print(f"  {kept.topic}: {kept.value} ({kept.current}) is in no spec, and stays")
+        out_lines.print(f"  {kept.topic}: {kept.value} ({kept.current}) is in no spec and stays")
     if not found:
         out_lines.print(f"{_count(principals)} as declared; nothing to do.")
     else:
         how = command(found, rotated) if found.guarded else "`sluice access apply`"
-        out_lines.print(f"Plan {found.id}; apply it by {how}.")
+        out_lines.print(f"Plan {found.id}. To apply it, run {how}.")
 
 
 def _print_applied(done: AccessPlan, principals: int) -> None:
     for item in done.items:
-        out_lines.print(f"{item.topic}: {item.value} is {item.wanted} now", style="green")
+        out_lines.print(f"{item.topic}: {item.value} is now {item.wanted}", style="green")
     out_lines.print(f"{_count(principals)} as declared.")
 
 
 def _table(found: ActualAccess, names: Mapping[str, str]) -> Table:
-    table = Table(Column("principal", overflow="fold"), "spec", Column("what", overflow="fold"), box=None)
+    table = Table(Column("principal", overflow="fold"), "spec", Column("right", overflow="fold"), box=None)
     for principal, what in _rows(found):
         table.add_row(principal, names.get(principal, ""), what)
     return table
@@ -132,7 +132,7 @@ def _rows(found: ActualAccess) -> list[tuple[str, str]]:
 
 
 def _cluster(project: Project) -> KafkaPythonAccess:
-    from sluice.kafka.access import KafkaPythonAccess  # noqa: PLC0415 - who presses Tab pays for no client
+    from sluice.kafka.access import KafkaPythonAccess  # noqa: PLC0415 - completion does not import the client
 
     return KafkaPythonAccess(project.bootstrap(), project.kafka_client())
 

@@ -1,4 +1,4 @@
-"""`sluice alerts`: what failed, and whether somebody was told. It needs neither Airflow nor Kafka to run."""
+"""`sluice alerts`: the journal of alerts and their delivery. It needs neither a running Airflow nor Kafka."""
 
 from __future__ import annotations
 
@@ -28,20 +28,20 @@ from sluice.settings import Settings, environment, settings
 from sluice.specs.model.alerting import AlertClass, Channel
 
 _DEADLINE_SECONDS = 120
-"""For Airflow's own start, on a busy machine, and a delivery."""
+"""For Airflow's start on a busy machine, and one delivery."""
 
 _MOST_CHARACTERS = 200
-"""Of a reason in the list."""
+"""The longest reason in the list."""
 
 _STYLES = {DeliveryOutcome.DELIVERED: "green", DeliveryOutcome.FAILED: "red", DeliveryOutcome.HELD: "yellow"}
 
-app = typer.Typer(help="What failed, and whether somebody was told.", invoke_without_command=True)
+app = typer.Typer(help="List alerts and their delivery; test the delivery.", invoke_without_command=True)
 
 
 @app.callback()
 def alerts(
     context: typer.Context,
-    limit: Annotated[int, typer.Option("--limit", "-n", min=1, help="How many of the newest.")] = 20,
+    limit: Annotated[int, typer.Option("--limit", "-n", min=1, help="The number of alerts, newest first.")] = 20,
     output: OutputOption = Output.TABLE,
 ) -> None:
     """List the alerts, newest first.
@@ -58,7 +58,7 @@ def alerts(
 
 @app.command("open")
 def open_(output: OutputOption = Output.TABLE) -> None:
-    """List what lasts: what was told, or is to be told, and is not over.
+    """List the incidents that are not over, with their alerts sent or due.
 
     Exit codes: 0; 3 the journal cannot be read; 4 another process keeps it locked.
     """
@@ -69,9 +69,9 @@ def open_(output: OutputOption = Output.TABLE) -> None:
 
 
 def incident_as_dict(incident: Incident, policy: Policy) -> dict[str, Any]:
-    """Return an incident as JSON values: since when, whether somebody knows, and who is told."""
+    """Return an incident as JSON values: since when, how its delivery ended, and its channels."""
     newest, outcome = incident.newest, incident.outcome(incident.newest)
-    told = "no outcome on record" if outcome is None else outcome.value
+    told = "unknown" if outcome is None else outcome.value
     if incident.told_at is not None:
         told = f"{incident.told_at:%Y-%m-%d %H:%M}"
     return {
@@ -90,15 +90,13 @@ def incident_as_dict(incident: Incident, policy: Policy) -> dict[str, Any]:
 def show(
     alert_id: Annotated[
         str,
-        typer.Argument(
-            autocompletion=completion.alerts, help="One of those that `sluice alerts` lists; its beginning suffices."
-        ),
+        typer.Argument(autocompletion=completion.alerts, help="An id that `sluice alerts` lists, or its beginning."),
     ],
     output: OutputOption = Output.TABLE,
 ) -> None:
     """Show everything about one alert.
 
-    Exit codes: 0; 2 there is no such alert, or more than one.
+    Exit codes: 0; 2 no alert, or more than one, has this id.
     """
     history = _journal().read()
     alert = choose(history, alert_id)
@@ -113,14 +111,15 @@ def try_delivery(
             "--channel",
             "-c",
             autocompletion=completion.channels,
-            help="One of the policy's. Omitted: those that its last rule tells.",
+            help="A channel of the policy. Default: those of its last rule.",
         ),
     ] = "",
     output: OutputOption = Output.TABLE,
 ) -> None:
-    """Send an alert on purpose, the way of a real one, and say what became of it.
+    """Send a test alert like a real one, and report its delivery.
 
-    Exit codes: 0 every service took it; 1 at least one did not; 2 there is no such channel; 3 none is configured.
+    Exit codes: 0 every service accepted it; 1 at least one did not; 2 the channel does not exist; 3 no service is
+    configured.
     """
     journal, clock = _journal(), SystemClock()
     alert = _test_alert(clock)
@@ -135,23 +134,23 @@ def try_delivery(
     match outcome:
         case DeliveryOutcome.NOT_CONFIGURED:
             raise NotReadyError(
-                f"Alert {alert.id} is in the journal only: {detail}",
-                fix="add it, as docs/alerts.md shows for mail, Slack and webhooks.",
+                f"Alert {alert.id} is only in the journal: {detail}",
+                fix="add a connection, as docs/alerts.md shows for mail, Slack and webhooks.",
             )
         case DeliveryOutcome.FAILED:
             raise SluiceError(f"Alert {alert.id}: {detail}", fix="correct the connection; docs/alerts.md has examples.")
 
 
 def choose(history: AlertHistory, alert_id: str) -> Alert:
-    """Return the alert whose id begins so.
+    """Return the alert whose id begins with `alert_id`.
 
     Raises:
-        SpecError: there is none, or there are several.
+        SpecError: no alert or several alerts do.
     """
     found = [alert for alert in history.alerts if alert_id and alert.id.startswith(alert_id)]
     if len(found) != 1:
         what = f"{len(found)} alerts begin" if found else "No alert begins"
-        raise SpecError(f"{what} with {alert_id!r}.", fix="name one that `sluice alerts` lists.")
+        raise SpecError(f"{what} with {alert_id!r}.", fix="use an id that `sluice alerts` lists.")
     return found[0]
 
 
@@ -159,31 +158,31 @@ def _asked_channels(policy: Policy, name: str) -> list[Channel]:
     """Return the channel of a name, or those of the policy's last rule.
 
     Raises:
-        SpecError: there is none.
+        SpecError: the policy has no channel of that name.
     """
     spec = policy.spec
     names = [name] if name else list(spec.rules[-1].tell) or list(spec.channels)
     if unknown := [each for each in names if each not in spec.channels]:
         raise SpecError(
-            f"The alert policy has no channel {unknown[0]!r}.", fix=f"name one of {', '.join(spec.channels)}."
+            f"The alert policy has no channel {unknown[0]!r}.", fix=f"use one of {', '.join(spec.channels)}."
         )
     return [spec.channels[each] for each in names]
 
 
 def deliver_in_airflow(alert: Alert, channels: Sequence[Channel], place: Settings) -> tuple[DeliveryOutcome, str]:
-    """Deliver an alert in a process with Airflow's configuration, where its connections can be read.
+    """Deliver an alert in a process with Airflow's configuration, which can read its connections.
 
-    That is the embedded stack's, whether or not it is up, or the one that this process's variables name.
+    That is the configuration of the embedded stack, running or not, or the one that this process's variables name.
 
     Raises:
-        NotReadyError: that process could not be run to its end.
+        NotReadyError: the process failed or took too long.
     """
     embedded = (place.folder.airflow / "airflow.cfg").is_file()
     variables = stack_environment(place) if embedded else environment()
-    if "AIRFLOW_HOME" not in variables:  # Airflow would make itself a home in the user's
+    if "AIRFLOW_HOME" not in variables:  # Airflow would create a home in the user's
         return (
             DeliveryOutcome.NOT_CONFIGURED,
-            "there is no Airflow here: neither an embedded one (`sluice up`) nor AIRFLOW_HOME.",
+            "there is no Airflow: neither an embedded one (`sluice up`) nor AIRFLOW_HOME.",
         )
     try:
         done = subprocess.run(
@@ -191,7 +190,7 @@ def deliver_in_airflow(alert: Alert, channels: Sequence[Channel], place: Setting
             input=json.dumps(
                 {"alert": alert.as_dict(), "channels": [each.model_dump(mode="json") for each in channels]}
             ),
-            env={**variables, "_AIRFLOW_PROCESS_CONTEXT": "server"},  # or Airflow would not ask its own database
+            env={**variables, "_AIRFLOW_PROCESS_CONTEXT": "server"},  # otherwise Airflow does not read its own database
             capture_output=True,
             text=True,
             timeout=_DEADLINE_SECONDS,
@@ -201,8 +200,8 @@ def deliver_in_airflow(alert: Alert, channels: Sequence[Channel], place: Setting
         return DeliveryOutcome(finding["outcome"]), finding["detail"]
     except (subprocess.SubprocessError, LookupError, ValueError) as error:
         raise NotReadyError(
-            f"Airflow could not be asked for its connection: {type(error).__name__}.",
-            fix="see whether `airflow connections list` works.",
+            f"Airflow did not return its connections: {type(error).__name__}.",
+            fix="check that `airflow connections list` works.",
         ) from error
 
 
@@ -217,7 +216,7 @@ def _as_dict(alert: Alert, history: AlertHistory) -> dict[str, Any]:
 
 def _delivery(alert: Alert, history: AlertHistory) -> str:
     delivery = history.deliveries.get(alert.id)
-    return "no outcome on record" if delivery is None else f"{delivery.outcome}: {delivery.detail}"
+    return "unknown" if delivery is None else f"{delivery.outcome}: {delivery.detail}"
 
 
 def _print_alerts(newest: list[Alert], history: AlertHistory) -> None:
@@ -232,10 +231,12 @@ def _print_incidents(incidents: list[dict[str, Any]], note: str) -> None:
     if not incidents:
         out.print("Nothing is open.")
         return
-    table = Table("subject", Column("class", no_wrap=True), Column("since (UTC)", no_wrap=True), "what", "told", "by")
+    table = Table(
+        "subject", Column("class", no_wrap=True), Column("since (UTC)", no_wrap=True), "what", "notified", "channels"
+    )
     for each in incidents:
         told = escape(each["told"]) if each["told_at"] else f"[yellow]{escape(each['told'])}[/]"
-        names = ", ".join(each["channels"]) or "nobody"
+        names = ", ".join(each["channels"]) or "none"
         table.add_row(
             escape(each["subject"]), each["class"], each["since"][:16], escape(each["what"]), told, escape(names)
         )
@@ -272,10 +273,10 @@ def _test_alert(clock: Clock) -> Alert:
         at=clock.now(),
         level=Level.TEST,
         what="This is a test of Sluice's alerts",
-        why="Somebody ran `sluice alerts test`. Nothing has failed.",
+        why="`sluice alerts test` was run. Nothing has failed.",
         evidence=(f"deployment: {settings().deployment}",),
         where="",
-        what_to_do="Nothing. You see this, so alerts reach you.",
+        what_to_do="Nothing: this alert has reached you, so others will.",
         host=socket.gethostname(),
         alert_class=AlertClass.TEST,
     )

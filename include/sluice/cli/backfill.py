@@ -1,4 +1,4 @@
-"""`sluice backfill`: computes closed intervals by batch, with the same function as the stream."""
+"""`sluice backfill`: compute closed intervals in batches, with the same function as the stream."""
 
 from __future__ import annotations
 
@@ -13,13 +13,14 @@ from rich.markup import escape
 from rich.table import Column, Table
 
 from sluice.cli.terminal import completion
+from sluice.cli.terminal.arguments import PipelineArgument, WhyOption
 from sluice.cli.terminal.instants import FromOption, ToOption
 from sluice.cli.terminal.output import Output, OutputOption, emit, err, err_lines, out, out_lines
 from sluice.cli.terminal.pipelines import open_pipeline
-from sluice.cli.terminal.requester import asker
+from sluice.cli.terminal.requester import requester
 from sluice.cli.views.backfill_plan import BackfillPlan
 from sluice.cli.views.backfill_progress import ProgressLine
-from sluice.cli.views.backfill_view import STYLES, backfill_as_dict, tell_backfill
+from sluice.cli.views.backfill_view import STYLES, backfill_as_dict, print_backfill
 from sluice.clock import SystemClock
 from sluice.devstack.supervision import last_lines
 from sluice.errors import NotReadyError, RefusedError, SpecError
@@ -32,16 +33,15 @@ from sluice.project.project import Project
 from sluice.settings import settings
 from sluice.specs.model.model import PipelineSpec
 
-app = typer.Typer(help="Compute closed intervals by batch: verify, correct, recompute.", no_args_is_help=True)
+app = typer.Typer(help="Compute closed intervals in batches: verify, correct, recompute.", no_args_is_help=True)
 
-PipelineArgument = Annotated[
-    str, typer.Argument(help="A file in include/pipelines, without its ending.", autocompletion=completion.pipelines)
+ModeOption = Annotated[
+    Mode, typer.Option(help="verify publishes nothing; correct adds late records; recompute applies today's code.")
 ]
-ModeOption = Annotated[Mode, typer.Option(help="verify publishes nothing; correct brings late records in.")]
-OnlyOption = Annotated[Only, typer.Option(help="Which intervals of the range a recompute takes.")]
-WhyOption = Annotated[str, typer.Option("--why", help="The reason, for the record.")]
+OnlyOption = Annotated[Only, typer.Option(help="The intervals of the range that a recompute processes.")]
 IdArgument = Annotated[
-    str, typer.Argument(metavar="ID", help="As `sluice backfill list` shows it.", autocompletion=completion.backfills)
+    str,
+    typer.Argument(metavar="ID", help="An id that `sluice backfill list` shows.", autocompletion=completion.backfills),
 ]
 
 _LOG_LINES = 15
@@ -58,14 +58,14 @@ def plan(
     why: WhyOption = "",
     output: OutputOption = Output.TABLE,
 ) -> None:
-    """Show which intervals a run would take, in which chunks, and why it would leave the others. Changes nothing.
+    """Show which intervals a run would process, in which chunks, and why it would skip the others. Changes nothing.
 
-    Exit codes: 0; 2 a spec or an argument is wrong; 4 could not look; 5 a recompute of healthy intervals needs a
-    reason; 6 the ledger cannot be read.
+    Exit codes: 0; 2 a spec or an argument is wrong; 4 the control database or a log did not answer; 5 a recompute of
+    healthy intervals needs a reason; 6 the ledger cannot be read.
     """
     project, spec = open_pipeline(pipeline)
     found = _plan(project, spec, _request(spec, start, end, mode, only=only, why=why))
-    emit(output, found.as_dict(), lambda: found.tell(out))
+    emit(output, found.as_dict(), lambda: found.print(out))
 
 
 @app.command()
@@ -77,15 +77,17 @@ def run(
     mode: ModeOption = Mode.VERIFY,
     only: OnlyOption = Only.ALL,
     why: WhyOption = "",
-    key: Annotated[str, typer.Option(help="Names this asking: the same key again resumes what broke off.")] = "",
+    key: Annotated[
+        str, typer.Option(help="An idempotency key: running with the same key again resumes the backfill.")
+    ] = "",
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Only show the plan.")] = False,
     output: OutputOption = Output.TABLE,
 ) -> None:
-    """Run a backfill and wait for its end. Ctrl-C asks it to stop after the chunk that it is at.
+    """Run a backfill and wait for its end. Ctrl-C makes it stop after the current chunk.
 
-    Exit codes: 0 all is as it should be; 1 it is not, or it broke off (the report says what differs); 2 a spec or an
-    argument is wrong; 3 Spark cannot start; 4 could not look; 5 another backfill is in the way, or a reason is
-    missing; 6 the ledger cannot be read.
+    Exit codes: 0 it finished and found nothing wrong; 1 it found a fault or broke off (the report says what differs);
+    2 a spec or an argument is wrong; 3 Spark cannot start; 4 the control database or a log did not answer; 5 another
+    backfill overlaps, or a reason is missing; 6 the ledger cannot be read.
     """
     if dry_run:
         plan(pipeline=pipeline, start=start, end=end, mode=mode, only=only, why=why, output=output)
@@ -97,19 +99,21 @@ def run(
 @app.command()
 def accept(
     backfill_id: IdArgument,
-    why: Annotated[str, typer.Option("--why", help="The reason. It goes on record beside your name.")] = "",
-    key: Annotated[str, typer.Option(help="Names this asking: the same key again resumes what broke off.")] = "",
+    why: Annotated[str, typer.Option("--why", help="The reason. It is recorded with your name.")] = "",
+    key: Annotated[
+        str, typer.Option(help="An idempotency key: running with the same key again resumes the backfill.")
+    ] = "",
     output: OutputOption = Output.TABLE,
 ) -> None:
-    """Run again what a quality gate has stopped, and publish it although it holds what that gate had found.
+    """Run a backfill that a quality gate stopped again, and publish it despite the violations that the gate found.
 
-    What the gate had not found, or could not evaluate, stops it again. The page, the table's log and the record of
-    backfills say who accepted what, and why.
+    Other violations, and expectations that could not be evaluated, stop it again. The report, the table's log and the
+    backfill's record say who accepted what, and why.
 
-    Exit codes: as those of `run`; 5 also where no gate has stopped that backfill.
+    Exit codes: as for `run`; 5 also if no gate stopped that backfill.
     """
     project = Project.open_sound(settings())
-    request = accepting(project.backfills().get(backfill_id), asker(), why)
+    request = accepting(project.backfills().get(backfill_id), requester(), why)
     project, spec = open_pipeline(request.pipeline)
     _run(project, spec, request, key, output)
 
@@ -117,11 +121,11 @@ def accept(
 def _run(project: Project, spec: PipelineSpec, request: Request, key: str, output: Output) -> None:
     key = key or f"cli-{uuid.uuid4().hex}"
     planned = _plan(project, spec, request, key)
-    if planned.in_the_way:  # Spark need not start to be told so
+    if planned.in_the_way:  # refuse before Spark starts
         raise RefusedError(planned.in_the_way)
     if not planned.selection.taken:
-        planned.tell(err)
-        raise RefusedError("there is no interval to work on.", fix="choose a range in which something is closed.")
+        planned.print(err)
+        raise RefusedError("the range has no interval to process.", fix="choose a range with closed intervals.")
     backfills, clock = project.backfills(), SystemClock()
     job = project.batch_job(request.pipeline, _arguments(request, key))
     submitted = backfills.submit(request, key, alive=lambda name: project.backfill_lock(name).held())
@@ -133,13 +137,13 @@ def _run(project: Project, spec: PipelineSpec, request: Request, key: str, outpu
     try:
         with ProgressLine(process, backfills, project.backfill_lock, clock, project.settings.batch_niceness) as line:
             code = process.follow(lambda: backfills.find(key), line, clock)
-    except KeyboardInterrupt:  # before it was followed
+    except KeyboardInterrupt:  # before `follow` handles it
         process.end()
         code = 1
     if (left := backfills.find(key)) is not None and left.state is BackfillState.SUBMITTED:
-        why = f"its process ended with exit code {code} before it began; its log is {process.log}"
+        why = f"its process ended with exit code {code} before it claimed its range; its log is {process.log}"
         backfills.end(left.id, BackfillState.FAILED, outcome="", why=why)
-    _tell_end(project, backfills.find(key), process.log, code, output)
+    _print_end(project, backfills.find(key), process.log, code, output)
     if code:
         raise typer.Exit(code if code > 0 else 1)
 
@@ -149,57 +153,59 @@ def status(
     backfill_id: Annotated[
         str,
         typer.Argument(
-            metavar="[ID]", help="Omitted: the newest.", show_default=False, autocompletion=completion.backfills
+            metavar="[ID]",
+            help="Default: the newest backfill.",
+            show_default=False,
+            autocompletion=completion.backfills,
         ),
     ] = "",
     output: OutputOption = Output.TABLE,
 ) -> None:
-    """Show how far a backfill is, when it will be done, how it ended, and where its report is.
+    """Show the progress of a backfill, its expected end or its outcome, and its reports.
 
-    Exit codes: 0 it was shown, whatever its outcome; 2 there is no such backfill; 4 the control database could not be
-    asked.
+    Exit codes: 0 whatever its outcome; 2 the backfill does not exist; 4 the control database did not answer.
     """
     project = Project.open_sound(settings())
     backfills = project.backfills()
     newest = next(iter(backfills.recent(limit=1)), None)
     if not backfill_id and newest is None:
-        raise SpecError("there was no backfill yet.", fix="see `sluice backfill run --help`.")
+        raise SpecError("there is no backfill yet.", fix="see `sluice backfill run --help`.")
     found = backfills.get(backfill_id) if backfill_id or newest is None else newest
-    emit(output, backfill_as_dict(project, found), lambda: tell_backfill(project, found, SystemClock().now()))
+    emit(output, backfill_as_dict(project, found), lambda: print_backfill(project, found, SystemClock().now()))
 
 
 @app.command()
 def cancel(
     backfill_id: IdArgument,
     now: Annotated[
-        bool, typer.Option("--now", help="Kill its process instead of waiting for the chunk's end.")
+        bool, typer.Option("--now", help="Kill its process instead of waiting for the end of the chunk.")
     ] = False,
     output: OutputOption = Output.TABLE,
 ) -> None:
-    """Ask a backfill to stop after the chunk that it is at. Nothing is ever half published, also by --now.
+    """Make a backfill stop after the current chunk. No chunk is ever published in part, even with --now.
 
-    Exit codes: 0 it is asked, or ended; 2 there is no such backfill; 4 could not look; 5 it is not running, or its
-    process cannot be named.
+    Exit codes: 0 it will stop, or has ended; 2 the backfill does not exist; 4 the control database did not answer; 5 it
+    is not running, or its process cannot be identified.
     """
     project = Project.open_sound(settings())
     backfills, lock = project.backfills(), project.backfill_lock(backfill_id)
-    found = backfills.ask_cancel(backfill_id, asker())
-    if found.state is BackfillState.RUNNING and (now or not lock.held()):  # nobody is there to hear it
-        found = end_now(backfills, lock, backfill_id, asker())
-    stopping = f"{found.id} is asked to stop after the chunk that it is at."
+    found = backfills.ask_cancel(backfill_id, requester())
+    if found.state is BackfillState.RUNNING and (now or not lock.held()):  # no process would see the request
+        found = end_now(backfills, lock, backfill_id, requester())
+    stopping = f"{found.id} stops after the current chunk."
     said = stopping if found.state is BackfillState.RUNNING else f"{found.id} is {found.state}: {found.why}."
     emit(output, backfill_as_dict(project, found), lambda: out_lines.print(said))
 
 
 @app.command("list")
 def list_(
-    pipeline: Annotated[str, typer.Argument(help="Omitted: all.", autocompletion=completion.pipelines)] = "",
-    limit: Annotated[int, typer.Option(min=1, help="How many of the newest.")] = 20,
+    pipeline: Annotated[str, typer.Argument(help="Default: all pipelines.", autocompletion=completion.pipelines)] = "",
+    limit: Annotated[int, typer.Option(min=1, help="The number of backfills, newest first.")] = 20,
     output: OutputOption = Output.TABLE,
 ) -> None:
-    """Show backfills, newest first.
+    """List backfills, newest first.
 
-    Exit codes: 0; 4 the control database could not be asked.
+    Exit codes: 0; 4 the control database did not answer.
     """
     project = Project.open_sound(settings())
     found = project.backfills().recent(pipeline or None, limit=limit)
@@ -207,8 +213,8 @@ def list_(
 
 
 def _table(found: Sequence[Backfill]) -> Table:
-    name = Column("id", no_wrap=True, min_width=max((len(one.id) for one in found), default=2))  # to be copied
-    table = Table(name, "state", "mode", "range (UTC)", "intervals", "outcome", "asked by", box=None)
+    name = Column("id", no_wrap=True, min_width=max((len(one.id) for one in found), default=2))  # for copying
+    table = Table(name, "state", "mode", "range (UTC)", "intervals", "outcome", "requested by", box=None)
     for one in found:
         asked, style = one.request, STYLES[one.state]
         table.add_row(
@@ -225,9 +231,9 @@ def _table(found: Sequence[Backfill]) -> Table:
 
 def _request(spec: PipelineSpec, start: datetime, end: datetime, mode: Mode, *, only: Only, why: str) -> Request:
     if only is not Only.ALL and mode is not Mode.RECOMPUTE:
-        raise SpecError(f"--only {only} needs --mode recompute; the mode is {mode}.", fix="leave --only away.")
+        raise SpecError(f"--only {only} needs --mode recompute; the mode is {mode}.", fix="remove --only.")
     asked = range_of(start, end, spec.intervals.interval_length)
-    return Request(spec.name, asked, mode, by=asker(), why=why, only=only)
+    return Request(spec.name, asked, mode, by=requester(), why=why, only=only)
 
 
 def _plan(project: Project, spec: PipelineSpec, request: Request, key: str = "") -> BackfillPlan:
@@ -256,11 +262,11 @@ def _arguments(request: Request, key: str) -> list[str]:
     return ["backfill", "--submitted", *(f"{name}={value}" for name, value in asked.items())]
 
 
-def _tell_end(project: Project, found: Backfill | None, log: Path, code: int, output: Output) -> None:
-    """Print what a run came to, and the end of its log if it did not end well."""
+def _print_end(project: Project, found: Backfill | None, log: Path, code: int, output: Output) -> None:
+    """Print the outcome of a run, and the end of its log if it broke off."""
     ended = {} if found is None else backfill_as_dict(project, found)
     data = {**ended, "exit_code": code, "log": str(log)}
-    emit(output, data, lambda: None if found is None else tell_backfill(project, found, SystemClock().now()))
+    emit(output, data, lambda: None if found is None else print_backfill(project, found, SystemClock().now()))
     if code and (found is None or not found.outcome):
         for line in last_lines(log, _LOG_LINES):
             err_lines.print(line)

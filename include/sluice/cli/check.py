@@ -1,4 +1,4 @@
-"""`sluice check`: are the specs right?"""
+"""`sluice check`: validate the specs and transforms."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ _WRONG = 2
 def check(
     output: OutputOption = Output.TABLE,
 ) -> None:
-    """Check all specs and transforms; nothing is started and nothing is asked.
+    """Check all specs and transforms, without starting or contacting anything.
 
-    Exit codes: 0 all is well; 2 with every fault as `file:line`.
+    Exit codes: 0 all are valid; 2 some are not; each fault is printed as `file:line`.
     """
     place = settings()
     rules = (*RULES, contracts_hold, feed_lines_hold, expectations_are_known_since(place.folder.known_suites))
@@ -37,11 +37,11 @@ def check(
 
 
 def report(found: Scan, place: Settings) -> dict[str, object]:
-    """Return the outcome as JSON values: `ok`, sound specs by kind, what could not be checked, and the faults.
+    """Return the outcome as JSON values: `ok`, the number of sound specs by kind, what was not checked, the faults.
 
-    `unchecked` are specs without a fault of their own that depend on one with; `unguarded` pipelines without a suite;
-    `shared` pipelines that share a driver with a raw stream; `unset`, by unit, variables that its specs name and that
-    are not set here.
+    `unchecked` are specs without a fault that depend on one with a fault; `unguarded` are pipelines without a suite;
+    `shared` are pipelines that share a driver with a raw stream; `unset` are the variables that specs name and that are
+    not set here, by unit.
     """
     return {
         "ok": not found.faults,
@@ -55,21 +55,21 @@ def report(found: Scan, place: Settings) -> dict[str, object]:
 
 
 def unguarded(found: Scan) -> list[str]:
-    """Return the pipelines for which nobody has written a suite: no fault, but worth a word."""
+    """Return the pipelines without a suite, which deserve a warning."""
     catalog = found.catalog
     guarded = {suite.pipeline for suite in catalog.expectations.values()} | set(catalog.doubtful_suites.values())
     return sorted(catalog.interval_pipelines.keys() - guarded)
 
 
 def sharing(found: Scan) -> list[tuple[str, str, str]]:
-    """Return pipeline, driver and topic where a pipeline shares a driver with a raw stream: worth a word."""
+    """Return pipeline, driver and topic of each pipeline that shares a driver with a raw stream: a warning."""
     catalog = found.catalog
     drivers = {topic.raw.driver: name for name, topic in sorted(catalog.topics.items(), reverse=True)}
     return [(name, p.driver, drivers[p.driver]) for name, p in sorted(catalog.pipelines.items()) if p.driver in drivers]
 
 
 def variables_not_set(found: Scan, place: Settings) -> dict[str, tuple[str, ...]]:
-    """Return the variables that are not set here, by the unit whose specs name them; a fault only for who starts it."""
+    """Return the variables that are not set here, by the unit whose specs name them: it cannot be started here."""
     deployment = found.catalog.deployments.get(place.deployment)
     if deployment is None:
         return {}
@@ -79,19 +79,19 @@ def variables_not_set(found: Scan, place: Settings) -> dict[str, tuple[str, ...]
 
 
 def summary(found: Scan) -> str:
-    """Return one sentence about the outcome: where faults are, what they keep from being checked, and what is sound."""
+    """Return the outcome in a line: where the faults are, what was not checked because of them, and what is sound."""
     if not found.faults:
         return f"All specs are sound: {', '.join(_counted(_sound(found)))}."
     faults = f"{len(found.faults)} fault{'' if len(found.faults) == 1 else 's'}"
     own = _counted(_by_kind(found.broken.keys() - found.dependants.keys()))
     waiting = _counted(_by_kind(found.dependants))
     because = "it" if len(found.faults) == 1 else "them"
-    told = [
+    parts = [
         f"{faults} in {', '.join(own)}" if own else faults,
         *([f"Not checked because of {because}: {', '.join(waiting)}"] if waiting else []),
         f"Sound: {', '.join(_counted(_sound(found), zero=False)) or 'nothing'}",
     ]
-    return f"{'. '.join(told)}."
+    return f"{'. '.join(parts)}."
 
 
 def _counted(counts: Mapping[str, int], *, zero: bool = True) -> list[str]:
@@ -108,16 +108,16 @@ def _sound(found: Scan) -> dict[str, int]:
 
 
 def _show(found: Scan, place: Settings) -> None:
-    """Print one fault per line: unwrapped, so that editors and `grep` find file and line."""
+    """Print one fault per line, so that editors and `grep` find file and line."""
     for fault in found.faults:
         err_lines.print(str(fault))
     for pipeline in unguarded(found):
-        note = f"The pipeline {pipeline} has no suite in include/expectations: nothing checks the values it publishes."
+        note = f"The pipeline {pipeline} has no suite in include/expectations: its published values are not checked."
         err_lines.print(note, style="yellow")
     for pipeline, driver, topic in sharing(found):
         note = f"The pipeline {pipeline} shares the driver {driver} with the raw stream of {topic}"
         err_lines.print(f"{note}: a failure of the session (memory, the JVM) ends both.", style="yellow")
     for unit, names in variables_not_set(found, place).items():
-        err_lines.print(f"Unit {unit} cannot be started from here: {', '.join(names)} not set.", style="yellow")
+        err_lines.print(f"Unit {unit} cannot be started here: {', '.join(names)} not set.", style="yellow")
         err_lines.print(f"  Fix: {how_to_set(names)}", style="yellow")
     err_lines.print(summary(found), style="red" if found.faults else "green")

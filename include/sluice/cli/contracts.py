@@ -1,4 +1,4 @@
-"""`sluice contracts`: what producers promise to send, version by version."""
+"""`sluice contracts`: the versions of the schemas that producers agree to send."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import typer
 from sluice.cli.terminal import completion
 from sluice.cli.terminal.instants import SinceOption, UntilOption
 from sluice.cli.terminal.output import Output, OutputOption, emit, out, out_lines
-from sluice.cli.views.drift_view import tell_drift
+from sluice.cli.views.drift_view import print_drift
 from sluice.contracts.contract import AVRO, digest, written
 from sluice.errors import SpecError
 from sluice.project.project import Project
@@ -24,12 +24,12 @@ from sluice.specs.reading.faults import SpecFaults
 from sluice.specs.rules.contracts import FOLDER, PUBLISHED, ContractHistory, contracts_hold, history_of
 from sluice.specs.rules.rules import RULES
 
-app = typer.Typer(help="Look at contracts; publish their versions.", no_args_is_help=True)
+app = typer.Typer(help="List, fetch and publish contracts; find producer drift.", no_args_is_help=True)
 
 
 @app.command("list")
 def list_(output: OutputOption = Output.TABLE) -> None:
-    """Show the versions of every contract, and which are published.
+    """List the versions of every contract, and which are published.
 
     Exit codes: 0.
     """
@@ -51,27 +51,27 @@ def _print_histories(histories: Mapping[str, ContractHistory]) -> None:
             state = "published" if version.number in history.published else "draft"
             out_lines.print(f"{topic}  {version.number}  {state}  {version.file}")
     if not histories:
-        out_lines.print(f"There is no contract in include/{FOLDER}.")
+        out_lines.print(f"include/{FOLDER} has no contract.")
 
 
 @app.command()
 def drift(
     topic: Annotated[
-        str, typer.Argument(help="A file in include/topics, without its ending.", autocompletion=completion.topics)
+        str, typer.Argument(help="A topic: a file in include/topics, without .yaml.", autocompletion=completion.topics)
     ],
     since: SinceOption = None,
     until: UntilOption = None,
     output: OutputOption = Output.TABLE,
 ) -> None:
-    """Find what producers send that nobody has declared, or otherwise than declared, and what they send no more.
+    """Find fields that producers send undeclared, or not as declared, or no longer send.
 
-    Exit codes: 0 nothing; 1 found some; 2 there is no such topic; 3 there is no raw table yet, or Spark cannot start.
+    Exit codes: 0 no drift; 1 drift; 2 the topic does not exist; 3 there is no raw table yet, or Spark cannot start.
     """
-    from sluice.spark.checks.producer_drift import drift_of  # noqa: PLC0415 - only this pays for Spark's import
+    from sluice.spark.checks.producer_drift import drift_of  # noqa: PLC0415 - only this imports Spark
 
     asked = QuarantineFilter(since=since, until=until)
     found = drift_of(Project.open(settings()), topic, asked)
-    emit(output, [asdict(departure) for departure in found], lambda: tell_drift(topic, found))
+    emit(output, [asdict(departure) for departure in found], lambda: print_drift(topic, found))
     if found:
         raise typer.Exit(1)
 
@@ -79,38 +79,38 @@ def drift(
 @app.command()
 def fetch(
     topic: Annotated[
-        str, typer.Argument(help="A file in include/topics, without its ending.", autocompletion=completion.topics)
+        str, typer.Argument(help="A topic: a file in include/topics, without .yaml.", autocompletion=completion.topics)
     ],
-    registry: Annotated[str, typer.Option("--registry", metavar="URL", help="Where the schema registry is.")],
-    subject: Annotated[str, typer.Option("--subject", help="Omitted: <topic>-value.")] = "",
+    registry: Annotated[str, typer.Option("--registry", metavar="URL", help="The address of the schema registry.")],
+    subject: Annotated[str, typer.Option("--subject", help="Default: <topic>-value.")] = "",
 ) -> None:
-    """Write what a schema registry holds of a topic into its contract, and show the lines for the topic's spec.
+    """Copy a topic's schemas from a schema registry into its contract, and show the lines for the topic's spec.
 
-    Versions that are there stay as they are. A login is read from the variable SLUICE_REGISTRY_LOGIN, as user:password.
+    Existing versions do not change. The variable SLUICE_REGISTRY_LOGIN holds a login, as user:password.
 
-    Exit codes: 0; 2 there is no such subject, or a schema cannot be kept; 4 the registry could not be asked.
+    Exit codes: 0; 2 the subject does not exist, or a schema is not supported; 4 the registry did not answer.
     """
-    from sluice.kafka.schema_registry import SchemaRegistry  # noqa: PLC0415 - only this asks one
+    from sluice.kafka.schema_registry import SchemaRegistry  # noqa: PLC0415 - only this imports the client
 
     include = settings().home / "include"
     found = list(SchemaRegistry(registry, registry_login()).versions(subject or f"{topic}-value"))
     if len({each.ending for each in found}) != 1:
-        raise SpecError("the versions are of no one schema language.", fix="begin another topic for the new one.")
+        raise SpecError("the versions use more than one schema language.", fix="create another topic for the new one.")
     history = history_of(include, topic)
     if history.faults:
         raise SpecFaults(history.faults)
     known = {version.digest: version.number for version in history.versions}
     folder, ids = include / FOLDER / topic, dict[int, int]()
     for each in found:
-        said = digest(json.loads(each.text))
-        if said not in known:
-            known[said] = max(known.values(), default=0) + 1
+        schema = digest(json.loads(each.text))
+        if schema not in known:
+            known[schema] = max(known.values(), default=0) + 1
             folder.mkdir(parents=True, exist_ok=True)
-            file = folder / f"{known[said]}{each.ending}"
+            file = folder / f"{known[schema]}{each.ending}"
             file.write_text(json.dumps(json.loads(each.text), indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
             out_lines.print(f"include/{FOLDER}/{topic}/{file.name} is version {each.version} of the registry.")
-        ids[each.id] = known[said]
-    out_lines.print(f"In include/topics/{topic}.yaml, if the producers frame their values:")
+        ids[each.id] = known[schema]
+    out_lines.print(f"For include/topics/{topic}.yaml, if the producers frame their values:")
     form = "avro" if found[0].ending == AVRO else "json"
     pairs = ", ".join(f"{key}: {number}" for key, number in sorted(ids.items()))
     out.write(f"value:\n  format: {form}\n  framing: confluent\n  schemas: {{{pairs}}}\n")
@@ -118,26 +118,28 @@ def fetch(
 
 @app.command()
 def publish(
-    topic: Annotated[str, typer.Argument(help="A folder in include/schemas.", autocompletion=completion.contracts)],
+    topic: Annotated[
+        str, typer.Argument(help="A topic: a folder in include/schemas.", autocompletion=completion.contracts)
+    ],
 ) -> None:
-    """Put on record what the newest version says: from now on it stays as it is, and a change is another version.
+    """Publish the newest version: it can no longer change, and a change needs a new version.
 
     Commit the file that this writes together with the version.
 
-    Exit codes: 0; 2 there is no such contract, or `sluice check` finds something wrong with it.
+    Exit codes: 0; 2 the contract does not exist, or `sluice check` finds a fault in it.
     """
     include = settings().home / "include"
     history = history_of(include, topic)
     if not history.documents:
         fix = f"write include/{FOLDER}/{topic}/1.json or 1.avsc."
         raise SpecError(f"the topic {topic!r} has no contract in include/{FOLDER}.", fix=fix)
-    place = f"include/{FOLDER}/{topic}"
+    path = f"include/{FOLDER}/{topic}"
     found = scan(include, rules=(*RULES, partial(contracts_hold, publishing=topic)))
-    if faults := [fault for fault in found.faults if fault.file.startswith(f"{place}/") or fault.file == place]:
+    if faults := [fault for fault in found.faults if fault.file.startswith(f"{path}/") or fault.file == path]:
         raise SpecFaults(faults)
     newest = history.versions[-1]
     if newest.number in history.published:
-        out_lines.print(f"Version {newest.number} of {topic} is published already.")
+        out_lines.print(f"Version {newest.number} of {topic} is already published.")
         return
     (include / FOLDER / topic / PUBLISHED).write_text(written(history.versions), encoding="utf-8")
-    out_lines.print(f"Version {newest.number} of {topic} is published. Commit {place}/{PUBLISHED}.")
+    out_lines.print(f"Version {newest.number} of {topic} is published. Commit {path}/{PUBLISHED}.")

@@ -1,4 +1,4 @@
-"""`sluice control`: looks after the control database."""
+"""`sluice control`: maintain the control database."""
 
 from __future__ import annotations
 
@@ -12,17 +12,17 @@ from sluice.control.index import Refreshed
 from sluice.project.project import Project
 from sluice.settings import settings
 
-app = typer.Typer(help="Look after the control database.", no_args_is_help=True)
+app = typer.Typer(help="Maintain the control database.", no_args_is_help=True)
 
 
 @app.command()
 def rebuild(output: OutputOption = Output.TABLE) -> None:
     """Drop the index of the interval ledger and rebuild it from the logs of the tables.
 
-    Exit codes: 0 it is rebuilt; 2 a spec is wrong; 4 the control database could not be asked; 6 a log cannot be read
-    whole, and nothing was dropped.
+    Exit codes: 0; 2 a spec is wrong; 4 the control database did not answer; 6 a log cannot be read in full, and nothing
+    was dropped.
     """
-    # Every spec must stand: what no spec names is dropped and does not come back.
+    # All specs must be valid: the index of a pipeline without a valid spec is dropped and not rebuilt.
     done = Project.open(settings()).index().rebuild()
     data = {
         found.pipeline: {
@@ -43,14 +43,14 @@ def _print_rebuilt(done: Sequence[Refreshed]) -> None:
             f"table version {found.ledger.version}.",
         )
     if not done:
-        out.print("No spec names a pipeline: the index is empty.")
+        out.print("There is no pipeline: the index is empty.")
 
 
 @app.command(name="compact")
 def compact_(output: OutputOption = Output.TABLE) -> None:
-    """Make the file of a SQLite control database as small as what is in it. It changes nothing else.
+    """Shrink the file of a SQLite control database to its content. Changes nothing else.
 
-    Exit codes: 0 done, or there was nothing to gain; 4 the database was busy, or the disk has no room for a copy of it.
+    Exit codes: 0 it is compact; 4 the database was busy, or the disk has no space for a copy of it.
     """
     freed = compact(Project.open_sound(settings()).control_database)
-    emit(output, {"freed_bytes": freed}, lambda: out_lines.print(f"The control database: {freed:,} bytes given back."))
+    emit(output, {"freed_bytes": freed}, lambda: out_lines.print(f"Freed {freed:,} bytes of the control database."))

@@ -1,4 +1,4 @@
-"""`sluice feed`: send a feed to its topic, and see what was sent."""
+"""`sluice feed`: send a feed to its topic, and show what was sent."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ app = typer.Typer(help="Send reproducible data to a topic.", no_args_is_help=Tru
 app.command("check")(check)
 
 FeedName = Annotated[
-    str, typer.Argument(help="A file in include/feeds, without its ending.", autocompletion=completion.feeds)
+    str, typer.Argument(help="A feed: a file in include/feeds, without .yaml.", autocompletion=completion.feeds)
 ]
 _DAY = ["%Y-%m-%d"]
 _INTERRUPTED = 130
@@ -41,23 +41,25 @@ _SECONDS_BETWEEN_LINES = 5.0
 def send(  # noqa: PLR0917  typer turns each into an option
     name: FeedName,
     first: Annotated[
-        datetime | None, typer.Option("--from", formats=_DAY, metavar="YYYY-MM-DD", help="First local day.")
+        datetime | None, typer.Option("--from", formats=_DAY, metavar="YYYY-MM-DD", help="The first local day.")
     ] = None,
     last: Annotated[
         datetime | None,
-        typer.Option("--to", formats=_DAY, metavar="YYYY-MM-DD", help="Last local day, through its end."),
+        typer.Option("--to", formats=_DAY, metavar="YYYY-MM-DD", help="The last local day, included."),
     ] = None,
     rate: Annotated[float | None, typer.Option(help="At most this many records per second.")] = None,
-    speed: Annotated[float | None, typer.Option(help="Seconds of the feed's time per second: 3600 is 1 h/s.")] = None,
-    heartbeat: Annotated[bool, typer.Option(help="At the end, close the last intervals.")] = True,
-    out_of_order: Annotated[bool, typer.Option("--out-of-order", help="Send also what comes too late.")] = False,
+    speed: Annotated[float | None, typer.Option(help="Replay speed: seconds of the feed's time per second.")] = None,
+    heartbeat: Annotated[bool, typer.Option(help="Close the last intervals with a heartbeat at the end.")] = True,
+    out_of_order: Annotated[
+        bool, typer.Option("--out-of-order", help="Send the range even if its records are late.")
+    ] = False,
 ) -> None:
-    """Send what the topic does not have yet of a range of days.
+    """Send the records of a range of days that the topic does not have yet.
 
-    Stop it whenever you like; the same command goes on where it stopped, and sends nothing twice.
+    You can interrupt it: the same command continues where it stopped, and sends nothing twice.
 
-    Exit codes: 0 all of the range is in the topic; 2 the arguments are wrong; 3 the stack is not up; 4 no broker
-    answered; 5 the range comes too late, or another process is sending; 130 interrupted.
+    Exit codes: 0 the whole range is in the topic; 2 an argument is wrong; 3 the stack is not up; 4 no broker answered;
+    5 the range is too late, or another process is sending; 130 interrupted.
     """
     project = Project.open(settings())
     pace = Pace(rate, speed)
@@ -69,16 +71,16 @@ def send(  # noqa: PLR0917  typer turns each into an option
                 _day(first), _day(last), pace=pace, heartbeat=heartbeat, out_of_order=out_of_order, report=report
             )
     except KeyboardInterrupt:
-        err_lines.print("\nStopped. The same command goes on from here and sends nothing twice.")
+        err_lines.print("\nInterrupted. The same command continues from here and sends nothing twice.")
         raise typer.Exit(_INTERRUPTED) from None
     out_lines.print(summary(done))
 
 
 @app.command()
 def manifest(name: FeedName, output: OutputOption = Output.TABLE) -> None:
-    """Show what of a feed was sent: per range, day and key. Asks nobody; reads the manifest of the last run.
+    """Show what was sent of a feed, by range, day and key, from the manifest of the last run.
 
-    Exit codes: 0 there is one, or nothing was ever sent; 2 no such feed; 6 the manifest cannot be read.
+    Exit codes: 0; 2 the feed does not exist; 6 the manifest cannot be read.
     """
     project = Project.open(settings())
     spec = _spec(project, name)
@@ -93,11 +95,11 @@ def open_project_feed(project: Project, name: str) -> Iterator[Feed]:
     """Connect a feed of the project to its topic.
 
     Raises:
-        SpecError: there is no such feed.
+        SpecError: the feed does not exist.
         NotReadyError: the stack is not up.
         UnreachableError: no broker answered.
     """
-    from sluice.kafka.feed import open_feed  # noqa: PLC0415 - its neighbours, and who presses Tab, pay for no client
+    from sluice.kafka.feed import open_feed  # noqa: PLC0415 - other commands and completion do not import the client
 
     spec = _spec(project, name)
     with open_feed(
@@ -114,7 +116,7 @@ def open_project_feed(project: Project, name: str) -> Iterator[Feed]:
 
 @contextmanager
 def reporting(name: str) -> Iterator[Callable[[SendProgress], None]]:
-    """Give a function that shows progress on stderr: a bar on a terminal, else a line every few seconds."""
+    """Yield a function that shows progress on stderr: a bar on a terminal, else a line every few seconds."""
     if not err.is_terminal:
         yield _LinePrinter(name)
         return
@@ -125,7 +127,7 @@ def reporting(name: str) -> Iterator[Callable[[SendProgress], None]]:
 
 
 class _LinePrinter:
-    """For logs: few lines, and always the last one."""
+    """Prints a line every few seconds, and always the last one."""
 
     def __init__(self, name: str) -> None:
         self._name = name
@@ -140,18 +142,18 @@ class _LinePrinter:
 
 
 def pace_text(progress: SendProgress) -> str:
-    """Return rate and time to go, such as `2,300/s, 0:01:10 left`."""
+    """Return rate and remaining time, such as `2,300/s, 0:01:10 left`."""
     left = progress.seconds_left
     return f"{progress.rate:,.0f}/s" + ("" if left is None else f", {timedelta(seconds=round(left))} left")
 
 
 def summary(done: Sending) -> str:
-    """Return one sentence about a run."""
+    """Return the result of a run in one sentence."""
     parts = [f"Sent {done.sent:,} records"]
     if done.found:
-        parts.append(f"found {done.found:,} that an interrupted run had sent")
+        parts.append(f"found {done.found:,} that an interrupted run had already sent")
     if done.heartbeat:
-        parts.append(f"and a heartbeat of {done.heartbeat:%Y-%m-%d %H:%M} UTC")
+        parts.append(f"and a heartbeat at {done.heartbeat:%Y-%m-%d %H:%M} UTC")
     return f"{', '.join(parts)}; {done.manifest.topic} now has {done.manifest.records:,} of this feed."
 
 

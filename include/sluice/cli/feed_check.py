@@ -1,4 +1,4 @@
-"""`sluice feed check`: what validation makes of every record of a feed's topic."""
+"""`sluice feed check`: the outcome of validation for every record of a feed's topic."""
 
 from __future__ import annotations
 
@@ -21,23 +21,23 @@ from sluice.specs.model.model import TopicSpec
 
 def check(
     name: Annotated[
-        str, typer.Argument(help="A file in include/feeds, without its ending.", autocompletion=completion.feeds)
+        str, typer.Argument(help="A feed: a file in include/feeds, without .yaml.", autocompletion=completion.feeds)
     ],
     output: OutputOption = Output.TABLE,
 ) -> None:
-    """Recompute validation over the raw table: counts per outcome and reason, with the first record of each reason.
+    """Validate the raw table again: counts by outcome and reason, with the first record of each reason.
 
-    Exit codes: 0 counted; 2 no such feed; 3 there is no raw table yet.
+    Exit codes: 0; 2 the feed does not exist; 3 there is no raw table yet.
     """
-    from sluice.spark.checks.feed_census import census_of_feed  # noqa: PLC0415  only this command pays for Spark's import
+    from sluice.spark.checks.feed_census import census_of_feed  # noqa: PLC0415  only this command imports Spark
 
     project = Project.open(settings())
     found = census_of_feed(project, name)
     topic = project.catalog.topics[project.catalog.feeds[name].topic]
-    emit(output, [asdict(census) for census in found], lambda: _show_all(found, topic))
+    emit(output, [asdict(census) for census in found], lambda: _print_all(found, topic))
 
 
-def _show_all(found: Sequence[Census], topic: TopicSpec) -> None:
+def _print_all(found: Sequence[Census], topic: TopicSpec) -> None:
     for census in found:
         _show(census)
         if hint := arrival_hint(topic, census.outcomes, census.reasons):
@@ -47,7 +47,7 @@ def _show_all(found: Sequence[Census], topic: TopicSpec) -> None:
 def _show_unexpected(census: Census) -> None:
     if not census.unexpected:
         return
-    table = Table("expectation", "of", "severity", "records that break it")
+    table = Table("expectation", "of", "severity", "violations")
     for each in census.unexpected:
         table.add_row(each.expectation, each.subject, each.severity, f"{each.records:,}")
     out.print(table)
@@ -59,11 +59,9 @@ def _show_duplicates(census: Census) -> None:
         return
     fields = ", ".join(found.event_id)
     if not found.events:
-        out.print(f"No event is there twice, by {fields}.")
+        out.print(f"No event has a duplicate, by {fields}.")
         return
-    out.print(
-        f"{found.events:,} events have more than one record, by {fields}; all of their records stay good or late."
-    )
+    out.print(f"{found.events:,} events have more than one record, by {fields}; all these records stay good or late.")
     table = Table("duplicate", "records", "meaning", "what to do", "first at", "and at")
     for each in found.repeated:
         table.add_row(
@@ -84,7 +82,7 @@ def _show(census: Census) -> None:
     for reason, count in census.reasons.items():
         sample, worst = first[reason], next(iter(census.details.get(reason, {})), None)
         meaning, advice = in_short(reason, census.details), advice_of(reason, worst)
-        place = f"{sample.partition}/{sample.offset}"
-        table.add_row(reason, f"{count:,}", meaning, advice, place, repr(sample.value))
+        position = f"{sample.partition}/{sample.offset}"
+        table.add_row(reason, f"{count:,}", meaning, advice, position, repr(sample.value))
     out.print(table)
-    err.print("Their bytes stay in the raw table; today's rules were applied.", style="dim")
+    err.print("All bytes stay in the raw table. Today's rules were applied.", style="dim")

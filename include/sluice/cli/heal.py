@@ -1,17 +1,15 @@
-"""`sluice streams heal`: takes back what records from the future have closed, shown and confirmed first."""
+"""`sluice streams heal`: reopen intervals that records from the future closed, after a confirmation."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Annotated, Any
-
-import typer
+from typing import Any
 
 from sluice.cli.reset import epochs_in, show_resets
-from sluice.cli.terminal import completion
+from sluice.cli.terminal.arguments import UnitArgument, WhyOption, YesOption
 from sluice.cli.terminal.confirmation import confirm
 from sluice.cli.terminal.output import Output, OutputOption, emit, out_lines
-from sluice.cli.terminal.requester import asker
+from sluice.cli.terminal.requester import requester
 from sluice.clock import SystemClock
 from sluice.control.database import compact
 from sluice.intervals.healing import Poisoned
@@ -25,19 +23,19 @@ from sluice.streams.life.resetting import Resetting, refuse_living
 
 
 def heal_(
-    unit: Annotated[str, typer.Argument(help="The driver's name in the specs.", autocompletion=completion.units)],
-    why: Annotated[str, typer.Option("--why", help="The reason, for the record.")],
-    yes: Annotated[bool, typer.Option("--yes", help="Confirm without being asked.")] = False,
+    unit: UnitArgument,
+    why: WhyOption,
+    yes: YesOption = False,
     output: OutputOption = Output.TABLE,
 ) -> None:
-    """Take back what records from the future have done to a stopped unit: shows what that changes, and asks.
+    """Undo the effects of records from the future on a stopped unit. Shows the changes and asks for a confirmation.
 
-    Intervals that were closed into the future without rows are open again, and the streams whose watermark lies there
-    begin a new epoch with the first record that there is. Nothing that holds rows is written again by a stream; what
-    lacks records is dirty and repaired by backfills. Then the control database is compacted.
+    Intervals in the future that were closed without rows become open, and the streams whose watermark lies there begin
+    a new epoch at the first available record. Streams write no interval with rows again; intervals that lack records
+    become dirty, and backfills repair them. Then the control database is compacted.
 
-    Exit codes: 0 it is done, or nothing was to do; 2 an argument is wrong, or nobody can be asked for a confirmation; 4
-    the broker, the launcher or the control database could not be asked; 5 refused, nothing was changed; 6 a log or a
+    Exit codes: 0 it is healed, or was healthy; 2 an argument is wrong, or there is no terminal for the confirmation; 4
+    the broker, the launcher or the control database did not answer; 5 refused, nothing was changed; 6 a log or a
     checkpoint cannot be read.
     """
     project = Project.open_sound(settings())
@@ -51,8 +49,8 @@ def heal_(
             _show(project, declared, found)
         if found.needed:
             confirm(unit, yes=yes)
-            refuse_living(project.life(unit).record_end())  # a person may have taken an hour to read
-            heal(project, found, resetting, by=asker(), why=why)
+            refuse_living(project.life(unit).record_end())  # the user may have read for an hour
+            heal(project, found, resetting, by=requester(), why=why)
             for name in found.tables:
                 project.index().refresh(name)
             freed = compact(project.control_database)
@@ -65,33 +63,33 @@ def _show(project: Project, unit: Unit, found: Healing) -> None:
         for line in _lines(table, poisoned):
             out_lines.print(line)
     for stream, watermark in found.watermarks.items():
-        out_lines.print(f"{stream}: its watermark stands at {watermark:%F %R} UTC")
+        out_lines.print(f"{stream}: its watermark is {watermark:%F %R} UTC")
     for values in found.open_values:
-        out_lines.print(f"{values.name} (latest): {values.rows} rows of later windows are removed")
+        out_lines.print(f"{values.name} (latest): {values.rows} rows of later windows will be removed")
     show_resets(found.resets)
     for stream in found.left:
         out_lines.print(
-            f"{stream}: what it delivers would be delivered a second time, so it stays; if it aggregates, "
+            f"{stream}: not reset, because it would deliver its output a second time; if it aggregates, "
             f"reset it to a position of your choice: sluice streams reset {unit.name} --stream {stream} --to …",
         )
     if not (found.needed or found.left):
         skews = {format_duration(project.catalog.pipelines[p].time.clock_skew) for p in unit.pipelines}
         out_lines.print(
-            f"{unit.name}: nothing is closed further ahead of the clock than its specs allow "
+            f"{unit.name}: no interval is closed further ahead of the clock than its specs allow "
             f"(future_skew, and clock_skew {', '.join(sorted(skews)) or 'of no pipeline'}).",
         )
 
 
 def _lines(table: str, poisoned: Poisoned) -> Iterator[str]:
     first = f"version {poisoned.version} of {poisoned.at:%F %R} UTC"
-    yield f"{table} (intervals): since {first} a watermark of {poisoned.watermark:%F %R} UTC closes its intervals"
-    yield f"  {poisoned.opened:,} intervals without rows, from {poisoned.since:%F %R} UTC on, are open again"
+    yield f"{table} (intervals): since {first} a watermark of {poisoned.watermark:%F %R} UTC has closed its intervals"
+    yield f"  {poisoned.opened:,} intervals without rows, from {poisoned.since:%F %R} UTC on, become open"
     for row in poisoned.beyond:
-        yield f"  {row.interval.start:%F %R} UTC holds rows: it becomes dirty, and a repair asks today's rules"
+        yield f"  {row.interval.start:%F %R} UTC holds rows: it becomes dirty, and a repair applies today's rules"
 
 
 def _print_next(unit: str, found: Healing, freed: int) -> None:
-    out_lines.print(f"Done; the control database is {freed:,} bytes smaller. What comes next:")
+    out_lines.print(f"Done; the control database is {freed:,} bytes smaller. Next:")
     for line in _next(unit, found):
         out_lines.print(f"  {line}")
 
@@ -99,9 +97,9 @@ def _print_next(unit: str, found: Healing, freed: int) -> None:
 def _next(unit: str, found: Healing) -> Iterator[str]:
     yield f"sluice streams start {unit}"
     for name in found.tables:
-        yield f"sluice intervals list {name} --state dirty    what lacks records; the DAG repair_intervals mends it"
+        yield f"sluice intervals list {name} --state dirty    shows what the DAG repair_intervals will repair"
     for stream in found.left:
-        yield f"{stream} was left as it is, see above"
+        yield f"{stream} was not reset, see above"
 
 
 def _as_json(unit: str, found: Healing, freed: int) -> dict[str, Any]:

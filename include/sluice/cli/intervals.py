@@ -1,4 +1,4 @@
-"""`sluice intervals`: who wrote each interval, in which state it is, and what to do about it."""
+"""`sluice intervals`: the state of each interval, its writer, and what to do about it."""
 
 from __future__ import annotations
 
@@ -14,10 +14,11 @@ from rich.markup import escape
 from rich.table import Table
 
 from sluice.cli.terminal import completion
+from sluice.cli.terminal.arguments import PipelineArgument
 from sluice.cli.terminal.instants import METAVAR, SinceOption, UntilOption, start_of
 from sluice.cli.terminal.output import Output, OutputOption, emit, err_lines, out, out_lines
 from sluice.cli.terminal.pipelines import open_pipeline
-from sluice.cli.views.ledger_view import LedgerLook, look
+from sluice.cli.views.ledger_view import LedgerReading, read_ledger
 from sluice.errors import SpecError
 from sluice.intervals.alignment import Interval, interval_of
 from sluice.intervals.backfill.advice import Advice, advise
@@ -28,7 +29,7 @@ from sluice.settings import settings
 app = typer.Typer(help="Show the interval ledger.", no_args_is_help=True)
 
 _LINES = 500
-"""How many lines of a pipeline are shown, unless somebody wants more."""
+"""The default number of lines per pipeline."""
 
 _STYLES = {
     State.OPEN: "dim",
@@ -44,7 +45,8 @@ def list_(
     pipeline: Annotated[
         str,
         typer.Argument(
-            help="A file in include/pipelines; omitted: all that are sound.", autocompletion=completion.pipelines
+            help="A pipeline: a file in include/pipelines, without .yaml. Default: all valid ones.",
+            autocompletion=completion.pipelines,
         ),
     ] = "",
     state: Annotated[
@@ -56,62 +58,59 @@ def list_(
     since: SinceOption = None,
     until: UntilOption = None,
     *,
-    limit: Annotated[int, typer.Option(min=1, help="Show this many lines of a pipeline, the newest ones.")] = _LINES,
+    limit: Annotated[int, typer.Option(min=1, help="The number of lines per pipeline: the newest ones.")] = _LINES,
     output: OutputOption = Output.TABLE,
 ) -> None:
-    """Show closed and dirty intervals as today's code sees them, and how many are in each state.
+    """List closed and dirty intervals, judged by today's code, and count them by state.
 
-    Intervals without rows that are alike and side by side are one line.
+    Adjacent intervals without rows and with the same properties share one line.
 
-    Exit codes: 0; 2 there is no such pipeline or state; 4, 6 a log could not be read (what the index last knew is
-    shown).
+    Exit codes: 0; 2 the pipeline or a state does not exist; 4, 6 a log could not be read, and the index is shown
+    instead.
     """
     states = states_of(state)
     project = open_pipeline(pipeline)[0] if pipeline else Project.open_sound(settings())
     names = [pipeline] if pipeline else list(project.catalog.interval_pipelines)
     listings = [
-        _Listing(name, look(project, name), project.code_of(name), since, until, states, limit) for name in names
+        _Listing(name, read_ledger(project, name), project.code_of(name), since, until, states, limit) for name in names
     ]
     emit(output, {each.pipeline: each.as_dict() for each in listings}, lambda: _print_listings(listings))
-    _tell_notes([each.found for each in listings])
+    _print_notes([each.found for each in listings])
 
 
 @app.command()
 def show(
-    pipeline: Annotated[
-        str,
-        typer.Argument(help="A file in include/pipelines, without its ending.", autocompletion=completion.pipelines),
-    ],
+    pipeline: PipelineArgument,
     start: Annotated[
-        datetime, typer.Argument(parser=start_of, metavar=METAVAR, help="Any instant of the interval; UTC.")
+        datetime, typer.Argument(parser=start_of, metavar=METAVAR, help="Any time within the interval (UTC).")
     ],
     output: OutputOption = Output.TABLE,
 ) -> None:
-    """Show all that is known of one interval, and what to do about it.
+    """Show one interval in detail, and what to do about it.
 
-    Exit codes: 0; 2 there is no such pipeline; 4, 6 the log could not be read (what the index last knew is shown).
+    Exit codes: 0; 2 the pipeline does not exist; 4, 6 the log could not be read, and the index is shown instead.
     """
     project, spec = open_pipeline(pipeline)
-    found, code = look(project, pipeline), project.code_of(pipeline)
+    found, code = read_ledger(project, pipeline), project.code_of(pipeline)
     wanted = interval_of(start, spec.intervals.interval_length)
     row = found.ledger.rows.get(wanted.start) or LedgerRow(wanted)
     advice = advise(row, found.ledger.closed_until, code, repair=spec.backfill.repair)
     due = {"why": advice.why, "command": command_for(pipeline, wanted, advice), "by_itself": advice.by_itself}
     data = {"pipeline": pipeline, **row_as_dict(row, code), "code": code, "what_to_do": due}
     emit(output, data, lambda: _print_row(pipeline, row, code, advice))
-    _tell_notes([found])
+    _print_notes([found])
 
 
 def states_of(text: str) -> set[State]:
-    """Return the states that are named, separated by commas; all for an empty text.
+    """Parse states that are separated by commas; an empty text means all.
 
     Raises:
-        SpecError: one is none.
+        SpecError: a state does not exist.
     """
     names = {name.strip() for name in text.split(",") if name.strip()}
     unknown = sorted(names - set(State))
     if unknown:
-        raise SpecError(f"{', '.join(unknown)} is no state of an interval.", fix=f"use some of {', '.join(State)}.")
+        raise SpecError(f"unknown state: {', '.join(unknown)}.", fix=f"use some of {', '.join(State)}.")
     return {State(name) for name in names} or set(State)
 
 
@@ -121,7 +120,7 @@ def rows_between(ledger: Ledger, since: datetime | None, until: datetime | None)
 
 
 def row_as_dict(row: LedgerRow, code: str) -> dict[str, Any]:
-    """Return all that is known of an interval as JSON values."""
+    """Return an interval as JSON values."""
     return {
         "from": row.interval.start.isoformat(),
         "to": row.interval.end.isoformat(),
@@ -136,7 +135,7 @@ def row_as_dict(row: LedgerRow, code: str) -> dict[str, Any]:
 
 
 def command_for(pipeline: str, interval: Interval, advice: Advice) -> str:
-    """Return the command that does what is advised; empty if there is nothing to do."""
+    """Return the command for an advice; empty if there is nothing to do."""
     if advice.mode is None:
         return ""
     only = "" if advice.only == "all" else f" --only {advice.only}"
@@ -166,7 +165,7 @@ class _Listing:
     """The intervals of a pipeline in `[since, until)`, and those of them that are in some states."""
 
     pipeline: str
-    found: LedgerLook
+    found: LedgerReading
     code: str
     since: datetime | None
     until: datetime | None
@@ -199,8 +198,8 @@ def _print_listings(listings: Iterable[_Listing]) -> None:
         if each.shown:
             out.print(_table(each.shown[-each.limit :], each.code))
         if (left_off := len(each.shown) - each.limit) > 0:
-            what = f"{left_off:,} earlier {'line is' if left_off == 1 else 'lines are'} left off"
-            out_lines.print(f"{what}; see them by --limit, --from and --to.", style="dim")
+            what = f"{left_off:,} earlier {'line is' if left_off == 1 else 'lines are'} not shown"
+            out_lines.print(f"{what}; use --limit, --from and --to.", style="dim")
         counts = ", ".join(f"{count:,} {state}" for state, count in _counts(each.rows, each.code).items())
         until = each.found.ledger.closed_until
         closed = "nothing is closed yet" if until is None else f"closed until {until:%F %R} UTC"
@@ -253,7 +252,7 @@ def _print_row(pipeline: str, row: LedgerRow, code: str, advice: Advice) -> None
         out_lines.print(f"verified by {row.verified.backfill} with {whose} at {at}")
     out_lines.print(advice.why)
     if advice.by_itself:
-        out.print("A repair starts by itself; to start it now:")
+        out.print("A repair starts automatically. To start it now:")
     if command := command_for(pipeline, row.interval, advice):
         out_lines.print(f"  {command}")
 
@@ -268,8 +267,8 @@ def _print_written(title: str, written: Written, code: str) -> None:
         "at": f"{written.at:%F %T} UTC, table version {written.version}",
         "rows": f"{written.content.rows:,}, checksum {written.content.checksum}",
         "raw offsets": offsets or "none",
-        "of topics": ", ".join(written.topics) if len(written.topics) > 1 else "",
-        "late records": "in it" if written.late else "not in it",
+        "topics": ", ".join(written.topics) if len(written.topics) > 1 else "",
+        "late records": "included" if written.late else "not included",
         "watermark": watermark,
         "code": codes,
     }
@@ -279,8 +278,8 @@ def _print_written(title: str, written: Written, code: str) -> None:
             out_lines.print(f"  {name:<14}{text}")
 
 
-def _tell_notes(looks: Iterable[LedgerLook]) -> None:
-    """Say on stderr what does not come from log and index alike, and end like the first log that cannot be read."""
+def _print_notes(looks: Iterable[LedgerReading]) -> None:
+    """Print notes on logs that could not be read, and exit with the code of the first such error."""
     looks = list(looks)
     for found in looks:
         if found.note:

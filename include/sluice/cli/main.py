@@ -1,4 +1,4 @@
-"""The command `sluice`. Each noun is a module, imported only when it is asked for: `sluice check` pays for no Spark."""
+"""The command `sluice`. Each noun is a module that is imported on use, so `sluice check` does not import Spark."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ COMMANDS = {
     "sql": "sluice.cli.sql:sql",
     "explain": "sluice.cli.glossary.explain:explain",
 }
-"""Name → where its function or group is, in the order of the help."""
+"""Name → module and attribute of its function or group, in the order of the help."""
 
 _EPILOG = "Exit codes: " + "; ".join(f"{code} {meaning}" for code, (meaning, _) in exit_codes().items()) + "."
 
@@ -55,13 +55,13 @@ class _Nouns(TyperGroup):
         return list(COMMANDS)
 
     def shell_complete(self, ctx: Any, incomplete: str) -> Any:  # noqa: ANN401 - the same
-        """Return the names that begin so. Their help would cost whoever presses Tab the import of all commands."""
+        """Return the matching names without their help, which would import every command."""
         if incomplete.startswith("-"):
             return super().shell_complete(ctx, incomplete)
         return [CompletionItem(name) for name in COMMANDS if name.startswith(incomplete)]
 
     def get_command(self, ctx: Any, cmd_name: str) -> Any:  # noqa: ANN401 - the same
-        """Return a command, or None for a name that there is not."""
+        """Return a command, or None for an unknown name."""
         _ = ctx
         if cmd_name not in COMMANDS:
             return None
@@ -73,7 +73,9 @@ class _Nouns(TyperGroup):
             found.command(cmd_name)(function)
             command = typer.main.get_command(found)
         else:
-            command = typer.main.get_group(found)  # without the options that install completion: `sluice` has them
+            command = typer.main.get_group(
+                found
+            )  # without the options that install completion, which `sluice` itself has
         command.name = cmd_name
         return command
 
@@ -89,13 +91,13 @@ app = typer.Typer(
 
 @app.callback()
 def _root() -> None:
-    """Exist, so that typer builds a group."""
+    """Make typer build a group."""
 
 
 def main() -> None:
-    """Run a command. A deliberate error is one sentence on stderr and an exit code that scripts can tell apart.
+    """Run a command. A deliberate error prints one message on stderr and sets the exit code of its class.
 
-    So is a disk that is full, broken or read-only, wherever a command meets it.
+    A full, broken or read-only disk is such an error in every command.
     """
     guard_standard_streams()
     try:
@@ -103,9 +105,9 @@ def main() -> None:
     except SluiceError as error:
         _end(error)
     except OSError as error:
-        if (told := disk_error(error)) is None:
+        if (known := disk_error(error)) is None:
             raise
-        _end(told)
+        _end(known)
 
 
 def _end(error: SluiceError) -> NoReturn:

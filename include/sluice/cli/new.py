@@ -1,4 +1,4 @@
-"""`sluice new`: first versions of a topic, a feed and a pipeline, sound and tested as they are, to be changed."""
+"""`sluice new`: write first versions of a topic, a feed and a pipeline, which are valid and have tests."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ from sluice.specs.rules.feed_rules import misfits
 
 app = typer.Typer(help="Write a first version of a topic, a feed or a pipeline.", no_args_is_help=True)
 
-NameArgument = Annotated[str, typer.Argument(help="Small letters, digits and underscores.")]
+NameArgument = Annotated[str, typer.Argument(help="The name: lower-case letters, digits and underscores.")]
 _WITHOUT_SAMPLE = {
     "id": GuessedField(FieldType.STRING, required=True),
     "at": GuessedField(FieldType.TIMESTAMP, required=True),
@@ -48,18 +48,21 @@ def topic(
     *,
     name: NameArgument,
     sample: Annotated[
-        str, typer.Option(metavar="FILE", help="Records, one JSON object per line; - is stdin. Omitted: two fields.")
+        str,
+        typer.Option(
+            metavar="FILE", help="Records, one JSON object per line; - is stdin. Default: a spec with two fields."
+        ),
     ] = "",
-    event_time: Annotated[str, typer.Option(help="The field that says when a record happened.")] = "",
+    event_time: Annotated[str, typer.Option(help="The field with the time at which a record happened.")] = "",
     arrival_time: Annotated[
-        str, typer.Option(help="The field that says when it became known; omitted: the broker says it.")
+        str, typer.Option(help="The field with the time at which it became known. Default: the broker's time.")
     ] = "",
-    partitions: Annotated[int, typer.Option(min=1)] = 4,
-    owner: Annotated[str, typer.Option(help="Who answers for it.")] = "",
+    partitions: Annotated[int, typer.Option(min=1, help="The number of partitions.")] = 4,
+    owner: Annotated[str, typer.Option(help="The owner, a person or a team.")] = "",
 ) -> None:
-    """Write the spec of a topic, with the fields that a sample has.
+    """Write the spec of a topic, with the fields of a sample.
 
-    Exit codes: 0; 2 the name or the sample is wrong; 5 there is such a file.
+    Exit codes: 0; 2 the name or the sample is wrong; 5 the file exists.
     """
     _check(name)
     sketch = sketch_of(read_sample(sample)) if sample else None
@@ -78,13 +81,16 @@ def topic(
 def pipeline(
     name: NameArgument,
     source: Annotated[
-        str, typer.Option(help="The topic that it reads; a file in include/topics.", autocompletion=completion.topics)
+        str,
+        typer.Option(
+            help="The topic that it reads: a file in include/topics, without .yaml.", autocompletion=completion.topics
+        ),
     ],
-    owner: Annotated[str, typer.Option(help="Who answers for it.")] = "somebody",
+    owner: Annotated[str, typer.Option(help="The owner, a person or a team.")] = "somebody",
 ) -> None:
-    """Write a pipeline that counts the records of each hour: spec, transform, suite, and a test of them.
+    """Write a pipeline that counts the records of each hour: spec, transform, suite and test.
 
-    Exit codes: 0; 2 the name is wrong, or there is no such topic; 5 there is one of these files.
+    Exit codes: 0; 2 the name is wrong, or the topic does not exist; 5 one of the files exists.
     """
     _check(name)
     _write(_encoded(pipeline_files(name, _topic(source), owner=owner)))
@@ -97,21 +103,23 @@ def feed(
     name: NameArgument,
     topic: Annotated[
         str,
-        typer.Option(help="The topic that it fills; a file in include/topics.", autocompletion=completion.topics),
+        typer.Option(
+            help="The topic that it fills: a file in include/topics, without .yaml.", autocompletion=completion.topics
+        ),
     ],
     sample: Annotated[
-        str, typer.Option("--from", metavar="FILE", help="Its records, one JSON object per line; - is stdin.")
+        str, typer.Option("--from", metavar="FILE", help="The records, one JSON object per line; - is stdin.")
     ],
     key: Annotated[str, typer.Option(metavar="FIELD", help="The field whose value is the record's key.")] = "",
     arrival_time: Annotated[
         str,
-        typer.Option(metavar="FIELD", help="The field that says in which order they come; omitted: as the topic says."),
+        typer.Option(metavar="FIELD", help="The field that orders the records. Default: the topic's arrival time."),
     ] = "",
 ) -> None:
-    """Write the spec of a feed that sends a file of records, and a copy of the file.
+    """Write the spec of a feed that sends a file of records, and copy the file.
 
-    Exit codes: 0; 2 the name or lines of the file are wrong (all are named), or there is no such topic; 5 there is one
-    of these files.
+    Exit codes: 0; 2 the name or lines of the file are wrong (all are listed), or the topic does not exist; 5 one of the
+    files exists.
     """
     _check(name)
     filled = _topic(topic)
@@ -138,15 +146,17 @@ def _topic(name: str) -> TopicSpec:
     catalog = scan(settings().home / "include").catalog
     if name not in catalog.topics:
         known = ", ".join(sorted(catalog.topics)) or "none"
-        raise SpecError(f"there is no sound topic {name!r}; there are {known}.", fix="`sluice new topic` writes one.")
+        raise SpecError(
+            f"there is no valid topic {name!r}; valid topics: {known}.", fix="`sluice new topic` writes one."
+        )
     return catalog.topics[name]
 
 
 def _check(name: str) -> None:
     if not re.fullmatch(NAME_PATTERN, name):
         raise SpecError(
-            f"{name!r} is no name: small letters, digits and underscores, beginning with a letter.",
-            fix="choose another one.",
+            f"{name!r} is not a valid name: it needs a letter, then lower-case letters, digits and underscores.",
+            fix="choose another name.",
         )
 
 
@@ -159,7 +169,7 @@ def _write(files: Mapping[str, bytes]) -> None:
     home = settings().home
     taken = [path for path in files if (home / path).exists()]
     if taken:
-        raise RefusedError(f"{', '.join(taken)}: such a file is there already.", fix="choose another name, or edit it.")
+        raise RefusedError(f"{', '.join(taken)} already exists.", fix="choose another name, or edit the file.")
     for path, data in files.items():
         file: Path = home / path
         file.parent.mkdir(parents=True, exist_ok=True)

@@ -1,4 +1,4 @@
-"""`sluice quarantine`: what validation refuses, and the cases in which somebody looks after it."""
+"""`sluice quarantine`: the records that validation rejects, and the cases that handle them."""
 
 from __future__ import annotations
 
@@ -10,19 +10,20 @@ import typer
 from pydantic import ValidationError
 
 from sluice.cli.terminal import completion
+from sluice.cli.terminal.arguments import PipelineArgument, WhyOption
 from sluice.cli.terminal.instants import SinceOption, UntilOption
 from sluice.cli.terminal.output import Output, OutputOption, emit, err
 from sluice.cli.terminal.pipelines import open_pipeline
-from sluice.cli.terminal.requester import asker
+from sluice.cli.terminal.requester import requester
 from sluice.cli.views.quarantine_view import (
     case_as_dict,
+    print_browsed,
+    print_case,
+    print_cases,
+    print_patched,
+    print_record,
+    print_replayed,
     record_as_dict,
-    tell_browsed,
-    tell_case,
-    tell_cases,
-    tell_patched,
-    tell_record,
-    tell_replayed,
 )
 from sluice.clock import SystemClock
 from sluice.errors import SpecError
@@ -44,23 +45,18 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 _CASES = 100
-"""How many cases are shown, unless somebody wants more."""
+"""The default number of cases."""
 
-app = typer.Typer(help="Look at what validation refuses; open cases, replay them.", no_args_is_help=True)
+app = typer.Typer(help="List rejected records; open, patch and replay cases.", no_args_is_help=True)
 
-PipelineArgument = Annotated[
-    str, typer.Argument(help="A file in include/pipelines, without its ending.", autocompletion=completion.pipelines)
-]
 CaseArgument = Annotated[
-    str, typer.Argument(metavar="CASE", help="As `sluice quarantine cases` shows it.", autocompletion=completion.cases)
+    str,
+    typer.Argument(metavar="CASE", help="An id that `sluice quarantine cases` shows.", autocompletion=completion.cases),
 ]
-ReasonOption = Annotated[list[Reason] | None, typer.Option("--reason", help="Only these reasons; may be repeated.")]
-PartitionOption = Annotated[int | None, typer.Option("--partition", min=0, help="Only of this partition.")]
-OffsetsOption = Annotated[str, typer.Option("--offsets", metavar="A-B", help="Only these offsets, both included.")]
-WhyOption = Annotated[str, typer.Option("--why", help="The reason, for the record.")]
-MaskedOption = Annotated[
-    bool, typer.Option("--masked", help="Show the form of keys and values: letters as x, digits as 9.")
-]
+ReasonOption = Annotated[list[Reason] | None, typer.Option("--reason", help="Only this reason. Repeatable.")]
+PartitionOption = Annotated[int | None, typer.Option("--partition", min=0, help="Only this partition.")]
+OffsetsOption = Annotated[str, typer.Option("--offsets", metavar="A-B", help="Only these offsets, both ends included.")]
+MaskedOption = Annotated[bool, typer.Option("--masked", help="Mask keys and values: letters as x, digits as 9.")]
 
 
 @app.command("list")
@@ -72,46 +68,46 @@ def list_(
     until: UntilOption = None,
     partition: PartitionOption = None,
     offsets: OffsetsOption = "",
-    limit: Annotated[int, typer.Option(min=0, max=1000, help="How many of the newest are shown.")] = 20,
+    limit: Annotated[int, typer.Option(min=0, max=1000, help="The number of records, newest first.")] = 20,
     masked: MaskedOption = False,
     output: OutputOption = Output.TABLE,
 ) -> None:
-    """Count the records that today's rules refuse, by reason and day, and show the newest ones.
+    """Count the records that today's rules reject, by reason and day, and show the newest ones.
 
-    Exit codes: 0 looked; 2 a spec or an argument is wrong; 3 there is no raw table yet, or Spark cannot start.
+    Exit codes: 0; 2 a spec or an argument is wrong; 3 there is no raw table yet, or Spark cannot start.
     """
-    asked = _asked(reason, since, until, partition, offsets)
+    asked = _filter(reason, since, until, partition, offsets)
     project, spec = open_pipeline(pipeline)
-    found = _Looking(project, spec).at(lambda quarantine: quarantine.browse(asked, limit))
+    found = _QuarantineSession(project, spec).run(lambda quarantine: quarantine.browse(asked, limit))
     counts = [{"reason": why, "day": day, "records": n} for (why, day), n in found.counts.items()]
     newest = [record_as_dict(spec.source, one, masked=masked) for one in found.records]
     data = {"pipeline": pipeline, "records": found.total, "counts": counts, "newest": newest}
-    emit(output, data, lambda: tell_browsed(pipeline, found, masked=masked))
+    emit(output, data, lambda: print_browsed(pipeline, found, masked=masked))
 
 
 @app.command()
 def record(
     pipeline: PipelineArgument,
-    place: Annotated[str, typer.Argument(metavar="PARTITION:OFFSET", help="As `list` shows it.")],
+    position: Annotated[str, typer.Argument(metavar="PARTITION:OFFSET", help="A position that `list` shows.")],
     masked: MaskedOption = False,
     output: OutputOption = Output.TABLE,
 ) -> None:
-    """Show one quarantined record with all its bytes, why it is refused and what to do.
+    """Show one quarantined record with all its bytes, why it is rejected and what to do.
 
-    Exit codes: 0; 2 it is not in quarantine; 3 there is no raw table yet, or Spark cannot start.
+    Exit codes: 0; 2 it is not quarantined; 3 there is no raw table yet, or Spark cannot start.
     """
     project, spec = open_pipeline(pipeline)
-    partition, _, offset = place.partition(":")
+    partition, _, offset = position.partition(":")
     if not (partition.isdecimal() and offset.isdecimal()):
-        raise SpecError(f"{place!r} is no place of a record.", fix="write partition:offset, such as 0:1234.")
-    found = _Looking(project, spec).at(lambda quarantine: quarantine.one(int(partition), int(offset)))
+        raise SpecError(f"{position!r} is not the position of a record.", fix="write partition:offset, such as 0:1234.")
+    found = _QuarantineSession(project, spec).run(lambda quarantine: quarantine.one(int(partition), int(offset)))
     if found is None:
         raise SpecError(
-            f"{pipeline} refuses no record at {place}: it is good, late, or not in the raw table.",
+            f"{pipeline} rejects no record at {position}: it is good, late, or not in the raw table.",
             fix=f"see `sluice quarantine list {pipeline}`.",
         )
     data = record_as_dict(spec.source, found, masked=masked)
-    emit(output, data, lambda: tell_record(spec.source, found, masked=masked))
+    emit(output, data, lambda: print_record(spec.source, found, masked=masked))
 
 
 @app.command("open")
@@ -126,20 +122,20 @@ def open_(
     offsets: OffsetsOption = "",
     output: OutputOption = Output.TABLE,
 ) -> None:
-    """Open a case for the records that `list` with the same options counts. What is refused later is in none of it.
+    """Open a case for the records that `list` counts with the same options. Records rejected later do not belong to it.
 
-    Exit codes: 0; 2 a spec or an argument is wrong, or there is no such record; 3 there is no raw table yet; 4 the
-    control database could not be asked; 5 some of them are in another case.
+    Exit codes: 0; 2 a spec or an argument is wrong, or no record matches; 3 there is no raw table yet; 4 the control
+    database did not answer; 5 another case has some of the records.
     """
-    asked = _asked(reason, since, until, partition, offsets)
+    asked = _filter(reason, since, until, partition, offsets)
     project, spec = open_pipeline(pipeline)
-    places, reasons, details = _Looking(project, spec).at(lambda quarantine: quarantine.places(asked))
+    places, reasons, details = _QuarantineSession(project, spec).run(lambda quarantine: quarantine.places(asked))
     if not places.count:
         raise SpecError(
-            f"{pipeline} refuses no such record ({asked}).", fix=f"see `sluice quarantine list {pipeline}`."
+            f"{pipeline} rejects no record that matches ({asked}).", fix=f"see `sluice quarantine list {pipeline}`."
         )
     fields = {f"{reason}: {detail}": n for reason, own in details.items() for detail, n in own.items()}
-    event = CaseEvent(CaseState.OPEN, asker(), _said(why), SystemClock().now(), counts=fields or None)
+    event = CaseEvent(CaseState.OPEN, requester(), _reason(why), SystemClock().now(), counts=fields or None)
     name = case_id(pipeline, event.at, places)
     counts = {str(each): count for each, count in reasons.items()}
     _show(cases_of(project).open(Case(name, pipeline, str(asked), places, counts, (event,))), output)
@@ -147,120 +143,123 @@ def open_(
 
 @app.command()
 def cases(
-    pipeline: Annotated[str, typer.Argument(help="Omitted: all.", autocompletion=completion.pipelines)] = "",
+    pipeline: Annotated[str, typer.Argument(help="Default: all pipelines.", autocompletion=completion.pipelines)] = "",
     *,
-    limit: Annotated[int, typer.Option(min=1, help="How many of the newest.")] = _CASES,
+    limit: Annotated[int, typer.Option(min=1, help="The number of cases, newest first.")] = _CASES,
     output: OutputOption = Output.TABLE,
 ) -> None:
     """List cases, newest first.
 
-    Exit codes: 0; 4 the control database could not be asked.
+    Exit codes: 0; 4 the control database did not answer.
     """
     every = _cases().of(pipeline or None)
     found = every[:limit]
     if len(every) > limit:
-        err.print(f"The newest {limit:,} of {len(every):,} are shown; see --limit.", style="dim")
-    emit(output, [case_as_dict(case) for case in found], lambda: tell_cases(found))
+        err.print(f"Showing the newest {limit:,} of {len(every):,}; use --limit for more.", style="dim")
+    emit(output, [case_as_dict(case) for case in found], lambda: print_cases(found))
 
 
 @app.command()
 def show(case: CaseArgument, output: OutputOption = Output.TABLE) -> None:
-    """Show a case: which records, what happened to it, and what comes next.
+    """Show a case: its records, its history, and what to do next.
 
-    Exit codes: 0; 2 there is no such case; 4 the control database could not be asked.
+    Exit codes: 0; 2 the case does not exist; 4 the control database did not answer.
     """
     _show(_cases().get(case), output)
 
 
 @app.command()
 def fix(case: CaseArgument, why: WhyOption, output: OutputOption = Output.TABLE) -> None:
-    """Say that what was wrong is mended: the spec, an expectation, a patch.
+    """Record that the cause of a case is fixed: the spec, an expectation, a patch.
 
-    Exit codes: 0; 2 there is no such case, or no reason; 4 the control database could not be asked; 5 it is over.
+    Exit codes: 0; 2 the case does not exist, or the reason is missing; 4 the control database did not answer; 5 the
+    case is closed.
     """
-    _becomes(case, CaseState.FIXED, why, output)
+    _change_state(case, CaseState.FIXED, why, output)
 
 
 @app.command()
 def discard(case: CaseArgument, why: WhyOption, output: OutputOption = Output.TABLE) -> None:
-    """Give its records up: they stay in the raw table, and out of the results.
+    """Discard the records of a case: they stay in the raw table, and out of the results.
 
-    Exit codes: as those of `fix`.
+    Exit codes: as for `fix`.
     """
-    _becomes(case, CaseState.DISCARDED, why, output)
+    _change_state(case, CaseState.DISCARDED, why, output)
 
 
 @app.command()
 def reopen(case: CaseArgument, why: WhyOption, output: OutputOption = Output.TABLE) -> None:
-    """Take a fixed or discarded case up again.
+    """Open a fixed or discarded case again.
 
-    Exit codes: as those of `fix`; 5 also if some of its records are in another case meanwhile.
+    Exit codes: as for `fix`; 5 also if another case now has some of its records.
     """
-    _becomes(case, CaseState.OPEN, why, output)
+    _change_state(case, CaseState.OPEN, why, output)
 
 
 @app.command()
 def patch(
     *,
     case: CaseArgument,
-    pattern: Annotated[str, typer.Option("--pattern", help="What is wrong in the values: a regular expression.")],
-    by: Annotated[str, typer.Option("--by", help="What is read instead; $1 is the first group.")],
+    pattern: Annotated[str, typer.Option("--pattern", help="A regular expression for what is wrong in the values.")],
+    by: Annotated[str, typer.Option("--by", help="The replacement; $1 is the first group.")],
     output: OutputOption = Output.TABLE,
 ) -> None:
-    """Try a patch on the records of a case, and show the lines that declare it. Nothing is changed.
+    """Try a patch on the records of a case, and show the lines that declare it. Changes nothing.
 
-    Exit codes: 0 today's rules would take all of them; 1 not all; 2 there is no such case, or the expression is wrong;
-    3 there is no raw table, or Spark cannot start; 4 the control database could not be asked.
+    Exit codes: 0 with it, today's rules accept all records; 1 not all; 2 the case does not exist, or the expression is
+    wrong; 3 there is no raw table, or Spark cannot start; 4 the control database did not answer.
     """
     found = _cases().get(case)
     patches = patches_for(found, (_replacement(pattern, by),))
     project, spec = open_pipeline(found.pipeline)
-    looked = _Looking(project, spec).at(lambda quarantine: quarantine.under(patches).look_again(found.places))
+    looked = _QuarantineSession(project, spec).run(
+        lambda quarantine: quarantine.under(patches).look_again(found.places)
+    )
     file, lines = f"include/topics/{spec.source}.yaml", declaration(patches)
     data = {"case": case, "records": found.records, "found": looked.counts, "missing": looked.missing}
-    emit(output, data, lambda: tell_patched(found, looked, file, lines))
+    emit(output, data, lambda: print_patched(found, looked, file, lines))
     if looked.better < found.records:
         raise typer.Exit(1)
 
 
 @app.command()
 def replay(case: CaseArgument, output: OutputOption = Output.TABLE) -> None:
-    """Validate a case's records again, recompute the intervals in which they happened, verify them, and close the case.
+    """Validate a case's records again, recompute and verify their intervals, and close the case.
 
-    Nothing is changed unless all of its records are accepted by today's rules. Repeated, it goes on where it broke off.
+    Nothing changes unless today's rules accept all the records. Run it again to continue where it broke off.
 
-    Exit codes: 0 the case is closed; 1 it is not, and why; 2 there is no such case; 3 Spark cannot start; 4 could not
-    look; 5 it was discarded, or another backfill is in the way.
+    Exit codes: 0 the case is closed; 1 it is not, for the printed reason; 2 the case does not exist; 3 Spark cannot
+    start; 4 the control database or a log did not answer; 5 it was discarded, or another backfill overlaps.
     """
     from sluice.spark.backfill.replay import replay as replay_case  # noqa: PLC0415 - the same
-    from sluice.spark.session.batch_session import batch_session  # noqa: PLC0415 - only this pays for Spark's import
+    from sluice.spark.session.batch_session import batch_session  # noqa: PLC0415 - only this imports Spark
 
     pipeline = _cases().get(case).pipeline
     project, _ = open_pipeline(pipeline)
     with batch_session(project, "replay", pipeline) as spark:
-        found = replay_case(project, spark, case, by=asker())
+        found = replay_case(project, spark, case, by=requester())
     counts = None if found.found is None else found.found.counts
     data = {**case_as_dict(found.case), "passed": found.passed, "why": found.why, "found": counts}
-    emit(output, data, lambda: tell_replayed(found))
+    emit(output, data, lambda: print_replayed(found))
     if not found.passed:
         raise typer.Exit(1)
 
 
-class _Looking:
-    """A look through Spark, in a session of its own."""
+class _QuarantineSession:
+    """Queries the quarantine of a pipeline, each time in a Spark session of its own."""
 
     def __init__(self, project: Project, spec: PipelineSpec) -> None:
         self._project = project
         self._spec = spec
 
-    def at(self, ask: Callable[[Quarantine], T]) -> T:
-        from sluice.spark.session.batch_session import batch_session  # noqa: PLC0415 - only this pays for Spark's import
+    def run(self, query: Callable[[Quarantine], T]) -> T:
+        from sluice.spark.session.batch_session import batch_session  # noqa: PLC0415 - only this imports Spark
 
         with batch_session(self._project, "quarantine", self._spec.name) as spark:
-            return ask(self._quarantine(spark))
+            return query(self._quarantine(spark))
 
     def _quarantine(self, spark: SparkSession) -> Quarantine:
-        from sluice.spark.checks.quarantine import quarantine_of  # noqa: PLC0415 - only this pays for Spark's import
+        from sluice.spark.checks.quarantine import quarantine_of  # noqa: PLC0415 - only this imports Spark
 
         return quarantine_of(self._project, spark, self._spec)
 
@@ -273,25 +272,25 @@ def _replacement(pattern: str, by: str) -> Replacement:
         raise SpecError(f"{faults}.", fix="correct the expression, or what replaces it.") from None
 
 
-def _becomes(case: str, state: CaseState, why: str, output: Output) -> None:
-    _show(_cases().add(case, CaseEvent(state, asker(), _said(why), SystemClock().now())), output)
+def _change_state(case: str, state: CaseState, why: str, output: Output) -> None:
+    _show(_cases().add(case, CaseEvent(state, requester(), _reason(why), SystemClock().now())), output)
 
 
 def _show(case: Case, output: Output) -> None:
-    emit(output, case_as_dict(case), lambda: tell_case(case))
+    emit(output, case_as_dict(case), lambda: print_case(case))
 
 
 def _cases() -> Cases:
     return cases_of(Project.open_sound(settings()))
 
 
-def _said(why: str) -> str:
+def _reason(why: str) -> str:
     if not why.strip():
-        raise SpecError("there is no reason.", fix="say `--why …`: it goes on record beside your name.")
+        raise SpecError("the reason is missing.", fix="pass `--why …`: it is recorded with your name.")
     return why.strip()
 
 
-def _asked(
+def _filter(
     reasons: list[Reason] | None,
     since: datetime | None,
     until: datetime | None,
@@ -300,7 +299,7 @@ def _asked(
 ) -> QuarantineFilter:
     first, dash, last = offsets.partition("-")
     if offsets and not (first.isdecimal() and (last.isdecimal() or not dash)):
-        raise SpecError(f"--offsets {offsets!r} is no range.", fix="write A-B, both included, or one offset.")
+        raise SpecError(f"--offsets {offsets!r} is not a range.", fix="write A-B, both included, or one offset.")
     return QuarantineFilter(
         reasons=tuple(dict.fromkeys(reasons or ())),
         since=since,

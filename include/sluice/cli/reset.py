@@ -1,4 +1,4 @@
-"""`sluice streams reset`: another position for a stopped stream, shown and confirmed first."""
+"""`sluice streams reset`: move a stopped stream to another position, after a confirmation."""
 
 from __future__ import annotations
 
@@ -12,9 +12,10 @@ import typer
 from rich.table import Table
 
 from sluice.cli.terminal import completion
+from sluice.cli.terminal.arguments import UnitArgument, WhyOption, YesOption
 from sluice.cli.terminal.confirmation import confirm
 from sluice.cli.terminal.output import Output, OutputOption, emit, out, out_lines
-from sluice.cli.terminal.requester import asker
+from sluice.cli.terminal.requester import requester
 from sluice.clock import SystemClock
 from sluice.errors import SpecError
 from sluice.project.project import Project
@@ -29,21 +30,21 @@ _FORM = "earliest, latest, a time such as 2013-01-07T12:00:00Z, or next offsets 
 
 
 def reset(  # noqa: PLR0917 - typer's options are named on the command line
-    unit: Annotated[str, typer.Argument(help="The driver's name in the specs.", autocompletion=completion.units)],
-    to: Annotated[str, typer.Option("--to", help=f"{_FORM}; also as JSON, as Kafka's tools write them.")],
-    why: Annotated[str, typer.Option("--why", help="The reason, for the record.")],
+    unit: UnitArgument,
+    to: Annotated[str, typer.Option("--to", help=f"The position: {_FORM}; or offsets as the JSON of Kafka's tools.")],
+    why: WhyOption,
     stream: Annotated[
-        list[str] | None, typer.Option(help="Only this one; may be repeated.", autocompletion=completion.streams)
+        list[str] | None, typer.Option(help="Only this stream. Repeatable.", autocompletion=completion.streams)
     ] = None,
-    yes: Annotated[bool, typer.Option("--yes", help="Confirm without being asked.")] = False,
+    yes: YesOption = False,
     output: OutputOption = Output.TABLE,
 ) -> None:
-    """Let a stopped unit go on at another position, in a new epoch: shows what that repeats and skips, and asks.
+    """Move a stopped unit to another position, in a new epoch. Shows what it repeats and skips, and asks to confirm.
 
-    Closed intervals are not written again, and no checkpoint is deleted. Streams of raw tables stay where they are.
+    Closed intervals are not written again, and no checkpoint is deleted. Streams of raw tables do not move.
 
-    Exit codes: 0 it is on record, or was before; 2 an argument is wrong, or nobody can be asked for a confirmation;
-    4 the broker, the launcher or the control database could not be asked; 5 refused, nothing was changed.
+    Exit codes: 0 the position is recorded; 2 an argument is wrong, or there is no terminal for the confirmation; 4 the
+    broker, the launcher or the control database did not answer; 5 refused, nothing was changed.
     """
     target = parse_target(to)
     project = Project.open_sound(settings())
@@ -55,24 +56,24 @@ def reset(  # noqa: PLR0917 - typer's options are named on the command line
     if not output.for_programs:
         show_resets(planned)
     recorded: list[Epoch] = []
-    said = ""
+    message = ""
     try:
         if not all(one.done for one in planned):
             confirm(unit, yes=yes)
-            refuse_living(project.life(unit).record_end())  # a person may have taken an hour to read
-        epochs = (resetting.record(one, target, by=asker(), why=why) for one in planned)
+            refuse_living(project.life(unit).record_end())  # the user may have read for an hour
+        epochs = (resetting.record(one, target, by=requester(), why=why) for one in planned)
         recorded.extend(epoch for epoch in epochs if epoch is not None)
-        done = f"{len(recorded)} of {len(planned)} streams begin a new epoch" if recorded else "Nothing was left to do"
-        said = f"{done}. Start the unit: sluice streams start {unit}"
+        done = f"{len(recorded)} of {len(planned)} streams begin a new epoch" if recorded else "Nothing to do"
+        message = f"{done}. Start the unit: sluice streams start {unit}"
     finally:
-        emit(output, _as_json(unit, target, planned, recorded), lambda: out_lines.print(said) if said else None)
+        emit(output, _as_json(unit, target, planned, recorded), lambda: out_lines.print(message) if message else None)
 
 
 def parse_target(text: str) -> Target:
-    """Read where to. A time without a zone is meant in UTC.
+    """Parse a position. A time without a zone is in UTC.
 
     Raises:
-        SpecError: it is none of the forms.
+        SpecError: the text has none of the forms.
     """
     try:
         if text.lstrip().startswith("{"):
@@ -81,7 +82,7 @@ def parse_target(text: str) -> Target:
             return _offsets(dict(part.strip().split("=", 1) for part in text.split(",")))
         return parse_moment(text, zone=UTC)
     except (ValueError, AttributeError) as error:
-        raise SpecError(f"--to {text!r} is no position: {error}.", fix=f"write {_FORM}.") from error
+        raise SpecError(f"--to {text!r} is not a position: {error}.", fix=f"write {_FORM}.") from error
 
 
 def _offsets(found: Mapping[str, Any]) -> dict[str, int]:
@@ -89,7 +90,7 @@ def _offsets(found: Mapping[str, Any]) -> dict[str, int]:
     for name, offset in found.items():
         topic, _, partition = name.rpartition("/")
         if not topic or not partition.isdigit() or not str(offset).isdigit():
-            raise ValueError(f"{name}={offset} is no topic/partition=offset")
+            raise ValueError(f"{name}={offset} is not topic/partition=offset")
         offsets[name] = int(offset)
     if not offsets:
         raise ValueError("it names no partition")
@@ -97,19 +98,19 @@ def _offsets(found: Mapping[str, Any]) -> dict[str, int]:
 
 
 def epochs_of(project: Project, streams: Iterable[str]) -> dict[str, tuple[Epoch, ...]]:
-    """Return the epochs on record of each stream that has any."""
+    """Return the recorded epochs of each stream that has any."""
     found = {stream: epochs_in(project, stream).all() for stream in streams}
     return {stream: epochs for stream, epochs in found.items() if epochs}
 
 
 def epoch_lines(epochs: Mapping[str, tuple[Epoch, ...]]) -> list[str]:
-    """Say of each stream who moved it where, when and why."""
+    """Return a line for each move of a stream: where, when, by whom and why."""
     return [
         f"{stream}: epoch {epoch.number} since {epoch.at:%Y-%m-%d %H:%M:%S} UTC begins at {epoch.to} "
         f"({in_words(epoch.offsets)}): {epoch.by}, {epoch.why}."
         for stream, records in epochs.items()
         for epoch in records
-        if epoch.number or epoch.offsets  # nobody needs to be told that a stream began at the beginning
+        if epoch.number or epoch.offsets  # that a stream began at the beginning is no news
     ]
 
 
@@ -119,13 +120,13 @@ def epochs_in(project: Project, stream: str) -> Epochs:
 
 
 def show_resets(planned: Iterable[StreamReset]) -> None:
-    """Print what resets repeat and skip, and what that means for each output."""
+    """Print what resets repeat and skip, and the effects on each output."""
     for one in planned:
-        begun = f"stands there already, in epoch {one.epoch}" if one.done else f"epoch {one.epoch}"
+        begun = f"already there, in epoch {one.epoch}" if one.done else f"epoch {one.epoch}"
         out_lines.print(f"{one.stream}: {begun}")
-        table = Table("partition", "now", "then", "repeated", "skipped", box=None)
+        table = Table("partition", "from", "to", "repeated", "skipped", box=None)
         for partition, move in one.moves.items():
-            now = "not begun" if move.now is None else str(move.now)
+            now = "not started" if move.now is None else str(move.now)
             table.add_row(f"{one.topic}/{partition}", now, str(move.then), str(move.repeated), str(move.skipped))
         out.print(table)
         for line in _lines(one):
@@ -134,9 +135,9 @@ def show_resets(planned: Iterable[StreamReset]) -> None:
 
 def _lines(one: StreamReset) -> list[str]:
     first, last = one.span.first, one.span.last
-    moved = f"{one.repeated} records are repeated, {one.skipped} skipped"
+    moved = f"It repeats {one.repeated} records and skips {one.skipped}"
     between = f", of {first.at:%Y-%m-%d %H:%M:%S} to {last.at:%Y-%m-%d %H:%M:%S} UTC" if first and last else ""
-    gone = [f"{one.gone} records are gone that were never read; that is acknowledged."] if one.gone else []
+    gone = [f"{one.gone} unread records are gone; the reset acknowledges that."] if one.gone else []
     return [f"{moved}{between}.", *gone, *one.effects]
 
 

@@ -1,4 +1,4 @@
-"""`sluice run`: what a pipeline makes of a few records, before anything runs."""
+"""`sluice run`: try a pipeline on a few records, before anything runs."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from sluice.cli.terminal import completion
+from sluice.cli.terminal.arguments import PipelineArgument
 from sluice.cli.terminal.output import Output, OutputOption, emit, err, terminal_for_data
 from sluice.cli.terminal.sample_file import read_sample
 from sluice.clock import SystemClock
@@ -24,42 +24,41 @@ from sluice.settings import settings
 from sluice.specs.load import scan
 
 _TEXT = 200
-"""How many characters of a line that does not decode are shown."""
+"""The number of characters shown of a line that does not decode."""
 _STYLES = {Outcome.GOOD: "green", Outcome.QUARANTINED: "red", Outcome.LATE: "yellow", Outcome.CONTROL: "dim"}
 
 
 def run(
-    pipeline: Annotated[
-        str,
-        typer.Argument(help="A file in include/pipelines, without its ending.", autocompletion=completion.pipelines),
+    pipeline: PipelineArgument,
+    sample: Annotated[
+        str, typer.Option(metavar="FILE", help="One JSON value per line, optionally gzipped; - is stdin.")
     ],
-    sample: Annotated[str, typer.Option(metavar="FILE", help="One JSON value per line, or gzip of it; - is stdin.")],
     arrived_at: Annotated[
         datetime | None,
         typer.Option(
             formats=["%Y-%m-%dT%H:%M:%S%z"],
             metavar="YYYY-MM-DDTHH:MM:SSZ",
-            help="When the broker got every line; needed where the topic says `arrival_time: broker`, else now.",
+            help="The broker's time of all lines. Required for `arrival_time: broker`. Default: now.",
         ),
     ] = None,
     limit: Annotated[
-        int | None, typer.Option(min=0, help="Show this many lines and rows; all are run and counted.")
+        int | None, typer.Option(min=0, help="Show at most this many lines and rows. All are processed and counted.")
     ] = None,
     output: OutputOption = Output.TABLE,
 ) -> None:
-    """Show what validation and transform make of a sample, by the very functions of the stream.
+    """Run validation and transform on a sample, with the same functions as the stream.
 
-    Needs neither Kafka nor Airflow, and writes nothing. A sample is one batch: the watermark drops nothing, and what
-    Spark cannot stream shows only when the stream starts.
+    It needs neither Kafka nor Airflow, and writes nothing. A sample is one batch: the watermark drops nothing, and
+    operations that Spark cannot stream fail only when the stream starts.
 
-    Exit codes: 0 it ran, whatever became of the lines; 2 a spec, the transform or the sample is wrong; 3 Spark cannot
-    start.
+    Exit codes: 0 it ran, whatever the outcomes of the lines; 2 a spec, the transform or the sample is wrong; 3 Spark
+    cannot start.
     """
-    place = settings()
-    _, topic = sound_pipeline(scan(place.home / "include"), pipeline)
-    in_lines(topic)  # what cannot be run is said before the sample is read: standard input may be a person
+    config = settings()
+    _, topic = sound_pipeline(scan(config.home / "include"), pipeline)
+    in_lines(topic)  # refuse before reading the sample: standard input may be a terminal
     broker_time(topic, arrived_at, SystemClock())
-    found = trial(pipeline, read_sample(sample), arrived_at=arrived_at, place=place)
+    found = trial(pipeline, read_sample(sample), arrived_at=arrived_at, place=config)
     emit(output, report(found, limit), lambda: show(found, limit, terminal_for_data()))
     if hint := arrival_hint(topic, found.outcomes, found.reasons):
         err.print(hint, style="yellow", soft_wrap=True)
@@ -97,11 +96,11 @@ def show(found: Preview, limit: int | None, console: Console) -> None:
         console.print(f"line {line.number:>{width}}  [{style}]{line.outcome}[/{style}]{why}")
         if content := _content(line):
             console.print(f"    {escape(content)}")
-    _tell_rest(console, "line", len(found.lines), limit)
+    _print_rest(console, "line", len(found.lines), limit)
     console.print(f"\n{census(found)}")
     console.print(f"\n{len(found.rows):,} row{'' if len(found.rows) == 1 else 's'} of {found.pipeline}:")
     console.print(_table(found.columns, found.rows[:limit]))
-    _tell_rest(console, "row", len(found.rows), limit)
+    _print_rest(console, "row", len(found.rows), limit)
 
 
 def _why(reason: Reason, detail: str | None) -> str:
@@ -109,7 +108,7 @@ def _why(reason: Reason, detail: str | None) -> str:
 
 
 def census(found: Preview) -> str:
-    """Return one sentence: how many lines have which outcome, and why."""
+    """Return the number of lines by outcome and reason, in one sentence."""
     reasons = ", ".join(f"{count:,} {reason}" for reason, count in found.reasons.items())
     outcomes = [
         f"{count:,} {outcome}" + (f" ({reasons})" if outcome is Outcome.QUARANTINED and reasons else "")
@@ -119,7 +118,7 @@ def census(found: Preview) -> str:
 
 
 def _content(line: JudgedLine) -> str:
-    """Return the fields that a line has, or the line as it was written where they cannot be read."""
+    """Return the fields of a line, or its text if it does not decode."""
     if line.reason in FAULTS:
         return line.text if len(line.text) <= _TEXT else f"{line.text[:_TEXT]}..."
     return " ".join(f"{name}={_text(value)}" for name, value in line.fields.items() if value is not None)
@@ -139,6 +138,6 @@ def _text(value: Any) -> str:  # noqa: ANN401  JSON is any
     return value if isinstance(value, str) else json.dumps(value)
 
 
-def _tell_rest(console: Console, what: str, count: int, limit: int | None) -> None:
+def _print_rest(console: Console, what: str, count: int, limit: int | None) -> None:
     if limit is not None and count > limit:
         console.print(f"... and {count - limit:,} more {what}{'' if count - limit == 1 else 's'}", style="dim")

@@ -1,4 +1,4 @@
-"""`sluice sql`: questions to the project's tables, answered in this process. Nothing can be changed by it."""
+"""`sluice sql`: read-only queries on the project's tables, executed in this process."""
 
 from __future__ import annotations
 
@@ -21,16 +21,16 @@ _LIMIT = 1000
 
 
 def sql(
-    statement: Annotated[str, typer.Argument(help="One SELECT; omitted: the tables and their columns.")] = "",
-    limit: Annotated[int, typer.Option("--limit", "-n", min=1, help="Rows at most.")] = _LIMIT,
+    statement: Annotated[str, typer.Argument(help="One SELECT. Default: list the tables and their columns.")] = "",
+    limit: Annotated[int, typer.Option("--limit", "-n", min=1, help="The largest number of rows.")] = _LIMIT,
     output: OutputOption = Output.TABLE,
 ) -> None:
-    """Ask the raw, interval, row and newest-row tables with SQL (DuckDB's dialect; times in UTC).
+    """Query the raw, interval, row and newest-row tables with SQL (DuckDB's dialect; times in UTC).
 
-    Exit codes: 0; 2 the statement or a spec is wrong; 3 a table that it names has no rows yet; 6 a
-    table's log cannot be read.
+    Exit codes: 0; 2 the statement or a spec is wrong; 3 a table that it names has no rows yet; 6 a table's log cannot
+    be read.
     """
-    from sluice.delta.sql import named_in, query, schema_of  # noqa: PLC0415 - only this command pays for it
+    from sluice.delta.sql import named_in, query, schema_of  # noqa: PLC0415 - only this command imports DuckDB
 
     project = Project.open_sound(settings())
     tables = tables_of(project)
@@ -49,10 +49,10 @@ def sql(
     data = [{name: _plain(value) for name, value in row.items()} for row in rows]
     emit(output, data, lambda: terminal_for_data().print(_table(found, rows)))
     if len(found) > limit:
-        err.print(f"Only the first {limit:,} rows are shown; -n shows more.", style="yellow")
+        err.print(f"Showing the first {limit:,} rows; use -n for more.", style="yellow")
 
 
-def _table(found: Any, rows: list[dict[str, Any]]) -> Table:  # noqa: ANN401 - pyarrow is imported by who asks
+def _table(found: Any, rows: list[dict[str, Any]]) -> Table:  # noqa: ANN401 - pyarrow is imported on use
     table = Table(box=None, pad_edge=False)
     for field in found.schema:
         justify: JustifyMethod = "right" if _is_number(field.type) else "left"
@@ -68,25 +68,25 @@ def _print_tables(described: dict[str, dict[str, str]]) -> None:
         out.print(escape(name), style="bold")
         out_lines.print("    " + ", ".join(f"{column} {kind}" for column, kind in columns.items()))
     if not described:
-        out.print("There is no table yet: no stream has committed rows. `sluice status` shows what the streams do.")
+        out.print("There is no table yet, because no stream has committed rows. `sluice status` shows the streams.")
 
 
-def _is_number(kind: Any) -> bool:  # noqa: ANN401 - pyarrow is imported by who asks
+def _is_number(kind: Any) -> bool:  # noqa: ANN401 - pyarrow is imported on use
     return str(kind).startswith(("int", "uint", "float", "double", "decimal", "halffloat"))
 
 
 def _shown(value: object) -> str:
-    """Return a value as a person reads it: times in UTC to the digit that they have, nothing for null."""
+    """Return a value for people: times in UTC at their own precision, nothing for null."""
     if isinstance(value, datetime) and value.tzinfo is not None:
         return value.astimezone(UTC).isoformat().replace("+00:00", "Z")
     return "" if value is None else str(_plain(value))
 
 
 def _plain(value: object) -> object:
-    """Return a value for programs: times by ISO 8601, bytes as text where they are text."""
+    """Return a value for programs: times in ISO 8601, bytes decoded as UTF-8."""
     if isinstance(value, datetime):
         return value.isoformat()
-    if isinstance(value, Decimal):  # what SUM gives of whole numbers
+    if isinstance(value, Decimal):  # SUM of integers is a decimal
         return int(value) if value == value.to_integral_value() else str(value)
     if isinstance(value, bytes):
         return value.decode(errors="replace")

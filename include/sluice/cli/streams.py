@@ -1,4 +1,4 @@
-"""`sluice streams`: what runs, how it does, and the wishes to start and stop."""
+"""`sluice streams`: the health of streams, and requests to start and stop them."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from rich.table import Table
 
 from sluice.cli.heal import heal_
 from sluice.cli.reset import epoch_lines, epochs_of, reset
-from sluice.cli.terminal import completion
+from sluice.cli.terminal.arguments import UnitArgument, WhyOption
 from sluice.cli.terminal.escaping import without_colours
 from sluice.cli.terminal.output import Output, OutputOption, emit, err_lines, out, out_lines
-from sluice.cli.terminal.requester import asker
-from sluice.cli.views.availability_view import in_percent, promises
+from sluice.cli.terminal.requester import requester
+from sluice.cli.views.availability_view import in_percent, unit_service
 from sluice.cli.views.verdict_view import partition_table, print_verdicts
 from sluice.clock import Clock, SystemClock
 from sluice.errors import NotReadyError, SluiceError, UnreachableError
@@ -34,25 +34,27 @@ from sluice.streams.life.running_code import outdated
 from sluice.streams.life.sighting import Sighting
 from sluice.streams.life.timeline import Timeline, in_words
 
-app = typer.Typer(help="Start, stop and judge streams. Streams that share a driver are one unit.", no_args_is_help=True)
+app = typer.Typer(
+    help="Start, stop and inspect streams. Streams that share a driver are one unit.", no_args_is_help=True
+)
 
-UnitArgument = Annotated[str, typer.Argument(help="The driver's name in the specs.", autocompletion=completion.units)]
-WhyOption = Annotated[str, typer.Option("--why", help="The reason, for the record.")]
-DeadlineOption = Annotated[float, typer.Option("--deadline", min=0, help="Seconds until a stop becomes a kill.")]
+DeadlineOption = Annotated[float, typer.Option("--deadline", min=0, help="Seconds after which the driver is killed.")]
 
-_ASKED = "asked on the command line"
+_REQUESTED = "requested on the command line"
 _FOLLOW_SECONDS = 0.3
 
 
 @app.command("list")
 def list_(output: OutputOption = Output.TABLE) -> None:
-    """Show every stream with its verdict, and how much of the last 30 days it was available while it was wanted.
+    """List all streams with their verdicts, and their availability over the last 30 days.
 
-    Exit codes: 0 every stream was judged, whatever the verdict; 2 the deployment is wrong.
+    Availability is the share of the time in which the stream should have run.
+
+    Exit codes: 0 whatever the verdicts; 2 the deployment is wrong.
     """
     project = Project.open_sound(settings())
     verdicts = {unit: project.verdicts(unit) for unit in project.catalog.units()}
-    kept = {unit: promises(project, unit, SystemClock().now()) for unit in verdicts}
+    kept = {unit: unit_service(project, unit, SystemClock().now()) for unit in verdicts}
     data = {
         unit: {name: asdict(v) | kept[unit].as_dict(name) for name, v in streams.items()}
         for unit, streams in verdicts.items()
@@ -67,15 +69,15 @@ def list_(output: OutputOption = Output.TABLE) -> None:
 
 @app.command()
 def show(unit: UnitArgument, output: OutputOption = Output.TABLE) -> None:
-    """Show a unit: the wish on record, its driver, each stream's verdict and availability, resets, attempts, what next.
+    """Show a unit: desired state, driver, attempts and next step, and each stream's verdict, availability and resets.
 
-    Exit codes: 0 it was shown; 2 there is no such unit; 4 the control database could not be asked.
+    Exit codes: 0; 2 the unit does not exist; 4 the control database did not answer.
     """
     project = Project.open_sound(settings())
     verdicts = project.verdicts(unit, closely=True)
     sighting, timeline = project.life(unit).look(), project.timeline(unit)
     changed = outdated(sighting, project.folder.unit_file(unit), project.code_of)
-    kept, epochs = promises(project, unit, SystemClock().now()), epochs_of(project, verdicts)
+    kept, epochs = unit_service(project, unit, SystemClock().now()), epochs_of(project, verdicts)
     data = {
         "unit": unit,
         "desired": sighting.desired and asdict(sighting.desired),
@@ -103,38 +105,38 @@ def show(unit: UnitArgument, output: OutputOption = Output.TABLE) -> None:
 
 
 @app.command()
-def start(unit: UnitArgument, why: WhyOption = _ASKED, output: OutputOption = Output.TABLE) -> None:
-    """Ask for a unit to run, and start its driver; one that lives is adopted.
+def start(unit: UnitArgument, why: WhyOption = _REQUESTED, output: OutputOption = Output.TABLE) -> None:
+    """Request that a unit runs, and start its driver. A driver that is alive is adopted.
 
-    Exit codes: 0 its driver lives; 1 it ended at once; 2 a spec is wrong; 3 its cluster has no room for it now, and the
-    reconciler starts it when it has; 4 it is not known whether a driver lives; 5 a person must act first.
+    Exit codes: 0 its driver is alive; 1 it ended at once; 2 a spec is wrong; 3 its cluster has no capacity, and the
+    reconciler starts it when it has; 4 it is unknown whether a driver is alive; 5 a person must act first.
     """
     project = Project.open(settings())
     project.unit(unit)
-    _tell_claim(unit, project.life(unit).start(asker(), why), output)
+    _emit_claim(unit, project.life(unit).start(requester(), why), output)
 
 
 @app.command()
 def stop(
     unit: UnitArgument,
-    why: WhyOption = _ASKED,
+    why: WhyOption = _REQUESTED,
     deadline: DeadlineOption = 60,
     output: OutputOption = Output.TABLE,
 ) -> None:
-    """Ask for a unit to stand still: its driver finishes and commits the batch that it is in, then ends.
+    """Request that a unit stops: its driver finishes and commits the current batch, then ends.
 
-    Exit codes: 0 no driver of it lives; 4 it is not known (the wish is on record, so repeat it); 5 its driver was
-    started and cannot be found any more, so a person must look for it (the wish is on record).
+    Exit codes: 0 no driver of it is alive; 4 that is unknown (the request is recorded; repeat the command); 5 its
+    driver was started and can no longer be found, so a person must look for it (the request is recorded).
     """
     project = Project.open_sound(settings())
-    report = project.life(unit).stop(asker(), why, deadline)
+    report = project.life(unit).stop(requester(), why, deadline)
     emit(output, asdict(report), lambda: out_lines.print(_end(unit, report)))
 
 
 @app.command()
 def restart(
     unit: UnitArgument,
-    why: WhyOption = _ASKED,
+    why: WhyOption = _REQUESTED,
     deadline: DeadlineOption = 60,
     output: OutputOption = Output.TABLE,
 ) -> None:
@@ -144,47 +146,47 @@ def restart(
     """
     project = Project.open(settings())
     project.unit(unit)
-    _tell_claim(unit, project.life(unit).restart(asker(), why, deadline), output)
+    _emit_claim(unit, project.life(unit).restart(requester(), why, deadline), output)
 
 
 @app.command()
-def resume(unit: UnitArgument, why: WhyOption = _ASKED, output: OutputOption = Output.TABLE) -> None:
-    """Start a HALTED unit: on your word that what made it fail is repaired, or that the loss is accepted.
+def resume(unit: UnitArgument, why: WhyOption = _REQUESTED, output: OutputOption = Output.TABLE) -> None:
+    """Start a HALTED unit. You confirm that the cause of its failure is fixed, or that the loss is accepted.
 
     Exit codes: as for `start`; 5 also if it is not HALTED.
     """
     project = Project.open(settings())
     project.unit(unit)
     err_lines.print(f"This overrides: {project.timeline(unit).halted or 'nothing'}")
-    _tell_claim(unit, project.life(unit).resume(asker(), why), output)
+    _emit_claim(unit, project.life(unit).resume(requester(), why), output)
 
 
 @app.command()
 def force(
     unit: UnitArgument,
-    why: Annotated[str, typer.Option("--why", help="How you know that no driver of it lives.", prompt=True)],
+    why: Annotated[str, typer.Option("--why", help="How you know that its driver is dead.", prompt=True)],
 ) -> None:
-    """Put on record that the latest attempt is dead although no launcher can prove it, so that the next may start.
+    """Record that the latest attempt is dead although the launcher cannot prove it, so that the next one may start.
 
-    Make sure of it first. Should its driver live after all, the next generation's fence keeps it from committing.
+    Make sure of it first. If the driver is alive after all, the fence of the next generation prevents its commits.
 
-    Exit codes: 0 it is on record; 5 the driver is seen alive, or nobody's word is needed.
+    Exit codes: 0 it is recorded; 5 the driver is known to be alive or dead, or there is no attempt.
     """
-    attempt = Project.open_sound(settings()).life(unit).force(asker(), why)
-    on_record = f"Generation {attempt.generation} of {unit} is on record as ended: {attempt.reason}."
-    following = f"The reconciler starts the next one, if it is to run; `sluice streams start {unit}` does so at once."
-    out_lines.print(f"{on_record} {following}")
+    attempt = Project.open_sound(settings()).life(unit).force(requester(), why)
+    recorded = f"Generation {attempt.generation} of {unit} is recorded as ended: {attempt.reason}."
+    following = f"The reconciler starts the next one if it should run; `sluice streams start {unit}` does so at once."
+    out_lines.print(f"{recorded} {following}")
 
 
 @app.command()
 def logs(
     unit: UnitArgument,
-    follow: Annotated[bool, typer.Option("--follow", "-f", help="Go on until the driver ends.")] = False,
-    generation: Annotated[int | None, typer.Option(help="Omitted: the latest attempt.")] = None,
+    follow: Annotated[bool, typer.Option("--follow", "-f", help="Follow the log until the driver ends.")] = False,
+    generation: Annotated[int | None, typer.Option(help="Default: the latest attempt.")] = None,
 ) -> None:
     """Print the output of a unit's driver.
 
-    Exit codes: 0 it was printed; 3 there is no such attempt, or it has no log yet.
+    Exit codes: 0; 3 the attempt does not exist, or has no log yet.
     """
     project = Project.open_sound(settings())
     attempts = project.registry().attempts(unit)
@@ -195,7 +197,9 @@ def logs(
     launcher = project.launcher()
     path = launcher.log(attempt.key)
     if not path.exists():
-        raise NotReadyError(f"{attempt.key} has no log at {path}.", fix="see whether it was submitted.")
+        raise NotReadyError(
+            f"{attempt.key} has no log at {path}.", fix="check with `sluice streams show` that it was submitted."
+        )
     err_lines.print(f"{path}", style="dim")
     for text in tail(path, lambda: follow and not launcher.find(attempt.key).dead, SystemClock()):
         out.write(without_colours(text))
@@ -206,10 +210,10 @@ app.command("heal")(heal_)
 
 
 def tail(path: Path, more_to_come: Callable[[], bool], clock: Clock) -> Iterator[str]:
-    """Yield a file's text, and what is appended while `more_to_come()` says so."""
+    """Yield a file's text, and what is appended while `more_to_come()` is true."""
     with path.open(encoding="utf-8", errors="replace") as file:
         while True:
-            last_round = not more_to_come()  # asked before reading, so that the driver's last words are not missed
+            last_round = not more_to_come()  # before reading, so that the driver's last lines are not missed
             if text := file.read():
                 yield text
             if last_round:
@@ -217,14 +221,14 @@ def tail(path: Path, more_to_come: Callable[[], bool], clock: Clock) -> Iterator
             clock.sleep(_FOLLOW_SECONDS)
 
 
-def _tell_claim(unit: str, claim: Claim, output: Output) -> None:
+def _emit_claim(unit: str, claim: Claim, output: Output) -> None:
     attempt = claim.attempt
     if isinstance(claim.decision, NoRoom):
-        raise NotReadyError(f"{unit} was not started: {claim.why}. The wish is on record.", fix=f"{ADVICE}.")
+        raise NotReadyError(f"{unit} was not started: {claim.why}. The request is recorded.", fix=f"{ADVICE}.")
     if attempt is None:
         raise UnreachableError(
-            f"{unit} was not started: {claim.why}. The wish is on record.",
-            fix="the reconciler starts it as soon as that can be seen; or repeat the command.",
+            f"{unit} was not started: {claim.why}. The request is recorded.",
+            fix="wait for the reconciler, which starts it as soon as that is known; or repeat the command.",
         )
     started = f"started, as generation {attempt.generation} ({claim.why})"
     done = f"nothing was started: {claim.why}" if isinstance(claim.decision, Adopt) else started
@@ -251,22 +255,22 @@ def _end(unit: str, report: DriverReport) -> str:
 
 
 def _headline(sighting: Sighting) -> str:
-    wish, report = sighting.desired, sighting.report
+    desired, report = sighting.desired, sighting.report
     wanted = (
-        "Nobody asked for it to run."
-        if wish is None
-        else (f"It shall be {wish.state}: {wish.by}, {wish.at:%Y-%m-%d %H:%M:%S} UTC ({wish.why}).")
+        "It was never requested to run."
+        if desired is None
+        else (f"It should be {desired.state}: {desired.by}, {desired.at:%Y-%m-%d %H:%M:%S} UTC ({desired.why}).")
     )
     if sighting.attempt is None:
         return f"{wanted} It never ran."
     if report is None:
-        return f"{wanted} Its driver cannot be seen: {'; '.join(sighting.notes)}"
+        return f"{wanted} Its driver could not be observed: {'; '.join(sighting.notes)}"
     pid = "" if report.pid is None else f" (pid {report.pid})"
     return f"{wanted} Its driver {report.key}{pid} is {report.state}."
 
 
 def _print_timeline(timeline: Timeline) -> None:
-    table = Table("generation", "started (UTC)", "lived", "ended", "class", "how it ended", box=None)
+    table = Table("generation", "started (UTC)", "duration", "ended", "class", "reason", box=None)
     for entry in timeline.entries:
         attempt = entry.attempt
         started, ended = ("" if t is None else f"{t:%Y-%m-%d %H:%M:%S}" for t in (entry.started_at, attempt.ended_at))
@@ -283,6 +287,6 @@ def _print_timeline(timeline: Timeline) -> None:
 
 def _print_details(sighting: Sighting) -> None:
     if sighting.report is not None and (failure := sighting.report.failure) is not None and failure.details:
-        out_lines.print("All that it said:")
+        out_lines.print("The full error:")
         for line in failure.details.splitlines():
             out_lines.print(line)

@@ -91,7 +91,7 @@ def test_a_trial_without_airflow_is_on_record_and_says_what_is_missing(
 ) -> None:
     monkeypatch.delenv("AIRFLOW_HOME", raising=False)
 
-    with pytest.raises(NotReadyError, match="is in the journal only: there is no Airflow here"):
+    with pytest.raises(NotReadyError, match="is only in the journal: there is no Airflow"):
         CliRunner().invoke(app, ["test"], catch_exceptions=False)
 
     (alert,) = journal.read().alerts

@@ -67,7 +67,7 @@ def test_a_plan_says_what_is_taken_in_which_chunks_and_why_the_rest_is_left(comm
 @pytest.mark.usefixtures("place")
 def test_people_see_ranges_with_reasons() -> None:
     said = " ".join(sluice_backfill("plan", *DAY).stdout.split())
-    assert "verify departures, 2013-01-01T00:00Z to 2013-01-02T00:00Z: takes 3 intervals in 1 chunk." in said
+    assert "verify departures, 2013-01-01T00:00Z to 2013-01-02T00:00Z: processes 3 intervals in 1 chunk." in said
     assert "- 2013-01-01T02:00Z to 2013-01-01T03:00Z dirty: dropped; a repair recomputes it" in said
     assert "- 2013-01-01T04:00Z to 2013-01-02T00:00Z open: the stream may still write it" in said
 
@@ -100,7 +100,7 @@ def test_a_recompute_of_healthy_intervals_without_a_reason_is_refused() -> None:
 
 @pytest.mark.usefixtures("place")
 def test_a_run_that_would_take_nothing_starts_nothing() -> None:
-    with pytest.raises(RefusedError, match="no interval to work on"):
+    with pytest.raises(RefusedError, match="no interval to process"):
         sluice_backfill("run", "departures", "--from", "2013-06-01", "--to", "2013-06-01")
 
 
@@ -131,7 +131,7 @@ def test_status_of_the_newest_shows_progress_and_the_expected_end(place: Departu
 def test_status_of_one_whose_process_is_gone_says_how_to_go_on(place: DeparturesProject) -> None:
     name = first_hours(place, hold=False)
     assert as_json("status", name)["alive"] is False
-    assert "gone; the same run with --key run-1 goes on" in sluice_backfill("status", name).stdout
+    assert "gone; run it again with --key run-1" in sluice_backfill("status", name).stdout
 
 
 def test_status_of_one_that_ended_shows_its_result_and_its_pages(place: DeparturesProject) -> None:
@@ -151,13 +151,13 @@ def test_status_of_one_that_ended_shows_its_result_and_its_pages(place: Departur
 
 @pytest.mark.usefixtures("place")
 def test_a_status_before_the_first_backfill_says_so() -> None:
-    with pytest.raises(SpecError, match="there was no backfill yet"):
+    with pytest.raises(SpecError, match="there is no backfill yet"):
         sluice_backfill("status")
 
 
 def test_a_living_backfill_is_asked_to_stop_and_goes_on_to_its_chunks_end(place: DeparturesProject) -> None:
     name = first_hours(place, hold=True)
-    assert "is asked to stop after the chunk" in sluice_backfill("cancel", name).stdout
+    assert "stops after the current chunk" in sluice_backfill("cancel", name).stdout
     assert "(command line)" in place.project.backfills().get(name).cancel_asked_by
 
 

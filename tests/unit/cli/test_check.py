@@ -117,7 +117,7 @@ def test_variables_that_specs_name_and_nobody_has_set_are_named_and_are_no_fault
     file.write_text(f"{file.read_text()}\nresources: {{environment: [SHOP_REGION]}}\n")
     result = run()
     assert result.exit_code == 0, result.stderr
-    assert "cannot be started from here: SHOP_REGION not set." in result.stderr
+    assert "cannot be started here: SHOP_REGION not set." in result.stderr
     assert "Fix: set SHOP_REGION, where the command runs" in result.stderr
     assert list(json.loads(run("-o", "json").stdout)["unset"].values()) == [["SHOP_REGION"]]
     monkeypatch.setenv("SHOP_REGION", "north")

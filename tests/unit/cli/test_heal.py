@@ -76,8 +76,8 @@ def test_closings_are_withdrawn_streams_begin_again_and_what_comes_next_is_said(
     assert bench.closed_until == FAR
     bench.stop()
     said = " ".join(heal("--yes").stdout.split())
-    assert f"{FAR_HOUR - 4:,} intervals without rows, from 2013-01-01 04:00 UTC on, are open again" in said
-    assert "departures: its watermark stands at 2100-01-01 00:00 UTC" in said
+    assert f"{FAR_HOUR - 4:,} intervals without rows, from 2013-01-01 04:00 UTC on, become open" in said
+    assert "departures: its watermark is 2100-01-01 00:00 UTC" in said
     assert "departures_live (latest): 1 rows of later windows are removed" in said
     assert "departures: epoch 1" in said
     assert "sluice streams start flights" in said
@@ -105,7 +105,7 @@ def test_a_repetition_finds_nothing_and_asks_nobody(bench: Bench) -> None:
     heal("--yes")
     said = heal()
     assert said.exit_code == 0
-    assert "nothing is closed further ahead of the clock than its specs allow" in " ".join(said.stdout.split())
+    assert "no interval is closed further ahead of the clock than its specs allow" in " ".join(said.stdout.split())
     assert bench.epochs().number == 1
 
 

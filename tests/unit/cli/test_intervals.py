@@ -102,7 +102,7 @@ def test_intervals_without_rows_are_one_line_and_a_long_list_says_how_to_see_mor
     short = listed("--limit", "2")
     assert ([i["intervals"] for i in short["intervals"]], short["left_off"]) == ([1, 876_570], 5)
     assert (
-        "5 earlier lines are left off; see them by --limit, --from and --to."
+        "5 earlier lines are not shown; use --limit, --from and --to."
         in sluice_intervals("list", "--limit", "2").stdout
     )
     shown = json.loads(sluice_intervals("show", "departures", "2099-12-31T05:30", "-o", "json").stdout)
@@ -111,7 +111,7 @@ def test_intervals_without_rows_are_one_line_and_a_long_list_says_how_to_see_mor
 
 @pytest.mark.usefixtures("place")
 def test_a_state_that_there_is_not_is_refused_with_those_that_are() -> None:
-    with pytest.raises(SpecError, match=r"dirrty is no state.*open, closed, published, dirty, stale"):
+    with pytest.raises(SpecError, match=r"unknown state: dirrty.*open, closed, published, dirty, stale"):
         sluice_intervals("list", "--state", "dirrty")
 
 
@@ -142,7 +142,7 @@ def test_everything_about_an_interval_is_shown_base_and_current_apart() -> None:
     [
         ("2013-01-01T00:00", "--from 2013-01-01T00:00Z --to 2013-01-01T01:00Z --mode recompute --only stale"),
         ("2013-01-01T01:00", "--from 2013-01-01T01:00Z --to 2013-01-01T02:00Z --mode verify"),
-        ("2013-01-01T02:00", "A repair starts by itself"),
+        ("2013-01-01T02:00", "A repair starts automatically"),
         ("2013-01-01T03:00", "It is verified, and late records are in it."),
         ("2013-01-01T04:00", "The stream may still write it"),
         ("2012-12-31T23:00", "It was never streamed"),
@@ -164,7 +164,7 @@ def test_a_log_that_cannot_be_read_shows_what_the_index_last_knew_says_so_and_fa
     write_deltalake(str(place.table), pa.table({"n": [1]}), mode="append", commit_properties=damaged)
     answer = sluice_intervals("list", "-o", "json")
     assert answer.exit_code == 6
-    assert "the log cannot be read; this is what the index knew of departures at table version 5" in answer.stderr
+    assert "the log cannot be read; this is the index of departures at table version 5" in answer.stderr
     assert json.loads(answer.stdout)["departures"]["intervals"] == before["intervals"]
 
 

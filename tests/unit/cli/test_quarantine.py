@@ -12,7 +12,7 @@ from typer.testing import CliRunner, Result
 
 from sluice.cli.main import app
 from sluice.cli.terminal.output import out_lines
-from sluice.cli.views.quarantine_view import dump, record_as_dict, tell_record
+from sluice.cli.views.quarantine_view import dump, print_record, record_as_dict
 from sluice.errors import RefusedError, SpecError
 from sluice.project.records_of import cases_of
 from sluice.quality.quarantine import Quarantined
@@ -70,7 +70,7 @@ def test_what_cannot_be_is_refused(place: DeparturesProject) -> None:
     cases_of(place.project).open(opened("departures-q1", of="departures"))
     with pytest.raises(SpecError, match="there is no case 'nobody'"):
         quarantine("show", "nobody")
-    with pytest.raises(SpecError, match="there is no reason"):
+    with pytest.raises(SpecError, match="the reason is missing"):
         quarantine("fix", "departures-q1", "--why", " ")
     quarantine("discard", "departures-q1", "--why", "a test")
     with pytest.raises(RefusedError, match="is discarded since"):
@@ -82,9 +82,9 @@ def test_what_cannot_be_is_refused(place: DeparturesProject) -> None:
     ("arguments", "refusal"),
     [
         (("list", "arrivals"), "no pipeline"),
-        (("list", "departures", "--offsets", "9-"), "--offsets '9-' is no range"),
-        (("list", "departures", "--offsets", "a-b"), "is no range"),
-        (("record", "departures", "7"), "'7' is no place of a record"),
+        (("list", "departures", "--offsets", "9-"), "--offsets '9-' is not a range"),
+        (("list", "departures", "--offsets", "a-b"), "is not a range"),
+        (("record", "departures", "7"), "'7' is not the position of a record"),
     ],
 )
 def test_an_argument_that_cannot_be_is_refused_before_spark_starts(arguments: tuple[str, ...], refusal: str) -> None:
@@ -94,7 +94,7 @@ def test_an_argument_that_cannot_be_is_refused_before_spark_starts(arguments: tu
 
 def test_bytes_are_shown_so_that_no_terminal_obeys_them() -> None:
     with out_lines.capture() as captured:
-        tell_record("flights", RECORD, masked=False)
+        print_record("flights", RECORD, masked=False)
     shown = captured.get()
     assert "\x1b" not in shown
     assert "flights/3 offset 1,234" in shown
@@ -105,7 +105,7 @@ def test_bytes_are_shown_so_that_no_terminal_obeys_them() -> None:
 
 def test_masked_nothing_of_the_values_is_left() -> None:
     with out_lines.capture() as captured:
-        tell_record("flights", RECORD, masked=True)
+        print_record("flights", RECORD, masked=True)
     text = captured.get() + json.dumps(record_as_dict("flights", RECORD, masked=True))
     assert "Jane" not in text
     assert "4a 61" not in text

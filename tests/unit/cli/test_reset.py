@@ -67,7 +67,7 @@ def test_what_is_confirmed_is_on_record_and_shown(bench: Bench) -> None:
     said = " ".join(reset("--yes").stdout.split())
     assert "departures: epoch 1" in said
     assert "flights/0 6 0 6 0" in said
-    assert "6 records are repeated, 0 skipped, of 2013-01-07 12:00:00 to 2013-01-07 12:05:00 UTC." in said
+    assert "It repeats 6 records and skips 0, of 2013-01-07 12:00:00 to 2013-01-07 12:05:00 UTC." in said
     assert "closed intervals stay as they are" in said
     assert "2 of 2 streams begin a new epoch. Start the unit: sluice streams start flights" in said
     newest = bench.epochs("departures_live").newest()
@@ -91,7 +91,7 @@ def test_the_cluster_is_asked_in_a_role_that_may_only_look(bench: Bench) -> None
 def test_a_repetition_finds_nothing_left_to_do_and_asks_nobody(bench: Bench) -> None:
     bench.stop()
     reset("--yes", "--stream", "departures")
-    assert "Nothing was left to do" in reset("--stream", "departures").stdout
+    assert "Nothing to do" in reset("--stream", "departures").stdout
     assert "1 of 2 streams" in reset("--yes").stdout  # as after a crash between the two
     assert (bench.epochs().number, bench.epochs("departures_live").number) == (1, 1)
 
@@ -150,5 +150,5 @@ def test_where_to_is_read_in_every_form() -> None:
     "text", ["yesterday", "flights=5", "flights/0=-1", "flights/0=x", "{}", '{"flights": 5}', "=", "{"]
 )
 def test_what_does_not_name_a_position_is_refused_as_an_argument(text: str) -> None:
-    with pytest.raises(SpecError, match="is no position"):
+    with pytest.raises(SpecError, match="is not a position"):
         parse_target(text)

@@ -1,4 +1,4 @@
-"""A pipeline's first spec, transform, suite and test: it counts the records of each hour. Pure."""
+"""The first spec, transform, suite and test of a pipeline that counts the records of each hour. Pure."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ _HOUR = datetime(2026, 1, 1, 12, tzinfo=UTC)
 
 
 def pipeline_files(name: str, topic: TopicSpec, *, owner: str) -> Mapping[str, str]:
-    """Return the texts of all files by their path in the project.
+    """Return the texts of all files by path in the project.
 
     Args:
-        name: of the pipeline, its transform and its table.
-        topic: that it reads.
-        owner: who answers for it.
+        name: the name of the pipeline, its transform and its table.
+        topic: the topic that it reads.
+        owner: a person or a team.
     """
     return {
         f"include/pipelines/{name}.yaml": _spec(name, topic, owner),
@@ -30,7 +30,7 @@ def pipeline_files(name: str, topic: TopicSpec, *, owner: str) -> Mapping[str, s
 
 
 def sample_record(topic: TopicSpec, at: datetime) -> dict[str, object]:
-    """Return a record that is what its topic declares, and happened at a time (UTC)."""
+    """Return a valid record of a topic with the event time `at` (UTC)."""
     value = topic.value
     times = {value.event_time, value.arrival_time}
     return {
@@ -62,15 +62,15 @@ owner: {owner}
 source: {topic.name}
 transform: {name}:{name}      # spark_jobs/transforms/{name}.py, the function
 time:
-  allowed_lateness: 1 hour    # a record that arrives later is late: a backfill brings it in
-  future_skew: 5 minutes      # one from further ahead is quarantined
+  allowed_lateness: 1 hour    # records that arrive later are late: a backfill adds them
+  future_skew: 5 minutes      # records further ahead are quarantined
 outputs:
   - kind: intervals
     table: {name}
     time_column: hour
     window: 1 hour
     interval: hour
-    keys: []                  # further columns that name a row
+    keys: []                  # other columns of the key
 driver: {name}
 """
 
@@ -84,7 +84,7 @@ expectations:
     description: One row per hour.
   - expect: expect_column_values_to_be_between
     kwargs: {{column: records, min_value: 1}}
-    description: An hour without a record has no row.
+    description: An hour without records has no row.
 """
 
 
@@ -98,7 +98,7 @@ from pyspark.sql import functions as F
 def {name}(records: DataFrame) -> DataFrame:
     """Count records in windows of one hour of `{topic.value.event_time}`.
 
-    It runs as a stream and as a batch, so it reads no clock, chance or file.
+    It runs as a stream and as a batch, so it must not read a clock, random numbers or files.
     """
     counted = records.groupBy(F.window("{topic.value.event_time}", "1 hour")).agg(F.count("*").alias("records"))
     return counted.select(F.col("window.start").alias("hour"), "records")
@@ -111,7 +111,7 @@ def _test(name: str, topic: TopicSpec) -> str:
     by_broker = topic.value.arrival_time == "broker"
     arrival = ", arrived_at=datetime(2026, 1, 1, 13, 10, tzinfo=UTC)" if by_broker else ""
     imports = "from datetime import UTC, datetime\n\n" if by_broker else ""
-    return f'''"""What the pipeline {name} makes of a few records, by the functions of the stream."""
+    return f'''"""The pipeline {name} on a few records, with the functions of the stream."""
 
 {imports}from sluice.interactive.trial import trial
 

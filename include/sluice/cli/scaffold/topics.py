@@ -1,4 +1,4 @@
-"""A topic's first spec, from a few of its records or from nothing. Pure."""
+"""The first spec of a topic, from a sample of its records or from nothing. Pure."""
 
 from __future__ import annotations
 
@@ -14,18 +14,18 @@ from sluice.topics.json_object import NoObjectError, parse_object
 from sluice.topics.records import Record
 
 _OLD = timedelta(days=1)
-"""Records that happened longer ago come from a file of the past."""
+"""Older records are historical data."""
 
 
 @dataclass(frozen=True)
 class GuessedField:
-    """What a sample tells of a field.
+    """A field as a sample suggests it.
 
     Attributes:
-        type: the narrowest that all its values have; text if they have several, or are objects or lists.
-        required: whether every record has it, and not as null.
-        declared: how it is declared, such as `type: timestamp, epoch: seconds`; empty: by its type only.
-        note: what is to be known of it.
+        type: the narrowest type of all its values; a string if they are mixed, objects or lists.
+        required: whether every record has a value other than null.
+        declared: its declaration, such as `type: timestamp, epoch: seconds`; empty: only its type.
+        note: a comment for the spec.
     """
 
     type: FieldType
@@ -35,10 +35,10 @@ class GuessedField:
 
 
 def sketch_of(lines: Sequence[bytes]) -> Sketch:
-    """Return what the lines of a sample look like.
+    """Return a sketch of the fields of a sample.
 
     Raises:
-        SpecError: a line is no JSON object, or there is no line.
+        SpecError: a line is not a JSON object, or there is no line.
     """
     sketch = Sketch()
     for number, line in enumerate(lines, 1):
@@ -48,12 +48,12 @@ def sketch_of(lines: Sequence[bytes]) -> Sketch:
             raise SpecError(f"line {number} of the sample: {error}.", fix="write one JSON object per line.") from error
         sketch.take(Record(0, number, None, appended=False, key=None, value=line))
     if not lines:
-        raise SpecError("the sample has no line.", fix="give a file with one JSON object per line.")
+        raise SpecError("the sample is empty.", fix="pass a file with one JSON object per line.")
     return sketch
 
 
 def guess_fields(sketch: Sketch) -> dict[str, GuessedField]:
-    """Return the fields of a sample, in the order in which they come; what cannot be one `left_out` names."""
+    """Return the fields of a sample, in order, without those that `left_out` names."""
     found = {}
     for name, seen in sketch.fields.items():
         if seen.type is not None:
@@ -64,50 +64,50 @@ def guess_fields(sketch: Sketch) -> dict[str, GuessedField]:
 
 
 def without_field(sketch: Sketch) -> list[str]:
-    """Return what of a sample is in no field of the spec, in sentences."""
+    """Return a sentence for each part of a sample that the spec does not hold."""
     nested = [name for name, seen in sketch.fields.items() if seen.forms[Form.NESTED]]
     notes = [f"{note}." for note in left_out(sketch)]
     if nested:
         notes.append(
-            f"objects and lists are kept as their JSON text: {', '.join(nested)}. A transform reads what is in them by "
+            f"objects and lists are kept as their JSON text: {', '.join(nested)}. A transform parses them with "
             f"F.get_json_object({nested[0]!r}, '$.name') or F.from_json."
         )
     return notes
 
 
 def time_of(fields: Mapping[str, GuessedField], named: str = "") -> str:
-    """Return a field that says when a record happened, or became known.
+    """Return the field of the event time or the arrival time.
 
     Args:
-        fields: of the topic.
-        named: by the caller; empty: the first required time.
+        fields: the fields of the topic.
+        named: the choice of the caller; empty: the first required time.
 
     Raises:
-        SpecError: there is none, or the named one is no required time.
+        SpecError: there is no required time, or the named field is not one.
     """
     times = [name for name, field in fields.items() if field.type is FieldType.TIMESTAMP and field.required]
     if named and named not in times:
         raise SpecError(
-            f"{named!r} is no time that every record of the sample has; these are: {', '.join(times) or 'none'}.",
-            fix="name one of these, or mend the sample.",
+            f"{named!r} is not a time in every record of the sample. Such fields: {', '.join(times) or 'none'}.",
+            fix="choose one of these, or correct the sample.",
         )
     if not times:
         raise SpecError(
-            "no field of the sample is a time in every record, and a topic needs one: text in ISO 8601, or a number "
+            "no field of the sample is a time in every record, and a topic needs one: ISO 8601 text, or a number "
             "since 1970 in a field that is named like a time (such as sent_at).",
-            fix="let the producer say when a record happened.",
+            fix="make the producer write the time at which a record happened.",
         )
     return named or times[0]
 
 
 def old_times(sketch: Sketch, fields: Mapping[str, GuessedField], event: str, arrival: str, now: datetime) -> str:
-    """Say that a sample of old records and an arrival time by the broker do not go together; empty if they do.
+    """Warn that old records would be late with an arrival time by the broker; empty if they would not.
 
     Args:
-        sketch: of the sample.
-        fields: of the topic.
-        event: the field that says when a record happened.
-        arrival: the field that says when it became known; empty: the broker says it.
+        sketch: the sketch of the sample.
+        fields: the fields of the topic.
+        event: the field of the event time.
+        arrival: the field of the arrival time; empty: the broker's time.
         now: the current time (UTC).
     """
     newest = sketch.fields[event].newest
@@ -117,10 +117,10 @@ def old_times(sketch: Sketch, fields: Mapping[str, GuessedField], event: str, ar
     likely = arrival_among(sketch, event, [name for name in others if name != event])
     proposed = likely or event
     return (
-        f"The newest {event} of the sample is {newest:%Y-%m-%d %H:%M} UTC, and with `arrival_time: broker` a record "
-        f"arrives when it is sent: every record of a file of the past would be late. Write `arrival_time: {proposed}` "
-        f"(or give --arrival-time {proposed}) if these are to be replayed"
-        + ("." if likely else "; no other time is in every record, so nothing is ever late then.")
+        f"The newest {event} of the sample is {newest:%Y-%m-%d %H:%M} UTC. With `arrival_time: broker` a record "
+        f"arrives when it is sent, so all historical records would be late. To replay them, write `arrival_time: "
+        f"{proposed}` (or pass --arrival-time {proposed})"
+        + ("." if likely else "; it is the only time in every record, so nothing is ever late then.")
     )
 
 
@@ -136,26 +136,26 @@ def topic_text(
     """Return the spec as YAML.
 
     Args:
-        name: of the topic.
-        fields: of its value.
-        event_time: the field that says when a record happened.
-        arrival_time: the field that says when it became known; empty: the broker says it.
-        partitions: how many.
-        owner: who answers for it; empty for nobody yet.
+        name: the name of the topic.
+        fields: the fields of its value.
+        event_time: the field of the event time.
+        arrival_time: the field of the arrival time; empty: the broker's time.
+        partitions: the number of partitions.
+        owner: a person or a team; may be empty.
     """
     width = max(len(field) for field in fields)
     declared = "\n".join(f"    {field + ':':<{width + 1}} {_declared(found)}" for field, found in fields.items())
     broker = "" if arrival_time else _BROKER
     by = f"owner: {owner}\n" if owner else ""
     return f"""name: {name}
-description: What a record of this topic says, in one sentence.
+description: The meaning of a record, in one sentence.
 {by}partitions: {partitions}
 retention: 7 days
 {broker}value:
   format: json
   event_time: {event_time}
   arrival_time: {arrival_time or "broker"}
-  fields:                     # what is not declared here stays in the raw bytes
+  fields:                     # undeclared fields stay in the raw bytes
 {declared}
 raw:
   table: {name}_raw           # every record, once
@@ -163,7 +163,7 @@ raw:
 """
 
 
-_BROKER = "configs: {message.timestamp.type: LogAppendTime}   # the broker says when a record came\n"
+_BROKER = "configs: {message.timestamp.type: LogAppendTime}   # the broker sets the timestamp\n"
 
 
 def _declared(field: GuessedField) -> str:

@@ -1,4 +1,4 @@
-"""`sluice demo`: the main job on real data, told step by step."""
+"""`sluice demo`: run the main job on real data, step by step."""
 
 from __future__ import annotations
 
@@ -28,43 +28,43 @@ _FIRST, _LAST = (datetime(2013, 1, day) for day in (1, 7))  # noqa: DTZ001  cale
 
 
 def demo(
-    first: Annotated[datetime, typer.Option("--from", formats=_DAY, help="First local day.")] = _FIRST,
-    last: Annotated[datetime, typer.Option("--to", formats=_DAY, help="Last local day, through its end.")] = _LAST,
-    leave: Annotated[bool, typer.Option("--exit", help="Take the stack down at the end.")] = False,
+    first: Annotated[datetime, typer.Option("--from", formats=_DAY, help="The first local day.")] = _FIRST,
+    last: Annotated[datetime, typer.Option("--to", formats=_DAY, help="The last local day, included.")] = _LAST,
+    leave: Annotated[bool, typer.Option("--exit", help="Stop the stack at the end.")] = False,
 ) -> None:
     """Run the main job on real flights: stack, topics, stream, feed, backfill, quality gate, result.
 
-    Exit codes: 0 all came out as it should; 1 a step failed, or the numbers do not add up; 2 a spec or an argument is
-    wrong; 3 this machine is not ready, or the stack did not start; 4 a part did not answer; 5 a step was refused.
+    Exit codes: 0 the numbers add up; 1 a step failed, or they do not; 2 a spec or an argument is wrong; 3 this machine
+    is not ready, or the stack did not start; 4 a component did not answer; 5 a step was refused.
     """
     project = Project.open(settings())
     if project.deployment.kafka.kind != "embedded":
         raise NotReadyError(
-            f"the deployment {project.settings.deployment!r} uses an external Kafka; the demo brings its own.",
+            f"the deployment {project.settings.deployment!r} uses an external Kafka; the demo needs the embedded one.",
             fix="unset SLUICE_DEPLOYMENT.",
         )
     _refuse_unready(project)
-    teller = _Teller()
-    story = Demo(
+    reporter = _StderrReporter()
+    steps = Demo(
         project,
-        teller,
+        reporter,
         SystemClock(),
-        up=lambda: up(project.settings, teller.part),
+        up=lambda: up(project.settings, reporter.component),
         send=lambda first, last, pace: _send(project, first, last, pace),
         take_census=lambda: _census(project),
     )
     try:
-        report = story.run(first.date(), last.date(), seconds_to_feed=12)
+        report = steps.run(first.date(), last.date(), seconds_to_feed=12)
         _show(project, report, read_endpoints(project.folder))
     finally:
         if leave:
-            down(project.settings, teller.part)
+            down(project.settings, reporter.component)
     if not report["ok"]:
         raise SluiceError(f"the demo's numbers do not add up: {report}")
 
 
 def _refuse_unready(project: Project) -> None:
-    """Look before anything starts: a machine that lacks something is told so, with every fix at once."""
+    """Refuse before anything starts, with the fix of every failed check."""
     failed = [check for check in checks(project.settings) if not check.ok]
     if failed:
         faults = "\n".join(f"  {check.name}: {check.found}. Fix: {check.fix}" for check in failed)
@@ -77,13 +77,13 @@ def _send(project: Project, first: date, last: date, pace: Pace) -> Sending:
 
 
 def _census(project: Project) -> Census:
-    from sluice.spark.checks.feed_census import census_of_feed  # noqa: PLC0415  Spark is slow to import, and needed last
+    from sluice.spark.checks.feed_census import census_of_feed  # noqa: PLC0415  Spark is slow to import and needed last
 
     return next(census for census in census_of_feed(project, FEED) if census.pipeline == PIPELINE)
 
 
-class _Teller:
-    """Tells the story on stderr; stdout is for the result."""
+class _StderrReporter:
+    """Reports the steps on stderr; stdout is for the result."""
 
     def step(self, title: str) -> None:
         err.print(f"[bold]==> {title}[/bold]", soft_wrap=True)
@@ -91,8 +91,8 @@ class _Teller:
     def note(self, text: str) -> None:
         err_lines.print(f"    {text}")
 
-    def part(self, name: str, seconds: float | None) -> None:
-        """Tell when a part of the stack is there."""
+    def component(self, name: str, seconds: float | None) -> None:
+        """Report that a component of the stack has started."""
         if seconds is not None:
             self.note(f"{name}: {seconds:.1f} s")
 

@@ -1,7 +1,7 @@
 """The demo: the main job on real data, from an empty machine to a checked result.
 
-Every step may be repeated: the stack is adopted if it is up, the driver too, and the feed sends nothing twice. So a
-second run ends the same.
+Every step is idempotent: a running stack and driver are adopted, and the feed sends nothing twice. So a second run ends
+the same.
 """
 
 from __future__ import annotations
@@ -35,20 +35,20 @@ _POLL_SECONDS = 0.5
 
 
 class DemoReporter(Protocol):
-    """Who tells the story while it happens."""
+    """Receives the progress of the demo."""
 
     def step(self, title: str) -> None:
-        """A step begins."""
+        """Report that a step begins."""
         ...
 
     def note(self, text: str) -> None:
-        """Something about the step."""
+        """Report a detail of the step."""
         ...
 
 
 @dataclass
-class Story:
-    """What the demo found, as it goes along. `seconds` has one entry per step."""
+class DemoResults:
+    """The results of the steps so far; `seconds` has the duration of each."""
 
     seconds: dict[str, float] = field(default_factory=dict)
     sending: Sending | None = None
@@ -65,17 +65,17 @@ class Demo:
 
     Args:
         project: with the embedded deployment.
-        teller: is told what happens.
+        reporter: receives the progress.
         clock: measures the steps.
-        up: brings the stack up and returns where it answers.
-        send: publishes the feed's flights of a range, showing progress.
+        up: starts the stack and returns its endpoints.
+        send: publishes the feed's flights of a range of days.
         take_census: recomputes validation over the raw table.
     """
 
     def __init__(
         self,
         project: Project,
-        teller: DemoReporter,
+        reporter: DemoReporter,
         clock: Clock,
         *,
         up: Callable[[], Endpoints],
@@ -83,60 +83,60 @@ class Demo:
         take_census: Callable[[], Census],
     ) -> None:
         self._project = project
-        self._teller = teller
+        self._reporter = reporter
         self._clock = clock
         self._up = up
         self._send = send
         self._take_census = take_census
-        self.story = Story()
+        self.results = DemoResults()
 
     def run(self, first: date, last: date, *, seconds_to_feed: float) -> dict[str, Any]:
-        """Tell the whole story and return the report (the content of `demo.json`).
+        """Run all steps and return the report (the content of `demo.json`).
 
         Args:
             first: first local day of flights.
             last: last local day, inclusive.
-            seconds_to_feed: about how long the feed shall take, so that the stream can be watched.
+            seconds_to_feed: about how long the feed should take, so that the stream can be watched.
 
         Raises:
-            SluiceError: a step failed; the stack stays up to be looked at.
+            SluiceError: a step failed; the stack keeps running for inspection.
         """
-        story, began = self.story, self._clock.monotonic()
-        with self._step("stack", "Bring up Kafka and Airflow"):
+        results, began = self.results, self._clock.monotonic()
+        with self._step("stack", "Start Kafka and Airflow"):
             airflow = AirflowApi(self._up().airflow_url, self._clock)
         with self._step("topics", "Create the declared topics (DAG `topics`)"):
             airflow.wait("topics", airflow.trigger("topics"), succeeded, 120)
         with self._step("stream", f"Start the stream (DAG `stream_{UNIT}`)"):
             conf = {"action": "start", "reason": "make demo"}
             airflow.wait(f"stream_{UNIT}", airflow.trigger(f"stream_{UNIT}", conf), watching, 120)
-            story.generation = self._running_generation()
+            results.generation = self._running_generation()
             self._wait_for_driver()
         with self._step("feed", f"Publish the flights of {first} to {last}"):
-            story.sending = self._feed(first, last, seconds_to_feed)
+            results.sending = self._feed(first, last, seconds_to_feed)
         with self._step("settle", "Wait until the stream has closed every interval"):
-            story.ledger = self._settle()
+            results.ledger = self._settle()
         with self._step("validation", "Recompute validation over the raw table"):
-            story.census = self._take_census()
+            results.census = self._take_census()
         with self._step("verify", f"Compute the same intervals by batch (DAG `{BACKFILL}`, mode verify)"):
-            story.parity[Mode.VERIFY] = self._backfill(airflow, Mode.VERIFY)
-        with self._step("correct", "Bring in what came too late (mode correct: stage, quality gate, publish)"):
-            story.parity[Mode.CORRECT] = self._backfill(airflow, Mode.CORRECT)
-        with self._step("quality", f"Check the published table (DAG `{QUALITY}`, which the publish has triggered)"):
-            story.quality = self._check(airflow)
-        story.ledger = self._project.ledger(PIPELINE)
-        story.verdict = self._project.verdicts(UNIT)[PIPELINE]
-        story.seconds["total"] = round(self._clock.monotonic() - began, 1)
+            results.parity[Mode.VERIFY] = self._backfill(airflow, Mode.VERIFY)
+        with self._step("correct", "Add the late records (mode correct: stage, quality gate, publish)"):
+            results.parity[Mode.CORRECT] = self._backfill(airflow, Mode.CORRECT)
+        with self._step("quality", f"Check the published table (DAG `{QUALITY}`, which the publish triggers)"):
+            results.quality = self._check(airflow)
+        results.ledger = self._project.ledger(PIPELINE)
+        results.verdict = self._project.verdicts(UNIT)[PIPELINE]
+        results.seconds["total"] = round(self._clock.monotonic() - began, 1)
         report = self._report()
         self._project.folder.demo.write_text(json.dumps(report, indent=1) + "\n", encoding="utf-8")
         return report
 
     @contextmanager
     def _step(self, name: str, title: str) -> Iterator[None]:
-        self._teller.step(title)
+        self._reporter.step(title)
         began = self._clock.monotonic()
         yield
-        self.story.seconds[name] = round(self._clock.monotonic() - began, 1)
-        self._teller.note(f"{self.story.seconds[name]:.1f} s")
+        self.results.seconds[name] = round(self._clock.monotonic() - began, 1)
+        self._reporter.note(f"{self.results.seconds[name]:.1f} s")
 
     def _running_generation(self) -> int:
         attempt = self._project.registry().latest_attempt(UNIT)
@@ -145,7 +145,7 @@ class Demo:
         return attempt.generation
 
     def _wait_for_driver(self, deadline_seconds: float = 120) -> None:
-        """Wait until the driver reads, so that the feed is seen as a stream and not as a backlog."""
+        """Wait until the driver reads, so that it reads the feed as a stream and not as a backlog."""
         deadline = self._clock.monotonic() + deadline_seconds
         while self._project.checkpoint(PIPELINE).lineage() is None:
             verdict = self._project.verdicts(UNIT)[PIPELINE]
@@ -176,17 +176,17 @@ class Demo:
             self._clock.sleep(_POLL_SECONDS)
 
     def _all_closed(self, ledger: Ledger) -> bool:
-        """Whether the last interval that was fed is closed: the heartbeat is the smallest instant that closes it."""
-        sending = self.story.sending
+        """Whether the last interval of the feed is closed: the heartbeat is the smallest time that closes it."""
+        sending = self.results.sending
         latest = sending.manifest.latest_event if sending else None
         delay = self._project.catalog.pipelines[PIPELINE].time.delay
         return ledger.closed_until is not None and (latest is None or ledger.closed_until >= latest - delay)
 
     def _backfill(self, airflow: AirflowApi, mode: Mode) -> dict[str, Any]:
-        """Run the backfill over all closed intervals and return what it wrote down."""
-        ledger = self.story.ledger
+        """Run the backfill over all closed intervals and return its result."""
+        ledger = self.results.ledger
         if (first := ledger.first) is None:
-            raise NotReadyError(f"nothing of {PIPELINE} is closed.", fix="run `sluice status`.")
+            raise NotReadyError(f"{PIPELINE} has no closed interval.", fix="run `sluice status`.")
         conf = {
             "from": first.isoformat(),
             "to": (ledger.closed_until or first).isoformat(),
@@ -196,17 +196,17 @@ class Demo:
         run_id = airflow.trigger(BACKFILL, conf)
         airflow.wait(BACKFILL, run_id, succeeded, 240)
         newest = self._project.backfills().recent(PIPELINE, limit=1)[0]
-        self._teller.note(f"backfill {newest.id}: {newest.outcome}. {newest.why}")
+        self._reporter.note(f"backfill {newest.id}: {newest.outcome}. {newest.why}")
         result = self._project.folder.backfill(newest.id) / "result.json"
         found: dict[str, Any] = json.loads(result.read_text(encoding="utf-8"))
         return found
 
     def _check(self, airflow: AirflowApi) -> GateResult:
-        """Wait for the run of the quality DAG that the publish triggers, and return what it found.
+        """Wait for the run of the quality DAG that the publish triggers, and return its result.
 
-        Nothing was published if a second demo had nothing to correct: then the DAG is asked.
+        A second demo has nothing to correct and publishes nothing: then trigger the DAG.
         """
-        if not self.story.parity[Mode.CORRECT]["published"]:
+        if not self.results.parity[Mode.CORRECT]["published"]:
             airflow.trigger(QUALITY)
         deadline = self._clock.monotonic() + _QUALITY_SECONDS
         while not (runs := airflow.runs(QUALITY)):
@@ -217,48 +217,48 @@ class Demo:
         return GateResult.from_json(self._project.folder.quality(PIPELINE).read_bytes())
 
     def _report(self) -> dict[str, Any]:
-        story, project = self.story, self._project
-        if story.sending is None or story.census is None or story.verdict is None or story.quality is None:
-            raise SluiceError("the demo has no report before it ran.")
-        census, verdict = story.census, story.verdict
-        produced = story.sending.manifest.records
+        results, project = self.results, self._project
+        if results.sending is None or results.census is None or results.verdict is None or results.quality is None:
+            raise SluiceError("the demo has not run yet, so there is no report.")
+        census, verdict = results.census, results.verdict
+        produced = results.sending.manifest.records
         accounted = census.records == sum(census.outcomes.values())
         heartbeats = census.outcomes[Outcome.CONTROL]
-        states = story.ledger.count(project.code_of(PIPELINE))
-        correct = story.parity[Mode.CORRECT]
+        states = results.ledger.count(project.code_of(PIPELINE))
+        correct = results.parity[Mode.CORRECT]
         return {
             "ok": (
                 verdict.health in WELL
                 and accounted
                 and census.records == produced + heartbeats
-                and states[State.DIRTY] == correct["unexplained"] == story.quality.expectations_failed == 0
+                and states[State.DIRTY] == correct["unexplained"] == results.quality.expectations_failed == 0
             ),
-            "seconds": story.seconds,
+            "seconds": results.seconds,
             "produced": produced,
             "raw": {"records": census.records, "undecodable": census.undecodable},
             "validation": {outcome.value: count for outcome, count in census.outcomes.items()},
             "stream": {
                 "pipeline": PIPELINE,
                 "verdict": verdict.health.value,
-                "generation": story.generation,
+                "generation": results.generation,
                 "batches": verdict.batches,
             },
             # Published intervals are closed ones that a backfill wrote.
             "intervals": {
-                "closed": len(story.ledger.rows),
+                "closed": len(results.ledger.rows),
                 "published": states[State.PUBLISHED],
                 "dirty": states[State.DIRTY],
             },
             "parity": self._parity(),
             "quality": {
-                "passed": story.quality.expectations_passed,
-                "failed": story.quality.expectations_failed,
+                "passed": results.quality.expectations_passed,
+                "failed": results.quality.expectations_failed,
             },
             "tables": self._tables(),
         }
 
     def _parity(self) -> dict[str, Any]:
-        verify, correct = self.story.parity[Mode.VERIFY], self.story.parity[Mode.CORRECT]
+        verify, correct = self.results.parity[Mode.VERIFY], self.results.parity[Mode.CORRECT]
         return {
             "verify": verify["outcome"],
             "correct": correct["outcome"],

@@ -1,4 +1,4 @@
-"""`sluice doctor`: can this machine run Sluice?"""
+"""`sluice doctor`: check that this machine can run Sluice."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from sluice.settings import settings
 
 
 def doctor(output: OutputOption = Output.TABLE) -> None:
-    """Look at Python, Java, memory, disk, ports and jars, and say how to mend what is missing.
+    """Check Python, Java, memory, disk, ports and jars, and print how to fix what is missing.
 
-    Exit codes: 0 all is there; 3 something is missing.
+    Exit codes: 0 the machine is ready; 3 something is missing.
     """
     found = checks(settings())
     ok = all(check.ok for check in found)
@@ -27,7 +27,7 @@ def doctor(output: OutputOption = Output.TABLE) -> None:
 
 
 def _show(found: Sequence[Check]) -> None:
-    table = Table("check", "", "found")
+    table = Table("check", "", "detail")
     for check in found:
         table.add_row(check.name, "[green]ok[/green]" if check.ok else "[red]missing[/red]", check.found)
     out.print(table)

@@ -1,4 +1,4 @@
-"""The fleet in a terminal, looked at again and again; without a terminal, a line for each change."""
+"""`sluice status --watch`: the fleet in a terminal, or a line per change without one."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from rich.markup import escape
 from rich.table import Table
 from rich.text import Text
 
-from sluice.cli.views.verdict_view import WIDE, lasting, sentences, styled
+from sluice.cli.views.verdict_view import WIDE, format_seconds, sentences, styled
 from sluice.clock import Clock
 from sluice.errors import SluiceError
 from sluice.project.project import Project
@@ -30,7 +30,7 @@ _BY_URGENCY = (
 
 @dataclass(frozen=True)
 class FleetRow:
-    """One stream, as this look sees it."""
+    """One stream in this round of observation."""
 
     unit: str
     stream: str
@@ -39,26 +39,26 @@ class FleetRow:
 
 
 @dataclass
-class FleetLook:
-    """Looks at all units of a project; what it has seen before makes later verdicts better."""
+class FleetObserver:
+    """Observes all units of a project. It keeps their history, which makes later verdicts more precise."""
 
     project: Project
     clock: Clock
     _windows: dict[str, StreamsWatched] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        """Prepare the survey, which keeps one connection."""
+        """Prepare the survey, which keeps a connection."""
         self._survey = self.project.survey({})
 
     def close(self) -> None:
-        """End the connection."""
+        """Close the connection."""
         self._survey.close()
 
     def rows(self) -> list[FleetRow]:
-        """Look once, and return the streams, those first that need somebody.
+        """Observe once, and return the streams, most urgent first.
 
         Raises:
-            UnreachableError: the control database could not be asked.
+            UnreachableError: the control database did not answer.
         """
         units = list(self.project.catalog.units())
         seen = self.project.lives().record_ends(units).seen
@@ -72,15 +72,15 @@ class FleetLook:
         return sorted(found, key=lambda row: (_BY_URGENCY.index(row.verdict.health), row.stream))
 
 
-def watch_in_terminal(look: FleetLook, console: Console, every: float) -> None:
-    """Show the fleet until somebody interrupts."""
+def watch_in_terminal(observer: FleetObserver, console: Console, every: float) -> None:
+    """Show the fleet until Ctrl-C, with `every` seconds between two rounds."""
     with Live(console=console, screen=True, auto_refresh=False) as live:
         while True:
             try:
-                live.update(drawn(look.rows(), look.clock.now(), console.width), refresh=True)
+                live.update(fleet_panel(observer.rows(), observer.clock.now(), console.width), refresh=True)
             except SluiceError as error:
                 live.update(Text(str(error), style="red"), refresh=True)
-            look.clock.sleep(every)
+            observer.clock.sleep(every)
 
 
 def changed(rows: Sequence[FleetRow], before: Mapping[str, Health]) -> list[FleetRow]:
@@ -94,10 +94,10 @@ def change_line(row: FleetRow, now: datetime) -> str:
     return f"{now:%Y-%m-%dT%H:%M:%SZ} {row.stream} {row.verdict.health} {row.verdict.why}{advice}"
 
 
-def drawn(rows: Sequence[FleetRow], now: datetime, width: int) -> Group:
-    """Return the fleet as a table under one line that sums it up."""
+def fleet_panel(rows: Sequence[FleetRow], now: datetime, width: int) -> Group:
+    """Return the fleet as a summary line and a table; `now` is in UTC, `width` in columns."""
     needing = sum(row.verdict.health not in FINE for row in rows)
-    said = f"{needing} of {len(rows)} streams are not fine" if needing else f"All {len(rows)} streams are fine"
+    summary = f"{needing} of {len(rows)} streams need attention" if needing else f"All {len(rows)} streams are fine"
     table = Table("stream", "verdict", box=None, pad_edge=False)
     for name in ("unread", "waits", "in/s", "read/s"):
         table.add_column(name, justify="right", no_wrap=True)
@@ -106,14 +106,14 @@ def drawn(rows: Sequence[FleetRow], now: datetime, width: int) -> Group:
     for row in rows:
         verdict = row.verdict
         unread = "?" if verdict.lag_records is None else f"{verdict.lag_records:,}"
-        figures = (unread, lasting(verdict.lag_seconds), _rate(row.rates.arriving), _rate(row.rates.read))
+        figures = (unread, format_seconds(verdict.lag_seconds), _rate(row.rates.arriving), _rate(row.rates.read))
         table.add_row(escape(row.stream), styled(verdict.health), *figures, *([sentences(verdict)] if wide else []))
-    below = [] if wide else [f"{escape(row.stream)}: {sentences(row.verdict)}" for row in rows if _needs(row)]
-    headline = Text(f"{said}, {now:%H:%M:%S} UTC. Ctrl-C ends.", style="red" if needing else "green")
+    below = [] if wide else [f"{escape(row.stream)}: {sentences(row.verdict)}" for row in rows if _needs_attention(row)]
+    headline = Text(f"{summary}, {now:%H:%M:%S} UTC. Press Ctrl-C to quit.", style="red" if needing else "green")
     return Group(headline, table, *(Text.from_markup(line) for line in below))
 
 
-def _needs(row: FleetRow) -> bool:
+def _needs_attention(row: FleetRow) -> bool:
     return row.verdict.health not in FINE
 
 
@@ -123,8 +123,8 @@ def _rate(value: float | None) -> str:
 
 def _rows(unit: str, watched: StreamsWatched, evidence: Mapping[str, Evidence]) -> list[FleetRow]:
     return [
-        FleetRow(unit, stream, watched.verdicts[stream], rates_of(watched.windows[stream], look.at))
-        for stream, look in evidence.items()
+        FleetRow(unit, stream, watched.verdicts[stream], rates_of(watched.windows[stream], observed.at))
+        for stream, observed in evidence.items()
     ]
 
 

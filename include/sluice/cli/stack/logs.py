@@ -1,4 +1,4 @@
-"""`sluice logs`: what the stack's components write."""
+"""`sluice logs`: the logs of the stack's components."""
 
 from __future__ import annotations
 
@@ -23,15 +23,16 @@ def _components() -> list[str]:
 
 def logs(
     component: Annotated[
-        str, typer.Argument(help="One of those that `sluice logs` lists.", autocompletion=_components)
+        str,
+        typer.Argument(help="A component that `sluice logs` lists. Default: list them.", autocompletion=_components),
     ] = "",
-    lines: Annotated[int, typer.Option("--lines", "-n", min=0, help="How many of the last lines.")] = 50,
-    follow: Annotated[bool, typer.Option("--follow", "-f", help="Go on until Ctrl-C.")] = False,
+    lines: Annotated[int, typer.Option("--lines", "-n", min=0, help="The number of lines from the end.")] = 50,
+    follow: Annotated[bool, typer.Option("--follow", "-f", help="Follow the log until Ctrl-C.")] = False,
     output: OutputOption = Output.TABLE,
 ) -> None:
     """Print the log of a component of the stack, or list the logs. A stream's log: `sluice streams logs`.
 
-    Exit codes: 0; 2 there is no such log.
+    Exit codes: 0; 2 the log does not exist.
     """
     found = log_files(settings().folder)
     if component:
@@ -49,7 +50,7 @@ def logs(
 
 def _print_files(found: Mapping[str, Path]) -> None:
     if not found:
-        err_lines.print("There is no log: the stack was never up. `sluice up` starts it.")
+        err_lines.print("There are no logs, because the stack was never started. `sluice up` starts it.")
     for name, path in found.items():
         out_lines.print(f"{name:<16}{path}")
 
@@ -64,7 +65,7 @@ def _followed(path: Path, lines: int) -> Iterator[str]:
 
 
 def log_files(folder: StateFolder) -> dict[str, Path]:
-    """Return the components' logs by name, and the broker's own, which says more than its output."""
+    """Return the components' logs by name; the broker's is its own log file, which has more than its output."""
     found = {path.stem: path for path in sorted(folder.logs.glob("*.log"))}
     own = folder.kafka / "broker.log"
     return found | ({"broker": own} if own.exists() else {})
@@ -74,9 +75,9 @@ def choose_log(found: dict[str, Path], component: str) -> Path:
     """Return a component's log.
 
     Raises:
-        SpecError: there is none.
+        SpecError: the component has no log.
     """
     if component not in found:
-        names = ", ".join(found) or "none: the stack was never up"
-        raise SpecError(f"There is no log of {component!r}; there are {names}.", fix="name one of these.")
+        names = ", ".join(found) or "none, because the stack was never started"
+        raise SpecError(f"There is no log of {component!r}. Logs: {names}.", fix="use one of these.")
     return found[component]

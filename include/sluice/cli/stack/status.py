@@ -1,4 +1,4 @@
-"""`sluice status`: is everything alive and right?"""
+"""`sluice status`: the state of the stack and the health of all streams."""
 
 from __future__ import annotations
 
@@ -25,15 +25,15 @@ from sluice.streams.life.sighting import Sighting
 
 
 def status(
-    watch: Annotated[bool, typer.Option("--watch", "-w", help="Look again and again, until Ctrl-C.")] = False,
-    every: Annotated[float, typer.Option(min=1, help="Seconds between two looks of --watch.")] = 5,
+    watch: Annotated[bool, typer.Option("--watch", "-w", help="Refresh until Ctrl-C.")] = False,
+    every: Annotated[float, typer.Option(min=1, help="Seconds between two refreshes with --watch.")] = 5,
     output: OutputOption = Output.TABLE,
 ) -> None:
-    """Show the stack's components and every stream's verdict; with --watch, the fleet as it changes.
+    """Show the stack's components and every stream's verdict; with --watch, keep the fleet on screen.
 
-    Without a terminal --watch prints a line for each verdict that changes; with -o json, an object.
+    Without a terminal, --watch prints a line for each verdict that changes; with -o json, an object.
 
-    Exit codes: 0 could look; 4 could not look at some of it.
+    Exit codes: 0; 4 the control database did not answer.
     """
     project = Project.open_sound(settings())
     if watch:
@@ -49,8 +49,8 @@ def status(
     }
 
     def print_status() -> None:
-        _tell_stack(stack, embedded=project.deployment.kafka.kind != "external")
-        _tell_streams({unit: found for unit, found in verdicts.items() if unit not in unwanted})
+        _print_stack(stack, embedded=project.deployment.kafka.kind != "external")
+        _print_streams({unit: found for unit, found in verdicts.items() if unit not in unwanted})
         for note in notes:
             out_lines.print(note, style="yellow")
         if unwanted:
@@ -60,17 +60,17 @@ def status(
     emit(output, {"stack": stack, "streams": streams, "notes": notes}, print_status)
 
 
-def _tell_stack(stack: dict[str, Any], *, embedded: bool) -> None:
+def _print_stack(stack: dict[str, Any], *, embedded: bool) -> None:
     table = Table("component", "state")
     for name, state in stack["components"].items():
         table.add_row(name, state)
     if table.row_count:
         out.print(table)
     elif embedded:
-        out_lines.print("The stack was never up; `sluice up` starts it.")
+        out_lines.print("The stack was never started. `sluice up` starts it.")
 
 
-def _tell_streams(verdicts: Mapping[str, Mapping[str, Verdict]]) -> None:
+def _print_streams(verdicts: Mapping[str, Mapping[str, Verdict]]) -> None:
     table = Table("stream", "unit", "verdict", "why", "what to do")
     for unit, found in verdicts.items():
         for stream, verdict in found.items():
@@ -91,19 +91,21 @@ def _outdated_code(project: Project, seen: Sighting) -> str:
 
 
 def _watch(project: Project, every: float, output: Output) -> None:
-    from sluice.cli.stack.fleet_watch import FleetLook, change_line, changed, watch_in_terminal  # noqa: PLC0415 - only this pays for it
+    from sluice.cli.stack.fleet_watch import FleetObserver, change_line, changed, watch_in_terminal  # noqa: PLC0415 - only this needs it
 
-    look = FleetLook(project, SystemClock())
-    with suppress(KeyboardInterrupt), closing(look):
+    observer = FleetObserver(project, SystemClock())
+    with suppress(KeyboardInterrupt), closing(observer):
         if out.is_terminal and not output.for_programs:
-            watch_in_terminal(look, out, every)
+            watch_in_terminal(observer, out, every)
         before: dict[str, Health] = {}
         while True:
-            rows = look.rows()
+            rows = observer.rows()
             for row in changed(rows, before):
-                out.write(f"{as_json(asdict(row)) if output.for_programs else change_line(row, look.clock.now())}\n")
+                out.write(
+                    f"{as_json(asdict(row)) if output.for_programs else change_line(row, observer.clock.now())}\n"
+                )
             before = {row.stream: row.verdict.health for row in rows}
-            look.clock.sleep(every)
+            observer.clock.sleep(every)
 
 
 def _stack(project: Project) -> dict[str, Any]:

@@ -1,1 +1,1 @@
-"""What all commands share: output, colours, confirmation, times and completion."""
+"""Parts that all commands share: output, confirmation, times and completion."""

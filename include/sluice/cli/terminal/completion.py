@@ -1,8 +1,8 @@
-"""The names that a shell completes: from the names of files and from cheap records, asking nobody.
+"""Shell completion of names, from file names and from cheap records.
 
-Whoever presses Tab waits for the answer and reads no message. So nothing here parses a spec, connects to anything, or
-fails: without a project there is nothing to offer. A broken spec's name is offered, because its command says what is
-wrong with it.
+The user who presses Tab waits for the answer and reads no message. So nothing here parses a spec, connects to a server,
+or fails: without a project there are no candidates. A broken spec's name is a candidate, because its command reports
+what is wrong with it.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from sluice.specs.rules.contracts import FOLDER
 from sluice.specs.units import units_named_in
 
 _MOST = 50
-"""More names than this nobody reads; of what has a time, the newest."""
+"""The largest number of recorded names that are offered: the newest ones."""
 _WAIT_SECONDS = 0.1
 _ALERT = re.compile(rb'^\{"alert": \{"id": "([0-9a-f]+)"', re.MULTILINE)
 _TAIL_BYTES = 256 * 1024
@@ -31,13 +31,13 @@ _USER = re.compile(r"^user:\s*[\"']?([\w.@:=,/-]+)", re.MULTILINE)
 
 
 def _offered(names: Callable[[Settings], Iterable[str]]) -> Callable[[], list[str]]:
-    """Return a function that typer asks: sorted, without doubles, and silent where nothing can be read."""
+    """Return a completer for typer: without duplicates, and empty where nothing can be read."""
 
     @wraps(names)
     def complete() -> list[str]:
         try:
             return list(dict.fromkeys(names(settings())))
-        except (OSError, ValueError, sqlite3.Error):  # no folder, settings that are none, no control database
+        except (OSError, ValueError, sqlite3.Error):  # no folder, invalid settings, no control database
             return []
 
     del complete.__wrapped__  # typer reads the signature: it would pass a context
@@ -74,7 +74,7 @@ def principals(place: Settings) -> Iterable[str]:
 
 @_offered
 def users(place: Settings) -> Iterable[str]:
-    """Return the users that the principals are."""
+    """Return the Kafka users of the principals."""
     files = sorted((place.home / "include" / Kind.PRINCIPAL.folder).glob("*.yaml"))
     return [match[1] for file in files if (match := _USER.search(file.read_text(encoding="utf-8", errors="replace")))]
 
@@ -133,15 +133,15 @@ def channels(place: Settings) -> Iterable[str]:
     """Return the channels of the deployment's alert policy."""
     text = (place.home / "include" / Kind.POLICY.folder / f"{place.deployment}.yaml").read_text(encoding="utf-8")
     try:
-        said = yaml.safe_load(text)
+        policy = yaml.safe_load(text)
     except yaml.YAMLError:
         return []
-    found = said.get("channels") if isinstance(said, dict) else None
-    return sorted(map(str, found)) if isinstance(found, dict) else []
+    declared = policy.get("channels") if isinstance(policy, dict) else None
+    return sorted(map(str, declared)) if isinstance(declared, dict) else []
 
 
 def _recorded(place: Settings, query: str) -> list[str]:
-    """Ask the control database, if it is a file of this machine: a server might let somebody wait."""
+    """Query the control database if it is a file on this machine; a server could keep the shell waiting."""
     if place.control_url:
         return []
     address = f"{place.folder.control.as_uri()}?mode=ro"

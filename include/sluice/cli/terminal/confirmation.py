@@ -1,4 +1,4 @@
-"""What cannot be taken back is confirmed: by a person who types a word, or by a script that says so."""
+"""Confirmation of what cannot be undone: a user types a word, or a script passes --yes."""
 
 from __future__ import annotations
 
@@ -9,27 +9,27 @@ from sluice.errors import RefusedError, SpecError
 
 
 def interactive() -> bool:
-    """Whether there is a person to ask."""
+    """Whether a user can be asked, because stdin is a terminal."""
     return sys.stdin.isatty()
 
 
 def confirm(word: str, *, yes: bool) -> None:
-    """Return if it is confirmed.
+    """Return if the action is confirmed.
 
     Args:
-        word: what to type.
-        yes: it was confirmed on the command line.
+        word: what the user must type.
+        yes: whether it was confirmed on the command line.
 
     Raises:
-        SpecError: nobody can be asked.
-        RefusedError: something else was typed.
+        SpecError: it was not, and there is no terminal.
+        RefusedError: the user typed something else.
     """
     if yes:
         return
     if not interactive():
         raise SpecError(
-            "nothing was changed: this must be confirmed, and there is no terminal to ask at.",
-            fix="read what it would do, then repeat the command with --yes.",
+            "nothing was changed: this needs a confirmation, and there is no terminal.",
+            fix="read the plan, then repeat the command with --yes.",
         )
-    if ask(f"Type {word} to do it:") != word:
-        raise RefusedError(f"nothing was changed: it was not confirmed by typing {word}.")
+    if ask(f"Type {word} to confirm:") != word:
+        raise RefusedError(f"nothing was changed: not confirmed, because {word} was not typed.")

@@ -1,7 +1,7 @@
-"""Times on the command line: UTC unless they say otherwise. `--from` and `--to` mean the same in every command.
+"""Times on the command line: UTC unless they have a zone. `--from` and `--to` mean the same in every command.
 
-A range holds its first instant and not its last. A date alone is a whole day: `--from` takes it from its midnight on,
-`--to` through its end, so `--from 2013-01-01 --to 2013-01-07` is a week.
+A range is half-open. A date alone is a whole day: `--from` starts at its midnight and `--to` includes it, so `--from
+2013-01-01 --to 2013-01-07` is a week.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ _FORMATS = ["%Y-%m-%dT%H:%M", "%Y-%m-%dT%H:%M:%S", "%Y-%m-%dT%H:%M%z", "%Y-%m-%d
 
 
 def start_of(text: str | datetime) -> datetime:
-    """Return where a range begins (UTC): at a time, or at the midnight of a date.
+    """Return the start of a range (UTC): a time, or the midnight of a date.
 
     Raises:
         typer.BadParameter: it is neither.
@@ -26,7 +26,7 @@ def start_of(text: str | datetime) -> datetime:
 
 
 def end_of(text: str | datetime) -> datetime:
-    """Return the first instant behind a range (UTC): a time, or the midnight after a date.
+    """Return the exclusive end of a range (UTC): a time, or the midnight after a date.
 
     Raises:
         typer.BadParameter: it is neither.
@@ -39,24 +39,20 @@ def _read(text: str | datetime, of_a_date: timedelta) -> datetime:
         return text
     for form in (_DAY, *_FORMATS):
         try:
-            found = datetime.strptime(text, form)  # noqa: DTZ007 - the zone is looked at below
+            found = datetime.strptime(text, form)  # noqa: DTZ007 - the zone is checked below
             zoned = found.replace(tzinfo=UTC) if found.tzinfo is None else found.astimezone(UTC)
             return zoned + of_a_date if form == _DAY else zoned
         except (ValueError, OverflowError):
             continue
     raise typer.BadParameter(
-        f"{text!r} is no time; write a date such as 2013-01-07, or a time such as 2013-01-07T12:00 (in UTC)."
+        f"{text!r} is not a time; write a date such as 2013-01-07, or a time such as 2013-01-07T12:00 (in UTC)."
     )
 
 
-_FIRST = "A date, or the first instant (UTC unless it says otherwise)."
-_LAST = "A date, through its end; or the first instant that is left out."
+_FIRST = "Start: a date, or a time (UTC unless it has a zone)."
+_LAST = "End: a date, included; or a time, excluded."
 
 FromOption = Annotated[datetime, typer.Option("--from", parser=start_of, metavar=METAVAR, help=_FIRST)]
 ToOption = Annotated[datetime, typer.Option("--to", parser=end_of, metavar=METAVAR, help=_LAST)]
-SinceOption = Annotated[
-    datetime | None, typer.Option("--from", parser=start_of, metavar=METAVAR, help=f"Only from here on. {_FIRST}")
-]
-UntilOption = Annotated[
-    datetime | None, typer.Option("--to", parser=end_of, metavar=METAVAR, help=f"Only up to here. {_LAST}")
-]
+SinceOption = Annotated[datetime | None, typer.Option("--from", parser=start_of, metavar=METAVAR, help=_FIRST)]
+UntilOption = Annotated[datetime | None, typer.Option("--to", parser=end_of, metavar=METAVAR, help=_LAST)]

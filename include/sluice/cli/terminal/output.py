@@ -1,4 +1,4 @@
-"""How the command line speaks: results on stdout, everything else on stderr, errors as one sentence with the fix."""
+"""Output of commands: results on stdout, everything else on stderr, errors as one message with the fix."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _UNBOUNDED = 10_000
 
 
 class Output(StrEnum):
-    """For whom a command writes."""
+    """The format of a command's result."""
 
     TABLE = "table"
     JSON = "json"
@@ -26,24 +26,24 @@ class Output(StrEnum):
 
     @property
     def for_programs(self) -> bool:
-        """Whether a program reads it: then it is one document, and everything else goes to stderr."""
+        """Whether the result is one document for a program."""
         return self is not Output.TABLE
 
 
-OutputOption = Annotated[Output, typer.Option("--output", "-o", help="For people, or for programs.")]
+OutputOption = Annotated[Output, typer.Option("--output", "-o", help="A table for people; JSON or YAML for programs.")]
 
 out = Terminal()
 """Results."""
 err = Terminal(stderr=True)
 """Progress, notes and errors."""
 out_lines = Terminal(soft_wrap=True, markup=False)
-"""Results of which each is a line, however wide the terminal is, so that `grep` finds it."""
+"""Results that are one line each, never wrapped, so that `grep` finds them."""
 err_lines = Terminal(stderr=True, soft_wrap=True, markup=False)
-"""Errors and notes of which each is a line."""
+"""Errors and notes that are one line each, never wrapped."""
 
 
 def terminal_for_data() -> Terminal:
-    """Return where rows of data are printed: on a terminal what is too wide is folded, else each row is one line."""
+    """Return a terminal for rows of data: a tty folds wide rows, anything else gets one line per row."""
     return Terminal(width=None if sys.stdout.isatty() else _UNBOUNDED, soft_wrap=True)
 
 
@@ -67,18 +67,18 @@ def as_text(output: Output, data: Any) -> str:  # noqa: ANN401  JSON is any
     if output is not Output.YAML:
         return f"{text}\n"
     document = yaml.safe_dump(json.loads(text), sort_keys=False, allow_unicode=True, width=120)
-    if document != safe_lines(document):  # then YAML's own escapes, which a program reads back
+    if document != safe_lines(document):  # a program reads YAML's own escapes back
         document = yaml.safe_dump(json.loads(text), sort_keys=False, allow_unicode=False, width=120)
     return str(document)
 
 
 def as_json(data: Any, indent: int | None = None) -> str:  # noqa: ANN401  JSON is any
     """Return data as JSON of printable ASCII."""
-    return json.dumps(data, indent=indent, default=str).replace("\x7f", "\\u007f")  # the one that JSON leaves
+    return json.dumps(data, indent=indent, default=str).replace("\x7f", "\\u007f")  # JSON does not escape this one
 
 
 def ask(words: str) -> str:
-    """Ask the person at the terminal, and return what was typed; nothing if nobody types any more."""
+    """Prompt the user, and return the answer; empty at the end of the input."""
     err_lines.print(words, end=" ")
     try:
         return input().strip()

@@ -1,4 +1,4 @@
-"""A pipeline that was named on the command line."""
+"""The pipeline that a command names."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ def open_pipeline(name: str) -> tuple[Project, PipelineSpec]:
     """Return the project and the pipeline's spec; other specs may be broken.
 
     Raises:
-        SpecError: there is no such pipeline, or it is broken (with all its faults), or the deployment is wrong.
+        SpecError: the pipeline does not exist or is broken (with all its faults), or the deployment is wrong.
     """
-    place = settings()
-    found = scan(place.home / "include")
-    spec, _ = sound_pipeline(found, name)
-    return Project(place, found.catalog), spec
+    config = settings()
+    scanned = scan(config.home / "include")
+    spec, _ = sound_pipeline(scanned, name)
+    return Project(config, scanned.catalog), spec

@@ -1,4 +1,4 @@
-"""Who asks, for the record."""
+"""The user who runs the command, for records."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ import getpass
 import os
 
 
-def asker() -> str:
-    """Return the name of this process's user, and that the command line was used."""
+def requester() -> str:
+    """Return the name of this process's user, marked as a user of the command line."""
     try:
         return f"{getpass.getuser()} (command line)"
-    except (KeyError, OSError):  # a container may run under a number that has no name
+    except (KeyError, OSError):  # a container may run under a uid without a name
         return f"user {os.getuid()} (command line)"

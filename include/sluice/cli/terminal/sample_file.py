@@ -1,4 +1,4 @@
-"""A sample: a file with one JSON value per line, read as the bytes that a producer would send."""
+"""Sample files: one JSON value per line, as the bytes that a producer would send."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from sluice.errors import SpecError
 LINE_BYTES = 1_048_576
 """A longer value does not fit into a Kafka record with the broker's default."""
 SAMPLE_BYTES = 16 * 1_048_576
-"""More than this is no sample: it is held in memory, and a stream or a backfill reads it better."""
+"""The largest sample, because it is held in memory. A stream or a backfill handles more."""
 
 _GZIP = b"\x1f\x8b"
 _FIX = "name a file with one JSON value per line."
@@ -40,7 +40,7 @@ def read_sample(name: str) -> list[bytes]:
     lines = data.removesuffix(b"\n").split(b"\n")
     for number, line in enumerate(lines, start=1):
         if b"\0" in line:
-            raise SpecError(f"{shown} is binary: line {number} holds a zero byte, which no JSON does.", fix=_FIX)
+            raise SpecError(f"{shown} is binary: line {number} holds a zero byte, which JSON does not allow.", fix=_FIX)
         if len(line) > LINE_BYTES:
             raise SpecError(
                 f"line {number} of {shown} has {len(line):,} bytes; by default Kafka takes at most {LINE_BYTES:,}.",
@@ -50,7 +50,7 @@ def read_sample(name: str) -> list[bytes]:
 
 
 def _read(name: str) -> bytes:
-    """Return what is there, but no more than shows that it is too much: standard input may be endless."""
+    """Return at most one byte more than the limit: standard input may be endless."""
     if name == "-":
         data = sys.stdin.buffer.read(SAMPLE_BYTES + 1)
     else:

@@ -1,4 +1,4 @@
-"""`sluice topics check`: for CI and cron. Is every topic as declared?"""
+"""`sluice topics check`: compare the cluster with the specs, for CI and cron."""
 
 from __future__ import annotations
 
@@ -23,33 +23,33 @@ from sluice.specs.reading.faults import Fault
 
 
 def check(
-    offline: Annotated[bool, typer.Option("--offline", help="Only the specs; no cluster is asked.")] = False,
+    offline: Annotated[bool, typer.Option("--offline", help="Check only the specs, without a cluster.")] = False,
     output: OutputOption = Output.TABLE,
 ) -> None:
-    """Say whether every declared topic and principal is as declared, and all that is not. Changes nothing.
+    """Report all declared topics and principals that are not as declared. Changes nothing.
 
-    A leader that is not the preferred broker is no difference: that comes and goes with every restart.
+    A leader that is not the preferred broker does not count, because that changes with every restart.
 
     Exit codes: 0 all is as declared (with --offline: the specs are sound); 2 a spec is wrong; 3 the stack is not up, or
     the cluster has no access control; 4 no broker answered; 5 something differs.
     """
-    place = settings()
-    include = place.home / "include"
-    specs = scan(include, deployment=place.deployment)
+    config = settings()
+    include = config.home / "include"
+    specs = scan(include, deployment=config.deployment)
     faults = sorted([*specs.faults, *topology_faults(specs.catalog, include)])
     if faults or offline:
-        declared = len(specs.catalog.in_deployment(place.deployment).kafka_topics())
-        _tell_specs(faults, declared, output)
+        declared = len(specs.catalog.in_deployment(config.deployment).kafka_topics())
+        _emit_specs(faults, declared, output)
         return
-    project = Project(place, specs.catalog)
+    project = Project(config, specs.catalog)
     wanted = declared_topics(project)
     with project.administration() as administration:
         found = current_plan(wanted, administration, declared_access(project))
-    _tell_cluster(found, len(wanted.topics), output)
+    _emit_cluster(found, len(wanted.topics), output)
 
 
 def topology_faults(catalog: Catalog, include: Path) -> list[Fault]:
-    """Return what is wrong with the topology files of all deployments."""
+    """Return the faults of the topology files of all deployments."""
     faults = []
     for name, deployment in sorted(catalog.deployments.items()):
         if deployment.topology is None:
@@ -62,7 +62,7 @@ def topology_faults(catalog: Catalog, include: Path) -> list[Fault]:
 
 
 def report(*, declared: int, faults: Sequence[Fault] = (), found: Provision | None = None) -> dict[str, Any]:
-    """Return the outcome as JSON values; `differences` is null where no cluster was asked."""
+    """Return the outcome as JSON values; `differences` is null without a cluster."""
     return {
         "ok": not faults and not (found and differences(found)),
         "declared": declared,
@@ -71,7 +71,7 @@ def report(*, declared: int, faults: Sequence[Fault] = (), found: Provision | No
     }
 
 
-def _tell_specs(faults: Sequence[Fault], declared: int, output: Output) -> None:
+def _emit_specs(faults: Sequence[Fault], declared: int, output: Output) -> None:
     emit(output, report(declared=declared, faults=faults), lambda: _print_specs(faults))
     if faults:
         raise typer.Exit(SpecError.exit_code)
@@ -81,11 +81,11 @@ def _print_specs(faults: Sequence[Fault]) -> None:
     for fault in faults:
         err_lines.print(str(fault), style="red")
     faulty = f"{len(faults)} fault{'' if len(faults) == 1 else 's'} in the specs"
-    said = f"{faulty if faults else 'The specs are sound'}; no cluster was asked."
-    err_lines.print(said, style="red" if faults else "green")
+    summary = f"{faulty if faults else 'The specs are sound'}; no cluster was checked."
+    err_lines.print(summary, style="red" if faults else "green")
 
 
-def _tell_cluster(found: Provision, declared: int, output: Output) -> None:
+def _emit_cluster(found: Provision, declared: int, output: Output) -> None:
     differing = differences(found)
     emit(output, report(declared=declared, found=found), lambda: _print_cluster(found, differing, declared))
     if differing:

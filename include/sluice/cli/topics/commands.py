@@ -1,4 +1,4 @@
-"""`sluice topics`: what the specs declare against what the cluster has."""
+"""`sluice topics`: the declared topics, compared with the cluster's."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ from sluice.provisioning.topics.changes import Approval, Create, Risk
 from sluice.settings import settings
 from sluice.topics.administration import TopicState
 
-app = typer.Typer(help="Plan, apply, check, import and look at topics.", no_args_is_help=True)
+app = typer.Typer(help="Plan, apply, check, import and inspect topics.", no_args_is_help=True)
 
 _MARKS = {Risk.SAFE: "+", Risk.APPROVAL: "!", Risk.LOSS: "!!", Risk.WIDENING: "!!"}
 _STYLES = {Risk.SAFE: "green", Risk.APPROVAL: "yellow", Risk.LOSS: "red", Risk.WIDENING: "red"}
@@ -42,20 +42,21 @@ TopicsArgument = Annotated[
     list[str] | None,
     typer.Argument(
         metavar="TOPIC",
-        help="Only these topics, and no principals; omitted: everything that is declared.",
+        help="Only these topics, and no principals. Default: everything declared.",
         autocompletion=completion.topics,
     ),
 ]
 LosingOption = Annotated[
     list[str] | None,
     typer.Option(
-        help="A topic of which records may go; once for each that the plan names.", autocompletion=completion.topics
+        help="Allow the plan to delete records of this topic. Repeat for each one that the plan names.",
+        autocompletion=completion.topics,
     ),
 ]
 WideningOption = Annotated[
     list[str] | None,
     typer.Option(
-        help="A principal by which something may be opened; once for each that the plan names.",
+        help="Allow the plan to widen this principal's rights. Repeat for each one that the plan names.",
         autocompletion=completion.principals,
     ),
 ]
@@ -65,9 +66,9 @@ WideningOption = Annotated[
 def plan(only: TopicsArgument = None, output: OutputOption = Output.TABLE) -> None:
     """Show what `apply` would do. Changes nothing.
 
-    It holds topics, and principals where some are declared: one id for both. With names it holds those topics only.
+    The plan covers topics and declared principals, with one id for both. With names it covers only those topics.
 
-    Exit codes: 0 the cluster was asked; 2 a spec is wrong; 3 the stack is not up, or principals are declared and the
+    Exit codes: 0; 2 a spec is wrong; 3 the stack is not up, or principals are declared and the
     cluster has no access control; 4 no broker answered.
     """
     project = Project.open(settings())
@@ -85,7 +86,7 @@ def plan(only: TopicsArgument = None, output: OutputOption = Output.TABLE) -> No
             count = _count(len(declared.topics), _principals(project, found))
             out_lines.print(f"{count} as declared; nothing to do.")
         elif not found.refused:
-            out_lines.print(f"Plan {found.id}; apply it by {command(found, declared.named)}.")
+            out_lines.print(f"Plan {found.id}. To apply it, run {command(found, declared.named)}.")
 
     emit(output, {**as_dict(found), "touches": touches}, print_plan)
 
@@ -103,15 +104,17 @@ def _print_changes(found: Provision, impacts: Mapping[tuple[str, str], Impact]) 
 
 
 ThrottleOption = Annotated[
-    float, typer.Option(min=0.001, help="MB/s into each broker and out of it while replicas are copied.")
+    float, typer.Option(min=0.001, help="Limit in MB/s into and out of each broker while replicas are copied.")
 ]
-BatchOption = Annotated[int, typer.Option(min=1, help="Partitions that move at once.")]
+BatchOption = Annotated[int, typer.Option(min=1, help="The number of partitions that move at once.")]
 DrainOption = Annotated[
     float | None,
-    typer.Option(min=0, help="Give a keyed topic partitions only when its streams have read everything; wait so long."),
+    typer.Option(
+        min=0, help="Wait at most so long until the streams of a keyed topic have read everything before it grows."
+    ),
 ]
 FollowOption = Annotated[
-    float, typer.Option(min=0, help="Wait so long until running streams read the partitions that a topic got.")
+    float, typer.Option(min=0, help="Wait at most so long until running streams read the new partitions.")
 ]
 
 
@@ -119,7 +122,9 @@ FollowOption = Annotated[
 def apply(
     only: TopicsArgument = None,
     *,
-    plan: Annotated[str, typer.Option(help="The id of the plan that you have read; needed if it is not safe.")] = "",
+    plan: Annotated[
+        str, typer.Option(help="The id of the plan that you read. Required unless all of it is safe.")
+    ] = "",
     losing: LosingOption = None,
     widening: WideningOption = None,
     throttle_mb: ThrottleOption = DEFAULT_THROTTLE / 1e6,
@@ -128,21 +133,19 @@ def apply(
     follow_minutes: FollowOption = 0,
     output: OutputOption = Output.TABLE,
 ) -> None:
-    """Make topics and access what is declared, and verify all. A second run changes nothing.
+    """Create and change topics and access as declared, and verify them. A second run changes nothing.
 
-    With names only those topics are made and looked at, and no principal is.
+    With names it covers only those topics, and no principals.
 
-    What is safe needs no more. Of a plan with anything else the id must be given, which `sluice topics plan` shows: it
-    stands for that plan and the state that it saw.
+    Safe changes need no confirmation. For any other change pass the id that `sluice topics plan` shows: it identifies
+    the plan and the state of the cluster.
 
-    Replicas are moved in batches under a throttle. Ctrl-C takes back the batch that is under way; what
-    has arrived stays, and the throttle goes. A shorter retention is reached in steps, and each waits until the broker
-    has deleted what it lets go. With --drain-minutes a keyed topic grows only after its producers have paused and
-    its streams have read everything.
+    Replicas move in batches under a throttle. Ctrl-C cancels the current batch; finished moves stay, and the throttle
+    is removed. Retention is shortened in steps; each waits until the broker has deleted the older records. With
+    --drain-minutes a keyed topic grows only after its producers have paused and its streams have read everything.
 
     Exit codes: 0 all is as declared; 2 a spec is wrong; 3 the stack is not up, the cluster has no access control, a
-    password is missing, or streams were not there in time; 4 no broker answered; 5 the plan may not be applied, or the
-    cluster refused.
+    password is missing, or streams were not ready in time; 4 no broker answered; 5 the plan was refused.
     """
     project = Project.open(settings())
     _refuse_names_without_plan(plan, losing, widening)
@@ -151,32 +154,32 @@ def apply(
         project.administration(),
         None if only else declared_access(project),
         approval=Approval(plan, frozenset(losing or ()), frozenset(widening or ())) if plan else None,
-        manner=_manner(project, MoveOptions(int(throttle_mb * 1e6), batch, news(_say)), drain_minutes),
+        manner=_manner(project, MoveOptions(int(throttle_mb * 1e6), batch, news(_print_note)), drain_minutes),
     )
-    _tell(project, done, topics, output)
+    _emit_applied(project, done, topics, output)
     if follow_minutes and (growths := [with_unread(project, growth) for growth in growths_of(done)]):
-        wait_for_streams(project, growths, seconds=follow_minutes * 60, tell=_say, clock=SystemClock())
+        wait_for_streams(project, growths, seconds=follow_minutes * 60, tell=_print_note, clock=SystemClock())
 
 
 def _refuse_names_without_plan(plan: str, losing: list[str] | None, widening: list[str] | None) -> None:
     if (losing or widening) and not plan:
         raise RefusedError(
-            "It is named of what records may go or by whom something is opened, and no plan is: nothing was applied.",
-            fix="read `sluice topics plan`, and give its id by --plan.",
+            "--losing and --widening need --plan, so nothing was applied.",
+            fix="read `sluice topics plan`, and pass its id with --plan.",
         )
 
 
-def _say(what: str) -> None:
+def _print_note(what: str) -> None:
     err_lines.print(what)
 
 
-def _tell(project: Project, done: Provision, topics: Mapping[str, TopicState], output: Output) -> None:
+def _emit_applied(project: Project, done: Provision, topics: Mapping[str, TopicState], output: Output) -> None:
     applied = as_dict(done)
     access = applied["access"] and applied["access"]["items"]
 
     def print_applied() -> None:
         for item in done.items:
-            changed = f"{item.topic}: {item.value} is {item.wanted} now"
+            changed = f"{item.topic}: {item.value} is now {item.wanted}"
             out_lines.print(f"created {item.topic}" if isinstance(item, Create) else changed, style="green")
         out_lines.print(f"{_count(len(topics), _principals(project, done))} as declared.")
 
@@ -185,22 +188,24 @@ def _tell(project: Project, done: Provision, topics: Mapping[str, TopicState], o
 
 def _manner(project: Project, moves: MoveOptions, drain_minutes: float | None) -> Manner:
     seconds = None if drain_minutes is None else drain_minutes * 60
-    return Manner(moves, order_breaks(project), lambda topic: positions(project, topic), seconds, _say)
+    return Manner(moves, order_breaks(project), lambda topic: positions(project, topic), seconds, _print_note)
 
 
 @app.command()
 def cancel() -> None:
-    """Have every move of a declared topic's replicas go back to where it was, and remove the throttle.
+    """Cancel all moves of declared topics' replicas, and remove the throttle.
 
-    Exit codes: 0 nothing moves any more; 2 a spec is wrong; 3 the stack is not up; 4 no broker answered.
+    Exit codes: 0 no replica moves any more; 2 a spec is wrong; 3 the stack is not up; 4 no broker answered.
     """
     project = Project.open(settings())
     administration = project.administration()
     back = cancel_moves(administration, administration.describe(project.catalog.kafka_topics()))
     for topic, partition in back:
-        out_lines.print(f"{topic}/{partition} goes back")
+        out_lines.print(f"{topic}/{partition}: move cancelled")
     out_lines.print(
-        f"{len(back)} partitions go back; no throttle is left." if back else "Nothing moves; no throttle is left."
+        f"Cancelled the moves of {len(back)} partitions; there is no throttle."
+        if back
+        else "No replica is moving; there is no throttle."
     )
 
 

@@ -1,4 +1,4 @@
-"""`sluice topics describe`: what the cluster has, and what the specs know of it."""
+"""`sluice topics describe`: topics as the cluster has them, with their use in the specs."""
 
 from __future__ import annotations
 
@@ -20,14 +20,12 @@ from sluice.topics.names import unknown_topic
 
 
 def describe(
-    topic: Annotated[
-        str, typer.Argument(help="Omitted: all that are declared.", autocompletion=completion.topics)
-    ] = "",
+    topic: Annotated[str, typer.Argument(help="Default: all declared topics.", autocompletion=completion.topics)] = "",
     output: OutputOption = Output.TABLE,
 ) -> None:
-    """Show the declared topics as the cluster has them; of one topic, declared or not, also every partition.
+    """Show the declared topics as the cluster has them, or one topic, declared or not, with its partitions.
 
-    Exit codes: 0 the cluster was asked; 2 a spec is wrong, or there is no such topic; 3 the stack is not up; 4 no
+    Exit codes: 0; 2 a spec is wrong, or the topic does not exist; 3 the stack is not up; 4 no
     broker answered.
     """
     project = Project.open(settings())
@@ -40,10 +38,10 @@ def describe(
 
 
 def described_one(catalog: Catalog, administration: KafkaAdministration, topic: str) -> Description:
-    """Return one topic.
+    """Return the description of one topic of the cluster.
 
     Raises:
-        SpecError: there is none of that name, with those that resemble it.
+        SpecError: the topic does not exist; the message suggests similar names.
     """
     if topic not in (names := administration.names()):
         raise unknown_topic(topic, names)
@@ -71,7 +69,7 @@ def _print_one(found: Description) -> None:
 
 
 def many(found: Sequence[Description], declared: Collection[str], output: Output) -> None:
-    """Print topics, and which of the declared ones are not among them."""
+    """Print topics, and the names of declared topics that do not exist."""
     data = {description.state.name: description.as_dict() for description in found}
     emit(output, data, lambda: _print_many(found, declared))
 
@@ -81,7 +79,7 @@ def _print_many(found: Sequence[Description], declared: Collection[str]) -> None
         _print(description)
     missing = sorted(set(declared) - {description.state.name for description in found})
     if missing:
-        err_lines.print(f"declared and not there: {', '.join(missing)} (run `sluice topics apply`)")
+        err_lines.print(f"declared but missing: {', '.join(missing)} (run `sluice topics apply`)")
 
 
 def _print(found: Description) -> None:
@@ -92,7 +90,7 @@ def _print(found: Description) -> None:
     console.print(safe(state.name), style="bold", end="")
     console.print(f"  {state.partitions} partitions, replication {counts}, {records}{keyed}")
     owner = f", owner {safe(usage.owner)}" if usage.owner else ""
-    console.print(f"    declared in {usage.file}{owner}" if usage.file else "    declared nowhere")
+    console.print(f"    declared in {usage.file}{owner}" if usage.file else "    not declared")
     for verb, names in (
         ("read by the pipelines", usage.read_by),
         ("written by the pipelines", usage.written_by),

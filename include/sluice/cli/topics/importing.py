@@ -1,4 +1,4 @@
-"""`sluice topics import`: specs for topics that exist and that nobody has declared."""
+"""`sluice topics import`: write specs for existing topics that are not declared."""
 
 from __future__ import annotations
 
@@ -23,21 +23,23 @@ _MOST_NAMED = 10
 
 def import_topics(
     topics: Annotated[list[str] | None, typer.Argument(metavar="[TOPIC]...", help="Topics of the cluster.")] = None,
-    every: Annotated[bool, typer.Option("--all", help="All that no spec declares, but for Kafka's own.")] = False,
+    every: Annotated[
+        bool, typer.Option("--all", help="All topics without a spec, except Kafka's internal ones.")
+    ] = False,
     into: Annotated[
-        Path | None, typer.Option(file_okay=False, exists=True, help="Write there; omitted: include/topics.")
+        Path | None, typer.Option(file_okay=False, exists=True, help="The folder to write to. Default: include/topics.")
     ] = None,
     output: OutputOption = Output.TABLE,
 ) -> None:
-    """Write specs for topics that exist, so that the next plan has nothing to do for them. Changes no topic.
+    """Write specs for existing topics, so that the next plan has no changes for them. Changes no topic.
 
-    Partitions, replication, retention and configs are the cluster's. Fields, times, and whether the topic is keyed, are
-    proposed from a sample of records; none of their values is written or shown. No file is overwritten.
+    Partitions, replication, retention and configs are the cluster's. Fields, times and keys are proposed from a sample
+    of records; none of their values is written or shown. No file is overwritten.
 
-    Exit codes: 0 all are written; 2 a spec or an argument is wrong; 3 the stack is not up; 4 no broker answered;
-    5 some were refused, with the reason of each; the others are written.
+    Exit codes: 0 all are written; 2 a spec or an argument is wrong; 3 the stack is not up; 4 no broker answered; 5 some
+    were refused, with the reason of each; the others are written.
     """
-    from sluice.kafka.records import KafkaPythonRecords  # noqa: PLC0415  its neighbours pay for no client
+    from sluice.kafka.records import KafkaPythonRecords  # noqa: PLC0415  its neighbours do not import the client
 
     project = Project.open(settings())
     with (
@@ -52,31 +54,31 @@ def import_topics(
             administration,
             reader,
         )
-        proposed, rejected = importer.propose(_asked(importer, topics or [], every=every))
+        proposed, rejected = importer.propose(_requested(importer, topics or [], every=every))
     written, present = write(proposed, into or _topics_folder(project))
-    _tell(written, sorted([*rejected, *present], key=lambda each: each.topic), output)
+    _emit(written, sorted([*rejected, *present], key=lambda each: each.topic), output)
 
 
-def _asked(importer: Importer, topics: Sequence[str], *, every: bool) -> Sequence[str]:
-    """Return the topics that are meant.
+def _requested(importer: Importer, topics: Sequence[str], *, every: bool) -> Sequence[str]:
+    """Return the topics to import.
 
     Raises:
-        SpecError: none is named, or some and all.
+        SpecError: neither names nor --all were given, or both.
     """
     if every and not topics:
         return importer.undeclared()
     if topics and not every:
         return topics
     if topics:
-        raise SpecError("Topics are named, and --all too.", fix="write one or the other.")
+        raise SpecError("--all cannot be combined with topics.", fix="use one or the other.")
     there = importer.undeclared()
     more = f" and {len(there) - _MOST_NAMED} more" if len(there) > _MOST_NAMED else ""
     undeclared = f"{', '.join(map(safe, there[:_MOST_NAMED]))}{more}" if there else "none"
-    raise SpecError(f"No topic is named. Without a spec: {undeclared}.", fix="name some of them, or write --all.")
+    raise SpecError(f"No topic is given. Topics without a spec: {undeclared}.", fix="pass some of them, or --all.")
 
 
 def write(proposed: Sequence[Proposal], folder: Path) -> tuple[list[tuple[Proposal, Path]], list[Rejection]]:
-    """Write specs, and return those that are written, with their files, and those of which a file is there already."""
+    """Write specs, and return the written ones with their files, and a rejection for each file that exists."""
     written: list[tuple[Proposal, Path]] = []
     present: list[Rejection] = []
     for proposal in proposed:
@@ -85,7 +87,7 @@ def write(proposed: Sequence[Proposal], folder: Path) -> tuple[list[tuple[Propos
             with path.open("x", encoding="utf-8") as file:
                 file.write(proposal.text)
         except FileExistsError:
-            fix = "move it away, or name another folder by --into."
+            fix = "move it away, or choose another folder with --into."
             present.append(Rejection(proposal.topic, f"{path} exists, and no file is overwritten", fix))
         else:
             written.append((proposal, path))
@@ -98,7 +100,7 @@ def _topics_folder(project: Project) -> Path:
     return folder
 
 
-def _tell(written: Sequence[tuple[Proposal, Path]], rejected: Sequence[Rejection], output: Output) -> None:
+def _emit(written: Sequence[tuple[Proposal, Path]], rejected: Sequence[Rejection], output: Output) -> None:
     files = [
         {"topic": proposal.topic, "file": str(path), "sampled": proposal.sampled, "keyed": proposal.keyed}
         for proposal, path in written
@@ -115,6 +117,6 @@ def _print_written(written: Sequence[tuple[Proposal, Path]], rejected: Sequence[
     for rejection in rejected:
         err_lines.print(f"{safe(rejection.topic)}: refused, {rejection.why}. Fix: {rejection.fix}", style="red")
     if written:
-        out_lines.print("Read what is proposed in them; then `sluice check`, and `sluice topics plan`.")
+        out_lines.print("Review the proposals, then run `sluice check` and `sluice topics plan`.")
     elif not rejected:
         out_lines.print("Every topic has a spec; nothing to import.")

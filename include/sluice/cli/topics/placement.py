@@ -1,4 +1,4 @@
-"""`sluice topics place`: where the replicas of partitions should lie, planned and proved without a cluster."""
+"""`sluice topics place`: plan and verify the placement of replicas without a cluster."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from sluice.provisioning.placement.partition import Partition
 
 _ROWS = 40
-"""A person reads no more; programs get all."""
+"""The most rows for people; programs get all."""
 
 
 def place(
@@ -28,16 +28,18 @@ def place(
 ) -> None:
     """Plan replicas over any number of failure domains: valid, leaders balanced, fewest moves. Changes nothing.
 
-    Exit codes: 0 planned, and proved; 2 a file is wrong; 5 for some partitions no valid brokers exist: they stay
-    as they are, the plan of the others is shown.
+    Exit codes: 0 the plan is verified; 2 a file is wrong; 5 some partitions have no valid placement and stay as they
+    are; the plan of the others is shown.
     """
-    # Only this command pays for numpy's import.
+    # Only this command imports numpy.
     from sluice.provisioning.placement.check import check_placement  # noqa: PLC0415
     from sluice.provisioning.placement.document import read_placement, result_as_dict  # noqa: PLC0415
     from sluice.provisioning.placement.planner import plan_placement  # noqa: PLC0415
 
     if topology == assignment == "-":
-        raise SpecError("both files are standard input, which can be read once.", fix="name a file for one of them.")
+        raise SpecError(
+            "both files are standard input, which can be read only once.", fix="pass a file for one of them."
+        )
     brokers, before = read_placement(_content(topology), _content(assignment))
     after = plan_placement(brokers, before)
     report = check_placement(brokers, before, after)
@@ -52,11 +54,11 @@ def _content(name: str) -> tuple[str, bytes]:
     try:
         return name, Path(name).read_bytes()
     except OSError as error:
-        raise SpecError(f"{name} cannot be read: {error.strerror or error}.", fix="name a JSON file.") from error
+        raise SpecError(f"{name} cannot be read: {error.strerror or error}.", fix="pass a JSON file.") from error
 
 
 def _show(before: Sequence[Partition], after: Sequence[Partition], then: Report, now: Report) -> None:
-    """Print what moves where, and how even it is before and after."""
+    """Print the moves, and the balance before and after."""
     present = {partition.key: partition.replicas for partition in before}
     moving = [partition for partition in after if set(partition.replicas) - set(present[partition.key])]
     if moving:
@@ -85,20 +87,20 @@ def _ids(replicas: Sequence[int]) -> str:
 
 
 def _refuse(report: Report, reasons: dict[int, str]) -> None:
-    """Say why the plan does not put every partition where the rule wants it.
+    """Refuse a plan that does not satisfy the rule for every partition.
 
     Raises:
-        RefusedError: there is such a partition.
+        RefusedError: the plan breaks the rule, or a partition has no valid placement.
     """
     if report.violations:
         raise RefusedError(
-            f"the plan breaks the rule in {len(report.violations):,} places, the first: {report.violations[0]}.",
-            fix="do not apply it, and report it with both files: the planner is wrong.",
+            f"the plan breaks the rule {len(report.violations):,} times, first: {report.violations[0]}.",
+            fix="do not apply it: this is a bug in the planner. Report it with both files.",
         )
     if report.infeasible:
         why = "; ".join(f"with {factor} replicas {reason}" for factor, reason in reasons.items())
         raise RefusedError(
-            f"{len(report.infeasible):,} partitions (the first: {report.infeasible[0]}) cannot be valid and stay as "
-            f"they are: {why}.",
-            fix="add brokers where they are missing, or give these topics another number of replicas.",
+            f"{len(report.infeasible):,} partitions (the first: {report.infeasible[0]}) have no valid placement and "
+            f"stay as they are: {why}.",
+            fix="add the missing brokers, or change the replication of these topics.",
         )

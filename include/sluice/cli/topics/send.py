@@ -1,4 +1,4 @@
-"""`sluice topics send`: the lines of a file as records of a topic. For a first try; a feed resumes, this does not."""
+"""`sluice topics send`: send the lines of a file to a topic, for a first try. Unlike a feed it cannot resume."""
 
 from __future__ import annotations
 
@@ -20,21 +20,21 @@ from sluice.topics.json_object import read_object
 from sluice.topics.names import near
 
 _IN_FLIGHT = 1000
-"""Records that wait for their acknowledgement at once: what an interruption leaves unknown."""
+"""The most records without an acknowledgement, which is what an interruption leaves unknown."""
 
 
 def send(
     topic: Annotated[str, typer.Argument(help="A declared topic.", autocompletion=completion.topics)],
-    file: Annotated[str, typer.Argument(metavar="FILE", help="One value per line, or gzip of it; - is stdin.")],
+    file: Annotated[str, typer.Argument(metavar="FILE", help="One value per line, optionally gzipped; - is stdin.")],
     key: Annotated[str, typer.Option(metavar="FIELD", help="The field whose value is the record's key.")] = "",
-    skip: Annotated[int, typer.Option(min=0, help="Leave out so many lines: those that an earlier run has sent.")] = 0,
+    skip: Annotated[int, typer.Option(min=0, help="Skip this many lines, which an earlier run has sent.")] = 0,
 ) -> None:
-    """Send each line of a file as a record, acknowledged by all replicas. Sent again, it is there twice.
+    """Send each line of a file as a record, acknowledged by all replicas. A second run duplicates the records.
 
     Exit codes: 0 all were acknowledged; 2 the file or the topic is wrong; 3 the stack is not up; 4 a record was not
-    acknowledged, and how many were is said.
+    acknowledged; the message has the number of those that were.
     """
-    from sluice.kafka.producer import KafkaPythonProducer  # noqa: PLC0415 - bad input pays for no client
+    from sluice.kafka.producer import KafkaPythonProducer  # noqa: PLC0415 - bad input does not import the client
 
     project = Project.open_sound(settings())
     if topic not in (declared := project.catalog.kafka_topics()):
@@ -52,17 +52,17 @@ def send(
                 bar.update(task, completed=sent)
         except UnreachableError as error:
             raise UnreachableError(
-                f"{sent:,} of {len(lines):,} lines were acknowledged; of the others some may be there. {error.message}",
+                f"{sent:,} of {len(lines):,} lines were acknowledged; some others may have arrived. {error.message}",
                 fix=f"run it again with --skip {skip + sent}.",
             ) from error
     out_lines.print(f"Sent {sent:,} records to {topic}.")
 
 
 def keys_of(lines: Sequence[bytes], field: str, skip: int = 0) -> list[bytes | None]:
-    """Return the key of each line; None of all where no field is named.
+    """Return the key of each line, in bytes; None for all lines without a field.
 
     Raises:
-        SpecError: a line is no JSON object, or has no such field.
+        SpecError: a line is not a JSON object, or lacks the field.
     """
     if not field:
         return [None] * len(lines)
@@ -71,7 +71,7 @@ def keys_of(lines: Sequence[bytes], field: str, skip: int = 0) -> list[bytes | N
         fields = read_object(line)
         if fields is None or field not in fields:
             raise SpecError(
-                f"line {number} has no field {field!r}, which is to be its key.", fix="name another field, or none."
+                f"line {number} has no field {field!r} for its key.", fix="choose another field, or omit --key."
             )
         value = fields[field]
         found.append(value.encode() if isinstance(value, str) else json.dumps(value).encode())

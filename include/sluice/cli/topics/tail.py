@@ -1,4 +1,4 @@
-"""`sluice topics tail`: the newest records of a topic, and those that come."""
+"""`sluice topics tail`: the newest records of a topic, and new ones as they arrive."""
 
 from __future__ import annotations
 
@@ -33,13 +33,13 @@ _FROM_FORMS = "an offset, a time in UTC such as 2013-01-07T12:00, earliest or la
 AnyTopic = Annotated[
     str, typer.Argument(help="A topic of the cluster, declared or not.", autocompletion=completion.topics)
 ]
-LinesOption = Annotated[int, typer.Option("--lines", "-n", min=0, help="How many records.")]
+LinesOption = Annotated[int, typer.Option("--lines", "-n", min=0, help="The number of records.")]
 KeyOption = Annotated[str | None, typer.Option(help="Only records with this key.")]
 BeginOption = Annotated[
-    str, typer.Option("--from", metavar="OFFSET|TIME|earliest", help="Begin there; else the newest.")
+    str, typer.Option("--from", metavar="OFFSET|TIME|earliest", help="Begin there. Default: the newest records.")
 ]
 BytesOption = Annotated[
-    int | None, typer.Option(min=1, help="Cut keys, headers and values after these; tables do after 500.")
+    int | None, typer.Option(min=1, help="Cut keys, headers and values after this many bytes. Default: 500 in tables.")
 ]
 
 
@@ -47,7 +47,7 @@ def tail(
     *,
     topic: AnyTopic,
     most: LinesOption = 10,
-    following: Annotated[bool, typer.Option("--follow", "-f", help="Go on until Ctrl-C.")] = False,
+    following: Annotated[bool, typer.Option("--follow", "-f", help="Follow the topic until Ctrl-C.")] = False,
     partition: Annotated[int | None, typer.Option(min=0, help="Only this partition.")] = None,
     since: BeginOption = "",
     key: KeyOption = None,
@@ -56,41 +56,42 @@ def tail(
 ) -> None:
     """Show the newest records of a topic in order, one per line; with -o json one JSON object per line.
 
-    Nothing is committed, and no consumer group is used. Over several partitions the order is that of the records'
-    timestamps; within a partition it is always that of the offsets. With -f and --from all records from there on are
-    shown, not -n of them.
+    It commits nothing and uses no consumer group. Records are ordered by timestamp across partitions, and always by
+    offset within one. With -f and --from it shows all records from there on, regardless of -n.
 
-    Exit codes: 0 shown, or Ctrl-C after -f; 2 an argument or a spec is wrong; 3 the stack is not up; 4 no broker
-    answered; 5 the topic went while it was followed.
+    Exit codes: 0; 2 an argument or a spec is wrong; 3 the stack is not up; 4 no broker answered; 5 the topic was
+    deleted while it was followed.
     """
-    from sluice.kafka.records import KafkaPythonRecords  # noqa: PLC0415  its neighbours pay for no client
+    from sluice.kafka.records import KafkaPythonRecords  # noqa: PLC0415  other commands do not import the client
 
     project = Project.open_sound(settings())
-    show = Shown(topic, output, max_bytes)
+    printer = RecordPrinter(topic, output, max_bytes)
     with (
         project.administration() as administration,
         KafkaPythonRecords(project.bootstrap(), project.kafka_client(), patience_seconds=_PATIENCE_SECONDS) as reader,
         contextlib.suppress(KeyboardInterrupt) if following else contextlib.nullcontext(),
     ):
-        seen = choose(administration, topic, partition)
+        extent = choose(administration, topic, partition)
         wanted = everything if key is None else _with_key(key.encode())
-        start = first_offsets(administration, seen, topic, since) if since else None
+        start = first_offsets(administration, extent, topic, since) if since else None
         if start is None:
-            show.found(newest(reader, topic, seen, most, wanted=wanted))
+            printer.found(newest(reader, topic, extent, most, wanted=wanted))
         elif not following:
-            show.found(onwards(reader, topic, start, seen.ends, most, wanted=wanted))
+            printer.found(onwards(reader, topic, start, extent.ends, most, wanted=wanted))
         if following:
-            only, begin = () if partition is None else (partition,), start or seen.ends
-            coming = follow(topic, seen, begin, administration, reader, clock=SystemClock(), tell=_tell, only=only)
-            show.records(filter(wanted, coming))
+            only, begin = () if partition is None else (partition,), start or extent.ends
+            coming = follow(
+                topic, extent, begin, administration, reader, clock=SystemClock(), tell=_print_note, only=only
+            )
+            printer.records(filter(wanted, coming))
 
 
 def choose(administration: KafkaAdministration, topic: str, partition: int | None) -> TopicExtent:
-    """Return what a topic holds, of one partition if only that is asked for.
+    """Return the first and next offsets of a topic's partitions, or of one partition.
 
     Raises:
-        SpecError: there is no such topic, with the names that resemble it; or no such partition.
-        UnreachableError: a partition has no leader, or nobody answered.
+        SpecError: the topic (the message suggests similar names) or the partition does not exist.
+        UnreachableError: a partition has no leader, or no broker answered.
     """
     if topic not in (names := administration.names()):
         raise unknown_topic(topic, names)
@@ -98,7 +99,7 @@ def choose(administration: KafkaAdministration, topic: str, partition: int | Non
     if partition is None:
         return found
     if partition not in found.ends:
-        raise SpecError(f"{topic} has no partition {partition}.", fix=f"name one of 0 to {len(found.ends) - 1}.")
+        raise SpecError(f"{topic} has no partition {partition}.", fix=f"use one of 0 to {len(found.ends) - 1}.")
     of_one = (partition,)
     return replace(
         found,
@@ -107,41 +108,45 @@ def choose(administration: KafkaAdministration, topic: str, partition: int | Non
     )
 
 
-def first_offsets(administration: KafkaAdministration, seen: TopicExtent, topic: str, since: str) -> Mapping[int, int]:
-    """Return where to begin, per partition.
+def first_offsets(
+    administration: KafkaAdministration, extent: TopicExtent, topic: str, since: str
+) -> Mapping[int, int]:
+    """Return the offset to begin at, per partition.
 
     Args:
-        administration: knows the times of records.
-        seen: what the topic holds, of the partitions that are asked for.
+        administration: looks up the offsets of a time.
+        extent: the offsets of the selected partitions.
         topic: its name.
-        since: an offset, a time or an edge.
+        since: an offset, a time, `earliest` or `latest`.
 
     Raises:
-        SpecError: it is none of these; or an offset, of several partitions or beyond the last record.
+        SpecError: it is none of these; or an offset, for several partitions or beyond the last record.
     """
     if since.isdecimal() and since.isascii():
-        return _from_offset(seen, topic, int(since))
+        return _from_offset(extent, topic, int(since))
     try:
         position = parse_moment(since, zone=UTC)
     except ValueError:
-        raise SpecError(f"{since!r} is no place to begin.", fix=f"write {_FROM_FORMS}.") from None
+        raise SpecError(f"{since!r} is not a position.", fix=f"write {_FROM_FORMS}.") from None
     if isinstance(position, Edge):
-        return seen.beginnings if position is Edge.EARLIEST else seen.ends
+        return extent.beginnings if position is Edge.EARLIEST else extent.ends
     found = administration.offsets_at(topic, position)
-    return {partition: found[partition] for partition in seen.ends}
+    return {partition: found[partition] for partition in extent.ends}
 
 
-def _from_offset(seen: TopicExtent, topic: str, offset: int) -> Mapping[int, int]:
-    if len(seen.ends) != 1:
+def _from_offset(extent: TopicExtent, topic: str, offset: int) -> Mapping[int, int]:
+    if len(extent.ends) != 1:
         raise SpecError(
-            f"Offsets count per partition, and {topic} has {len(seen.ends)}.", fix="name one by --partition."
+            f"Offsets count per partition, and {topic} has {len(extent.ends)}.", fix="choose one with --partition."
         )
-    ((partition, end),) = seen.ends.items()
-    first = seen.beginnings[partition]
+    ((partition, end),) = extent.ends.items()
+    first = extent.beginnings[partition]
     if offset > end:
-        raise SpecError(f"{topic}/{partition} has no offset {offset} yet.", fix=f"its next record gets {end}.")
+        raise SpecError(
+            f"{topic}/{partition} has no offset {offset} yet.", fix=f"its next record gets the offset {end}."
+        )
     if offset < first:
-        _tell(f"{topic}/{partition} no longer has the offset {offset}: it begins with {first}.")
+        _print_note(f"{topic}/{partition} no longer has the offset {offset}; it begins at {first}.")
     return {partition: max(offset, first)}
 
 
@@ -149,8 +154,8 @@ def _with_key(key: bytes) -> Wanted:
     return lambda record: record.key == key
 
 
-class Shown:
-    """Prints records; notes go to stderr, so that programs get nothing else."""
+class RecordPrinter:
+    """Prints records on stdout and notes on stderr."""
 
     def __init__(self, topic: str, output: Output, max_bytes: int | None) -> None:
         self._topic, self._output = topic, output
@@ -158,7 +163,7 @@ class Shown:
         self._terminal = Terminal(soft_wrap=True, markup=False)
 
     def records(self, records: Iterable[Record]) -> None:
-        """Print each record as it comes."""
+        """Print each record as it arrives."""
         for record in records:
             if self._output is Output.YAML:  # one list, an item at a time
                 out.write(as_text(self._output, [as_dict(self._topic, record, self._most)]))
@@ -168,14 +173,14 @@ class Shown:
                 self._terminal.print(as_line(record, self._most))
 
     def found(self, found: NewestRecords) -> None:
-        """Print what was found, and note what else there may be."""
+        """Print records, with a note if there may be more."""
         self.records(found.records)
         if found.given_up:
             which = ", ".join(map(str, found.given_up))
-            _tell(f"Looked at {MOST_OFFSETS:,} offsets of partition {which}; --from begins elsewhere.")
+            _print_note(f"Stopped after {MOST_OFFSETS:,} offsets of partition {which}; --from begins elsewhere.")
         elif found.more:
-            _tell("More may follow; -n shows more, -f all.")
+            _print_note("There may be more; -n shows more, -f all.")
 
 
-def _tell(sentence: str) -> None:
+def _print_note(sentence: str) -> None:
     err_lines.print(sentence, style="yellow")

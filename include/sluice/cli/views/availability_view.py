@@ -1,4 +1,4 @@
-"""How availability, and what is told of deadlines, look on the terminal."""
+"""Availability and missed deadlines on the terminal."""
 
 from __future__ import annotations
 
@@ -15,19 +15,19 @@ from sluice.streams.life.timeline import in_words
 
 
 @dataclass(frozen=True)
-class Promises:
-    """What is on record of how a unit's streams kept what they promise.
+class UnitService:
+    """The recorded availability and missed deadlines of a unit's streams.
 
     Attributes:
-        availability: of the last 30 days, by stream; empty if the control database could not be asked.
-        missed: the deadlines that are missed, and still declared.
+        availability: of the last 30 days, by stream; empty if the control database did not answer.
+        missed: the missed deadlines that specs still declare.
     """
 
     availability: Mapping[str, Availability] = field(default_factory=dict)
     missed: tuple[DeadlineRecord, ...] = ()
 
     def as_dict(self, stream: str) -> dict[str, Any]:
-        """Return what there is of a stream as JSON values; the availability is null if it is not known."""
+        """Return a stream's availability and missed deadlines as JSON values; unknown availability is null."""
         found = self.availability.get(stream)
         missed = [record for record in self.missed if record.stream == stream]
         return {
@@ -41,18 +41,18 @@ class Promises:
             yield _sentence(stream, found)
         for record in self.missed:
             yield (
-                f"{record.stream} misses its deadline {record.deadline} since {record.since:%Y-%m-%d %H:%M:%S} UTC "
-                "(as last told)."
+                f"{record.stream} has missed its deadline {record.deadline} since {record.since:%Y-%m-%d %H:%M:%S} "
+                "UTC, as last recorded."
             )
 
 
-def promises(project: Project, unit: str, now: datetime) -> Promises:
-    """Return what is on record; nothing if the control database does not answer.
+def unit_service(project: Project, unit: str, now: datetime) -> UnitService:
+    """Return the recorded availability and deadlines; empty if the control database does not answer.
 
     Args:
-        project: gives the control database.
+        project: has the control database.
         unit: the driver's name in the specs.
-        now: the present (UTC).
+        now: the current time (UTC).
     """
     catalog, streams = project.catalog, project.unit(unit).streams
     try:
@@ -61,17 +61,14 @@ def promises(project: Project, unit: str, now: datetime) -> Promises:
         found = availabilities(wishes, registry.attempts(unit), verdicts, streams=streams, now=now)
         records = registry.deadline_records(unit)
     except UnreachableError:
-        return Promises()
+        return UnitService()
     missed = (record for record in records if record.missed and record.stream in streams)
     declared = (r for r in missed if getattr(catalog.deadlines_of(r.stream), r.deadline.value) is not None)
-    return Promises(found, tuple(declared))
+    return UnitService(found, tuple(declared))
 
 
 def in_percent(found: Availability | None) -> str:
-    """Return the available share: empty if the stream was never wanted, a question mark where nothing is known.
-
-    It is rounded down: 100 % means all of it.
-    """
+    """Return the available share, rounded down; empty if the stream should never have run, `?` if it is unknown."""
     if found is None:
         return "?"
     if not found.wanted:
@@ -81,13 +78,11 @@ def in_percent(found: Availability | None) -> str:
 
 def _sentence(stream: str, found: Availability) -> str:
     if not found.wanted:
-        return f"{stream} was not wanted in the last {SPAN.days} days."
+        return f"{stream} was not requested to run in the last {SPAN.days} days."
     parts = [
         f" {name} for {in_words(time)}"
-        for name, time in [("not known", found.unknown), ("down", found.down), ("lagging", found.lagging)]
+        for name, time in [("unknown", found.unknown), ("down", found.down), ("lagging", found.lagging)]
         if time
     ]
     aside = f" ({','.join(parts).strip()})" if parts else ""
-    return (
-        f"{stream} was available for {in_percent(found)} of the {in_words(found.wanted)} in which it was wanted{aside}."
-    )
+    return f"{stream} was available for {in_percent(found)} of {in_words(found.wanted)} that it should have run{aside}."

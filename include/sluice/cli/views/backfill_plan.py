@@ -1,4 +1,4 @@
-"""What a backfill would take, chunk by chunk, and why it leaves the rest: for people and for programs."""
+"""The plan of a backfill: the intervals that it would process, by chunk, and why it skips the others."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from sluice.intervals.backfill.selection import Selection
 
 @dataclass(frozen=True)
 class BackfillPlan:
-    """A selection, cut into what one commit each would publish.
+    """A selection, cut into chunks of one commit each.
 
     Attributes:
-        selection: what was asked, what is taken, what is left.
-        chunks: what is worked on at a time.
-        in_the_way: the refusal that a run would meet now; empty if it would not.
+        selection: the request, with the intervals that are processed and skipped.
+        chunks: ranges that are processed one after the other.
+        in_the_way: why a run would be refused now; empty if it would not.
     """
 
     selection: Selection
@@ -34,7 +34,7 @@ class BackfillPlan:
 
     @property
     def left(self) -> dict[str, list[Interval]]:
-        """What is left, as ranges by reason."""
+        """The skipped ranges, by reason."""
         by_reason: dict[str, list[Interval]] = {}
         for interval, why in self.selection.left.items():
             by_reason.setdefault(why, []).append(interval)
@@ -55,13 +55,13 @@ class BackfillPlan:
             "in_the_way": self.in_the_way,
         }
 
-    def tell(self, console: Console) -> None:
-        """Print it for people."""
+    def print(self, console: Console) -> None:
+        """Print the plan for people."""
         asked, taken = self.selection.request, len(self.selection.taken)
         only = "" if asked.only == "all" else f", only {asked.only}"
         what = f"{asked.mode} {asked.pipeline}{only}, {_words(asked.range)}"
         console.print(
-            f"{what}: takes {_count(taken, 'interval')} in {_count(len(self.chunks), 'chunk')}.", markup=False
+            f"{what}: processes {_count(taken, 'interval')} in {_count(len(self.chunks), 'chunk')}.", markup=False
         )
         for chunk in self.chunks:
             console.print(f"  + {_words(chunk)}", style="green", markup=False)

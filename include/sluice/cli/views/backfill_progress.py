@@ -1,4 +1,4 @@
-"""Shows how far a backfill is while it runs, and hands on Ctrl-C."""
+"""The progress of a running backfill, and the handling of Ctrl-C."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from rich.markup import escape
 from rich.status import Status
 
 from sluice.cli.terminal.output import err
-from sluice.cli.terminal.requester import asker
+from sluice.cli.terminal.requester import requester
 from sluice.clock import Clock
 from sluice.errors import SluiceError
 from sluice.intervals.backfill.backfills import Backfill, Backfills, BackfillState
@@ -23,9 +23,9 @@ _SECONDS_BETWEEN_LINES = 60.0
 
 
 class ProgressLine:
-    """One line on stderr: rewritten on a terminal, elsewhere printed once per change and once a minute.
+    """One line on stderr: rewritten on a terminal, else printed on each change and once a minute.
 
-    The first Ctrl-C asks the backfill to stop after its chunk, the second kills it.
+    The first Ctrl-C makes the backfill stop after its chunk, the second kills it.
     """
 
     def __init__(
@@ -42,23 +42,23 @@ class ProgressLine:
         self._clock = clock
         self._niceness = niceness
         self._began = clock.monotonic()
-        self._said = ""
-        self._said_at = -math.inf
-        self._asked = False
+        self._printed = ""
+        self._printed_at = -math.inf
+        self._stop_requested = False
         self._status = Status("starting Spark", console=err)
 
     def __enter__(self) -> Self:
-        """Begin."""
+        """Start the line, if stderr is a terminal."""
         if err.is_terminal:
             self._status.start()
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
-        """Leave the line as it is."""
+        """Stop updating the line."""
         self._status.stop()
 
     def progressed(self, backfill: Backfill) -> None:
-        """Show the progress."""
+        """Show the progress of the backfill; the follower calls it with each change."""
         stopping = ", stopping after this chunk" if backfill.cancel_asked_by else ""
         now = self._clock.monotonic()
         starved = starvation_in_words(self._process.cpu_seconds(), now - self._began, self._niceness)
@@ -66,25 +66,25 @@ class ProgressLine:
         words = f"{backfill.id}: {progress}{stopping}{f'; {starved}' if starved else ''}"
         self._status.update(escape(words))
         state = f"{backfill.state} {backfill.done} {backfill.total}{stopping}"
-        if not err.is_terminal and (state != self._said or now - self._said_at >= _SECONDS_BETWEEN_LINES):
+        if not err.is_terminal and (state != self._printed or now - self._printed_at >= _SECONDS_BETWEEN_LINES):
             err.print(words, markup=False, soft_wrap=True)
-            self._said_at = now
-        self._said = state
+            self._printed_at = now
+        self._printed = state
         if backfill.state is BackfillState.CANCELLED and not self._lock(backfill.id).held():
-            self._process.end()  # somebody cancelled it before it began
+            self._process.end()  # it was cancelled before it claimed its range
 
     def interrupted(self, backfill: Backfill | None) -> None:
-        """Ask it to stop; the second time, kill it."""
+        """Request a stop; the second time, kill the process."""
         try:
-            if backfill is None or not self._lock(backfill.id).held():  # it has not begun
+            if backfill is None or not self._lock(backfill.id).held():  # it has not claimed its range
                 if backfill is not None and backfill.state is BackfillState.SUBMITTED:
-                    self._backfills.ask_cancel(backfill.id, asker())
+                    self._backfills.ask_cancel(backfill.id, requester())
                 self._process.end()
-            elif self._asked:
-                end_now(self._backfills, self._lock(backfill.id), backfill.id, asker())
+            elif self._stop_requested:
+                end_now(self._backfills, self._lock(backfill.id), backfill.id, requester())
             else:
-                self._backfills.ask_cancel(backfill.id, asker())
-                err.print("It stops after the chunk that it is at; Ctrl-C again kills it.", markup=False)
-        except SluiceError as error:  # it goes on, and is still followed
+                self._backfills.ask_cancel(backfill.id, requester())
+                err.print("It stops after the current chunk. Press Ctrl-C again to kill it.", markup=False)
+        except SluiceError as error:  # it continues, and so does this line
             err.print(f"sluice: {error}", style="red", markup=False, soft_wrap=True)
-        self._asked = True
+        self._stop_requested = True

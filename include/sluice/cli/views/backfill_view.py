@@ -1,4 +1,4 @@
-"""A backfill as it is on record, with what its process left behind: for people and for programs."""
+"""A recorded backfill with the result and reports of its process, for people and for programs."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ STYLES = {
 
 
 def backfill_as_dict(project: Project, found: Backfill) -> dict[str, Any]:
-    """Return all that is known of a backfill as JSON values."""
+    """Return a backfill as JSON values."""
     asked, end = found.request, expected_end(found)
     return {
         "id": found.id,
@@ -54,25 +54,27 @@ def backfill_as_dict(project: Project, found: Backfill) -> dict[str, Any]:
     }
 
 
-def tell_backfill(project: Project, found: Backfill, now: datetime) -> None:
-    """Print a backfill for people."""
+def print_backfill(project: Project, found: Backfill, now: datetime) -> None:
+    """Print a backfill for people; `now` is in UTC."""
     asked, style = found.request, STYLES[found.state]
     out.print(f"{escape(found.id)}: [{style}]{found.state}[/{style}] {found.outcome}".rstrip(), soft_wrap=True)
     lines = {
-        "asked": f"{asked.mode} of {asked.range.start:%FT%RZ} to {asked.range.end:%FT%RZ}, by {asked.by}"
+        "request": f"{asked.mode} of {asked.range.start:%FT%RZ} to {asked.range.end:%FT%RZ}, by {asked.by}"
         + (f" ({asked.why})" if asked.why else "")
-        + (f", accepting what the gate of {asked.accepts} had found" if asked.accepts else ""),
+        + (f", accepting the violations of {asked.accepts}" if asked.accepts else ""),
         "progress": progress_in_words(found, now),
         "why": found.why,
-        "cancel": f"asked by {found.cancel_asked_by}" if found.cancel_asked_by else "",
+        "cancel": f"requested by {found.cancel_asked_by}" if found.cancel_asked_by else "",
         "result": _result_in_words(_result(project, found)),
     }
     if found.state is BackfillState.RUNNING and not project.backfill_lock(found.id).held():
-        lines["process"] = f"gone; the same run with --key {found.key} goes on where it broke off"
+        lines["process"] = f"gone; run it again with --key {found.key} to resume it"
     if found.state is BackfillState.SUBMITTED:
-        lines["process"] = "has not claimed its range; on a busy machine it gives way (SLUICE_BATCH_NICENESS)"
+        lines["process"] = (
+            "has not claimed its range yet; on a busy machine it runs at low priority (SLUICE_BATCH_NICENESS)"
+        )
     if found.outcome == GATE_FAILED:
-        lines["accept"] = f"mend what is wrong and run it again, or sluice backfill accept {found.id} --why REASON"
+        lines["accept"] = f"fix the cause and run it again, or sluice backfill accept {found.id} --why REASON"
     for name, text in lines.items():
         if text:
             out_lines.print(f"  {name:<9} {text}")
@@ -81,7 +83,7 @@ def tell_backfill(project: Project, found: Backfill, now: datetime) -> None:
 
 
 def _result(project: Project, found: Backfill) -> dict[str, Any]:
-    """Return what the batch left for programs; empty while it runs, or if it left nothing."""
+    """Return the batch's result file; empty while it runs, or without a readable file."""
     if found.state in OPEN:
         return {}
     try:

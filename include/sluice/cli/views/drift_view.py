@@ -1,4 +1,4 @@
-"""Producer drift as people read it."""
+"""Producer drift for people."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from sluice.quality.drift import Departure, Drift
 from sluice.topics.legible import safe
 
 
-def tell_drift(topic: str, found: Sequence[Departure]) -> None:
-    """Print departures as a table, and what each kind of them means."""
+def print_drift(topic: str, found: Sequence[Departure]) -> None:
+    """Print departures as a table, and the meaning of each kind."""
     if not found:
-        out_lines.print(f"The records of {topic} hold what was declared, and nothing else.")
+        out_lines.print(f"The records of {topic} are as declared.")
         return
     right = [Column(name, justify="right") for name in ("records", "first offset", "last offset")]
-    table = Table("drift", "field", "as", "partition", *right, "", box=None)
+    table = Table("drift", "field", "type", "partition", *right, "hint", box=None)
     for each in found:
         number = each.partition.rpartition("/")[2]
         counts = (f"{each.records:,}", f"{each.first:,}", f"{each.last:,}")

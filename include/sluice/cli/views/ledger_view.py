@@ -1,4 +1,4 @@
-"""The ledger as a command sees it: the truth if it can be read, else what the index last knew, and which of the two."""
+"""The ledger of a pipeline from its log, or from the index if the log cannot be read."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from sluice.project.project import Project
 
 
 @dataclass(frozen=True)
-class LedgerLook:
-    """A pipeline's ledger, and how far it can be trusted.
+class LedgerReading:
+    """A pipeline's ledger and its source.
 
     Attributes:
-        ledger: what is known.
-        note: for people, if it does not come from log and index alike; empty if it does.
-        error: why the log could not be read; then the ledger is the one that the index last knew.
+        ledger: the intervals.
+        note: for people, if log or index could not be used; else empty.
+        error: why the log could not be read; then the ledger comes from the index.
     """
 
     ledger: Ledger
@@ -24,20 +24,20 @@ class LedgerLook:
     error: SluiceError | None = None
 
 
-def look(project: Project, pipeline: str) -> LedgerLook:
+def read_ledger(project: Project, pipeline: str) -> LedgerReading:
     """Refresh the index and return the ledger.
 
     Raises:
         SluiceError: neither the log nor the index can be read.
     """
     try:
-        return LedgerLook(project.index().refresh(pipeline).ledger)
+        return LedgerReading(project.index().refresh(pipeline).ledger)
     except SluiceError as failed:
         not_refreshed = failed
     try:
         truth = project.ledger(pipeline)
     except SluiceError as unreadable:
         known = project.index().ledger(pipeline)
-        note = f"the log cannot be read; this is what the index knew of {pipeline} at table version {known.version}: "
-        return LedgerLook(known, f"{note}{unreadable}", unreadable)
-    return LedgerLook(truth, f"read from the log alone; the index of {pipeline} was not refreshed: {not_refreshed}")
+        note = f"the log cannot be read; this is the index of {pipeline} at table version {known.version}: "
+        return LedgerReading(known, f"{note}{unreadable}", unreadable)
+    return LedgerReading(truth, f"read from the log only; the index of {pipeline} was not refreshed: {not_refreshed}")

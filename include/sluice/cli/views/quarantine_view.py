@@ -26,7 +26,7 @@ _STYLES = {
     CaseState.DISCARDED: "dim",
 }
 _NEXT = {
-    CaseState.OPEN: "mend the rules or `patch`, then `sluice quarantine replay {id}`; or `discard`",
+    CaseState.OPEN: "fix the rules or `patch`, then `sluice quarantine replay {id}`; or `discard`",
     CaseState.FIXED: "`sluice quarantine replay {id}`",
     CaseState.REPLAYED: "nothing: its records are in the results",
     CaseState.DISCARDED: "nothing: its records stay in the raw table, and out of the results",
@@ -36,9 +36,9 @@ _PER_LINE = 16
 _MOST_DUMPED = 4096
 
 
-def tell_browsed(pipeline: str, found: Browsed, *, masked: bool) -> None:
-    """Print what a look came to."""
-    out_lines.print(f"{pipeline} refuses {found.total:,} records.")
+def print_browsed(pipeline: str, found: Browsed, *, masked: bool) -> None:
+    """Print counts by reason and day, and the newest records."""
+    out_lines.print(f"{pipeline} rejects {found.total:,} records.")
     if not found.total:
         return
     table = Table("reason", "day (UTC)", Column("records", justify="right"), "meaning", "what to do", box=None)
@@ -49,17 +49,17 @@ def tell_browsed(pipeline: str, found: Browsed, *, masked: bool) -> None:
     for one in found.records:
         out.print(_line(one, masked=masked), soft_wrap=True)
     if len(found.records) < found.total:
-        err.print(f"The newest {len(found.records):,} are shown; see --limit.", style="dim")
+        err.print(f"Showing the newest {len(found.records):,}; use --limit for more.", style="dim")
 
 
-def tell_record(topic: str, found: Quarantined, *, masked: bool) -> None:
-    """Print one record in full: text, and bytes beside it."""
+def print_record(topic: str, found: Quarantined, *, masked: bool) -> None:
+    """Print one record in full, as text and as bytes."""
     topic_id, partition, offset = found.place
     lines = {
         "record": f"{topic}/{partition} offset {offset:,} (topic id {topic_id}), {found.at:%Y-%m-%d %H:%M:%S} UTC",
         "reason": f"{found.reason}: {meaning_of(found.reason, found.detail)}",
-        "to do": advice_of(found.reason, found.detail),
-        "breaks": "; ".join(found.broken),
+        "fix": advice_of(found.reason, found.detail),
+        "violates": "; ".join(found.broken),
         "key": "none" if found.key is None else _text(found.key, None, masked=masked),
         "headers": ", ".join(_headers(found, masked=masked)),
         "value": "none (a tombstone)" if found.value is None else _text(found.value, None, masked=masked),
@@ -74,7 +74,7 @@ def tell_record(topic: str, found: Quarantined, *, masked: bool) -> None:
 
 
 def dump(data: bytes) -> Iterator[str]:
-    """Yield bytes as lines of hexadecimal with what is printable beside them."""
+    """Yield bytes as lines of hexadecimal with their printable ASCII."""
     for start in range(0, len(data), _PER_LINE):
         part = data[start : start + _PER_LINE]
         text = "".join(chr(byte) if 0x20 <= byte < 0x7F else "." for byte in part)  # noqa: PLR2004 - printable ASCII
@@ -82,7 +82,7 @@ def dump(data: bytes) -> Iterator[str]:
 
 
 def record_as_dict(topic: str, found: Quarantined, *, masked: bool) -> dict[str, Any]:
-    """Return a record as JSON values; bytes that are no UTF-8 are escaped."""
+    """Return a record as JSON values; bytes that are not UTF-8 are escaped."""
     topic_id, partition, offset = found.place
     return {
         "topic": topic,
@@ -99,9 +99,9 @@ def record_as_dict(topic: str, found: Quarantined, *, masked: bool) -> dict[str,
     }
 
 
-def tell_cases(found: Sequence[Case]) -> None:
+def print_cases(found: Sequence[Case]) -> None:
     """Print cases as a table."""
-    name = Column("case", no_wrap=True, min_width=max((len(case.id) for case in found), default=4))  # to be copied
+    name = Column("case", no_wrap=True, min_width=max((len(case.id) for case in found), default=4))  # for copying
     table = Table(name, "state", Column("records", justify="right"), "reasons", "opened by", "why", box=None)
     for case in found:
         opened, style = case.events[0], _STYLES[case.state]
@@ -111,8 +111,8 @@ def tell_cases(found: Sequence[Case]) -> None:
     out.print(table)
 
 
-def tell_case(case: Case) -> None:
-    """Print a case with what happened to it."""
+def print_case(case: Case) -> None:
+    """Print a case with its history."""
     style = _STYLES[case.state]
     out.print(f"{escape(case.id)}: [{style}]{case.state}[/{style}]", soft_wrap=True)
     places = str(case.places)
@@ -127,29 +127,29 @@ def tell_case(case: Case) -> None:
     for event in case.events:
         counts = "" if event.counts is None else f" [{', '.join(f'{n:,} {what}' for what, n in event.counts.items())}]"
         by = f"by {', '.join(event.backfills)}, " if event.backfills else ""
-        said = f"{event.at:%Y-%m-%d %H:%M:%S} UTC  {event.state}: {event.why}{counts}; {by}{event.by}"
-        out_lines.print(f"  {said}")
+        line = f"{event.at:%Y-%m-%d %H:%M:%S} UTC  {event.state}: {event.why}{counts}; {by}{event.by}"
+        out_lines.print(f"  {line}")
 
 
-def tell_patched(case: Case, looked: LookedAgain, file: str, lines: str) -> None:
-    """Print what a patch would make of a case's records, and how it is declared."""
+def print_patched(case: Case, looked: LookedAgain, file: str, lines: str) -> None:
+    """Print the outcomes of a case's records with a patch, and the lines that declare it."""
     counts = ", ".join(f"{count:,} {outcome}" for outcome, count in looked.outcomes.items() if count)
     if looked.reasons:
         counts += ": " + ", ".join(f"{count:,} {reason}" for reason, count in looked.reasons.items())
-    missing = f"; {looked.missing:,} are not in the raw table any more" if looked.missing else ""
-    said = f"With it, today's rules take {looked.better:,} of {case.records:,} records ({counts}){missing}."
-    out.print(said, style="green" if looked.better == case.records else "red", soft_wrap=True)
+    missing = f"; {looked.missing:,} are no longer in the raw table" if looked.missing else ""
+    summary = f"With the patch, today's rules accept {looked.better:,} of {case.records:,} records ({counts}){missing}."
+    out.print(summary, style="green" if looked.better == case.records else "red", soft_wrap=True)
     out_lines.print(f"To declare it, add to `value` in {file}:")
-    out.write(f"{lines}\n")  # as it is, to be copied
+    out.write(f"{lines}\n")  # unwrapped, for copying
 
 
-def tell_replayed(found: Replayed) -> None:
+def print_replayed(found: Replayed) -> None:
     """Print how a replay ended."""
     if found.found is None:
-        out_lines.print("It was replayed before; nothing is done twice.")
+        out_lines.print("It was already replayed; nothing was done.")
     elif found.why:
         err_lines.print(f"Nothing was changed: {found.why}")
-    tell_case(found.case)
+    print_case(found.case)
 
 
 def case_as_dict(case: Case) -> dict[str, Any]:

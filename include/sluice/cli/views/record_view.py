@@ -1,4 +1,4 @@
-"""Records as lines: for people, and as JSON for programs."""
+"""Records of a topic as lines for people, and as JSON values for programs."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def as_line(record: Record, most: int | None) -> Text:
 
     Args:
         record: the record.
-        most: bytes of the value, and of the key and of each header, that are shown.
+        most: how many bytes to show of the key, the value and each header; None for all.
     """
     line = Text(f"{_time(record.at) or _NO_TIME}  {record.partition}/{record.offset}", style="dim")
     line.append("  ")
@@ -37,8 +37,8 @@ def as_line(record: Record, most: int | None) -> Text:
 def as_dict(topic: str, record: Record, most: int | None) -> dict[str, Any]:
     """Return a record as JSON values.
 
-    Bytes that are UTF-8 are text under `key` and `value`, others are under `key_base64` and `value_base64`. Of a value
-    that is cut, `value_bytes` says how long it is.
+    UTF-8 is text under `key` and `value`; other bytes are under `key_base64` and `value_base64`. A value that is cut
+    also has `value_bytes`, its full length.
     """
     return {
         "topic": topic,
@@ -56,12 +56,12 @@ def _bytes(name: str, data: bytes | None, most: int | None) -> dict[str, Any]:
     if data is None:
         return {name: None}
     cut = most is not None and len(data) > most
-    told = {f"{name}_bytes": len(data)} if cut else {}
+    length = {f"{name}_bytes": len(data)} if cut else {}
     try:
         data.decode()
     except UnicodeDecodeError:
-        return {f"{name}_base64": base64.b64encode(data[:most]).decode(), **told}
-    return {name: data[:most].decode(errors="ignore") if cut else data.decode(), **told}
+        return {f"{name}_base64": base64.b64encode(data[:most]).decode(), **length}
+    return {name: data[:most].decode(errors="ignore") if cut else data.decode(), **length}
 
 
 def _time(at: datetime | None) -> str | None:

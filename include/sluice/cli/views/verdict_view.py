@@ -1,4 +1,4 @@
-"""How a verdict looks on the terminal."""
+"""Verdicts on the terminal."""
 
 from __future__ import annotations
 
@@ -26,16 +26,16 @@ STYLES = {
 
 
 WIDE = 130
-"""Columns of a terminal from which on the sentences stand beside the figures."""
+"""From this width on the sentences are in a column of the table."""
 
 
 def print_verdicts(console: Console, verdicts: Sequence[tuple[str, Verdict, tuple[str, ...]]], *leading: str) -> None:
-    """Print streams with their verdicts. On a narrow terminal the sentences are below: a column would be a word wide.
+    """Print streams with their verdicts. On a narrow terminal the sentences are below the table.
 
     Args:
         console: the terminal.
-        verdicts: the stream, its verdict, and its cells in the columns of the caller's.
-        leading: names of those columns, which come first.
+        verdicts: stream, verdict, and the stream's cells in the leading columns.
+        leading: the names of the leading columns.
     """
     wide = console.width >= WIDE
     table = Table(*leading, box=None, pad_edge=False, collapse_padding=True)
@@ -53,38 +53,38 @@ def print_verdicts(console: Console, verdicts: Sequence[tuple[str, Verdict, tupl
 
 
 def sentences(verdict: Verdict) -> str:
-    """Return why a stream is judged so and what to do, as markup."""
+    """Return the reason of a verdict and the advice, as markup."""
     advice = f" [dim]{escape(verdict.what_to_do)}[/dim]" if verdict.what_to_do else ""
     return f"{escape(verdict.why)}{advice}"
 
 
 def verdict_row(stream: str, verdict: Verdict) -> tuple[str, ...]:
-    """Return a stream's cells: what is unread, how long it waits at least, and how far the watermark is behind."""
+    """Return a stream's cells: name, verdict, batches, unread records, their waiting time, and the watermark's lag."""
     return (
         stream,
         styled(verdict.health),
         f"{verdict.batches:,}",
         "?" if verdict.lag_records is None else f"{verdict.lag_records:,}",
-        lasting(verdict.lag_seconds),
-        lasting(verdict.watermark_lag_seconds),
+        format_seconds(verdict.lag_seconds),
+        format_seconds(verdict.watermark_lag_seconds),
     )
 
 
 def partition_table(partitions: tuple[PartitionLag, ...]) -> Table:
-    """Return what is unread of each partition."""
+    """Return the unread records of each partition as a table."""
     table = Table("partition", box=None)
     for name in ("unread", "waits"):
         table.add_column(name, justify="right", no_wrap=True)
     for lag in partitions:
-        table.add_row(lag.partition, f"{lag.records:,}", lasting(lag.seconds))
+        table.add_row(lag.partition, f"{lag.records:,}", format_seconds(lag.seconds))
     return table
 
 
 def styled(health: Health) -> str:
-    """Return the verdict's word in its colour."""
+    """Return the word of a verdict as markup in its colour."""
     return f"[{STYLES[health]}]{health}[/{STYLES[health]}]"
 
 
-def lasting(seconds: float | None) -> str:
-    """Return a duration, or a question mark where it is not known."""
+def format_seconds(seconds: float | None) -> str:
+    """Return a duration in words, or a question mark if it is unknown."""
     return "?" if seconds is None else in_words(timedelta(seconds=seconds))

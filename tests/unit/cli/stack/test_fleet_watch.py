@@ -8,7 +8,7 @@ from typing import cast
 import pytest
 from rich.console import Console
 
-from sluice.cli.stack.fleet_watch import FleetLook, change_line, changed, drawn
+from sluice.cli.stack.fleet_watch import FleetObserver, change_line, changed, fleet_panel
 from sluice.project.project import Project
 from sluice.settings import settings
 from sluice.specs.catalog.catalog import Catalog
@@ -43,14 +43,14 @@ def fleet() -> Fleet:
     return project
 
 
-def shown(fleet: Fleet, looking: FleetLook, width: int) -> str:
+def shown(fleet: Fleet, looking: FleetObserver, width: int) -> str:
     console = Console(width=width, record=True, file=StringIO())
-    console.print(drawn(looking.rows(), fleet.clock.now(), width))
+    console.print(fleet_panel(looking.rows(), fleet.clock.now(), width))
     return console.export_text()
 
 
 def test_what_stands_still_comes_first_with_the_reason_beside_or_below(fleet: Fleet) -> None:
-    looking = FleetLook(cast(Project, fleet), fleet.clock)
+    looking = FleetObserver(cast(Project, fleet), fleet.clock)
     assert "All 2 streams are fine" in shown(fleet, looking, 200)
     fleet.unread = 700
     for _ in range(60):
@@ -58,14 +58,14 @@ def test_what_stands_still_comes_first_with_the_reason_beside_or_below(fleet: Fl
         looking.rows()
     for width in (200, 80):
         text = shown(fleet, looking, width)
-        assert "1 of 2 streams are not fine" in text
+        assert "1 of 2 streams need attention" in text
         assert text.index("departures") < text.index("raw_flights")
         assert ("STALLED" in text, "700" in text) == (True, True)
         assert "where 30 s are usual" in " ".join(text.split())
 
 
 def test_without_a_terminal_a_line_is_printed_for_each_change_alone(fleet: Fleet) -> None:
-    looking, before, printed = FleetLook(cast(Project, fleet), fleet.clock), {}, []
+    looking, before, printed = FleetObserver(cast(Project, fleet), fleet.clock), {}, []
     for minute in range(30):
         fleet.unread = 700 if 10 <= minute < 20 else 0
         rows = looking.rows()

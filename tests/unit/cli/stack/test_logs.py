@@ -26,10 +26,10 @@ def test_each_component_has_a_log_and_the_brokers_is_its_own(folder: StateFolder
 
 
 def test_a_log_that_is_not_there_is_refused_with_those_that_are(folder: StateFolder) -> None:
-    with pytest.raises(SpecError, match="no log of 'schedular'; there are broker, scheduler"):
+    with pytest.raises(SpecError, match="no log of 'schedular'. Logs: broker, scheduler"):
         choose_log(log_files(folder), "schedular")
 
 
 def test_before_the_first_start_there_are_no_logs(tmp_path: Path) -> None:
-    with pytest.raises(SpecError, match="the stack was never up"):
+    with pytest.raises(SpecError, match="the stack was never started"):
         choose_log(log_files(StateFolder(tmp_path)), "broker")

@@ -26,7 +26,7 @@ def fresh(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
 def test_what_nobody_ever_started_is_one_line_and_no_advice(fresh: Path) -> None:
     assert fresh.is_dir()
     said = CliRunner().invoke(app, ["status"]).stdout
-    assert "The stack was never up; `sluice up` starts it." in said
+    assert "The stack was never started. `sluice up` starts it." in said
     assert "Never started: flights. `sluice streams start UNIT` starts one." in said
     assert "STOPPED" not in said
     told = json.loads(CliRunner().invoke(app, ["status", "-o", "json"]).stdout)

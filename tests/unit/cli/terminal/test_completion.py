@@ -37,7 +37,7 @@ FREE = {
     "backfill run": {"key"},
     "backfill accept": {"key"},
     "quarantine list": {"offsets"},
-    "quarantine record": {"place"},
+    "quarantine record": {"position"},
     "quarantine open": {"offsets"},
     "quarantine patch": {"pattern", "by"},
     "contracts fetch": {"registry", "subject"},

@@ -65,6 +65,6 @@ def test_every_bound_of_every_command_follows_the_rule() -> None:
     for name, option in bounds.items():
         said = option.help or ""
         if name not in OTHERWISE:
-            assert ("through its end" in said) is name.endswith("--to"), name
+            assert ("included" in said) is name.endswith("--to"), name
             assert "exclusive" not in said
             assert "inclusive" not in said

@@ -105,7 +105,7 @@ def test_everything_that_differs_is_told_and_nothing_is_changed(cluster: Cluster
 def test_offline_no_cluster_is_asked() -> None:
     result = run("--offline")
     assert (result.exit_code, result.stdout) == (0, "")
-    assert result.stderr == "The specs are sound; no cluster was asked.\n"
+    assert result.stderr == "The specs are sound; no cluster was checked.\n"
     assert json.loads(run("--offline", "-o", "json").stdout) == {
         "ok": True,
         "declared": 1,
@@ -129,7 +129,7 @@ def test_all_faults_of_all_files_are_told_and_no_cluster_is_asked(bench: Bench, 
         f"{TOPIC_FILE}:2",
     ]
     assert "racks.json cannot be read" in told[0]
-    assert told[-1] == "3 faults in the specs; no cluster was asked."
+    assert told[-1] == "3 faults in the specs; no cluster was checked."
     result = run(*where, "-o", "json")
     assert result.exit_code == 2
     assert [fault["file"] for fault in json.loads(result.stdout)["faults"]] == [DEPLOYMENT_FILE, FEED_FILE, TOPIC_FILE]

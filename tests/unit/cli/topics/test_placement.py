@@ -85,7 +85,7 @@ def test_what_cannot_be_valid_is_shown_and_refused(files: Path) -> None:
     assert [(entry["topic"], entry["partition"]) for entry in found["infeasible"]] == [("t", 0), ("t", 1), ("u", 0)]
     assert "3 values of fault and 3 values of update" in found["infeasible"][0]["reason"]
     assert isinstance(result.exception, RefusedError)
-    assert "3 partitions (the first: t/0) cannot be valid and stay as they are" in str(result.exception)
+    assert "3 partitions (the first: t/0) have no valid placement and stay as they are" in str(result.exception)
 
 
 def test_a_file_that_is_wrong_or_not_there_is_refused(files: Path) -> None:

@@ -7,7 +7,7 @@ from datetime import timedelta
 import pytest
 
 from sluice.cli.terminal.output import Output
-from sluice.cli.topics.tail import Shown, choose, first_offsets
+from sluice.cli.topics.tail import RecordPrinter, choose, first_offsets
 from sluice.errors import SpecError
 from sluice.topics.administration import TopicCreation, TopicExtent
 from sluice.topics.records import Record
@@ -48,18 +48,18 @@ def test_an_offset_is_one_of_a_partition(
     assert begin(cluster, "10", 1) == {1: 10}
     assert capsys.readouterr().err == ""
     assert begin(cluster, "2", 0) == {0: 4}
-    assert "no longer has the offset 2: it begins with 4" in capsys.readouterr().err.replace("\n", " ")
+    assert "no longer has the offset 2; it begins at 4" in capsys.readouterr().err.replace("\n", " ")
 
 
 @pytest.mark.parametrize(
     ("since", "partition", "why"),
     [
-        ("7", None, "name one by --partition"),
-        ("11", 1, "its next record gets 10"),
-        ("yesterday", None, "'yesterday' is no place to begin"),
-        ("-1", 0, "'-1' is no place to begin"),
+        ("7", None, "choose one with --partition"),
+        ("11", 1, "its next record gets the offset 10"),
+        ("yesterday", None, "'yesterday' is not a position"),
+        ("-1", 0, "'-1' is not a position"),
         ("2013-13-01", None, "write an offset, a time in UTC"),
-        ("\u0663", 0, "no place to begin"),
+        ("\u0663", 0, "is not a position"),
     ],
 )
 def test_what_is_no_place_to_begin_is_refused(
@@ -112,7 +112,7 @@ def test_without_a_terminal_or_where_nobody_wants_colours_there_are_none(
         monkeypatch.delenv(name, raising=False)
     for name, value in environment.items():
         monkeypatch.setenv(name, value)
-    Shown("flights", Output.TABLE, None).records([Record(0, 1, NOON, False, b"key", b"v" * 400)])
+    RecordPrinter("flights", Output.TABLE, None).records([Record(0, 1, NOON, False, b"key", b"v" * 400)])
     printed = capsys.readouterr().out
     assert ("\x1b[36m" in printed) == coloured
     assert printed.count("\n") == 1

@@ -5,7 +5,7 @@ from typing import cast
 
 import pytest
 
-from sluice.cli.views.availability_view import Promises, in_percent, promises
+from sluice.cli.views.availability_view import UnitService, in_percent, unit_service
 from sluice.errors import UnreachableError
 from sluice.project.project import Project
 from sluice.settings import settings
@@ -44,8 +44,8 @@ def record(deadline: Deadline, missed: bool = True) -> DeadlineRecord:
     return DeadlineRecord("flights", "departures", deadline, 1, missed, START, START, START)
 
 
-def of(project: InMemoryProject) -> Promises:
-    return promises(cast(Project, project), "flights", project.clock.now())
+def of(project: InMemoryProject) -> UnitService:
+    return unit_service(cast(Project, project), "flights", project.clock.now())
 
 
 def test_each_stream_is_told_with_what_it_did_while_it_was_wanted() -> None:
@@ -55,12 +55,9 @@ def test_each_stream_is_told_with_what_it_did_while_it_was_wanted() -> None:
 
     raw, departures, *_ = found.lines()
     assert departures == (
-        "departures was available for 75.00 % of the 4 h 00 min in which it was wanted (down for 1 h 00 min)."
+        "departures was available for 75.00 % of 4 h 00 min that it should have run (down for 1 h 00 min)."
     )
-    assert (
-        raw
-        == "raw_flights was available for 0.00 % of the 4 h 00 min in which it was wanted (not known for 4 h 00 min)."
-    )
+    assert raw == "raw_flights was available for 0.00 % of 4 h 00 min that it should have run (unknown for 4 h 00 min)."
     assert list(found.lines())[-1].startswith("departures misses its deadline loss_risk since 2013-01-07 12:00:00 UTC")
     as_json = found.as_dict("departures")
     assert as_json["availability_30d"]["percent"] == 75.0
@@ -81,7 +78,7 @@ def test_without_the_control_database_nothing_is_known() -> None:
             raise UnreachableError("it does not answer.")
 
     found = of(Unreachable(load_catalog(settings().home / "include")))
-    assert found == Promises()
+    assert found == UnitService()
     assert found.as_dict("departures") == {"availability_30d": None, "missed_deadlines": []}
 
 
@@ -98,4 +95,6 @@ def test_what_is_not_known_is_a_question_mark() -> None:
 
 
 def test_a_stream_that_was_not_wanted_says_so() -> None:
-    assert list(Promises({"departures": Availability()}).lines()) == ["departures was not wanted in the last 30 days."]
+    assert list(UnitService({"departures": Availability()}).lines()) == [
+        "departures was not requested to run in the last 30 days."
+    ]
