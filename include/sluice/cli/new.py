@@ -81,10 +81,7 @@ def topic(
 def pipeline(
     name: NameArgument,
     source: Annotated[
-        str,
-        typer.Option(
-            help="The topic that it reads: a file in include/topics, without .yaml.", autocompletion=completion.topics
-        ),
+        str, typer.Option(help="The topic that it reads, in include/topics.", autocompletion=completion.topics)
     ],
     owner: Annotated[str, typer.Option(help="The owner, a person or a team.")] = "somebody",
 ) -> None:
@@ -102,10 +99,7 @@ def feed(
     *,
     name: NameArgument,
     topic: Annotated[
-        str,
-        typer.Option(
-            help="The topic that it fills: a file in include/topics, without .yaml.", autocompletion=completion.topics
-        ),
+        str, typer.Option(help="The topic that it fills, in include/topics.", autocompletion=completion.topics)
     ],
     sample: Annotated[
         str, typer.Option("--from", metavar="FILE", help="The records, one JSON object per line; - is stdin.")

@@ -78,7 +78,7 @@ def test_closings_are_withdrawn_streams_begin_again_and_what_comes_next_is_said(
     said = " ".join(heal("--yes").stdout.split())
     assert f"{FAR_HOUR - 4:,} intervals without rows, from 2013-01-01 04:00 UTC on, become open" in said
     assert "departures: its watermark is 2100-01-01 00:00 UTC" in said
-    assert "departures_live (latest): 1 rows of later windows are removed" in said
+    assert "departures_live (latest): 1 rows of later windows will be removed" in said
     assert "departures: epoch 1" in said
     assert "sluice streams start flights" in said
 

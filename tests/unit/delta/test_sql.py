@@ -77,7 +77,7 @@ def test_the_command_answers_as_a_table_and_as_a_document(state: Path) -> None:
         app, ["sql", "select hour, departed from departures order by 2", "-n", "1", "-o", "json"]
     )
     assert json.loads(answer.stdout) == [{"hour": "2013-01-01T05:00:00+00:00", "departed": 3}]
-    assert "Only the first 1 rows" in answer.stderr
+    assert "Showing the first 1 rows" in answer.stderr
 
 
 def test_without_a_statement_the_tables_are_listed(state: Path) -> None:

@@ -237,9 +237,14 @@ NO_RECORDS = {
         "cli/quality.py",
         "cli/alerts.py",
     ),
-    *("delta/log.py", "delta/table.py", "launch/master.py", "spark/driver/progress.py", "streams/health/executors.py"),
     *(
-        "streams/health/spark_ui.py",
+        "delta/log.py",
+        "delta/table.py",
+        "launch/master.py",
+        "spark/driver/progress.py",
+        "streams/health/driver_files.py",
+    ),
+    *(
         "streams/health/batch_log.py",
         "streams/failures/last_report.py",
         "devstack/airflow/configuration.py",

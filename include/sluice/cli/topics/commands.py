@@ -154,11 +154,11 @@ def apply(
         project.administration(),
         None if only else declared_access(project),
         approval=Approval(plan, frozenset(losing or ()), frozenset(widening or ())) if plan else None,
-        manner=_manner(project, MoveOptions(int(throttle_mb * 1e6), batch, news(_print_note)), drain_minutes),
+        manner=_manner(project, MoveOptions(int(throttle_mb * 1e6), batch, news(_note)), drain_minutes),
     )
     _emit_applied(project, done, topics, output)
     if follow_minutes and (growths := [with_unread(project, growth) for growth in growths_of(done)]):
-        wait_for_streams(project, growths, seconds=follow_minutes * 60, tell=_print_note, clock=SystemClock())
+        wait_for_streams(project, growths, seconds=follow_minutes * 60, tell=_note, clock=SystemClock())
 
 
 def _refuse_names_without_plan(plan: str, losing: list[str] | None, widening: list[str] | None) -> None:
@@ -169,7 +169,7 @@ def _refuse_names_without_plan(plan: str, losing: list[str] | None, widening: li
         )
 
 
-def _print_note(what: str) -> None:
+def _note(what: str) -> None:
     err_lines.print(what)
 
 
@@ -188,7 +188,7 @@ def _emit_applied(project: Project, done: Provision, topics: Mapping[str, TopicS
 
 def _manner(project: Project, moves: MoveOptions, drain_minutes: float | None) -> Manner:
     seconds = None if drain_minutes is None else drain_minutes * 60
-    return Manner(moves, order_breaks(project), lambda topic: positions(project, topic), seconds, _print_note)
+    return Manner(moves, order_breaks(project), lambda topic: positions(project, topic), seconds, _note)
 
 
 @app.command()

@@ -80,9 +80,7 @@ def tail(
             printer.found(onwards(reader, topic, start, extent.ends, most, wanted=wanted))
         if following:
             only, begin = () if partition is None else (partition,), start or extent.ends
-            coming = follow(
-                topic, extent, begin, administration, reader, clock=SystemClock(), tell=_print_note, only=only
-            )
+            coming = follow(topic, extent, begin, administration, reader, clock=SystemClock(), tell=_note, only=only)
             printer.records(filter(wanted, coming))
 
 
@@ -146,7 +144,7 @@ def _from_offset(extent: TopicExtent, topic: str, offset: int) -> Mapping[int, i
             f"{topic}/{partition} has no offset {offset} yet.", fix=f"its next record gets the offset {end}."
         )
     if offset < first:
-        _print_note(f"{topic}/{partition} no longer has the offset {offset}; it begins at {first}.")
+        _note(f"{topic}/{partition} no longer has the offset {offset}; it begins at {first}.")
     return {partition: max(offset, first)}
 
 
@@ -177,10 +175,10 @@ class RecordPrinter:
         self.records(found.records)
         if found.given_up:
             which = ", ".join(map(str, found.given_up))
-            _print_note(f"Stopped after {MOST_OFFSETS:,} offsets of partition {which}; --from begins elsewhere.")
+            _note(f"Stopped after {MOST_OFFSETS:,} offsets of partition {which}; --from begins elsewhere.")
         elif found.more:
-            _print_note("There may be more; -n shows more, -f all.")
+            _note("There may be more; -n shows more, -f all.")
 
 
-def _print_note(sentence: str) -> None:
+def _note(sentence: str) -> None:
     err_lines.print(sentence, style="yellow")

@@ -182,10 +182,10 @@ def test_a_cancelled_backfill_ends_between_chunks_and_goes_on_under_its_key(drai
             pass
         record.ask_cancel(running[0].id, "somebody")
 
-    requester = Thread(target=cancel)
-    requester.start()
+    asker = Thread(target=cancel)
+    asker.start()
     stopped = drained.run(Mode.RECOMPUTE, key="k", code=in_days(drained.code))
-    requester.join()
+    asker.join()
     assert (stopped.outcome, stopped.passed) == ("cancelled", False)
     assert len(stopped.published) < 43
     assert record.get(stopped.backfill).state is BackfillState.CANCELLED

@@ -26,7 +26,7 @@ def test_each_component_has_a_log_and_the_brokers_is_its_own(folder: StateFolder
 
 
 def test_a_log_that_is_not_there_is_refused_with_those_that_are(folder: StateFolder) -> None:
-    with pytest.raises(SpecError, match="no log of 'schedular'. Logs: broker, scheduler"):
+    with pytest.raises(SpecError, match=r"no log of 'schedular'\. Logs: broker, scheduler"):
         choose_log(log_files(folder), "schedular")
 
 

@@ -58,7 +58,9 @@ def test_each_stream_is_told_with_what_it_did_while_it_was_wanted() -> None:
         "departures was available for 75.00 % of 4 h 00 min that it should have run (down for 1 h 00 min)."
     )
     assert raw == "raw_flights was available for 0.00 % of 4 h 00 min that it should have run (unknown for 4 h 00 min)."
-    assert list(found.lines())[-1].startswith("departures misses its deadline loss_risk since 2013-01-07 12:00:00 UTC")
+    assert list(found.lines())[-1].startswith(
+        "departures has missed its deadline loss_risk since 2013-01-07 12:00:00 UTC"
+    )
     as_json = found.as_dict("departures")
     assert as_json["availability_30d"]["percent"] == 75.0
     assert as_json["availability_30d"]["down_seconds"] == 3600.0

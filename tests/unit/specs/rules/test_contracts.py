@@ -194,7 +194,7 @@ def test_a_draft_before_the_newest_is_published_with_it(bench: Bench, monkeypatc
     assert faults(bench) == ()
     listed = json.loads(contracts(bench, monkeypatch, "list", "-o", "json").stdout)
     assert [(each["version"], each["published"]) for each in listed] == [(1, True), (2, True)]
-    assert "is published already" in contracts(bench, monkeypatch, "publish", "orders").stdout
+    assert "is already published" in contracts(bench, monkeypatch, "publish", "orders").stdout
 
 
 def test_what_is_broken_is_not_published(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
