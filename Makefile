@@ -7,6 +7,7 @@ READY := $(VENV)/.ready
 PYTEST := $(BIN)/pytest --no-skips
 # Two files at a time, the longest first: a test that waits for a process leaves its processor to another.
 SEVERAL_AT_ONCE := --numprocesses 2 --dist loadfile --no-loadscope-reorder
+ALL_TESTS := tests/e2e tests/integration/spark/backfill tests/integration/spark tests/integration tests/unit
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
@@ -58,7 +59,7 @@ status: $(READY) ## Show the components and every stream's verdict
 
 .PHONY: test
 test: $(READY) lint types ## Run all tests that need no more than this machine, checks first
-	$(PYTEST) $(SEVERAL_AT_ONCE) -m "not verify" tests/e2e tests/unit tests/integration
+	$(PYTEST) $(SEVERAL_AT_ONCE) -m "not verify" $(ALL_TESTS)
 
 .PHONY: unit
 unit: $(READY) ## Run the unit tests: no JVM, seconds
