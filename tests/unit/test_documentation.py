@@ -18,7 +18,7 @@ PAGES = sorted(page for page in [*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md")]
 INDEX = ROOT / "docs" / "README.md"
 ANCHOR = re.compile(r"\]\((?!https?:|mailto:)([^)#\s]*)#([^)\s]+)\)")
 HEADING = re.compile(r"^#{1,6} (.+?)\s*$", re.MULTILINE)
-FENCE = re.compile(r"^(```|~~~).*?^\1", re.MULTILINE | re.DOTALL)
+FENCE = re.compile(r"^ *(```|~~~).*?^ *\1", re.MULTILINE | re.DOTALL)
 LINK = re.compile(r"\]\((?!https?:|mailto:|#)([^)#\s]+)")
 CODE = re.compile(r"`([^`\n]+)`|^(?:```|~~~)\w*\n(.*?)^(?:```|~~~)", re.MULTILINE | re.DOTALL)
 MAKE = re.compile(r"(?:^|[\s;&])make ([a-z][a-z0-9-]*)")
@@ -36,6 +36,7 @@ FOR_DEVELOPERS = (
     "CONTRIBUTING",
     *(f"docs/{page}" for page in ("adr/", "dev/", "reference/", "architecture", "benchmarks", "invariants")),
 )
+LONGEST_LINE = 120
 TO_BE_CLEANED = ("docs/alerts.md", "docs/lineage.md")
 SLUICE = re.compile(r"(?:^|[\s;&/])sluice ([a-z][a-z-]*)(?: ([a-z][a-z-]*))?")
 
@@ -109,6 +110,12 @@ FOR_USERS = [page for page in PAGES if not page.relative_to(ROOT).as_posix().sta
 @pytest.mark.parametrize("page", FOR_USERS, ids=lambda page: str(page.relative_to(ROOT)))
 def test_pages_for_users_name_no_internal_module_and_no_test(page: Path) -> None:
     assert [name for name in modules(page) if not name.startswith(INTERFACE)] == []
+
+
+@pytest.mark.parametrize("page", FOR_USERS, ids=lambda page: str(page.relative_to(ROOT)))
+def test_prose_has_short_lines(page: Path) -> None:
+    lines = FENCE.sub("", page.read_text(encoding="utf-8")).splitlines()
+    assert [line for line in lines if len(line) > LONGEST_LINE and not line.lstrip().startswith(("|", "![", "`"))] == []
 
 
 def test_the_index_leads_to_every_page() -> None:
