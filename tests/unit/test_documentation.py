@@ -22,14 +22,13 @@ FENCE = re.compile(r"^ *(```|~~~).*?^ *\1", re.MULTILINE | re.DOTALL)
 LINK = re.compile(r"\]\((?!https?:|mailto:|#)([^)#\s]+)")
 CODE = re.compile(r"`([^`\n]+)`|^(?:```|~~~)\w*\n(.*?)^(?:```|~~~)", re.MULTILINE | re.DOTALL)
 MAKE = re.compile(r"(?:^|[\s;&])make ([a-z][a-z0-9-]*)")
-MODULE = re.compile(r"(?<![\w/.-])(?:sluice(?:\.[a-z_]\w*)+|[a-z_]+(?:/\w+)+\.py|tests(?:/\w+)+(?:\.\w+)?)")
+MODULE = re.compile(r"(?<![\w/.-])(?:sluice(?:\.[a-z_]\w*)+(?!\w|\.\w)|[a-z_]+(?:/\w+)+\.py|tests(?:/\w+)+(?:\.\w+)?)")
 NO_MODULE = ("benchmarks/", "containers/", "dags/", "include/", "spark_jobs/", "tests/pipelines")
 INTERFACE = (
     "sluice.table",
     "sluice.interactive.trial",
     "sluice.kafka.deduplication",
     "sluice.topics.deduplication",
-    "sluice.airflow.bundle",
 )
 """What users import, or name in a setting."""
 FOR_DEVELOPERS = (
@@ -92,8 +91,6 @@ def exists(name: str) -> bool:
     if "/" in name:
         return any(ROOT.glob(f"**/{name}")) or (ROOT / f"{name}.py").exists()
     path = ROOT.joinpath("include", *name.split("."))
-    if ROOT.joinpath("jars", "java", *name.split(".")).is_dir():
-        return True
     files = (path.with_suffix(".py"), path.parent.with_suffix(".py"))
     package = path.parent / "__init__.py"
     return path.is_dir() or any(file.is_file() for file in files) or path.name in package.read_text(encoding="utf-8")
