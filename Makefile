@@ -4,6 +4,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
+JARS := include/sluice/jars
 PYTEST := $(BIN)/pytest --no-skips
 # Two files at a time, the longest first: a test that waits for a process leaves its processor to another.
 SEVERAL_AT_ONCE := --numprocesses 2 --dist loadfile --no-loadscope-reorder
@@ -22,7 +23,7 @@ help: ## Show this list
 setup: $(READY) ## Install everything into .venv, once (Python 3.11-3.13 and a JDK 17 are needed)
 	@echo "Ready: $(BIN)/sluice"
 
-$(READY): requirements/uv.txt requirements/lock.txt pyproject.toml jars/ivy.xml jars/jars.sha256 $(wildcard jars/java/sluice/*/*.java)
+$(READY): requirements/uv.txt requirements/lock.txt pyproject.toml $(JARS)/ivy.xml $(JARS)/jars.sha256 $(wildcard $(JARS)/java/sluice/*/*.java)
 	@PYTHONPATH=include PYTHONDONTWRITEBYTECODE=1 $(PYTHON) -m sluice.devstack.preflight
 	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	@echo "Installing the locked Python packages (about a minute the first time) ..."
