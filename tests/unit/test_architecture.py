@@ -44,6 +44,7 @@ LAYERS = (
     ("launch", "spark/sinks", "specs", "streams/health"),
     (
         "alerts",
+        "containers",
         "devstack/airflow",
         "provisioning/growth",
         "provisioning/importing",
