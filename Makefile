@@ -124,6 +124,10 @@ lock: $(READY) ## Resolve pyproject.toml and requirements/*.in anew into the has
 
 COMPILE := --quiet --upgrade --universal --python-version 3.11 --generate-hashes --no-header --no-annotate
 
+.PHONY: wheel
+wheel: $(READY) ## Build the wheel, on which projects of others run, into dist/
+	@$(BIN)/python -m hatchling build --target wheel
+
 .PHONY: clean
 clean: down ## Remove .venv and caches; the state in .sluice stays
 	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis
