@@ -107,7 +107,7 @@ class DriverPlace:
     def with_own_project(self) -> DriverPlace:
         """Return the place with a copy of the project, to be edited."""
         home = self.state.parent / "project"
-        for part in ("include", "spark_jobs", "jars"):
+        for part in ("include", "spark_jobs"):
             shutil.copytree(self.home / part, home / part, ignore=shutil.ignore_patterns("__pycache__"))
         return DriverPlace(self.state, home)
 
