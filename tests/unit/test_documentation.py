@@ -29,8 +29,9 @@ INTERFACE = (
     "sluice.interactive.trial",
     "sluice.kafka.deduplication",
     "sluice.topics.deduplication",
+    "sluice.devstack.jars",  # `python -m`, where there is no make
 )
-"""What users import, or name in a setting."""
+"""What users import, run, or name in a setting."""
 FOR_DEVELOPERS = (
     "CONTRIBUTING",
     *(f"docs/{page}" for page in ("adr/", "dev/", "reference/", "architecture", "benchmarks", "invariants")),
