@@ -169,7 +169,7 @@ def _asked_channels(policy: Policy, name: str) -> list[Channel]:
     return [spec.channels[each] for each in names]
 
 
-def deliver_in_airflow(alert: Alert, channels: Sequence[Channel], place: Settings) -> tuple[DeliveryOutcome, str]:
+def deliver_in_airflow(alert: Alert, channels: Sequence[Channel], config: Settings) -> tuple[DeliveryOutcome, str]:
     """Deliver an alert in a process with Airflow's configuration, which can read its connections.
 
     That is the configuration of the embedded stack, running or not, or the one that this process's variables name.
@@ -177,8 +177,8 @@ def deliver_in_airflow(alert: Alert, channels: Sequence[Channel], place: Setting
     Raises:
         NotReadyError: the process failed or took too long.
     """
-    embedded = (place.folder.airflow / "airflow.cfg").is_file()
-    variables = stack_environment(place) if embedded else environment()
+    embedded = (config.folder.airflow / "airflow.cfg").is_file()
+    variables = stack_environment(config) if embedded else environment()
     if "AIRFLOW_HOME" not in variables:  # Airflow would create a home in the user's
         return (
             DeliveryOutcome.NOT_CONFIGURED,

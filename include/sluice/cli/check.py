@@ -19,6 +19,9 @@ from sluice.specs.rules.contracts import contracts_hold
 from sluice.specs.rules.rules import RULES
 
 _WRONG = 2
+_EMPTY = (
+    "This project declares no topic yet. Next: `sluice new topic NAME --sample FILE` writes one from a file of records."
+)
 
 
 def check(
@@ -28,15 +31,15 @@ def check(
 
     Exit codes: 0 all are valid; 2 some are not; each fault is printed as `file:line`.
     """
-    place = settings()
-    rules = (*RULES, contracts_hold, feed_lines_hold, expectations_are_known_since(place.folder.known_suites))
-    found = scan(place.home / "include", deployment=place.deployment, rules=rules)
-    emit(output, report(found, place), lambda: _show(found, place))
+    config = settings()
+    rules = (*RULES, contracts_hold, feed_lines_hold, expectations_are_known_since(config.folder.known_suites))
+    found = scan(config.home / "include", deployment=config.deployment, rules=rules)
+    emit(output, report(found, config), lambda: _show(found, config))
     if found.faults:
         raise typer.Exit(_WRONG)
 
 
-def report(found: Scan, place: Settings) -> dict[str, object]:
+def report(found: Scan, config: Settings) -> dict[str, object]:
     """Return the outcome as JSON values: `ok`, the number of sound specs by kind, what was not checked, the faults.
 
     `unchecked` are specs without a fault that depend on one with a fault; `unguarded` are pipelines without a suite;
@@ -49,7 +52,7 @@ def report(found: Scan, place: Settings) -> dict[str, object]:
         "unchecked": sorted(f"{kind} {name}" for kind, name in found.dependants),
         "unguarded": unguarded(found),
         "shared": [{"pipeline": p, "driver": d, "topic": t} for p, d, t in sharing(found)],
-        "unset": variables_not_set(found, place),
+        "unset": variables_not_set(found, config),
         "faults": [fault.as_dict() for fault in found.faults],
     }
 
@@ -68,12 +71,12 @@ def sharing(found: Scan) -> list[tuple[str, str, str]]:
     return [(name, p.driver, drivers[p.driver]) for name, p in sorted(catalog.pipelines.items()) if p.driver in drivers]
 
 
-def variables_not_set(found: Scan, place: Settings) -> dict[str, tuple[str, ...]]:
+def variables_not_set(found: Scan, config: Settings) -> dict[str, tuple[str, ...]]:
     """Return the variables that are not set here, by the unit whose specs name them: it cannot be started here."""
-    deployment = found.catalog.deployments.get(place.deployment)
+    deployment = found.catalog.deployments.get(config.deployment)
     if deployment is None:
         return {}
-    catalog = found.catalog.in_deployment(place.deployment)
+    catalog = found.catalog.in_deployment(config.deployment)
     every = {name: not_set(variables_of_unit(catalog, deployment, unit)) for name, unit in catalog.units().items()}
     return {name: names for name, names in every.items() if names}
 
@@ -107,7 +110,7 @@ def _sound(found: Scan) -> dict[str, int]:
     return {kind.value: len(getattr(found.catalog, kind.folder)) for kind in Kind}
 
 
-def _show(found: Scan, place: Settings) -> None:
+def _show(found: Scan, config: Settings) -> None:
     """Print one fault per line, so that editors and `grep` find file and line."""
     for fault in found.faults:
         err_lines.print(str(fault))
@@ -117,7 +120,9 @@ def _show(found: Scan, place: Settings) -> None:
     for pipeline, driver, topic in sharing(found):
         note = f"The pipeline {pipeline} shares the driver {driver} with the raw stream of {topic}"
         err_lines.print(f"{note}: a failure of the session (memory, the JVM) ends both.", style="yellow")
-    for unit, names in variables_not_set(found, place).items():
+    for unit, names in variables_not_set(found, config).items():
         err_lines.print(f"Unit {unit} cannot be started here: {', '.join(names)} not set.", style="yellow")
         err_lines.print(f"  Fix: {how_to_set(names)}", style="yellow")
     err_lines.print(summary(found), style="red" if found.faults else "green")
+    if not found.faults and not found.catalog.topics:
+        err_lines.print(_EMPTY)

@@ -10,6 +10,7 @@ from rich.table import Table
 
 from sluice.cli.feed import open_project_feed, reporting
 from sluice.cli.stack.demo_steps import FEED, PIPELINE, Demo
+from sluice.cli.stack.example import demo_settings
 from sluice.cli.terminal.output import err, err_lines, out
 from sluice.clock import SystemClock
 from sluice.delta.reading import read_rows
@@ -34,10 +35,13 @@ def demo(
 ) -> None:
     """Run the main job on real flights: stack, topics, stream, feed, backfill, quality gate, result.
 
+    If the project does not declare the flights, it runs in a project of its own, in the state folder.
+
     Exit codes: 0 the numbers add up; 1 a step failed, or they do not; 2 a spec or an argument is wrong; 3 this machine
     is not ready, or the stack did not start; 4 a component did not answer; 5 a step was refused.
     """
-    project = Project.open(settings())
+    current = settings()
+    project = Project.open(demo_settings(current))
     if project.deployment.kafka.kind != "embedded":
         raise NotReadyError(
             f"the deployment {project.settings.deployment!r} uses an external Kafka; the demo needs the embedded one.",
@@ -45,6 +49,9 @@ def demo(
         )
     _refuse_unready(project)
     reporter = _StderrReporter()
+    if project.settings.home != current.home:
+        reporter.step(f"Use the example, a project of its own: {project.settings.home}")
+        reporter.note("There, `sluice status` shows its stack and `sluice down` stops it.")
     steps = Demo(
         project,
         reporter,

@@ -44,59 +44,59 @@ def _offered(names: Callable[[Settings], Iterable[str]]) -> Callable[[], list[st
     return complete
 
 
-def _declared(kind: Kind, place: Settings) -> list[str]:
-    return sorted(file.stem for file in (place.home / "include" / kind.folder).glob("*.yaml"))
+def _declared(kind: Kind, config: Settings) -> list[str]:
+    return sorted(file.stem for file in (config.home / "include" / kind.folder).glob("*.yaml"))
 
 
 @_offered
-def pipelines(place: Settings) -> Iterable[str]:
+def pipelines(config: Settings) -> Iterable[str]:
     """Return the pipelines that have a file."""
-    return _declared(Kind.PIPELINE, place)
+    return _declared(Kind.PIPELINE, config)
 
 
 @_offered
-def topics(place: Settings) -> Iterable[str]:
+def topics(config: Settings) -> Iterable[str]:
     """Return the topics that have a file."""
-    return _declared(Kind.TOPIC, place)
+    return _declared(Kind.TOPIC, config)
 
 
 @_offered
-def feeds(place: Settings) -> Iterable[str]:
+def feeds(config: Settings) -> Iterable[str]:
     """Return the feeds that have a file."""
-    return _declared(Kind.FEED, place)
+    return _declared(Kind.FEED, config)
 
 
 @_offered
-def principals(place: Settings) -> Iterable[str]:
+def principals(config: Settings) -> Iterable[str]:
     """Return the principals that have a file."""
-    return _declared(Kind.PRINCIPAL, place)
+    return _declared(Kind.PRINCIPAL, config)
 
 
 @_offered
-def users(place: Settings) -> Iterable[str]:
+def users(config: Settings) -> Iterable[str]:
     """Return the Kafka users of the principals."""
-    files = sorted((place.home / "include" / Kind.PRINCIPAL.folder).glob("*.yaml"))
-    return [match[1] for file in files if (match := _USER.search(file.read_text(encoding="utf-8", errors="replace")))]
+    files = sorted((config.home / "include" / Kind.PRINCIPAL.folder).glob("*.yaml"))
+    return [match[1] for file in files if (match := _USER.search(file.read_text(encoding="utf-8", errors="reconfig")))]
 
 
 @_offered
-def units(place: Settings) -> Iterable[str]:
+def units(config: Settings) -> Iterable[str]:
     """Return the drivers that topics and pipelines name."""
-    return sorted(units_named_in(place.home / "include"))
+    return sorted(units_named_in(config.home / "include"))
 
 
 @_offered
-def streams(place: Settings) -> Iterable[str]:
+def streams(config: Settings) -> Iterable[str]:
     """Return the streams of the topics and pipelines, and those that have run on this machine."""
-    raw = [f"raw_{topic}" for topic in _declared(Kind.TOPIC, place)]
-    ran = [file.name.removesuffix(".batches.jsonl") for file in place.folder.progress.glob("*.batches.jsonl")]
-    return sorted({*raw, *_declared(Kind.PIPELINE, place), *ran})
+    raw = [f"raw_{topic}" for topic in _declared(Kind.TOPIC, config)]
+    ran = [file.name.removesuffix(".batches.jsonl") for file in config.folder.progress.glob("*.batches.jsonl")]
+    return sorted({*raw, *_declared(Kind.PIPELINE, config), *ran})
 
 
 @_offered
-def contracts(place: Settings) -> Iterable[str]:
+def contracts(config: Settings) -> Iterable[str]:
     """Return the topics that have contracts."""
-    return sorted(folder.name for folder in (place.home / "include" / FOLDER).iterdir() if folder.is_dir())
+    return sorted(folder.name for folder in (config.home / "include" / FOLDER).iterdir() if folder.is_dir())
 
 
 @_offered
@@ -106,21 +106,21 @@ def interval_states(_: Settings) -> Iterable[str]:
 
 
 @_offered
-def backfills(place: Settings) -> Iterable[str]:
+def backfills(config: Settings) -> Iterable[str]:
     """Return the newest backfills on record, newest first."""
-    return _recorded(place, "SELECT id FROM backfill WHERE deployment = ? ORDER BY claimed_at DESC LIMIT ?")
+    return _recorded(config, "SELECT id FROM backfill WHERE deployment = ? ORDER BY claimed_at DESC LIMIT ?")
 
 
 @_offered
-def cases(place: Settings) -> Iterable[str]:
+def cases(config: Settings) -> Iterable[str]:
     """Return the newest cases of the quarantine, newest first."""
-    return _recorded(place, "SELECT id FROM quarantine_case WHERE deployment = ? ORDER BY opened_at DESC LIMIT ?")
+    return _recorded(config, "SELECT id FROM quarantine_case WHERE deployment = ? ORDER BY opened_at DESC LIMIT ?")
 
 
 @_offered
-def alerts(place: Settings) -> Iterable[str]:
+def alerts(config: Settings) -> Iterable[str]:
     """Return the newest alerts in the journal, newest first."""
-    newest = max(place.folder.alerts.glob("journal-*.jsonl"), default=None)
+    newest = max(config.folder.alerts.glob("journal-*.jsonl"), default=None)
     if newest is None:
         return []
     with newest.open("rb") as opened:
@@ -129,9 +129,9 @@ def alerts(place: Settings) -> Iterable[str]:
 
 
 @_offered
-def channels(place: Settings) -> Iterable[str]:
+def channels(config: Settings) -> Iterable[str]:
     """Return the channels of the deployment's alert policy."""
-    text = (place.home / "include" / Kind.POLICY.folder / f"{place.deployment}.yaml").read_text(encoding="utf-8")
+    text = (config.home / "include" / Kind.POLICY.folder / f"{config.deployment}.yaml").read_text(encoding="utf-8")
     try:
         policy = yaml.safe_load(text)
     except yaml.YAMLError:
@@ -140,10 +140,10 @@ def channels(place: Settings) -> Iterable[str]:
     return sorted(map(str, declared)) if isinstance(declared, dict) else []
 
 
-def _recorded(place: Settings, query: str) -> list[str]:
+def _recorded(config: Settings, query: str) -> list[str]:
     """Query the control database if it is a file on this machine; a server could keep the shell waiting."""
-    if place.control_url:
+    if config.control_url:
         return []
-    address = f"{place.folder.control.as_uri()}?mode=ro"
+    address = f"{config.folder.control.as_uri()}?mode=ro"
     with closing(sqlite3.connect(address, uri=True, timeout=_WAIT_SECONDS)) as database:
-        return [name for (name,) in database.execute(query, (place.deployment, _MOST))]
+        return [name for (name,) in database.execute(query, (config.deployment, _MOST))]
