@@ -104,7 +104,7 @@ def _print_plan(found: AccessPlan, principals: int, rotated: Sequence[str]) -> N
         risk = "" if item.risk is Risk.SAFE else f" [{item.risk}: {item.why}]"
         out_lines.print(f"{_MARKS[item.risk]} {clause(item)}{risk}", style=_STYLES[item.risk])
     for kept in found.kept:
-        out_lines.print(f"  {kept.topic}: {kept.value} ({kept.current}) is in no spec and stays")
+        out_lines.print(f"  {kept.topic}: {kept.value} ({kept.current}) is in no spec, and stays")
     if not found:
         out_lines.print(f"{_count(principals)} as declared; nothing to do.")
     else:

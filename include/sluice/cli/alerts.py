@@ -71,16 +71,16 @@ def open_(output: OutputOption = Output.TABLE) -> None:
 def incident_as_dict(incident: Incident, policy: Policy) -> dict[str, Any]:
     """Return an incident as JSON values: since when, how its delivery ended, and its channels."""
     newest, outcome = incident.newest, incident.outcome(incident.newest)
-    told = "unknown" if outcome is None else outcome.value
+    notified = "unknown" if outcome is None else outcome.value
     if incident.told_at is not None:
-        told = f"{incident.told_at:%Y-%m-%d %H:%M}"
+        notified = f"{incident.told_at:%Y-%m-%d %H:%M}"
     return {
         "subject": newest.concerns,
         "class": newest.alert_class.value,
         "since": incident.since.isoformat(sep=" "),
         "what": newest.what,
         "alerts": [alert.id for alert in incident.alerts],
-        "told": told,
+        "told": notified,
         "told_at": None if incident.told_at is None else incident.told_at.isoformat(),
         "channels": list(policy.rule_of(newest).tell),
     }
@@ -235,10 +235,10 @@ def _print_incidents(incidents: list[dict[str, Any]], note: str) -> None:
         "subject", Column("class", no_wrap=True), Column("since (UTC)", no_wrap=True), "what", "notified", "channels"
     )
     for each in incidents:
-        told = escape(each["told"]) if each["told_at"] else f"[yellow]{escape(each['told'])}[/]"
+        notified = escape(each["told"]) if each["told_at"] else f"[yellow]{escape(each['told'])}[/]"
         names = ", ".join(each["channels"]) or "none"
         table.add_row(
-            escape(each["subject"]), each["class"], each["since"][:16], escape(each["what"]), told, escape(names)
+            escape(each["subject"]), each["class"], each["since"][:16], escape(each["what"]), notified, escape(names)
         )
     out.print(table)
 

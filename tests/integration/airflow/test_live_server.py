@@ -121,8 +121,8 @@ def test_without_airflow_it_serves_this_machine_alone(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("options", "words", "code"),
     [
-        ((), "nobody's token can be looked at", 3),
-        (("--without-login", "--host", "0.0.0.0"), "would be open to everybody", 2),  # noqa: S104 - refused
+        ((), "tokens cannot be checked", 3),
+        (("--without-login", "--host", "0.0.0.0"), "could read the values", 2),  # noqa: S104 - refused
     ],
 )
 def test_what_would_be_open_is_refused(tmp_path: Path, options: tuple[str, ...], words: str, code: int) -> None:

@@ -112,7 +112,7 @@ def test_what_does_not_hold_is_the_exit_code(place: DeparturesProject) -> None:
 def test_one_that_was_killed_says_so_and_is_resumed_under_its_key(place: DeparturesProject) -> None:
     ended = run("die", "--key", "nightly")
     assert ended.returncode == 1
-    assert "gone; the same run with --key nightly goes on" in ended.stdout
+    assert "gone; run it again with --key nightly" in ended.stdout
     assert "working die" in ended.stderr
     assert run("look", "--key", "nightly").returncode == 0
     assert [found.state for found in place.project.backfills().recent()] == [BackfillState.DONE]
@@ -124,7 +124,7 @@ def test_the_first_ctrl_c_asks_it_to_stop_and_its_end_is_waited_for(place: Depar
         wait_for(lambda: half_done(place))
         following.send_signal(signal.SIGINT)
         out, said = following.communicate(timeout=60)
-    assert "stops after the chunk that it is at" in said
+    assert "It stops after the current chunk" in said
     assert "cancelled identical" in out
     found = newest(place)
     assert found is not None
@@ -179,7 +179,7 @@ def test_a_process_that_ends_before_it_began_leaves_a_failure_with_its_log(place
     found = newest(place)
     assert found is not None
     assert found.state is BackfillState.FAILED
-    assert "exit code 3 before it began; its log is " in found.why
+    assert "exit code 3 before it claimed its range; its log is " in found.why
     assert "no JVM" in ended.stderr
 
 

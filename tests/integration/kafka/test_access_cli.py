@@ -116,7 +116,7 @@ def test_what_is_safe_is_applied_once_and_lets_the_user_in(specs: Path, embedded
     text = run("plan")
     assert "+ User:sluice-stream: read topic flights from 127.0.0.1 is absent, declared allowed\n" in text
     assert "from SLUICE_PASSWORD_STREAM\n" in text
-    assert "apply it by `sluice access apply`." in text
+    assert "To apply it, run `sluice access apply`." in text
     planned = items()
     assert [(item["change"], item["risk"]) for item in planned] == [("set password", "safe"), ("grant", "safe")]
     assert json.loads(run("apply", "-o", "json"))["applied"] == planned
@@ -141,7 +141,7 @@ def test_what_opens_something_is_applied_only_by_name(specs: Path) -> None:
     assert f"`sluice access apply --plan {identity} --widening 'User:sluice-watcher'`" in text
     for arguments, why in (
         ((), "has changes that somebody has to approve"),
-        (("--widening", "User:sluice-watcher"), "no plan is"),
+        (("--widening", "User:sluice-watcher"), "needs --plan"),
         (("--plan", identity), "nobody has said that it may be"),
     ):
         with pytest.raises(RefusedError, match=why):

@@ -70,7 +70,7 @@ def test_a_topic_that_is_named_is_made_and_no_other(name: str, broker: BrokerPro
     spec = (settings().home / f"include/topics/{name}.yaml").read_text()
     spec = spec.replace(f"name: {name}", f"name: {mine}", 1).replace("flights_raw", f"{mine}_raw")
     (settings().home / f"include/topics/{mine}.yaml").write_text(spec)
-    assert run(topics.app, "plan", mine).endswith(f"apply it by `sluice topics apply {mine}`.\n")
+    assert run(topics.app, "plan", mine).endswith(f"To apply it, run `sluice topics apply {mine}`.\n")
     assert run(topics.app, "apply", mine) == f"created {mine}\n1 topic is as declared.\n"
     with KafkaPythonAdministration([broker.bootstrap]) as administration:
         assert set(administration.describe([name, mine])) == {mine}
@@ -99,7 +99,7 @@ def test_records_go_only_where_the_topic_is_named(name: str, broker: BrokerProce
     spec.write_text(spec.read_text().replace("retention: forever ", "retention: 30 days "))
     read = json.loads(run(topics.app, "plan", "-o", "json"))["id"]
     assert f"!! {name}: retention.ms is -1, declared 2592000000 [loss: less is kept" in run(topics.app, "plan")
-    with pytest.raises(RefusedError, match="no plan is"):
+    with pytest.raises(RefusedError, match="need --plan"):
         run(topics.app, "apply", "--losing", name)
     with pytest.raises(RefusedError, match="may go"):
         run(topics.app, "apply", "--plan", read)
@@ -118,7 +118,7 @@ def test_a_day_is_sent_and_shown_in_the_manifest(name: str) -> None:
     run(topics.app, "apply")
     day = ("--from", "2013-01-01", "--to", "2013-01-01")
     said = run(feed.app, "send", "flights", *day)
-    assert said == f"Sent 842 records, and a heartbeat of 2013-01-02 09:00 UTC; {name} now has 842 of this feed.\n"
+    assert said == f"Sent 842 records, and a heartbeat at 2013-01-02 09:00 UTC; {name} now has 842 of this feed.\n"
     assert run(feed.app, "send", "flights", *day) == f"Sent 0 records; {name} now has 842 of this feed.\n"
     manifest = json.loads(run(feed.app, "manifest", "flights", "-o", "json"))
     assert manifest["ranges"][0]["days"] == {"2013-01-01": 842}

@@ -186,7 +186,7 @@ def test_what_is_halted_says_why_in_every_face_and_is_resumed(home: Path) -> Non
     assert "Next: HALTED: generation 1" in text
     assert "then run `sluice streams resume flights`" in text
     assert text.count("is 12 bytes of a plan") == 1
-    assert text.endswith("All that it said: offsets/7 is 12 bytes of a plan")
+    assert text.endswith("The full error: offsets/7 is 12 bytes of a plan")
     (home / "spark_jobs" / "stream.py").write_text(DRIVER)
     assert "flights: started, as generation 2" in sluice_streams("resume", "flights", "--why", "repaired").stdout
     assert shown()["desired"]["why"].startswith("repaired (overrides: generation 1 ")
@@ -207,7 +207,7 @@ def test_a_driver_without_a_trace_is_forced_with_a_reason() -> None:
         sluice_streams("stop", "flights")
     assert shown()["desired"]["state"] == Desired.STOPPED
     said = CliRunner().invoke(app, ["force", "flights"], input="the machine was replaced\n", catch_exceptions=False)
-    assert "Generation 1 of flights is on record as ended: declared dead by" in said.stdout
+    assert "Generation 1 of flights is recorded as ended: declared dead by" in said.stdout
     assert "flights: started, as generation 2" in sluice_streams("start", "flights").stdout
     assert shown()["attempts"][1]["failure"] == "forced"
 

@@ -160,7 +160,7 @@ def test_a_folder_that_cannot_be_used_is_refused_with_every_reason(tmp_path: Pat
         run("init", str(folder))
     assert "',' in it separates folders" in str(refused.value)
     assert "it holds five, four, one, six, three and 1 more" in str(refused.value)
-    assert "name a new or an empty folder" in str(refused.value)
+    assert "choose a new or an empty folder" in str(refused.value)
     assert len(list(folder.iterdir())) == 7
 
 
