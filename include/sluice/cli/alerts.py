@@ -99,7 +99,7 @@ def show(
     Exit codes: 0; 2 no alert, or more than one, has this id.
     """
     history = _journal().read()
-    alert = choose(history, alert_id)
+    alert = find_alert(history, alert_id)
     emit(output, _as_dict(alert, history), lambda: _print_alert(alert, history))
 
 
@@ -125,7 +125,7 @@ def try_delivery(
     alert = _test_alert(clock)
     journal.append(alert)
     policy = read_policy(settings().home / "include", settings().deployment)
-    outcome, detail = deliver_in_airflow(alert, _asked_channels(policy, channel), settings())
+    outcome, detail = deliver_in_airflow(alert, _selected_channels(policy, channel), settings())
     delivery = Delivery(alert.id, clock.now(), outcome, detail)
     journal.append(delivery)
     data = {**alert.as_dict(), "delivery": delivery.as_dict()}
@@ -141,7 +141,7 @@ def try_delivery(
             raise SluiceError(f"Alert {alert.id}: {detail}", fix="correct the connection; docs/alerts.md has examples.")
 
 
-def choose(history: AlertHistory, alert_id: str) -> Alert:
+def find_alert(history: AlertHistory, alert_id: str) -> Alert:
     """Return the alert whose id begins with `alert_id`.
 
     Raises:
@@ -154,7 +154,7 @@ def choose(history: AlertHistory, alert_id: str) -> Alert:
     return found[0]
 
 
-def _asked_channels(policy: Policy, name: str) -> list[Channel]:
+def _selected_channels(policy: Policy, name: str) -> list[Channel]:
     """Return the channel of a name, or those of the policy's last rule.
 
     Raises:

@@ -17,7 +17,7 @@ from sluice.cli.terminal.arguments import PipelineArgument, WhyOption
 from sluice.cli.terminal.instants import FromOption, ToOption
 from sluice.cli.terminal.output import Output, OutputOption, emit, err, err_lines, out, out_lines
 from sluice.cli.terminal.pipelines import open_pipeline
-from sluice.cli.terminal.requester import requester
+from sluice.cli.terminal.user import requester
 from sluice.cli.views.backfill_plan import BackfillPlan
 from sluice.cli.views.backfill_progress import ProgressLine
 from sluice.cli.views.backfill_view import STYLES, backfill_as_dict, print_backfill

@@ -50,21 +50,21 @@ def report(found: Scan, config: Settings) -> dict[str, object]:
         "ok": not found.faults,
         "sound": _sound(found),
         "unchecked": sorted(f"{kind} {name}" for kind, name in found.dependants),
-        "unguarded": unguarded(found),
-        "shared": [{"pipeline": p, "driver": d, "topic": t} for p, d, t in sharing(found)],
+        "unguarded": without_suite(found),
+        "shared": [{"pipeline": p, "driver": d, "topic": t} for p, d, t in shared_drivers(found)],
         "unset": variables_not_set(found, config),
         "faults": [fault.as_dict() for fault in found.faults],
     }
 
 
-def unguarded(found: Scan) -> list[str]:
+def without_suite(found: Scan) -> list[str]:
     """Return the pipelines without a suite, which deserve a warning."""
     catalog = found.catalog
     guarded = {suite.pipeline for suite in catalog.expectations.values()} | set(catalog.doubtful_suites.values())
     return sorted(catalog.interval_pipelines.keys() - guarded)
 
 
-def sharing(found: Scan) -> list[tuple[str, str, str]]:
+def shared_drivers(found: Scan) -> list[tuple[str, str, str]]:
     """Return pipeline, driver and topic of each pipeline that shares a driver with a raw stream: a warning."""
     catalog = found.catalog
     drivers = {topic.raw.driver: name for name, topic in sorted(catalog.topics.items(), reverse=True)}
@@ -114,10 +114,10 @@ def _show(found: Scan, config: Settings) -> None:
     """Print one fault per line, so that editors and `grep` find file and line."""
     for fault in found.faults:
         err_lines.print(str(fault))
-    for pipeline in unguarded(found):
+    for pipeline in without_suite(found):
         note = f"The pipeline {pipeline} has no suite in include/expectations: its published values are not checked."
         err_lines.print(note, style="yellow")
-    for pipeline, driver, topic in sharing(found):
+    for pipeline, driver, topic in shared_drivers(found):
         note = f"The pipeline {pipeline} shares the driver {driver} with the raw stream of {topic}"
         err_lines.print(f"{note}: a failure of the session (memory, the JVM) ends both.", style="yellow")
     for unit, names in variables_not_set(found, config).items():

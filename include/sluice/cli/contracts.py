@@ -3,26 +3,29 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from functools import partial
 from typing import Annotated
 
 import typer
+from rich.markup import escape
+from rich.table import Column, Table
 
 from sluice.cli.terminal import completion
 from sluice.cli.terminal.instants import SinceOption, UntilOption
 from sluice.cli.terminal.output import Output, OutputOption, emit, out, out_lines
-from sluice.cli.views.drift_view import print_drift
 from sluice.contracts.contract import AVRO, digest, written
 from sluice.errors import SpecError
 from sluice.project.project import Project
+from sluice.quality.drift import Departure, Drift
 from sluice.quality.quarantine import QuarantineFilter
 from sluice.settings import registry_login, settings
 from sluice.specs.load import scan
 from sluice.specs.reading.faults import SpecFaults
 from sluice.specs.rules.contracts import FOLDER, PUBLISHED, ContractHistory, contracts_hold, history_of
 from sluice.specs.rules.rules import RULES
+from sluice.topics.legible import safe
 
 app = typer.Typer(help="List, fetch and publish contracts; find producer drift.", no_args_is_help=True)
 
@@ -71,9 +74,25 @@ def drift(
 
     asked = QuarantineFilter(since=since, until=until)
     found = drift_of(Project.open(settings()), topic, asked)
-    emit(output, [asdict(departure) for departure in found], lambda: print_drift(topic, found))
+    emit(output, [asdict(departure) for departure in found], lambda: _print_drift(topic, found))
     if found:
         raise typer.Exit(1)
+
+
+def _print_drift(topic: str, found: Sequence[Departure]) -> None:
+    """Print departures as a table, and the meaning of each kind."""
+    if not found:
+        out_lines.print(f"The records of {topic} are as declared.")
+        return
+    right = [Column(name, justify="right") for name in ("records", "first offset", "last offset")]
+    table = Table("drift", "field", "type", "partition", *right, "hint", box=None)
+    for each in found:
+        number = each.partition.rpartition("/")[2]
+        counts = (f"{each.records:,}", f"{each.first:,}", f"{each.last:,}")
+        table.add_row(each.drift, escape(safe(each.field)), each.kind, number, *counts, each.hint)
+    out.print(table)
+    for drift in (kind for kind in Drift if any(each.drift is kind for each in found)):
+        out_lines.print(f"{drift}: {drift.meaning}: {drift.what_to_do}.")
 
 
 @app.command()

@@ -7,9 +7,8 @@ from typing import Any
 
 from sluice.cli.reset import epochs_in, show_resets
 from sluice.cli.terminal.arguments import UnitArgument, WhyOption, YesOption
-from sluice.cli.terminal.confirmation import confirm
 from sluice.cli.terminal.output import Output, OutputOption, emit, out_lines
-from sluice.cli.terminal.requester import requester
+from sluice.cli.terminal.user import confirm, requester
 from sluice.clock import SystemClock
 from sluice.control.database import compact
 from sluice.intervals.healing import Poisoned

@@ -18,8 +18,7 @@ from sluice.cli.terminal.arguments import PipelineArgument
 from sluice.cli.terminal.instants import METAVAR, SinceOption, UntilOption, start_of
 from sluice.cli.terminal.output import Output, OutputOption, emit, err_lines, out, out_lines
 from sluice.cli.terminal.pipelines import open_pipeline
-from sluice.cli.views.ledger_view import LedgerReading, read_ledger
-from sluice.errors import SpecError
+from sluice.errors import SluiceError, SpecError
 from sluice.intervals.alignment import Interval, interval_of
 from sluice.intervals.backfill.advice import Advice, advise
 from sluice.intervals.ledger import Ledger, LedgerRow, State, Written
@@ -72,7 +71,8 @@ def list_(
     project = open_pipeline(pipeline)[0] if pipeline else Project.open_sound(settings())
     names = [pipeline] if pipeline else list(project.catalog.interval_pipelines)
     listings = [
-        _Listing(name, read_ledger(project, name), project.code_of(name), since, until, states, limit) for name in names
+        _Listing(name, _read_ledger(project, name), project.code_of(name), since, until, states, limit)
+        for name in names
     ]
     emit(output, {each.pipeline: each.as_dict() for each in listings}, lambda: _print_listings(listings))
     _print_notes([each.found for each in listings])
@@ -91,7 +91,7 @@ def show(
     Exit codes: 0; 2 the pipeline does not exist; 4, 6 the log could not be read, and the index is shown instead.
     """
     project, spec = open_pipeline(pipeline)
-    found, code = read_ledger(project, pipeline), project.code_of(pipeline)
+    found, code = _read_ledger(project, pipeline), project.code_of(pipeline)
     wanted = interval_of(start, spec.intervals.interval_length)
     row = found.ledger.rows.get(wanted.start) or LedgerRow(wanted)
     advice = advise(row, found.ledger.closed_until, code, repair=spec.backfill.repair)
@@ -161,11 +161,45 @@ def _written_as_dict(written: Written) -> dict[str, Any]:
 
 
 @dataclass(frozen=True)
+class _LedgerReading:
+    """A pipeline's ledger and its source.
+
+    Attributes:
+        ledger: the intervals.
+        note: for people, if log or index could not be used; else empty.
+        error: why the log could not be read; then the ledger comes from the index.
+    """
+
+    ledger: Ledger
+    note: str = ""
+    error: SluiceError | None = None
+
+
+def _read_ledger(project: Project, pipeline: str) -> _LedgerReading:
+    """Refresh the index and return the ledger.
+
+    Raises:
+        SluiceError: neither the log nor the index can be read.
+    """
+    try:
+        return _LedgerReading(project.index().refresh(pipeline).ledger)
+    except SluiceError as failed:
+        not_refreshed = failed
+    try:
+        truth = project.ledger(pipeline)
+    except SluiceError as unreadable:
+        known = project.index().ledger(pipeline)
+        note = f"the log cannot be read; this is the index of {pipeline} at table version {known.version}: "
+        return _LedgerReading(known, f"{note}{unreadable}", unreadable)
+    return _LedgerReading(truth, f"read from the log only; the index of {pipeline} was not refreshed: {not_refreshed}")
+
+
+@dataclass(frozen=True)
 class _Listing:
     """The intervals of a pipeline in `[since, until)`, and those of them that are in some states."""
 
     pipeline: str
-    found: LedgerReading
+    found: _LedgerReading
     code: str
     since: datetime | None
     until: datetime | None
@@ -278,7 +312,7 @@ def _print_written(title: str, written: Written, code: str) -> None:
             out_lines.print(f"  {name:<14}{text}")
 
 
-def _print_notes(looks: Iterable[LedgerReading]) -> None:
+def _print_notes(looks: Iterable[_LedgerReading]) -> None:
     """Print notes on logs that could not be read, and exit with the code of the first such error."""
     looks = list(looks)
     for found in looks:

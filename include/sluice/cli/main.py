@@ -47,7 +47,7 @@ COMMANDS = {
 _EPILOG = "Exit codes: " + "; ".join(f"{code} {meaning}" for code, (meaning, _) in exit_codes().items()) + "."
 
 
-class _Nouns(TyperGroup):
+class _LazyGroup(TyperGroup):
     """Finds a command by importing its module."""
 
     def list_commands(self, ctx: Any) -> list[str]:  # noqa: ANN401 - typer's own click is private
@@ -82,7 +82,7 @@ class _Nouns(TyperGroup):
 
 
 app = typer.Typer(
-    cls=_Nouns,
+    cls=_LazyGroup,
     help="Streaming pipelines on Kafka, Spark and Airflow, run as one system.",
     epilog=_EPILOG,
     no_args_is_help=True,

@@ -14,11 +14,11 @@ from sluice.cli.scaffold.pipelines import pipeline_files
 from sluice.cli.scaffold.topics import (
     GuessedField,
     guess_fields,
-    old_times,
+    late_arrival_warning,
+    left_out_notes,
     sketch_of,
     time_of,
     topic_text,
-    without_field,
 )
 from sluice.cli.terminal import completion
 from sluice.cli.terminal.output import err_lines, out_lines
@@ -70,9 +70,9 @@ def topic(
     at, arrival = time_of(fields, event_time), time_of(fields, arrival_time) if arrival_time else ""
     text = topic_text(name, fields, at, arrival_time=arrival, partitions=partitions, owner=owner)
     _write(_encoded({f"include/topics/{name}.yaml": text}))
-    for note in without_field(sketch) if sketch else ():
+    for note in left_out_notes(sketch) if sketch else ():
         out_lines.print(note)
-    if note := old_times(sketch, fields, at, arrival, SystemClock().now()) if sketch else "":
+    if note := late_arrival_warning(sketch, fields, at, arrival, SystemClock().now()) if sketch else "":
         err_lines.print(note, style="yellow")
     out_lines.print(f"\nNext: sluice check, then sluice new pipeline NAME --source {name}")
 

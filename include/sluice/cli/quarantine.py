@@ -14,7 +14,7 @@ from sluice.cli.terminal.arguments import PipelineArgument, WhyOption
 from sluice.cli.terminal.instants import SinceOption, UntilOption
 from sluice.cli.terminal.output import Output, OutputOption, emit, err
 from sluice.cli.terminal.pipelines import open_pipeline
-from sluice.cli.terminal.requester import requester
+from sluice.cli.terminal.user import requester
 from sluice.cli.views.quarantine_view import (
     case_as_dict,
     print_browsed,

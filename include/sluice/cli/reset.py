@@ -13,9 +13,8 @@ from rich.table import Table
 
 from sluice.cli.terminal import completion
 from sluice.cli.terminal.arguments import UnitArgument, WhyOption, YesOption
-from sluice.cli.terminal.confirmation import confirm
 from sluice.cli.terminal.output import Output, OutputOption, emit, out, out_lines
-from sluice.cli.terminal.requester import requester
+from sluice.cli.terminal.user import confirm, requester
 from sluice.clock import SystemClock
 from sluice.errors import SpecError
 from sluice.project.project import Project

@@ -16,7 +16,7 @@ from sluice.cli.reset import epoch_lines, epochs_of, reset
 from sluice.cli.terminal.arguments import UnitArgument, WhyOption
 from sluice.cli.terminal.escaping import without_colours
 from sluice.cli.terminal.output import Output, OutputOption, emit, err_lines, out, out_lines
-from sluice.cli.terminal.requester import requester
+from sluice.cli.terminal.user import requester
 from sluice.cli.views.availability_view import in_percent, unit_service
 from sluice.cli.views.verdict_view import partition_table, print_verdicts
 from sluice.clock import Clock, SystemClock

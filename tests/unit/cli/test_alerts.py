@@ -10,7 +10,7 @@ from typer.testing import CliRunner
 
 from sluice.alerts.delivery import Delivery, DeliveryOutcome
 from sluice.alerts.journal import Journal
-from sluice.cli.alerts import app, choose
+from sluice.cli.alerts import app, find_alert
 from sluice.errors import NotReadyError, SpecError
 from sluice.settings import settings
 from tests.unit.alerts.examples import NOW, history_of, make_alert
@@ -83,7 +83,7 @@ def test_without_alerts_it_says_so() -> None:
 )
 def test_an_id_that_names_no_one_alert_is_refused(wanted: str, told: str) -> None:
     with pytest.raises(SpecError, match=told):
-        choose(history_of(make_alert("a1"), make_alert("a2")), wanted)
+        find_alert(history_of(make_alert("a1"), make_alert("a2")), wanted)
 
 
 def test_a_trial_without_airflow_is_on_record_and_says_what_is_missing(

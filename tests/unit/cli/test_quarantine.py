@@ -12,7 +12,7 @@ from typer.testing import CliRunner, Result
 
 from sluice.cli.main import app
 from sluice.cli.terminal.output import out_lines
-from sluice.cli.views.quarantine_view import dump, print_record, record_as_dict
+from sluice.cli.views.quarantine_view import hex_dump, print_record, record_as_dict
 from sluice.errors import RefusedError, SpecError
 from sluice.project.records_of import cases_of
 from sluice.quality.quarantine import Quarantined
@@ -114,6 +114,6 @@ def test_masked_nothing_of_the_values_is_left() -> None:
 
 @given(st.binary(max_size=70))
 def test_a_dump_has_every_byte(data: bytes) -> None:
-    lines = list(dump(data))
+    lines = list(hex_dump(data))
     assert bytes.fromhex("".join(line[10:57] for line in lines)) == data
     assert all(line.isascii() and line.isprintable() for line in lines)

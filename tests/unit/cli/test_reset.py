@@ -13,7 +13,7 @@ from typer.testing import CliRunner, Result
 
 from sluice.cli.reset import parse_target
 from sluice.cli.streams import app
-from sluice.cli.terminal import confirmation
+from sluice.cli.terminal import user
 from sluice.errors import RefusedError, SpecError
 from sluice.settings import settings
 from sluice.specs.model.access import Role
@@ -106,7 +106,7 @@ def test_without_a_terminal_and_without_yes_it_is_shown_and_refused(bench: Bench
 
 def test_a_person_types_the_name_of_the_unit(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
     bench.stop()
-    monkeypatch.setattr(confirmation, "interactive", lambda: True)
+    monkeypatch.setattr(user, "interactive", lambda: True)
     with pytest.raises(RefusedError, match="not confirmed"):
         reset(typed="yes\n")
     assert bench.epochs().number == 0
@@ -122,7 +122,7 @@ def test_a_unit_that_somebody_starts_while_a_person_reads_is_not_reset(
         bench.project.life("flights").start("bob", "he did not know")
         return True
 
-    monkeypatch.setattr(confirmation, "interactive", asked)
+    monkeypatch.setattr(user, "interactive", asked)
     with pytest.raises(RefusedError, match="no stop of it is on record"):
         reset(typed="flights\n")
     assert bench.epochs().number == 0

@@ -14,7 +14,7 @@ from hypothesis import given, settings
 
 from sluice.cli.scaffold.topics import guess_fields, sketch_of
 from sluice.cli.topics.send import keys_of
-from sluice.cli.views.quarantine_view import dump
+from sluice.cli.views.quarantine_view import hex_dump
 from sluice.cli.views.record_view import as_dict, as_line
 from sluice.errors import SpecError
 from sluice.feeds.lines import Fields, read_lines
@@ -96,7 +96,7 @@ def lined(value: bytes | None) -> None:
 
 def dumped(value: bytes | None) -> None:
     masked(legible(value or b"", 500)).encode()
-    "".join(dump(value or b"")).encode()
+    "".join(hex_dump(value or b"")).encode()
 
 
 def identified(value: bytes | None) -> None:

@@ -63,7 +63,7 @@ def guess_fields(sketch: Sketch) -> dict[str, GuessedField]:
     return found
 
 
-def without_field(sketch: Sketch) -> list[str]:
+def left_out_notes(sketch: Sketch) -> list[str]:
     """Return a sentence for each part of a sample that the spec does not hold."""
     nested = [name for name, seen in sketch.fields.items() if seen.forms[Form.NESTED]]
     notes = [f"{note}." for note in left_out(sketch)]
@@ -100,7 +100,9 @@ def time_of(fields: Mapping[str, GuessedField], named: str = "") -> str:
     return named or times[0]
 
 
-def old_times(sketch: Sketch, fields: Mapping[str, GuessedField], event: str, arrival: str, now: datetime) -> str:
+def late_arrival_warning(
+    sketch: Sketch, fields: Mapping[str, GuessedField], event: str, arrival: str, now: datetime
+) -> str:
     """Warn that old records would be late with an arrival time by the broker; empty if they would not.
 
     Args:

@@ -30,7 +30,7 @@ _TAIL_BYTES = 256 * 1024
 _USER = re.compile(r"^user:\s*[\"']?([\w.@:=,/-]+)", re.MULTILINE)
 
 
-def _offered(names: Callable[[Settings], Iterable[str]]) -> Callable[[], list[str]]:
+def _completer(names: Callable[[Settings], Iterable[str]]) -> Callable[[], list[str]]:
     """Return a completer for typer: without duplicates, and empty where nothing can be read."""
 
     @wraps(names)
@@ -48,44 +48,44 @@ def _declared(kind: Kind, config: Settings) -> list[str]:
     return sorted(file.stem for file in (config.home / "include" / kind.folder).glob("*.yaml"))
 
 
-@_offered
+@_completer
 def pipelines(config: Settings) -> Iterable[str]:
     """Return the pipelines that have a file."""
     return _declared(Kind.PIPELINE, config)
 
 
-@_offered
+@_completer
 def topics(config: Settings) -> Iterable[str]:
     """Return the topics that have a file."""
     return _declared(Kind.TOPIC, config)
 
 
-@_offered
+@_completer
 def feeds(config: Settings) -> Iterable[str]:
     """Return the feeds that have a file."""
     return _declared(Kind.FEED, config)
 
 
-@_offered
+@_completer
 def principals(config: Settings) -> Iterable[str]:
     """Return the principals that have a file."""
     return _declared(Kind.PRINCIPAL, config)
 
 
-@_offered
+@_completer
 def users(config: Settings) -> Iterable[str]:
     """Return the Kafka users of the principals."""
     files = sorted((config.home / "include" / Kind.PRINCIPAL.folder).glob("*.yaml"))
     return [match[1] for file in files if (match := _USER.search(file.read_text(encoding="utf-8", errors="reconfig")))]
 
 
-@_offered
+@_completer
 def units(config: Settings) -> Iterable[str]:
     """Return the drivers that topics and pipelines name."""
     return sorted(units_named_in(config.home / "include"))
 
 
-@_offered
+@_completer
 def streams(config: Settings) -> Iterable[str]:
     """Return the streams of the topics and pipelines, and those that have run on this machine."""
     raw = [f"raw_{topic}" for topic in _declared(Kind.TOPIC, config)]
@@ -93,31 +93,31 @@ def streams(config: Settings) -> Iterable[str]:
     return sorted({*raw, *_declared(Kind.PIPELINE, config), *ran})
 
 
-@_offered
+@_completer
 def contracts(config: Settings) -> Iterable[str]:
     """Return the topics that have contracts."""
     return sorted(folder.name for folder in (config.home / "include" / FOLDER).iterdir() if folder.is_dir())
 
 
-@_offered
+@_completer
 def interval_states(_: Settings) -> Iterable[str]:
     """Return the states of an interval."""
     return [state.value for state in State]
 
 
-@_offered
+@_completer
 def backfills(config: Settings) -> Iterable[str]:
     """Return the newest backfills on record, newest first."""
     return _recorded(config, "SELECT id FROM backfill WHERE deployment = ? ORDER BY claimed_at DESC LIMIT ?")
 
 
-@_offered
+@_completer
 def cases(config: Settings) -> Iterable[str]:
     """Return the newest cases of the quarantine, newest first."""
     return _recorded(config, "SELECT id FROM quarantine_case WHERE deployment = ? ORDER BY opened_at DESC LIMIT ?")
 
 
-@_offered
+@_completer
 def alerts(config: Settings) -> Iterable[str]:
     """Return the newest alerts in the journal, newest first."""
     newest = max(config.folder.alerts.glob("journal-*.jsonl"), default=None)
@@ -128,7 +128,7 @@ def alerts(config: Settings) -> Iterable[str]:
         return [name.decode() for name in _ALERT.findall(opened.read())][: -_MOST - 1 : -1]
 
 
-@_offered
+@_completer
 def channels(config: Settings) -> Iterable[str]:
     """Return the channels of the deployment's alert policy."""
     text = (config.home / "include" / Kind.POLICY.folder / f"{config.deployment}.yaml").read_text(encoding="utf-8")

@@ -31,10 +31,10 @@ def describe(
     project = Project.open(settings())
     with project.administration() as administration:
         if topic:
-            one(described_one(project.catalog, administration, topic), output)
+            emit_topic(described_one(project.catalog, administration, topic), output)
         else:
             declared = sorted(project.catalog.kafka_topics())
-            many(described(project.catalog, administration, declared), declared, output)
+            emit_topics(described(project.catalog, administration, declared), declared, output)
 
 
 def described_one(catalog: Catalog, administration: KafkaAdministration, topic: str) -> Description:
@@ -49,7 +49,7 @@ def described_one(catalog: Catalog, administration: KafkaAdministration, topic: 
     return found
 
 
-def one(found: Description, output: Output) -> None:
+def emit_topic(found: Description, output: Output) -> None:
     """Print a topic and its partitions."""
     emit(output, {**found.as_dict(), "partition_list": found.rows}, lambda: _print_one(found))
 
@@ -68,7 +68,7 @@ def _print_one(found: Description) -> None:
     out_lines.print(table)
 
 
-def many(found: Sequence[Description], declared: Collection[str], output: Output) -> None:
+def emit_topics(found: Sequence[Description], declared: Collection[str], output: Output) -> None:
     """Print topics, and the names of declared topics that do not exist."""
     data = {description.state.name: description.as_dict() for description in found}
     emit(output, data, lambda: _print_many(found, declared))

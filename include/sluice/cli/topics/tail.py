@@ -75,9 +75,9 @@ def tail(
         wanted = everything if key is None else _with_key(key.encode())
         start = first_offsets(administration, extent, topic, since) if since else None
         if start is None:
-            printer.found(newest(reader, topic, extent, most, wanted=wanted))
+            printer.newest(newest(reader, topic, extent, most, wanted=wanted))
         elif not following:
-            printer.found(onwards(reader, topic, start, extent.ends, most, wanted=wanted))
+            printer.newest(onwards(reader, topic, start, extent.ends, most, wanted=wanted))
         if following:
             only, begin = () if partition is None else (partition,), start or extent.ends
             coming = follow(topic, extent, begin, administration, reader, clock=SystemClock(), tell=_note, only=only)
@@ -170,7 +170,7 @@ class RecordPrinter:
             else:
                 self._terminal.print(as_line(record, self._most))
 
-    def found(self, found: NewestRecords) -> None:
+    def newest(self, found: NewestRecords) -> None:
         """Print records, with a note if there may be more."""
         self.records(found.records)
         if found.given_up:

@@ -33,7 +33,7 @@ class BackfillPlan:
         return cls(selection, tuple(chunks), in_the_way)
 
     @property
-    def left(self) -> dict[str, list[Interval]]:
+    def skipped(self) -> dict[str, list[Interval]]:
         """The skipped ranges, by reason."""
         by_reason: dict[str, list[Interval]] = {}
         for interval, why in self.selection.left.items():
@@ -51,7 +51,7 @@ class BackfillPlan:
             "intervals": len(self.selection.taken),
             "taken": [_bounds(found) for found in self.selection.ranges],
             "chunks": [_bounds(found) for found in self.chunks],
-            "left": [{**_bounds(found), "why": why} for why, ranges in self.left.items() for found in ranges],
+            "left": [{**_bounds(found), "why": why} for why, ranges in self.skipped.items() for found in ranges],
             "in_the_way": self.in_the_way,
         }
 
@@ -65,7 +65,7 @@ class BackfillPlan:
         )
         for chunk in self.chunks:
             console.print(f"  + {_words(chunk)}", style="green", markup=False)
-        for why, ranges in self.left.items():
+        for why, ranges in self.skipped.items():
             for found in ranges:
                 console.print(f"  - {_words(found)}  {why}", style="dim", markup=False, soft_wrap=True)
         if self.in_the_way:

@@ -11,7 +11,7 @@ from rich.markup import escape
 from rich.status import Status
 
 from sluice.cli.terminal.output import err
-from sluice.cli.terminal.requester import requester
+from sluice.cli.terminal.user import requester
 from sluice.clock import Clock
 from sluice.errors import SluiceError
 from sluice.intervals.backfill.backfills import Backfill, Backfills, BackfillState

@@ -69,11 +69,11 @@ def print_record(topic: str, found: Quarantined, *, masked: bool) -> None:
             out_lines.print(f"  {name:<8} {text}")
     if found.value and not masked:
         out_lines.print(f"  {len(found.value):,} bytes:")
-        for line in dump(found.value[:_MOST_DUMPED]):
+        for line in hex_dump(found.value[:_MOST_DUMPED]):
             out_lines.print(f"  {line}")
 
 
-def dump(data: bytes) -> Iterator[str]:
+def hex_dump(data: bytes) -> Iterator[str]:
     """Yield bytes as lines of hexadecimal with their printable ASCII."""
     for start in range(0, len(data), _PER_LINE):
         part = data[start : start + _PER_LINE]

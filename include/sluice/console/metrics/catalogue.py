@@ -1,6 +1,6 @@
 """Every metric that Sluice exposes. Names follow Prometheus: base units, `_total` for counters, no unbounded label.
 
-What is not known has no sample: an absent one is no zero.
+An unknown value has no sample; a missing sample does not mean zero.
 """
 
 from __future__ import annotations
@@ -23,8 +23,8 @@ class Metric:
     Attributes:
         name: with its unit; a counter's ends in `_total`.
         kind: how its value behaves.
-        help: what it is, for whoever reads it in Prometheus.
-        labels: what tells samples apart.
+        help: its description in Prometheus.
+        labels: what distinguishes its samples.
     """
 
     name: str
@@ -45,42 +45,46 @@ _STREAM = ("unit", "stream")
 
 BUILD_INFO = _gauge("build_info", "1, with the version that serves the metrics.", "version")
 
-HEALTH = _gauge("stream_health", "1 for the verdict that a stream has, 0 for the others.", *_STREAM, "health")
-NEEDS_SOMEBODY = _gauge("stream_needs_somebody", "1 if a stream is not as it should be.", *_STREAM)
-LAST_LOOK = _gauge("stream_last_look_timestamp_seconds", "When a watcher looked at the stream last.", *_STREAM)
-EVIDENCE = _gauge("stream_evidence_ratio", "Share of the evidence that the last look could gather.", *_STREAM)
+HEALTH = _gauge("stream_health", "1 for the current verdict of a stream, 0 for the others.", *_STREAM, "health")
+NEEDS_SOMEBODY = _gauge("stream_needs_somebody", "1 if a stream needs attention.", *_STREAM)
+LAST_LOOK = _gauge("stream_last_look_timestamp_seconds", "When a watcher last observed the stream.", *_STREAM)
+EVIDENCE = _gauge("stream_evidence_ratio", "Share of the evidence that the last observation could gather.", *_STREAM)
 LAG_RECORDS = _gauge("stream_lag_records", "Records that are not in a committed batch.", *_STREAM)
-LAG_SECONDS = _gauge("stream_lag_seconds", "How long the first of them waits, at least.", *_STREAM)
+LAG_SECONDS = _gauge("stream_lag_seconds", "Minimum waiting time of the first of them.", *_STREAM)
 PARTITION_LAG = _gauge(
     "stream_partition_lag_records", "Records of one partition that are not in a committed batch.", *_STREAM, "partition"
 )
 WATERMARK_LAG = _gauge("stream_watermark_lag_seconds", "How far the watermark is behind the clock.", *_STREAM)
-CATCH_UP = _gauge("stream_catch_up_seconds", "When the backlog will be gone, if it shrinks.", *_STREAM)
-LOSS = _gauge("stream_loss_seconds", "When retention deletes what is unread, if that is in sight.", *_STREAM)
-ARRIVING = _gauge("stream_arriving_records_per_second", "Records that came, over the last five minutes.", *_STREAM)
-READING = _gauge("stream_reading_records_per_second", "Records in committed batches, over the same time.", *_STREAM)
+CATCH_UP = _gauge("stream_catch_up_seconds", "Time until the backlog is gone, if it shrinks.", *_STREAM)
+LOSS = _gauge("stream_loss_seconds", "Time until retention deletes unread records, if it is expected to.", *_STREAM)
+ARRIVING = _gauge(
+    "stream_arriving_records_per_second", "Rate of arriving records over the last five minutes.", *_STREAM
+)
+READING = _gauge(
+    "stream_reading_records_per_second", "Rate of records in committed batches over the last five minutes.", *_STREAM
+)
 LAST_COMMIT = _gauge("stream_last_commit_timestamp_seconds", "When the newest batch was committed.", *_STREAM)
 BATCHES = _counter("stream_batches", "Committed batches of the checkpoint.", *_STREAM)
-READ = _counter("stream_read_records", "Records that the stream has read since its driver began.", *_STREAM)
-BATCH_SECONDS = _gauge("stream_batch_duration_seconds", "How long the newest batch took.", *_STREAM)
+READ = _counter("stream_read_records", "Records that the stream has read since its driver started.", *_STREAM)
+BATCH_SECONDS = _gauge("stream_batch_duration_seconds", "Duration of the newest batch.", *_STREAM)
 PHASE_SECONDS = _gauge(
-    "stream_batch_phase_seconds", "A phase of the newest batch, by Spark's names.", *_STREAM, "phase"
+    "stream_batch_phase_seconds", "Duration of a phase of the newest batch, by Spark's names.", *_STREAM, "phase"
 )
 STATE_ROWS = _gauge("stream_state_rows", "Rows in state after the newest batch.", *_STREAM)
 STATE_BYTES = _gauge("stream_state_memory_bytes", "Memory of the state after the newest batch.", *_STREAM)
 
-WANTED = _gauge("unit_wanted", "1 if the unit shall run.", "unit")
-HALTED = _gauge("unit_halted", "1 if no attempt starts until a person asks for it.", "unit")
+WANTED = _gauge("unit_wanted", "1 if the unit should run.", "unit")
+HALTED = _gauge("unit_halted", "1 if nothing starts the unit until a person resumes it.", "unit")
 ATTEMPTS = _counter("unit_attempts", "Attempts of the unit: the newest generation.", "unit")
-CPU = _counter("unit_cpu_seconds", "Processor time of the driver and of all below it since it began.", "unit")
+CPU = _counter("unit_cpu_seconds", "CPU time of the driver and its child processes since it started.", "unit")
 
-INTERVALS = _gauge("intervals", "Intervals on record by state, without those that are open.", "pipeline", "state")
+INTERVALS = _gauge("intervals", "Recorded intervals by state, without open ones.", "pipeline", "state")
 CLOSED_UNTIL = _gauge("intervals_closed_until_timestamp_seconds", "End of the last closed interval.", "pipeline")
-CASES = _gauge("quarantine_cases", "Cases of quarantined records that are not done.", "pipeline", "state")
+CASES = _gauge("quarantine_cases", "Open and fixed cases of quarantined records.", "pipeline", "state")
 GATE_PASSED = _gauge("quality_passed", "1 if the newest check of the published table passed.", "pipeline")
-GATE_AT = _gauge("quality_checked_timestamp_seconds", "When that was checked.", "pipeline")
+GATE_AT = _gauge("quality_checked_timestamp_seconds", "When the published table was last checked.", "pipeline")
 DIFFERENCES = _gauge("topic_differences", "Values of a declared topic that are not as declared.", "topic")
-TOPICS_LOOK = _gauge("topics_last_look_timestamp_seconds", "When the cluster was compared with the specs last.")
+TOPICS_LOOK = _gauge("topics_last_look_timestamp_seconds", "When the cluster was last compared with the specs.")
 ALERTS = _counter("alerts", "Alerts in the journal of this machine.", "level", "outcome")
 
 CATALOGUE = tuple(value for value in list(globals().values()) if isinstance(value, Metric))

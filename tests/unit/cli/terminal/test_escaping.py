@@ -24,7 +24,7 @@ from rich.text import Text
 import sluice
 from sluice.cli import main
 from sluice.cli.stack.logs import _followed, logs
-from sluice.cli.terminal import confirmation
+from sluice.cli.terminal import user
 from sluice.cli.terminal.escaping import Guard, Terminal, guard_standard_streams
 from sluice.cli.terminal.output import Output, as_json, as_text, ask, err
 from sluice.errors import RefusedError
@@ -161,9 +161,9 @@ def test_a_confirmation_shows_what_is_to_be_typed_and_sends_nothing_else(
 ) -> None:
     monkeypatch.setattr(sys, "stdin", StringIO("orders\x1b[2J\n"))
     assert ask("Type orders\x1b[2J to do it:") == "orders\x1b[2J"
-    monkeypatch.setattr(confirmation, "interactive", lambda: True)
+    monkeypatch.setattr(user, "interactive", lambda: True)
     with pytest.raises(RefusedError, match="not confirmed"):  # nobody types any more
-        confirmation.confirm("orders\x1b[2J", yes=False)
+        user.confirm("orders\x1b[2J", yes=False)
     out, said = capsys.readouterr()
     assert commands_in(out + said) == set()
     assert "orders\\x1b[2J to do it: " in said

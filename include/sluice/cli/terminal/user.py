@@ -1,11 +1,21 @@
-"""Confirmation of what cannot be undone: a user types a word, or a script passes --yes."""
+"""The user at the terminal: their name for records, and their confirmation of what cannot be undone."""
 
 from __future__ import annotations
 
+import getpass
+import os
 import sys
 
 from sluice.cli.terminal.output import ask
 from sluice.errors import RefusedError, SpecError
+
+
+def requester() -> str:
+    """Return the name of this process's user, marked as a user of the command line."""
+    try:
+        return f"{getpass.getuser()} (command line)"
+    except (KeyError, OSError):  # a container may run under a uid without a name
+        return f"user {os.getuid()} (command line)"
 
 
 def interactive() -> bool:
