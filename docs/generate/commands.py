@@ -17,11 +17,11 @@ from sluice.errors import exit_codes
 
 _HEAD = """# The command line
 
-Made from the code by `make references`; `sluice <command> --help` says the same of one
-command. `sluice explain <word>` says what a word of an answer means ([all words](../codes.md)).
+Made from the code by `make references`; `sluice <command> --help` prints the section of a command.
+`sluice explain <word>` explains a word of the output ([all words](../codes.md)).
 
-`--output json` or `yaml` writes one document on stdout and everything else on stderr. `NO_COLOR` is obeyed.
-`sluice --install-completion` lets the shell complete commands, options and the names of what is declared and on record.
+`--output json` or `yaml` writes one document on stdout and everything else on stderr. `NO_COLOR` turns colours off.
+`sluice --install-completion` lets the shell complete commands, options, and declared and recorded names.
 
 ## Exit codes
 """

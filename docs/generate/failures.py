@@ -16,15 +16,15 @@ _HEAD = """# Errors
 
 Made from the code by `make references`. Every error that Sluice raises on purpose is a
 `SluiceError`. Its message says what was found, where, why it is refused, and after `Fix:` what to do. A command
-prints it on stderr and exits with the code of its class; a traceback is a fault of Sluice's own.
+prints it on stderr and exits with the code of its class. A traceback is a bug in Sluice.
 
-Further: [all words of answers](../codes.md), among them [why records are
+See also [all words of the output](../codes.md), including [why records are
 quarantined](../codes.md#reasons-of-the-quarantine) and [what a plan risks](../codes.md#risks-of-a-plan); [what to do
 by verdict](../runbook.md).
 
 ## Classes
 
-Each stands below its base. A command that meets it exits with its code.
+Each class is below its base class. A command that raises it exits with its code.
 """
 _DRIVERS = """
 ## Ends of a driver

@@ -105,7 +105,7 @@ def accept(
     ] = "",
     output: OutputOption = Output.TABLE,
 ) -> None:
-    """Run a backfill that a quality gate stopped again, and publish it despite the violations that the gate found.
+    """Rerun a backfill that a quality gate stopped, and publish it despite the violations that the gate found.
 
     Other violations, and expectations that could not be evaluated, stop it again. The report, the table's log and the
     backfill's record say who accepted what, and why.

@@ -312,12 +312,12 @@ def _print_written(title: str, written: Written, code: str) -> None:
             out_lines.print(f"  {name:<14}{text}")
 
 
-def _print_notes(looks: Iterable[_LedgerReading]) -> None:
+def _print_notes(readings: Iterable[_LedgerReading]) -> None:
     """Print notes on logs that could not be read, and exit with the code of the first such error."""
-    looks = list(looks)
-    for found in looks:
+    readings = list(readings)
+    for found in readings:
         if found.note:
             err_lines.print(f"sluice: {found.note}", style="yellow")
-    error = next((found.error for found in looks if found.error is not None), None)
+    error = next((found.error for found in readings if found.error is not None), None)
     if error is not None:
         raise typer.Exit(error.exit_code)

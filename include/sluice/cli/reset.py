@@ -121,8 +121,8 @@ def epochs_in(project: Project, stream: str) -> Epochs:
 def show_resets(planned: Iterable[StreamReset]) -> None:
     """Print what resets repeat and skip, and the effects on each output."""
     for one in planned:
-        begun = f"already there, in epoch {one.epoch}" if one.done else f"epoch {one.epoch}"
-        out_lines.print(f"{one.stream}: {begun}")
+        epoch = f"already there, in epoch {one.epoch}" if one.done else f"epoch {one.epoch}"
+        out_lines.print(f"{one.stream}: {epoch}")
         table = Table("partition", "from", "to", "repeated", "skipped", box=None)
         for partition, move in one.moves.items():
             now = "not started" if move.now is None else str(move.now)

@@ -87,7 +87,7 @@ def test_a_plan_can_take_dirty_intervals_alone() -> None:
         (("--from", "2013-01-01", "--to", "2013-01-02", "--only", "dirty"), "needs --mode recompute"),
     ],
 )
-def test_a_range_or_a_choice_that_cannot_be_is_refused(arguments: tuple[str, ...], refusal: str) -> None:
+def test_an_impossible_range_or_choice_is_refused(arguments: tuple[str, ...], refusal: str) -> None:
     with pytest.raises(SpecError, match=refusal):
         sluice_backfill("plan", "departures", *arguments)
 
@@ -104,7 +104,7 @@ def test_a_run_that_would_take_nothing_starts_nothing() -> None:
         sluice_backfill("run", "departures", "--from", "2013-06-01", "--to", "2013-06-01")
 
 
-def test_a_range_that_a_living_backfill_works_on_is_said_by_a_plan_and_refused_by_a_run(
+def test_the_range_of_a_living_backfill_is_noted_by_a_plan_and_refused_by_a_run(
     place: DeparturesProject,
 ) -> None:
     other = first_hours(place, hold=True)
@@ -113,7 +113,7 @@ def test_a_range_that_a_living_backfill_works_on_is_said_by_a_plan_and_refused_b
         sluice_backfill("run", *DAY)
 
 
-def test_a_dead_backfill_is_in_nobodys_way(place: DeparturesProject) -> None:
+def test_a_dead_backfill_blocks_no_other(place: DeparturesProject) -> None:
     first_hours(place, hold=False)
     assert as_json("plan", *DAY)["in_the_way"] == ""
 
@@ -155,7 +155,7 @@ def test_a_status_before_the_first_backfill_says_so() -> None:
         sluice_backfill("status")
 
 
-def test_a_living_backfill_is_asked_to_stop_and_goes_on_to_its_chunks_end(place: DeparturesProject) -> None:
+def test_a_living_backfill_stops_after_its_chunk(place: DeparturesProject) -> None:
     name = first_hours(place, hold=True)
     assert "stops after the current chunk" in sluice_backfill("cancel", name).stdout
     assert "(command line)" in place.project.backfills().get(name).cancel_asked_by

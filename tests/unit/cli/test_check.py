@@ -86,7 +86,7 @@ def test_programs_get_json_on_stdout(bench: Bench) -> None:
 
 
 @pytest.mark.usefixtures("bench")
-def test_a_pipeline_without_a_suite_is_told_and_is_no_fault() -> None:
+def test_a_pipeline_without_a_suite_is_a_warning_and_no_fault() -> None:
     result = run()
     assert result.exit_code == 0
     assert "The pipeline sales has no suite in include/expectations" in result.stderr
@@ -109,9 +109,7 @@ def test_a_deployment_without_spec_is_a_fault(monkeypatch: pytest.MonkeyPatch) -
     assert "include/deployments:1: SLUICE_DEPLOYMENT is 'elsewhere'" in result.stderr
 
 
-def test_variables_that_specs_name_and_nobody_has_set_are_named_and_are_no_fault(
-    bench: Bench, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_unset_variables_of_specs_are_a_warning_and_no_fault(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("SHOP_REGION", raising=False)
     file = bench.home / PIPELINE_FILE
     file.write_text(f"{file.read_text()}\nresources: {{environment: [SHOP_REGION]}}\n")

@@ -132,7 +132,7 @@ def test_what_is_no_answer_is_refused(
     assert not (bench.home / "include" / "schemas").exists()
 
 
-def test_what_cannot_be_kept_is_refused(server: Server) -> None:
+def test_an_unsupported_schema_is_refused(server: Server) -> None:
     server.register("p", {"id": 1, "schemaType": "PROTOBUF", "schema": "x"})
     server.register("r", {**avro(1, ONE), "references": [{"name": "x"}]})
     server.register("s", {"id": 1, "schema": '"string"'})

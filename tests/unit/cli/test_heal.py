@@ -72,7 +72,7 @@ def heal(*arguments: str) -> Result:
     return CliRunner().invoke(app, everything, catch_exceptions=False)
 
 
-def test_closings_are_withdrawn_streams_begin_again_and_what_comes_next_is_said(bench: Bench) -> None:
+def test_closings_are_withdrawn_streams_begin_again_and_the_next_steps_are_printed(bench: Bench) -> None:
     assert bench.closed_until == FAR
     bench.stop()
     said = " ".join(heal("--yes").stdout.split())
@@ -100,7 +100,7 @@ def test_closings_are_withdrawn_streams_begin_again_and_what_comes_next_is_said(
     ]
 
 
-def test_a_repetition_finds_nothing_and_asks_nobody(bench: Bench) -> None:
+def test_a_repeated_heal_has_nothing_to_do_and_asks_for_no_confirmation(bench: Bench) -> None:
     bench.stop()
     heal("--yes")
     said = heal()

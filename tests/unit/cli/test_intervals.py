@@ -110,7 +110,7 @@ def test_intervals_without_rows_are_one_line_and_a_long_list_says_how_to_see_mor
 
 
 @pytest.mark.usefixtures("place")
-def test_a_state_that_there_is_not_is_refused_with_those_that_are() -> None:
+def test_an_unknown_state_is_refused_with_the_known_ones() -> None:
     with pytest.raises(SpecError, match=r"unknown state: dirrty.*open, closed, published, dirty, stale"):
         sluice_intervals("list", "--state", "dirrty")
 
@@ -152,13 +152,13 @@ def test_an_interval_is_shown_with_what_to_do_now(at: str, advice: str) -> None:
     assert advice in sluice_intervals("show", "departures", at).stdout
 
 
-def test_a_pipeline_that_there_is_not_is_refused(place: DeparturesProject) -> None:
+def test_an_unknown_pipeline_is_refused(place: DeparturesProject) -> None:
     assert place.home.exists()
     with pytest.raises(SpecError, match="there is no pipeline 'departuers'"):
         sluice_intervals("list", "departuers")
 
 
-def test_a_log_that_cannot_be_read_shows_what_the_index_last_knew_says_so_and_fails(place: DeparturesProject) -> None:
+def test_an_unreadable_log_shows_the_index_with_a_note_and_fails(place: DeparturesProject) -> None:
     before = listed()
     damaged = CommitProperties(custom_metadata={"userMetadata": '{"sluice":99}'})
     write_deltalake(str(place.table), pa.table({"n": [1]}), mode="append", commit_properties=damaged)

@@ -66,7 +66,7 @@ def test_cases_are_listed(place: DeparturesProject) -> None:
     assert json.loads(quarantine("cases", "sales", "-o", "json").stdout) == []
 
 
-def test_what_cannot_be_is_refused(place: DeparturesProject) -> None:
+def test_an_impossible_request_is_refused(place: DeparturesProject) -> None:
     cases_of(place.project).open(opened("departures-q1", of="departures"))
     with pytest.raises(SpecError, match="there is no case 'nobody'"):
         quarantine("show", "nobody")
@@ -87,7 +87,7 @@ def test_what_cannot_be_is_refused(place: DeparturesProject) -> None:
         (("record", "departures", "7"), "'7' is not the position of a record"),
     ],
 )
-def test_an_argument_that_cannot_be_is_refused_before_spark_starts(arguments: tuple[str, ...], refusal: str) -> None:
+def test_a_wrong_argument_is_refused_before_spark_starts(arguments: tuple[str, ...], refusal: str) -> None:
     with pytest.raises(SpecError, match=refusal):
         quarantine(*arguments)
 

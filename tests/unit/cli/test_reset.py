@@ -88,7 +88,7 @@ def test_the_cluster_is_asked_in_a_role_that_may_only_look(bench: Bench) -> None
     assert bench.roles == {Role.WATCHER}
 
 
-def test_a_repetition_finds_nothing_left_to_do_and_asks_nobody(bench: Bench) -> None:
+def test_a_repeated_reset_has_nothing_to_do_and_asks_for_no_confirmation(bench: Bench) -> None:
     bench.stop()
     reset("--yes", "--stream", "departures")
     assert "Nothing to do" in reset("--stream", "departures").stdout
@@ -113,7 +113,7 @@ def test_a_person_types_the_name_of_the_unit(bench: Bench, monkeypatch: pytest.M
     assert "2 of 2 streams begin a new epoch" in reset(typed="flights\n").stdout
 
 
-def test_a_unit_that_somebody_starts_while_a_person_reads_is_not_reset(
+def test_a_unit_that_is_started_before_the_confirmation_is_not_reset(
     bench: Bench, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     bench.stop()

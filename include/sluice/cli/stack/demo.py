@@ -11,7 +11,7 @@ from rich.table import Table
 from sluice.cli.feed import open_project_feed, reporting
 from sluice.cli.stack.demo_steps import FEED, PIPELINE, Demo
 from sluice.cli.stack.example import demo_settings
-from sluice.cli.terminal.output import err, err_lines, out
+from sluice.cli.terminal.output import err, err_lines, out, out_lines
 from sluice.clock import SystemClock
 from sluice.delta.reading import read_rows
 from sluice.devstack.doctor import checks
@@ -117,20 +117,18 @@ def _show(project: Project, report: dict[str, Any], endpoints: Endpoints) -> Non
     out.print(f"stream      {stream['verdict']}, generation {stream['generation']}, {stream['batches']} batches")
     out.print("validation  " + ", ".join(f"{count:,} {name}" for name, count in validation.items()))
     intervals, parity, quality = report["intervals"], report["parity"], report["quality"]
-    out.print(
+    out_lines.print(
         f"intervals   {intervals['closed']} closed, {intervals['published']} of them published by a backfill, "
-        f"{intervals['dirty']} dirty",
-        soft_wrap=True,
+        f"{intervals['dirty']} dirty"
     )
-    out.print(
+    out_lines.print(
         f"parity      verify: {parity['verify']}; correct: {parity['correct']}, {parity['late_records']} late records, "
-        f"{parity['unexplained']} differences unexplained",
-        soft_wrap=True,
+        f"{parity['unexplained']} differences unexplained"
     )
     out.print(f"quality     {quality['passed']} expectations passed, {quality['failed']} failed")
     seconds = ", ".join(f"{name} {value}" for name, value in report["seconds"].items())
-    out.print(f"seconds     {seconds}", soft_wrap=True)
+    out_lines.print(f"seconds     {seconds}")
     out.print(f"Airflow     {endpoints.airflow_url}")
     for name, path in report["tables"].items():
-        out.print(f"table       {name}: {path}", soft_wrap=True)
-    out.print(f"report      {project.folder.demo}", soft_wrap=True)
+        out_lines.print(f"table       {name}: {path}")
+    out_lines.print(f"report      {project.folder.demo}")

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from sluice.cli.terminal.output import err_lines, out
+from sluice.cli.terminal.output import err_lines, out_lines
 from sluice.devstack import stack
 from sluice.devstack.kafka.admin import administrators_file
 from sluice.devstack.kafka.cluster import MOST_BROKERS
@@ -17,7 +17,7 @@ def up(
     spark_workers: Annotated[
         int | None,
         typer.Option(
-            min=0, max=64, help="Workers of a Spark cluster, one core each. Default: as before, at first none."
+            min=0, max=64, help="Workers of a Spark cluster, one core each. Default: as last time, initially none."
         ),
     ] = None,
     brokers: Annotated[
@@ -25,14 +25,14 @@ def up(
         typer.Option(
             min=1,
             max=MOST_BROKERS,
-            help="Kafka brokers, each in its own failure domains. Default: as before, at first one.",
+            help="Kafka brokers, spread over failure domains. Default: as last time, initially 1.",
         ),
     ] = None,
     secure: Annotated[
         bool | None,
         typer.Option(
             "--secure/--no-secure",
-            help="Require authentication and grants in Kafka. Default: as before, at first not.",
+            help="Require authentication and grants in Kafka. Default: as last time, initially not.",
             show_default=False,
         ),
     ] = None,
@@ -46,12 +46,12 @@ def up(
     there would be fewer brokers than hold data.
     """
     endpoints = stack.up(settings(), _print_component, spark_workers=spark_workers, brokers=brokers, secure=secure)
-    out.print(f"Airflow  {endpoints.airflow_url} (no login: only this machine can reach it)", soft_wrap=True)
-    out.print(f"Kafka    {', '.join(endpoints.kafka_bootstrap)}", soft_wrap=True)
+    out_lines.print(f"Airflow  {endpoints.airflow_url} (no login: only this machine can reach it)")
+    out_lines.print(f"Kafka    {', '.join(endpoints.kafka_bootstrap)}")
     if endpoints.kafka_secured:
-        out.print(f"         requires authentication: {administrators_file(settings().folder.kafka)}", soft_wrap=True)
+        out_lines.print(f"         requires authentication: {administrators_file(settings().folder.kafka)}")
     if endpoints.spark_master:
-        out.print(f"Spark    {endpoints.spark_master}, {endpoints.spark_page}", soft_wrap=True)
+        out_lines.print(f"Spark    {endpoints.spark_master}, {endpoints.spark_page}")
 
 
 def down() -> None:

@@ -109,12 +109,10 @@ ThrottleOption = Annotated[
 BatchOption = Annotated[int, typer.Option(min=1, help="The number of partitions that move at once.")]
 DrainOption = Annotated[
     float | None,
-    typer.Option(
-        min=0, help="Wait at most so long until the streams of a keyed topic have read everything before it grows."
-    ),
+    typer.Option(min=0, help="How long the growth of a keyed topic waits until its streams have read everything."),
 ]
 FollowOption = Annotated[
-    float, typer.Option(min=0, help="Wait at most so long until running streams read the new partitions.")
+    float, typer.Option(min=0, help="How long to wait until running streams read the new partitions.")
 ]
 
 

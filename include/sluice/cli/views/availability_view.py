@@ -57,8 +57,8 @@ def unit_service(project: Project, unit: str, now: datetime) -> UnitService:
     catalog, streams = project.catalog, project.unit(unit).streams
     try:
         registry, since = project.registry(), now - SPAN
-        wishes, verdicts = registry.wishes_since(unit, since), registry.verdicts_since(unit, since)
-        found = availabilities(wishes, registry.attempts(unit), verdicts, streams=streams, now=now)
+        desired, verdicts = registry.wishes_since(unit, since), registry.verdicts_since(unit, since)
+        found = availabilities(desired, registry.attempts(unit), verdicts, streams=streams, now=now)
         records = registry.deadline_records(unit)
     except UnreachableError:
         return UnitService()

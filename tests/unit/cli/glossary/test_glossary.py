@@ -63,7 +63,7 @@ def test_the_command_explains_one_and_lists_all() -> None:
     assert len(json.loads(everything.stdout)) == len(entries())
 
 
-def test_a_word_that_is_none_is_answered_with_those_that_resemble_it() -> None:
+def test_an_unknown_word_is_refused_with_suggestions() -> None:
     answer = CliRunner().invoke(app, ["explain", "laging"])
     assert isinstance(answer.exception, SluiceError)
     assert "did you mean lagging" in str(answer.exception)

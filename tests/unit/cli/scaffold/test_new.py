@@ -157,7 +157,7 @@ def test_a_file_that_is_there_is_left_alone_and_no_other_is_written(home: Path) 
 
 
 @pytest.mark.parametrize("name", ["Orders", "1st", "a-b", "../orders", ""])
-def test_a_name_that_is_none_is_refused(home: Path, name: str) -> None:
+def test_an_invalid_name_is_refused(home: Path, name: str) -> None:
     assert home
     with pytest.raises(SpecError, match="is not a valid name"):
         new("topic", name)
@@ -210,7 +210,7 @@ def test_a_new_feed_is_sound_and_sends_the_file_as_it_is(home: Path) -> None:
     assert found == [(RECORDS[1], b"3"), (RECORDS[0], b"a")]
 
 
-def test_a_new_feed_tells_of_all_wrong_lines_and_writes_nothing(home: Path) -> None:
+def test_a_new_feed_reports_all_wrong_lines_and_writes_nothing(home: Path) -> None:
     sample = "{\n" + '{"scheduled_at":"2026-01-01T00:00:00Z"}\n'
     with pytest.raises(SpecError, match=r"(?s)-:1: it is no JSON.*-:2: it has no 'observed_at'"):
         new("feed", "may", "--topic", "flights", "--from", "-", stdin=sample)

@@ -23,7 +23,7 @@ def fresh(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     settings.cache_clear()
 
 
-def test_what_nobody_ever_started_is_one_line_and_no_advice(fresh: Path) -> None:
+def test_units_that_were_never_started_share_one_line(fresh: Path) -> None:
     assert fresh.is_dir()
     said = CliRunner().invoke(app, ["status"]).stdout
     assert "The stack was never started. `sluice up` starts it." in said
@@ -34,7 +34,7 @@ def test_what_nobody_ever_started_is_one_line_and_no_advice(fresh: Path) -> None
     assert told["notes"] == []
 
 
-def test_what_somebody_asked_for_has_a_row_with_what_to_do(fresh: Path) -> None:
+def test_a_unit_that_should_run_has_a_row_with_what_to_do(fresh: Path) -> None:
     assert fresh.is_dir()
     Project.open_sound(settings()).registry().desire("flights", Desired.RUNNING, by="ada", why="demo")
     said = CliRunner().invoke(app, ["status"]).stdout

@@ -80,7 +80,7 @@ def test_every_argument_that_names_something_is_completed() -> None:
     assert forgotten == [], "give these `autocompletion`, or say above why they cannot have it"
 
 
-def test_what_is_said_to_be_free_is_there() -> None:
+def test_every_parameter_that_needs_no_completion_exists() -> None:
     there = {(where, parameter.name) for where, parameter in texts()}
     assert {(where, name) for where, names in FREE.items() for name in names} <= there
 
@@ -166,9 +166,7 @@ def test_without_a_project_nothing_is_offered_and_nothing_is_created(
     assert list(tmp_path.iterdir()) == []
 
 
-def test_names_of_a_thousand_specs_are_there_before_somebody_waits(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_names_of_a_thousand_specs_complete_quickly(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for folder in ("topics", "pipelines"):
         (tmp_path / "include" / folder).mkdir(parents=True)
         for number in range(500):

@@ -74,7 +74,7 @@ def test_topics_as_declared_are_well(cluster: Cluster) -> None:
     )
 
 
-def test_everything_that_differs_is_told_and_nothing_is_changed(cluster: Cluster, bench: Bench) -> None:
+def test_every_difference_is_reported_and_nothing_is_changed(cluster: Cluster, bench: Bench) -> None:
     text = (bench.include / "topics/orders.yaml").read_text().replace("orders", "lost")
     bench.write("include/topics/lost.yaml", text.replace("driver: shop", "driver: lost"))
     cluster.create([TopicCreation("orders", 3, 1, {"retention.ms": "1000", "cleanup.policy": "delete"})])
@@ -116,7 +116,7 @@ def test_offline_no_cluster_is_asked() -> None:
 
 @pytest.mark.usefixtures("nobody")
 @pytest.mark.parametrize("where", [("--offline",), ()])
-def test_all_faults_of_all_files_are_told_and_no_cluster_is_asked(bench: Bench, where: tuple[str, ...]) -> None:
+def test_all_faults_of_all_files_are_reported_without_a_cluster(bench: Bench, where: tuple[str, ...]) -> None:
     bench.edit(TOPIC_FILE, "partitions: 2", "partitions: 0")
     bench.edit(FEED_FILE, "topic: orders", "topic: orderz")
     bench.write(DEPLOYMENT_FILE, (bench.home / DEPLOYMENT_FILE).read_text() + "topology: racks.json\n")
@@ -135,7 +135,7 @@ def test_all_faults_of_all_files_are_told_and_no_cluster_is_asked(bench: Bench, 
     assert [fault["file"] for fault in json.loads(result.stdout)["faults"]] == [DEPLOYMENT_FILE, FEED_FILE, TOPIC_FILE]
 
 
-def test_nobody_who_answers_is_no_difference(cluster: Cluster) -> None:
+def test_a_cluster_that_does_not_answer_is_no_difference(cluster: Cluster) -> None:
     cluster.reachable = False
     result = run()
     assert result.exit_code != 5

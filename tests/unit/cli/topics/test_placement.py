@@ -77,7 +77,7 @@ def test_one_file_may_be_standard_input(files: Path) -> None:
     assert isinstance(both.exception, SpecError)
 
 
-def test_what_cannot_be_valid_is_shown_and_refused(files: Path) -> None:
+def test_an_impossible_placement_is_shown_and_refused(files: Path) -> None:
     write(files / "topology.json", topology([("0", "0"), ("0", "1"), ("0", "2"), ("1", "0"), ("2", "0")]))
     result = run(files, "-o", "json")
     found = json.loads(result.stdout)

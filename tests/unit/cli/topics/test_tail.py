@@ -70,7 +70,7 @@ def test_what_is_no_place_to_begin_is_refused(
     assert why in str(refused.value)
 
 
-def test_a_partition_that_there_is_not_is_refused(cluster: InMemoryKafkaAdministration) -> None:
+def test_an_unknown_partition_is_refused(cluster: InMemoryKafkaAdministration) -> None:
     with pytest.raises(SpecError, match=r"flights has no partition 2.*0 to 1"):
         choose(cluster, "flights", 2)
 
@@ -83,7 +83,7 @@ def test_a_partition_that_there_is_not_is_refused(cluster: InMemoryKafkaAdminist
         ("no such\x1b name", "there are flights, flighty."),
     ],
 )
-def test_an_unknown_topic_is_told_with_those_that_may_be_meant(
+def test_an_unknown_topic_is_refused_with_suggestions(
     cluster: InMemoryKafkaAdministration, topic: str, fix: str
 ) -> None:
     with pytest.raises(SpecError) as refused:
@@ -102,7 +102,7 @@ def test_of_one_partition_nothing_else_is_known(cluster: InMemoryKafkaAdministra
     ("environment", "coloured"),
     [({}, False), ({"FORCE_COLOR": "1"}, True), ({"FORCE_COLOR": "1", "NO_COLOR": "1"}, False)],
 )
-def test_without_a_terminal_or_where_nobody_wants_colours_there_are_none(
+def test_there_are_no_colours_without_a_terminal_or_with_no_color(
     environment: dict[str, str],
     coloured: bool,
     monkeypatch: pytest.MonkeyPatch,

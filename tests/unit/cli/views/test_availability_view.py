@@ -48,7 +48,7 @@ def of(project: InMemoryProject) -> UnitService:
     return unit_service(cast(Project, project), "flights", project.clock.now())
 
 
-def test_each_stream_is_told_with_what_it_did_while_it_was_wanted() -> None:
+def test_each_stream_has_a_line_with_its_availability() -> None:
     project = running()
     assert project.control.replace_deadline_record(record(Deadline.LOSS_RISK))
     found = of(project)

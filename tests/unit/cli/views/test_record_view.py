@@ -22,7 +22,7 @@ def test_a_line_has_time_place_key_headers_and_value() -> None:
     assert line == r'2013-01-07T12:00:00.005Z  3/42  k  [trace=\xff1]  [empty=]  [none]  {"id": 1}'
 
 
-def test_tombstones_and_records_without_key_or_time_are_told() -> None:
+def test_tombstones_and_records_without_key_or_time_are_marked() -> None:
     assert as_line(record(None), None).plain == "2013-01-07T12:00:00.005Z  3/42  k  (tombstone)"
     bare = as_line(record(b"v", key=None, at=None), None).plain
     assert bare.split() == ["no", "time", "3/42", "v"]
