@@ -151,7 +151,7 @@ def test_a_driver_that_died_is_shown_with_its_exit_code_and_where_to_read_why(ho
     project.life("flights").record_end()
     verdict = shown()["streams"]["departures"]
     assert verdict["health"] == "STOPPED"
-    assert "the checkpoint or the ledger contradicts itself" in verdict["why"]
+    assert "its checkpoint or the ledger contradicts itself" in verdict["why"]
     assert verdict["what_to_do"] == advice(FailureClass.CORRUPT, "flights")
 
 
@@ -180,7 +180,7 @@ def test_what_is_halted_says_why_in_every_face_and_is_resumed(home: Path) -> Non
     assert entry["reason"].endswith("(MALFORMED_LOG_FILE: offsets/7)")
     assert entry["log"].endswith("local.flights.g1/driver.log")
     assert found["next"] == f"HALTED: {found['halted']}"
-    assert found["halted"].startswith("generation 1 failed: the checkpoint")
+    assert found["halted"].startswith("generation 1 failed: its checkpoint")
     assert "generation 1 failed" in found["streams"]["departures"]["why"]
     text = " ".join(sluice_streams("show", "flights").stdout.split())
     assert "Next: HALTED: generation 1" in text
