@@ -25,7 +25,7 @@ from sluice.kafka.feed import open_feed
 from sluice.launch.endpoints import Endpoints, write_endpoints
 from sluice.project.project import Project
 from sluice.provisioning.apply import apply
-from sluice.provisioning.topics.declared import Declared
+from sluice.provisioning.plans.declared import Declared
 from sluice.settings import Settings, settings
 from sluice.specs.load import load_catalog
 from tests.integration.brokers import free_ports, running

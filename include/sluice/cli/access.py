@@ -10,23 +10,20 @@ from rich.table import Column, Table
 
 from sluice.cli.terminal import completion
 from sluice.cli.terminal.output import Output, OutputOption, out, out_lines, print_data
+from sluice.cli.views.plan_view import print_plan
 from sluice.errors import RefusedError
 from sluice.project.logins import passwords_of
 from sluice.project.project import Project
-from sluice.provisioning.access.apply import apply as apply_specs
-from sluice.provisioning.access.apply import clause, command, look
-from sluice.provisioning.access.plan import ActualAccess, as_dict
-from sluice.provisioning.access.plan import plan as plan_access
-from sluice.provisioning.topics.changes import Approval, Risk
+from sluice.provisioning.access_scope import AccessScope
+from sluice.provisioning.plans.access_plan import ActualAccess
+from sluice.provisioning.plans.approval import Approval
+from sluice.provisioning.plans.plan import access_as_dict
 from sluice.settings import settings
 
 app = typer.Typer(help="Plan, apply and list who may do what in Kafka.", no_args_is_help=True)
 
 if TYPE_CHECKING:
     from sluice.kafka.access import KafkaPythonAccess
-
-_MARKS = {Risk.SAFE: "+", Risk.APPROVAL: "!", Risk.LOSS: "!!", Risk.WIDENING: "!!"}
-_STYLES = {Risk.SAFE: "green", Risk.APPROVAL: "yellow", Risk.LOSS: "red", Risk.WIDENING: "red"}
 
 RotateOption = Annotated[
     list[str] | None,
@@ -45,20 +42,16 @@ def plan(rotate: RotateOption = None, output: OutputOption = Output.TABLE) -> No
     """
     project = Project.open(settings())
     with _cluster(project) as cluster:
-        found = plan_access(project.catalog, look(cluster), rotate=rotate or ())
+        scope = _scope(project, cluster, rotate)
+        found = scope.plan()
     if output.for_programs:
-        print_data(output, as_dict(found))
+        print_data(output, {"id": found.id, **access_as_dict(found)})
         return
-    for item in found.items:
-        risk = "" if item.risk is Risk.SAFE else f" [{item.risk}: {item.why}]"
-        out_lines.print(f"{_MARKS[item.risk]} {clause(item)}{risk}", style=_STYLES[item.risk])
-    for kept in found.kept:
-        out_lines.print(f"  {kept.topic}: {kept.value} ({kept.current}) is in no spec, and stays")
+    print_plan(found)
     if not found:
         out_lines.print(f"{_count(len(project.catalog.access))} as declared; nothing to do.")
     else:
-        how = command(found, rotate or ()) if found.guarded else "`sluice access apply`"
-        out_lines.print(f"Plan {found.id}; apply it by {how}.")
+        out_lines.print(f"Plan {found.id}; apply it by {scope.commands.apply(found)}.")
 
 
 @app.command()
@@ -90,12 +83,12 @@ def apply(
         )
     with _cluster(project) as cluster:
         approval = Approval(plan, widening=frozenset(widening or ())) if plan else None
-        done = apply_specs(project.catalog, cluster, passwords_of(project), rotate=rotate or (), approval=approval)
+        done = _scope(project, cluster, rotate).apply(approval)
     if output.for_programs:
-        print_data(output, {"applied": as_dict(done)["items"]})
+        print_data(output, {"applied": access_as_dict(done)["items"]})
         return
-    for item in done.items:
-        out_lines.print(f"{item.topic}: {item.value} is {item.wanted} now", style="green")
+    for change in done.changes:
+        out_lines.print(f"{change.subject}: {change.value} is {change.wanted} now", style="green")
     out_lines.print(f"{_count(len(project.catalog.access))} as declared.")
 
 
@@ -108,7 +101,7 @@ def list_(output: OutputOption = Output.TABLE) -> None:
     """
     project = Project.open(settings())
     with _cluster(project) as cluster:
-        found = look(cluster)
+        found = ActualAccess.of(cluster)
     names = {spec.principal: spec.name for spec in project.catalog.access.values()}
     if output.for_programs:
         acls = [{**asdict(acl), "spec": names.get(acl.principal)} for acl in sorted(found.acls)]
@@ -130,6 +123,10 @@ def _cluster(project: Project) -> KafkaPythonAccess:
     from sluice.kafka.access import KafkaPythonAccess  # noqa: PLC0415 - who presses Tab pays for no client
 
     return KafkaPythonAccess(project.bootstrap(), project.kafka_client())
+
+
+def _scope(project: Project, cluster: KafkaPythonAccess, rotate: list[str] | None) -> AccessScope:
+    return AccessScope(project.catalog, cluster, passwords_of(project), tuple(rotate or ()))
 
 
 def _count(principals: int) -> str:

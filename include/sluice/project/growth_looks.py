@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING
 from sluice.clock import Clock
 from sluice.errors import NotReadyError, SluiceError
 from sluice.provisioning.growth.growth import Followed, Growth, GrowthAdoption, followed
-from sluice.provisioning.topics.changes import Grow
+from sluice.provisioning.plans.changes import PartitionIncrease
 from sluice.specs.catalog.rhythm import topic_of
 from sluice.streams.health.observation import Evidence
 
 if TYPE_CHECKING:
     from sluice.project.project import Project
-    from sluice.provisioning.plan import Provision
+    from sluice.provisioning.plans.plan import Plan
 
 FIX = (
     "read `sluice streams show` of what is named: a driver that is down comes back by itself or says why not, one that "
@@ -24,9 +24,13 @@ FIX = (
 _POLL_SECONDS = 2.0
 
 
-def growths_of(found: Provision) -> list[Growth]:
+def growths_of(plan: Plan) -> list[Growth]:
     """Return what grows by a plan."""
-    return [Growth(item.topic, item.partitions, item.more) for item in found.items if isinstance(item, Grow)]
+    return [
+        Growth(each.subject, each.detail.before, each.detail.after)
+        for each in plan.changes
+        if isinstance(each.detail, PartitionIncrease)
+    ]
 
 
 def with_unread(project: Project, growth: Growth) -> Growth:

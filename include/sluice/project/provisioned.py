@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 from sluice.devstack.kafka.security import is_secured
 from sluice.project.logins import passwords_of
-from sluice.provisioning.apply import AccessScope
-from sluice.provisioning.topics.declared import Declared
+from sluice.provisioning.access_scope import AccessScope
+from sluice.provisioning.plans.declared import Declared
 
 if TYPE_CHECKING:
     from sluice.project.project import Project

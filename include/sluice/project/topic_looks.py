@@ -7,7 +7,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING
 
 from sluice.errors import SluiceError
-from sluice.provisioning.growth.impact import Looker
+from sluice.provisioning.growth.impact import ImpactAnalysis
 from sluice.provisioning.growth.order_break import OrderBreaks
 from sluice.provisioning.retention.retention_cut import Position
 from sluice.specs.catalog.rhythm import topic_of
@@ -31,8 +31,8 @@ def keeps_state(project: Project, stream: str) -> bool | None:
         return None
 
 
-def looker(project: Project, administration: KafkaPythonAdministration, *, now: datetime) -> Looker:
-    """Return what looks at the items of a plan.
+def impact_analysis(project: Project, administration: KafkaPythonAdministration, *, now: datetime) -> ImpactAnalysis:
+    """Return what finds out what the changes of a plan affect.
 
     Args:
         project: in its deployment.
@@ -41,7 +41,7 @@ def looker(project: Project, administration: KafkaPythonAdministration, *, now: 
     """
     from sluice.kafka.newest_keys import KafkaPythonKeyReader  # noqa: PLC0415 - DAG files must not pay for it
 
-    return Looker(
+    return ImpactAnalysis(
         project.catalog,
         administration,
         KafkaPythonKeyReader(administration),

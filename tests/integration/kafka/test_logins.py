@@ -49,7 +49,7 @@ def test_before_the_first_plan_is_applied_it_is_said_what_is_missing(project: Pr
 
 def test_each_connects_as_its_user_and_is_refused_what_its_role_does_not_need(project: Project) -> None:
     done, _ = apply(declared_topics(project), project.administration(), declared_access(project))
-    assert {item.topic for item in done.items} == {"flights", *(f"User:{user}" for user in USERS.values())}
+    assert {item.topic for item in done.changes} == {"flights", *(f"User:{user}" for user in USERS.values())}
     assert not apply(declared_topics(project), project.administration(), declared_access(project))[0]
     for role, user in USERS.items():
         assert f'username="{user}"' in project.kafka_client(role)["sasl.jaas.config"]

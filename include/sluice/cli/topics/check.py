@@ -14,7 +14,7 @@ from sluice.project.project import Project
 from sluice.project.provisioned import declared_access, declared_topics
 from sluice.provisioning.apply import current_plan
 from sluice.provisioning.placement.document import read_topology_file
-from sluice.provisioning.plan import Provision, differences, differences_as_dict, said
+from sluice.provisioning.plans.plan import Plan, differences_as_dict
 from sluice.settings import settings
 from sluice.specs.catalog.catalog import Catalog
 from sluice.specs.load import scan
@@ -40,13 +40,13 @@ def check(
     faults = sorted([*specs.faults, *topology_faults(specs.catalog, include)])
     if faults or offline:
         declared = len(specs.catalog.in_deployment(place.deployment).kafka_topics())
-        _tell_specs(faults, declared, output)
+        _report_specs(faults, declared, output)
         return
     project = Project(place, specs.catalog)
     wanted = declared_topics(project)
     with project.administration() as administration:
-        found = current_plan(wanted, administration, declared_access(project))
-    _tell_cluster(found, len(wanted.topics), output)
+        plan = current_plan(wanted, administration, declared_access(project))
+    _report_cluster(plan, len(wanted.topics), output)
 
 
 def topology_faults(catalog: Catalog, include: Path) -> list[Fault]:
@@ -62,17 +62,17 @@ def topology_faults(catalog: Catalog, include: Path) -> list[Fault]:
     return faults
 
 
-def report(*, declared: int, faults: Sequence[Fault] = (), found: Provision | None = None) -> dict[str, Any]:
+def report(*, declared: int, faults: Sequence[Fault] = (), plan: Plan | None = None) -> dict[str, Any]:
     """Return the outcome as JSON values; `differences` is null where no cluster was asked."""
     return {
-        "ok": not faults and not (found and differences(found)),
+        "ok": not faults and not (plan and plan.differences),
         "declared": declared,
-        "differences": None if found is None else differences_as_dict(found),
+        "differences": None if plan is None else differences_as_dict(plan),
         "faults": [fault.as_dict() for fault in faults],
     }
 
 
-def _tell_specs(faults: Sequence[Fault], declared: int, output: Output) -> None:
+def _report_specs(faults: Sequence[Fault], declared: int, output: Output) -> None:
     if output.for_programs:
         print_data(output, report(declared=declared, faults=faults))
     else:
@@ -80,23 +80,23 @@ def _tell_specs(faults: Sequence[Fault], declared: int, output: Output) -> None:
         for fault in faults:
             console.print(str(fault), style="red")
         faulty = f"{len(faults)} fault{'' if len(faults) == 1 else 's'} in the specs"
-        said = f"{faulty if faults else 'The specs are sound'}; no cluster was asked."
-        console.print(said, style="red" if faults else "green")
+        result = f"{faulty if faults else 'The specs are sound'}; no cluster was asked."
+        console.print(result, style="red" if faults else "green")
     if faults:
         raise typer.Exit(_WRONG)
 
 
-def _tell_cluster(found: Provision, declared: int, output: Output) -> None:
-    differing = differences(found)
+def _report_cluster(plan: Plan, declared: int, output: Output) -> None:
+    differing = plan.differences
     if output.for_programs:
-        print_data(output, report(declared=declared, found=found))
+        print_data(output, report(declared=declared, plan=plan))
     else:
         console = out_lines
         for each in differing:
-            console.print(said(each), style="red")
+            console.print(str(each), style="red")
         if differing:
-            names = len({each.topic for each in differing})
-            what = "topic" if found.access is None else "topic or principal"
+            names = len({each.subject for each in differing})
+            what = "topic" if plan.access is None else "topic or principal"
             count = f"1 {what} differs" if names == 1 else f"{names} {what.replace('topic', 'topics')} differ"
             console.print(f"{count} from the specs; `sluice topics plan` says what each change risks.")
         else:

@@ -16,27 +16,25 @@ from sluice.cli.topics.importing import import_topics
 from sluice.cli.topics.placement import place
 from sluice.cli.topics.send import send
 from sluice.cli.topics.tail import tail
+from sluice.cli.views.plan_view import print_plan
 from sluice.clock import SystemClock
 from sluice.errors import RefusedError
 from sluice.project.growth_looks import growths_of, wait_for_streams, with_unread
 from sluice.project.project import Project
 from sluice.project.provisioned import UNASKED, asks_nobody, declared_access, declared_topics
-from sluice.project.topic_looks import looker, order_breaks, positions
+from sluice.project.topic_looks import impact_analysis, order_breaks, positions
 from sluice.provisioning.apply import apply as apply_specs
-from sluice.provisioning.apply import command, current_plan
-from sluice.provisioning.growth.impact import impacts_of
-from sluice.provisioning.performing import Manner
-from sluice.provisioning.plan import Provision, as_dict, said
+from sluice.provisioning.apply import current_plan
+from sluice.provisioning.execution import ApplyOptions
+from sluice.provisioning.plans.approval import Approval, PlanCommands
+from sluice.provisioning.plans.changes import ChangeKind
+from sluice.provisioning.plans.plan import Plan, as_dict
 from sluice.provisioning.replicas.moving import DEFAULT_BATCH, DEFAULT_THROTTLE, MoveOptions, news
 from sluice.provisioning.replicas.moving import cancel as cancel_moves
-from sluice.provisioning.topics.changes import Approval, Create, Risk
 from sluice.settings import settings
 from sluice.topics.administration import TopicState
 
 app = typer.Typer(help="Plan, apply, check, import and look at topics.", no_args_is_help=True)
-
-_MARKS = {Risk.SAFE: "+", Risk.APPROVAL: "!", Risk.LOSS: "!!", Risk.WIDENING: "!!"}
-_STYLES = {Risk.SAFE: "green", Risk.APPROVAL: "yellow", Risk.LOSS: "red", Risk.WIDENING: "red"}
 
 TopicsArgument = Annotated[
     list[str] | None,
@@ -74,27 +72,19 @@ def plan(only: TopicsArgument = None, output: OutputOption = Output.TABLE) -> No
     administration = project.administration()
     declared = declared_topics(project).only(only or ())
     found = current_plan(declared, administration, None if only else declared_access(project))
-    impacts = impacts_of(found.topics, looker(project, administration, now=SystemClock().now()))
+    impacts = impact_analysis(project, administration, now=SystemClock().now()).impacts(found)
     if output.for_programs:
         touches = [{"topic": i.topic, "value": i.value, "clauses": i.clauses, **i.facts} for i in impacts.values()]
         print_data(output, {**as_dict(found), "touches": touches})
         return
-    for item in found.items:
-        risk = "" if item.risk is Risk.SAFE else f" [{item.risk}: {item.why}]"
-        out_lines.print(f"{_MARKS[item.risk]} {said(item)}{risk}", style=_STYLES[item.risk])
-        for clause in impact.clauses if (impact := impacts.get((item.topic, item.value))) else ():
-            out_lines.print(f"    {clause}")
-    for refused in found.refused:
-        out_lines.print(f"x {said(refused)}: refused, {refused.why}; {refused.fix}", style="red")
-    for kept in found.kept:
-        out_lines.print(f"  {kept.topic}: {kept.value}={kept.current} {kept.why}")
+    print_plan(found, {key: impact.clauses for key, impact in impacts.items()})
     if not only and asks_nobody(project):
         out_lines.print(UNASKED)
     if not found:
         count = _count(len(declared.topics), _principals(project, found))
         out_lines.print(f"{count} as declared; nothing to do.")
     elif not found.refused:
-        out_lines.print(f"Plan {found.id}; apply it by {command(found, declared.named)}.")
+        out_lines.print(f"Plan {found.id}; apply it by {PlanCommands('topics', declared.named).apply(found)}.")
 
 
 ThrottleOption = Annotated[
@@ -146,9 +136,9 @@ def apply(
         project.administration(),
         None if only else declared_access(project),
         approval=Approval(plan, frozenset(losing or ()), frozenset(widening or ())) if plan else None,
-        manner=_manner(project, MoveOptions(int(throttle_mb * 1e6), batch, news(_say)), drain_minutes),
+        options=_options(project, MoveOptions(int(throttle_mb * 1e6), batch, news(_say)), drain_minutes),
     )
-    _tell(project, done, topics, output)
+    _report(project, done, topics, output)
     if follow_minutes and (growths := [with_unread(project, growth) for growth in growths_of(done)]):
         wait_for_streams(project, growths, seconds=follow_minutes * 60, tell=_say, clock=SystemClock())
 
@@ -165,22 +155,22 @@ def _say(what: str) -> None:
     err_lines.print(what)
 
 
-def _tell(project: Project, done: Provision, topics: Mapping[str, TopicState], output: Output) -> None:
-    """Say what was done."""
+def _report(project: Project, done: Plan, topics: Mapping[str, TopicState], output: Output) -> None:
     if output.for_programs:
         applied = as_dict(done)
         access = applied["access"] and applied["access"]["items"]
         print_data(output, {"applied": applied["items"], "access": access, "topics": _as_dict(topics)})
         return
-    for item in done.items:
-        changed = f"{item.topic}: {item.value} is {item.wanted} now"
-        out_lines.print(f"created {item.topic}" if isinstance(item, Create) else changed, style="green")
+    for change in done.changes:
+        changed = f"{change.subject}: {change.value} is {change.wanted} now"
+        created = change.kind is ChangeKind.CREATE
+        out_lines.print(f"created {change.subject}" if created else changed, style="green")
     out_lines.print(f"{_count(len(topics), _principals(project, done))} as declared.")
 
 
-def _manner(project: Project, moves: MoveOptions, drain_minutes: float | None) -> Manner:
+def _options(project: Project, moves: MoveOptions, drain_minutes: float | None) -> ApplyOptions:
     seconds = None if drain_minutes is None else drain_minutes * 60
-    return Manner(moves, order_breaks(project), lambda topic: positions(project, topic), seconds, _say)
+    return ApplyOptions(moves, order_breaks(project), lambda topic: positions(project, topic), seconds, _say)
 
 
 @app.command()
@@ -211,7 +201,7 @@ def _as_dict(topics: Mapping[str, TopicState]) -> dict[str, dict[str, object]]:
     return {name: {**asdict(state), "partitions": state.partitions} for name, state in sorted(topics.items())}
 
 
-def _principals(project: Project, found: Provision) -> int:
+def _principals(project: Project, found: Plan) -> int:
     return 0 if found.access is None else len(project.catalog.access)
 
 

@@ -12,7 +12,7 @@ from sluice.cli.words.design import WORDS
 from sluice.intervals.backfill.backfills import BackfillState
 from sluice.intervals.backfill.parity import ParityOutcome
 from sluice.intervals.ledger import State
-from sluice.provisioning.topics.changes import Risk
+from sluice.provisioning.plans.changes import Risk
 from sluice.quality.cases import CaseState
 from sluice.quality.reasons import EXPLANATIONS, Outcome
 from sluice.specs.model.alerting import AlertClass

@@ -9,9 +9,8 @@ from pathlib import Path
 from sluice.errors import SluiceError, UnreachableError
 from sluice.provisioning.importing.proposal import Proposal, Rejection, propose
 from sluice.provisioning.importing.sketch import Sketch
-from sluice.provisioning.topics.changes import sentence
-from sluice.provisioning.topics.declared import Declared, look
-from sluice.provisioning.topics.plan import plan
+from sluice.provisioning.plans.declared import ActualCluster, Declared
+from sluice.provisioning.plans.topic_plan import plan_topics
 from sluice.specs.catalog.catalog import Catalog
 from sluice.specs.load import scan
 from sluice.specs.model.model import TopicSpec
@@ -130,10 +129,10 @@ class Importer:
         specs = {spec.name: bounded(spec, ()) for spec in shapes}
         differing: dict[str, list[str]] = {}
         declared = Declared(specs, self.replication)
-        found = plan(declared, look(declared, self.administration))
-        for each in (*found.items, *found.refused):
+        plan = plan_topics(declared, ActualCluster.of(declared, self.administration))
+        for each in plan.differences:
             if each.value != MOST_AHEAD:
-                differing.setdefault(each.topic, []).append(sentence(each))
+                differing.setdefault(each.subject, []).append(str(each))
         fix = "settle it, and import again."
         rejected = [
             Rejection(topic, f"a plan would change it ({'; '.join(of)})", fix) for topic, of in differing.items()

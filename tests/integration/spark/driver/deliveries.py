@@ -13,7 +13,7 @@ from kafka import KafkaConsumer, TopicPartition
 from sluice.kafka.administration import KafkaPythonAdministration
 from sluice.kafka.deduplication import deduplicated
 from sluice.provisioning.apply import apply
-from sluice.provisioning.topics.declared import Declared
+from sluice.provisioning.plans.declared import Declared
 from tests.integration.spark.conftest import DriverPlace
 
 CAP = 600

@@ -17,8 +17,8 @@ from sluice.project.growth_looks import follow_growths, growths_of, wait_for_str
 from sluice.project.project import Project
 from sluice.provisioning.apply import apply, current_plan
 from sluice.provisioning.growth.growth import Growth, GrowthAdoption
-from sluice.provisioning.topics.changes import Approval
-from sluice.provisioning.topics.declared import Declared
+from sluice.provisioning.plans.approval import Approval
+from sluice.provisioning.plans.declared import Declared
 from sluice.settings import Settings
 from sluice.streams.health.observation import Evidence
 from sluice.streams.life.launcher import DriverReport, DriverState

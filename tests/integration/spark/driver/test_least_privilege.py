@@ -14,8 +14,8 @@ from sluice.kafka.access import KafkaPythonAccess
 from sluice.kafka.administration import KafkaPythonAdministration
 from sluice.project.project import Project
 from sluice.provisioning.access.acl import Acl
-from sluice.provisioning.access.apply import apply
 from sluice.provisioning.access.roles import declared
+from sluice.provisioning.access_scope import AccessScope
 from sluice.settings import Settings, settings
 from sluice.spark.driver.last_words import LastWords
 from sluice.spark.driver.unit import run_streams
@@ -98,7 +98,7 @@ def test_a_driver_needs_exactly_the_rights_of_its_role(
     assert needed.keys() == {(Operation.READ, "topic flights"), (Operation.WRITE, "topic hourly")}
 
     with KafkaPythonAccess([secured.everything]) as access:
-        apply(project.catalog, access, lambda _: PASSWORD)
+        AccessScope(project.catalog, access, lambda _: PASSWORD).apply()
         for generation, right in enumerate(needed.values(), start=1):
             assert without(right, access, project, spark, generation) is FailureClass.AUTHORISATION
     assert run(project, spark, len(needed) + 1).failure is None

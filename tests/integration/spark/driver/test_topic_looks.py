@@ -12,8 +12,8 @@ from sluice.devstack.kafka.broker import BrokerProcess
 from sluice.kafka.administration import KafkaPythonAdministration
 from sluice.kafka.newest_keys import KafkaPythonKeyReader
 from sluice.project.project import Project
-from sluice.project.topic_looks import keeps_state, looker, positions
-from sluice.provisioning.topics.changes import Grow
+from sluice.project.topic_looks import impact_analysis, keeps_state, positions
+from sluice.provisioning.plans.topic_changes import grow
 from sluice.settings import Settings
 
 
@@ -27,7 +27,7 @@ def test_checkpoints_show_positions_and_state_and_the_impact_is_told(
         assert positions(project, "flights") == dict.fromkeys(("departures", "departures_live", "raw_flights"), ends)
         state = administration.describe(["flights"])["flights"]
         looked_at = chain(*KafkaPythonKeyReader(administration).newest_keys("flights", 10_000).keys.values())
-        impact = looker(project, administration, now=datetime.now(UTC)).impact(Grow("flights", 4, 8), state)
+        impact = impact_analysis(project, administration, now=datetime.now(UTC)).impact(grow("flights", 4, 8), state)
     shown = {stream: keeps_state(project, stream) for stream in ("departures", "departures_live", "raw_flights")}
     assert shown == {"departures": True, "departures_live": True, "raw_flights": False}
     assert impact is not None

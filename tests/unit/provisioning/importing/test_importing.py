@@ -18,8 +18,8 @@ from sluice.errors import UnreachableError
 from sluice.provisioning.apply import current_plan
 from sluice.provisioning.importing.importing import MOST_RECORDS, Importer, sample, sample_ranges
 from sluice.provisioning.importing.proposal import Proposal, Rejection
-from sluice.provisioning.topics.changes import Risk
-from sluice.provisioning.topics.declared import Declared
+from sluice.provisioning.plans.changes import Risk
+from sluice.provisioning.plans.declared import Declared
 from sluice.specs.load import load_catalog, scan
 from sluice.specs.model.model import FieldType, TopicSpec
 from sluice.specs.model.stamping import MOST_AHEAD
@@ -92,7 +92,7 @@ def test_how_far_producers_clocks_may_be_ahead_is_left_to_the_next_plan(
     specs = load_catalog(scene.bench.include).kafka_topics()
     declared = Declared({TOPIC: specs[TOPIC]}, 1)
     found = current_plan(declared, scene.cluster)
-    assert [(item.value, item.wanted, item.risk) for item in found.items] == [
+    assert [(item.value, item.wanted, item.risk) for item in found.changes] == [
         ("message.timestamp.after.max.ms", value, Risk.SAFE) for value in planned
     ]
 
@@ -152,7 +152,7 @@ def test_the_plan_after_an_import_does_no_more_than_bound_timestamps(
     write(proposed, scene.bench.include / "topics")
     catalog = load_catalog(scene.bench.include).in_deployment("prod")
     plan = current_plan(Declared({name: catalog.kafka_topics()[name]}, 1), scene.cluster)
-    assert ([item.value for item in plan.items], plan.refused, plan.kept) == ([MOST_AHEAD], (), ())
+    assert ([item.value for item in plan.changes], plan.refused, plan.kept) == ([MOST_AHEAD], (), ())
     assert catalog.topics[name].keyed == (b"k" in (keys * 7)[: len(values) + 1])
     shutil.rmtree(home)
 

@@ -14,11 +14,12 @@ from hypothesis import strategies as st
 from sluice.errors import CorruptionError, NotReadyError, RefusedError, SpecError
 from sluice.provisioning.access.acl import CLUSTER, Acl, Resource, Right
 from sluice.provisioning.access.administration import Credential
-from sluice.provisioning.access.apply import apply, clause, command, look
-from sluice.provisioning.access.changes import DropPassword, Grant, Revoke, SetPassword
-from sluice.provisioning.access.plan import AccessPlan, ActualAccess, as_dict, plan
 from sluice.provisioning.access.roles import declared
-from sluice.provisioning.topics.changes import Approval, Kept, Risk
+from sluice.provisioning.access_scope import AccessScope, Passwords
+from sluice.provisioning.plans.access_plan import ActualAccess, plan_access, revoke
+from sluice.provisioning.plans.approval import Approval
+from sluice.provisioning.plans.changes import ChangeKind, Kept, Risk
+from sluice.provisioning.plans.plan import Plan, access_as_dict
 from sluice.specs.model.access import ANONYMOUS, ANYTHING, Duty, Mechanism, Operation, PrincipalSpec, ResourceKind, Role
 from tests.twins.access import InMemoryAccess
 from tests.unit.provisioning.access.catalogs import catalog, principal, with_password
@@ -31,17 +32,30 @@ def password(variable: str) -> str:
     return f"of {variable}"
 
 
-def applied(cluster: InMemoryAccess, *specs: PrincipalSpec, rotate: Collection[str] = ()) -> AccessPlan:
+def scope(
+    cluster: InMemoryAccess, *specs: PrincipalSpec, rotate: Collection[str] = (), passwords: Passwords = password
+) -> AccessScope:
+    return AccessScope(catalog(*specs), cluster, passwords, tuple(rotate))
+
+
+def plan(cluster: InMemoryAccess, *specs: PrincipalSpec, rotate: Collection[str] = ()) -> Plan:
+    return scope(cluster, *specs, rotate=rotate).plan()
+
+
+def applied(cluster: InMemoryAccess, *specs: PrincipalSpec, rotate: Collection[str] = ()) -> Plan:
     """Apply what there is to do on the word of somebody who approves all of it."""
-    todo = plan(catalog(*specs), look(cluster), rotate=rotate)
+    todo = plan(cluster, *specs, rotate=rotate)
     approval = Approval(todo.id, widening=frozenset(todo.widening))
-    return apply(catalog(*specs), cluster, password, rotate=rotate, approval=approval)
+    return scope(cluster, *specs, rotate=rotate).apply(approval)
 
 
 def test_what_a_role_needs_is_safe_and_so_is_a_first_password() -> None:
-    found = plan(catalog(with_password(Role.BACKFILL)), ActualAccess())
-    assert [(type(item), item.risk) for item in found.items] == [(SetPassword, Risk.SAFE), (Grant, Risk.SAFE)]
-    assert [clause(item) for item in found.items] == [
+    found = plan_access(catalog(with_password(Role.BACKFILL)), ActualAccess())
+    assert [(item.kind, item.risk) for item in found.changes] == [
+        (ChangeKind.SET_PASSWORD, Risk.SAFE),
+        (ChangeKind.GRANT, Risk.SAFE),
+    ]
+    assert [str(item) for item in found.changes] == [
         "User:backfill: password is absent, declared SCRAM-SHA-512, 8192 iterations, from SLUICE_PASSWORD_BACKFILL",
         "User:backfill: read topic orders from 10.0.0.7 is absent, declared allowed",
     ]
@@ -65,24 +79,24 @@ def test_what_a_role_needs_is_safe_and_so_is_a_first_password() -> None:
     ],
 )
 def test_what_a_right_risks(more: dict[str, object], risk: Risk, why: str) -> None:
-    found = plan(catalog(principal(Role.BACKFILL, **more)), ActualAccess())
-    riskiest = max(found.items, key=lambda item: list(Risk).index(item.risk))
+    found = plan_access(catalog(principal(Role.BACKFILL, **more)), ActualAccess())
+    riskiest = max(found.changes, key=lambda item: list(Risk).index(item.risk))
     assert riskiest.risk is risk
     assert why in riskiest.why
 
 
 @pytest.mark.parametrize("duty", [Duty.ACCESS, Duty.PLACEMENT])
 def test_a_role_that_can_change_the_cluster_needs_approval_all_the_same(duty: Duty) -> None:
-    found = plan(catalog(principal(Role.PLANNER, duties=(duty,))), ActualAccess())
+    found = plan_access(catalog(principal(Role.PLANNER, duties=(duty,))), ActualAccess())
     assert {item.value for item in found.guarded} >= {"alter the cluster from 10.0.0.7"}
 
 
 def test_a_right_that_nobody_declares_is_revoked_of_declared_principals_only() -> None:
     own, other = Acl("User:backfill", Right(ORDERS, Operation.WRITE), "*"), Acl("User:somebody", READ, "*")
     denial = Acl("User:backfill", READ, "10.6.6.6", denied=True)
-    found = plan(catalog(principal(Role.BACKFILL)), ActualAccess(frozenset({own, other, denial})))
-    (revoke,) = (item for item in found.items if isinstance(item, Revoke))
-    assert (revoke.acl, revoke.risk) == (own, Risk.APPROVAL)
+    found = plan_access(catalog(principal(Role.BACKFILL)), ActualAccess(frozenset({own, other, denial})))
+    (revoked,) = (item for item in found.changes if item.kind is ChangeKind.REVOKE)
+    assert (revoked.detail, revoked.risk) == (own, Risk.APPROVAL)
     assert found.kept == (
         Kept("User:backfill", "read topic orders from 10.6.6.6", "denied"),
         Kept("User:somebody", "read topic orders from any host", "allowed"),
@@ -92,39 +106,41 @@ def test_a_right_that_nobody_declares_is_revoked_of_declared_principals_only() -
 def test_a_password_is_set_anew_if_its_hash_shall_be_another_or_somebody_asks_for_it() -> None:
     cluster, spec = InMemoryAccess(), with_password(Role.BACKFILL)
     applied(cluster, spec)
-    assert not plan(catalog(spec), look(cluster))
+    assert not plan(cluster, spec)
     assert spec.scram is not None
     stronger = spec.model_copy(update={"scram": spec.scram.model_copy(update={"iterations": 16384})})
     for declared_as, rotate in ((stronger, ()), (spec, ("backfill",))):
-        (item,) = plan(catalog(declared_as), look(cluster), rotate=rotate).items
-        assert isinstance(item, SetPassword)
+        (item,) = plan(cluster, declared_as, rotate=rotate).changes
+        assert item.kind is ChangeKind.SET_PASSWORD
         assert item.risk is Risk.APPROVAL
 
 
 def test_a_rotation_takes_the_password_of_the_day() -> None:
     cluster, spec = InMemoryAccess(), with_password(Role.BACKFILL)
     applied(cluster, spec)
-    todo = plan(catalog(spec), look(cluster), rotate=["backfill"])
-    with pytest.raises(RefusedError, match=rf"--plan {todo.id} --rotate backfill"):
-        apply(catalog(spec), cluster, lambda _: "new", rotate=["backfill"])
-    apply(catalog(spec), cluster, lambda _: "new", rotate=["backfill"], approval=Approval(todo.id))
+    todo = plan(cluster, spec, rotate=["backfill"])
+    with pytest.raises(RefusedError, match=rf"--rotate backfill --plan {todo.id}"):
+        scope(cluster, spec, rotate=["backfill"], passwords=lambda _: "new").apply()
+    scope(cluster, spec, rotate=["backfill"], passwords=lambda _: "new").apply(Approval(todo.id))
     assert cluster.passwords["backfill", Mechanism.SHA_512] == (8192, "new")
 
 
 def test_only_a_declared_password_is_rotated() -> None:
-    with pytest.raises(SpecError, match=r"anew for backfill, ghost, and no spec"):
-        plan(catalog(principal(Role.BACKFILL)), ActualAccess(), rotate=["ghost", "backfill"])
+    with pytest.raises(SpecError, match=r"again for backfill, ghost, and no spec"):
+        plan_access(catalog(principal(Role.BACKFILL)), ActualAccess(), rotate=["ghost", "backfill"])
 
 
 def test_another_mechanism_is_another_way_in_and_a_password_that_no_spec_mentions_stays() -> None:
     weak = Credential("backfill", Mechanism.SHA_256, 4096)
     (dropped,) = (
         item
-        for item in plan(catalog(with_password(Role.BACKFILL)), ActualAccess(credentials=frozenset({weak}))).items
-        if isinstance(item, DropPassword)
+        for item in plan_access(
+            catalog(with_password(Role.BACKFILL)), ActualAccess(credentials=frozenset({weak}))
+        ).changes
+        if item.kind is ChangeKind.DROP_PASSWORD
     )
-    assert (dropped.credential, dropped.risk) == (weak, Risk.APPROVAL)
-    found = plan(catalog(principal(Role.BACKFILL)), ActualAccess(credentials=frozenset({weak})))
+    assert (dropped.detail, dropped.risk) == (weak, Risk.APPROVAL)
+    found = plan_access(catalog(principal(Role.BACKFILL)), ActualAccess(credentials=frozenset({weak})))
     assert found.kept == (Kept("User:backfill", "password", "SCRAM-SHA-256, 4096 iterations"),)
 
 
@@ -139,14 +155,14 @@ def test_an_absent_principal_loses_rights_and_passwords() -> None:
 def test_nothing_is_applied_that_has_to_be_approved_and_is_not() -> None:
     cluster, wide = InMemoryAccess(), principal(Role.BACKFILL, hosts=("*",), widens=["host"])
     feed = with_password(Role.FEED)
-    todo = plan(catalog(wide, feed), look(cluster))
-    with pytest.raises(RefusedError, match="has changes that somebody has to approve") as refused:
-        apply(catalog(wide, feed), cluster, password)
-    assert command(todo) in str(refused.value)
-    with pytest.raises(RefusedError, match="something is opened by User:backfill, and nobody has said"):
-        apply(catalog(wide, feed), cluster, password, approval=Approval(todo.id))
+    todo = plan(cluster, wide, feed)
+    with pytest.raises(RefusedError, match="has changes that have to be approved") as refused:
+        scope(cluster, wide, feed).apply()
+    assert scope(cluster, wide, feed).commands.apply(todo) in str(refused.value)
+    with pytest.raises(RefusedError, match="opens something by User:backfill, which the approval does not name"):
+        scope(cluster, wide, feed).apply(Approval(todo.id))
     with pytest.raises(RefusedError, match="is out of date"):
-        apply(catalog(wide, feed), cluster, password, approval=Approval("0" * 12))
+        scope(cluster, wide, feed).apply(Approval("0" * 12))
     assert not cluster.entries
     assert not cluster.passwords
     applied(cluster, wide, feed)
@@ -155,12 +171,12 @@ def test_nothing_is_applied_that_has_to_be_approved_and_is_not() -> None:
 
 def test_a_plan_is_bound_to_what_it_has_seen() -> None:
     cluster, spec = InMemoryAccess(), principal(Role.BACKFILL, hosts=("*",), widens=["host"])
-    before = plan(catalog(spec), look(cluster))
+    before = plan(cluster, spec)
     cluster.grant([Acl("User:somebody", READ, "10.0.0.1")])
-    assert plan(catalog(spec), look(cluster)).items == before.items
+    assert plan(cluster, spec).changes == before.changes
     cluster.grant([Acl("User:backfill", READ, "10.0.0.1")])
     with pytest.raises(RefusedError, match="is out of date"):
-        apply(catalog(spec), cluster, password, approval=Approval(before.id, widening=frozenset(before.widening)))
+        scope(cluster, spec).apply(Approval(before.id, widening=frozenset(before.widening)))
 
 
 def test_missing_passwords_are_named_together_before_anything_is_changed() -> None:
@@ -169,7 +185,7 @@ def test_missing_passwords_are_named_together_before_anything_is_changed() -> No
 
     cluster = InMemoryAccess()
     with pytest.raises(NotReadyError, match=r"PASSWORD_BACKFILL is not set here; SLUICE_PASSWORD_FEED is not set here"):
-        apply(catalog(with_password(Role.FEED), with_password(Role.BACKFILL)), cluster, missing)
+        scope(cluster, with_password(Role.FEED), with_password(Role.BACKFILL), passwords=missing).apply()
     assert not cluster.entries
 
 
@@ -179,18 +195,18 @@ def test_a_cluster_that_forgets_is_noticed() -> None:
             """Say yes, and do nothing."""
 
     with pytest.raises(CorruptionError, match="the cluster still differs: User:backfill: read topic orders"):
-        apply(catalog(principal(Role.BACKFILL)), Forgetful(), password)
+        scope(Forgetful(), principal(Role.BACKFILL)).apply()
 
 
 def test_a_cluster_without_access_control_is_no_empty_one() -> None:
     cluster = InMemoryAccess()
     cluster.secured = False
     with pytest.raises(NotReadyError, match="has no authorizer"):
-        apply(catalog(), cluster, password)
+        scope(cluster).apply()
 
 
 def test_a_plan_for_programs_holds_no_password() -> None:
-    found = as_dict(plan(catalog(with_password(Role.BACKFILL)), ActualAccess()))
+    found = access_as_dict(plan_access(catalog(with_password(Role.BACKFILL)), ActualAccess()))
     assert json.loads(json.dumps(found)) == found
     assert [(item["change"], item["principal"], item["risk"]) for item in found["items"]] == [
         ("set password", "User:backfill", "safe"),
@@ -255,7 +271,7 @@ def test_whoever_approves_gets_what_is_declared_and_nobody_else_is_touched(
 ) -> None:
     cluster, users = cluster_of(acls, known), {spec.user for spec in specs}
     applied(cluster, *specs)
-    assert not plan(catalog(*specs), look(cluster))
+    assert not plan(cluster, *specs)
     for spec in specs:
         allowed = {acl for acl in cluster.entries if acl.principal == spec.principal and not acl.denied}
         assert allowed == declared(spec, catalog())
@@ -275,8 +291,8 @@ def test_the_order_of_specs_and_entries_does_not_matter(
 ) -> None:
     shuffled = list(specs)
     chance.Random(seed).shuffle(shuffled)
-    one = plan(catalog(*specs), look(cluster_of(acls, known)))
-    other = plan(catalog(*shuffled), look(cluster_of(frozenset(sorted(acls, reverse=True)), known)))
+    one = plan_access(catalog(*specs), ActualAccess.of(cluster_of(acls, known)))
+    other = plan_access(catalog(*shuffled), ActualAccess.of(cluster_of(frozenset(sorted(acls, reverse=True)), known)))
     assert (one, one.id) == (other, other.id)
 
 
@@ -333,11 +349,12 @@ def test_what_was_cut_off_anywhere_is_finished_by_the_next_apply_and_nobody_had_
             assert wanted <= cluster.entries, "what is given comes before what is taken"
         cluster.left = 10**6
         applied(cluster, *specs)
-    assert not plan(catalog(*specs), look(cluster))
+    assert not plan(cluster, *specs)
 
 
 def test_the_id_stands_for_the_kind_of_change_too() -> None:
-    found = plan(catalog(principal(Role.BACKFILL)), ActualAccess())
-    (grant,) = found.items
-    assert isinstance(grant, Grant)
-    assert replace(found, items=(Revoke(grant.acl),)).id != found.id
+    found = plan_access(catalog(principal(Role.BACKFILL)), ActualAccess())
+    (grant,) = found.changes
+    assert isinstance(grant.detail, Acl)
+    taken = replace(revoke(grant.detail), current=grant.current, wanted=grant.wanted, risk=grant.risk)
+    assert replace(found, changes=(taken,)).id != found.id

@@ -1,4 +1,4 @@
-"""What the specs say of topics in one deployment, and what the cluster says: the two sides of a plan."""
+"""Declared and actual topics of one deployment: the two sides of a plan."""
 
 from __future__ import annotations
 
@@ -19,15 +19,15 @@ from sluice.topics.replica_administration import THROTTLED, BrokerState, Partiti
 
 @dataclass(frozen=True)
 class Declared:
-    """What there shall be.
+    """The topics that the specs declare.
 
     Attributes:
         topics: by name.
-        replication: replicas of a topic that does not say.
-        absent: names of topics that there shall no longer be.
+        replication: replicas of a topic whose spec has none.
+        absent: names of topics that are declared absent.
         domains: what the parts of a broker's rack are, from left to right.
-        topology: the brokers and their domains, where a file says it and not the racks.
-        named: the topics that somebody has named, where this is about those only; empty: about all.
+        topology: the brokers and their domains; None: the brokers' racks say them.
+        named: the topics that an operator has limited this to; empty: all.
     """
 
     topics: Mapping[str, TopicShape]
@@ -39,7 +39,7 @@ class Declared:
 
     @classmethod
     def of(cls, catalog: Catalog, deployment: DeploymentSpec, include: Path) -> Self:
-        """Return what the specs of a deployment say.
+        """Read the specs of a deployment.
 
         Args:
             catalog: all specs, as they are in the deployment.
@@ -58,7 +58,7 @@ class Declared:
         )
 
     def only(self, names: Collection[str]) -> Self:
-        """Return what is said of these topics; without any, everything.
+        """Return this for some topics only; without any, for all.
 
         Raises:
             SpecError: one of them is in no spec.
@@ -76,13 +76,13 @@ class Declared:
         return replace(self, topics=topics, absent=self.absent & set(names), named=tuple(sorted(set(names))))
 
     def replicas_of(self, topic: str) -> int:
-        """Return how many replicas each partition of a declared topic shall have."""
+        """Return how many replicas are declared for each partition of a topic."""
         return self.topics[topic].replication or self.replication
 
 
 @dataclass(frozen=True)
 class ActualCluster:
-    """What there is.
+    """The topics and brokers of the cluster.
 
     Attributes:
         topics: those that are declared, also as absent, and exist.
@@ -96,8 +96,23 @@ class ActualCluster:
     moving: Mapping[PartitionKey, tuple[int, ...]] = field(default_factory=dict)
     sizes: Mapping[PartitionKey, int] = field(default_factory=dict)
 
+    @classmethod
+    def of(cls, declared: Declared, administration: KafkaAdministration) -> Self:
+        """Ask the cluster for all that a plan needs."""
+        names = declared.topics.keys() | declared.absent
+        found = cls(administration.describe(names), administration.cluster())
+        movable = [name for name in declared.topics if _may_move(declared, found, name)]
+        if not movable:  # then the right to see moves and disks is not needed
+            return found
+        moving = administration.moving()
+        # Described again after that: a move that has ended in between leaves no broker any more.
+        topics = administration.describe(names)
+        ours = {key: leaving for key, leaving in moving.items() if key[0] in topics}
+        sizes = {key: max(of.values(), default=0) for key, of in administration.sizes(movable).items()}
+        return replace(found, topics=topics, moving=ours, sizes=sizes)
+
     def settled(self, topic: str) -> tuple[tuple[int, ...], ...]:
-        """Return a topic's replicas as they are when what moves has moved; none of a topic that does not exist."""
+        """Return a topic's replicas as they are when running moves have ended; () of a topic that does not exist."""
         state = self.topics.get(topic)
         return tuple(
             tuple(broker for broker in replicas if broker not in self.moving.get((topic, partition), ()))
@@ -109,22 +124,8 @@ class ActualCluster:
         return any(name == topic for name, _ in self.moving)
 
 
-def look(declared: Declared, administration: KafkaAdministration) -> ActualCluster:
-    """Ask the cluster for all that a plan needs."""
-    names = declared.topics.keys() | declared.absent
-    seen = ActualCluster(administration.describe(names), administration.cluster())
-    movable = [name for name in declared.topics if _may_move(declared, seen, name)]
-    if not movable:  # then nobody needs the right to look at moves and disks
-        return seen
-    moving = administration.moving()
-    topics = administration.describe(names)  # afterwards: a move that has ended in between leaves no broker any more
-    ours = {key: leaving for key, leaving in moving.items() if key[0] in topics}
-    sizes = {key: max(of.values(), default=0) for key, of in administration.sizes(movable).items()}
-    return replace(seen, topics=topics, moving=ours, sizes=sizes)
-
-
-def _may_move(declared: Declared, seen: ActualCluster, topic: str) -> bool:
-    state, wanted = seen.topics.get(topic), declared.replicas_of(topic)
+def _may_move(declared: Declared, actual: ActualCluster, topic: str) -> bool:
+    state, wanted = actual.topics.get(topic), declared.replicas_of(topic)
     if state is None:
         return False
     odd = any(len(now) != wanted for now in state.replicas) or any(name in state.configs for name in THROTTLED)

@@ -1,4 +1,4 @@
-"""On which brokers the replicas of each topic shall lie, by the topic's own rule. Pure."""
+"""The brokers of each topic's replicas, by the topic's placement rule. Pure."""
 
 from __future__ import annotations
 
@@ -9,12 +9,9 @@ from typing import TypeAlias
 
 from sluice.provisioning.placement.partition import Partition
 from sluice.provisioning.placement.topology import Broker, Topology
-from sluice.provisioning.topics.changes import Kept, Refused
-from sluice.provisioning.topics.declared import ActualCluster, Declared
+from sluice.provisioning.plans.changes import Assignment, Kept, Refused
+from sluice.provisioning.plans.declared import ActualCluster, Declared
 from sluice.specs.model.topic_shape import FailureDomains
-
-Assignment: TypeAlias = tuple[tuple[int, ...], ...]
-"""Broker ids per partition, the preferred leader first."""
 
 _Rule: TypeAlias = tuple[str, ...] | None
 """The domains over which replicas are spread, none for even leaders alone; None: wherever they are."""
@@ -23,13 +20,13 @@ _MOST_SHOWN = 3
 
 
 @dataclass(frozen=True)
-class Sites:
-    """Where replicas shall lie.
+class Assignments:
+    """Where replicas belong.
 
     Attributes:
-        of: the assignment of each topic that has one: with more partitions than there are where it grows.
-        refused: the topics for which there is none, and why.
-        kept: the topics whose placement cannot be judged now, and that need no other one for what else they shall be.
+        of: the assignment of each topic that has one, including the partitions that it gets.
+        refused: the topics for which no assignment was found, and why.
+        kept: the topics whose placement cannot be judged now and which nothing else requires to move.
     """
 
     of: Mapping[str, Assignment]
@@ -37,8 +34,8 @@ class Sites:
     kept: tuple[Kept, ...] = ()
 
 
-def sites(declared: Declared, seen: ActualCluster) -> Sites:
-    """Plan the replicas of every topic that has a rule, or another number of replicas than it shall have.
+def plan_assignments(declared: Declared, actual: ActualCluster) -> Assignments:
+    """Plan the replicas of every topic that has a rule, or another number of replicas than declared.
 
     Topics of one rule are planned together, so that their leaders and replicas are even together.
     """
@@ -47,13 +44,13 @@ def sites(declared: Declared, seen: ActualCluster) -> Sites:
     groups: dict[_Rule, list[str]] = defaultdict(list)
     for name in sorted(declared.topics):
         rule, wanted = _rule(declared, name), declared.replicas_of(name)
-        as_declared = all(len(now) == wanted for now in seen.settled(name))
-        if wanted > len(seen.brokers) and not (name in seen.topics and as_declared):
-            refused.append(_too_few(declared, seen, name))
+        as_declared = all(len(now) == wanted for now in actual.settled(name))
+        if wanted > len(actual.brokers) and not (name in actual.topics and as_declared):
+            refused.append(_too_few(declared, actual, name))
         elif rule is None and as_declared:
             continue
-        elif missing := _missing(seen, name):
-            unjudged = _unjudged(declared, seen, name, missing)
+        elif missing := _missing(actual, name):
+            unjudged = _unjudged(declared, actual, name, missing)
             if isinstance(unjudged, Kept):
                 kept.append(unjudged)
             else:
@@ -62,18 +59,18 @@ def sites(declared: Declared, seen: ActualCluster) -> Sites:
             groups[rule].append(name)
     found: dict[str, Assignment] = {}
     for rule, names in groups.items():
-        topology = _topology(declared, seen, rule or ())
+        topology = _topology(declared, actual, rule or ())
         if isinstance(topology, Topology):
-            assignments, violations = _planned(declared, seen, topology, names)
+            assignments, violations = _planned(declared, actual, topology, names)
             found |= assignments
-            refused += [_refusal(declared, seen, name, *whys) for name, whys in violations.items()]
+            refused += [_refusal(declared, actual, name, *whys) for name, whys in violations.items()]
         else:
-            refused += [_refusal(declared, seen, name, *topology) for name in names]
-    return Sites(found, tuple(refused), tuple(kept))
+            refused += [_refusal(declared, actual, name, *topology) for name in names]
+    return Assignments(found, tuple(refused), tuple(kept))
 
 
 def is_managed(declared: Declared, topic: str) -> bool:
-    """Whether a topic has a rule, so that its leaders are minded too."""
+    """Whether a topic has a placement rule, which includes its leaders."""
     return _rule(declared, topic) is not None
 
 
@@ -84,35 +81,35 @@ def _rule(declared: Declared, topic: str) -> _Rule:
     return () if placement == "balanced-leaders" else None
 
 
-def _too_few(declared: Declared, seen: ActualCluster, topic: str) -> Refused:
+def _too_few(declared: Declared, actual: ActualCluster, topic: str) -> Refused:
     wanted = declared.replicas_of(topic)
-    now = "/".join(sorted({str(len(replicas)) for replicas in seen.settled(topic)})) or "absent"
-    why = f"each replica needs a broker of its own, and there are {len(seen.brokers)}"
+    now = "/".join(sorted({str(len(replicas)) for replicas in actual.settled(topic)})) or "absent"
+    why = f"each replica needs a broker of its own, and there are {len(actual.brokers)}"
     return Refused(topic, "replication", now, str(wanted), why, "start brokers, or declare fewer replicas")
 
 
-def _missing(seen: ActualCluster, topic: str) -> list[int]:
+def _missing(actual: ActualCluster, topic: str) -> list[int]:
     """Return the brokers that hold replicas of a topic and are not there."""
-    held = {broker for replicas in seen.settled(topic) for broker in replicas}
-    return sorted(held - {broker.id for broker in seen.brokers})
+    held = {broker for replicas in actual.settled(topic) for broker in replicas}
+    return sorted(held - {broker.id for broker in actual.brokers})
 
 
-def _unjudged(declared: Declared, seen: ActualCluster, topic: str, missing: list[int]) -> Refused | Kept:
+def _unjudged(declared: Declared, actual: ActualCluster, topic: str, missing: list[int]) -> Refused | Kept:
     """Refuse what needs replicas elsewhere while a broker is away; whatever else a topic shall be does not wait."""
     who = f"{_brokers(missing)} {'holds' if len(missing) == 1 else 'hold'} replicas and cannot be seen"
-    unchanged = all(len(replicas) == declared.replicas_of(topic) for replicas in seen.settled(topic))
-    if unchanged and declared.topics[topic].partitions == seen.topics[topic].partitions:
+    unchanged = all(len(replicas) == declared.replicas_of(topic) for replicas in actual.settled(topic))
+    if unchanged and declared.topics[topic].partitions == actual.topics[topic].partitions:
         return Kept(topic, "placement", who, "so it is not judged, and stays")
     why = f"{who}, and a move could take the last copy"
-    return _refusal(declared, seen, topic, why, "start what is down: replicas move only while all brokers are there")
+    return _refusal(declared, actual, topic, why, "start what is down: replicas move only while all brokers are there")
 
 
-def _topology(declared: Declared, seen: ActualCluster, domains: Sequence[str]) -> Topology | tuple[str, str]:
+def _topology(declared: Declared, actual: ActualCluster, domains: Sequence[str]) -> Topology | tuple[str, str]:
     """Return the brokers with these domains; or why that is not possible, and what to do."""
     if not domains:
-        return Topology(Broker(broker.id, {}) for broker in seen.brokers)
+        return Topology(Broker(broker.id, {}) for broker in actual.brokers)
     if declared.topology is not None:
-        return _from_file(declared.topology, seen, domains)
+        return _from_file(declared.topology, actual, domains)
     unknown = sorted(set(domains) - set(declared.domains))
     if unknown:
         known = ", ".join(declared.domains)
@@ -120,7 +117,7 @@ def _topology(declared: Declared, seen: ActualCluster, domains: Sequence[str]) -
             f"the deployment knows the failure domains {known}, and not {', '.join(unknown)}",
             "name the parts of broker.rack in `failure_domains` of the deployment, in their order",
         )
-    parts = {broker.id: (broker.rack or "").split("/") for broker in seen.brokers}
+    parts = {broker.id: (broker.rack or "").split("/") for broker in actual.brokers}
     odd = [identity for identity, found in parts.items() if len(found) != len(declared.domains) or not all(found)]
     if odd:
         shape = "/".join(declared.domains)
@@ -132,19 +129,19 @@ def _topology(declared: Declared, seen: ActualCluster, domains: Sequence[str]) -
     return Topology(Broker(identity, {name: of[name] for name in domains}) for identity, of in named.items())
 
 
-def _from_file(topology: Topology, seen: ActualCluster, domains: Sequence[str]) -> Topology | tuple[str, str]:
+def _from_file(topology: Topology, actual: ActualCluster, domains: Sequence[str]) -> Topology | tuple[str, str]:
     unknown = sorted(set(domains) - set(topology.domains))
     if unknown:
         return f"the topology file has no domain {', '.join(unknown)}", "add it to each of its brokers"
-    missing = [broker.id for broker in seen.brokers if broker.id not in topology.by_id]
+    missing = [broker.id for broker in actual.brokers if broker.id not in topology.by_id]
     if missing:
         return f"the topology file does not have {_brokers(missing)}", "add what the cluster has"
-    alive = [topology.by_id[broker.id] for broker in seen.brokers]
+    alive = [topology.by_id[broker.id] for broker in actual.brokers]
     return Topology(Broker(broker.id, {name: broker.domains[name] for name in domains}) for broker in alive)
 
 
 def _planned(
-    declared: Declared, seen: ActualCluster, topology: Topology, names: Sequence[str]
+    declared: Declared, actual: ActualCluster, topology: Topology, names: Sequence[str]
 ) -> tuple[dict[str, Assignment], dict[str, tuple[str, str]]]:
     """Return the assignments that the checker has proved, and why and what to do where there is none."""
     # Whoever only parses a DAG file must not pay for numpy's import.
@@ -152,7 +149,7 @@ def _planned(
     from sluice.provisioning.placement.explanation import explain_infeasible  # noqa: PLC0415
     from sluice.provisioning.placement.planner import plan_placement  # noqa: PLC0415
 
-    before = [partition for name in names for partition in _partitions(declared, seen, name)]
+    before = [partition for name in names for partition in _partitions(declared, actual, name)]
     after = plan_placement(topology, before)
     report = check_placement(topology, before, after)
     why = {}
@@ -167,19 +164,19 @@ def _planned(
     return {name: tuple(assignment) for name, assignment in found.items() if name not in why}, why
 
 
-def _partitions(declared: Declared, seen: ActualCluster, topic: str) -> Iterator[Partition]:
-    now = seen.settled(topic)
+def _partitions(declared: Declared, actual: ActualCluster, topic: str) -> Iterator[Partition]:
+    now = actual.settled(topic)
     for number in range(max(len(now), declared.topics[topic].partitions)):
         replicas = now[number] if number < len(now) else ()
-        size = seen.sizes.get((topic, number), 0)
+        size = actual.sizes.get((topic, number), 0)
         # In powers of two: what arrives between a plan and its approval makes no other plan of it.
         yield Partition(topic, number, replicas, declared.replicas_of(topic), 1 << size.bit_length() if size else 0)
 
 
-def _refusal(declared: Declared, seen: ActualCluster, topic: str, why: str, fix: str) -> Refused:
+def _refusal(declared: Declared, actual: ActualCluster, topic: str, why: str, fix: str) -> Refused:
     placement = declared.topics[topic].placement
     wanted = ", ".join(placement.failure_domains) if isinstance(placement, FailureDomains) else placement
-    brokers = sorted({broker for replicas in seen.settled(topic) for broker in replicas})
+    brokers = sorted({broker for replicas in actual.settled(topic) for broker in replicas})
     return Refused(topic, "placement", f"on {_brokers(brokers)}" if brokers else "absent", wanted, why, fix)
 
 

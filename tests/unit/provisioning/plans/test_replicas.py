@@ -11,11 +11,13 @@ from hypothesis import strategies as st
 
 from sluice.errors import RefusedError, UnreachableError
 from sluice.provisioning.apply import apply, current_plan
-from sluice.provisioning.performing import Manner
+from sluice.provisioning.execution import ApplyOptions
+from sluice.provisioning.plans.approval import Approval
+from sluice.provisioning.plans.changes import ChangeKind, Kept, LeaderElection, Reassignment, Risk
+from sluice.provisioning.plans.declared import Declared
+from sluice.provisioning.plans.plan import Plan
+from sluice.provisioning.plans.topic_changes import delete
 from sluice.provisioning.replicas.moving import MoveOptions, MoveProgress, cancel, move
-from sluice.provisioning.topics.changes import Approval, Create, Delete, Elect, Kept, Reassign, Risk, Unthrottle
-from sluice.provisioning.topics.declared import Declared
-from sluice.provisioning.topics.plan import Plan
 from sluice.specs.model.topic_shape import TopicShape
 from sluice.topics.administration import TopicCreation
 from sluice.topics.replica_administration import THROTTLED, PartitionKey, Throttle
@@ -48,7 +50,9 @@ def kafka() -> InMemoryKafkaAdministration:
 
 def approve(wanted: Declared, kafka: InMemoryKafkaAdministration, **values: object) -> Plan:
     todo = current_plan(wanted, kafka)
-    done, _ = apply(wanted, kafka, approval=Approval(todo.id, frozenset(todo.losing)), manner=Manner(pace(**values)))
+    done, _ = apply(
+        wanted, kafka, approval=Approval(todo.id, frozenset(todo.losing)), options=ApplyOptions(pace(**values))
+    )
     return done
 
 
@@ -129,7 +133,7 @@ def test_whatever_call_it_dies_at_the_next_plan_leads_to_the_end(
     kafka.left = calls
     approval = Approval(todo.id, frozenset(todo.losing))
     try:
-        apply(wanted, kafka, approval=approval, manner=Manner(pace(batch=batch)))
+        apply(wanted, kafka, approval=approval, options=ApplyOptions(pace(batch=batch)))
     except CutError:
         kafka.left = 10**9
         approve(wanted, kafka)
@@ -141,31 +145,33 @@ def test_whatever_call_it_dies_at_the_next_plan_leads_to_the_end(
 
 class TestPlan:
     def test_a_new_topic_is_created_where_its_rule_wants_it(self, kafka: InMemoryKafkaAdministration) -> None:
-        (item,) = current_plan(declared(flights=shape(placement=SPREAD)), kafka).items
-        assert isinstance(item, Create)
-        assert len(item.creation.assignment) == 4
-        assert all(map(is_spread, item.creation.assignment))
+        (item,) = current_plan(declared(flights=shape(placement=SPREAD)), kafka).changes
+        assert isinstance(item.detail, TopicCreation)
+        assert len(item.detail.assignment) == 4
+        assert all(map(is_spread, item.detail.assignment))
 
     def test_one_without_a_rule_is_left_to_the_cluster(self, kafka: InMemoryKafkaAdministration) -> None:
-        (item,) = current_plan(declared(flights=shape()), kafka).items
-        assert isinstance(item, Create)
-        assert item.creation.assignment == ()
+        (item,) = current_plan(declared(flights=shape()), kafka).changes
+        assert isinstance(item.detail, TopicCreation)
+        assert item.detail.assignment == ()
 
     def test_more_replicas_need_approval_and_say_what_is_copied(self, kafka: InMemoryKafkaAdministration) -> None:
         kafka.create([TopicCreation("flights", 2, 1, {"retention.ms": "-1"})])
-        (item,) = current_plan(declared(flights=shape(partitions=2)), kafka).items
-        assert isinstance(item, Reassign)
+        (item,) = current_plan(declared(flights=shape(partitions=2)), kafka).changes
+        assert isinstance(item.detail, Reassignment)
         assert (item.value, item.current, item.wanted, item.risk) == ("replication", "1", "3", Risk.APPROVAL)
         assert item.why == "4 replicas are copied (0.0 MB)"
-        assert [after[:1] for after in item.after] == list(item.before), "those that are there stay, and lead"
+        assert [after[:1] for after in item.detail.after] == list(item.detail.before), (
+            "those that are there stay, and lead"
+        )
 
     def test_another_order_copies_nothing_and_is_safe(self, kafka: InMemoryKafkaAdministration) -> None:
         crowded = ((1, 2, 3),) * 3
         kafka.create([TopicCreation("flights", 3, 3, {"retention.ms": "-1"}, crowded)])
-        (item,) = current_plan(declared(flights=shape(partitions=3, placement=SPREAD)), kafka).items
-        assert isinstance(item, Reassign)
-        assert (item.risk, item.moves) == (Risk.SAFE, 0)
-        assert sorted(replicas[0] for replicas in item.after) == [1, 2, 3]
+        (item,) = current_plan(declared(flights=shape(partitions=3, placement=SPREAD)), kafka).changes
+        assert isinstance(item.detail, Reassignment)
+        assert (item.risk, item.detail.copies) == (Risk.SAFE, 0)
+        assert sorted(replicas[0] for replicas in item.detail.after) == [1, 2, 3]
         apply(declared(flights=shape(partitions=3, placement=SPREAD)), kafka)
         assert sorted(kafka.topics["flights"].leaders) == [1, 2, 3]
 
@@ -174,10 +180,10 @@ class TestPlan:
         approve(wanted, kafka)
         kafka.fail(1)
         kafka.recover(1)
-        (item,) = current_plan(wanted, kafka).items
-        assert isinstance(item, Elect)
+        (item,) = current_plan(wanted, kafka).changes
+        assert isinstance(item.detail, LeaderElection)
         assert item.risk is Risk.SAFE
-        assert {to for _, to in item.leaders.values()} == {1}
+        assert {to for _, to in item.detail.leaders.values()} == {1}
         apply(wanted, kafka)
         assert not current_plan(wanted, kafka)
 
@@ -254,8 +260,8 @@ class TestPlan:
         kafka.create([TopicCreation("old", 2, 1)])
         wanted = declared(["old", "never"])
         todo = current_plan(wanted, kafka)
-        assert todo.items == (Delete("old", 2),)
-        with pytest.raises(RefusedError, match="old may go, and nobody has said that they may"):
+        assert todo.changes == (delete("old", 2),)
+        with pytest.raises(RefusedError, match="may delete records of old, which the approval does not name"):
             apply(wanted, kafka, approval=Approval(todo.id))
         approve(wanted, kafka)
         assert kafka.topics == {}
@@ -322,10 +328,11 @@ class TestMove:
         assert kafka.rates
         wanted = Declared({"flights": shape(partitions=1, replication=2, retention="forever")})
         todo = current_plan(wanted, kafka)
-        under_way = next(item for item in todo.items if isinstance(item, Reassign))
-        assert (under_way.under_way, under_way.why) == (True, "it has begun, and nobody has seen its end")
-        assert any(isinstance(item, Unthrottle) for item in todo.items)
-        apply(wanted, kafka, manner=Manner(pace()))
+        under_way = next(item for item in todo.changes if isinstance(item.detail, Reassignment))
+        assert isinstance(under_way.detail, Reassignment)
+        assert (under_way.detail.under_way, under_way.why) == (True, "it has begun, and its end was not observed")
+        assert any(item.kind is ChangeKind.UNTHROTTLE for item in todo.changes)
+        apply(wanted, kafka, options=ApplyOptions(pace()))
         assert not kafka.moving()
         assert kafka.rates == {}
         assert not current_plan(wanted, kafka)

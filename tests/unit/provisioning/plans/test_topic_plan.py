@@ -9,13 +9,15 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from sluice.errors import CorruptionError, RefusedError, SpecError
-from sluice.provisioning.apply import SETTLING_SECONDS, apply, command, current_plan
-from sluice.provisioning.performing import Manner
-from sluice.provisioning.plan import Provision
+from sluice.provisioning.apply import SETTLING_SECONDS, apply, current_plan
+from sluice.provisioning.execution import ApplyOptions
+from sluice.provisioning.plans.approval import Approval, PlanCommands
+from sluice.provisioning.plans.changes import Kept, Risk
+from sluice.provisioning.plans.declared import ActualCluster, Declared
+from sluice.provisioning.plans.plan import Plan, as_dict
+from sluice.provisioning.plans.topic_changes import grow, set_config
+from sluice.provisioning.plans.topic_plan import plan_topics
 from sluice.provisioning.replicas.moving import MoveOptions
-from sluice.provisioning.topics.changes import Approval, Grow, Kept, Risk, SetConfig, sentence
-from sluice.provisioning.topics.declared import ActualCluster, Declared
-from sluice.provisioning.topics.plan import Plan, as_dict, plan
 from sluice.specs.model.model import FieldType, RawTableSpec, TopicSpec, TopicValue, ValueField
 from sluice.topics.administration import TopicCreation, TopicState
 from sluice.topics.replica_administration import BrokerState, PartitionKey, Throttle
@@ -58,7 +60,7 @@ specs = st.dictionaries(
 
 def planned(topics: Mapping[str, TopicSpec], actual: Mapping[str, TopicState], replication: int) -> Plan:
     """Plan for three brokers that have no racks."""
-    return plan(Declared(topics, replication), ActualCluster(actual, tuple(BrokerState(i) for i in (1, 2, 3))))
+    return plan_topics(Declared(topics, replication), ActualCluster(actual, tuple(BrokerState(i) for i in (1, 2, 3))))
 
 
 def approved(specs: dict[str, TopicSpec], cluster: InMemoryKafkaAdministration) -> tuple[Plan, object]:
@@ -80,7 +82,7 @@ def test_a_topic_with_the_brokers_retention_is_created_and_left_without_one() ->
 def test_after_apply_nothing_is_left_to_do(declared: dict[str, TopicSpec]) -> None:
     cluster = InMemoryKafkaAdministration(brokers=3)
     done, there = apply(Declared(declared, 2), cluster)
-    assert len(done.items) == len(declared)
+    assert len(done.changes) == len(declared)
     assert not planned(declared, there, 2)
     again, still = apply(Declared(declared, 2), cluster)
     assert not again
@@ -166,7 +168,9 @@ def test_what_was_cut_off_anywhere_is_finished_by_the_next_apply(
     except CutError:
         cluster.left = 10**6
         left = planned(after, cluster.topics, 2)
-        assert {(item.topic, item.value) for item in left.items} <= {(item.topic, item.value) for item in todo.items}
+        assert {(item.subject, item.value) for item in left.changes} <= {
+            (item.subject, item.value) for item in todo.changes
+        }
         approved(after, cluster)
     assert not planned(after, cluster.topics, 2)
 
@@ -186,15 +190,15 @@ def test_the_order_of_specs_and_topics_does_not_matter(declared: dict, other: di
 
 
 def test_a_missing_topic_is_created_with_the_deployments_replication() -> None:
-    (item,) = planned({"flights": spec(configs={"segment.bytes": None})}, {}, 3).items
-    assert item.creation == TopicCreation("flights", 4, 3, {"retention.ms": "-1"})  # type: ignore[union-attr]
+    (item,) = planned({"flights": spec(configs={"segment.bytes": None})}, {}, 3).changes
+    assert item.detail == TopicCreation("flights", 4, 3, {"retention.ms": "-1"})
     assert item.risk is Risk.SAFE
-    assert sentence(item) == "flights: create with 4 partitions, replication 3, retention.ms=-1"
+    assert str(item) == "flights: create with 4 partitions, replication 3, retention.ms=-1"
 
 
 def test_a_spec_that_names_its_replication_keeps_it() -> None:
-    (item,) = planned({"flights": spec(replication=2)}, {}, 3).items
-    assert item.creation.replication == 2  # type: ignore[union-attr]
+    (item,) = planned({"flights": spec(replication=2)}, {}, 3).changes
+    assert item.detail.replication == 2  # type: ignore[union-attr]
 
 
 @pytest.mark.parametrize(
@@ -235,7 +239,7 @@ def test_every_differing_value_is_told_with_both_sides_and_its_risk(
     declared: TopicSpec, there: TopicState, said: str, risk: Risk
 ) -> None:
     found = planned({"flights": declared}, {"flights": there}, 1)
-    assert [(sentence(item), item.risk) for item in found.items] == [(f"flights: {said}", risk)]
+    assert [(str(item), item.risk) for item in found.changes] == [(f"flights: {said}", risk)]
     assert not found.refused
 
 
@@ -266,7 +270,7 @@ def test_what_no_plan_changes_is_refused_with_what_to_do(
     declared: TopicSpec, there: TopicState, said: str, fix: str
 ) -> None:
     (refused,) = planned({"flights": declared}, {"flights": there}, 1).refused
-    assert sentence(refused) == f"flights: {said}"
+    assert str(refused) == f"flights: {said}"
     assert fix in refused.fix
 
 
@@ -288,8 +292,8 @@ def test_growth_says_how_many_keys_move(one: int, other: int) -> None:
     few, many = sorted((one, one + other))
     hashes = range(few * many)  # every pair of remainders, as often as another
     moved = sum(key % few != key % many for key in hashes) / len(hashes)
-    assert f"and {moved:.0%} of all keys" in Grow("flights", few, many).why
-    assert "keys" not in Grow("flights", few, many, keyed=False).why
+    assert f"and {moved:.0%} of all keys" in grow("flights", few, many).why
+    assert "keys" not in grow("flights", few, many, keyed=False).why
 
 
 def test_what_is_refused_is_told_with_all_values_and_nothing_is_created() -> None:
@@ -319,7 +323,8 @@ class TestApproval:
     def test_without_it_only_what_is_safe_is_applied(self, cluster: InMemoryKafkaAdministration) -> None:
         safe = {"flights": spec(partitions=2, configs={"segment.bytes": "1048576"})}
         done, _ = apply(Declared(safe, 1), cluster)
-        assert done.items == (SetConfig("flights", "segment.bytes", None, "1048576", Risk.SAFE, done.items[0].why),)
+        assert done.changes == (set_config("flights", "segment.bytes", None, "1048576"),)
+        assert done.changes[0].risk is Risk.SAFE
         grown = {"flights": spec(), "new": spec("new")}
         todo = planned(grown, cluster.topics, 1)
         refused = self.refusal(grown, cluster, None)
@@ -334,7 +339,7 @@ class TestApproval:
         cluster.set_configs("flights", {"segment.bytes": "1048576"})
         refused = self.refusal(grown, cluster, Approval(read.id))
         now = planned(grown, cluster.topics, 1)
-        assert now.items == read.items
+        assert now.changes == read.changes
         assert f"The plan {read.id} is out of date" in str(refused)
         assert f"the plan is {now.id} now" in str(refused)
         apply(Declared(grown, 1), cluster, approval=Approval(now.id))
@@ -351,7 +356,7 @@ class TestApproval:
         declared = Declared({"flights": spec(), "weather": spec().model_copy(update={"name": "weather"})}, 1)
         only = declared.only(["weather"])
         done, there = apply(only, cluster)
-        assert ([item.topic for item in done.items], set(there)) == (["weather"], {"weather"})
+        assert ([item.subject for item in done.changes], set(there)) == (["weather"], {"weather"})
         assert not current_plan(only, cluster)
         assert declared.only([]) is declared
         with pytest.raises(SpecError, match="no spec declares the topic wether; they declare flights, weather"):
@@ -369,9 +374,11 @@ class TestApproval:
     def test_whoever_loses_records_names_the_topic(self, cluster: InMemoryKafkaAdministration) -> None:
         cut = {"flights": spec(partitions=2, retention=timedelta(days=1))}
         todo = planned(cut, cluster.topics, 1)
-        assert command(Provision(todo)) == f"`sluice topics apply --plan {todo.id} --losing flights`"
-        assert "records of flights may go" in str(self.refusal(cut, cluster, Approval(todo.id)))
-        assert "records of flights may go" in str(self.refusal(cut, cluster, Approval(todo.id, frozenset({"other"}))))
+        assert PlanCommands().apply(todo) == f"`sluice topics apply --plan {todo.id} --losing flights`"
+        assert "may delete records of flights" in str(self.refusal(cut, cluster, Approval(todo.id)))
+        assert "may delete records of flights" in str(
+            self.refusal(cut, cluster, Approval(todo.id, frozenset({"other"})))
+        )
         apply(Declared(cut, 1), cluster, approval=Approval(todo.id, frozenset({"flights"})))
         assert cluster.topics["flights"].configs == {"retention.ms": "86400000"}
 
@@ -400,7 +407,7 @@ def test_a_topic_that_is_not_there_after_its_creation_is_noticed() -> None:
 
     clock = ManualClock()
     with pytest.raises(CorruptionError, match="still differs: flights: create"):
-        apply(Declared({"flights": spec()}, 1), Forgetful(), manner=Manner(pace=MoveOptions(clock=clock)))
+        apply(Declared({"flights": spec()}, 1), Forgetful(), options=ApplyOptions(MoveOptions(clock=clock)))
     assert clock.monotonic() >= SETTLING_SECONDS
 
 
@@ -415,5 +422,5 @@ def test_a_broker_that_hears_of_a_change_a_moment_later_is_waited_for() -> None:
 
     cluster = Slow()
     wanted = Declared({"flights": spec(configs={"cleanup.policy": "compact"})}, 1)
-    apply(wanted, cluster, manner=Manner(pace=MoveOptions(clock=ManualClock())))
+    apply(wanted, cluster, options=ApplyOptions(MoveOptions(clock=ManualClock())))
     assert cluster.looks == 4

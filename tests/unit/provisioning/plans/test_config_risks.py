@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sluice.provisioning.topics.changes import Risk
-from sluice.provisioning.topics.configs import judge
+from sluice.provisioning.plans.changes import Risk
+from sluice.provisioning.plans.config_risks import config_risk
 
 
 @pytest.mark.parametrize(
@@ -40,7 +40,7 @@ from sluice.provisioning.topics.configs import judge
     ],
 )
 def test_a_change_is_judged_by_what_it_does(config: str, before: str | None, after: str | None, risk: Risk) -> None:
-    found, why = judge(config, before, after)
+    found, why = config_risk(config, before, after)
     assert found is risk
     assert why
 
@@ -56,7 +56,7 @@ def test_less_retention_is_never_called_safe(config: str, before: str | None, af
             return 0.0
         return float("inf") if value == "-1" else float(value)
 
-    risk, _ = judge(config, before, after)
+    risk, _ = config_risk(config, before, after)
     known_before = before in ("-1", "0", "5", "7")
     keeps_all = bound(after) == float("inf") or (known_before and bound(after) >= bound(before) and bound(after) > 0)
     if not keeps_all and not (known_before and after == before):

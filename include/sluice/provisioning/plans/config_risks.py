@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import TypeAlias
 
-from sluice.provisioning.topics.changes import Risk
+from sluice.provisioning.plans.changes import Risk
 
-_Judged: TypeAlias = tuple[Risk, str]
+_Judgement: TypeAlias = tuple[Risk, str]
 _FOREVER = -1
 
 _UNFELT = frozenset(
@@ -19,7 +19,7 @@ _UNFELT = frozenset(
 )
 
 
-def judge(config: str, before: str | None, after: str | None) -> tuple[Risk, str]:
+def config_risk(config: str, before: str | None, after: str | None) -> tuple[Risk, str]:
     """Say what a change risks.
 
     Args:
@@ -38,7 +38,7 @@ def judge(config: str, before: str | None, after: str | None) -> tuple[Risk, str
     return rule(before, after)
 
 
-def _retention(before: str | None, after: str | None) -> _Judged:
+def _retention(before: str | None, after: str | None) -> _Judgement:
     was, wanted = _bound(before), _bound(after)
     if wanted == _FOREVER:
         return Risk.SAFE, "more is kept than before"
@@ -49,7 +49,7 @@ def _retention(before: str | None, after: str | None) -> _Judged:
     return Risk.SAFE, "more is kept than before"
 
 
-def _cleanup(before: str | None, after: str | None) -> _Judged:
+def _cleanup(before: str | None, after: str | None) -> _Judgement:
     if "compact" in (after or ""):
         return Risk.LOSS, "of each key only the newest record is kept"
     if "compact" in (before or ""):
@@ -57,37 +57,37 @@ def _cleanup(before: str | None, after: str | None) -> _Judged:
     return Risk.LOSS, "other records are kept than before"
 
 
-def _unclean(_before: str | None, after: str | None) -> _Judged:
+def _unclean(_before: str | None, after: str | None) -> _Judgement:
     if after == "false":
         return Risk.SAFE, "a replica that lags is never made leader"
     return Risk.LOSS, "a replica that lags may be made leader: records that were acknowledged go"
 
 
-def _in_sync(before: str | None, after: str | None) -> _Judged:
+def _in_sync(before: str | None, after: str | None) -> _Judgement:
     was, wanted = _bound(before), _bound(after)
     if was is not None and wanted is not None and wanted < was:
         return Risk.APPROVAL, "a record is acknowledged by fewer brokers: it is lost with fewer of them"
     return Risk.APPROVAL, "with fewer replicas in sync than that, writers with acks=all are refused"
 
 
-def _largest(before: str | None, after: str | None) -> _Judged:
+def _largest(before: str | None, after: str | None) -> _Judgement:
     was, wanted = _bound(before), _bound(after)
     if was is not None and wanted is not None and wanted >= was:
         return Risk.SAFE, "larger records are taken than before"
     return Risk.APPROVAL, "records that were taken before may be refused"
 
 
-def _stamping(_before: str | None, _after: str | None) -> _Judged:
+def _stamping(_before: str | None, _after: str | None) -> _Judgement:
     return Risk.APPROVAL, "the records' timestamps mean something else from then on"
 
 
-def _ahead(_before: str | None, after: str | None) -> _Judged:
+def _ahead(_before: str | None, after: str | None) -> _Judgement:
     if after is None:
         return Risk.APPROVAL, "how far ahead of its clock the broker lets timestamps be is not known"
     return Risk.SAFE, "the broker refuses records whose timestamps lie further ahead of its clock than that"
 
 
-_RULES: Mapping[str, Callable[[str | None, str | None], _Judged]] = {
+_RULES: Mapping[str, Callable[[str | None, str | None], _Judgement]] = {
     "retention.ms": _retention,
     "retention.bytes": _retention,
     "local.retention.ms": _retention,
