@@ -10,7 +10,6 @@ from sluice.clock import Clock
 from sluice.errors import NotReadyError, SluiceError
 from sluice.provisioning.growth.growth import Followed, Growth, GrowthAdoption, followed
 from sluice.provisioning.plans.changes import PartitionIncrease
-from sluice.specs.catalog.rhythm import topic_of
 from sluice.streams.health.observation import Evidence
 
 if TYPE_CHECKING:
@@ -89,7 +88,7 @@ def wait_for_streams(
 def _readers(project: Project, topic: str) -> Iterator[tuple[str, Evidence]]:
     catalog = project.catalog
     for name, unit in catalog.units().items():
-        if any(topic_of(catalog, stream) == topic for stream in unit.streams):
+        if any(catalog.topic_of(stream) == topic for stream in unit.streams):
             for stream, seen in project.evidence(name).items():
-                if topic_of(catalog, stream) == topic:
+                if catalog.topic_of(stream) == topic:
                     yield stream, seen

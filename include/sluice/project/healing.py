@@ -15,7 +15,8 @@ from typing import TYPE_CHECKING
 from sluice.intervals.entries import WithdrawnEntry
 from sluice.intervals.healing import Poisoned, find_poison
 from sluice.specs.catalog.catalog import Unit
-from sluice.specs.model.model import PipelineSpec, TimeRules
+from sluice.specs.catalog.streams import DeclaredStream
+from sluice.specs.model.model import TimeRules
 from sluice.specs.model.outputs import IntervalsOutput, LatestOutput
 from sluice.specs.model.start import Edge
 from sluice.streams.life.resetting import Resetting
@@ -90,7 +91,7 @@ def look_for_poison(project: Project, unit: Unit, resetting: Resetting, now: dat
     tables = {name: found for name in unit.pipelines if (found := _poison_of(project, name, now)) is not None}
     moved = dict(_watermarks_ahead(project, unit, now))
     streams = [*dict.fromkeys([*(name for name in unit.streams if name in tables), *moved])]
-    repeatable = [name for name in streams if _may_repeat(project.catalog.pipeline_of(name), name)]
+    repeatable = [name for name in streams if _may_repeat(project.catalog.streams.get(name))]
     resets = resetting.plan(Edge.EARLIEST, repeatable) if repeatable else ()
     left = tuple(name for name in streams if name not in repeatable)
     return Healing(tables, moved, resets, tuple(_open_values(project, repeatable, now)), left)
@@ -154,7 +155,7 @@ def _open_values(project: Project, streams: Sequence[str], now: datetime) -> Ite
         pipeline = project.catalog.pipeline_of(stream)
         if pipeline is None or not pipeline.has_intervals:
             continue
-        for output in pipeline.outputs_of(stream):
+        for output in project.catalog.streams[stream].outputs:
             if not isinstance(output, LatestOutput) or output.keep != "open" or output.store != "delta":
                 continue
             folder = project.folder.table(output.table)
@@ -164,7 +165,9 @@ def _open_values(project: Project, streams: Sequence[str], now: datetime) -> Ite
                 yield OpenValues(output.table, folder, column, beyond, rows)
 
 
-def _may_repeat(pipeline: PipelineSpec | None, stream: str) -> bool:
+def _may_repeat(stream: DeclaredStream | None) -> bool:
     """Whether reading everything again leaves a stream's outputs without doubles."""
     kinds = (IntervalsOutput, LatestOutput)
-    return pipeline is not None and all(isinstance(output, kinds) for output in pipeline.outputs_of(stream))
+    if stream is None or stream.pipeline is None:
+        return False
+    return all(isinstance(output, kinds) for output in stream.outputs)

@@ -34,6 +34,7 @@ from sluice.project.survey import Looks, Survey, case_of
 from sluice.settings import Settings, StateFolder
 from sluice.specs.catalog.catalog import Catalog, Unit
 from sluice.specs.catalog.needs import need_of
+from sluice.specs.catalog.streams import raw_stream
 from sluice.specs.code.closure import build_archive
 from sluice.specs.code.identity import pipeline_hash
 from sluice.specs.deployments.deployment import DeploymentSpec
@@ -338,7 +339,7 @@ class Project:
         from sluice.delta.log import raw_position  # noqa: PLC0415 - see the module's docstring
 
         found = raw_position(self.folder.table(self.catalog.topics[topic].raw.table))
-        return replace(found, reach=found.reach.preceded_by(Epochs(self.folder.checkpoint(f"raw_{topic}")).topics))
+        return replace(found, reach=found.reach.preceded_by(Epochs(self.folder.checkpoint(raw_stream(topic))).topics))
 
     def checkpoint(self, stream: str) -> Checkpoint:
         """Return the reader of a stream's checkpoint, in the newest epoch."""

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, TypeAlias
 from sluice.clock import Clock
 from sluice.errors import SluiceError, UnreachableError
 from sluice.specs.catalog.catalog import Unit
-from sluice.specs.catalog.rhythm import rhythm_of, topic_of
+from sluice.specs.catalog.rhythm import rhythm_of
 from sluice.specs.model.access import Role
 from sluice.streams.failures.last_report import ended_alone, last_report
 from sluice.streams.health.evidence import ObservedUnit, ProgressSource, Stamps, gather
@@ -56,7 +56,7 @@ def case_of(
     catalog, folder = project.catalog, project.folder
     sources = {
         stream: ProgressSource(
-            topic_of(catalog, stream),
+            catalog.topic_of(stream),
             partial(_look_at, Epochs(folder.checkpoint(stream)), stream, look),
             rhythm_of(catalog, stream),
             partial(last_report, folder.progress_file(stream)),

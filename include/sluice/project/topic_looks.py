@@ -10,7 +10,6 @@ from sluice.errors import SluiceError
 from sluice.provisioning.growth.impact import ImpactAnalysis
 from sluice.provisioning.growth.order_break import OrderBreaks
 from sluice.provisioning.retention.retention_cut import Position
-from sluice.specs.catalog.rhythm import topic_of
 
 if TYPE_CHECKING:
     from sluice.kafka.administration import KafkaPythonAdministration
@@ -65,7 +64,7 @@ def order_breaks(project: Project) -> OrderBreaks:
 
 def _readers(project: Project, topic: str) -> list[str]:
     catalog = project.catalog
-    return [s for unit in catalog.units().values() for s in unit.streams if topic_of(catalog, s) == topic]
+    return [s for unit in catalog.units().values() for s in unit.streams if catalog.topic_of(s) == topic]
 
 
 def _position(project: Project, stream: str) -> Position:

@@ -159,7 +159,7 @@ def watcher(site: Site, spec: PrincipalSpec) -> None:
         for extent in cluster.extents(["flights", "other"]).values():
             if isinstance(extent, SluiceError):
                 raise extent
-        for group in site.catalog.pipelines["departures"].mirror_groups.values():
+        for _, group in site.catalog.mirrored:
             cluster.set_group(group, {"flights/0": 0})
 
 

@@ -77,8 +77,8 @@ def keep_entries(project: Project) -> dict[str, int]:
     catalog = project.catalog
     tables = [topic.raw.table for topic in catalog.topics.values()]
     tables += [pipeline.intervals.table for pipeline in catalog.interval_pipelines.values()]
-    beside = [output for pipeline in catalog.pipelines.values() for output in pipeline.beside]
-    tables += [output.table for output in beside if isinstance(output, RowsOutput)]
+    side_outputs = [output for pipeline in catalog.pipelines.values() for output in pipeline.side_outputs]
+    tables += [output.table for output in side_outputs if isinstance(output, RowsOutput)]
     tables += [deliveries(o.topic) for pipeline in catalog.pipelines.values() for o in pipeline.written_topics]
     return _each(sorted(set(tables)), lambda table: keep_log(project.folder.table(table)))
 

@@ -39,9 +39,9 @@ class Mirrors:
         """
         changed = {
             group: seen.committed
-            for pipeline in project.catalog.mirrored
-            for stream, group in pipeline.mirror_groups.items()
-            if (seen := evidence.get(pipeline.driver, {}).get(stream)) is not None
+            for stream, group in project.catalog.mirrored
+            if stream.pipeline is not None
+            and (seen := evidence.get(stream.pipeline.driver, {}).get(stream.name)) is not None
             and seen.committed
             and seen.ends is not None
             and seen.committed != self._written.get(group)

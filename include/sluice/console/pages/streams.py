@@ -20,7 +20,6 @@ from sluice.project.fleet_records import standings_of
 from sluice.project.project import Project
 from sluice.specs.catalog.catalog import Unit
 from sluice.specs.catalog.dag_ids import stream_dag_id
-from sluice.specs.catalog.rhythm import topic_of
 from sluice.specs.model.spec import NAME_PATTERN
 from sluice.streams.health.batch_log import batches, quarantined
 from sluice.streams.health.fleet import LOOKED_BACK, Standing
@@ -53,7 +52,7 @@ def stream(request: Request, stream: StreamName, visitor: VisitorDep, around: Su
         now=now,
         standing=standing,
         siblings=[name for name in unit.streams if name != stream],
-        topic=topic_of(project.catalog, stream),
+        topic=project.catalog.topic_of(stream),
         charts=charts_of(found),
         batches=found,
         quarantined=quarantined(found),

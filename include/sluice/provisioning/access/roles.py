@@ -74,11 +74,10 @@ def _of_watcher(spec: PrincipalSpec, catalog: Catalog) -> Iterator[Right]:
     for topic in catalog.topics:
         if _in_scope(spec, topic):
             yield from _on(ResourceKind.TOPIC, topic, Operation.DESCRIBE)
-    for pipeline in catalog.mirrored:
-        if _in_scope(spec, pipeline.source):
-            yield from _on(ResourceKind.TOPIC, pipeline.source, Operation.READ)
-            for group in pipeline.mirror_groups.values():
-                yield from _on(ResourceKind.GROUP, group, Operation.READ)
+    for stream, group in catalog.mirrored:
+        if _in_scope(spec, stream.topic):
+            yield from _on(ResourceKind.TOPIC, stream.topic, Operation.READ)
+            yield from _on(ResourceKind.GROUP, group, Operation.READ)
 
 
 def _of_server(spec: PrincipalSpec, catalog: Catalog) -> Iterator[Right]:

@@ -9,7 +9,7 @@ from math import ceil
 
 from sluice.specs.catalog.catalog import Catalog, Unit
 from sluice.specs.catalog.needs import resources_of
-from sluice.specs.catalog.rhythm import topic_of
+from sluice.specs.catalog.streams import dead_stream
 from sluice.specs.model.model import PipelineSpec
 from sluice.specs.model.outputs import LatestOutput, Output, TopicOutput
 
@@ -170,22 +170,22 @@ def touched(
 def _streams(catalog: Catalog, topic: str, shown: Mapping[str, bool], *, keyed: bool) -> Iterator[TouchedStream]:
     for unit in catalog.units().values():
         for stream in unit.streams:
-            if topic_of(catalog, stream) != topic:
+            if catalog.topic_of(stream) != topic:
                 continue
             pipeline = catalog.pipeline_of(stream)
             if pipeline is None:
                 yield TouchedStream(stream, unit.name, Statefulness.NONE)
                 continue
-            minds = tuple(_minds(pipeline, pipeline.outputs_of(stream))) if keyed else ()
+            minds = tuple(_minds(pipeline, catalog.streams[stream].outputs)) if keyed else ()
             yield TouchedStream(stream, unit.name, _state(pipeline, stream, shown.get(stream)), minds)
 
 
 def _state(pipeline: PipelineSpec, stream: str, shown: bool | None) -> Statefulness:
-    if stream == pipeline.dead_stream:
+    if stream == dead_stream(pipeline):
         return Statefulness.NONE
     if pipeline.has_intervals:  # a windowed aggregation, also in the stream beside the table
         return Statefulness.KEPT
-    if any(output.kind == "rows" for output in pipeline.beside):  # a driver refuses a transform with state there
+    if any(output.kind == "rows" for output in pipeline.side_outputs):  # a driver refuses a transform with state there
         return Statefulness.NONE
     return Statefulness.UNKNOWN if shown is None else Statefulness.KEPT if shown else Statefulness.NONE
 
