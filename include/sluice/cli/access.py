@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import asdict
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 from rich.table import Column, Table
@@ -12,8 +12,8 @@ from sluice.cli.terminal import completion
 from sluice.cli.terminal.output import Output, OutputOption, out, out_lines, print_data
 from sluice.cli.views.plan_view import print_plan
 from sluice.errors import RefusedError
-from sluice.project.logins import passwords_of
 from sluice.project.project import Project
+from sluice.provisioning.access.administration import AccessAdministration
 from sluice.provisioning.access_scope import AccessScope
 from sluice.provisioning.plans.access_plan import ActualAccess
 from sluice.provisioning.plans.approval import Approval
@@ -21,9 +21,6 @@ from sluice.provisioning.plans.plan import access_as_dict
 from sluice.settings import settings
 
 app = typer.Typer(help="Plan, apply and list who may do what in Kafka.", no_args_is_help=True)
-
-if TYPE_CHECKING:
-    from sluice.kafka.access import KafkaPythonAccess
 
 RotateOption = Annotated[
     list[str] | None,
@@ -40,8 +37,8 @@ def plan(rotate: RotateOption = None, output: OutputOption = Output.TABLE) -> No
     Exit codes: 0 the cluster was asked; 2 a spec is wrong; 3 the stack is not up, or the cluster has no access control;
     4 no broker answered, or we may not ask.
     """
-    project = Project.open(settings())
-    with _cluster(project) as cluster:
+    project = Project.open_strict(settings())
+    with project.kafka.access() as cluster:
         scope = _scope(project, cluster, rotate)
         found = scope.plan()
     if output.for_programs:
@@ -75,13 +72,13 @@ def apply(
     Exit codes: 0 all is as declared; 2 a spec is wrong; 3 the stack is not up, the cluster has no access control, or a
     password is missing; 4 no broker answered, or we may not ask; 5 the plan may not be applied, or the cluster refused.
     """
-    project = Project.open(settings())
+    project = Project.open_strict(settings())
     if widening and not plan:
         raise RefusedError(
             "Principals are named by which something may be opened, and no plan is, so nothing was applied.",
             fix="read `sluice access plan`, and give its id by --plan.",
         )
-    with _cluster(project) as cluster:
+    with project.kafka.access() as cluster:
         approval = Approval(plan, widening=frozenset(widening or ())) if plan else None
         done = _scope(project, cluster, rotate).apply(approval)
     if output.for_programs:
@@ -99,8 +96,8 @@ def list_(output: OutputOption = Output.TABLE) -> None:
     Exit codes: 0 the cluster was asked; 2 a spec is wrong; 3 the stack is not up, or the cluster has no access control;
     4 no broker answered, or we may not ask.
     """
-    project = Project.open(settings())
-    with _cluster(project) as cluster:
+    project = Project.open_strict(settings())
+    with project.kafka.access() as cluster:
         found = ActualAccess.of(cluster)
     names = {spec.principal: spec.name for spec in project.catalog.access.values()}
     if output.for_programs:
@@ -119,14 +116,8 @@ def _rows(found: ActualAccess) -> list[tuple[str, str]]:
     return sorted([*rights, *passwords])
 
 
-def _cluster(project: Project) -> KafkaPythonAccess:
-    from sluice.kafka.access import KafkaPythonAccess  # noqa: PLC0415 - who presses Tab pays for no client
-
-    return KafkaPythonAccess(project.bootstrap(), project.kafka_client())
-
-
-def _scope(project: Project, cluster: KafkaPythonAccess, rotate: list[str] | None) -> AccessScope:
-    return AccessScope(project.catalog, cluster, passwords_of(project), tuple(rotate or ()))
+def _scope(project: Project, cluster: AccessAdministration, rotate: list[str] | None) -> AccessScope:
+    return AccessScope(project.catalog, cluster, project.kafka.password, tuple(rotate or ()))
 
 
 def _count(principals: int) -> str:

@@ -110,8 +110,8 @@ def accept(
 
     Exit codes: as those of `run`; 5 also where no gate has stopped that backfill.
     """
-    project = Project.open_sound(settings())
-    request = accepting(project.backfills().get(backfill_id), asker(), why)
+    project = Project.open_tolerant(settings())
+    request = accepting(project.records.backfills().get(backfill_id), asker(), why)
     project, spec = open_pipeline(request.pipeline)
     _run(project, spec, request, key, output)
 
@@ -124,16 +124,18 @@ def _run(project: Project, spec: PipelineSpec, request: Request, key: str, outpu
     if not planned.selection.taken:
         planned.tell(err)
         raise RefusedError("there is no interval to work on.", fix="choose a range in which something is closed.")
-    backfills, clock = project.backfills(), SystemClock()
-    job = project.batch_job(request.pipeline, _arguments(request, key))
-    submitted = backfills.submit(request, key, alive=lambda name: project.backfill_lock(name).held())
+    backfills, clock = project.records.backfills(), SystemClock()
+    job = project.processes.batch(request.pipeline, _arguments(request, key))
+    submitted = backfills.submit(request, key, alive=lambda name: project.processes.backfill_lock(name).held())
     try:
         process = BatchProcess(job, project.folder.backfills)
     except NotReadyError as error:
         backfills.end(submitted.id, BackfillState.FAILED, outcome="", why=str(error))
         raise
     try:
-        with ProgressLine(process, backfills, project.backfill_lock, clock, project.settings.batch_niceness) as line:
+        with ProgressLine(
+            process, backfills, project.processes.backfill_lock, clock, project.settings.batch_niceness
+        ) as line:
             code = process.follow(lambda: backfills.find(key), line, clock)
     except KeyboardInterrupt:  # before it was followed
         process.end()
@@ -161,8 +163,8 @@ def status(
     Exit codes: 0 it was shown, whatever its outcome; 2 there is no such backfill; 4 the control database could not be
     asked.
     """
-    project = Project.open_sound(settings())
-    backfills = project.backfills()
+    project = Project.open_tolerant(settings())
+    backfills = project.records.backfills()
     newest = next(iter(backfills.recent(limit=1)), None)
     if not backfill_id and newest is None:
         raise SpecError("there was no backfill yet.", fix="see `sluice backfill run --help`.")
@@ -186,8 +188,8 @@ def cancel(
     Exit codes: 0 it is asked, or ended; 2 there is no such backfill; 4 could not look; 5 it is not running, or its
     process cannot be named.
     """
-    project = Project.open_sound(settings())
-    backfills, lock = project.backfills(), project.backfill_lock(backfill_id)
+    project = Project.open_tolerant(settings())
+    backfills, lock = project.records.backfills(), project.processes.backfill_lock(backfill_id)
     found = backfills.ask_cancel(backfill_id, asker())
     if found.state is BackfillState.RUNNING and (now or not lock.held()):  # nobody is there to hear it
         found = end_now(backfills, lock, backfill_id, asker())
@@ -209,8 +211,8 @@ def list_(
 
     Exit codes: 0; 4 the control database could not be asked.
     """
-    project = Project.open_sound(settings())
-    found = project.backfills().recent(pipeline or None, limit=limit)
+    project = Project.open_tolerant(settings())
+    found = project.records.backfills().recent(pipeline or None, limit=limit)
     if output.for_programs:
         print_data(output, [backfill_as_dict(project, one) for one in found])
         return
@@ -238,11 +240,11 @@ def _request(spec: PipelineSpec, start: datetime, end: datetime, mode: Mode, *, 
 
 
 def _plan(project: Project, spec: PipelineSpec, request: Request, key: str = "") -> BackfillPlan:
-    ledger, code = project.ledger(spec.name), project.code_of(spec.name)
-    resumed = project.backfills().find(key)
+    ledger, code = project.tables.ledger(spec.name), project.code_of(spec.name)
+    resumed = project.records.backfills().find(key)
     selection = select(request, ledger, spec.intervals.interval_length, code, resumed.id if resumed else "")
     try:
-        project.refuse_overlap(request, key)
+        project.processes.refuse_overlap(request, key)
     except RefusedError as refusal:
         return BackfillPlan.of(selection, spec.backfill.chunk, str(refusal))
     return BackfillPlan.of(selection, spec.backfill.chunk)

@@ -70,7 +70,7 @@ def drift(
     from sluice.spark.checks.producer_drift import drift_of  # noqa: PLC0415 - only this pays for Spark's import
 
     asked = QuarantineFilter(since=since, until=until)
-    found = drift_of(Project.open(settings()), topic, asked)
+    found = drift_of(Project.open_strict(settings()), topic, asked)
     if output.for_programs:
         print_data(output, [asdict(departure) for departure in found])
     else:

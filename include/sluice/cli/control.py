@@ -20,7 +20,7 @@ def rebuild(output: OutputOption = Output.TABLE) -> None:
     whole, and nothing was dropped.
     """
     # Every spec must stand: what no spec names is dropped and does not come back.
-    done = Project.open(settings()).index().rebuild()
+    done = Project.open_strict(settings()).tables.index().rebuild()
     if output.for_programs:
         print_data(
             output,
@@ -51,7 +51,7 @@ def compact_(output: OutputOption = Output.TABLE) -> None:
 
     Exit codes: 0 done, or there was nothing to gain; 4 the database was busy, or the disk has no room for a copy of it.
     """
-    freed = compact(Project.open_sound(settings()).control_database)
+    freed = compact(Project.open_tolerant(settings()).records.database)
     if output.for_programs:
         print_data(output, {"freed_bytes": freed})
     else:

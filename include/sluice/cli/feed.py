@@ -59,7 +59,7 @@ def send(  # noqa: PLR0917  typer turns each into an option
     Exit codes: 0 all of the range is in the topic; 2 the arguments are wrong; 3 the stack is not up; 4 no broker
     answered; 5 the range comes too late, or another process is sending; 130 interrupted.
     """
-    project = Project.open(settings())
+    project = Project.open_strict(settings())
     pace = Pace(rate, speed)
     try:
         with open_project_feed(project, name) as feed, reporting(name) as report:
@@ -80,7 +80,7 @@ def manifest(name: FeedName, output: OutputOption = Output.TABLE) -> None:
 
     Exit codes: 0 there is one, or nothing was ever sent; 2 no such feed; 6 the manifest cannot be read.
     """
-    project = Project.open(settings())
+    project = Project.open_strict(settings())
     spec = _spec(project, name)
     found = ManifestStore(project.folder.feeds / name).load()
     if output.for_programs:
@@ -107,8 +107,8 @@ def open_project_feed(project: Project, name: str) -> Iterator[Feed]:
         spec,
         project.catalog.topics[spec.topic],
         project.catalog.pipelines.values(),
-        bootstrap=project.bootstrap(),
-        client=project.kafka_client(Role.FEED),
+        bootstrap=project.kafka.bootstrap(),
+        client=project.kafka.client(Role.FEED),
         folder=project.folder.feeds / name,
         include=project.settings.home / "include",
     ) as feed:

@@ -30,7 +30,7 @@ def check(
     """
     from sluice.spark.checks.feed_census import census_of_feed  # noqa: PLC0415  only this command pays for Spark's import
 
-    project = Project.open(settings())
+    project = Project.open_strict(settings())
     found = census_of_feed(project, name)
     if output.for_programs:
         print_data(output, [asdict(census) for census in found])

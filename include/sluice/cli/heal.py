@@ -40,22 +40,22 @@ def heal_(
     the broker, the launcher or the control database could not be asked; 5 refused, nothing was changed; 6 a log or a
     checkpoint cannot be read.
     """
-    project = Project.open_sound(settings())
-    declared = project.unit(unit)
-    refuse_living(project.life(unit).record_end())
+    project = Project.open_tolerant(settings())
+    declared = project.catalog.unit(unit)
+    refuse_living(project.streams.life(unit).record_end())
     clock, freed = SystemClock(), 0
-    with project.administration(Role.WATCHER) as cluster:
+    with project.kafka.administration(Role.WATCHER) as cluster:
         resetting = Resetting(declared, project.catalog, lambda s: epochs_in(project, s), cluster, clock)
         found = look_for_poison(project, declared, resetting, clock.now())
         if output is Output.TABLE:
             _show(project, declared, found)
         if found.needed:
             confirm(unit, yes=yes)
-            refuse_living(project.life(unit).record_end())  # a person may have taken an hour to read
+            refuse_living(project.streams.life(unit).record_end())  # a person may have taken an hour to read
             heal(project, found, resetting, by=asker(), why=why)
             for name in found.tables:
-                project.index().refresh(name)
-            freed = compact(project.control_database)
+                project.tables.index().refresh(name)
+            freed = compact(project.records.database)
     if output.for_programs:
         print_data(output, _as_json(unit, found, freed))
     elif found.needed:

@@ -65,7 +65,7 @@ def list_(
     shown).
     """
     states = states_of(state)
-    project = open_pipeline(pipeline)[0] if pipeline else Project.open_sound(settings())
+    project = open_pipeline(pipeline)[0] if pipeline else Project.open_tolerant(settings())
     names = [pipeline] if pipeline else list(project.catalog.interval_pipelines)
     looks = {name: look(project, name) for name in names}
     codes = {name: project.code_of(name) for name in names}

@@ -46,10 +46,10 @@ def reset(  # noqa: PLR0917 - typer's options are named on the command line
     4 the broker, the launcher or the control database could not be asked; 5 refused, nothing was changed.
     """
     target = parse_target(to)
-    project = Project.open_sound(settings())
-    declared = project.unit(unit)
-    refuse_living(project.life(unit).record_end())
-    with project.administration(Role.WATCHER) as cluster:
+    project = Project.open_tolerant(settings())
+    declared = project.catalog.unit(unit)
+    refuse_living(project.streams.life(unit).record_end())
+    with project.kafka.administration(Role.WATCHER) as cluster:
         resetting = Resetting(declared, project.catalog, lambda s: epochs_in(project, s), cluster, SystemClock())
         planned = resetting.plan(target, tuple(stream or ()))
     if output is Output.TABLE:
@@ -58,7 +58,7 @@ def reset(  # noqa: PLR0917 - typer's options are named on the command line
     try:
         if not all(one.done for one in planned):
             confirm(unit, yes=yes)
-            refuse_living(project.life(unit).record_end())  # a person may have taken an hour to read
+            refuse_living(project.streams.life(unit).record_end())  # a person may have taken an hour to read
         epochs = (resetting.record(one, target, by=asker(), why=why) for one in planned)
         recorded.extend(epoch for epoch in epochs if epoch is not None)
     finally:

@@ -49,8 +49,8 @@ def list_(output: OutputOption = Output.TABLE) -> None:
 
     Exit codes: 0 every stream was judged, whatever the verdict; 2 the deployment is wrong.
     """
-    project = Project.open_sound(settings())
-    verdicts = {unit: project.verdicts(unit) for unit in project.catalog.units()}
+    project = Project.open_tolerant(settings())
+    verdicts = {unit: project.health.verdicts(unit) for unit in project.catalog.units()}
     kept = {unit: promises(project, unit, SystemClock().now()) for unit in verdicts}
     if output.for_programs:
         print_data(
@@ -75,9 +75,9 @@ def show(unit: UnitArgument, output: OutputOption = Output.TABLE) -> None:
 
     Exit codes: 0 it was shown; 2 there is no such unit; 4 the control database could not be asked.
     """
-    project = Project.open_sound(settings())
-    verdicts = project.verdicts(unit, closely=True)
-    sighting, timeline = project.life(unit).look(), project.timeline(unit)
+    project = Project.open_tolerant(settings())
+    verdicts = project.health.verdicts(unit, closely=True)
+    sighting, timeline = project.streams.life(unit).look(), project.streams.timeline(unit)
     changed = outdated(sighting, project.folder.unit_file(unit), project.code_of)
     kept, epochs = promises(project, unit, SystemClock().now()), epochs_of(project, verdicts)
     if output.for_programs:
@@ -118,9 +118,9 @@ def start(unit: UnitArgument, why: WhyOption = _ASKED, output: OutputOption = Ou
     Exit codes: 0 its driver lives; 1 it ended at once; 2 a spec is wrong; 3 its cluster has no room for it now, and the
     reconciler starts it when it has; 4 it is not known whether a driver lives; 5 a person must act first.
     """
-    project = Project.open(settings())
-    project.unit(unit)
-    _tell_claim(unit, project.life(unit).start(asker(), why), output)
+    project = Project.open_strict(settings())
+    project.catalog.unit(unit)
+    _tell_claim(unit, project.streams.life(unit).start(asker(), why), output)
 
 
 @app.command()
@@ -135,8 +135,8 @@ def stop(
     Exit codes: 0 no driver of it lives; 4 it is not known (the wish is on record, so repeat it); 5 its driver was
     started and cannot be found any more, so a person must look for it (the wish is on record).
     """
-    project = Project.open_sound(settings())
-    report = project.life(unit).stop(asker(), why, deadline)
+    project = Project.open_tolerant(settings())
+    report = project.streams.life(unit).stop(asker(), why, deadline)
     if output.for_programs:
         print_data(output, asdict(report))
         return
@@ -154,9 +154,9 @@ def restart(
 
     Exit codes: as for `start`.
     """
-    project = Project.open(settings())
-    project.unit(unit)
-    _tell_claim(unit, project.life(unit).restart(asker(), why, deadline), output)
+    project = Project.open_strict(settings())
+    project.catalog.unit(unit)
+    _tell_claim(unit, project.streams.life(unit).restart(asker(), why, deadline), output)
 
 
 @app.command()
@@ -165,10 +165,10 @@ def resume(unit: UnitArgument, why: WhyOption = _ASKED, output: OutputOption = O
 
     Exit codes: as for `start`; 5 also if it is not HALTED.
     """
-    project = Project.open(settings())
-    project.unit(unit)
-    err.print(f"This overrides: {project.timeline(unit).halted or 'nothing'}", markup=False)
-    _tell_claim(unit, project.life(unit).resume(asker(), why), output)
+    project = Project.open_strict(settings())
+    project.catalog.unit(unit)
+    err.print(f"This overrides: {project.streams.timeline(unit).halted or 'nothing'}", markup=False)
+    _tell_claim(unit, project.streams.life(unit).resume(asker(), why), output)
 
 
 @app.command()
@@ -182,7 +182,7 @@ def force(
 
     Exit codes: 0 it is on record; 5 the driver is seen alive, or nobody's word is needed.
     """
-    attempt = Project.open_sound(settings()).life(unit).force(asker(), why)
+    attempt = Project.open_tolerant(settings()).streams.life(unit).force(asker(), why)
     on_record = f"Generation {attempt.generation} of {unit} is on record as ended: {attempt.reason}."
     following = f"The reconciler starts the next one, if it is to run; `sluice streams start {unit}` does so at once."
     out.print(f"{on_record} {following}", markup=False)
@@ -198,13 +198,13 @@ def logs(
 
     Exit codes: 0 it was printed; 3 there is no such attempt, or it has no log yet.
     """
-    project = Project.open_sound(settings())
-    attempts = project.registry().attempts(unit)
+    project = Project.open_tolerant(settings())
+    attempts = project.records.registry().attempts(unit)
     attempt = next((a for a in attempts if generation in (None, a.generation)), None)
     if attempt is None:
         wanted = "attempt" if generation is None else f"generation {generation}"
         raise NotReadyError(f"{unit} has no {wanted}.", fix=f"run `sluice streams show {unit}`.")
-    launcher = project.launcher()
+    launcher = project.processes.launcher()
     path = launcher.log(attempt.key)
     if not path.exists():
         raise NotReadyError(f"{attempt.key} has no log at {path}.", fix="see whether it was submitted.")

@@ -137,13 +137,13 @@ def _poison_of(project: Project, name: str, now: datetime) -> Poisoned | None:
         return None
     commits = read_log(project.folder.table(pipeline.intervals.table))
     length = pipeline.intervals.interval_length
-    return find_poison(commits, project.ledger(name), length, furthest(pipeline.time, now), now)
+    return find_poison(commits, project.tables.ledger(name), length, furthest(pipeline.time, now), now)
 
 
 def _watermarks_ahead(project: Project, unit: Unit, now: datetime) -> Iterator[tuple[str, datetime]]:
     for stream in unit.streams:
         pipeline = project.catalog.pipeline_of(stream)
-        watermark = None if pipeline is None else project.checkpoint(stream).next_watermark()
+        watermark = None if pipeline is None else project.streams.checkpoint(stream).next_watermark()
         if pipeline is not None and watermark is not None and watermark > furthest(pipeline.time, now):
             yield stream, watermark
 

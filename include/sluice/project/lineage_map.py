@@ -122,7 +122,7 @@ class LineageMap:
             unit=unit.name,
             stream=stream,
             engine=version("pyspark"),
-            topic=datasets.topic(self._project.bootstrap(), topic.name, topic),
+            topic=datasets.topic(self._project.kafka.bootstrap(), topic.name, topic),
             beside=() if pipeline is None or declared.kind is StreamKind.DEAD else self._static(pipeline),
             outputs=self._outputs(stream),
             owner=declared.owner,
@@ -139,7 +139,7 @@ class LineageMap:
         """Return what is no Delta table; None where only its driver knows where it is."""
         if isinstance(output, WrittenTopic):
             return datasets.topic(
-                self._project.bootstrap(), output.topic, self._project.catalog.topics.get(output.topic)
+                self._project.kafka.bootstrap(), output.topic, self._project.catalog.topics.get(output.topic)
             )
         if isinstance(output, LatestOutput) and output.connection:
             try:

@@ -12,7 +12,9 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from sluice.clock import Clock
 from sluice.errors import SluiceError, UnreachableError
-from sluice.specs.catalog.catalog import Unit
+from sluice.project.kafka import ProjectKafka
+from sluice.settings import StateFolder
+from sluice.specs.catalog.catalog import Catalog, Unit
 from sluice.specs.catalog.rhythm import rhythm_of
 from sluice.specs.model.access import Role
 from sluice.streams.failures.last_report import ended_alone, last_report
@@ -26,7 +28,6 @@ from sluice.topics.administration import RecordStamp, TopicExtent
 
 if TYPE_CHECKING:
     from sluice.kafka.administration import KafkaPythonAdministration
-    from sluice.project.project import Project
 
 Looks: TypeAlias = dict[str, dict[str, tuple[Path, CheckpointLook]]]
 """The newest look at the checkpoint of each stream of each unit, and the checkpoint's folder. Whoever forgets one sees
@@ -37,23 +38,25 @@ _PAUSE_SECONDS = 10
 """For so long a cluster that did not answer is not asked again: the other units must not wait for it one by one."""
 
 
-def case_of(
-    project: Project,
+def observed_unit(
+    catalog: Catalog,
+    folder: StateFolder,
     unit: Unit,
     sighting: Sighting | None,
     notes: tuple[str, ...] = (),
+    *,
     look: Callable[[str, Checkpoint], CheckpointLook] = lambda _stream, checkpoint: checkpoint.look(),
 ) -> ObservedUnit:
-    """Return where a unit's streams can be seen.
+    """Return where a unit's streams are observed.
 
     Args:
-        project: says where things are.
+        catalog: the specs.
+        folder: where checkpoints and reports are.
         unit: the unit.
         sighting: what is recorded and seen of its driver; None if the control database could not be asked.
         notes: why that is None.
         look: looks at a stream's checkpoint.
     """
-    catalog, folder = project.catalog, project.folder
     sources = {
         stream: ProgressSource(
             catalog.topic_of(stream),
@@ -73,19 +76,23 @@ def _look_at(epochs: Epochs, stream: str, look: Callable[[str, Checkpoint], Chec
 
 
 class Survey:
-    """Looks at the streams of those units that the specs of one project declare. For one thread.
+    """Observes the streams of those units that the specs of one project declare. For one thread.
 
     Args:
-        project: says where things are.
+        catalog: the specs.
+        folder: where checkpoints and reports are.
+        kafka: connects to the cluster.
         clock: gives the time.
-        looks: what an earlier survey has seen.
+        looks: what an earlier survey has observed.
     """
 
-    def __init__(self, project: Project, clock: Clock, looks: Looks) -> None:
-        self._project = project
+    def __init__(self, catalog: Catalog, folder: StateFolder, kafka: ProjectKafka, clock: Clock, looks: Looks) -> None:
+        self._catalog = catalog
+        self._folder = folder
+        self._kafka = kafka
         self._clock = clock
         self._looks = looks
-        self._units = project.catalog.units()
+        self._units = catalog.units()
         self._cases: dict[str, ObservedUnit] = {}
         self._connected: KafkaPythonAdministration | None = None
         self._silence: tuple[float, UnreachableError] | None = None
@@ -139,7 +146,8 @@ class Survey:
     def _case(self, unit: str, sighting: Sighting) -> ObservedUnit:
         """Return where a unit's streams can be seen, which the specs of one project say once and for all."""
         if unit not in self._cases:
-            self._cases[unit] = case_of(self._project, self._units[unit], None, look=partial(self._follow, unit))
+            follow = partial(self._follow, unit)
+            self._cases[unit] = observed_unit(self._catalog, self._folder, self._units[unit], None, look=follow)
         known = self._cases[unit]
         return ObservedUnit(unit, sighting, known.sources, executors=known.executors)
 
@@ -153,7 +161,7 @@ class Survey:
 
     def _cluster(self) -> KafkaPythonAdministration:
         """Return the connection that there is, unless Kafka has moved."""
-        if self._connected is None or self._connected.bootstrap != self._project.bootstrap():
+        if self._connected is None or self._connected.bootstrap != self._kafka.bootstrap():
             self.close()
-            self._connected = self._project.administration(Role.WATCHER, patience_seconds=_PATIENCE_SECONDS)
+            self._connected = self._kafka.administration(Role.WATCHER, patience_seconds=_PATIENCE_SECONDS)
         return self._connected

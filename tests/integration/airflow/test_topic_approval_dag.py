@@ -24,8 +24,8 @@ from tests.integration.airflow.people import Page, Person, as_it_is, meanwhile
 from tests.integration.airflow.topic_runs import (
     DAY_MS,
     GREEN,
+    NOT_ENFORCED,
     REFUSED,
-    UNASKED,
     Case,
     alerts,
     calls,
@@ -212,7 +212,7 @@ def test_a_run_that_is_killed_anywhere_is_finished_by_the_next(grown: Case, ada:
         with pressing(ada, "Approve", losing="sales"):
             assert run(grown.project).tasks == GREEN
     assert grown.state().configs["retention.ms"] == DAY_MS
-    assert run(grown.project).tasks == UNASKED
+    assert run(grown.project).tasks == NOT_ENFORCED
 
 
 @pytest.mark.verify

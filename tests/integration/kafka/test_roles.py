@@ -203,7 +203,7 @@ def planner_removal(site: Site, spec: PrincipalSpec) -> None:
     recreate(site, "old", TopicCreation("old", 1, 1))
     with site.administration(spec) as cluster:
         todo = current_plan(site.whole, cluster)
-        assert [item.topic for item in todo.changes] == ["old"]
+        assert [item.subject for item in todo.changes] == ["old"]
         apply_topics(site.whole, cluster, approval=Approval(todo.id, frozenset({"old"})))
 
 

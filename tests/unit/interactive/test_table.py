@@ -52,7 +52,7 @@ def test_every_declared_table_that_is_there_can_be_asked(tmp_path: Path, outputs
     bench = sound_project(tmp_path)
     if outputs != SINGLE:
         bench.edit(PIPELINE_FILE, SINGLE, outputs)
-    project = Project.open(Settings(home=tmp_path, state=tmp_path / "state", deployment="prod"))
+    project = Project.open_strict(Settings(home=tmp_path, state=tmp_path / "state", deployment="prod"))
     assert tables_of(project) == {}
     for name in (*tables, "of_nobody"):
         (project.folder.table(name) / "_delta_log").mkdir(parents=True)

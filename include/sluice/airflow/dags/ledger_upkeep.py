@@ -59,7 +59,7 @@ def build_keep_ledger_dag(*, open_project: Callable[[], Project] = open_project)
         def forget() -> int:
             """Return how many verdicts were forgotten."""
             with retried_only_if_unknown():
-                return open_project().registry().forget_verdicts(SystemClock().now() - KEPT)
+                return open_project().records.registry().forget_verdicts(SystemClock().now() - KEPT)
 
         keep() >> index()
         forget()
@@ -89,7 +89,7 @@ def refresh_index(project: Project) -> dict[str, int]:
     Raises:
         CorruptionError: of some pipeline the log cannot be read; the others were refreshed.
     """
-    index = project.index()
+    index = project.tables.index()
     return _each(sorted(project.catalog.interval_pipelines), lambda pipeline: index.refresh(pipeline).changed)
 
 

@@ -88,7 +88,7 @@ class QualityOperator(BatchOperator):
     def execute(self, context: Context) -> None:
         """Check the table; without a closed interval there is nothing to check yet."""
         with retried_only_if_unknown():
-            ledger = self._open_project().ledger(self.pipeline)
+            ledger = self._open_project().tables.ledger(self.pipeline)
         if ledger.closed_until is None:
             raise AirflowSkipException(f"No interval of {self.pipeline} is closed yet: there is nothing to check.")
         super().execute(context)

@@ -73,7 +73,7 @@ class LiftOperator(RoundOperator):
     def _lifted(self) -> Found:
         with retried_only_if_unknown():
             project = self._open_project()
-            with project.administration() as administration:
+            with project.kafka.administration() as administration:
                 lifted = lift_left_throttles(administration, project.catalog.kafka_topics(), self._clock)
         for topic in lifted:
             log.warning("%s: a move that was killed had left a throttle; it is gone.", topic)
@@ -88,5 +88,5 @@ class ThrottleTrigger(RoundTrigger):
         _ = ti
         with retried_only_if_unknown():
             project = open_project()
-            with project.administration() as administration:
+            with project.kafka.administration() as administration:
                 return [{"topic": topic} for topic in throttled(administration, project.catalog.kafka_topics())]

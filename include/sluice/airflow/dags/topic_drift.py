@@ -173,7 +173,7 @@ def unused_topics(project: Project, found: Plan) -> list[str]:
     """
     missing = [change.subject for change in found.changes if change.kind is ChangeKind.CREATE]
     units = {topic: project.catalog.units_at(topic) for topic in missing}
-    wanted = {unit for unit in frozenset().union(*units.values()) if not project.life(unit).look().never_wanted}
+    wanted = {unit for unit in frozenset().union(*units.values()) if not project.streams.life(unit).look().never_wanted}
     return [topic for topic, at in units.items() if at and not at & wanted]
 
 

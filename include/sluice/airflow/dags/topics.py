@@ -23,9 +23,8 @@ from sluice.airflow.topics.topic_approval import (
 )
 from sluice.airflow.topics.topic_plans import apply_to, differences, impacts_of, log_table, plan_of, summary
 from sluice.clock import SystemClock
-from sluice.project.growth_looks import growths_of, with_unread
 from sluice.project.project import Project
-from sluice.provisioning.growth.growth import Growth
+from sluice.provisioning.growth.growth import Growth, growths_of
 from sluice.provisioning.plans.plan import Plan
 
 log = logging.getLogger(__name__)
@@ -150,7 +149,7 @@ def grown(open_project: Callable[[], Project], grows: Iterable[Mapping[str, Any]
     """
     growths = [Growth.of(each) for each in grows]
     project = open_project() if growths else None
-    found = [with_unread(project, growth) for growth in growths] if project else []
+    found = [project.topics.with_unread(growth) for growth in growths] if project else []
     return {"growths": [growth.as_dict() for growth in found], "at": SystemClock().now().isoformat()}
 
 

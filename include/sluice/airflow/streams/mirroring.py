@@ -49,7 +49,7 @@ class Mirrors:
         if not changed:
             return
         try:
-            with project.administration(Role.WATCHER, patience_seconds=_PATIENCE_SECONDS) as cluster:
+            with project.kafka.administration(Role.WATCHER, patience_seconds=_PATIENCE_SECONDS) as cluster:
                 for group, offsets in changed.items():
                     self._write(cluster, group, offsets)
         except Exception as error:  # noqa: BLE001 - whatever a cluster does, verdicts go on

@@ -9,8 +9,6 @@ from typing import TypeAlias
 from sluice.airflow.alerts.failure import printable
 from sluice.clock import SystemClock
 from sluice.project.project import Project
-from sluice.project.provisioned import declared_access, declared_topics
-from sluice.project.topic_looks import impact_analysis, order_breaks, positions
 from sluice.provisioning.apply import apply, current_plan
 from sluice.provisioning.execution import ApplyOptions
 from sluice.provisioning.plans.approval import Approval
@@ -31,13 +29,13 @@ Impacts: TypeAlias = Mapping[tuple[str, str], tuple[str, ...]]
 
 def plan_of(project: Project) -> Plan:
     """Compare the specs with the cluster as it is now, and close the connection: the triggerer asks for months."""
-    with project.administration() as administration:
-        return current_plan(declared_topics(project), administration, declared_access(project))
+    with project.kafka.administration() as administration:
+        return current_plan(project.topics.declared(), administration, project.topics.access())
 
 
 def impacts_of(project: Project, plan: Plan) -> Impacts:
     """Return what the changes affect beyond the values. What cannot be observed is a clause that says so."""
-    analysis = impact_analysis(project, project.administration(), now=SystemClock().now())
+    analysis = project.topics.impact_analysis(project.kafka.administration(), now=SystemClock().now())
     return {key: impact.clauses for key, impact in analysis.impacts(plan).items()}
 
 
@@ -51,13 +49,15 @@ def apply_to(project: Project, approval: Approval | None, *, drain_minutes: floa
     """
     options = ApplyOptions(
         MoveOptions(on_progress=news(log.info)),
-        None if approval is None else order_breaks(project),  # what is safe needs no control database
-        lambda topic: positions(project, topic),
+        None if approval is None else project.records.order_breaks(),  # what is safe needs no control database
+        project.streams.positions,
         None if drain_minutes is None else drain_minutes * 60,
         log.info,
     )
-    access = declared_access(project)
-    done, _ = apply(declared_topics(project), project.administration(), access, approval=approval, options=options)
+    access = project.topics.access()
+    done, _ = apply(
+        project.topics.declared(), project.kafka.administration(), access, approval=approval, options=options
+    )
     return done
 
 

@@ -37,7 +37,7 @@ def demo(
     Exit codes: 0 all came out as it should; 1 a step failed, or the numbers do not add up; 2 a spec or an argument is
     wrong; 3 this machine is not ready, or the stack did not start; 4 a part did not answer; 5 a step was refused.
     """
-    project = Project.open(settings())
+    project = Project.open_strict(settings())
     if project.deployment.kafka.kind != "embedded":
         raise NotReadyError(
             f"the deployment {project.settings.deployment!r} uses an external Kafka; the demo brings its own.",

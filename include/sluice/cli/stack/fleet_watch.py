@@ -48,7 +48,7 @@ class FleetLook:
 
     def __post_init__(self) -> None:
         """Prepare the survey, which keeps one connection."""
-        self._survey = self.project.survey({})
+        self._survey = self.project.health.survey({})
 
     def close(self) -> None:
         """End the connection."""
@@ -61,9 +61,9 @@ class FleetLook:
             UnreachableError: the control database could not be asked.
         """
         units = list(self.project.catalog.units())
-        seen = self.project.lives().record_ends(units).seen
+        seen = self.project.streams.lives().record_ends(units).seen
         evidence = self._survey.evidence(seen)
-        records = self.project.registry().newest_verdicts(list(seen))
+        records = self.project.records.registry().newest_verdicts(list(seen))
         found: list[FleetRow] = []
         for unit, sighting in seen.items():
             watched = self._windows.setdefault(unit, StreamsWatched())

@@ -39,7 +39,7 @@ def serve(
     there is no Airflow whose tokens could be asked for.
     """
     place = settings()
-    Project.open_sound(place)  # a deployment that is wrong is said here, not on every page
+    Project.open_tolerant(place)  # a deployment that is wrong is said here, not on every page
     if without_login and host != HOST:
         raise SpecError(
             f"without a login {host} would be open to everybody who reaches it.", fix=f"leave --host out ({HOST})."
@@ -85,4 +85,4 @@ def _alone(listening: socket.socket, address: str, place: Settings) -> None:
 
     clock = SystemClock()
     desk = JournalDesk(Journal(place.folder.alerts), clock)
-    run(ServerAddress(listening, address), lambda: Project.open_sound(settings()), login_free_gate, lambda: desk)
+    run(ServerAddress(listening, address), lambda: Project.open_tolerant(settings()), login_free_gate, lambda: desk)

@@ -35,11 +35,11 @@ def status(
 
     Exit codes: 0 could look; 4 could not look at some of it.
     """
-    project = Project.open_sound(settings())
+    project = Project.open_tolerant(settings())
     if watch:
         _watch(project, every, output)
         return
-    verdicts = {unit: project.verdicts(unit) for unit in project.catalog.units()}
+    verdicts = {unit: project.health.verdicts(unit) for unit in project.catalog.units()}
     sightings = {unit: _sighting(project, unit) for unit in verdicts}
     notes = [note for seen in sightings.values() if seen is not None and (note := _outdated_code(project, seen))]
     unwanted = [unit for unit, seen in sightings.items() if seen is not None and seen.never_wanted]
@@ -79,7 +79,7 @@ def _tell_streams(verdicts: Mapping[str, Mapping[str, Verdict]]) -> None:
 
 def _sighting(project: Project, unit: str) -> Sighting | None:
     try:
-        return project.life(unit).look()
+        return project.streams.life(unit).look()
     except UnreachableError:  # the verdicts say so
         return None
 

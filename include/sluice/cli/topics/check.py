@@ -11,7 +11,6 @@ import typer
 from sluice.cli.terminal.output import Output, OutputOption, err_lines, out_lines, print_data
 from sluice.errors import RefusedError, SpecError
 from sluice.project.project import Project
-from sluice.project.provisioned import declared_access, declared_topics
 from sluice.provisioning.apply import current_plan
 from sluice.provisioning.placement.document import read_topology_file
 from sluice.provisioning.plans.plan import Plan, differences_as_dict
@@ -43,9 +42,9 @@ def check(
         _report_specs(faults, declared, output)
         return
     project = Project(place, specs.catalog)
-    wanted = declared_topics(project)
-    with project.administration() as administration:
-        plan = current_plan(wanted, administration, declared_access(project))
+    wanted = project.topics.declared()
+    with project.kafka.administration() as administration:
+        plan = current_plan(wanted, administration, project.topics.access())
     _report_cluster(plan, len(wanted.topics), output)
 
 

@@ -19,13 +19,12 @@ from sluice.cli.topics.tail import tail
 from sluice.cli.views.plan_view import print_plan
 from sluice.clock import SystemClock
 from sluice.errors import RefusedError
-from sluice.project.growth_looks import growths_of, wait_for_streams, with_unread
 from sluice.project.project import Project
-from sluice.project.provisioned import UNASKED, asks_nobody, declared_access, declared_topics
-from sluice.project.topic_looks import impact_analysis, order_breaks, positions
+from sluice.project.topics import NOT_ENFORCED
 from sluice.provisioning.apply import apply as apply_specs
 from sluice.provisioning.apply import current_plan
 from sluice.provisioning.execution import ApplyOptions
+from sluice.provisioning.growth.growth import growths_of
 from sluice.provisioning.plans.approval import Approval, PlanCommands
 from sluice.provisioning.plans.changes import ChangeKind
 from sluice.provisioning.plans.plan import Plan, as_dict
@@ -68,18 +67,18 @@ def plan(only: TopicsArgument = None, output: OutputOption = Output.TABLE) -> No
     Exit codes: 0 the cluster was asked; 2 a spec is wrong; 3 the stack is not up, or principals are declared and the
     cluster has no access control; 4 no broker answered.
     """
-    project = Project.open(settings())
-    administration = project.administration()
-    declared = declared_topics(project).only(only or ())
-    found = current_plan(declared, administration, None if only else declared_access(project))
-    impacts = impact_analysis(project, administration, now=SystemClock().now()).impacts(found)
+    project = Project.open_strict(settings())
+    administration = project.kafka.administration()
+    declared = project.topics.declared().only(only or ())
+    found = current_plan(declared, administration, None if only else project.topics.access())
+    impacts = project.topics.impact_analysis(administration, now=SystemClock().now()).impacts(found)
     if output.for_programs:
         touches = [{"topic": i.topic, "value": i.value, "clauses": i.clauses, **i.facts} for i in impacts.values()]
         print_data(output, {**as_dict(found), "touches": touches})
         return
     print_plan(found, {key: impact.clauses for key, impact in impacts.items()})
-    if not only and asks_nobody(project):
-        out_lines.print(UNASKED)
+    if not only and project.topics.leaves_access_open:
+        out_lines.print(NOT_ENFORCED)
     if not found:
         count = _count(len(declared.topics), _principals(project, found))
         out_lines.print(f"{count} as declared; nothing to do.")
@@ -129,18 +128,18 @@ def apply(
     password is missing, or streams were not there in time; 4 no broker answered; 5 the plan may not be applied, or the
     cluster refused.
     """
-    project = Project.open(settings())
+    project = Project.open_strict(settings())
     _refuse_names_without_plan(plan, losing, widening)
     done, topics = apply_specs(
-        declared_topics(project).only(only or ()),
-        project.administration(),
-        None if only else declared_access(project),
+        project.topics.declared().only(only or ()),
+        project.kafka.administration(),
+        None if only else project.topics.access(),
         approval=Approval(plan, frozenset(losing or ()), frozenset(widening or ())) if plan else None,
         options=_options(project, MoveOptions(int(throttle_mb * 1e6), batch, news(_say)), drain_minutes),
     )
     _report(project, done, topics, output)
-    if follow_minutes and (growths := [with_unread(project, growth) for growth in growths_of(done)]):
-        wait_for_streams(project, growths, seconds=follow_minutes * 60, tell=_say, clock=SystemClock())
+    if follow_minutes and (growths := [project.topics.with_unread(growth) for growth in growths_of(done)]):
+        project.topics.wait_for_adoption(growths, seconds=follow_minutes * 60, notify=_say, clock=SystemClock())
 
 
 def _refuse_names_without_plan(plan: str, losing: list[str] | None, widening: list[str] | None) -> None:
@@ -170,7 +169,7 @@ def _report(project: Project, done: Plan, topics: Mapping[str, TopicState], outp
 
 def _options(project: Project, moves: MoveOptions, drain_minutes: float | None) -> ApplyOptions:
     seconds = None if drain_minutes is None else drain_minutes * 60
-    return ApplyOptions(moves, order_breaks(project), lambda topic: positions(project, topic), seconds, _say)
+    return ApplyOptions(moves, project.records.order_breaks(), project.streams.positions, seconds, _say)
 
 
 @app.command()
@@ -179,8 +178,8 @@ def cancel() -> None:
 
     Exit codes: 0 nothing moves any more; 2 a spec is wrong; 3 the stack is not up; 4 no broker answered.
     """
-    project = Project.open(settings())
-    administration = project.administration()
+    project = Project.open_strict(settings())
+    administration = project.kafka.administration()
     back = cancel_moves(administration, administration.describe(project.catalog.kafka_topics()))
     for topic, partition in back:
         out_lines.print(f"{topic}/{partition} goes back")

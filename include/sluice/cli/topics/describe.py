@@ -30,8 +30,8 @@ def describe(
     Exit codes: 0 the cluster was asked; 2 a spec is wrong, or there is no such topic; 3 the stack is not up; 4 no
     broker answered.
     """
-    project = Project.open(settings())
-    with project.administration() as administration:
+    project = Project.open_strict(settings())
+    with project.kafka.administration() as administration:
         if topic:
             one(described_one(project.catalog, administration, topic), output)
         else:

@@ -31,13 +31,13 @@ def look(project: Project, pipeline: str) -> LedgerLook:
         SluiceError: neither the log nor the index can be read.
     """
     try:
-        return LedgerLook(project.index().refresh(pipeline).ledger)
+        return LedgerLook(project.tables.index().refresh(pipeline).ledger)
     except SluiceError as failed:
         not_refreshed = failed
     try:
-        truth = project.ledger(pipeline)
+        truth = project.tables.ledger(pipeline)
     except SluiceError as unreadable:
-        known = project.index().ledger(pipeline)
+        known = project.tables.index().ledger(pipeline)
         note = f"the log cannot be read; this is what the index knew of {pipeline} at table version {known.version}: "
         return LedgerLook(known, f"{note}{unreadable}", unreadable)
     return LedgerLook(truth, f"read from the log alone; the index of {pipeline} was not refreshed: {not_refreshed}")

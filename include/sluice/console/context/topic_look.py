@@ -7,7 +7,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from sluice.project.provisioned import declared_access, declared_topics
 from sluice.provisioning.apply import current_plan
 from sluice.provisioning.plans.changes import PlannedChange, Refused
 from sluice.provisioning.plans.plan import Plan
@@ -50,8 +49,8 @@ def look_at_topics(project: Project) -> TopicLook:
     Raises:
         SluiceError: it cannot be asked.
     """
-    with project.administration(patience_seconds=_PATIENCE_SECONDS) as administration:
-        plan = current_plan(declared_topics(project), administration, declared_access(project))
+    with project.kafka.administration(patience_seconds=_PATIENCE_SECONDS) as administration:
+        plan = current_plan(project.topics.declared(), administration, project.topics.access())
         names = sorted(project.catalog.kafka_topics())
         descriptions = {found.state.name: found for found in described(project.catalog, administration, names)}
         domains = {broker.id: broker.rack or "" for broker in administration.cluster()}

@@ -13,9 +13,15 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any, Self
 
+from sluice.provisioning.plans.changes import PartitionIncrease
+from sluice.provisioning.plans.plan import Plan
 from sluice.streams.health.observation import Evidence
 from sluice.streams.life.launcher import DriverState
 
+FIX = (
+    "read `sluice streams show` of what is named: a driver that is down comes back by itself or says why not, one that "
+    "stands still is STALLED, and one that falls behind needs cores. Nothing is undone by this."
+)
 _MOST_NAMED = 8
 
 
@@ -51,6 +57,15 @@ class Growth:
     def of(cls, given: Mapping[str, Any]) -> Self:
         """Read what `as_dict` returned."""
         return cls(given["topic"], given["before"], given["after"], given["unread"], given["ends"])
+
+
+def growths_of(plan: Plan) -> list[Growth]:
+    """Return what grows by a plan."""
+    return [
+        Growth(each.subject, each.detail.before, each.detail.after)
+        for each in plan.changes
+        if isinstance(each.detail, PartitionIncrease)
+    ]
 
 
 class GrowthAdoption(StrEnum):

@@ -114,7 +114,7 @@ class _Preparation:
         Raises:
             NotStartableError: something stands against a start.
         """
-        with self._project.administration(Role.STREAM) as cluster:
+        with self._project.kafka.administration(Role.STREAM) as cluster:
             self._look_at_topics(cluster)
             self._look_at_beginnings(cluster)
         found: list[PreparedStream] = []
@@ -159,7 +159,7 @@ class _Preparation:
         sources = {pipeline.source for pipeline in self._pipelines}
         written = {o.topic for pipeline in self._pipelines for o in pipeline.written_topics}
         names = sorted({*self._unit.topics, *sources, *written})
-        bootstrap, client = self._project.bootstrap(), self._project.kafka_client(Role.STREAM)
+        bootstrap, client = self._project.kafka.bootstrap(), self._project.kafka.client(Role.STREAM)
         for name, told in cluster.extents(names).items():
             with self._preflight.of(""):
                 self._topics[name] = _topic(bootstrap, name, told, client)

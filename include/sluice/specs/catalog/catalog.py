@@ -168,6 +168,20 @@ class Catalog:
         suite = self.suite_of(pipeline)
         return () if suite is None else suite.about(Subject.RECORD)
 
+    def unit(self, name: str) -> Unit:
+        """Return a unit.
+
+        Raises:
+            SpecError: no spec names such a driver.
+        """
+        units = self.units()
+        if name not in units:
+            raise SpecError(
+                f"there is no unit {name!r}; the specs name {', '.join(units) or 'none'}.",
+                fix="a unit is what `driver:` says in a pipeline or a topic's `raw`.",
+            )
+        return units[name]
+
     def units(self) -> dict[str, Unit]:
         """Group streams by the driver that they name, ordered by name."""
         topics: dict[str, list[str]] = defaultdict(list)

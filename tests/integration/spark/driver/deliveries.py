@@ -85,7 +85,7 @@ def departures_everywhere(place: DriverPlace, topic: str) -> DriverPlace:
 
 def _provisioned(place: DriverPlace) -> DriverPlace:
     project = place.project()
-    with KafkaPythonAdministration(project.bootstrap(), {}) as administration:
+    with KafkaPythonAdministration(project.kafka.bootstrap(), {}) as administration:
         topics = {name: shape for name, shape in project.catalog.kafka_topics().items() if name != "flights"}
         apply(Declared(topics), administration)
     return place

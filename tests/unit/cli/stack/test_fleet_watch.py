@@ -39,7 +39,7 @@ def fleet() -> Fleet:
     catalog = load_catalog(settings().home / "include")
     project = Fleet(Catalog(topics=catalog.topics, pipelines={"departures": catalog.pipelines["departures"]}))
     project.clock.sleep(580)
-    project.life("flights").start("ada", "launch")
+    project.streams.life("flights").start("ada", "launch")
     return project
 
 

@@ -12,7 +12,6 @@ from pydantic import ValidationError
 
 from sluice.devstack.airflow.configuration import engine_environment, narrowed, stack_environment
 from sluice.errors import NotConfiguredError
-from sluice.project.environments import inherited_by_batch, inherited_by_unit, refuse_unconfigured, unset
 from sluice.project.project import Project
 from sluice.settings import EVERY_PROCESS, Settings, inherited, settings
 from sluice.specs.deployments.kafka import ExternalKafka, Login
@@ -50,7 +49,7 @@ def poisoned(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture
 def project() -> Project:
-    return Project.open(Settings(home=settings().home))
+    return Project.open_strict(Settings(home=settings().home))
 
 
 def serving(project: Project, *, environment: tuple[str, ...] = ()) -> Project:
@@ -71,7 +70,7 @@ def serving(project: Project, *, environment: tuple[str, ...] = ()) -> Project:
 
 @pytest.mark.usefixtures("poisoned")
 def test_a_driver_gets_what_every_process_needs_and_nothing_else(project: Project) -> None:
-    assert inherited(project.job(ATTEMPT).inherits) == PLAIN
+    assert inherited(project.processes.driver(ATTEMPT).inherits) == PLAIN
 
 
 @pytest.mark.usefixtures("poisoned")
@@ -80,16 +79,16 @@ def test_a_driver_gets_exactly_the_connections_and_variables_that_its_own_specs_
 ) -> None:
     monkeypatch.setenv("SLUICE_CONNECTION_SERVING", "postgresql://serving")
     monkeypatch.setenv("AWS_PROFILE", "flights")
-    job = serving(project, environment=("AWS_PROFILE",)).job(ATTEMPT)
+    job = serving(project, environment=("AWS_PROFILE",)).processes.driver(ATTEMPT)
     own = {"SLUICE_CONNECTION_SERVING": "postgresql://serving", "AWS_PROFILE": "flights"}
     assert inherited(job.inherits) == {**PLAIN, **own}
-    other = project.job(replace(ATTEMPT, unit="another", key="local.another.g1"))
+    other = project.processes.driver(replace(ATTEMPT, unit="another", key="local.another.g1"))
     assert inherited(other.inherits) == PLAIN
 
 
 @pytest.mark.usefixtures("poisoned")
 def test_our_settings_for_a_driver_hold_no_secret_and_no_control_database(project: Project) -> None:
-    environment = project.job(ATTEMPT).environment
+    environment = project.processes.driver(ATTEMPT).environment
     assert set(environment) == {
         *("SLUICE_HOME", "SLUICE_STATE", "SLUICE_DEPLOYMENT", "SLUICE_JARS", "SLUICE_FAILPOINT"),
         "SLUICE_SPARK_MASTER",
@@ -99,13 +98,13 @@ def test_our_settings_for_a_driver_hold_no_secret_and_no_control_database(projec
 
 @pytest.mark.usefixtures("poisoned")
 def test_a_batch_gets_the_control_database_and_what_it_tells_lineage_by(project: Project) -> None:
-    job = serving(project).batch_job("departures", ["quality"])
+    job = serving(project).processes.batch("departures", ["quality"])
     assert inherited(job.inherits) == {**PLAIN, "OPENLINEAGE_API_KEY": "hunter22"}
-    assert set(job.environment) - set(project.job(ATTEMPT).environment) == {
+    assert set(job.environment) - set(project.processes.driver(ATTEMPT).environment) == {
         "SLUICE_CONTROL_URL",
         "SLUICE_BATCH_NICENESS",
     }
-    assert inherited_by_batch(project, "nobody") == {"OPENLINEAGE_API_KEY"}
+    assert project.processes.inherited_by_batch("nobody") == {"OPENLINEAGE_API_KEY"}
 
 
 @pytest.mark.usefixtures("poisoned")
@@ -136,14 +135,14 @@ def test_what_the_specs_name_and_nobody_has_set_is_said_by_its_name_and_how_to_s
     monkeypatch.delenv("SLUICE_CONNECTION_SERVING", raising=False)
     monkeypatch.delenv("SHOP_REGION", raising=False)
     served = serving(project, environment=("SHOP_REGION",))
-    assert unset(served, "flights") == ("SHOP_REGION", "SLUICE_CONNECTION_SERVING")
+    assert served.processes.unset("flights") == ("SHOP_REGION", "SLUICE_CONNECTION_SERVING")
     with pytest.raises(NotConfiguredError, match="SHOP_REGION, SLUICE_CONNECTION_SERVING, which are") as refused:
-        refuse_unconfigured(served, "flights")
+        served.processes.refuse_unconfigured("flights")
     assert "SLUICE_CONNECTION_SERVING=postgresql+psycopg://" in refused.value.fix
     monkeypatch.setenv("SLUICE_CONNECTION_SERVING", "postgresql://serving")
     monkeypatch.setenv("SHOP_REGION", "north")
-    refuse_unconfigured(served, "flights")
-    assert unset(served, "nobody") == ()
+    served.processes.refuse_unconfigured("flights")
+    assert served.processes.unset("nobody") == ()
 
 
 def test_a_password_of_ones_own_cluster_must_be_set_by_its_value_or_its_file(
@@ -154,10 +153,10 @@ def test_a_password_of_ones_own_cluster_must_be_set_by_its_value_or_its_file(
     project.deployment = project.deployment.model_copy(update={"kafka": kafka})
     for name in ("SLUICE_PASSWORD_STREAM", "SLUICE_PASSWORD_STREAM_FILE"):
         monkeypatch.delenv(name, raising=False)
-    assert unset(project, "flights") == ("SLUICE_PASSWORD_STREAM",)
-    assert {"SLUICE_PASSWORD_STREAM", "SLUICE_PASSWORD_STREAM_FILE"} <= inherited_by_unit(project, "flights")
+    assert project.processes.unset("flights") == ("SLUICE_PASSWORD_STREAM",)
+    assert {"SLUICE_PASSWORD_STREAM", "SLUICE_PASSWORD_STREAM_FILE"} <= project.processes.inherited_by_unit("flights")
     monkeypatch.setenv("SLUICE_PASSWORD_STREAM_FILE", "/run/secrets/stream")
-    assert unset(project, "flights") == ()
+    assert project.processes.unset("flights") == ()
 
 
 def test_the_embedded_cluster_keeps_passwords_that_nobody_sets(
@@ -166,8 +165,8 @@ def test_the_embedded_cluster_keeps_passwords_that_nobody_sets(
     assert Role.STREAM in project.deployment.kafka.users
     for name in [name for name in os.environ if name.startswith("SLUICE_PASSWORD_")]:
         monkeypatch.delenv(name)
-    assert unset(project, "flights") == ()
-    assert "SLUICE_PASSWORD_STREAM" in inherited_by_unit(project, "flights")
+    assert project.processes.unset("flights") == ()
+    assert "SLUICE_PASSWORD_STREAM" in project.processes.inherited_by_unit("flights")
 
 
 @pytest.mark.parametrize(

@@ -19,18 +19,18 @@ def bench(tmp_path: Path) -> Bench:
 
 def project(bench: Bench, *settings: str) -> Project:
     bench.edit(DEPLOYMENT_FILE, "client.id: shop", "\n    ".join(["client.id: shop", *settings]))
-    return Project.open(Settings(home=bench.home, deployment="prod"))
+    return Project.open_strict(Settings(home=bench.home, deployment="prod"))
 
 
 def test_every_file_that_cannot_be_read_here_is_named(bench: Bench) -> None:
     there = bench.write("ca.pem", "a certificate")
     files = f"ssl.ca.location: {there}", f"ssl.keystore.location: {bench.home}/none.pem"
     with pytest.raises(NotReadyError, match=r"names: ssl\.keystore\.location \(/.*/none\.pem\)\.") as refusal:
-        project(bench, "security.protocol: SSL", *files).kafka_client()
+        project(bench, "security.protocol: SSL", *files).kafka.client()
     assert "ca.location" not in str(refusal.value)
 
 
 def test_files_that_are_there_are_passed_on(bench: Bench) -> None:
     there = bench.write("ca.pem", "a certificate")
-    client = project(bench, "security.protocol: SSL", f"ssl.ca.location: {there}").kafka_client()
+    client = project(bench, "security.protocol: SSL", f"ssl.ca.location: {there}").kafka.client()
     assert client == {"client.id": "shop", "security.protocol": "SSL", "ssl.ca.location": str(there)}

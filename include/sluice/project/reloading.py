@@ -22,7 +22,7 @@ CHECK_SECONDS = 10.0
 _CHECKS = PollRate(CHECK_SECONDS, share=0.001)
 
 
-class FreshProject:
+class ReloadingProject:
     """Opens a project once, and again when one of its specs has changed. Safe for several threads.
 
     Args:

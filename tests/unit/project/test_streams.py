@@ -8,7 +8,6 @@ from pathlib import Path
 
 import pytest
 
-from sluice.project.topic_looks import keeps_state, order_breaks, positions
 from sluice.settings import settings
 from tests.suites.order_breaks_suite import INTENT
 from tests.twins.departures_project import DeparturesProject
@@ -24,7 +23,7 @@ def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Departure
 
 def read(place: DeparturesProject, stream: str, *, committed: int, planned: int) -> Path:
     """Play a stream that has committed some batches and planned some more, each of one record."""
-    folder = place.project.checkpoint(stream).folder
+    folder = place.project.streams.checkpoint(stream).folder
     for kind, count in (("offsets", planned), ("commits", committed)):
         (folder / kind).mkdir(parents=True)
         for batch in range(count):
@@ -35,7 +34,7 @@ def read(place: DeparturesProject, stream: str, *, committed: int, planned: int)
 
 def test_every_stream_of_the_topic_has_a_position_also_one_that_never_ran(place: DeparturesProject) -> None:
     read(place, "departures", committed=3, planned=4)
-    found = positions(place.project, "flights")
+    found = place.project.streams.positions("flights")
     assert sorted(found) == list(STREAMS)
     assert found == {"departures": {"flights/0": 3}, "departures_live": {}, "raw_flights": {}}
 
@@ -43,22 +42,22 @@ def test_every_stream_of_the_topic_has_a_position_also_one_that_never_ran(place:
 def test_a_checkpoint_that_cannot_be_read_is_an_unknown_position(place: DeparturesProject) -> None:
     folder = read(place, "departures", committed=2, planned=2)
     (folder / "offsets" / "1").write_text("nonsense")
-    assert positions(place.project, "flights")["departures"] is None
-    assert keeps_state(place.project, "departures") is None
+    assert place.project.streams.positions("flights")["departures"] is None
+    assert place.project.streams.keeps_state("departures") is None
 
 
 def test_a_topic_that_nobody_reads_has_no_positions(place: DeparturesProject) -> None:
-    assert positions(place.project, "news") == {}
+    assert place.project.streams.positions("news") == {}
 
 
 def test_a_checkpoint_shows_state_once_a_batch_was_committed(place: DeparturesProject) -> None:
-    assert keeps_state(place.project, "departures") is None
+    assert place.project.streams.keeps_state("departures") is None
     folder = read(place, "departures", committed=1, planned=1)
-    assert keeps_state(place.project, "departures") is False
+    assert place.project.streams.keeps_state("departures") is False
     (folder / "state").mkdir()
-    assert keeps_state(place.project, "departures") is True
+    assert place.project.streams.keeps_state("departures") is True
 
 
 def test_growths_are_on_record_in_the_control_database_of_the_deployment(place: DeparturesProject) -> None:
-    order_breaks(place.project).intend(INTENT)
-    assert list(order_breaks(place.project).of("flights")) == [INTENT]
+    place.project.records.order_breaks().intend(INTENT)
+    assert list(place.project.records.order_breaks().of("flights")) == [INTENT]
