@@ -16,7 +16,7 @@ from sluice.cli.terminal import completion
 from sluice.cli.terminal.output import Output, OutputOption, err, print_data, terminal_for_data
 from sluice.cli.terminal.sample_file import read_sample
 from sluice.clock import SystemClock
-from sluice.interactive.trial import broker_time, in_lines, sound_pipeline, trial
+from sluice.interactive.trial import broker_time, in_lines, trial
 from sluice.quality.arrivals import arrival_hint
 from sluice.quality.preview import JudgedLine, Preview
 from sluice.quality.reasons import FAULTS, Outcome, Reason, advice_of, meaning_of
@@ -56,7 +56,8 @@ def run(
     start.
     """
     place = settings()
-    _, topic = sound_pipeline(scan(place.home / "include"), pipeline)
+    specs = scan(place.home / "include")
+    topic = specs.catalog.topics[specs.pipeline(pipeline).source]
     in_lines(topic)  # what cannot be run is said before the sample is read: standard input may be a person
     broker_time(topic, arrived_at, SystemClock())
     found = trial(pipeline, read_sample(sample), arrived_at=arrived_at, place=place)

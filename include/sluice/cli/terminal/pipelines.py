@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from sluice.interactive.trial import sound_pipeline
 from sluice.project.project import Project
 from sluice.settings import settings
 from sluice.specs.load import scan
@@ -16,6 +15,6 @@ def open_pipeline(name: str) -> tuple[Project, PipelineSpec]:
         SpecError: there is no such pipeline, or it is broken (with all its faults), or the deployment is wrong.
     """
     place = settings()
-    found = scan(place.home / "include")
-    spec, _ = sound_pipeline(found, name)
-    return Project(place, found.catalog), spec
+    specs = scan(place.home / "include")
+    spec = specs.pipeline(name)
+    return Project(place, specs.catalog), spec
