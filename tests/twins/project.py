@@ -12,10 +12,10 @@ from types import SimpleNamespace
 from sqlalchemy import Engine
 
 from sluice.control.database import migrate, open_database, sqlite_url
+from sluice.project.fleet_observer import KnownCheckpoints
 from sluice.project.health import ProjectHealth
 from sluice.project.records import ProjectRecords
 from sluice.project.streams import ProjectStreams
-from sluice.project.survey import Looks
 from sluice.project.topics import ProjectTopics
 from sluice.settings import StateFolder, settings
 from sluice.specs.catalog.catalog import Catalog
@@ -145,14 +145,14 @@ class InMemoryHealth(ProjectHealth):
         assert stamps in Stamps
         return self.project.evidence(unit)
 
-    def survey(self, looks: Looks) -> InMemorySurvey:  # type: ignore[override]
-        assert looks is not None
-        return InMemorySurvey(self.project)
+    def observer(self, known: KnownCheckpoints) -> InMemoryObserver:  # type: ignore[override]
+        assert known is not None
+        return InMemoryObserver(self.project)
 
 
 @dataclass
-class InMemorySurvey:
-    """The part of `sluice.project.survey.Survey` that the observer uses."""
+class InMemoryObserver:
+    """The part of `sluice.project.fleet_observer.FleetObserver` that the observer uses."""
 
     project: InMemoryProject
 

@@ -15,7 +15,7 @@ from sluice.cli.terminal.requester import asker
 from sluice.clock import SystemClock
 from sluice.control.database import compact
 from sluice.intervals.healing import Poisoned
-from sluice.project.healing import Healing, heal, look_for_poison
+from sluice.project.healing import Healing, diagnose, heal
 from sluice.project.project import Project
 from sluice.settings import settings
 from sluice.specs.catalog.catalog import Unit
@@ -46,7 +46,7 @@ def heal_(
     clock, freed = SystemClock(), 0
     with project.kafka.administration(Role.WATCHER) as cluster:
         resetting = Resetting(declared, project.catalog, lambda s: epochs_in(project, s), cluster, clock)
-        found = look_for_poison(project, declared, resetting, clock.now())
+        found = diagnose(project, declared, resetting, clock.now())
         if output is Output.TABLE:
             _show(project, declared, found)
         if found.needed:

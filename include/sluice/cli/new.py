@@ -15,7 +15,7 @@ from sluice.cli.scaffold.topics import (
     GuessedField,
     guess_fields,
     old_times,
-    sketch_of,
+    sample_of,
     time_of,
     topic_text,
     without_field,
@@ -62,14 +62,14 @@ def topic(
     Exit codes: 0; 2 the name or the sample is wrong; 5 there is such a file.
     """
     _check(name)
-    sketch = sketch_of(read_sample(sample)) if sample else None
-    fields = guess_fields(sketch) if sketch else _WITHOUT_SAMPLE
+    seen = sample_of(read_sample(sample)) if sample else None
+    fields = guess_fields(seen) if seen else _WITHOUT_SAMPLE
     at, arrival = time_of(fields, event_time), time_of(fields, arrival_time) if arrival_time else ""
     text = topic_text(name, fields, at, arrival_time=arrival, partitions=partitions, owner=owner)
     _write(_encoded({f"include/topics/{name}.yaml": text}))
-    for note in without_field(sketch) if sketch else ():
+    for note in without_field(seen) if seen else ():
         out.print(note, markup=False, soft_wrap=True)
-    if note := old_times(sketch, fields, at, arrival, SystemClock().now()) if sketch else "":
+    if note := old_times(seen, fields, at, arrival, SystemClock().now()) if seen else "":
         err.print(note, style="yellow", markup=False, soft_wrap=True)
     out.print(f"\nNext: sluice check, then sluice new pipeline NAME --source {name}", markup=False)
 

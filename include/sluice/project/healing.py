@@ -1,4 +1,4 @@
-"""Takes back what records from the future have done to a unit: what they closed, and the state that they moved.
+"""Reverts what records from the future have done to a unit: what they closed, and the state that they moved.
 
 The rules of today keep such records out (`time.clock_skew`). What they did before stays on record: intervals that are
 closed until the year of such a record, and checkpoints whose watermark lies there, behind which everything is late.
@@ -45,7 +45,7 @@ class OpenValues:
     rows: int
 
     def clean(self) -> None:
-        """Remove them."""
+        """Remove these rows."""
         from sluice.delta.latest import remove_later  # noqa: PLC0415 - Airflow parses files that read this package
 
         remove_later(self.folder, self.column, self.beyond)
@@ -53,14 +53,14 @@ class OpenValues:
 
 @dataclass(frozen=True)
 class Healing:
-    """What is wrong with a unit, and what mends it.
+    """What is wrong with a unit, and what repairs it.
 
     Attributes:
         tables: by pipeline: what was closed into the future.
         watermarks: by stream: where its checkpoint stands, beyond what sound records can have caused.
-        resets: the streams that begin again with the first record that there is.
+        resets: the streams that begin again with the first record of their topic.
         open_values: tables of newest rows that hold windows from the future.
-        left: streams whose outputs would get everything a second time; a person decides.
+        left: streams whose outputs would get everything a second time; an operator decides.
     """
 
     tables: Mapping[str, Poisoned] = field(default_factory=dict)
@@ -71,11 +71,11 @@ class Healing:
 
     @property
     def needed(self) -> bool:
-        """Whether anything is wrong that this mends."""
+        """Whether anything is wrong that this repairs."""
         return bool(self.tables or self.resets)
 
 
-def look_for_poison(project: Project, unit: Unit, resetting: Resetting, now: datetime) -> Healing:
+def diagnose(project: Project, unit: Unit, resetting: Resetting, now: datetime) -> Healing:
     """Find what records from the future have done to a unit. Changes nothing.
 
     Args:
@@ -100,14 +100,14 @@ def look_for_poison(project: Project, unit: Unit, resetting: Resetting, now: dat
 def heal(project: Project, healing: Healing, resetting: Resetting, *, by: str, why: str) -> None:
     """Withdraw the closings and begin the epochs.
 
-    Whatever it dies after, the same command finds what is left: a table that is not withdrawn, or a checkpoint that
-    still stands in the future.
+    Killed anywhere, the same command finds what is left: a table that is not withdrawn, or a checkpoint that still
+    stands in the future.
 
     Args:
         project: whose unit it is.
-        healing: what `look_for_poison` has found.
+        healing: what `diagnose` has found.
         resetting: of the unit.
-        by: who asked.
+        by: the operator.
         why: the reason on record.
     """
     for name, poisoned in healing.tables.items():

@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING
 
 from sluice.clock import Clock
 from sluice.errors import UnreachableError
+from sluice.project.fleet_observer import FleetObserver, KnownCheckpoints, observed_unit
 from sluice.project.kafka import ProjectKafka
 from sluice.project.records import ProjectRecords
 from sluice.project.streams import ProjectStreams
-from sluice.project.survey import Looks, Survey, observed_unit
 from sluice.settings import StateFolder
 from sluice.specs.catalog.catalog import Catalog, Unit
 from sluice.specs.model.access import Role
@@ -59,13 +59,13 @@ class ProjectHealth:
 
             return gather([observed], cluster, at=self.clock.now(), stamps=stamps)[unit]
 
-    def survey(self, looks: Looks) -> Survey:
+    def observer(self, known: KnownCheckpoints) -> FleetObserver:
         """Return what observes many units at once, again and again.
 
         Args:
-            looks: what an earlier survey has observed.
+            known: what an earlier observer has read.
         """
-        return Survey(self.catalog, self.folder, self.kafka, self.clock, looks)
+        return FleetObserver(self.catalog, self.folder, self.kafka, self.clock, known)
 
     def verdicts(self, unit: str, *, closely: bool = False) -> Mapping[str, Verdict]:
         """Judge every stream of a unit by one observation, and by what a watcher has recorded over a longer time.
@@ -92,7 +92,7 @@ class ProjectHealth:
             UnreachableError: the control database could not be asked.
         """
         names, registry = [unit.name for unit in units], self.records.registry()
-        wishes, verdicts = registry.newest_wishes(names), registry.newest_verdicts(names)
+        desired, verdicts = registry.newest_wishes(names), registry.newest_verdicts(names)
         attempts, looks = registry.histories(names, newest=LOOKED_BACK), self.records.looks().of(names)
         return [
             standing
@@ -100,7 +100,7 @@ class ProjectHealth:
             for standing in standings(
                 unit,
                 UnitRecords(
-                    wishes.get(unit.name),
+                    desired.get(unit.name),
                     attempts.get(unit.name, ()),
                     looks.get(unit.name, {}),
                     verdicts.get(unit.name, {}),

@@ -31,7 +31,7 @@ from sluice.streams.life.attempts import Attempt
 class LineageMap:
     """The datasets and jobs of one project. For one thread; its methods read files.
 
-    What a table looks like is read once and remembered, until `refresh` is asked for.
+    The schema of a table is read once and cached, until `refresh` is asked for.
     """
 
     def __init__(self, project: Project) -> None:
@@ -53,7 +53,7 @@ class LineageMap:
 
         Args:
             unit: the driver's name in the specs.
-            refresh: whether to look at the tables anew.
+            refresh: whether to read the tables again.
 
         Raises:
             NotReadyError: the embedded stack is not up, so Kafka has no address.
@@ -166,7 +166,7 @@ def _delta(output: Output) -> str:
 
 
 def table_facts(folder: Path) -> TableFacts | None:
-    """Return what a table's log says of it; None if there is none, or none that can be read."""
+    """Return what a table's log says of it; None if it has none that can be read."""
     try:
         fields = open_table(folder).schema().fields
     except (NotReadyError, CorruptionError):

@@ -1,4 +1,4 @@
-"""The project as its specs are now, opened again when one has changed: a triggerer or a server outlives many edits."""
+"""The project as its specs are now, reloaded when one has changed: a triggerer or a server outlives many edits."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class ReloadingProject:
     Args:
         open_: opens it.
         clock: gives the time.
-        place: says where the specs are.
+        place: gives the settings, which name the folder of the specs.
     """
 
     def __init__(
@@ -44,7 +44,7 @@ class ReloadingProject:
         self._lock = Lock()
 
     def current(self) -> Project:
-        """Return the project; changed specs are looked for now and then, not for each of ten thousand units."""
+        """Return the project; changes are checked for every ten seconds, not for each of ten thousand units."""
         with self._lock:
             place = self._settings()
             if self._project is not None and self._place is place and self._clock.monotonic() < self._check_at:
@@ -59,10 +59,10 @@ class ReloadingProject:
 
 
 def _set_apart() -> None:
-    """Keep what there is now out of the garbage collector's rounds, until the next time.
+    """Keep all present objects out of the garbage collector's rounds, until the next call.
 
-    A thousand specs are half a million objects that live as long as the process. Looking at each of them takes a tenth
-    of a second, at any moment, and holds up whatever is asked then.
+    A thousand specs are half a million objects that live as long as the process. Visiting each of them takes a tenth
+    of a second, at any moment, and delays the request that is served then.
     """
     gc.unfreeze()
     gc.collect()
@@ -70,7 +70,7 @@ def _set_apart() -> None:
 
 
 def _spec_version(include: Path) -> SpecVersion:
-    """Return it without a path object for each file: there may be ten thousand."""
+    """Return the version without a path object for each file: there may be ten thousand."""
     found: list[tuple[str, int]] = []
     for folder in sorted(path for path in include.iterdir() if path.is_dir()):
         with os.scandir(folder) as entries:

@@ -9,7 +9,7 @@ from sluice.clock import Clock
 from sluice.errors import SluiceError
 from sluice.project.processes import ProjectProcesses
 from sluice.project.records import ProjectRecords
-from sluice.provisioning.retention.retention_cut import Position
+from sluice.provisioning.retention.cut import Position
 from sluice.settings import StateFolder
 from sluice.specs.catalog.catalog import Catalog
 from sluice.streams.health.spark_ui import spark_ui_address

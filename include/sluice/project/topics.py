@@ -14,7 +14,7 @@ from sluice.project.health import ProjectHealth
 from sluice.project.kafka import ProjectKafka
 from sluice.project.streams import ProjectStreams
 from sluice.provisioning.access_scope import AccessScope
-from sluice.provisioning.growth.growth import FIX, Followed, Growth, GrowthAdoption, followed
+from sluice.provisioning.growth.adoption import FIX, Followed, Growth, GrowthAdoption, followed
 from sluice.provisioning.growth.impact import ImpactAnalysis
 from sluice.provisioning.plans.declared import Declared
 from sluice.settings import Settings

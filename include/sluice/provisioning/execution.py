@@ -19,8 +19,8 @@ from sluice.provisioning.plans.changes import (
 )
 from sluice.provisioning.plans.plan import Plan
 from sluice.provisioning.replicas.moving import MoveOptions, move
-from sluice.provisioning.retention.retention_cut import Position
-from sluice.provisioning.retention.retention_steps import RETENTION, lower_in_steps
+from sluice.provisioning.retention.cut import Position
+from sluice.provisioning.retention.steps import RETENTION, lower_in_steps
 from sluice.topics.administration import KafkaAdministration, TopicCreation
 from sluice.topics.replica_administration import PartitionKey
 

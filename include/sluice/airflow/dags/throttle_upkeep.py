@@ -14,7 +14,7 @@ from sluice.airflow.project_operator import OpenProject
 from sluice.airflow.rounds import AskedOfAirflow, Found, RoundOperator, RoundTrigger
 from sluice.airflow.runtime import open_project
 from sluice.clock import Clock, SystemClock
-from sluice.provisioning.replicas.left_throttle import lift_left_throttles, throttled
+from sluice.provisioning.replicas.stale_throttle import remove_stale_throttles, throttled
 
 log = logging.getLogger(__name__)
 
@@ -74,7 +74,7 @@ class LiftOperator(RoundOperator):
         with retried_only_if_unknown():
             project = self._open_project()
             with project.kafka.administration() as administration:
-                lifted = lift_left_throttles(administration, project.catalog.kafka_topics(), self._clock)
+                lifted = remove_stale_throttles(administration, project.catalog.kafka_topics(), self._clock)
         for topic in lifted:
             log.warning("%s: a move that was killed had left a throttle; it is gone.", topic)
         return [{"topic": topic} for topic in lifted]

@@ -24,7 +24,7 @@ from sluice.airflow.topics.topic_approval import (
 from sluice.airflow.topics.topic_plans import apply_to, differences, impacts_of, log_table, plan_of, summary
 from sluice.clock import SystemClock
 from sluice.project.project import Project
-from sluice.provisioning.growth.growth import Growth, growths_of
+from sluice.provisioning.growth.adoption import Growth, growths_of
 from sluice.provisioning.plans.plan import Plan
 
 log = logging.getLogger(__name__)

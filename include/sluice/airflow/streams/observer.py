@@ -12,9 +12,9 @@ from sluice.airflow.runtime import open_project
 from sluice.airflow.streams.mirroring import Mirrors
 from sluice.airflow.streams.stream_lineage import StreamLineage
 from sluice.clock import Clock
+from sluice.project.fleet_observer import FleetObserver, KnownCheckpoints
 from sluice.project.project import Project
 from sluice.project.reloading import ReloadingProject
-from sluice.project.survey import Looks, Survey
 from sluice.streams.deadlines.notices import DeadlinesWatched
 from sluice.streams.health.looks import Keeping, StreamLook, rates_of
 from sluice.streams.health.observation import Evidence
@@ -44,12 +44,12 @@ class ProjectObserver:
         lineage: StreamLineage | None = None,
     ) -> None:
         self._project = ReloadingProject(open_, clock)
-        self._survey: tuple[Project, Survey] | None = None
+        self._observer: tuple[Project, FleetObserver] | None = None
         self._alerts = alerts or DeadlineAlerts(clock=clock)
         self._lineage = lineage or StreamLineage.configured(clock)
         self._mirrors = Mirrors(clock)
         self._memories: dict[str, _Memory] = {}
-        self._looks: Looks = {}
+        self._known: KnownCheckpoints = {}
         self._keeping = Keeping()
 
     def look(self, units: Sequence[str]) -> Mapping[str, Sighting]:
@@ -67,12 +67,14 @@ class ProjectObserver:
         A unit whose specs are broken has none that could be judged, and neither has one that never had a driver.
         """
         project = self._project.current()
-        survey = self._survey_of(project)
-        sightings = {u: sighting for u, sighting in seen.items() if sighting.attempt is not None and survey.declares(u)}
+        observer = self._observer_of(project)
+        sightings = {
+            u: sighting for u, sighting in seen.items() if sighting.attempt is not None and observer.declares(u)
+        }
         for unit in seen.keys() - sightings.keys():
             self._memories.pop(unit, None)
-            survey.forget(unit)
-        evidence = survey.evidence(sightings)
+            observer.forget(unit)
+        evidence = observer.evidence(sightings)
         records = project.records.registry().newest_verdicts(list(sightings))
         given: list[GivenVerdict] = []
         failed: dict[str, Exception] = {}
@@ -113,13 +115,13 @@ class ProjectObserver:
         for notice in memory.deadlines.notices(declared, evidence, verdicts, windows, project.records.registry()):
             self._alerts.offer(project, notice)
 
-    def _survey_of(self, project: Project) -> Survey:
-        """Return the survey of a project; that of another one is closed."""
-        if self._survey is None or self._survey[0] is not project:
-            if self._survey is not None:
-                self._survey[1].close()
-            self._survey = project, project.health.survey(self._looks)
-        return self._survey[1]
+    def _observer_of(self, project: Project) -> FleetObserver:
+        """Return the observer of a project; that of another one is closed."""
+        if self._observer is None or self._observer[0] is not project:
+            if self._observer is not None:
+                self._observer[1].close()
+            self._observer = project, project.health.observer(self._known)
+        return self._observer[1]
 
 
 def _judged(

@@ -13,7 +13,7 @@ from sluice.airflow.project_operator import OpenProject
 from sluice.airflow.runtime import open_project
 from sluice.clock import Clock, SystemClock
 from sluice.errors import SluiceError
-from sluice.provisioning.growth.growth import FIX, Followed, Growth, GrowthAdoption
+from sluice.provisioning.growth.adoption import FIX, Followed, Growth, GrowthAdoption
 
 FOLLOW_MINUTES = 30
 POLL = timedelta(seconds=15)

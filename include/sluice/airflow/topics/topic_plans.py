@@ -14,7 +14,7 @@ from sluice.provisioning.execution import ApplyOptions
 from sluice.provisioning.plans.approval import Approval
 from sluice.provisioning.plans.changes import ChangeKind, PlannedChange, Refused, Risk
 from sluice.provisioning.plans.plan import Plan
-from sluice.provisioning.replicas.moving import MoveOptions, news
+from sluice.provisioning.replicas.moving import MoveOptions, on_change
 
 log = logging.getLogger(__name__)
 
@@ -48,7 +48,7 @@ def apply_to(project: Project, approval: Approval | None, *, drain_minutes: floa
         drain_minutes: so long a keyed topic is waited for to be drained, before it grows; None: it grows at once.
     """
     options = ApplyOptions(
-        MoveOptions(on_progress=news(log.info)),
+        MoveOptions(on_progress=on_change(log.info)),
         None if approval is None else project.records.order_breaks(),  # what is safe needs no control database
         project.streams.positions,
         None if drain_minutes is None else drain_minutes * 60,

@@ -47,12 +47,12 @@ class FleetLook:
     _windows: dict[str, StreamsWatched] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        """Prepare the survey, which keeps one connection."""
-        self._survey = self.project.health.survey({})
+        """Prepare the observer, which keeps one connection."""
+        self._observer = self.project.health.observer({})
 
     def close(self) -> None:
         """End the connection."""
-        self._survey.close()
+        self._observer.close()
 
     def rows(self) -> list[FleetRow]:
         """Look once, and return the streams, those first that need somebody.
@@ -62,7 +62,7 @@ class FleetLook:
         """
         units = list(self.project.catalog.units())
         seen = self.project.streams.lives().record_ends(units).seen
-        evidence = self._survey.evidence(seen)
+        evidence = self._observer.evidence(seen)
         records = self.project.records.registry().newest_verdicts(list(seen))
         found: list[FleetRow] = []
         for unit, sighting in seen.items():

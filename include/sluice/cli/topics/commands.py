@@ -24,11 +24,11 @@ from sluice.project.topics import NOT_ENFORCED
 from sluice.provisioning.apply import apply as apply_specs
 from sluice.provisioning.apply import current_plan
 from sluice.provisioning.execution import ApplyOptions
-from sluice.provisioning.growth.growth import growths_of
+from sluice.provisioning.growth.adoption import growths_of
 from sluice.provisioning.plans.approval import Approval, PlanCommands
 from sluice.provisioning.plans.changes import ChangeKind
 from sluice.provisioning.plans.plan import Plan, as_dict
-from sluice.provisioning.replicas.moving import DEFAULT_BATCH, DEFAULT_THROTTLE, MoveOptions, news
+from sluice.provisioning.replicas.moving import DEFAULT_BATCH, DEFAULT_THROTTLE, MoveOptions, on_change
 from sluice.provisioning.replicas.moving import cancel as cancel_moves
 from sluice.settings import settings
 from sluice.topics.administration import TopicState
@@ -135,7 +135,7 @@ def apply(
         project.kafka.administration(),
         None if only else project.topics.access(),
         approval=Approval(plan, frozenset(losing or ()), frozenset(widening or ())) if plan else None,
-        options=_options(project, MoveOptions(int(throttle_mb * 1e6), batch, news(_say)), drain_minutes),
+        options=_options(project, MoveOptions(int(throttle_mb * 1e6), batch, on_change(_say)), drain_minutes),
     )
     _report(project, done, topics, output)
     if follow_minutes and (growths := [project.topics.with_unread(growth) for growth in growths_of(done)]):

@@ -12,7 +12,7 @@ import typer
 from sluice.cli.terminal.output import Output, OutputOption, err, out_lines, print_data
 from sluice.errors import RefusedError, SpecError
 from sluice.project.project import Project
-from sluice.provisioning.importing.importing import Importer
+from sluice.provisioning.importing.importer import Importer
 from sluice.provisioning.importing.proposal import Proposal, Rejection, sampled_records
 from sluice.settings import settings
 from sluice.topics.legible import safe

@@ -13,21 +13,21 @@ from typing import Any
 
 from sluice.errors import SluiceError
 from sluice.provisioning.growth.draining import drain_then_grow
+from sluice.provisioning.growth.effects import growth_effects
 from sluice.provisioning.growth.keys import KeyMoves, KeyReader, most_of_each, moves
 from sluice.provisioning.growth.order_break import forecast
-from sluice.provisioning.growth.touched import touched
 from sluice.provisioning.plans.changes import ConfigUpdate, PartitionIncrease, PlannedChange, Risk
 from sluice.provisioning.plans.plan import Plan
-from sluice.provisioning.retention.retention_cut import (
+from sluice.provisioning.retention.cut import (
     LARGEST_BYTES,
     Cut,
     Position,
     deletes,
-    look,
-    look_by_size,
+    observe_cut,
+    observe_cut_by_size,
     unread_of,
 )
-from sluice.provisioning.retention.retention_steps import RETENTION, planned_steps
+from sluice.provisioning.retention.steps import RETENTION, planned_steps
 from sluice.specs.catalog.catalog import Catalog
 from sluice.specs.model.duration import format_duration
 from sluice.topics.administration import KafkaAdministration, TopicState
@@ -96,8 +96,10 @@ class ImpactAnalysis:
 
     def _growth(self, topic: str, growth: PartitionIncrease) -> Impact:
         seen = {stream: self.keeps_state(stream) for unit in self.catalog.units().values() for stream in unit.streams}
-        shown = {stream: kept for stream, kept in seen.items() if kept is not None}
-        found = touched(self.catalog, topic, growth.before, growth.after, keyed=growth.keyed, shown=shown)
+        observed = {stream: kept for stream, kept in seen.items() if kept is not None}
+        found = growth_effects(
+            self.catalog, topic, growth.before, growth.after, keyed=growth.keyed, observed_state=observed
+        )
         facts: dict[str, Any] = {"touched": asdict(found)}
         clauses = found.clauses()
         if growth.keyed:
@@ -149,9 +151,9 @@ class ImpactAnalysis:
         wanted = int(update.after)
         if value == SIZE:
             largest = int(configs.get(_LARGEST, LARGEST_BYTES))
-            return look_by_size(self.cluster, topic, wanted, committed, largest_bytes=largest), ()
+            return observe_cut_by_size(self.cluster, topic, wanted, committed, largest_bytes=largest), ()
         before = None if update.before is None else int(update.before)
-        cut = look(self.cluster, topic, wanted, committed, now=self.now)
+        cut = observe_cut(self.cluster, topic, wanted, committed, now=self.now)
         return cut, planned_steps(self.cluster, topic, before, wanted, now=self.now)
 
 

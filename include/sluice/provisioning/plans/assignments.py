@@ -95,7 +95,7 @@ def _missing(actual: ActualCluster, topic: str) -> list[int]:
 
 
 def _unjudged(declared: Declared, actual: ActualCluster, topic: str, missing: list[int]) -> Refused | Kept:
-    """Refuse what needs replicas elsewhere while a broker is away; whatever else a topic shall be does not wait."""
+    """Refuse what needs replicas elsewhere while a broker is away; other changes of the topic do not wait."""
     who = f"{_brokers(missing)} {'holds' if len(missing) == 1 else 'hold'} replicas and cannot be seen"
     unchanged = all(len(replicas) == declared.replicas_of(topic) for replicas in actual.settled(topic))
     if unchanged and declared.topics[topic].partitions == actual.topics[topic].partitions:

@@ -16,7 +16,7 @@ from sluice.launch.endpoints import Endpoints, write_endpoints
 from sluice.project.health import ProjectHealth
 from sluice.project.project import Project
 from sluice.provisioning.apply import apply, current_plan
-from sluice.provisioning.growth.growth import Growth, GrowthAdoption, growths_of
+from sluice.provisioning.growth.adoption import Growth, GrowthAdoption, growths_of
 from sluice.provisioning.plans.approval import Approval
 from sluice.provisioning.plans.declared import Declared
 from sluice.settings import Settings
@@ -101,4 +101,4 @@ def test_a_stream_that_is_down_does_not_read_them_and_that_is_said(
         project.topics.wait_for_adoption(growths, seconds=0, notify=lambda _said: None, clock=SystemClock())
     monkeypatch.setattr(Seen, "state", DriverState.LOST)
     assert {each.state for each in project.topics.adoption(growths)} == {GrowthAdoption.WAITS}
-    assert {each.said for each in project.topics.adoption(growths)} == {"is down, although it shall run"}
+    assert {each.observed for each in project.topics.adoption(growths)} == {"is down, although it should run"}

@@ -13,7 +13,7 @@ from sluice.provisioning.growth.impact import Impact, ImpactAnalysis
 from sluice.provisioning.growth.keys import partition_of
 from sluice.provisioning.plans.changes import PlannedChange
 from sluice.provisioning.plans.topic_changes import delete, grow, set_config
-from sluice.provisioning.retention.retention_cut import Position
+from sluice.provisioning.retention.cut import Position
 from sluice.specs.catalog.catalog import Catalog
 from sluice.specs.model.model import PipelineSpec, TopicSpec
 from tests.twins.ageing_kafka import AgeingKafka

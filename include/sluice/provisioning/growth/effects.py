@@ -1,4 +1,4 @@
-"""What a growth touches: who reads the topic, what they remember, who writes it, and what their cores then do. Pure."""
+"""What a growth affects: the streams that read the topic, their state, the writers, and the load of units. Pure."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ MOST_CORES = 256
 
 
 class Statefulness(StrEnum):
-    """Whether a stream remembers anything from batch to batch."""
+    """Whether a stream keeps state from batch to batch."""
 
     KEPT = "kept"
     NONE = "none"
-    UNKNOWN = "unknown"  # its transform decides, and nobody has looked
+    UNKNOWN = "unknown"  # its transform decides, and it was not observed
 
 
 _REMEMBERS: Mapping[Statefulness, str] = {
@@ -35,7 +35,7 @@ _REMEMBERS: Mapping[Statefulness, str] = {
 
 
 @dataclass(frozen=True)
-class TouchedStream:
+class AffectedStream:
     """A stream that reads the topic.
 
     Attributes:
@@ -56,8 +56,8 @@ class TouchedStream:
 
 
 @dataclass(frozen=True)
-class TouchedUnit:
-    """A unit of which streams read the topic. Kafka's partitions are a batch's tasks, and its cores run them in rounds.
+class AffectedUnit:
+    """A unit whose streams read the topic. Kafka's partitions are a batch's tasks, and its cores run them in rounds.
 
     Attributes:
         unit: its name.
@@ -65,7 +65,7 @@ class TouchedUnit:
         readers: how many of them read the topic, each in batches of its own.
         before: rounds in which a batch of one stream is run now.
         after: rounds in which it will be.
-        cores_to_keep: with so many cores there are no more rounds than now.
+        cores_to_keep: the cores with which the number of rounds stays.
         declared_in: the pipeline whose `resources.cores` counts; empty if the unit has raw streams only, and thereby
             the default.
     """
@@ -82,22 +82,22 @@ class TouchedUnit:
         """Return it as a clause.
 
         Args:
-            partitions: that there will be.
+            partitions: how many there will be.
         """
         shared = f", which {self.readers} streams share" if self.readers > 1 else ""
-        said = f"{self.unit}: {partitions} partitions, {_counted(self.cores, 'core')}{shared}: "
+        load = f"{self.unit}: {partitions} partitions, {_counted(self.cores, 'core')}{shared}: "
         rounds = f"a batch takes {_counted(self.after, 'round')} of tasks"
         if self.after == self.before:
-            return f"{said}{rounds}, as now"
+            return f"{load}{rounds}, as now"
         rounds += f" instead of {self.before}"
         if not self.declared_in or self.cores_to_keep > MOST_CORES:
-            return said + rounds
-        return f"{said}{rounds}; declare `resources.cores: {self.cores_to_keep}` in {self.declared_in} to keep the rate"
+            return load + rounds
+        return f"{load}{rounds}; declare `resources.cores: {self.cores_to_keep}` in {self.declared_in} to keep the rate"
 
 
 @dataclass(frozen=True)
-class Touched:
-    """All that a growth touches.
+class GrowthEffects:
+    """All that a growth affects.
 
     Attributes:
         topic: that grows.
@@ -112,14 +112,14 @@ class Touched:
     topic: str
     before: int
     after: int
-    streams: tuple[TouchedStream, ...] = ()
-    units: tuple[TouchedUnit, ...] = ()
+    streams: tuple[AffectedStream, ...] = ()
+    units: tuple[AffectedUnit, ...] = ()
     feeds: tuple[str, ...] = ()
     pipelines: tuple[str, ...] = ()
 
     @property
     def writers(self) -> tuple[str, ...]:
-        """Who is known to write it, in words. Others may write it too: no spec names them."""
+        """The declared writers, in words. Others may write it too: no spec names them."""
         return (*(f"the feed {name}" for name in self.feeds), *(f"the pipeline {name}" for name in self.pipelines))
 
     def clauses(self) -> tuple[str, ...]:
@@ -132,16 +132,16 @@ class Touched:
         )
 
 
-def touched(
+def growth_effects(
     catalog: Catalog,
     topic: str,
     before: int,
     after: int,
     *,
     keyed: bool = True,
-    shown: Mapping[str, bool] | None = None,
-) -> Touched:
-    """Return what a growth touches.
+    observed_state: Mapping[str, bool] | None = None,
+) -> GrowthEffects:
+    """Return what a growth affects.
 
     Args:
         catalog: the specs, as they are in the deployment.
@@ -149,14 +149,13 @@ def touched(
         before: how many partitions it has.
         after: how many it will have.
         keyed: whether records of one key have to stay in order.
-        shown: whether a stream keeps state, by what somebody has seen (its checkpoint); it is asked where the specs do
-            not say.
+        observed_state: whether a stream keeps state, by its checkpoint; used where the specs do not say.
     """
-    streams = sorted(_streams(catalog, topic, shown or {}, keyed=keyed), key=lambda found: found.stream)
+    streams = sorted(_streams(catalog, topic, observed_state or {}, keyed=keyed), key=lambda found: found.stream)
     readers = {unit: sum(found.unit == unit for found in streams) for unit in sorted({s.unit for s in streams})}
     units = catalog.units()
     pipelines = catalog.pipelines.items()
-    return Touched(
+    return GrowthEffects(
         topic,
         before,
         after,
@@ -167,32 +166,32 @@ def touched(
     )
 
 
-def _streams(catalog: Catalog, topic: str, shown: Mapping[str, bool], *, keyed: bool) -> Iterator[TouchedStream]:
+def _streams(catalog: Catalog, topic: str, observed: Mapping[str, bool], *, keyed: bool) -> Iterator[AffectedStream]:
     for unit in catalog.units().values():
         for stream in unit.streams:
             if catalog.topic_of(stream) != topic:
                 continue
             pipeline = catalog.pipeline_of(stream)
             if pipeline is None:
-                yield TouchedStream(stream, unit.name, Statefulness.NONE)
+                yield AffectedStream(stream, unit.name, Statefulness.NONE)
                 continue
-            minds = tuple(_minds(pipeline, catalog.streams[stream].outputs)) if keyed else ()
-            yield TouchedStream(stream, unit.name, _state(pipeline, stream, shown.get(stream)), minds)
+            minds = tuple(_disorder(pipeline, catalog.streams[stream].outputs)) if keyed else ()
+            yield AffectedStream(stream, unit.name, _state(pipeline, stream, observed.get(stream)), minds)
 
 
-def _state(pipeline: PipelineSpec, stream: str, shown: bool | None) -> Statefulness:
+def _state(pipeline: PipelineSpec, stream: str, observed: bool | None) -> Statefulness:
     if stream == dead_stream(pipeline):
         return Statefulness.NONE
-    if pipeline.has_intervals:  # a windowed aggregation, also in the stream beside the table
+    if pipeline.has_intervals:  # a windowed aggregation, also in the live stream
         return Statefulness.KEPT
     if any(output.kind == "rows" for output in pipeline.side_outputs):  # a driver refuses a transform with state there
         return Statefulness.NONE
-    return Statefulness.UNKNOWN if shown is None else Statefulness.KEPT if shown else Statefulness.NONE
+    return Statefulness.UNKNOWN if observed is None else Statefulness.KEPT if observed else Statefulness.NONE
 
 
-def _minds(pipeline: PipelineSpec, outputs: tuple[Output, ...]) -> Iterator[str]:
+def _disorder(pipeline: PipelineSpec, outputs: tuple[Output, ...]) -> Iterator[str]:
     """Yield what records of one key that are read out of order do to a stream."""
-    for output in () if pipeline.has_intervals else outputs:  # of a window each batch tells more, whatever the order
+    for output in () if pipeline.has_intervals else outputs:  # windows are updated in any order
         if isinstance(output, TopicOutput):
             yield f"rows of one key may come into {output.topic} out of order, too"
         if isinstance(output, LatestOutput) and output.newest_by is None:
@@ -204,11 +203,11 @@ def _minds(pipeline: PipelineSpec, outputs: tuple[Output, ...]) -> Iterator[str]
         )
 
 
-def _unit(catalog: Catalog, unit: Unit, readers: int, before: int, after: int) -> TouchedUnit:
+def _unit(catalog: Catalog, unit: Unit, readers: int, before: int, after: int) -> AffectedUnit:
     cores = resources_of(catalog, unit).cores
     rounds = ceil(before / cores)
     declaring = [name for name in unit.pipelines if catalog.pipelines[name].resources.cores == cores]
-    return TouchedUnit(
+    return AffectedUnit(
         unit.name,
         cores,
         readers,

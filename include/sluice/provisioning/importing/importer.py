@@ -8,7 +8,7 @@ from pathlib import Path
 
 from sluice.errors import SluiceError, UnreachableError
 from sluice.provisioning.importing.proposal import Proposal, Rejection, propose
-from sluice.provisioning.importing.sketch import Sketch
+from sluice.provisioning.importing.sample import RecordSample
 from sluice.provisioning.plans.declared import ActualCluster, Declared
 from sluice.provisioning.plans.topic_plan import plan_topics
 from sluice.specs.catalog.catalog import Catalog
@@ -30,7 +30,7 @@ _MOST_PARTITIONS = 20
 
 @dataclass(frozen=True)
 class Importer:
-    """What an import looks at.
+    """Proposes specs for topics of a cluster.
 
     Attributes:
         include: the folder of the project's specs, which are sound.
@@ -81,7 +81,7 @@ class Importer:
 
     def _not_ours(self, topic: str, existing: Sequence[str]) -> Rejection | None:
         if is_internal(topic):
-            why = "it belongs to Kafka or to a program beside it, which changes it as it likes"
+            why = "it belongs to Kafka or to another program, which changes it as it likes"
             return Rejection(topic, why, "leave it undeclared.")
         if topic not in existing:
             return Rejection(topic, "the cluster has no such topic", near(topic, existing))
@@ -97,13 +97,13 @@ class Importer:
             why = error.message.removesuffix(".") if error else "it went while it was looked at"
             return Rejection(topic, why, (error.fix if error else "") or "import it again.")
         try:
-            sketch = sample(self.reader, topic, extent)
-        except UnreachableError as error:  # one topic that cannot be read keeps nobody from the others
+            sample = read_sample(self.reader, topic, extent)
+        except UnreachableError as error:  # a topic that cannot be read does not stop the others
             return Rejection(topic, error.message.removesuffix("."), error.fix or "import it again.")
-        return propose(state, sketch, replication=self.replication, drivers=self.catalog.units().keys())
+        return propose(state, sample, replication=self.replication, drivers=self.catalog.units().keys())
 
     def _sound(self, proposed: Sequence[Proposal]) -> tuple[list[Proposal], list[Rejection]]:
-        """Part those with which the specs stay sound from the others."""
+        """Separate those with which the specs stay sound from the others."""
         if not self._faults(proposed):
             return list(proposed), []
         sound: list[Proposal] = []
@@ -121,9 +121,9 @@ class Importer:
         return scan(self.include, unwritten=documents).faults
 
     def _without_a_plan(self, proposed: Sequence[Proposal]) -> tuple[list[Proposal], list[Rejection]]:
-        """Part those that are as declared from those of which something would be changed.
+        """Separate those that are as declared from those that a plan would change.
 
-        How far producers' clocks may be ahead is for the plan to bound: a topic that others made rarely says it.
+        How far producers' clocks may be ahead is left to the plan: a topic that was made elsewhere rarely says it.
         """
         shapes = (spec.in_deployment(self.deployment) for spec in map(_spec, proposed))
         specs = {spec.name: bounded(spec, ()) for spec in shapes}
@@ -144,21 +144,21 @@ def _unsettled(topic: str) -> Rejection:
     return Rejection(topic, "its replicas are being moved", "let the moves end, and import it again.")
 
 
-def sample(reader: RecordReader, topic: str, extent: TopicExtent) -> Sketch:
-    """Look at the oldest and at the newest records of a topic, of some partitions if it has many.
+def read_sample(reader: RecordReader, topic: str, extent: TopicExtent) -> RecordSample:
+    """Read the oldest and the newest records of a topic, of some partitions if it has many.
 
     Raises:
         UnreachableError: the broker did not answer.
     """
-    sketch = Sketch()
+    sample = RecordSample()
     for start, end in sample_ranges(extent):
         for record in reader.read(topic, start, end):
-            sketch.take(record)
-    return sketch
+            sample.add(record)
+    return sample
 
 
 def sample_ranges(extent: TopicExtent) -> Iterator[tuple[Mapping[int, int], Mapping[int, int]]]:
-    """Yield which offsets are looked at, [start, end) per partition: the oldest, then the newest; none twice."""
+    """Yield the offsets to read, [start, end) per partition: the oldest, then the newest; none twice."""
     filled = [p for p, end in sorted(extent.ends.items()) if end > extent.beginnings[p]]
     chosen = filled[:: -(-len(filled) // _MOST_PARTITIONS) or 1]
     if not chosen:

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sluice.errors import RefusedError
-from sluice.provisioning.retention.retention_steps import GRAIN_MS, Lowered, lower_in_steps, planned_steps, steps
+from sluice.provisioning.retention.steps import GRAIN_MS, Lowered, lower_in_steps, planned_steps, steps
 from tests.twins.ageing_kafka import AgeingKafka
 from tests.twins.clock import START, ManualClock
 

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sluice.provisioning.growth.growth import Growth, GrowthAdoption, followed
+from sluice.provisioning.growth.adoption import Growth, GrowthAdoption, followed
 from sluice.streams.health.observation import Evidence
 from sluice.streams.life.launcher import DriverReport, DriverState
 
@@ -41,8 +41,8 @@ def seen(
         (seen({0: 8, 1: 0, 2: 0, 3: 0}), GrowthAdoption.WAITS, "has 10 records yet to read; it had 10"),
         (seen({0: 9, 1: 9, 3: 0}), GrowthAdoption.WAITS, "has yet to begin with sales/2"),
         (seen({0: 9, 1: 9}), GrowthAdoption.WAITS, "has yet to begin with sales/2, sales/3"),
-        (seen(None), GrowthAdoption.WAITS, "could not be looked at"),
-        (seen({0: 9, 1: 9, 2: 0, 3: 0}, driver=None), GrowthAdoption.WAITS, "could not be looked at"),
+        (seen(None), GrowthAdoption.WAITS, "could not be observed"),
+        (seen({0: 9, 1: 9, 2: 0, 3: 0}, driver=None), GrowthAdoption.WAITS, "could not be observed"),
         (
             seen({0: 9}, driver=DriverReport("key", DriverState.ABSENT)),
             GrowthAdoption.RESTS,
@@ -51,7 +51,7 @@ def seen(
         (
             seen({0: 9}, driver=DriverReport("key", DriverState.LOST)),
             GrowthAdoption.WAITS,
-            "is down, although it shall run",
+            "is down, although it should run",
         ),
         (
             replace(seen({0: 9}, driver=ENDED), stop_wanted=True),
@@ -68,7 +68,7 @@ def seen(
 def test_a_look_says_how_it_is(look: Evidence, state: GrowthAdoption, said: str) -> None:
     found = followed(GROWTH, "raw_sales", look)
     assert found.state is state
-    assert said in found.said
+    assert said in found.observed
     assert str(found).startswith("sales: raw_sales ")
 
 
@@ -87,7 +87,7 @@ def test_under_steady_traffic_it_is_enough_to_have_read_what_there_was() -> None
 def test_a_stream_that_began_after_the_growth_elsewhere_is_told_of() -> None:
     found = followed(GROWTH, "raw_sales", seen({0: 9, 1: 9, 2: 0, 3: 0}), {"sales/2": 4, "sales/3": 0})
     assert found.state is GrowthAdoption.READS
-    assert "began after the growth, with sales/2 not at the start" in found.said
+    assert "began after the growth, with sales/2 not at the start" in found.observed
 
 
 @given(st.dictionaries(st.integers(0, 3), st.integers(0, 9)), st.integers(0, 40))

@@ -1,4 +1,4 @@
-"""The throttle that a killed move has left: it would slow down every copy from then on, also one after a failure."""
+"""The throttle that a killed move has left: it would slow down every later copy, also one after a failure."""
 
 from __future__ import annotations
 
@@ -9,16 +9,18 @@ from sluice.topics.administration import KafkaAdministration
 from sluice.topics.replica_administration import THROTTLED
 
 QUIET_SECONDS = 60.0
-"""So long nothing has to move: between two batches of an apply there are seconds."""
+"""How long nothing may move before a throttle counts as stale: between two batches of an apply there are seconds."""
 _POLL_SECONDS = 5.0
 
 
-def lift_left_throttles(administration: KafkaAdministration, topics: Collection[str], clock: Clock) -> tuple[str, ...]:
+def remove_stale_throttles(
+    administration: KafkaAdministration, topics: Collection[str], clock: Clock
+) -> tuple[str, ...]:
     """Remove throttles under which nothing moves any more, and return the topics that had one.
 
     Args:
         administration: the cluster.
-        topics: the declared ones; what somebody else has throttled is his.
+        topics: the declared ones; throttles of others stay.
         clock: to wait by, only where there is a throttle.
 
     Raises:
@@ -42,7 +44,7 @@ def throttled(administration: KafkaAdministration, topics: Collection[str]) -> t
 
     Args:
         administration: the cluster.
-        topics: those to look at.
+        topics: those to check.
 
     Raises:
         UnreachableError: it did not answer.

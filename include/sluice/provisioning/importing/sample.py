@@ -1,4 +1,4 @@
-"""What some records of a topic look like: which fields, of which types. No value of a record is kept. Pure."""
+"""The fields of some records of a topic, and their types. No value of a record is kept. Pure."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ from sluice.topics.records import Record
 
 _LONG = 2**63
 _SINCE_1970: dict[EpochUnit, int] = {"seconds": 10**9, "milliseconds": 10**12, "microseconds": 10**15}
-"""Where times of our age begin; they end at ten times that."""
+"""The least number that counts as a present time; ten times that is the limit."""
 _TIME_WORDS = frozenset({"at", "date", "time", "timestamp", "ts", "when", "on"})
 
 
 class Form(Enum):
-    """What a JSON value is."""
+    """The form of a JSON value."""
 
     TIMESTAMP = auto()
     TEXT = auto()
@@ -33,8 +33,8 @@ class Form(Enum):
 
 
 @dataclass
-class FieldSketch:
-    """What was seen of one field.
+class FieldSample:
+    """One field in a sample.
 
     Attributes:
         forms: how many values had which form; absent and null ones have none.
@@ -69,11 +69,11 @@ class FieldSketch:
 
     @property
     def unit(self) -> EpochUnit | None:
-        """What all of its values could count since 1970; None if they are no such numbers."""
+        """The unit in which all of its values could count since 1970; None if they are no such numbers."""
         return next((unit for unit, count in self.epoch.items() if count == self.present), None)
 
-    def take(self, value: Any, partition: int) -> None:  # noqa: ANN401  JSON is any
-        """Look at one value, and forget it."""
+    def add(self, value: Any, partition: int) -> None:  # noqa: ANN401  JSON is any
+        """Count one value; it is not kept."""
         form = form_of(value)
         if form is None:
             return
@@ -105,11 +105,11 @@ _TYPES = {
 
 
 @dataclass
-class Sketch:
-    """What was seen of a topic's records. The records of a partition are taken in the order of their offsets.
+class RecordSample:
+    """Statistics of some records of a topic. Those of a partition are added in the order of their offsets.
 
     Attributes:
-        records: how many were seen.
+        records: how many were added.
         keyed: how many of them have a key.
         objects: how many of the values are JSON objects.
         fields: by name, in the order in which they came; only names that a spec can write.
@@ -119,11 +119,11 @@ class Sketch:
     records: int = 0
     keyed: int = 0
     objects: int = 0
-    fields: dict[str, FieldSketch] = field(default_factory=dict)
+    fields: dict[str, FieldSample] = field(default_factory=dict)
     others: set[str] = field(default_factory=set)
 
-    def take(self, record: Record) -> None:
-        """Look at one record, and forget it."""
+    def add(self, record: Record) -> None:
+        """Count one record; it is not kept."""
         self.records += 1
         self.keyed += record.key is not None
         found = read_object(record.value)
@@ -134,19 +134,19 @@ class Sketch:
             if re.fullmatch(NAME_PATTERN, name) is None:
                 self.others.add(name)
             else:
-                self.fields.setdefault(name, FieldSketch()).take(value, record.partition)
+                self.fields.setdefault(name, FieldSample()).add(value, record.partition)
 
     def always(self, name: str) -> bool:
         """Whether every object has this field."""
         return self.fields[name].present == self.objects
 
     def unit(self, name: str) -> EpochUnit | None:
-        """Return what a field counts since 1970 whose values and name are those of a time; None of any other."""
+        """Return the unit since 1970 of a field whose values and name are those of a time; None of any other."""
         return self.fields[name].unit if _TIME_WORDS & set(name.split("_")) else None
 
 
 def form_of(value: Any) -> Form | None:  # noqa: ANN401  JSON is any
-    """Return what a JSON value is; None of nothing."""
+    """Return the form of a JSON value; None of null."""
     match value:
         case None:
             return None

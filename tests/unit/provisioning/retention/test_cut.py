@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sluice.errors import RefusedError, UnreachableError
-from sluice.provisioning.retention.retention_cut import (
+from sluice.provisioning.retention.cut import (
     Cut,
     Position,
     Unread,
@@ -19,7 +19,7 @@ from sluice.provisioning.retention.retention_cut import (
     cutoff,
     deletes,
     kept_at,
-    look,
+    observe_cut,
     unread_of,
 )
 from sluice.topics.administration import TopicExtent
@@ -49,7 +49,7 @@ def test_a_broker_deletes_what_was_said_up_to_one_segment_and_never_more(
     ages: list[list[int]], hours: int, segment: int
 ) -> None:
     cluster, clock = aged(*[[age + 0.5 for age in each] for each in ages], segment=segment)
-    cut = look(cluster, "t", hours * HOUR_MS, {}, now=clock.now())
+    cut = observe_cut(cluster, "t", hours * HOUR_MS, {}, now=clock.now())
     cluster.set_configs("t", {"retention.ms": str(hours * HOUR_MS)})
     clock.sleep(300)
     for partition, first in cluster.beginnings("t").items():
@@ -60,7 +60,7 @@ def test_a_broker_deletes_what_was_said_up_to_one_segment_and_never_more(
 
 def test_what_goes_is_counted_by_partition_and_as_a_share() -> None:
     cluster, clock = aged([30, 20, 10, 1], [30, 29], [], [2])
-    cut = look(cluster, "t", 24 * HOUR_MS, {}, now=clock.now())
+    cut = observe_cut(cluster, "t", 24 * HOUR_MS, {}, now=clock.now())
     assert {p: each.going for p, each in cut.partitions.items()} == {0: 1, 1: 2, 2: 0, 3: 0}
     assert (cut.going, cut.held, cut.share) == (3, 7, pytest.approx(3 / 7))
     assert cut.clauses() == ("at most 3 records go, 42.9% of 7, as the broker deletes whole segments (t/0: 1, t/1: 2)",)
@@ -68,13 +68,13 @@ def test_what_goes_is_counted_by_partition_and_as_a_share() -> None:
 
 def test_an_old_record_after_a_young_one_stays() -> None:
     cluster, clock = aged([30, 1, 30])
-    assert look(cluster, "t", 24 * HOUR_MS, {}, now=clock.now()).going == 1
+    assert observe_cut(cluster, "t", 24 * HOUR_MS, {}, now=clock.now()).going == 1
 
 
 @pytest.mark.parametrize("retention", [-1, 10**15])
 def test_a_retention_beyond_all_times_lets_nothing_go(retention: int) -> None:
     cluster, clock = aged([30])
-    assert look(cluster, "t", retention, {}, now=clock.now()).clauses() == ("no record goes at once",)
+    assert observe_cut(cluster, "t", retention, {}, now=clock.now()).clauses() == ("no record goes at once",)
     assert cutoff(clock.now(), retention) == datetime(1970, 1, 1, tzinfo=UTC)
 
 
@@ -88,7 +88,7 @@ def test_streams_that_have_yet_to_read_what_goes_are_named_with_how_many_records
         "one_partition": {"t/0": 4},
         "unseen": None,
     }
-    cut = look(cluster, "t", 24 * HOUR_MS, committed, now=clock.now())
+    cut = observe_cut(cluster, "t", 24 * HOUR_MS, committed, now=clock.now())
     assert {each.stream: each.records for each in cut.unread} == {
         "behind": 2,
         "elsewhere": 4,
@@ -111,7 +111,7 @@ def test_whoever_loses_a_record_is_named_whatever_its_position(
         for p, each in enumerate(ages)
         if data.draw(st.booleans(), label="has read")
     }
-    cut = look(cluster, "t", hours * HOUR_MS, {"s": position}, now=clock.now())
+    cut = observe_cut(cluster, "t", hours * HOUR_MS, {"s": position}, now=clock.now())
     cluster.set_configs("t", {"retention.ms": str(hours * HOUR_MS)})
     clock.sleep(300)
     lost = sum(max(0, first - position.get(f"t/{p}", 0)) for p, first in cluster.beginnings("t").items())
@@ -190,11 +190,11 @@ def test_what_a_retention_keeps_is_asked_for_once() -> None:
 def test_a_topic_that_is_not_there_is_refused() -> None:
     cluster, clock = aged([1])
     with pytest.raises(RefusedError, match="nowhere"):
-        look(cluster, "nowhere", 0, {}, now=clock.now())
+        observe_cut(cluster, "nowhere", 0, {}, now=clock.now())
 
 
 def test_an_empty_topic_loses_nothing() -> None:
     cluster, clock = aged([], [])
-    cut = look(cluster, "t", 0, {"s": {}}, now=clock.now())
+    cut = observe_cut(cluster, "t", 0, {"s": {}}, now=clock.now())
     assert (cut.going, cut.share, cut.unread) == (0, 0.0, ())
     assert isinstance(cut, Cut)

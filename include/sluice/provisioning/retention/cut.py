@@ -1,8 +1,8 @@
-"""What a shorter retention lets go: which records, and whose.
+"""What a shorter retention deletes: which records, and which streams have not read them.
 
 A broker deletes whole segments, oldest first, and stops at the first that has a record young enough to stay. So by time
 no record goes at or after the first one that is young enough, and everything before it goes sooner or later: that is a
-bound, exact up to one segment. By size the records that go can only be estimated, since no broker tells where in a log
+bound, exact up to one segment. By size the records that go can only be estimated, since no broker says where in a log
 its bytes are.
 """
 
@@ -16,7 +16,7 @@ from sluice.topics.administration import KafkaAdministration, TopicExtent
 
 Position = Mapping[str, int] | None
 """The next offset that a stream reads, per `topic/partition` (`streams.health.observation.Evidence.committed`); None:
-nobody could look. Ask for it before the cluster: an end that is asked later is no earlier than what was read."""
+it could not be read. Ask for it before the cluster: an end that is asked later is no earlier than what was read."""
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 FOREVER = -1
@@ -44,7 +44,7 @@ class PartitionCut:
 
     @property
     def held(self) -> int:
-        """Records that there are, at most: offsets that compaction has left out count."""
+        """Records that it holds, at most: offsets that compaction has left out count."""
         return self.end - self.first
 
     @property
@@ -59,7 +59,7 @@ class Unread:
 
     Attributes:
         stream: its name.
-        records: how many; None: nobody could look, so it may be any number.
+        records: how many; None: not known, so it may be any number.
         estimated: whether that is an estimate, which may be too small; otherwise it is a bound.
     """
 
@@ -79,14 +79,14 @@ class Unread:
 
 @dataclass(frozen=True)
 class Cut:
-    """What a shorter retention lets go.
+    """What a shorter retention deletes.
 
     Attributes:
         topic: its name.
-        partitions: by number; empty if nothing can be said (`unknown`), or if nothing goes.
+        partitions: by number; empty if it is unknown, or if nothing goes.
         unread: the streams that lose records, or may; by name.
         estimated: whether the numbers are estimates, which may be too small; otherwise they are bounds.
-        unknown: why nothing can be said, as a clause; empty if it can.
+        unknown: why the cut is not known, as a clause; empty if it is.
     """
 
     topic: str
@@ -97,7 +97,7 @@ class Cut:
 
     @property
     def held(self) -> int:
-        """Records that there are, at most."""
+        """Records that it holds, at most."""
         return sum(each.held for each in self.partitions.values())
 
     @property
@@ -111,7 +111,7 @@ class Cut:
         return self.going / self.held if self.held else 0.0
 
     def clauses(self) -> tuple[str, ...]:
-        """Return it as clauses, for people: what goes, and whom it is lost to."""
+        """Return it as clauses, for people: what goes, and which streams lose it."""
         losses = tuple(map(str, self.unread))
         if self.unknown:
             return (f"how many records go is unknown: {self.unknown}", *losses)
@@ -119,8 +119,8 @@ class Cut:
             return ("no record goes at once", *losses)
         most = "about" if self.estimated else "at most"
         whole = "" if self.estimated else ", as the broker deletes whole segments"
-        said = f"{most} {_records(self.going)} go, {self.share:.1%} of {self.held:,}{whole}"
-        return (f"{said} ({_by_partition(self.topic, self.partitions)})", *losses)
+        cut = f"{most} {_records(self.going)} go, {self.share:.1%} of {self.held:,}{whole}"
+        return (f"{cut} ({_by_partition(self.topic, self.partitions)})", *losses)
 
 
 def cutoff(now: datetime, retention_ms: int) -> datetime:
@@ -156,7 +156,7 @@ def cut_by_size(
     *,
     largest_bytes: int = LARGEST_BYTES,
 ) -> Cut:
-    """Return what about goes of a topic, taking the records of a partition for equally large.
+    """Estimate what goes of a topic, as if all records of a partition had the same size.
 
     Certain is only that as many of the newest records stay as would fit if each were as large as the topic allows.
 
@@ -167,9 +167,9 @@ def cut_by_size(
         sizes: bytes of each partition's log; None: not known.
         largest_bytes: the topic's `max.message.bytes`.
     """
-    lacking = sorted(p for p in extent.ends if p not in (sizes or {}))
-    if sizes is None or lacking:
-        which = f" of partition {', '.join(map(str, lacking))}" if sizes else ""
+    missing = sorted(p for p in extent.ends if p not in (sizes or {}))
+    if sizes is None or missing:
+        which = f" of partition {', '.join(map(str, missing))}" if sizes else ""
         why = f"the size of its logs{which} is not known; the newest {keep_bytes:,} bytes of each partition stay"
         return Cut(topic, {}, unknown=why)
     parts = {}
@@ -199,10 +199,10 @@ def unread_of(cut: Cut, committed: Mapping[str, Position]) -> tuple[Unread, ...]
     return tuple(each for each in found if each is not None)
 
 
-def look(
+def observe_cut(
     cluster: KafkaAdministration, topic: str, retention_ms: int, committed: Mapping[str, Position], *, now: datetime
 ) -> Cut:
-    """Ask the cluster what goes if records are only kept so long, and whose that is.
+    """Ask the cluster what goes if records are kept for a shorter time, and which streams lose it.
 
     Args:
         cluster: of the deployment.
@@ -220,7 +220,7 @@ def look(
     return replace(found, unread=unread_of(found, committed))
 
 
-def look_by_size(
+def observe_cut_by_size(
     cluster: KafkaAdministration,
     topic: str,
     keep_bytes: int,
@@ -228,7 +228,7 @@ def look_by_size(
     *,
     largest_bytes: int = LARGEST_BYTES,
 ) -> Cut:
-    """Ask the cluster what about goes if so many bytes of each partition are kept, and whose that is.
+    """Ask the cluster what goes, by estimate, if so many bytes of each partition are kept, and which streams lose it.
 
     Args:
         cluster: of the deployment.

@@ -33,8 +33,8 @@ class Growth:
         topic: its name.
         before: how many it had.
         after: how many it has.
-        unread: how many records each stream that reads it had yet to read then; without those where nobody could look.
-        ends: the end of each `topic/partition` then; {} where nobody could look.
+        unread: how many records each stream had yet to read then; without those that could not be observed.
+        ends: the end of each `topic/partition` then; {} if they could not be observed.
     """
 
     topic: str
@@ -73,7 +73,7 @@ class GrowthAdoption(StrEnum):
 
     READS = "reads"  # all new partitions, and it does not fall behind
     WAITS = "waits"
-    RESTS = "rests"  # it shall not run: whoever starts it again sees to it
+    RESTS = "rests"  # it is stopped, halted or was never started
 
 
 @dataclass(frozen=True)
@@ -84,30 +84,30 @@ class Followed:
         topic: what has grown.
         stream: who reads it.
         state: how it has taken it.
-        said: what was seen, as a clause after the stream's name.
+        observed: what was observed, as a clause after the stream's name.
     """
 
     topic: str
     stream: str
     state: GrowthAdoption
-    said: str
+    observed: str
 
     def __str__(self) -> str:
         """Return it as a sentence without an end."""
-        return f"{self.topic}: {self.stream} {self.said}"
+        return f"{self.topic}: {self.stream} {self.observed}"
 
 
 def followed(growth: Growth, stream: str, seen: Evidence, origin: Mapping[str, int] | None = None) -> Followed:
-    """Judge one stream by one look.
+    """Judge one stream by one observation.
 
     Args:
         growth: what has happened.
         stream: its name; it reads the topic.
-        seen: the look.
-        origin: the first offset of each `topic/partition` that it knew when it began; None: nobody has looked.
+        seen: what was observed of it.
+        origin: the first offset of each `topic/partition` that it knew when it began; None: not known.
     """
-    state, said = _judged(growth, stream, seen, origin or {})
-    return Followed(growth.topic, stream, state, said)
+    state, clause = _judged(growth, stream, seen, origin or {})
+    return Followed(growth.topic, stream, state, clause)
 
 
 def _judged(growth: Growth, stream: str, seen: Evidence, origin: Mapping[str, int]) -> tuple[GrowthAdoption, str]:
@@ -115,7 +115,7 @@ def _judged(growth: Growth, stream: str, seen: Evidence, origin: Mapping[str, in
     if seen.driver is not None and seen.driver.state is not DriverState.RUNNING:
         return _not_running(seen, seen.driver.state)
     if seen.driver is None or seen.committed is None or unread is None:
-        return GrowthAdoption.WAITS, f"could not be looked at ({'; '.join(seen.notes) or 'nobody said why'})"
+        return GrowthAdoption.WAITS, f"could not be observed ({'; '.join(seen.notes) or 'for an unknown reason'})"
     new = [f"{growth.topic}/{partition}" for partition in range(growth.before, growth.after)]
     if missing := [partition for partition in new if partition not in seen.committed]:
         return GrowthAdoption.WAITS, f"has yet to begin with {_named(missing)}"
@@ -132,9 +132,9 @@ def _judged(growth: Growth, stream: str, seen: Evidence, origin: Mapping[str, in
 
 def _not_running(seen: Evidence, state: DriverState) -> tuple[GrowthAdoption, str]:
     if seen.stop_wanted or seen.halted or state is DriverState.ABSENT:
-        wish = "is halted" if seen.halted else "is stopped" if seen.stop_wanted else "was never started"
-        return GrowthAdoption.RESTS, f"{wish}; it begins with the new partitions when it runs"
-    return GrowthAdoption.WAITS, "is down, although it shall run"
+        state_now = "is halted" if seen.halted else "is stopped" if seen.stop_wanted else "was never started"
+        return GrowthAdoption.RESTS, f"{state_now}; it begins with the new partitions when it runs"
+    return GrowthAdoption.WAITS, "is down, although it should run"
 
 
 def _has_read(committed: Mapping[str, int], ends: Mapping[str, int]) -> bool:

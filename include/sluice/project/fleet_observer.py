@@ -1,6 +1,7 @@
-"""Gathers the evidence of many units at once, again and again, for the watcher.
+"""Observes the streams of many units at once, again and again, for the watcher.
 
-It keeps one connection to Kafka, and asks for all topics together. Of a checkpoint that it knows it reads the news.
+It keeps one connection to Kafka, and asks for all topics together. Of a checkpoint that it knows it reads only what is
+new.
 """
 
 from __future__ import annotations
@@ -29,13 +30,13 @@ from sluice.topics.administration import RecordStamp, TopicExtent
 if TYPE_CHECKING:
     from sluice.kafka.administration import KafkaPythonAdministration
 
-Looks: TypeAlias = dict[str, dict[str, tuple[Path, CheckpointLook]]]
-"""The newest look at the checkpoint of each stream of each unit, and the checkpoint's folder. Whoever forgets one sees
-the same the next time, at a higher price."""
+KnownCheckpoints: TypeAlias = dict[str, dict[str, tuple[Path, CheckpointLook]]]
+"""What was last read of the checkpoint of each stream of each unit, and the checkpoint's folder. An entry that is
+missing costs time and changes no result."""
 
 _PATIENCE_SECONDS = 5
 _PAUSE_SECONDS = 10
-"""For so long a cluster that did not answer is not asked again: the other units must not wait for it one by one."""
+"""How long a cluster that did not answer is not asked again: the other units must not wait for it one by one."""
 
 
 def observed_unit(
@@ -45,7 +46,7 @@ def observed_unit(
     sighting: Sighting | None,
     notes: tuple[str, ...] = (),
     *,
-    look: Callable[[str, Checkpoint], CheckpointLook] = lambda _stream, checkpoint: checkpoint.look(),
+    read: Callable[[str, Checkpoint], CheckpointLook] = lambda _stream, checkpoint: checkpoint.look(),
 ) -> ObservedUnit:
     """Return where a unit's streams are observed.
 
@@ -53,14 +54,14 @@ def observed_unit(
         catalog: the specs.
         folder: where checkpoints and reports are.
         unit: the unit.
-        sighting: what is recorded and seen of its driver; None if the control database could not be asked.
+        sighting: what is recorded and observed of its driver; None if the control database could not be asked.
         notes: why that is None.
-        look: looks at a stream's checkpoint.
+        read: reads a stream's checkpoint.
     """
     sources = {
         stream: ProgressSource(
             catalog.topic_of(stream),
-            partial(_look_at, Epochs(folder.checkpoint(stream)), stream, look),
+            partial(_read_newest, Epochs(folder.checkpoint(stream)), stream, read),
             rhythm_of(catalog, stream),
             partial(last_report, folder.progress_file(stream)),
             partial(ended_alone, folder.progress_file(stream)),
@@ -71,11 +72,11 @@ def observed_unit(
     return ObservedUnit(unit.name, sighting, sources, notes, executors)
 
 
-def _look_at(epochs: Epochs, stream: str, look: Callable[[str, Checkpoint], CheckpointLook]) -> CheckpointLook:
-    return look(stream, epochs.checkpoint())  # in the newest epoch, whenever it is looked at
+def _read_newest(epochs: Epochs, stream: str, read: Callable[[str, Checkpoint], CheckpointLook]) -> CheckpointLook:
+    return read(stream, epochs.checkpoint())  # in the newest epoch, whenever it is called
 
 
-class Survey:
+class FleetObserver:
     """Observes the streams of those units that the specs of one project declare. For one thread.
 
     Args:
@@ -83,36 +84,38 @@ class Survey:
         folder: where checkpoints and reports are.
         kafka: connects to the cluster.
         clock: gives the time.
-        looks: what an earlier survey has observed.
+        known: what an earlier observer has read.
     """
 
-    def __init__(self, catalog: Catalog, folder: StateFolder, kafka: ProjectKafka, clock: Clock, looks: Looks) -> None:
+    def __init__(
+        self, catalog: Catalog, folder: StateFolder, kafka: ProjectKafka, clock: Clock, known: KnownCheckpoints
+    ) -> None:
         self._catalog = catalog
         self._folder = folder
         self._kafka = kafka
         self._clock = clock
-        self._looks = looks
+        self._known = known
         self._units = catalog.units()
-        self._cases: dict[str, ObservedUnit] = {}
+        self._observed: dict[str, ObservedUnit] = {}
         self._connected: KafkaPythonAdministration | None = None
-        self._silence: tuple[float, UnreachableError] | None = None
+        self._unreachable: tuple[float, UnreachableError] | None = None
 
     def declares(self, unit: str) -> bool:
         """Whether a sound spec names such a driver."""
         return unit in self._units
 
     def evidence(self, sightings: Mapping[str, Sighting]) -> Mapping[str, Mapping[str, Evidence]]:
-        """Gather what can be seen of the streams of some units. What cannot be seen is None in it, with a note.
+        """Observe the streams of some units. What cannot be observed is None in it, with a note.
 
         Args:
-            sightings: what is recorded and seen of the drivers, by unit; all are declared.
+            sightings: what is recorded and observed of the drivers, by unit; all are declared.
 
         Returns:
             the evidence by unit and stream.
         """
         at = self._clock.now()
-        cases = [self._case(unit, sighting) for unit, sighting in sightings.items()]
-        return gather(cases, lambda: self, at=at, stamps=Stamps.NEVER)
+        units = [self._of(unit, sighting) for unit, sighting in sightings.items()]
+        return gather(units, lambda: self, at=at, stamps=Stamps.NEVER)
 
     def extents(self, topics: Collection[str]) -> Mapping[str, TopicExtent | SluiceError]:
         """Ask Kafka what topics hold.
@@ -121,13 +124,13 @@ class Survey:
             UnreachableError: it does not answer, or did not a moment ago.
         """
         now = self._clock.monotonic()
-        if self._silence is not None and now < self._silence[0]:
-            raise self._silence[1]
-        self._silence = None
+        if self._unreachable is not None and now < self._unreachable[0]:
+            raise self._unreachable[1]
+        self._unreachable = None
         try:
             return self._cluster().extents(topics)
         except UnreachableError as error:
-            self._silence = self._clock.monotonic() + _PAUSE_SECONDS, error
+            self._unreachable = self._clock.monotonic() + _PAUSE_SECONDS, error
             raise
 
     def stamps(self, topic: str, offsets: Mapping[int, int]) -> Mapping[int, RecordStamp]:
@@ -135,32 +138,32 @@ class Survey:
         return self._cluster().stamps(topic, offsets)
 
     def forget(self, unit: str) -> None:
-        """Forget what was seen of a unit: the next look brings its past again."""
-        self._looks.pop(unit, None)
+        """Forget what was read of a unit: the next observation reads its past again."""
+        self._known.pop(unit, None)
 
     def close(self) -> None:
         """Close the connection to Kafka. Using it again connects again."""
         if self._connected is not None:
             self._connected.close()
 
-    def _case(self, unit: str, sighting: Sighting) -> ObservedUnit:
-        """Return where a unit's streams can be seen, which the specs of one project say once and for all."""
-        if unit not in self._cases:
+    def _of(self, unit: str, sighting: Sighting) -> ObservedUnit:
+        """Return where a unit's streams are observed: by the specs of one project that never changes."""
+        if unit not in self._observed:
             follow = partial(self._follow, unit)
-            self._cases[unit] = observed_unit(self._catalog, self._folder, self._units[unit], None, look=follow)
-        known = self._cases[unit]
+            self._observed[unit] = observed_unit(self._catalog, self._folder, self._units[unit], None, read=follow)
+        known = self._observed[unit]
         return ObservedUnit(unit, sighting, known.sources, executors=known.executors)
 
     def _follow(self, unit: str, stream: str, checkpoint: Checkpoint) -> CheckpointLook:
-        """Look at a checkpoint; one in another folder than before is another one."""
-        looks = self._looks.setdefault(unit, {})
-        folder, before = looks.get(stream, (None, None))
+        """Read what is new in a checkpoint; one in another folder than before is another one."""
+        known = self._known.setdefault(unit, {})
+        folder, before = known.get(stream, (None, None))
         look = checkpoint.follow(before if folder == checkpoint.folder else None)
-        looks[stream] = checkpoint.folder, look
+        known[stream] = checkpoint.folder, look
         return look
 
     def _cluster(self) -> KafkaPythonAdministration:
-        """Return the connection that there is, unless Kafka has moved."""
+        """Return the open connection, unless the addresses have changed."""
         if self._connected is None or self._connected.bootstrap != self._kafka.bootstrap():
             self.close()
             self._connected = self._kafka.administration(Role.WATCHER, patience_seconds=_PATIENCE_SECONDS)

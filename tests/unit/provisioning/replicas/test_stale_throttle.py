@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from sluice.provisioning.replicas.left_throttle import QUIET_SECONDS, lift_left_throttles
+from sluice.provisioning.replicas.stale_throttle import QUIET_SECONDS, remove_stale_throttles
 from sluice.topics.administration import TopicCreation
 from sluice.topics.replica_administration import THROTTLED, Throttle
 from tests.twins.clock import ManualClock
@@ -28,7 +28,7 @@ def test_what_nothing_moves_under_is_removed_from_our_topics_after_a_while(
     cluster: InMemoryKafkaAdministration,
 ) -> None:
     clock = ManualClock()
-    assert lift_left_throttles(cluster, ("flights", "weather"), clock) == ("flights",)
+    assert remove_stale_throttles(cluster, ("flights", "weather"), clock) == ("flights",)
     assert clock.monotonic() >= QUIET_SECONDS
     assert throttled(cluster) == {"others"}
     assert cluster.rates == {}
@@ -37,11 +37,11 @@ def test_what_nothing_moves_under_is_removed_from_our_topics_after_a_while(
 def test_while_anything_moves_nothing_is_removed(cluster: InMemoryKafkaAdministration) -> None:
     cluster.looks_per_move = 10**6
     cluster.reassign({("weather", 0): (3,)})
-    assert lift_left_throttles(cluster, ("flights", "weather"), ManualClock()) == ()
+    assert remove_stale_throttles(cluster, ("flights", "weather"), ManualClock()) == ()
     assert throttled(cluster) == {"flights", "others"}
 
 
 def test_without_a_throttle_nobody_waits(cluster: InMemoryKafkaAdministration) -> None:
     clock = ManualClock()
-    assert lift_left_throttles(cluster, ("weather",), clock) == ()
+    assert remove_stale_throttles(cluster, ("weather",), clock) == ()
     assert clock.monotonic() == 0

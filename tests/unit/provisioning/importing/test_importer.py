@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from sluice.cli.topics.importing import write
 from sluice.errors import UnreachableError
 from sluice.provisioning.apply import current_plan
-from sluice.provisioning.importing.importing import MOST_RECORDS, Importer, sample, sample_ranges
+from sluice.provisioning.importing.importer import MOST_RECORDS, Importer, read_sample, sample_ranges
 from sluice.provisioning.importing.proposal import Proposal, Rejection
 from sluice.provisioning.plans.changes import Risk
 from sluice.provisioning.plans.declared import Declared
@@ -384,7 +384,7 @@ def test_what_is_not_ours_to_declare_is_refused(scene: Scene) -> None:
     _, rejected = scene.importer.propose(["__consumer_offsets", "Odd.Name", "orders", "gone", "event"])
     assert [(rejection.topic, rejection.why) for rejection in rejected] == [
         ("Odd.Name", "a spec's name is a lower-case letter, then at most 62 of a-z, 0-9 and underscore"),
-        ("__consumer_offsets", "it belongs to Kafka or to a program beside it, which changes it as it likes"),
+        ("__consumer_offsets", "it belongs to Kafka or to another program, which changes it as it likes"),
         ("event", "the cluster has no such topic"),
         ("gone", "the cluster has no such topic"),
         ("orders", "include/topics/orders.yaml declares it already"),
@@ -421,4 +421,4 @@ def test_a_sample_is_bounded_lies_within_the_topic_and_takes_no_record_twice(
 
 def test_the_oldest_and_the_newest_are_in_the_sample(scene: Scene) -> None:
     scene.send({"first": 1}, *({"middle": 1} for _ in range(1_000)), {"last": 1})
-    assert {"first", "last"} <= sample(scene.records, TOPIC, scene.cluster.extent(TOPIC)).fields.keys()
+    assert {"first", "last"} <= read_sample(scene.records, TOPIC, scene.cluster.extent(TOPIC)).fields.keys()

@@ -1,8 +1,8 @@
-"""A retention that is lowered in steps, so that whoever finds out after the first that it was a mistake still has half.
+"""A retention that is lowered in steps, so that an operator who notices a mistake after the first still has half.
 
-Each step lets at most a share of what is kept go, and waits until the broker has deleted that. A broker deletes whole
-segments and looks only every few minutes: what it has not deleted when a step's time is up is said, and the next step
-follows. Nothing is put on record: the topic's own retention says how far it got, and whoever plans from there gets the
+Each step deletes at most a share of what is kept, and waits until the broker has deleted that. A broker deletes whole
+segments and looks only every few minutes: what it has not deleted when a step's time is up is reported, and the next
+step follows. Nothing is put on record: the topic's own retention says how far it got, and a plan from there has the
 rest of the steps.
 """
 
@@ -13,16 +13,16 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
 from sluice.clock import Clock
-from sluice.provisioning.retention.retention_cut import cut_by_time, kept_at, stays_at
+from sluice.provisioning.retention.cut import cut_by_time, kept_at, stays_at
 from sluice.topics.administration import KafkaAdministration
 
 RETENTION = "retention.ms"
 SHARE = 0.5
-"""Of what is kept, at most so much goes in one step. After a first step that was a mistake at least half is there, and
+"""Of what is kept, at most so much goes in one step. After a first step at least half is there, and
 the number of steps grows with the logarithm of what goes."""
 GRAIN_MS = 300_000
-"""Steps lie on whole multiples of this, the interval in which brokers look by default: they tell no finer ones apart,
-and the multiples are the same for everybody who plans, from wherever."""
+"""Steps lie on whole multiples of this, the interval in which brokers look by default: finer steps make no difference,
+and the multiples are the same from every starting point."""
 PATIENCE_SECONDS = 600.0
 """How long one step waits: two of these intervals."""
 _POLL_SECONDS = 5.0
@@ -40,8 +40,8 @@ def steps(
 ) -> tuple[int, ...]:
     """Return the retentions to set, one after another; the last is the target.
 
-    A step lets more than the share go only where records of one age leave no other choice: then it is the smallest
-    that there is. The steps from one of these retentions on are the rest of the same steps.
+    A step deletes more than the share only where records of one age leave no other choice: then it is the smallest
+    possible. The steps from one of these retentions on are the rest of the same steps.
 
     Args:
         before_ms: the retention now; None or negative: everything is kept, or it is not known how much.
@@ -80,7 +80,7 @@ def _next(now_ms: int, after_ms: int, kept: Callable[[int], int], least: float, 
 
 @dataclass(frozen=True)
 class Lowered:
-    """What was seen of one step.
+    """The result of one step.
 
     Attributes:
         retention_ms: that was set.
@@ -96,10 +96,10 @@ class Lowered:
 
     def __str__(self) -> str:
         """Return it as a clause."""
-        said = f"{RETENTION}={self.retention_ms}: {self.gone:,} of {self.due:,} records went in {self.seconds:.0f} s"
+        result = f"{RETENTION}={self.retention_ms}: {self.gone:,} of {self.due:,} records went in {self.seconds:.0f} s"
         if self.gone >= self.due:
-            return said
-        return f"{said}; the rest is in segments that hold younger records, or the broker has not looked yet"
+            return result
+        return f"{result}; the rest is in segments that hold younger records, or the broker has not looked yet"
 
 
 @dataclass(frozen=True)
@@ -107,7 +107,7 @@ class Lowering:
     """How far a retention was lowered.
 
     Attributes:
-        done: what was seen of each step that was set.
+        done: the result of each step that was set.
         left: the steps that there was no time for; the next plan begins with them.
     """
 
