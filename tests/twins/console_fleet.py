@@ -202,7 +202,7 @@ def _lives(project: Project, fleet: ConsoleFleet, now: datetime) -> None:
     with transaction(project.records.database, write=True) as connection:
         for table, rows in ((desired_state, wishes), (attempt, attempts), (verdict, verdicts)):
             connection.execute(insert(table), rows)
-    project.records.looks().keep(looks)
+    project.records.observations().keep(looks)
 
 
 def _verdict(number: int, now: datetime, fleet: ConsoleFleet) -> Verdict:

@@ -207,7 +207,7 @@ class Commit:
     removed: dict[datetime, set[str]]
 
     @property
-    def growth_effects(self) -> set[datetime]:
+    def touched(self) -> set[datetime]:
         return {*self.added, *self.removed}
 
 

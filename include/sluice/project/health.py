@@ -93,7 +93,7 @@ class ProjectHealth:
         """
         names, registry = [unit.name for unit in units], self.records.registry()
         desired, verdicts = registry.newest_wishes(names), registry.newest_verdicts(names)
-        attempts, looks = registry.histories(names, newest=LOOKED_BACK), self.records.looks().of(names)
+        attempts, looks = registry.histories(names, newest=LOOKED_BACK), self.records.observations().of(names)
         return [
             standing
             for unit in units

@@ -69,7 +69,7 @@ class ProjectRecords:
 
         return SqlQualityResults(self.database, self.settings.deployment)
 
-    def looks(self) -> NewestLooks:
+    def observations(self) -> NewestLooks:
         """Return the newest observation of each stream."""
         from sluice.control.looks import SqlNewestLooks  # noqa: PLC0415 - see `Project`
 

@@ -124,7 +124,7 @@ class Fleet:
             StreamLook("flights", stream, generation, now, verdict, Rates(1.0, 1.0), timedelta(hours=2))
             for stream in streams
         ]
-        cast(Project, self.project).records.looks().keep(looks)
+        cast(Project, self.project).records.observations().keep(looks)
 
     def minutes_pass(self, minutes: int) -> None:
         self.clock.sleep(60 * minutes)

@@ -74,7 +74,7 @@ def test_a_guarded_plan_waits_and_is_applied_when_somebody_approves_it(case: Cas
     assert (ran.approved["by"], ran.approved["answer"]) == ("ada", "approved")
     assert plan in seen[0]["subject"]
     assert f"| {case.name.replace('_', '&#95;')} | partitions | 2 | 4 | approval |" in seen[0]["body"]
-    assert f"**{case.name.replace('_', '&#95;')}, partitions** touches:" in seen[0]["body"]
+    assert f"**{case.name.replace('_', '&#95;')}, partitions** affects:" in seen[0]["body"]
     assert list(seen[0]["params"]) == ["plan"]
     assert alerts() == []
     question, over = calls()

@@ -105,7 +105,7 @@ class ProjectObserver:
                 if self._keeping.due(unit, stream, generation, verdict, look.at):
                     rates = rates_of(streams.windows[stream], look.at)
                     looks.append(StreamLook(unit, stream, generation, look.at, verdict, rates, good_for, since[stream]))
-        project.records.looks().keep(looks)
+        project.records.observations().keep(looks)
         self._keeping.kept(looks, time.thread_time() - begun)
 
     def _tell(self, project: Project, memory: _Memory, evidence: Mapping[str, Evidence]) -> None:

@@ -325,7 +325,7 @@ class Flights:
                 verdict, at = Verdict(health, "Seen."), self.twin.clock.now()
                 streams = self.twin.catalog.units()["flights"].streams
                 looks = [StreamLook("flights", s, self.generation, at, verdict, since=since) for s in streams]
-                cast(Project, self.twin).records.looks().keep(looks)
+                cast(Project, self.twin).records.observations().keep(looks)
             self.airflow.rounds()
 
     def titles(self) -> list[str]:

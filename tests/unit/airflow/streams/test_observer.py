@@ -137,7 +137,7 @@ def test_what_was_seen_is_kept_for_those_who_do_not_look_and_a_growing_lag_at_on
     project, offered = lagging(), Offered()
     observer = observer_of(project, offered)
     judge(observer, ["flights"])
-    first = cast(Project, project).records.looks().of(["flights"])["flights"]
+    first = cast(Project, project).records.observations().of(["flights"])["flights"]
     assert {stream: look.verdict.lag_records for stream, look in first.items()} == {"departures": 400, "raw_flights": 0}
     assert {look.generation for look in first.values()} == {1}
 
@@ -145,6 +145,6 @@ def test_what_was_seen_is_kept_for_those_who_do_not_look_and_a_growing_lag_at_on
     for _ in range(3):
         project.clock.sleep(10)
         judge(observer, ["flights"])
-    later = cast(Project, project).records.looks().of(["flights"])["flights"]["departures"]
+    later = cast(Project, project).records.observations().of(["flights"])["flights"]["departures"]
     assert (later.verdict.lag_records, later.at) == (700, project.clock.now())
     assert later.rates.arriving == pytest.approx(300 / 30)
