@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
-from sluice.cli.reset import epochs_in, show_resets
+from sluice.cli.reset import show_resets
 from sluice.cli.terminal import completion
 from sluice.cli.terminal.confirmation import confirm
 from sluice.cli.terminal.output import Output, OutputOption, out, print_data
@@ -45,7 +45,7 @@ def heal_(
     refuse_living(project.streams.life(unit).record_end())
     clock, freed = SystemClock(), 0
     with project.kafka.administration(Role.WATCHER) as cluster:
-        resetting = Resetting(declared, project.catalog, lambda s: epochs_in(project, s), cluster, clock)
+        resetting = Resetting(declared, project.catalog, project.streams.epochs, cluster, clock)
         found = diagnose(project, declared, resetting, clock.now())
         if output is Output.TABLE:
             _show(project, declared, found)

@@ -22,7 +22,7 @@ from sluice.settings import settings
 from sluice.specs.model.access import Role
 from sluice.specs.model.start import in_words, parse_moment
 from sluice.streams.life.resetting import Resetting, Target, refuse_living
-from sluice.streams.position.epochs import Epoch, Epochs
+from sluice.streams.position.epochs import Epoch
 from sluice.streams.position.reset import StreamReset
 
 _FORM = "earliest, latest, a time such as 2013-01-07T12:00:00Z, or next offsets such as flights/0=1200,flights/1=900"
@@ -50,7 +50,7 @@ def reset(  # noqa: PLR0917 - typer's options are named on the command line
     declared = project.catalog.unit(unit)
     refuse_living(project.streams.life(unit).record_end())
     with project.kafka.administration(Role.WATCHER) as cluster:
-        resetting = Resetting(declared, project.catalog, lambda s: epochs_in(project, s), cluster, SystemClock())
+        resetting = Resetting(declared, project.catalog, project.streams.epochs, cluster, SystemClock())
         planned = resetting.plan(target, tuple(stream or ()))
     if output is Output.TABLE:
         show_resets(planned)
@@ -99,7 +99,7 @@ def _offsets(found: Mapping[str, Any]) -> dict[str, int]:
 
 def epochs_of(project: Project, streams: Iterable[str]) -> dict[str, tuple[Epoch, ...]]:
     """Return the epochs on record of each stream that has any."""
-    found = {stream: epochs_in(project, stream).all() for stream in streams}
+    found = {stream: project.streams.epochs(stream).all() for stream in streams}
     return {stream: epochs for stream, epochs in found.items() if epochs}
 
 
@@ -112,11 +112,6 @@ def epoch_lines(epochs: Mapping[str, tuple[Epoch, ...]]) -> list[str]:
         for epoch in records
         if epoch.number or epoch.offsets  # nobody needs to be told that a stream began at the beginning
     ]
-
-
-def epochs_in(project: Project, stream: str) -> Epochs:
-    """Return the epochs of a stream."""
-    return Epochs(project.folder.checkpoint(stream))
 
 
 def show_resets(planned: Iterable[StreamReset]) -> None:

@@ -65,9 +65,13 @@ class ProjectStreams:
         attempts = self.records.registry().attempts(unit)
         return timeline(sighting, attempts, now=self.clock.now(), log=launcher.log, spark_ui=address)
 
+    def epochs(self, stream: str) -> Epochs:
+        """Return the epochs of a stream, each with its checkpoint."""
+        return Epochs(self.folder.checkpoint(stream))
+
     def checkpoint(self, stream: str) -> Checkpoint:
         """Return the reader of a stream's checkpoint, in the newest epoch."""
-        return Epochs(self.folder.checkpoint(stream)).checkpoint()
+        return self.epochs(stream).checkpoint()
 
     def keeps_state(self, stream: str) -> bool | None:
         """Return whether a stream's checkpoint holds state; None before its first batch."""

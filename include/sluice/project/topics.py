@@ -34,7 +34,7 @@ _POLL_SECONDS = 2.0
 
 @dataclass(frozen=True)
 class ProjectTopics:
-    """What provisioning needs of one deployment."""
+    """Declared topics and principals of one deployment, what plans affect, and how streams adopt growths."""
 
     settings: Settings
     catalog: Catalog

@@ -54,7 +54,7 @@ class Bench(FlightsUnit):
         self.project.streams.life("flights").stop("ada", "to heal it", 5)
 
     def epochs(self, stream: str = "departures") -> Epochs:
-        return Epochs(self.project.folder.checkpoint(stream))
+        return self.project.streams.epochs(stream)
 
     @property
     def closed_until(self) -> datetime | None:

@@ -39,7 +39,7 @@ class Bench(FlightsUnit):
         self.project.streams.life("flights").stop("ada", "to reset it", 5)
 
     def epochs(self, stream: str = "departures") -> Epochs:
-        return Epochs(self.project.folder.checkpoint(stream))
+        return self.project.streams.epochs(stream)
 
 
 @pytest.fixture

@@ -19,7 +19,7 @@ _IMPLIED_BY: Mapping[Operation, frozenset[Operation]] = {
 
 @dataclass(frozen=True, order=True)
 class Resource:
-    """What an entry is about.
+    """What a right is about: one resource, or several by a pattern.
 
     Attributes:
         kind: what it is.

@@ -60,7 +60,7 @@ class Growth:
 
 
 def growths_of(plan: Plan) -> list[Growth]:
-    """Return what grows by a plan."""
+    """Return the topics that a plan gives partitions."""
     return [
         Growth(each.subject, each.detail.before, each.detail.after)
         for each in plan.changes

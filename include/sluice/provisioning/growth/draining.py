@@ -26,7 +26,7 @@ _MOST_NAMED = 8
 
 
 class GrowthStep(StrEnum):
-    """What is done in a step."""
+    """The kinds of steps."""
 
     PAUSE = "pause"
     DRAIN = "drain"

@@ -37,7 +37,7 @@ class Violation:
 
 @dataclass(frozen=True)
 class Report:
-    """What is true of a plan.
+    """The result of a check: violations, moves and balance.
 
     Attributes:
         violations: of partitions that could be valid, or that no longer are what they were.

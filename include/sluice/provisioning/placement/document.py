@@ -57,7 +57,7 @@ def _pairs(pairs: list[tuple[str, Any]]) -> object:
 def read_placement(
     topology: tuple[str, bytes], assignment: tuple[str, bytes]
 ) -> tuple[Topology, tuple[Partition, ...]]:
-    """Read both files.
+    """Read a topology and the replicas of partitions.
 
     Args:
         topology: the file's name and its bytes.
@@ -78,7 +78,7 @@ def read_placement(
 
 
 def read_topology_file(path: Path) -> Topology:
-    """Read a topology alone.
+    """Read a topology file.
 
     Raises:
         SpecError: the file cannot be read, or something is wrong in it.

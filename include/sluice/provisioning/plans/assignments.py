@@ -21,7 +21,7 @@ _MOST_SHOWN = 3
 
 @dataclass(frozen=True)
 class Assignments:
-    """Where replicas belong.
+    """The planned replicas of topics.
 
     Attributes:
         of: the assignment of each topic that has one, including the partitions that it gets.

@@ -20,7 +20,7 @@ _UNFELT = frozenset(
 
 
 def config_risk(config: str, before: str | None, after: str | None) -> tuple[Risk, str]:
-    """Say what a change risks.
+    """Return what a change of a configuration risks.
 
     Args:
         config: the configuration's name, as Kafka spells it.

@@ -28,7 +28,7 @@ _MOST_NAMED = 8
 
 @dataclass(frozen=True)
 class PartitionCut:
-    """One partition.
+    """What a shorter retention deletes of one partition.
 
     Attributes:
         first: the first offset that the broker still has.

@@ -174,7 +174,7 @@ class _Preparation:
                     self._first |= beginnings(start, topic, epochs, cluster, SystemClock())
 
     def _epochs(self, stream: str) -> Epochs:
-        return Epochs(self._project.folder.checkpoint(stream))
+        return self._project.streams.epochs(stream)
 
     def _epoch(self, stream: str, source: KafkaTopic) -> EpochInForce:
         """Return the epoch that a stream goes on with.

@@ -37,7 +37,7 @@ DAYS = ("2013-01-01", "2013-01-02")
 
 
 def epochs(place: DriverPlace, stream: str = "departures") -> Epochs:
-    return Epochs(place.project().folder.checkpoint(stream))
+    return place.project().streams.epochs(stream)
 
 
 def ends(place: DriverPlace) -> dict[int, int]:
