@@ -13,7 +13,7 @@ from sluice.intervals.backfill.claiming import dead_in_the_way
 from sluice.intervals.backfill.request import Request
 from sluice.project.environments import how_to_set, not_set
 from sluice.project.records import ProjectRecords
-from sluice.settings import Settings, StateFolder, lineage_variables
+from sluice.settings import PACKAGE, Settings, StateFolder, lineage_variables
 from sluice.specs.catalog.catalog import Catalog
 from sluice.specs.catalog.needs import need_of
 from sluice.specs.catalog.variables import variables_of_batch, variables_of_unit
@@ -106,11 +106,11 @@ class ProjectProcesses:
 
     def archive(self) -> Path:
         """Zip the package and the transforms for executors, so that workers need no repository, and return the file."""
-        home = self.settings.home
+        packages = (PACKAGE, self.settings.home / "spark_jobs" / "transforms")
         files = {
-            str(path.relative_to(root)): path.read_bytes()
-            for root, below in ((home / "include", "sluice"), (home / "spark_jobs", "transforms"))
-            for path in sorted((root / below).rglob("*.py"))
+            str(path.relative_to(package.parent)): path.read_bytes()
+            for package in packages
+            for path in sorted(package.rglob("*.py"))
         }
         return build_archive(files.items(), self.folder.code)
 
