@@ -160,7 +160,7 @@ def moves(sample: KeySample, before: int, after: int) -> KeyMoves:
         records,
         keyless,
         len(different),
-        of_keys=sum(moved.values()) / len(moved),
+        of_keys=share_that_moves(different, before, after, partitioner),
         of_records=_weighted(keyed, sample.held, moved),
         partitioner=name,
     )
