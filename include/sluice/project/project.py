@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from functools import cached_property
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from sluice.clock import Clock, SystemClock
 from sluice.errors import SpecError
@@ -17,13 +18,15 @@ from sluice.project.processes import ProjectProcesses
 from sluice.project.records import ProjectRecords
 from sluice.project.streams import ProjectStreams
 from sluice.project.tables import ProjectTables
-from sluice.project.topics import ProjectTopics
 from sluice.settings import Settings, StateFolder
 from sluice.specs.catalog.catalog import Catalog
 from sluice.specs.code.identity import pipeline_hash
 from sluice.specs.deployments.deployment import DeploymentSpec
 from sluice.specs.load import load_catalog, scan
 from sluice.specs.units import declared_units
+
+if TYPE_CHECKING:
+    from sluice.project.topics import ProjectTopics
 
 
 class Project:
@@ -105,6 +108,8 @@ class Project:
     @cached_property
     def topics(self) -> ProjectTopics:
         """Topics and principals, as provisioning needs them."""
+        from sluice.project.topics import ProjectTopics  # noqa: PLC0415 - most processes plan no topics
+
         return ProjectTopics(self.settings, self.catalog, self.deployment, self.kafka, self.streams, self.health)
 
     def refuse_broken(self, unit: str) -> None:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from sluice.clock import Clock
 from sluice.errors import SluiceError
 from sluice.project.processes import ProjectProcesses
 from sluice.project.records import ProjectRecords
-from sluice.provisioning.retention.cut import Position
 from sluice.settings import StateFolder
 from sluice.specs.catalog.catalog import Catalog
 from sluice.streams.health.spark_ui import spark_ui_address
@@ -18,6 +18,9 @@ from sluice.streams.life.lives import Lives
 from sluice.streams.life.timeline import Timeline, timeline
 from sluice.streams.position.checkpoint import Checkpoint
 from sluice.streams.position.epochs import Epochs
+
+if TYPE_CHECKING:
+    from sluice.provisioning.retention.cut import Position
 
 
 @dataclass(frozen=True)
