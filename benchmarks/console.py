@@ -28,8 +28,8 @@ from sluice.alerts.journal import Journal
 from sluice.clock import SystemClock
 from sluice.console.app import create_console
 from sluice.console.context.access import Visitor
-from sluice.project.fresh import FreshProject
 from sluice.project.project import Project
+from sluice.project.reloading import ReloadingProject
 from sluice.serve.server import JournalDesk, ServerAddress, application
 from tests.twins.console_fleet import LAGGING, ConsoleFleet, build_fleet, pipeline_of, topic_of
 from tests.twins.console_server import served
@@ -100,7 +100,7 @@ def _open_routes(fleet: ConsoleFleet) -> list[str]:
         raise HTTPException(401, "Not authenticated")
 
     fresh, place = (
-        FreshProject(lambda: Project.open(fleet.settings), place=lambda: fleet.settings),
+        ReloadingProject(lambda: Project.open_strict(fleet.settings), place=lambda: fleet.settings),
         ServerAddress(socket.socket(), ""),
     )
     journal = JournalDesk(Journal(fleet.settings.folder.alerts), SystemClock())

@@ -34,7 +34,7 @@ from sluice.feeds.record import encode
 from sluice.kafka.administration import KafkaPythonAdministration
 from sluice.launch.endpoints import Endpoints, write_endpoints
 from sluice.provisioning.apply import apply
-from sluice.provisioning.topics.declared import Declared
+from sluice.provisioning.plans.declared import Declared
 from sluice.settings import StateFolder, settings
 from sluice.specs.load import load_catalog
 

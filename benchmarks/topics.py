@@ -13,7 +13,7 @@ from sluice.feeds.pace import Pace
 from sluice.kafka.administration import KafkaPythonAdministration
 from sluice.kafka.feed import open_feed
 from sluice.provisioning.apply import apply
-from sluice.provisioning.topics.declared import Declared
+from sluice.provisioning.plans.declared import Declared
 from sluice.settings import settings
 from sluice.specs.load import load_catalog
 from tests.integration.brokers import free_ports, running

@@ -102,11 +102,11 @@ class Bench:
     def ours(self, repeats: int) -> list[float]:
         """Return the seconds that our stream was away, per trial; then stop it."""
         self._ask("start")
-        project = Project.open(self._place)
+        project = Project.open_strict(self._place)
         table = project.folder.table("flights_raw")
 
         def kill() -> None:
-            report = project.life("flights").look().report
+            report = project.streams.life("flights").look().report
             assert report is not None
             assert report.pid is not None
             os.kill(report.pid, signal.SIGKILL)

@@ -24,8 +24,6 @@ from sluice.intervals.entries import Content
 from sluice.intervals.ledger import LedgerRow, Verified, Written
 from sluice.intervals.places import Places
 from sluice.project.project import Project
-from sluice.project.records_of import cases_of
-from sluice.project.stream_looks import newest_looks
 from sluice.quality.cases import Case, CaseEvent, CaseState
 from sluice.settings import Settings
 from sluice.streams.health.batch_log import append_batch
@@ -140,7 +138,7 @@ def build_fleet(folder: Path, units: int, clock: Clock, *, intervals: int = 48, 
     (home / "spark_jobs" / "transforms" / "__init__.py").write_text('"""Transforms."""\n')
     (home / "spark_jobs" / "transforms" / "same.py").write_text(_TRANSFORM)
     fleet = ConsoleFleet(Settings(home=home, state=folder / "state"), units, aside)
-    project = Project.open(fleet.settings)
+    project = Project.open_strict(fleet.settings)
     _lives(project, fleet, clock.now())
     _batches(project, fleet, clock.now())
     _intervals(project, fleet, intervals)
@@ -161,7 +159,7 @@ def health_of(number: int) -> Health:
 
 
 def _lives(project: Project, fleet: ConsoleFleet, now: datetime) -> None:
-    day, registry = timedelta(days=1), project.registry()
+    day, registry = timedelta(days=1), project.records.registry()
     wishes, attempts, verdicts, looks = [], [], [], []
     for number in range(fleet.units):
         unit = unit_of(number)
@@ -199,10 +197,10 @@ def _lives(project: Project, fleet: ConsoleFleet, now: datetime) -> None:
             seen_at = now - timedelta(hours=1) if number == UNSEEN else now - timedelta(seconds=5)
             looks.append(StreamLook(unit, stream, 2, seen_at, found, Rates(12.5 + number, 12.25)))
     assert registry.verdicts("none") == ()
-    with transaction(project.control_database, write=True) as connection:
+    with transaction(project.records.database, write=True) as connection:
         for table, rows in ((desired_state, wishes), (attempt, attempts), (verdict, verdicts)):
             connection.execute(insert(table), rows)
-    newest_looks(project).keep(looks)
+    project.records.observations().keep(looks)
 
 
 def _verdict(number: int, now: datetime, fleet: ConsoleFleet) -> Verdict:
@@ -227,7 +225,7 @@ def _batches(project: Project, fleet: ConsoleFleet, now: datetime) -> None:
                 append_batch(
                     project.folder.batch_log(stream), _batch(batch, now - timedelta(seconds=5 * (400 - batch)))
                 )
-        log = project.launcher().log(f"local.{unit_of(number)}.g2")
+        log = project.processes.launcher().log(f"local.{unit_of(number)}.g2")
         if number < 10:
             log.parent.mkdir(parents=True, exist_ok=True)
             log.write_text((fleet.says("a line of the log") + "\n") * 200, encoding="utf-8")
@@ -285,14 +283,14 @@ def _intervals(project: Project, fleet: ConsoleFleet, count: int) -> None:
             dirty = (fleet.says("records were dropped"),) if place % 11 == 0 else ()
             row = LedgerRow(Interval(start, start + hour), written, written, dirty, verified)
             rows.append({**base, **columns_of(row)})
-    with transaction(project.control_database, write=True) as connection:
+    with transaction(project.records.database, write=True) as connection:
         connection.execute(insert(ledger), heads)
         for first in range(0, len(rows), 1000):
             connection.execute(insert(interval), rows[first : first + 1000])
 
 
 def _cases(project: Project, fleet: ConsoleFleet, now: datetime) -> None:
-    cases = cases_of(project)
+    cases = project.records.cases()
     for number in range(min(fleet.units, 20)):
         places = Places.joined([("topicid", 0, (number * 10, number * 10 + 4))])
         opened = CaseEvent(CaseState.OPEN, fleet.says("ada"), fleet.says("look"), now - timedelta(days=1))

@@ -48,7 +48,7 @@ class DeparturesProject:
 
     @property
     def project(self) -> Project:
-        return Project.open(settings())
+        return Project.open_strict(settings())
 
     @property
     def table(self) -> Path:

@@ -7,7 +7,8 @@ from datetime import timedelta
 
 import pytest
 
-from sluice.project.project import Project
+from sluice.project.kafka import ProjectKafka
+from sluice.project.processes import ProjectProcesses
 from sluice.specs.model.access import Role
 from sluice.topics.administration import TopicCreation
 from tests.twins.clock import START, ManualClock
@@ -27,12 +28,12 @@ class FlightsUnit:
         self.roles: set[Role] = set()
 
         def administration(
-            _: Project, role: Role = Role.PLANNER, *, patience_seconds: float = 15
+            _: ProjectKafka, role: Role = Role.PLANNER, *, patience_seconds: float = 15
         ) -> AbstractContextManager[InMemoryKafkaAdministration]:
             assert patience_seconds > 0
             self.roles.add(role)
             return nullcontext(self.cluster)
 
-        monkeypatch.setattr(Project, "administration", administration)
-        monkeypatch.setattr(Project, "launcher", lambda _project: self.launcher)
+        monkeypatch.setattr(ProjectKafka, "administration", administration)
+        monkeypatch.setattr(ProjectProcesses, "launcher", lambda _processes: self.launcher)
         self.project = place.project

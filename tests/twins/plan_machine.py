@@ -17,11 +17,10 @@ from sluice.clock import Clock
 from sluice.errors import RefusedError
 from sluice.launch.processes import wait_until
 from sluice.provisioning.apply import apply, current_plan
-from sluice.provisioning.performing import Manner
-from sluice.provisioning.plan import differences
+from sluice.provisioning.execution import ApplyOptions
+from sluice.provisioning.plans.approval import Approval
+from sluice.provisioning.plans.declared import Declared
 from sluice.provisioning.replicas.moving import MoveOptions
-from sluice.provisioning.topics.changes import Approval
-from sluice.provisioning.topics.declared import Declared
 from sluice.specs.model.topic_shape import TopicShape
 from sluice.topics.administration import KafkaAdministration, TopicCreation, TopicState
 from sluice.topics.replica_administration import THROTTLED
@@ -87,8 +86,8 @@ class PlanMachine(RuleBasedStateMachine):
     def state(self, name: str) -> TopicState | None:
         return self.kafka.describe([name]).get(name)
 
-    def manner(self) -> Manner:
-        return Manner(MoveOptions(clock=self.clock()))
+    def options(self) -> ApplyOptions:
+        return ApplyOptions(MoveOptions(clock=self.clock()))
 
     @rule(name=NAMES, shape=SHAPES)
     def declare(self, name: str, shape: TopicShape) -> None:
@@ -145,15 +144,15 @@ class PlanMachine(RuleBasedStateMachine):
         approval = Approval(todo.id, frozenset(todo.losing))
         mortal = cast("KafkaAdministration", Mortal(self.kafka, calls))
         with contextlib.suppress(CutError, RefusedError):
-            apply(self.declared(), mortal, approval=approval, manner=self.manner())
+            apply(self.declared(), mortal, approval=approval, options=self.options())
         self.forget_what_is_gone()
 
     @rule()
     def apply_all(self) -> None:
         todo = current_plan(self.declared(), self.kafka)
         assert not todo.refused
-        apply(self.declared(), self.kafka, approval=Approval(todo.id, frozenset(todo.losing)), manner=self.manner())
-        assert not differences(current_plan(self.declared(), self.kafka))
+        apply(self.declared(), self.kafka, approval=Approval(todo.id, frozenset(todo.losing)), options=self.options())
+        assert not current_plan(self.declared(), self.kafka).differences
         self.forget_what_is_gone()
         there = self.kafka.describe([*self.wanted, *self.absent])
         assert set(there) == set(self.wanted)

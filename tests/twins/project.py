@@ -1,4 +1,4 @@
-"""A project in memory: the part of `sluice.project.project.Project` that Airflow's tasks use, on twins."""
+"""A project in memory: the parts of `sluice.project.project.Project` that Airflow's tasks use, on twins."""
 
 from __future__ import annotations
 
@@ -12,20 +12,21 @@ from types import SimpleNamespace
 from sqlalchemy import Engine
 
 from sluice.control.database import migrate, open_database, sqlite_url
-from sluice.project.survey import Looks
+from sluice.project.fleet_observer import KnownCheckpoints
+from sluice.project.health import ProjectHealth
+from sluice.project.records import ProjectRecords
+from sluice.project.streams import ProjectStreams
+from sluice.project.topics import ProjectTopics
 from sluice.settings import StateFolder, settings
 from sluice.specs.catalog.catalog import Catalog
 from sluice.specs.deployments.deployment import DeploymentSpec
 from sluice.specs.deployments.kafka import EmbeddedKafka
 from sluice.specs.model.access import Role
+from sluice.streams.health.evidence import Stamps
 from sluice.streams.health.observation import Evidence
 from sluice.streams.life.attempts import Attempt
 from sluice.streams.life.launcher import Job
-from sluice.streams.life.life import UnitLife
-from sluice.streams.life.lives import Lives
 from sluice.streams.life.sighting import Sighting
-from sluice.streams.life.timeline import Timeline, timeline
-from sluice.streams.position.checkpoint import Checkpoint
 from sluice.topics.administration import KafkaAdministration
 from tests.twins.clock import ManualClock
 from tests.twins.drivers import DictionaryLauncher
@@ -34,7 +35,10 @@ from tests.twins.registry import InMemoryRegistry
 
 @dataclass
 class InMemoryProject:
-    """Specs, control database, launcher and cluster of one test."""
+    """Specs, control database, launcher and cluster of one test.
+
+    A test overrides `registry`, `launcher`, `bootstrap`, `refuse` and `evidence`, which the parts ask.
+    """
 
     catalog: Catalog = field(default_factory=Catalog)
     cluster: KafkaAdministration | None = None
@@ -45,24 +49,9 @@ class InMemoryProject:
         self.deployment = DeploymentSpec(name="local", kafka=EmbeddedKafka())
         self.control = InMemoryRegistry(self.clock)
         self.drivers = DictionaryLauncher(self.clock)
-
-    @cached_property
-    def control_database(self) -> Engine:
-        """A real one, in a folder that goes with this project: what a test sees is nobody's record."""
-        self._folder = TemporaryDirectory()
-        engine = open_database(sqlite_url(Path(self._folder.name) / "control.db"))
-        migrate(engine)
-        return engine
-
-    @property
-    def folder(self) -> StateFolder:
-        return settings().folder
-
-    def bootstrap(self) -> tuple[str, ...]:
-        return ("broker-1:9092",)
-
-    def checkpoint(self, stream: str) -> Checkpoint:
-        return Checkpoint(settings().folder.checkpoint(stream))
+        self.records = InMemoryRecords(self.settings, self.folder, self.clock, self)  # type: ignore[arg-type]
+        self.kafka = InMemoryKafka(self)
+        self.processes = InMemoryProcesses(self)
 
     def registry(self) -> InMemoryRegistry:
         return self.control
@@ -70,22 +59,8 @@ class InMemoryProject:
     def launcher(self) -> DictionaryLauncher:
         return self.drivers
 
-    def administration(self, _role: Role = Role.PLANNER) -> KafkaAdministration:
-        assert self.cluster is not None
-        return self.cluster
-
-    def job(self, attempt: Attempt) -> Job:
-        return Job(("driver", attempt.unit, str(attempt.generation)))
-
-    def timeline(self, unit: str) -> Timeline:
-        attempts, now = self.control.attempts(unit), self.clock.now()
-        return timeline(self.life(unit).look(), attempts, now=now, log=self.drivers.log)
-
-    def life(self, unit: str) -> UnitLife:
-        return self.lives().of(unit)
-
-    def lives(self) -> Lives:
-        return Lives(self.control, self.drivers, deployment="local", job=self.job, refuse=self.refuse, clock=self.clock)
+    def bootstrap(self) -> tuple[str, ...]:
+        return ("broker-1:9092",)
 
     def refuse(self, unit: str) -> None:
         """Let a test stand against a start."""
@@ -94,14 +69,90 @@ class InMemoryProject:
         """Return what a test lets the unit's streams show."""
         raise NotImplementedError(unit)
 
-    def survey(self, looks: Looks) -> InMemorySurvey:
-        assert looks is not None
-        return InMemorySurvey(self)
+    @property
+    def folder(self) -> StateFolder:
+        return settings().folder
+
+    @property
+    def streams(self) -> ProjectStreams:
+        return ProjectStreams(self.catalog, self.folder, self.records, self.processes, self.clock)  # type: ignore[arg-type]
+
+    @property
+    def health(self) -> InMemoryHealth:
+        parts = self.catalog, self.folder, self.kafka, self.records, self.streams, self.clock
+        return InMemoryHealth(*parts, self)  # type: ignore[arg-type]
+
+    @property
+    def topics(self) -> ProjectTopics:
+        parts = self.kafka, self.streams, self.health
+        return ProjectTopics(self.settings, self.catalog, self.deployment, *parts)  # type: ignore[arg-type]
+
+
+@dataclass(frozen=True)
+class InMemoryRecords(ProjectRecords):
+    """A registry in memory; the other records are in a real database, in a folder that goes with the project."""
+
+    project: InMemoryProject
+    temporary: TemporaryDirectory[str] = field(default_factory=TemporaryDirectory)
+
+    def registry(self) -> InMemoryRegistry:
+        return self.project.registry()
+
+    @cached_property
+    def database(self) -> Engine:
+        engine = open_database(sqlite_url(Path(self.temporary.name) / "control.db"))
+        migrate(engine)
+        return engine
 
 
 @dataclass
-class InMemorySurvey:
-    """The part of `sluice.project.survey.Survey` that the observer uses."""
+class InMemoryKafka:
+    """The test's cluster, whoever connects."""
+
+    project: InMemoryProject
+
+    def bootstrap(self) -> tuple[str, ...]:
+        return self.project.bootstrap()
+
+    def administration(self, _role: Role = Role.PLANNER, **_options: object) -> KafkaAdministration:
+        assert self.project.cluster is not None
+        return self.project.cluster
+
+
+@dataclass
+class InMemoryProcesses:
+    """Drivers in a dictionary."""
+
+    project: InMemoryProject
+
+    def launcher(self) -> DictionaryLauncher:
+        return self.project.launcher()
+
+    def driver(self, attempt: Attempt) -> Job:
+        return Job(("driver", attempt.unit, str(attempt.generation)))
+
+    def refuse_unconfigured(self, unit: str) -> None:
+        self.project.refuse(unit)
+
+
+@dataclass(frozen=True)
+class InMemoryHealth(ProjectHealth):
+    """Streams show what the test says."""
+
+    project: InMemoryProject
+
+    def evidence(self, unit: str, *, stamps: Stamps = Stamps.IF_OLD) -> Mapping[str, Evidence]:
+        assert stamps in Stamps
+        return self.project.evidence(unit)
+
+    def observer(self, known: KnownCheckpoints) -> InMemoryObserver:  # type: ignore[override]
+        assert known is not None
+        return InMemoryObserver(self.project)
+
+
+@dataclass
+class InMemoryObserver:
+    """The part of `sluice.project.fleet_observer.FleetObserver` that the observer uses."""
 
     project: InMemoryProject
 

@@ -62,12 +62,12 @@ class Orchestrator:
     def __init__(self, place: Settings) -> None:
         self.place = place
         self.airflow = AirflowApi(read_endpoints(place.folder).airflow_url)
-        self.project = Project.open(place)
+        self.project = Project.open_strict(place)
         self._supervisor = Supervisor(place.folder.supervisor, place.folder.logs, SystemClock())
 
     def truth(self) -> Truth:
         """Look past Airflow: at processes, folders and records."""
-        folder, registry = self.project.folder.drivers, self.project.registry()
+        folder, registry = self.project.folder.drivers, self.project.records.registry()
         keys = tuple(sorted(driver.name for driver in folder.iterdir()))
         pids = [pid for key in keys for pid in marked(DRIVER_MARK, str(folder / key)) if _runs_the_main(pid)]
         attempt, wish = registry.latest_attempt(UNIT), registry.desired(UNIT)
@@ -163,7 +163,7 @@ class Orchestrator:
 
     def has_verdicts(self) -> bool:
         """Whether verdicts of the unit are on record."""
-        return bool(self.project.registry().verdicts(UNIT))
+        return bool(self.project.records.registry().verdicts(UNIT))
 
 
 @contextmanager

@@ -23,8 +23,8 @@ from sluice.console.app import create_console
 from sluice.console.context.access import login_free_gate
 from sluice.launch.ports import HOST
 from sluice.launch.processes import wait_until
-from sluice.project.fresh import FreshProject
 from sluice.project.project import Project
+from sluice.project.reloading import ReloadingProject
 from tests.twins.clock import ManualClock
 from tests.twins.console_fleet import LAGGING, ConsoleFleet, build_fleet, pipeline_of, topic_of
 from tests.verify.browser import Browser, running_browser
@@ -89,7 +89,7 @@ def take(pictures: Sequence[Picture], folder: Path) -> list[Path]:
 @contextmanager
 def serving(fleet: ConsoleFleet, clock: Clock) -> Iterator[str]:
     """Serve the console of a fleet without a login; give its address."""
-    fresh = FreshProject(lambda: Project.open(fleet.settings), place=lambda: fleet.settings)
+    fresh = ReloadingProject(lambda: Project.open_strict(fleet.settings), place=lambda: fleet.settings)
     app = create_console(fresh, login_free_gate, clock=clock)
     server = uvicorn.Server(uvicorn.Config(app, host=HOST, port=0, log_level="warning"))
     thread = threading.Thread(target=server.run)

@@ -84,7 +84,7 @@ def ask(place: Settings) -> tuple[AirflowApi, str, str]:
 
 
 def flights(place: Settings) -> TopicState:
-    return Project.open(place).administration().describe(["flights"])["flights"]
+    return Project.open_strict(place).kafka.administration().describe(["flights"])["flights"]
 
 
 def test_somebody_reads_the_plan_types_the_name_and_approves(place: Settings, browser: Browser) -> None:

@@ -81,10 +81,10 @@ class Track:
 
     @cached_property
     def project(self) -> Project:
-        return Project.open(self.place)
+        return Project.open_strict(self.place)
 
     def ledger(self) -> Ledger:
-        return self.project.ledger("departures")
+        return self.project.tables.ledger("departures")
 
     def job(self, main: str, *arguments: str) -> list[str]:
         return [sys.executable, str(self.place.home / "spark_jobs" / main), *arguments]

@@ -36,7 +36,7 @@ def machine(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Machine]:
 
 @pytest.fixture(scope="module")
 def project(machine: Machine) -> Project:
-    return Project.open(Settings(state=machine.state))
+    return Project.open_strict(Settings(state=machine.state))
 
 
 @pytest.fixture(scope="module")
@@ -60,7 +60,7 @@ def ended(run: dict[str, Any]) -> bool:
 
 
 def of_run(project: Project, run: dict[str, Any]) -> Backfill:
-    (found,) = [b for b in project.backfills().recent("departures") if run["dag_run_id"] in b.key]
+    (found,) = [b for b in project.records.backfills().recent("departures") if run["dag_run_id"] in b.key]
     return found
 
 

@@ -209,7 +209,7 @@ def eventually_followed(orchestrator: Orchestrator) -> Truth:
 
 
 def test_two_schedulers_and_two_triggerers_start_one_driver_and_disturb_none(orchestrator: Orchestrator) -> None:
-    orchestrator.project.life(UNIT).stop("a test", "to be started by two", 30)
+    orchestrator.project.streams.life(UNIT).stop("a test", "to be started by two", 30)
     eventually(lambda: not orchestrator.watches(), "nobody watches what was stopped")
     before = orchestrator.truth()
     with ExitStack() as doubled:

@@ -90,9 +90,9 @@ def test_airflow_is_killed_part_by_part_and_sleeps_and_the_stream_goes_on(machin
         assert before.keys == (f"local.{UNIT}.g1",)
     send_the_rest(machine)
     assert_exact(machine, orchestrator)
-    stopped = orchestrator.project.life(UNIT).stop("a test", "it is over", 60)
+    stopped = orchestrator.project.streams.life(UNIT).stop("a test", "it is over", 60)
     assert stopped.exit_code == ExitCode.STOPPED
-    assert orchestrator.project.registry().attempts(UNIT, newest=2)[0].generation == 1
+    assert orchestrator.project.records.registry().attempts(UNIT, newest=2)[0].generation == 1
 
 
 def kill_the_triggerer(orchestrator: Orchestrator) -> None:

@@ -51,7 +51,7 @@ def machine(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.Monkey
 
 @pytest.fixture
 def project(machine: Machine) -> Project:
-    return Project.open(Settings(home=machine.state.parent, state=machine.state))
+    return Project.open_strict(Settings(home=machine.state.parent, state=machine.state))
 
 
 @pytest.fixture
@@ -81,23 +81,23 @@ def test_what_a_capped_stream_drops_is_repaired_without_being_asked(
     assert {run["run_type"] for run in runs(airflow, REPAIR)} == {"scheduled"}
 
     # There is nothing left to repair.
-    version = project.ledger("departures").version
+    version = project.tables.ledger("departures").version
     again = airflow.wait(REPAIR, airflow.trigger(REPAIR), succeeded, 120)
     assert dict(again.tasks) == {"decide": "success", "trigger": "skipped"}
     assert repairs(airflow) == [run_id]
-    assert project.ledger("departures").version == version
+    assert project.tables.ledger("departures").version == version
 
 
 def stream_all(machine: Machine, project: Project, airflow: AirflowApi) -> None:
     """Fill the topic, start the stream, and wait until it has read everything and closed every interval."""
-    publish_two_days(project.bootstrap()[0], by_airport_and_day)
+    publish_two_days(project.kafka.bootstrap()[0], by_airport_and_day)
     conf = {"action": "start", "reason": "a test"}
     airflow.wait("stream_flights", airflow.trigger("stream_flights", conf), watching, 120)
     last = departures(*DAYS)["hour"].max() + pd.Timedelta(hours=1)
 
     def settled() -> bool:
-        closed = project.ledger("departures").closed_until
-        lags = {verdict.lag_records for verdict in project.verdicts("flights").values()}
+        closed = project.tables.ledger("departures").closed_until
+        lags = {verdict.lag_records for verdict in project.health.verdicts("flights").values()}
         return lags == {0} and closed is not None and closed >= last
 
     machine.eventually(settled, 180)
@@ -105,7 +105,7 @@ def stream_all(machine: Machine, project: Project, airflow: AirflowApi) -> None:
 
 def assert_only_repaired(project: Project, run_id: str, wrong: set[datetime]) -> None:
     """One backfill, on record as the run's, has recomputed the dirty intervals and no other."""
-    (backfill,) = project.backfills().recent("departures")
+    (backfill,) = project.records.backfills().recent("departures")
     asked = backfill.request
     assert (asked.mode, asked.only, backfill.state) == (Mode.RECOMPUTE, Only.DIRTY, BackfillState.DONE)
     assert run_id in backfill.key
@@ -113,7 +113,7 @@ def assert_only_repaired(project: Project, run_id: str, wrong: set[datetime]) ->
     entries = [logged.entry for logged in read_log(project.folder.table("departures"))]
     (published,) = [entry for entry in entries if isinstance(entry, BackfillEntry)]
     assert (published.backfill, set(published.content)) == (backfill.id, wrong)
-    code, rows = project.code_of("departures"), project.ledger("departures").rows
+    code, rows = project.code_of("departures"), project.tables.ledger("departures").rows
     assert {start for start, row in rows.items() if row.state(code) is State.PUBLISHED} == wrong
     assert {row.state(code) for start, row in rows.items() if start not in wrong} == {State.CLOSED}
 

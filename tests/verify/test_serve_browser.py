@@ -82,7 +82,7 @@ def served(tmp_path: Path) -> Iterator[Served]:
     journal = Journal(tmp_path / "alerts")
     desk = JournalDesk(journal, SystemClock())
     listening = ServerAddress(_listening(), "http://serve")
-    app = application(lambda: Project.open(place), login_free_gate, lambda: desk, listening)
+    app = application(lambda: Project.open_strict(place), login_free_gate, lambda: desk, listening)
     server = uvicorn.Server(uvicorn.Config(app, log_level="warning", timeout_graceful_shutdown=1))
     thread = threading.Thread(target=server.run, kwargs={"sockets": [listening.listening]})
     thread.start()

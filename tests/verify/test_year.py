@@ -25,7 +25,7 @@ from sluice.kafka.feed import open_feed
 from sluice.launch.endpoints import Endpoints, write_endpoints
 from sluice.project.project import Project
 from sluice.provisioning.apply import apply
-from sluice.provisioning.topics.declared import Declared
+from sluice.provisioning.plans.declared import Declared
 from sluice.settings import Settings, settings
 from sluice.specs.load import load_catalog
 from tests.integration.brokers import free_ports, running
@@ -64,10 +64,10 @@ class Year:
         assert done.returncode == 0, done.stderr[-4000:]
 
     def ledger(self) -> Ledger:
-        return Project.open(self.settings).ledger("departures")
+        return Project.open_strict(self.settings).tables.ledger("departures")
 
     def states(self) -> dict[pd.Timestamp, State]:
-        code = Project.open(self.settings).code_of("departures")
+        code = Project.open_strict(self.settings).code_of("departures")
         return {pd.Timestamp(start): row.state(code) for start, row in self.ledger().rows.items()}
 
     def table(self) -> pd.DataFrame:

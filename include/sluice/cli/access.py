@@ -2,32 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import asdict
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 from rich.table import Column, Table
 
 from sluice.cli.terminal import completion
 from sluice.cli.terminal.output import Output, OutputOption, emit, out, out_lines
+from sluice.cli.views.plan_view import print_plan
 from sluice.errors import RefusedError
-from sluice.project.logins import passwords_of
 from sluice.project.project import Project
-from sluice.provisioning.access.apply import apply as apply_specs
-from sluice.provisioning.access.apply import clause, command, look
-from sluice.provisioning.access.plan import AccessPlan, ActualAccess, as_dict
-from sluice.provisioning.access.plan import plan as plan_access
-from sluice.provisioning.topics.changes import Approval, Risk
+from sluice.provisioning.access.administration import AccessAdministration
+from sluice.provisioning.access_scope import AccessScope
+from sluice.provisioning.plans.access_plan import ActualAccess
+from sluice.provisioning.plans.approval import Approval
+from sluice.provisioning.plans.plan import access_as_dict
 from sluice.settings import settings
 
 app = typer.Typer(help="Plan, apply and list users and rights in Kafka.", no_args_is_help=True)
-
-if TYPE_CHECKING:
-    from sluice.kafka.access import KafkaPythonAccess
-
-_MARKS = {Risk.SAFE: "+", Risk.APPROVAL: "!", Risk.LOSS: "!!", Risk.WIDENING: "!!"}
-_STYLES = {Risk.SAFE: "green", Risk.APPROVAL: "yellow", Risk.LOSS: "red", Risk.WIDENING: "red"}
 
 RotateOption = Annotated[
     list[str] | None,
@@ -42,10 +36,19 @@ def plan(rotate: RotateOption = None, output: OutputOption = Output.TABLE) -> No
     Exit codes: 0; 2 a spec is wrong; 3 the stack is not up, or the cluster has no access control; 4 no broker
     answered, or it denied the request.
     """
-    project = Project.open(settings())
-    with _cluster(project) as cluster:
-        found = plan_access(project.catalog, look(cluster), rotate=rotate or ())
-    emit(output, as_dict(found), lambda: _print_plan(found, len(project.catalog.access), rotate or ()))
+    project = Project.open_strict(settings())
+    with project.kafka.access() as cluster:
+        scope = _scope(project, cluster, rotate)
+        found = scope.plan()
+
+    def print_changes() -> None:
+        print_plan(found)
+        if not found:
+            out_lines.print(f"{_count(len(project.catalog.access))} as declared; nothing to do.")
+        else:
+            out_lines.print(f"Plan {found.id}. To apply it, run {scope.commands.apply(found)}.")
+
+    emit(output, {"id": found.id, **access_as_dict(found)}, print_changes)
 
 
 @app.command()
@@ -71,16 +74,22 @@ def apply(
     Exit codes: 0 all is as declared; 2 a spec is wrong; 3 the stack is not up, the cluster has no access control, or a
     password is missing; 4 no broker answered, or it denied the request; 5 the plan was refused.
     """
-    project = Project.open(settings())
+    project = Project.open_strict(settings())
     if widening and not plan:
         raise RefusedError(
             "--widening needs --plan, so nothing was applied.",
             fix="read `sluice access plan`, and pass its id with --plan.",
         )
-    with _cluster(project) as cluster:
+    with project.kafka.access() as cluster:
         approval = Approval(plan, widening=frozenset(widening or ())) if plan else None
-        done = apply_specs(project.catalog, cluster, passwords_of(project), rotate=rotate or (), approval=approval)
-    emit(output, {"applied": as_dict(done)["items"]}, lambda: _print_applied(done, len(project.catalog.access)))
+        done = _scope(project, cluster, rotate).apply(approval)
+
+    def print_applied() -> None:
+        for change in done.changes:
+            out_lines.print(f"{change.subject}: {change.value} is now {change.wanted}", style="green")
+        out_lines.print(f"{_count(len(project.catalog.access))} as declared.")
+
+    emit(output, {"applied": access_as_dict(done)["items"]}, print_applied)
 
 
 @app.command("list")
@@ -90,32 +99,13 @@ def list_(output: OutputOption = Output.TABLE) -> None:
     Exit codes: 0; 2 a spec is wrong; 3 the stack is not up, or the cluster has no access control; 4 no broker
     answered, or it denied the request.
     """
-    project = Project.open(settings())
-    with _cluster(project) as cluster:
-        found = look(cluster)
+    project = Project.open_strict(settings())
+    with project.kafka.access() as cluster:
+        found = ActualAccess.of(cluster)
     names = {spec.principal: spec.name for spec in project.catalog.access.values()}
     acls = [{**asdict(acl), "spec": names.get(acl.principal)} for acl in sorted(found.acls)]
     users = [asdict(credential) for credential in sorted(found.credentials)]
     emit(output, {"acls": acls, "users": users}, lambda: out.print(_table(found, names)))
-
-
-def _print_plan(found: AccessPlan, principals: int, rotated: Sequence[str]) -> None:
-    for item in found.items:
-        risk = "" if item.risk is Risk.SAFE else f" [{item.risk}: {item.why}]"
-        out_lines.print(f"{_MARKS[item.risk]} {clause(item)}{risk}", style=_STYLES[item.risk])
-    for kept in found.kept:
-        out_lines.print(f"  {kept.topic}: {kept.value} ({kept.current}) is in no spec, and stays")
-    if not found:
-        out_lines.print(f"{_count(principals)} as declared; nothing to do.")
-    else:
-        how = command(found, rotated) if found.guarded else "`sluice access apply`"
-        out_lines.print(f"Plan {found.id}. To apply it, run {how}.")
-
-
-def _print_applied(done: AccessPlan, principals: int) -> None:
-    for item in done.items:
-        out_lines.print(f"{item.topic}: {item.value} is now {item.wanted}", style="green")
-    out_lines.print(f"{_count(principals)} as declared.")
 
 
 def _table(found: ActualAccess, names: Mapping[str, str]) -> Table:
@@ -131,10 +121,8 @@ def _rows(found: ActualAccess) -> list[tuple[str, str]]:
     return sorted([*rights, *passwords])
 
 
-def _cluster(project: Project) -> KafkaPythonAccess:
-    from sluice.kafka.access import KafkaPythonAccess  # noqa: PLC0415 - completion does not import the client
-
-    return KafkaPythonAccess(project.bootstrap(), project.kafka_client())
+def _scope(project: Project, cluster: AccessAdministration, rotate: list[str] | None) -> AccessScope:
+    return AccessScope(project.catalog, cluster, project.kafka.password, tuple(rotate or ()))
 
 
 def _count(principals: int) -> str:

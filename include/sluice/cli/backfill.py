@@ -112,8 +112,8 @@ def accept(
 
     Exit codes: as for `run`; 5 also if no gate stopped that backfill.
     """
-    project = Project.open_sound(settings())
-    request = accepting(project.backfills().get(backfill_id), requester(), why)
+    project = Project.open_tolerant(settings())
+    request = accepting(project.records.backfills().get(backfill_id), requester(), why)
     project, spec = open_pipeline(request.pipeline)
     _run(project, spec, request, key, output)
 
@@ -126,16 +126,18 @@ def _run(project: Project, spec: PipelineSpec, request: Request, key: str, outpu
     if not planned.selection.taken:
         planned.print(err)
         raise RefusedError("the range has no interval to process.", fix="choose a range with closed intervals.")
-    backfills, clock = project.backfills(), SystemClock()
-    job = project.batch_job(request.pipeline, _arguments(request, key))
-    submitted = backfills.submit(request, key, alive=lambda name: project.backfill_lock(name).held())
+    backfills, clock = project.records.backfills(), SystemClock()
+    job = project.processes.batch(request.pipeline, _arguments(request, key))
+    submitted = backfills.submit(request, key, alive=lambda name: project.processes.backfill_lock(name).held())
     try:
         process = BatchProcess(job, project.folder.backfills)
     except NotReadyError as error:
         backfills.end(submitted.id, BackfillState.FAILED, outcome="", why=str(error))
         raise
     try:
-        with ProgressLine(process, backfills, project.backfill_lock, clock, project.settings.batch_niceness) as line:
+        with ProgressLine(
+            process, backfills, project.processes.backfill_lock, clock, project.settings.batch_niceness
+        ) as line:
             code = process.follow(lambda: backfills.find(key), line, clock)
     except KeyboardInterrupt:  # before `follow` handles it
         process.end()
@@ -165,8 +167,8 @@ def status(
 
     Exit codes: 0 whatever its outcome; 2 the backfill does not exist; 4 the control database did not answer.
     """
-    project = Project.open_sound(settings())
-    backfills = project.backfills()
+    project = Project.open_tolerant(settings())
+    backfills = project.records.backfills()
     newest = next(iter(backfills.recent(limit=1)), None)
     if not backfill_id and newest is None:
         raise SpecError("there is no backfill yet.", fix="see `sluice backfill run --help`.")
@@ -187,8 +189,8 @@ def cancel(
     Exit codes: 0 it will stop, or has ended; 2 the backfill does not exist; 4 the control database did not answer; 5 it
     is not running, or its process cannot be identified.
     """
-    project = Project.open_sound(settings())
-    backfills, lock = project.backfills(), project.backfill_lock(backfill_id)
+    project = Project.open_tolerant(settings())
+    backfills, lock = project.records.backfills(), project.processes.backfill_lock(backfill_id)
     found = backfills.ask_cancel(backfill_id, requester())
     if found.state is BackfillState.RUNNING and (now or not lock.held()):  # no process would see the request
         found = end_now(backfills, lock, backfill_id, requester())
@@ -207,8 +209,8 @@ def list_(
 
     Exit codes: 0; 4 the control database did not answer.
     """
-    project = Project.open_sound(settings())
-    found = project.backfills().recent(pipeline or None, limit=limit)
+    project = Project.open_tolerant(settings())
+    found = project.records.backfills().recent(pipeline or None, limit=limit)
     emit(output, [backfill_as_dict(project, one) for one in found], lambda: out.print(_table(found)))
 
 
@@ -237,11 +239,11 @@ def _request(spec: PipelineSpec, start: datetime, end: datetime, mode: Mode, *, 
 
 
 def _plan(project: Project, spec: PipelineSpec, request: Request, key: str = "") -> BackfillPlan:
-    ledger, code = project.ledger(spec.name), project.code_of(spec.name)
-    resumed = project.backfills().find(key)
+    ledger, code = project.tables.ledger(spec.name), project.code_of(spec.name)
+    resumed = project.records.backfills().find(key)
     selection = select(request, ledger, spec.intervals.interval_length, code, resumed.id if resumed else "")
     try:
-        project.refuse_overlap(request, key)
+        project.processes.refuse_overlap(request, key)
     except RefusedError as refusal:
         return BackfillPlan.of(selection, spec.backfill.chunk, str(refusal))
     return BackfillPlan.of(selection, spec.backfill.chunk)

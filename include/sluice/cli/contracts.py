@@ -73,7 +73,7 @@ def drift(
     from sluice.spark.checks.producer_drift import drift_of  # noqa: PLC0415 - only this imports Spark
 
     asked = QuarantineFilter(since=since, until=until)
-    found = drift_of(Project.open(settings()), topic, asked)
+    found = drift_of(Project.open_strict(settings()), topic, asked)
     emit(output, [asdict(departure) for departure in found], lambda: _print_drift(topic, found))
     if found:
         raise typer.Exit(1)

@@ -23,7 +23,7 @@ def rebuild(output: OutputOption = Output.TABLE) -> None:
     was dropped.
     """
     # All specs must be valid: the index of a pipeline without a valid spec is dropped and not rebuilt.
-    done = Project.open(settings()).index().rebuild()
+    done = Project.open_strict(settings()).tables.index().rebuild()
     data = {
         found.pipeline: {
             "entries": found.entries,
@@ -52,5 +52,5 @@ def compact_(output: OutputOption = Output.TABLE) -> None:
 
     Exit codes: 0 it is compact; 4 the database was busy, or the disk has no space for a copy of it.
     """
-    freed = compact(Project.open_sound(settings()).control_database)
+    freed = compact(Project.open_tolerant(settings()).records.database)
     emit(output, {"freed_bytes": freed}, lambda: out_lines.print(f"Freed {freed:,} bytes of the control database."))

@@ -61,7 +61,7 @@ def send(  # noqa: PLR0917  typer turns each into an option
     Exit codes: 0 the whole range is in the topic; 2 an argument is wrong; 3 the stack is not up; 4 no broker answered;
     5 the range is too late, or another process is sending; 130 interrupted.
     """
-    project = Project.open(settings())
+    project = Project.open_strict(settings())
     pace = Pace(rate, speed)
     try:
         with open_project_feed(project, name) as feed, reporting(name) as report:
@@ -82,7 +82,7 @@ def manifest(name: FeedName, output: OutputOption = Output.TABLE) -> None:
 
     Exit codes: 0; 2 the feed does not exist; 6 the manifest cannot be read.
     """
-    project = Project.open(settings())
+    project = Project.open_strict(settings())
     spec = _spec(project, name)
     found = ManifestStore(project.folder.feeds / name).load()
     nothing = f"Nothing of {spec.name} was sent."
@@ -106,8 +106,8 @@ def open_project_feed(project: Project, name: str) -> Iterator[Feed]:
         spec,
         project.catalog.topics[spec.topic],
         project.catalog.pipelines.values(),
-        bootstrap=project.bootstrap(),
-        client=project.kafka_client(Role.FEED),
+        bootstrap=project.kafka.bootstrap(),
+        client=project.kafka.client(Role.FEED),
         folder=project.folder.feeds / name,
         include=project.settings.home / "include",
     ) as feed:

@@ -31,7 +31,7 @@ def check(
     """
     from sluice.spark.checks.feed_census import census_of_feed  # noqa: PLC0415  only this command imports Spark
 
-    project = Project.open(settings())
+    project = Project.open_strict(settings())
     found = census_of_feed(project, name)
     topic = project.catalog.topics[project.catalog.feeds[name].topic]
     emit(output, [asdict(census) for census in found], lambda: _print_all(found, topic))

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from sluice.cli.reset import epochs_in, show_resets
+from sluice.cli.reset import show_resets
 from sluice.cli.terminal.arguments import UnitArgument, WhyOption, YesOption
 from sluice.cli.terminal.output import Output, OutputOption, emit, out_lines
 from sluice.cli.terminal.user import confirm, requester
 from sluice.clock import SystemClock
 from sluice.control.database import compact
 from sluice.intervals.healing import Poisoned
-from sluice.project.healing import Healing, heal, look_for_poison
+from sluice.project.healing import Healing, diagnose, heal
 from sluice.project.project import Project
 from sluice.settings import settings
 from sluice.specs.catalog.catalog import Unit
@@ -37,22 +37,22 @@ def heal_(
     the broker, the launcher or the control database did not answer; 5 refused, nothing was changed; 6 a log or a
     checkpoint cannot be read.
     """
-    project = Project.open_sound(settings())
-    declared = project.unit(unit)
-    refuse_living(project.life(unit).record_end())
+    project = Project.open_tolerant(settings())
+    declared = project.catalog.unit(unit)
+    refuse_living(project.streams.life(unit).record_end())
     clock, freed = SystemClock(), 0
-    with project.administration(Role.WATCHER) as cluster:
-        resetting = Resetting(declared, project.catalog, lambda s: epochs_in(project, s), cluster, clock)
-        found = look_for_poison(project, declared, resetting, clock.now())
+    with project.kafka.administration(Role.WATCHER) as cluster:
+        resetting = Resetting(declared, project.catalog, project.streams.epochs, cluster, clock)
+        found = diagnose(project, declared, resetting, clock.now())
         if not output.for_programs:
             _show(project, declared, found)
         if found.needed:
             confirm(unit, yes=yes)
-            refuse_living(project.life(unit).record_end())  # the user may have read for an hour
+            refuse_living(project.streams.life(unit).record_end())  # the user may have read for an hour
             heal(project, found, resetting, by=requester(), why=why)
             for name in found.tables:
-                project.index().refresh(name)
-            freed = compact(project.control_database)
+                project.tables.index().refresh(name)
+            freed = compact(project.records.database)
     emit(output, _as_json(unit, found, freed), lambda: _print_next(unit, found, freed) if found.needed else None)
 
 

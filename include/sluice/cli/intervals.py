@@ -68,7 +68,7 @@ def list_(
     instead.
     """
     states = states_of(state)
-    project = open_pipeline(pipeline)[0] if pipeline else Project.open_sound(settings())
+    project = open_pipeline(pipeline)[0] if pipeline else Project.open_tolerant(settings())
     names = [pipeline] if pipeline else list(project.catalog.interval_pipelines)
     listings = [
         _Listing(name, _read_ledger(project, name), project.code_of(name), since, until, states, limit)
@@ -182,13 +182,13 @@ def _read_ledger(project: Project, pipeline: str) -> _LedgerReading:
         SluiceError: neither the log nor the index can be read.
     """
     try:
-        return _LedgerReading(project.index().refresh(pipeline).ledger)
+        return _LedgerReading(project.tables.index().refresh(pipeline).ledger)
     except SluiceError as failed:
         not_refreshed = failed
     try:
-        truth = project.ledger(pipeline)
+        truth = project.tables.ledger(pipeline)
     except SluiceError as unreadable:
-        known = project.index().ledger(pipeline)
+        known = project.tables.index().ledger(pipeline)
         note = f"the log cannot be read; this is the index of {pipeline} at table version {known.version}: "
         return _LedgerReading(known, f"{note}{unreadable}", unreadable)
     return _LedgerReading(truth, f"read from the log only; the index of {pipeline} was not refreshed: {not_refreshed}")

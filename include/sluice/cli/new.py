@@ -16,7 +16,7 @@ from sluice.cli.scaffold.topics import (
     guess_fields,
     late_arrival_warning,
     left_out_notes,
-    sketch_of,
+    sample_of,
     time_of,
     topic_text,
 )
@@ -65,14 +65,14 @@ def topic(
     Exit codes: 0; 2 the name or the sample is wrong; 5 the file exists.
     """
     _check(name)
-    sketch = sketch_of(read_sample(sample)) if sample else None
-    fields = guess_fields(sketch) if sketch else _WITHOUT_SAMPLE
+    seen = sample_of(read_sample(sample)) if sample else None
+    fields = guess_fields(seen) if seen else _WITHOUT_SAMPLE
     at, arrival = time_of(fields, event_time), time_of(fields, arrival_time) if arrival_time else ""
     text = topic_text(name, fields, at, arrival_time=arrival, partitions=partitions, owner=owner)
     _write(_encoded({f"include/topics/{name}.yaml": text}))
-    for note in left_out_notes(sketch) if sketch else ():
+    for note in left_out_notes(seen) if seen else ():
         out_lines.print(note)
-    if note := late_arrival_warning(sketch, fields, at, arrival, SystemClock().now()) if sketch else "":
+    if note := late_arrival_warning(seen, fields, at, arrival, SystemClock().now()) if seen else "":
         err_lines.print(note, style="yellow")
     out_lines.print(f"\nNext: sluice check, then sluice new pipeline NAME --source {name}")
 

@@ -28,7 +28,6 @@ from sluice.cli.views.quarantine_view import (
 from sluice.clock import SystemClock
 from sluice.errors import SpecError
 from sluice.project.project import Project
-from sluice.project.records_of import cases_of
 from sluice.quality.cases import Case, CaseEvent, Cases, CaseState, case_id
 from sluice.quality.patching import declaration, patches_for
 from sluice.quality.quarantine import QuarantineFilter
@@ -138,7 +137,7 @@ def open_(
     event = CaseEvent(CaseState.OPEN, requester(), _reason(why), SystemClock().now(), counts=fields or None)
     name = case_id(pipeline, event.at, places)
     counts = {str(each): count for each, count in reasons.items()}
-    _show(cases_of(project).open(Case(name, pipeline, str(asked), places, counts, (event,))), output)
+    _show(project.records.cases().open(Case(name, pipeline, str(asked), places, counts, (event,))), output)
 
 
 @app.command()
@@ -281,7 +280,7 @@ def _show(case: Case, output: Output) -> None:
 
 
 def _cases() -> Cases:
-    return cases_of(Project.open_sound(settings()))
+    return Project.open_tolerant(settings()).records.cases()
 
 
 def _reason(why: str) -> str:

@@ -22,7 +22,7 @@ from sluice.settings import settings
 from sluice.specs.model.access import Role
 from sluice.specs.model.start import in_words, parse_moment
 from sluice.streams.life.resetting import Resetting, Target, refuse_living
-from sluice.streams.position.epochs import Epoch, Epochs
+from sluice.streams.position.epochs import Epoch
 from sluice.streams.position.reset import StreamReset
 
 _FORM = "earliest, latest, a time such as 2013-01-07T12:00:00Z, or next offsets such as flights/0=1200,flights/1=900"
@@ -46,11 +46,11 @@ def reset(  # noqa: PLR0917 - typer's options are named on the command line
     broker, the launcher or the control database did not answer; 5 refused, nothing was changed.
     """
     target = parse_target(to)
-    project = Project.open_sound(settings())
-    declared = project.unit(unit)
-    refuse_living(project.life(unit).record_end())
-    with project.administration(Role.WATCHER) as cluster:
-        resetting = Resetting(declared, project.catalog, lambda s: epochs_in(project, s), cluster, SystemClock())
+    project = Project.open_tolerant(settings())
+    declared = project.catalog.unit(unit)
+    refuse_living(project.streams.life(unit).record_end())
+    with project.kafka.administration(Role.WATCHER) as cluster:
+        resetting = Resetting(declared, project.catalog, project.streams.epochs, cluster, SystemClock())
         planned = resetting.plan(target, tuple(stream or ()))
     if not output.for_programs:
         show_resets(planned)
@@ -59,7 +59,7 @@ def reset(  # noqa: PLR0917 - typer's options are named on the command line
     try:
         if not all(one.done for one in planned):
             confirm(unit, yes=yes)
-            refuse_living(project.life(unit).record_end())  # the user may have read for an hour
+            refuse_living(project.streams.life(unit).record_end())  # the user may have read for an hour
         epochs = (resetting.record(one, target, by=requester(), why=why) for one in planned)
         recorded.extend(epoch for epoch in epochs if epoch is not None)
         done = f"{len(recorded)} of {len(planned)} streams begin a new epoch" if recorded else "Nothing to do"
@@ -98,7 +98,7 @@ def _offsets(found: Mapping[str, Any]) -> dict[str, int]:
 
 def epochs_of(project: Project, streams: Iterable[str]) -> dict[str, tuple[Epoch, ...]]:
     """Return the recorded epochs of each stream that has any."""
-    found = {stream: epochs_in(project, stream).all() for stream in streams}
+    found = {stream: project.streams.epochs(stream).all() for stream in streams}
     return {stream: epochs for stream, epochs in found.items() if epochs}
 
 
@@ -111,11 +111,6 @@ def epoch_lines(epochs: Mapping[str, tuple[Epoch, ...]]) -> list[str]:
         for epoch in records
         if epoch.number or epoch.offsets  # that a stream began at the beginning is no news
     ]
-
-
-def epochs_in(project: Project, stream: str) -> Epochs:
-    """Return the epochs of a stream."""
-    return Epochs(project.folder.checkpoint(stream))
 
 
 def show_resets(planned: Iterable[StreamReset]) -> None:

@@ -16,7 +16,7 @@ from sluice.cli.terminal.arguments import PipelineArgument
 from sluice.cli.terminal.output import Output, OutputOption, emit, err, terminal_for_data
 from sluice.cli.terminal.sample_file import read_sample
 from sluice.clock import SystemClock
-from sluice.interactive.trial import broker_time, in_lines, sound_pipeline, trial
+from sluice.interactive.trial import broker_time, in_lines, trial
 from sluice.quality.arrivals import arrival_hint
 from sluice.quality.preview import JudgedLine, Preview
 from sluice.quality.reasons import FAULTS, Outcome, Reason, advice_of, meaning_of
@@ -55,7 +55,8 @@ def run(
     cannot start.
     """
     config = settings()
-    _, topic = sound_pipeline(scan(config.home / "include"), pipeline)
+    specs = scan(config.home / "include")
+    topic = specs.catalog.topics[specs.pipeline(pipeline).source]
     in_lines(topic)  # refuse before reading the sample: standard input may be a terminal
     broker_time(topic, arrived_at, SystemClock())
     found = trial(pipeline, read_sample(sample), arrived_at=arrived_at, place=config)

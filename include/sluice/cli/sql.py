@@ -32,7 +32,7 @@ def sql(
     """
     from sluice.delta.sql import named_in, query, schema_of  # noqa: PLC0415 - only this command imports DuckDB
 
-    project = Project.open_sound(settings())
+    project = Project.open_tolerant(settings())
     tables = tables_of(project)
     if not statement:
         schemas = {name: schema_of(folder) for name, folder in tables.items()}

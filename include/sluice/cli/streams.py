@@ -52,8 +52,8 @@ def list_(output: OutputOption = Output.TABLE) -> None:
 
     Exit codes: 0 whatever the verdicts; 2 the deployment is wrong.
     """
-    project = Project.open_sound(settings())
-    verdicts = {unit: project.verdicts(unit) for unit in project.catalog.units()}
+    project = Project.open_tolerant(settings())
+    verdicts = {unit: project.health.verdicts(unit) for unit in project.catalog.units()}
     kept = {unit: unit_service(project, unit, SystemClock().now()) for unit in verdicts}
     data = {
         unit: {name: asdict(v) | kept[unit].as_dict(name) for name, v in streams.items()}
@@ -73,9 +73,9 @@ def show(unit: UnitArgument, output: OutputOption = Output.TABLE) -> None:
 
     Exit codes: 0; 2 the unit does not exist; 4 the control database did not answer.
     """
-    project = Project.open_sound(settings())
-    verdicts = project.verdicts(unit, closely=True)
-    sighting, timeline = project.life(unit).look(), project.timeline(unit)
+    project = Project.open_tolerant(settings())
+    verdicts = project.health.verdicts(unit, closely=True)
+    sighting, timeline = project.streams.life(unit).look(), project.streams.timeline(unit)
     changed = outdated(sighting, project.folder.unit_file(unit), project.code_of)
     kept, epochs = unit_service(project, unit, SystemClock().now()), epochs_of(project, verdicts)
     data = {
@@ -111,9 +111,9 @@ def start(unit: UnitArgument, why: WhyOption = _REQUESTED, output: OutputOption 
     Exit codes: 0 its driver is alive; 1 it ended at once; 2 a spec is wrong; 3 its cluster has no capacity, and the
     reconciler starts it when it has; 4 it is unknown whether a driver is alive; 5 a person must act first.
     """
-    project = Project.open(settings())
-    project.unit(unit)
-    _emit_claim(unit, project.life(unit).start(requester(), why), output)
+    project = Project.open_strict(settings())
+    project.catalog.unit(unit)
+    _emit_claim(unit, project.streams.life(unit).start(requester(), why), output)
 
 
 @app.command()
@@ -128,8 +128,8 @@ def stop(
     Exit codes: 0 no driver of it is alive; 4 that is unknown (the request is recorded; repeat the command); 5 its
     driver was started and can no longer be found, so a person must look for it (the request is recorded).
     """
-    project = Project.open_sound(settings())
-    report = project.life(unit).stop(requester(), why, deadline)
+    project = Project.open_tolerant(settings())
+    report = project.streams.life(unit).stop(requester(), why, deadline)
     emit(output, asdict(report), lambda: out_lines.print(_end(unit, report)))
 
 
@@ -144,9 +144,9 @@ def restart(
 
     Exit codes: as for `start`.
     """
-    project = Project.open(settings())
-    project.unit(unit)
-    _emit_claim(unit, project.life(unit).restart(requester(), why, deadline), output)
+    project = Project.open_strict(settings())
+    project.catalog.unit(unit)
+    _emit_claim(unit, project.streams.life(unit).restart(requester(), why, deadline), output)
 
 
 @app.command()
@@ -155,10 +155,10 @@ def resume(unit: UnitArgument, why: WhyOption = _REQUESTED, output: OutputOption
 
     Exit codes: as for `start`; 5 also if it is not HALTED.
     """
-    project = Project.open(settings())
-    project.unit(unit)
-    err_lines.print(f"This overrides: {project.timeline(unit).halted or 'nothing'}")
-    _emit_claim(unit, project.life(unit).resume(requester(), why), output)
+    project = Project.open_strict(settings())
+    project.catalog.unit(unit)
+    err_lines.print(f"This overrides: {project.streams.timeline(unit).halted or 'nothing'}")
+    _emit_claim(unit, project.streams.life(unit).resume(requester(), why), output)
 
 
 @app.command()
@@ -172,7 +172,7 @@ def force(
 
     Exit codes: 0 it is recorded; 5 the driver is known to be alive or dead, or there is no attempt.
     """
-    attempt = Project.open_sound(settings()).life(unit).force(requester(), why)
+    attempt = Project.open_tolerant(settings()).streams.life(unit).force(requester(), why)
     recorded = f"Generation {attempt.generation} of {unit} is recorded as ended: {attempt.reason}."
     following = f"The reconciler starts the next one if it should run; `sluice streams start {unit}` does so at once."
     out_lines.print(f"{recorded} {following}")
@@ -188,13 +188,13 @@ def logs(
 
     Exit codes: 0; 3 the attempt does not exist, or has no log yet.
     """
-    project = Project.open_sound(settings())
-    attempts = project.registry().attempts(unit)
+    project = Project.open_tolerant(settings())
+    attempts = project.records.registry().attempts(unit)
     attempt = next((a for a in attempts if generation in (None, a.generation)), None)
     if attempt is None:
         wanted = "attempt" if generation is None else f"generation {generation}"
         raise NotReadyError(f"{unit} has no {wanted}.", fix=f"run `sluice streams show {unit}`.")
-    launcher = project.launcher()
+    launcher = project.processes.launcher()
     path = launcher.log(attempt.key)
     if not path.exists():
         raise NotReadyError(

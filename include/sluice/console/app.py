@@ -27,7 +27,7 @@ from sluice.console.pages import (
     topics,
 )
 from sluice.errors import SluiceError
-from sluice.project.fresh import FreshProject
+from sluice.project.reloading import ReloadingProject
 
 HEADERS = {
     # Nothing from elsewhere, nothing inline, nobody else's frame.
@@ -41,7 +41,7 @@ _KEPT = "private, max-age=31536000, immutable"
 
 
 def create_console(
-    project: FreshProject, gate: Gate, *, asks: Asks | None = None, clock: Clock | None = None
+    project: ReloadingProject, gate: Gate, *, asks: Asks | None = None, clock: Clock | None = None
 ) -> FastAPI:
     """Return the application.
 

@@ -82,7 +82,7 @@ def table(name: str, *, version: int | None = None, place: Settings | None = Non
     """
     from sluice.delta.reading import open_table  # noqa: PLC0415 - `import sluice` is light
 
-    project = Project.open_sound(place or settings())
+    project = Project.open_tolerant(place or settings())
     declared = declared_tables(project)
     if name not in declared:
         raise SpecError(

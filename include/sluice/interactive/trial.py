@@ -10,10 +10,8 @@ from sluice.errors import SpecError
 from sluice.quality.preview import Preview
 from sluice.settings import Settings, settings
 from sluice.specs.expectations.model import Expectation
-from sluice.specs.load import Scan, scan
-from sluice.specs.model.model import PipelineSpec, TopicSpec
-from sluice.specs.reading.faults import SpecFaults
-from sluice.specs.reading.kinds import Kind
+from sluice.specs.load import scan
+from sluice.specs.model.model import TopicSpec
 
 
 def trial(
@@ -36,7 +34,8 @@ def trial(
 
     place = place or settings()
     specs = scan(place.home / "include")
-    spec, topic = sound_pipeline(specs, pipeline)
+    spec = specs.pipeline(pipeline)
+    topic = specs.catalog.topics[spec.source]
     expected: Sequence[Expectation] = specs.catalog.expected_of_records(pipeline)
     arrival, bare = broker_time(topic, arrived_at, SystemClock()), in_lines(topic)
     lines = sample.splitlines() if isinstance(sample, bytes) else sample
@@ -48,23 +47,6 @@ def trial(
         overrides=spec.spark,
     ) as spark:
         return preview(spark, place.home, spec, bare, lines, arrived_at=arrival, expected=expected)
-
-
-def sound_pipeline(found: Scan, name: str) -> tuple[PipelineSpec, TopicSpec]:
-    """Return a pipeline and its topic; other specs may be broken.
-
-    Raises:
-        SpecError: there is no such pipeline, or it is broken (with all its faults).
-    """
-    if name in found.catalog.pipelines:
-        spec = found.catalog.pipelines[name]
-        return spec, found.catalog.topics[spec.source]
-    if faults := found.broken.get((Kind.PIPELINE, name)):
-        raise SpecFaults(faults)
-    names = sorted({*found.catalog.pipelines, *(stem for kind, stem in found.broken if kind is Kind.PIPELINE)})
-    raise SpecError(
-        f"there is no pipeline {name!r}; the specs have {', '.join(names) or 'none'}.", fix="name one of these."
-    )
 
 
 def in_lines(topic: TopicSpec) -> TopicSpec:

@@ -1,4 +1,4 @@
-"""Takes back what records from the future have done to a unit: what they closed, and the state that they moved.
+"""Reverts what records from the future have done to a unit: what they closed, and the state that they moved.
 
 The rules of today keep such records out (`time.clock_skew`). What they did before stays on record: intervals that are
 closed until the year of such a record, and checkpoints whose watermark lies there, behind which everything is late.
@@ -15,7 +15,8 @@ from typing import TYPE_CHECKING
 from sluice.intervals.entries import WithdrawnEntry
 from sluice.intervals.healing import Poisoned, find_poison
 from sluice.specs.catalog.catalog import Unit
-from sluice.specs.model.model import PipelineSpec, TimeRules
+from sluice.specs.catalog.streams import DeclaredStream
+from sluice.specs.model.model import TimeRules
 from sluice.specs.model.outputs import IntervalsOutput, LatestOutput
 from sluice.specs.model.start import Edge
 from sluice.streams.life.resetting import Resetting
@@ -44,7 +45,7 @@ class OpenValues:
     rows: int
 
     def clean(self) -> None:
-        """Remove them."""
+        """Remove these rows."""
         from sluice.delta.latest import remove_later  # noqa: PLC0415 - Airflow parses files that read this package
 
         remove_later(self.folder, self.column, self.beyond)
@@ -52,14 +53,14 @@ class OpenValues:
 
 @dataclass(frozen=True)
 class Healing:
-    """What is wrong with a unit, and what mends it.
+    """What is wrong with a unit, and what repairs it.
 
     Attributes:
         tables: by pipeline: what was closed into the future.
         watermarks: by stream: where its checkpoint stands, beyond what sound records can have caused.
-        resets: the streams that begin again with the first record that there is.
+        resets: the streams that begin again with the first record of their topic.
         open_values: tables of newest rows that hold windows from the future.
-        left: streams whose outputs would get everything a second time; a person decides.
+        left: streams whose outputs would get everything a second time; an operator decides.
     """
 
     tables: Mapping[str, Poisoned] = field(default_factory=dict)
@@ -70,11 +71,11 @@ class Healing:
 
     @property
     def needed(self) -> bool:
-        """Whether anything is wrong that this mends."""
+        """Whether anything is wrong that this repairs."""
         return bool(self.tables or self.resets)
 
 
-def look_for_poison(project: Project, unit: Unit, resetting: Resetting, now: datetime) -> Healing:
+def diagnose(project: Project, unit: Unit, resetting: Resetting, now: datetime) -> Healing:
     """Find what records from the future have done to a unit. Changes nothing.
 
     Args:
@@ -90,7 +91,7 @@ def look_for_poison(project: Project, unit: Unit, resetting: Resetting, now: dat
     tables = {name: found for name in unit.pipelines if (found := _poison_of(project, name, now)) is not None}
     moved = dict(_watermarks_ahead(project, unit, now))
     streams = [*dict.fromkeys([*(name for name in unit.streams if name in tables), *moved])]
-    repeatable = [name for name in streams if _may_repeat(project.catalog.pipeline_of(name), name)]
+    repeatable = [name for name in streams if _may_repeat(project.catalog.streams.get(name))]
     resets = resetting.plan(Edge.EARLIEST, repeatable) if repeatable else ()
     left = tuple(name for name in streams if name not in repeatable)
     return Healing(tables, moved, resets, tuple(_open_values(project, repeatable, now)), left)
@@ -99,14 +100,14 @@ def look_for_poison(project: Project, unit: Unit, resetting: Resetting, now: dat
 def heal(project: Project, healing: Healing, resetting: Resetting, *, by: str, why: str) -> None:
     """Withdraw the closings and begin the epochs.
 
-    Whatever it dies after, the same command finds what is left: a table that is not withdrawn, or a checkpoint that
-    still stands in the future.
+    Killed anywhere, the same command finds what is left: a table that is not withdrawn, or a checkpoint that still
+    stands in the future.
 
     Args:
         project: whose unit it is.
-        healing: what `look_for_poison` has found.
+        healing: what `diagnose` has found.
         resetting: of the unit.
-        by: who asked.
+        by: the operator.
         why: the reason on record.
     """
     for name, poisoned in healing.tables.items():
@@ -136,13 +137,13 @@ def _poison_of(project: Project, name: str, now: datetime) -> Poisoned | None:
         return None
     commits = read_log(project.folder.table(pipeline.intervals.table))
     length = pipeline.intervals.interval_length
-    return find_poison(commits, project.ledger(name), length, furthest(pipeline.time, now), now)
+    return find_poison(commits, project.tables.ledger(name), length, furthest(pipeline.time, now), now)
 
 
 def _watermarks_ahead(project: Project, unit: Unit, now: datetime) -> Iterator[tuple[str, datetime]]:
     for stream in unit.streams:
         pipeline = project.catalog.pipeline_of(stream)
-        watermark = None if pipeline is None else project.checkpoint(stream).next_watermark()
+        watermark = None if pipeline is None else project.streams.checkpoint(stream).next_watermark()
         if pipeline is not None and watermark is not None and watermark > furthest(pipeline.time, now):
             yield stream, watermark
 
@@ -154,7 +155,7 @@ def _open_values(project: Project, streams: Sequence[str], now: datetime) -> Ite
         pipeline = project.catalog.pipeline_of(stream)
         if pipeline is None or not pipeline.has_intervals:
             continue
-        for output in pipeline.outputs_of(stream):
+        for output in project.catalog.streams[stream].outputs:
             if not isinstance(output, LatestOutput) or output.keep != "open" or output.store != "delta":
                 continue
             folder = project.folder.table(output.table)
@@ -164,7 +165,9 @@ def _open_values(project: Project, streams: Sequence[str], now: datetime) -> Ite
                 yield OpenValues(output.table, folder, column, beyond, rows)
 
 
-def _may_repeat(pipeline: PipelineSpec | None, stream: str) -> bool:
+def _may_repeat(stream: DeclaredStream | None) -> bool:
     """Whether reading everything again leaves a stream's outputs without doubles."""
     kinds = (IntervalsOutput, LatestOutput)
-    return pipeline is not None and all(isinstance(output, kinds) for output in pipeline.outputs_of(stream))
+    if stream is None or stream.pipeline is None:
+        return False
+    return all(isinstance(output, kinds) for output in stream.outputs)

@@ -1,4 +1,4 @@
-"""Tells lineage of what one batch process does. It waits for nobody but a few seconds at its end."""
+"""Sends the lineage events of one batch process. It waits for delivery only at its end, for a few seconds."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from sluice.settings import environment
 log = logging.getLogger(__name__)
 
 _PATIENCE_SECONDS = 10.0
-"""So long an ended process waits for whoever collects lineage: the time in which a sound one takes thousands."""
+"""How long an ended process waits for the lineage service, which takes thousands of events in that time."""
 
 
 class BatchLineage:
@@ -39,7 +39,7 @@ class BatchLineage:
     Args:
         project: says what a pipeline reads and writes.
         pipeline: whose batch it is.
-        to: takes the events; None: nobody does.
+        to: takes the events; None: none are sent.
     """
 
     def __init__(self, project: Project, pipeline: str, to: Lineage | None) -> None:
@@ -48,19 +48,19 @@ class BatchLineage:
         self._to = to
 
     def backfill_began(self, backfill: Backfill) -> None:
-        """Tell that this process has claimed a backfill."""
+        """Send that this process has claimed a backfill."""
         self._offer(lambda job: backfill_began(job, backfill))
 
     def backfill_ended(self, backfill: Backfill, end: Ended) -> None:
-        """Tell how it ended; what it has published is read from the table's log."""
+        """Send how it ended; what it has published is read from the table's log."""
         self._offer(lambda job: backfill_ended(job, backfill, replace(end, published=self._map.published(backfill))))
 
     def check_began(self, check: QualityCheck) -> None:
-        """Tell that the published table is looked at."""
+        """Send that the published table is checked."""
         self._offer(lambda job: check_began(job, check))
 
     def check_ended(self, check: QualityCheck, at: datetime, gate: GateResult | None, why: str = "") -> None:
-        """Tell what was found, or what kept it from that."""
+        """Send the result of the gate, or why there is none."""
         self._offer(lambda job: check_ended(job, check, at, gate, why))
 
     def _offer(self, make: Callable[[BatchJob], Event]) -> None:
@@ -70,7 +70,7 @@ class BatchLineage:
 
 @contextmanager
 def batch_lineage(project: Project, pipeline: str) -> Iterator[BatchLineage]:
-    """Give what tells lineage, where that is configured; at the end, wait a moment until all is told."""
+    """Give what sends lineage, where that is configured; at the end, wait a moment until all is sent."""
     emitter = lineage()
     try:
         yield BatchLineage(project, pipeline, emitter)
@@ -80,9 +80,9 @@ def batch_lineage(project: Project, pipeline: str) -> Iterator[BatchLineage]:
 
 
 def _parent() -> Parent | None:
-    """Return the run that has started this process; a variable that says nothing sensible harms nobody."""
+    """Return the run that has started this process; a variable that cannot be parsed is logged and ignored."""
     try:
         return parent_in(environment())
     except SpecError as error:
-        log.warning("Lineage is told without its parent. %s", error)
+        log.warning("Lineage is sent without its parent. %s", error)
         return None

@@ -21,7 +21,7 @@ from sluice.lineage.streams import StreamJob
 from sluice.project.project import Project
 from sluice.settings import connection_url, lineage_namespace
 from sluice.specs.catalog.catalog import Unit
-from sluice.specs.catalog.rhythm import topic_of
+from sluice.specs.catalog.streams import StreamKind
 from sluice.specs.code.static import locate
 from sluice.specs.model.model import PipelineSpec
 from sluice.specs.model.outputs import IntervalsOutput, LatestOutput, Output, RowsOutput, WrittenTopic
@@ -31,7 +31,7 @@ from sluice.streams.life.attempts import Attempt
 class LineageMap:
     """The datasets and jobs of one project. For one thread; its methods read files.
 
-    What a table looks like is read once and remembered, until `refresh` is asked for.
+    The schema of a table is read once and cached, until `refresh` is asked for.
     """
 
     def __init__(self, project: Project) -> None:
@@ -53,7 +53,7 @@ class LineageMap:
 
         Args:
             unit: the driver's name in the specs.
-            refresh: whether to look at the tables anew.
+            refresh: whether to read the tables again.
 
         Raises:
             NotReadyError: the embedded stack is not up, so Kafka has no address.
@@ -66,10 +66,10 @@ class LineageMap:
 
     def tables_of(self, stream: str) -> list[Path]:
         """Return the folders of the Delta tables that a stream writes."""
-        project, pipeline = self._project, self._project.catalog.pipeline_of(stream)
-        if pipeline is None:
-            return [project.folder.table(project.catalog.topics[topic_of(project.catalog, stream)].raw.table)]
-        return [project.folder.table(table) for output in pipeline.outputs_of(stream) if (table := _delta(output))]
+        project, declared = self._project, self._project.catalog.streams[stream]
+        if declared.kind is StreamKind.RAW:
+            return [project.folder.table(project.catalog.topics[declared.topic].raw.table)]
+        return [project.folder.table(table) for output in declared.outputs if (table := _delta(output))]
 
     def versions_of(self, stream: str, attempt: Attempt) -> dict[str, int]:
         """Return, by the names of their datasets, the last versions of tables that an attempt of a stream has made."""
@@ -114,26 +114,24 @@ class LineageMap:
         return None if newest is None else Published(rows, newest)
 
     def _stream(self, unit: Unit, stream: str) -> StreamJob:
-        catalog, pipeline = self._project.catalog, self._project.catalog.pipeline_of(stream)
-        source = topic_of(catalog, stream)
-        topic = catalog.topics[source]
+        declared = self._project.catalog.streams[stream]
+        topic, pipeline = self._project.catalog.topics[declared.topic], declared.pipeline
         return StreamJob(
             namespace=self.namespace,
             deployment=self._project.settings.deployment,
             unit=unit.name,
             stream=stream,
             engine=version("pyspark"),
-            topic=datasets.topic(self._project.bootstrap(), source, topic),
-            beside=() if pipeline is None or stream == pipeline.dead_stream else self._static(pipeline),
+            topic=datasets.topic(self._project.kafka.bootstrap(), topic.name, topic),
+            beside=() if pipeline is None or declared.kind is StreamKind.DEAD else self._static(pipeline),
             outputs=self._outputs(stream),
-            owner=(topic.owner or "") if pipeline is None else pipeline.owner,
+            owner=declared.owner,
             description=topic.description if pipeline is None else pipeline.description,
         )
 
     def _outputs(self, stream: str) -> tuple[Dataset, ...]:
         tables = tuple(self._table(folder) for folder in self.tables_of(stream))
-        pipeline = self._project.catalog.pipeline_of(stream)
-        outputs = () if pipeline is None else pipeline.outputs_of(stream)
+        outputs = self._project.catalog.streams[stream].outputs
         others = (self._other(output) for output in outputs if not _delta(output))
         return (*tables, *(found for found in others if found is not None))
 
@@ -141,7 +139,7 @@ class LineageMap:
         """Return what is no Delta table; None where only its driver knows where it is."""
         if isinstance(output, WrittenTopic):
             return datasets.topic(
-                self._project.bootstrap(), output.topic, self._project.catalog.topics.get(output.topic)
+                self._project.kafka.bootstrap(), output.topic, self._project.catalog.topics.get(output.topic)
             )
         if isinstance(output, LatestOutput) and output.connection:
             try:
@@ -168,7 +166,7 @@ def _delta(output: Output) -> str:
 
 
 def table_facts(folder: Path) -> TableFacts | None:
-    """Return what a table's log says of it; None if there is none, or none that can be read."""
+    """Return what a table's log says of it; None if it has none that can be read."""
     try:
         fields = open_table(folder).schema().fields
     except (NotReadyError, CorruptionError):

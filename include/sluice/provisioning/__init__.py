@@ -1,1 +1,1 @@
-"""Topics and who may use them, in one plan: what is read, approved and applied together. Pure."""
+"""Topics and who may use them: one plan that is approved and applied together."""

@@ -12,8 +12,8 @@ from sluice.live.follower import Follower
 from sluice.live.rules import RuleEvent, RuleWatch
 from sluice.live.source import LiveSource
 from sluice.live.values import Key, LiveValues
-from sluice.project.fresh import FreshProject
 from sluice.project.project import Project
+from sluice.project.reloading import ReloadingProject
 from sluice.serve.bell import Bell
 from sluice.specs.catalog.dag_ids import stream_dag_id
 from sluice.specs.model.data_alerts import DataAlert
@@ -72,7 +72,7 @@ class Hub:
         clock: gives the time.
     """
 
-    fresh: FreshProject
+    fresh: ReloadingProject
     open_source: OpenSource
     tell: Tell
     known: Known

@@ -18,8 +18,8 @@ from sluice.alerts.incidents import told_by_another
 from sluice.alerts.journal import Journal
 from sluice.clock import Clock, SystemClock
 from sluice.console.context.access import Gate
-from sluice.project.fresh import FreshProject
 from sluice.project.project import Project
+from sluice.project.reloading import ReloadingProject
 from sluice.serve.app import create_serve
 from sluice.serve.hub import Hub
 from sluice.serve.sources import open_source
@@ -86,7 +86,7 @@ def application(
     """
     clock = clock or SystemClock()
     teller = AlertNotifier(desk, place.page, clock)
-    hub = Hub(FreshProject(project), open_source, teller.tell, teller.known, clock)
+    hub = Hub(ReloadingProject(project), open_source, teller.tell, teller.known, clock)
 
     @asynccontextmanager
     async def following(_: FastAPI) -> AsyncIterator[None]:

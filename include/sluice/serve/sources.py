@@ -19,7 +19,7 @@ def open_source(project: Project, output: LiveOutput) -> LiveSource:
     if not isinstance(output, LatestOutput):
         from sluice.kafka.live_records import KafkaLiveRecords  # noqa: PLC0415 - who has no topic does not load it
 
-        return KafkaLiveRecords(project.bootstrap(), project.kafka_client(Role.SERVER), output.topic)
+        return KafkaLiveRecords(project.kafka.bootstrap(), project.kafka.client(Role.SERVER), output.topic)
     if output.store == "postgres" and output.connection is not None:
         from sluice.postgres.latest import connect  # noqa: PLC0415 - the same
         from sluice.postgres.live_table import PostgresLiveTable  # noqa: PLC0415

@@ -1,4 +1,4 @@
-"""From files to a catalog: every fault of every file at once, and what is sound without what is broken."""
+"""From files to a catalog: `load_catalog` refuses any fault, `scan` keeps the sound specs beside the broken ones."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from pathlib import Path
 from types import MappingProxyType
 
 from sluice.contracts.breach import Loc
+from sluice.errors import SpecError
 from sluice.specs.catalog.catalog import Catalog
 from sluice.specs.deployments.deployment import DeploymentSpec
 from sluice.specs.expectations.model import ExpectationsSpec
@@ -47,6 +48,21 @@ class Scan:
     faults: tuple[Fault, ...] = ()
     broken: Mapping[Key, tuple[Fault, ...]] = field(default_factory=dict)
     dependants: Mapping[Key, tuple[Fault, ...]] = field(default_factory=dict)
+
+    def pipeline(self, name: str) -> PipelineSpec:
+        """Return a pipeline; other specs may be broken.
+
+        Raises:
+            SpecError: there is no such pipeline, or it is broken (with all its faults).
+        """
+        if name in self.catalog.pipelines:
+            return self.catalog.pipelines[name]
+        if faults := self.broken.get((Kind.PIPELINE, name)):
+            raise SpecFaults(faults)
+        names = sorted({*self.catalog.pipelines, *(stem for kind, stem in self.broken if kind is Kind.PIPELINE)})
+        raise SpecError(
+            f"there is no pipeline {name!r}; the specs have {', '.join(names) or 'none'}.", fix="name one of these."
+        )
 
 
 def load_catalog(include: Path, *, deployment: str | None = None) -> Catalog:

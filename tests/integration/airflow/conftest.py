@@ -42,7 +42,7 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Project
     settings.cache_clear()
     opened = open_project()
     yield opened
-    opened.life("flights").stop("the test", "it is over", 10)
+    opened.streams.life("flights").stop("the test", "it is over", 10)
     settings.cache_clear()
 
 

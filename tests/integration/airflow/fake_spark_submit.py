@@ -33,13 +33,13 @@ def options(arguments: list[str]) -> Namespace:
 
 
 def backfill(asked: Namespace, behaviour: dict[str, object]) -> None:
-    project = Project.open_sound(settings())
+    project = Project.open_tolerant(settings())
     bounds = Interval(datetime.fromisoformat(vars(asked)["from"]), datetime.fromisoformat(asked.to))
     only, accepts = Only(asked.only), asked.accepts or ""
     request = Request(asked.pipeline, bounds, Mode(asked.mode), asked.by, asked.why, only, accepts)
-    found = project.backfills().claim(request, asked.key, alive=lambda _: False)
+    found = project.records.backfills().claim(request, asked.key, alive=lambda _: False)
     state = BackfillState.FAILED if behaviour.get("exit") else BackfillState.DONE
-    project.backfills().end(found.id, state, outcome="identical", why="All rows are the same.")
+    project.records.backfills().end(found.id, state, outcome="identical", why="All rows are the same.")
     folder = project.folder.backfill(found.id)
     folder.mkdir(parents=True, exist_ok=True)
     hours = int(str(behaviour.get("published", 0)))
@@ -51,9 +51,9 @@ def backfill(asked: Namespace, behaviour: dict[str, object]) -> None:
         entry = BackfillEntry(found.id, "recompute", asked.by, asked.why, {}, {}, content, code, "passed")
         append_entry(project.folder.table(project.catalog.pipelines[asked.pipeline].intervals.table), entry)
     if behaviour.get("cancelled"):
-        project.backfills().claim(request, asked.key, alive=lambda _: False)
-        project.backfills().ask_cancel(found.id, "bob")
-        project.backfills().end(found.id, BackfillState.CANCELLED, outcome="cancelled", why="killed")
+        project.records.backfills().claim(request, asked.key, alive=lambda _: False)
+        project.records.backfills().ask_cancel(found.id, "bob")
+        project.records.backfills().end(found.id, BackfillState.CANCELLED, outcome="cancelled", why="killed")
 
 
 def main(arguments: list[str]) -> int:

@@ -21,7 +21,6 @@ from sluice.alerts.incidents import open_incidents
 from sluice.alerts.journal import Journal
 from sluice.errors import UnreachableError
 from sluice.project.project import Project
-from sluice.project.stream_looks import newest_looks
 from sluice.settings import settings
 from sluice.specs.load import load_catalog
 from sluice.specs.model.alerting import AlertClass
@@ -110,13 +109,13 @@ class Fleet:
         self.project = InMemoryProject(load_catalog(INCLUDE))
         self.clock: ManualClock = self.project.clock
         self.runs = KnownRuns()
-        life = self.project.life("flights")
+        life = self.project.streams.life("flights")
         life.start("ada", "launch")
         self.is_(Health.OK)
 
     def is_(self, health: Health, why: str = "As seen.") -> None:
         """Have a watcher see a health in every stream of the unit."""
-        registry, now = self.project.registry(), self.clock.now()
+        registry, now = self.project.records.registry(), self.clock.now()
         generation = registry.latest_attempt("flights").generation
         verdict = Verdict(health, why, "act", lag_records=7)
         streams = self.project.catalog.units()["flights"].streams
@@ -125,7 +124,7 @@ class Fleet:
             StreamLook("flights", stream, generation, now, verdict, Rates(1.0, 1.0), timedelta(hours=2))
             for stream in streams
         ]
-        newest_looks(cast(Project, self.project)).keep(looks)
+        cast(Project, self.project).records.observations().keep(looks)
 
     def minutes_pass(self, minutes: int) -> None:
         self.clock.sleep(60 * minutes)

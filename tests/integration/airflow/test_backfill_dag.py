@@ -78,7 +78,7 @@ def test_a_run_plans_submits_one_application_and_reports(project: Project, spark
         "only": "all",
         "why": "does the week agree?",
     }
-    found = project.backfills().recent("departures")[0]
+    found = project.records.backfills().recent("departures")[0]
     assert tasks["report"].xcom_pull("report")["backfill"] == found.id
     assert len(publishes()) == events, "a verify publishes nothing"
 
@@ -113,7 +113,7 @@ def test_a_publish_is_told_to_other_dags_with_its_range(project: Project, spark:
     assert state == DagRunState.SUCCESS
     assert tasks["report"].xcom_pull("report")["published"] == 3
     assert publishes()[-1] == {
-        "backfill": project.backfills().recent("departures")[0].id,
+        "backfill": project.records.backfills().recent("departures")[0].id,
         "from": "2013-01-01T00:00:00+00:00",
         "to": "2013-01-01T03:00:00+00:00",
     }
@@ -180,8 +180,8 @@ def test_a_range_that_another_backfill_works_on_is_refused_with_its_id(
 ) -> None:
     close(project)
     other = Request("departures", Interval(DAY + HOUR, DAY + 2 * HOUR), Mode.VERIFY, "bob")
-    claimed = project.backfills().claim(other, "bob's", alive=lambda _: False)
-    lock = project.backfill_lock(claimed.id)
+    claimed = project.records.backfills().claim(other, "bob's", alive=lambda _: False)
+    lock = project.processes.backfill_lock(claimed.id)
     lock.take()
 
     state, _ = run(project)
@@ -191,7 +191,7 @@ def test_a_range_that_another_backfill_works_on_is_refused_with_its_id(
 
     lock.release()
     assert run(project)[0] == DagRunState.SUCCESS, "its process is dead"
-    assert project.backfills().get(claimed.id).state is BackfillState.FAILED
+    assert project.records.backfills().get(claimed.id).state is BackfillState.FAILED
 
 
 # The operator alone
@@ -250,7 +250,7 @@ def test_a_second_try_resumes_under_the_same_key(project: Project, spark: Spark)
     operator().execute(CONTEXT)
 
     assert spark.options() == first
-    assert len(project.backfills().recent("departures")) == 1
+    assert len(project.records.backfills().recent("departures")) == 1
 
 
 @pytest.mark.verify
@@ -262,7 +262,7 @@ def test_what_somebody_cancelled_is_not_tried_again(project: Project, spark: Spa
         operator().execute(CONTEXT)
 
     assert "exit code 137" in str(raised.value)
-    assert project.backfills().recent("departures")[0].state is BackfillState.CANCELLED
+    assert project.records.backfills().recent("departures")[0].state is BackfillState.CANCELLED
 
     # Somebody clears the task; what fails now has nothing to do with bob.
     spark.behave(exit=3, say="the broker is not up.", claims_nothing=True)
@@ -278,7 +278,7 @@ def test_the_links_of_a_failed_run_open_its_pages(project: Project, spark: Spark
     with pytest.raises(AirflowFailException):
         task.execute(CONTEXT)
 
-    found = project.backfills().recent("departures")[0]
+    found = project.records.backfills().recent("departures")[0]
     key: Any = None
     assert ParityLink().get_link(task, ti_key=key) == f"/sluice/backfills/{found.id}/parity"
     assert QualityLink().get_link(task, ti_key=key) == f"/sluice/backfills/{found.id}/quality"

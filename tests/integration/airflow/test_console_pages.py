@@ -78,13 +78,13 @@ def test_no_route_is_open_in_airflow(visitor: TestClient, project: Project) -> N
 def test_who_may_only_look_asks_for_nothing(viewer: TestClient, attempted: Project) -> None:
     answer = viewer.post("/sluice/units/flights/ask", data=STOP)
     assert (answer.status_code, answer.text) == (403, "You may not start runs of stream_flights.")
-    wish = attempted.registry().desired("flights")
+    wish = attempted.records.registry().desired("flights")
     assert wish is not None
     assert wish.state is Desired.RUNNING
 
 
 def test_a_dag_that_is_not_there_starts_no_run(member: TestClient, attempted: Project) -> None:
-    assert attempted.registry().latest_attempt("flights") is not None
+    assert attempted.records.registry().latest_attempt("flights") is not None
     answer = member.post("/sluice/units/nobody/ask", data=STOP)
     assert answer.status_code == 503
     assert answer.text.startswith("Airflow started no run of stream_nobody: ")
@@ -135,7 +135,7 @@ def test_a_dag_that_airflow_hides_from_somebody_is_hidden_here_too(
 @pytest.fixture
 def attempted(project: Project) -> Project:
     """A project whose unit `flights` has a first generation."""
-    registry = project.registry()
+    registry = project.records.registry()
     registry.desire("flights", Desired.RUNNING, by="ada", why="launch")
     registry.intend("flights", after_generation=0, key=KEY)
     return project
@@ -167,7 +167,7 @@ def test_the_spark_ui_page_redirects_to_the_driver_of_the_newest_generation(
 
 
 def test_the_log_page_shows_the_end_of_the_drivers_log(viewer: TestClient, attempted: Project) -> None:
-    file = attempted.launcher().log(KEY)
+    file = attempted.processes.launcher().log(KEY)
     assert viewer.get("/sluice/units/flights/log").status_code == 404
 
     file.parent.mkdir(parents=True)
@@ -179,7 +179,7 @@ def test_the_log_page_shows_the_end_of_the_drivers_log(viewer: TestClient, attem
 def test_what_never_ran_and_what_cannot_be_a_unit_have_no_page(
     viewer: TestClient, attempted: Project, unit: str
 ) -> None:
-    assert attempted.registry().latest_attempt("flights") is not None
+    assert attempted.records.registry().latest_attempt("flights") is not None
     assert viewer.get(f"/sluice/units/{unit}/log").status_code in {404, 422}
 
 

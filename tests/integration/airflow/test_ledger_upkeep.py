@@ -36,7 +36,7 @@ def test_a_run_keeps_the_entries_of_raw_and_output_tables_and_refreshes_the_inde
     assert dag_run.state == DagRunState.SUCCESS
     for table in ("flights_raw", "departures"):
         assert kept_folder(project.folder.table(table)).is_dir()
-    assert project.index().ledger("departures") == project.ledger("departures")
+    assert project.tables.index().ledger("departures") == project.tables.ledger("departures")
 
 
 def test_only_what_is_new_is_copied(project: Project) -> None:

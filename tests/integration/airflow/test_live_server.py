@@ -19,8 +19,8 @@ from fastapi.testclient import TestClient
 
 from sluice.airflow.web.live_server import token_gate
 from sluice.clock import SystemClock
-from sluice.project.fresh import FreshProject
 from sluice.project.project import Project
+from sluice.project.reloading import ReloadingProject
 from sluice.serve.app import create_serve
 from sluice.serve.hub import Hub
 from sluice.settings import settings
@@ -35,7 +35,7 @@ def stranger(airflow_database: Path, project: Project, monkeypatch: pytest.Monke
     assert airflow_database.is_file()
     create_auth_manager()
     monkeypatch.setattr("sluice.live.follower.Follower.start", lambda _: None)
-    hub = Hub(FreshProject(lambda: project), silent, lambda _pipeline, _notice: None, lambda _: {}, SystemClock())
+    hub = Hub(ReloadingProject(lambda: project), silent, lambda _pipeline, _notice: None, lambda _: {}, SystemClock())
     hub.look()
     yield TestClient(create_serve(hub, token_gate))
     hub.stop()

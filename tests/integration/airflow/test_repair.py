@@ -105,8 +105,8 @@ def test_a_living_backfill_on_the_range_is_waited_for_and_a_dead_one_is_not(proj
     close(project)
     soil(project, 3)
     asked = Request("departures", Interval(DAY, DAY + 4 * HOUR), Mode.VERIFY, "ada")
-    found = project.backfills().claim(asked, "ada's", alive=lambda _: False)
-    lock = project.backfill_lock(found.id)
+    found = project.records.backfills().claim(asked, "ada's", alive=lambda _: False)
+    lock = project.processes.backfill_lock(found.id)
 
     lock.take()
     assert needed_repairs(project, Runs(), NOW) == []

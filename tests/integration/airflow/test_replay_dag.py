@@ -9,7 +9,6 @@ from airflow.sdk import DagRunState
 
 from sluice.airflow.dags.replays import build_replay_dag
 from sluice.project.project import Project
-from sluice.project.records_of import cases_of
 from tests.integration.airflow.spark import Spark, fake_spark
 from tests.suites.cases_suite import opened
 
@@ -29,7 +28,7 @@ def run(project: Project, case: str | None) -> str:
 
 
 def test_the_case_of_the_form_is_replayed_for_its_pipeline(project: Project, spark: Spark) -> None:
-    case = cases_of(project).open(opened("departures-q1", of="departures"))
+    case = project.records.cases().open(opened("departures-q1", of="departures"))
 
     assert run(project, case.id) == DagRunState.SUCCESS
     *_, command, pipeline, named, by = spark.call["arguments"]
@@ -40,7 +39,7 @@ def test_the_case_of_the_form_is_replayed_for_its_pipeline(project: Project, spa
 def test_what_is_not_closed_makes_the_run_red_in_the_mains_words(
     project: Project, spark: Spark, caplog: pytest.LogCaptureFixture, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    case = cases_of(project).open(opened("departures-q1", of="departures"))
+    case = project.records.cases().open(opened("departures-q1", of="departures"))
     spark.behave(exit=1, say="3 of its 3 records are still quarantined.")
 
     assert run(project, case.id) == DagRunState.FAILED

@@ -44,7 +44,7 @@ def run(unit: DeclaredUnit, limit: timedelta = timedelta(0), **conf: str) -> tup
 
 
 def look(project: Project) -> Sighting:
-    return project.life("flights").look()
+    return project.streams.life("flights").look()
 
 
 def eventually(condition: Callable[[], bool]) -> None:
@@ -133,7 +133,7 @@ def test_the_reconciler_starts_what_died_by_one_run_and_never_piles_up(project: 
     run(unit)
     attempt = look(project).attempt
     assert attempt is not None
-    project.launcher().kill(attempt.key)
+    project.processes.launcher().kill(attempt.key)
     later = ManualClock(datetime.now(UTC) + timedelta(hours=1))  # every backoff is over
 
     first = build_reconcile_dag(clock=later).test()
@@ -148,8 +148,8 @@ def test_the_reconciler_tells_once_of_what_became_halted_while_no_run_watched(
 ) -> None:
     forget_runs()
     (project.settings.home / "spark_jobs" / "stream.py").write_text("raise SystemExit(12)", encoding="utf-8")
-    project.life("flights").start("ada", "launch")
-    eventually(lambda: project.life("flights").record_end().halted(datetime.now(UTC)) != "")
+    project.streams.life("flights").start("ada", "launch")
+    eventually(lambda: project.streams.life("flights").record_end().halted(datetime.now(UTC)) != "")
 
     first = build_reconcile_dag().test()
     assert triggered(first) == ["success"]
@@ -194,7 +194,7 @@ def test_a_control_database_of_yesterday_is_brought_up_to_date_and_nothing_start
     assert state == DagRunState.SUCCESS
     found = look(project)
     assert found.report == newest.report
-    ends = [(a.generation, a.state, a.exit_code) for a in project.registry().attempts("flights")]
+    ends = [(a.generation, a.state, a.exit_code) for a in project.records.registry().attempts("flights")]
     ended = AttemptState.ENDED
     assert ends == [(3, AttemptState.BOUND, None), (2, ended, 0), (1, ended, 0)]
     assert sorted(folder.name for folder in project.folder.drivers.iterdir()) == [

@@ -24,8 +24,8 @@ from tests.integration.airflow.people import Page, Person, as_it_is, meanwhile
 from tests.integration.airflow.topic_runs import (
     DAY_MS,
     GREEN,
+    NOT_ENFORCED,
     REFUSED,
-    UNASKED,
     Case,
     alerts,
     calls,
@@ -74,7 +74,7 @@ def test_a_guarded_plan_waits_and_is_applied_when_somebody_approves_it(case: Cas
     assert (ran.approved["by"], ran.approved["answer"]) == ("ada", "approved")
     assert plan in seen[0]["subject"]
     assert f"| {case.name.replace('_', '&#95;')} | partitions | 2 | 4 | approval |" in seen[0]["body"]
-    assert f"**{case.name.replace('_', '&#95;')}, partitions** touches:" in seen[0]["body"]
+    assert f"**{case.name.replace('_', '&#95;')}, partitions** affects:" in seen[0]["body"]
     assert list(seen[0]["params"]) == ["plan"]
     assert alerts() == []
     question, over = calls()
@@ -212,7 +212,7 @@ def test_a_run_that_is_killed_anywhere_is_finished_by_the_next(grown: Case, ada:
         with pressing(ada, "Approve", losing="sales"):
             assert run(grown.project).tasks == GREEN
     assert grown.state().configs["retention.ms"] == DAY_MS
-    assert run(grown.project).tasks == UNASKED
+    assert run(grown.project).tasks == NOT_ENFORCED
 
 
 @pytest.mark.verify

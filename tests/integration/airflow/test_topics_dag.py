@@ -9,7 +9,7 @@ from airflow.sdk import DagRunState
 
 from sluice.settings import settings
 from sluice.specs.load import load_catalog
-from tests.integration.airflow.topic_runs import REFUSED, UNASKED, run
+from tests.integration.airflow.topic_runs import NOT_ENFORCED, REFUSED, run
 from tests.twins.kafka_administration import InMemoryKafkaAdministration
 from tests.twins.project import InMemoryProject
 
@@ -24,13 +24,13 @@ def project() -> InMemoryProject:
 def test_the_first_run_creates_what_is_declared_and_the_second_changes_nothing(project: InMemoryProject) -> None:
     first = run(project)
 
-    assert (first.state, first.tasks) == (DagRunState.SUCCESS, UNASKED)
+    assert (first.state, first.tasks) == (DagRunState.SUCCESS, NOT_ENFORCED)
     assert first.applied == {"applied": 1, "summary": "created flights"}
 
     topics = dict(project.cluster.topics)
     second = run(project)
 
-    assert (second.state, second.tasks) == (DagRunState.SUCCESS, UNASKED)
+    assert (second.state, second.tasks) == (DagRunState.SUCCESS, NOT_ENFORCED)
     assert second.applied == {"applied": 0, "summary": "nothing to change"}
     assert project.cluster.topics == topics
 
@@ -42,7 +42,7 @@ def test_a_configuration_that_nobody_notices_is_set_without_asking(project: InMe
 
     ran = run(project)
 
-    assert ran.tasks == UNASKED
+    assert ran.tasks == NOT_ENFORCED
     assert ran.applied == {"applied": 1, "summary": "changed flights"}
     assert project.cluster.topics["flights"] == flights
 

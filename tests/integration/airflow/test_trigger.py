@@ -13,7 +13,7 @@ from airflow.triggers.base import TriggerEvent
 from sluice.airflow.streams.observer import ProjectObserver
 from sluice.airflow.streams.trigger import StreamTrigger
 from sluice.airflow.streams.watcher import Watcher
-from sluice.project.fresh import CHECK_SECONDS
+from sluice.project.reloading import CHECK_SECONDS
 from sluice.settings import settings
 from sluice.specs.load import load_catalog
 from sluice.streams.health.observation import Evidence
@@ -39,7 +39,7 @@ class JudgedProject(InMemoryProject):
 
 def started() -> JudgedProject:
     project = JudgedProject(load_catalog(settings().home / "include"))
-    project.life("flights").start("ada", "launch")
+    project.streams.life("flights").start("ada", "launch")
     return project
 
 
@@ -199,7 +199,7 @@ def test_two_triggerers_with_the_same_watch_say_the_same_and_record_one_end() ->
         triggerer.start()
     watching.wait(DEADLINE_SECONDS)
     project.drivers.die("local.flights.g1", -9)
-    project.life("flights").record_end()
+    project.streams.life("flights").record_end()
     dead.set()
     for triggerer in triggerers:
         triggerer.join(DEADLINE_SECONDS)
@@ -213,12 +213,12 @@ def test_two_triggerers_with_the_same_watch_say_the_same_and_record_one_end() ->
 def test_a_unit_whose_spec_and_dag_are_gone_is_watched_to_its_end_and_can_be_stopped() -> None:
     async def scenario() -> None:
         project = JudgedProject()  # its catalog is empty
-        project.life("flights").start("ada", "launch")
+        project.streams.life("flights").start("ada", "launch")
         install_watcher(project)
         event = asyncio.create_task(first_event(trigger(project)))
         await asyncio.sleep(0.01)
         assert not event.done()
-        assert project.life("flights").stop("ada", "it is gone", 10).dead
+        assert project.streams.life("flights").stop("ada", "it is gone", 10).dead
         assert (await event).payload["hint"] == "look"
 
     run(scenario())

@@ -35,7 +35,7 @@ class FakeTaskInstance:
 def project() -> InMemoryProject:
     """A project whose unit `flights` runs at generation 1."""
     made = InMemoryProject()
-    made.life("flights").start("ada", "launch")
+    made.streams.life("flights").start("ada", "launch")
     return made
 
 
@@ -92,7 +92,7 @@ def test_a_hint_without_anything_to_see_watches_on_until_the_same_time(
 
 def test_a_stop_on_record_ends_the_watch_green(project: InMemoryProject, watch: WatchOperator) -> None:
     deferred = deferral(watch)
-    project.life("flights").stop("ada", "upgrade", 60)
+    project.streams.life("flights").stop("ada", "upgrade", 60)
 
     assert "ada asked for the stop (upgrade)" in resume(watch, Hint.LOOK, deferred)
 
@@ -102,7 +102,7 @@ def test_a_death_that_nobody_asked_for_fails_for_good_and_says_what_to_do(
 ) -> None:
     deferred = deferral(watch)
     project.drivers.die("local.flights.g1", -9)
-    project.life("flights").record_end()
+    project.streams.life("flights").record_end()
     pass_time(project.clock, timedelta(minutes=1))
 
     with pytest.raises(AirflowFailException, match=r"was killed by signal 9.*sluice streams logs flights"):
@@ -135,7 +135,7 @@ def test_a_restart_under_way_is_no_death(project: InMemoryProject, watch: WatchO
 
 def test_a_newer_generation_ends_the_watch_green(project: InMemoryProject, watch: WatchOperator) -> None:
     deferred = deferral(watch)
-    project.life("flights").restart("ada", "upgrade", 60)
+    project.streams.life("flights").restart("ada", "upgrade", 60)
 
     assert "Generation 2 took over" in resume(watch, Hint.LOOK, deferred)
 
@@ -176,7 +176,7 @@ def test_a_younger_watch_takes_over(watch: WatchOperator) -> None:
 def test_a_death_is_red_even_if_the_hint_was_another(project: InMemoryProject, watch: WatchOperator) -> None:
     deferred = deferral(watch)
     project.drivers.die("local.flights.g1", None)
-    project.life("flights").record_end()
+    project.streams.life("flights").record_end()
     pass_time(project.clock, LIMIT)
 
     with pytest.raises(AirflowFailException):

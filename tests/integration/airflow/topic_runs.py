@@ -21,7 +21,7 @@ from tests.twins.project import InMemoryProject
 
 DAY_MS = str(24 * 3600 * 1000)
 GREEN = {"plan": "success", "approve": "success", "apply": "success", "verify": "success"}
-UNASKED = {**GREEN, "approve": "skipped"}
+NOT_ENFORCED = {**GREEN, "approve": "skipped"}
 REFUSED = {**GREEN, "apply": "failed", "verify": "upstream_failed"}
 
 
@@ -66,7 +66,7 @@ class Case:
 
     @property
     def administration(self) -> KafkaAdministration:
-        return self.project.administration()
+        return self.project.kafka.administration()
 
     def state(self) -> TopicState:
         return self.administration.describe([self.name])[self.name]
@@ -85,7 +85,7 @@ class Case:
 
 
 def prepared(case: Case) -> Case:
-    assert run(case.project).tasks == UNASKED
+    assert run(case.project).tasks == NOT_ENFORCED
     case.declare(partitions=4)
     return case
 

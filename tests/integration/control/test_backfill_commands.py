@@ -30,8 +30,8 @@ from sluice.settings import settings
 
 asked = dict(argument[2:].split("=", 1) for argument in sys.argv[2:] if "=" in argument)
 submitted = "--submitted" in sys.argv
-project = Project.open(settings())
-folder, backfills = project.folder, project.backfills()
+project = Project.open_strict(settings())
+folder, backfills = project.folder, project.records.backfills()
 hours = Interval(datetime.fromisoformat(asked["from"]), datetime.fromisoformat(asked["to"]))
 request = Request(asked["pipeline"], hours, Mode(asked["mode"]), asked["by"], asked["why"], Only(asked["only"]))
 with claimed(backfills, folder.backfills, request, asked["key"], submitted=submitted) as backfill:
@@ -59,8 +59,8 @@ def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Departure
     place.stream(4, {0: 2, 1: 3, 3: 5})
     (place.home / "spark_jobs" / "batch.py").write_text(BATCH)
     yield place
-    for found in place.project.backfills().recent():
-        place.project.backfill_lock(found.id).kill()
+    for found in place.project.records.backfills().recent():
+        place.project.processes.backfill_lock(found.id).kill()
     settings.cache_clear()
 
 
@@ -82,7 +82,7 @@ def wait_for(condition: Callable[[], bool]) -> None:
 
 
 def newest(place: DeparturesProject) -> Backfill | None:
-    return next(iter(place.project.backfills().recent()), None)
+    return next(iter(place.project.records.backfills().recent()), None)
 
 
 def half_done(place: DeparturesProject) -> bool:
@@ -115,7 +115,7 @@ def test_one_that_was_killed_says_so_and_is_resumed_under_its_key(place: Departu
     assert "gone; run it again with --key nightly" in ended.stdout
     assert "working die" in ended.stderr
     assert run("look", "--key", "nightly").returncode == 0
-    assert [found.state for found in place.project.backfills().recent()] == [BackfillState.DONE]
+    assert [found.state for found in place.project.records.backfills().recent()] == [BackfillState.DONE]
 
 
 def test_the_first_ctrl_c_asks_it_to_stop_and_its_end_is_waited_for(place: DeparturesProject) -> None:
@@ -196,7 +196,7 @@ def test_cancel_now_kills_the_process_and_records_who_did_it(place: DeparturesPr
     assert cancelled.returncode == 0, cancelled.stderr
     assert f"{found.id} is cancelled: killed by" in cancelled.stdout
     assert following.returncode == 1
-    assert not place.project.backfill_lock(found.id).held()
+    assert not place.project.processes.backfill_lock(found.id).held()
 
 
 @pytest.mark.verify

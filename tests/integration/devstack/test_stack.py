@@ -84,8 +84,8 @@ def test_a_stack_that_is_up_is_healthy_and_says_where_it_is(place: Settings, end
 
 
 def test_drivers_and_batches_are_told_where_the_cluster_is(place: Settings, endpoints: Endpoints) -> None:
-    project = Project.open(place)
-    assert project.spark_place() == MasterAddress(endpoints.spark_master, endpoints.spark_page)
+    project = Project.open_strict(place)
+    assert project.processes.spark() == MasterAddress(endpoints.spark_master, endpoints.spark_page)
     offer = read_offer(endpoints.spark_page)
     assert (offer.address, len(offer.workers)) == (endpoints.spark_master, len(WORKERS))
     (scheduler,) = (p for p in map(psutil.Process, components_of(place)) if "scheduler" in p.cmdline())
@@ -94,7 +94,7 @@ def test_drivers_and_batches_are_told_where_the_cluster_is(place: Settings, endp
 
 def test_kafka_lets_in_whoever_works_for_this_project_and_nobody_else(place: Settings, endpoints: Endpoints) -> None:
     assert endpoints.kafka_secured
-    with Project.open(place).administration() as administration:
+    with Project.open_strict(place).kafka.administration() as administration:
         assert administration.brokers() == [1]
     with pytest.raises(LoginRefusedError, match="the client names nobody"):
         refuse_login(endpoints.kafka_bootstrap, {})

@@ -140,9 +140,9 @@ def test_what_opens_something_is_applied_only_by_name(specs: Path) -> None:
     identity = json.loads(run("plan", "-o", "json"))["id"]
     assert f"`sluice access apply --plan {identity} --widening 'User:sluice-watcher'`" in text
     for arguments, why in (
-        ((), "has changes that somebody has to approve"),
+        ((), "has changes that have to be approved"),
         (("--widening", "User:sluice-watcher"), "needs --plan"),
-        (("--plan", identity), "nobody has said that it may be"),
+        (("--plan", identity), "which the approval does not name"),
     ):
         with pytest.raises(RefusedError, match=why):
             run("apply", *arguments)

@@ -15,7 +15,6 @@ from sluice.kafka.administration import KafkaPythonAdministration
 from sluice.kafka.client.login import LoginRefusedError
 from sluice.launch.endpoints import Endpoints, write_endpoints
 from sluice.project.project import Project
-from sluice.project.provisioned import declared_access, declared_topics
 from sluice.provisioning.apply import apply
 from sluice.settings import Settings, settings
 from sluice.specs.model.access import Role
@@ -38,26 +37,26 @@ def project(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Project]:
         write_endpoints(place.folder, Endpoints((broker.bootstrap,), "", kafka_secured=True))
         place.folder.supervisor.mkdir(parents=True, exist_ok=True)
         keep_security(place, secured=True)
-        yield Project.open(place)
+        yield Project.open_strict(place)
 
 
 def test_before_the_first_plan_is_applied_it_is_said_what_is_missing(project: Project) -> None:
     for role in USERS:
         with pytest.raises(NotReadyError, match="no password was drawn for it"):
-            project.kafka_client(role)
+            project.kafka.client(role)
 
 
 def test_each_connects_as_its_user_and_is_refused_what_its_role_does_not_need(project: Project) -> None:
-    done, _ = apply(declared_topics(project), project.administration(), declared_access(project))
-    assert {item.topic for item in done.items} == {"flights", *(f"User:{user}" for user in USERS.values())}
-    assert not apply(declared_topics(project), project.administration(), declared_access(project))[0]
+    done, _ = apply(project.topics.declared(), project.kafka.administration(), project.topics.access())
+    assert {item.subject for item in done.changes} == {"flights", *(f"User:{user}" for user in USERS.values())}
+    assert not apply(project.topics.declared(), project.kafka.administration(), project.topics.access())[0]
     for role, user in USERS.items():
-        assert f'username="{user}"' in project.kafka_client(role)["sasl.jaas.config"]
-        with project.administration(role) as cluster:
+        assert f'username="{user}"' in project.kafka.client(role)["sasl.jaas.config"]
+        with project.kafka.administration(role) as cluster:
             assert not isinstance(cluster.extents(["flights"])["flights"], SluiceError)
             with pytest.raises(RefusedError):
                 cluster.create([TopicCreation("other", 1, 1)])
-    assert 'username="admin"' in project.kafka_client()["sasl.jaas.config"]
+    assert 'username="admin"' in project.kafka.client()["sasl.jaas.config"]
 
 
 def test_their_passwords_differ_are_nobody_elses_to_read_and_are_in_no_other_file(project: Project) -> None:
@@ -78,10 +77,10 @@ def test_a_password_from_a_file_is_tried_and_a_wrong_one_is_refused(
     file = tmp_path / "password"
     file.write_text("not this one\n")
     monkeypatch.setenv("SLUICE_PASSWORD_STREAM_FILE", str(file))
-    client = project.kafka_client(Role.STREAM)
+    client = project.kafka.client(Role.STREAM)
     assert 'password="not this one"' in client["sasl.jaas.config"]
     with (
-        KafkaPythonAdministration(project.bootstrap(), client, patience_seconds=2) as cluster,
+        KafkaPythonAdministration(project.kafka.bootstrap(), client, patience_seconds=2) as cluster,
         pytest.raises(LoginRefusedError, match="refuses the user 'sluice-stream'"),
     ):
         cluster.extents(["flights"])

@@ -15,10 +15,11 @@ from sluice.clock import SystemClock
 from sluice.kafka.administration import KafkaPythonAdministration
 from sluice.launch.processes import wait_until
 from sluice.provisioning.apply import apply, current_plan
-from sluice.provisioning.performing import Manner
+from sluice.provisioning.execution import ApplyOptions
+from sluice.provisioning.plans.approval import Approval
+from sluice.provisioning.plans.changes import ChangeKind, Reassignment
+from sluice.provisioning.plans.declared import Declared
 from sluice.provisioning.replicas.moving import MoveOptions, MoveProgress, cancel, move
-from sluice.provisioning.topics.changes import Approval, Reassign, Unthrottle
-from sluice.provisioning.topics.declared import Declared
 from sluice.specs.model.topic_shape import TopicShape
 from sluice.topics.administration import TopicCreation
 from sluice.topics.replica_administration import THROTTLED
@@ -62,7 +63,10 @@ def declared(**topics: TopicShape) -> Declared:
 def approve(wanted: Declared, administration: KafkaPythonAdministration, pace: MoveOptions | None = None) -> None:
     todo = current_plan(wanted, administration)
     apply(
-        wanted, administration, approval=Approval(todo.id, frozenset(todo.losing)), manner=Manner(pace or MoveOptions())
+        wanted,
+        administration,
+        approval=Approval(todo.id, frozenset(todo.losing)),
+        options=ApplyOptions(pace or MoveOptions()),
     )
 
 
@@ -141,9 +145,9 @@ def test_a_move_that_was_killed_is_found_ended_and_its_throttle_removed(
     assert len(administration.moving()) == 2
     wanted = Declared({topic_name: shape(replication=2, placement="any")})
     found = current_plan(wanted, administration)
-    assert {type(item) for item in found.items} == {Reassign, Unthrottle}
+    assert {item.kind for item in found.changes} == {ChangeKind.MOVE, ChangeKind.UNTHROTTLE}
     assert not found.guarded, "it was approved once"
-    apply(wanted, administration, manner=Manner(MoveOptions(throttle=50_000_000)))
+    apply(wanted, administration, options=ApplyOptions(MoveOptions(throttle=50_000_000)))
     state = administration.describe([topic_name])[topic_name]
     assert state.replicas == ((3, 4), (3, 4), (1, 2), (1, 2))
     assert not set(THROTTLED) & state.configs.keys()
@@ -222,7 +226,7 @@ def test_what_was_acknowledged_survives_a_move_during_which_a_broker_dies(
     with Writing(cluster.bootstrap, topic_name) as writing:
         try:
             todo = current_plan(declared(**{topic_name: shape(configs={"min.insync.replicas": "2"})}), administration)
-            assert any(isinstance(item, Reassign) and item.moves for item in todo.items)
+            assert any(isinstance(item.detail, Reassignment) and item.detail.copies for item in todo.changes)
             approve(
                 declared(**{topic_name: shape(configs={"min.insync.replicas": "2"})}),
                 administration,
@@ -249,7 +253,7 @@ def test_a_replica_that_is_out_of_sync_stays_in_the_list(
         assert wait_until(lambda: 3 not in administration.brokers(), SystemClock(), deadline_seconds=60)
         found = current_plan(wanted, administration)
         assert not found.refused
-        assert not any(isinstance(item, Reassign) for item in found.items)
+        assert not any(isinstance(item.detail, Reassignment) for item in found.changes)
         assert [kept.value for kept in found.kept] == ["placement"]
         apply(wanted, administration)
         assert administration.describe([topic_name])[topic_name].replicas == was

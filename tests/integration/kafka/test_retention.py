@@ -12,8 +12,8 @@ from kafka import KafkaProducer
 from sluice.clock import SystemClock
 from sluice.devstack.kafka.broker import BrokerProcess
 from sluice.kafka.administration import KafkaPythonAdministration
-from sluice.provisioning.retention.retention_cut import Unread, look
-from sluice.provisioning.retention.retention_steps import lower_in_steps
+from sluice.provisioning.retention.cut import Unread, observe_cut
+from sluice.provisioning.retention.steps import lower_in_steps
 from sluice.settings import settings
 from sluice.topics.administration import TopicCreation
 from tests.integration.brokers import free_ports, running
@@ -79,7 +79,7 @@ def test_what_goes_is_what_was_said_to_go(
     fill(brisk, administration, topic_name, ages, SMALL_SEGMENTS)
     for hours, firsts in ((24, {0: 2, 1: 1, 2: 3, 3: 0, 4: 0}), (2, {0: 4, 1: 1, 2: 3, 3: 0, 4: 1})):
         position = {f"{topic_name}/{p}": min(1, len(each)) for p, each in ages.items()}
-        cut = look(administration, topic_name, hours * HOUR_MS, {"slow": position}, now=datetime.now(UTC))
+        cut = observe_cut(administration, topic_name, hours * HOUR_MS, {"slow": position}, now=datetime.now(UTC))
         assert {p: each.stays for p, each in cut.partitions.items()} == firsts
         expected = sum(first - max(1, cut.partitions[p].first) for p, first in firsts.items() if first > 1)
         assert cut.unread == (Unread("slow", expected),)

@@ -24,13 +24,12 @@ from sluice.kafka.newest_keys import KafkaPythonKeyReader
 from sluice.kafka.reader import KafkaPythonReader
 from sluice.provisioning.access.acl import Acl
 from sluice.provisioning.access.administration import Credential
-from sluice.provisioning.access.apply import apply, look
-from sluice.provisioning.access.plan import plan
 from sluice.provisioning.access.roles import declared
+from sluice.provisioning.access_scope import AccessScope
 from sluice.provisioning.apply import apply as apply_topics
 from sluice.provisioning.apply import current_plan
-from sluice.provisioning.topics.changes import Approval
-from sluice.provisioning.topics.declared import Declared
+from sluice.provisioning.plans.approval import Approval
+from sluice.provisioning.plans.declared import Declared
 from sluice.settings import settings
 from sluice.specs.catalog.catalog import Catalog
 from sluice.specs.load import load_catalog
@@ -115,9 +114,9 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
     catalog, folder = shipped_with_more(), tmp_path_factory.mktemp("secured")
     with running_secured(folder, settings().jars) as broker:
         with KafkaPythonAccess([broker.everything]) as access:
-            todo = plan(catalog, look(access))
-            apply(catalog, access, lambda _: PASSWORD, approval=Approval(todo.id))
-            assert not plan(catalog, look(access)), "a second plan has nothing to do"
+            scope = AccessScope(catalog, access, lambda _: PASSWORD)
+            scope.apply(Approval(scope.plan().id))
+            assert not scope.plan(), "a second plan has nothing to do"
         site = Site(broker, catalog, folder, count())
         provide(site)
         yield site
@@ -160,7 +159,7 @@ def watcher(site: Site, spec: PrincipalSpec) -> None:
         for extent in cluster.extents(["flights", "other"]).values():
             if isinstance(extent, SluiceError):
                 raise extent
-        for group in site.catalog.pipelines["departures"].mirror_groups.values():
+        for _, group in site.catalog.mirrored:
             cluster.set_group(group, {"flights/0": 0})
 
 
@@ -204,7 +203,7 @@ def planner_removal(site: Site, spec: PrincipalSpec) -> None:
     recreate(site, "old", TopicCreation("old", 1, 1))
     with site.administration(spec) as cluster:
         todo = current_plan(site.whole, cluster)
-        assert [item.topic for item in todo.items] == ["old"]
+        assert [item.subject for item in todo.changes] == ["old"]
         apply_topics(site.whole, cluster, approval=Approval(todo.id, frozenset({"old"})))
 
 

@@ -120,7 +120,7 @@ class DriverPlace:
 
     def project(self) -> Project:
         """Return the project in this state folder."""
-        return Project.open(Settings(home=self.home, state=self.state))
+        return Project.open_strict(Settings(home=self.home, state=self.state))
 
     def run(self, *, generation: int = 1, failpoint: str = "", master: str = "") -> subprocess.CompletedProcess[str]:
         """Run a driver until it has read everything, or until the failpoint kills it.

@@ -45,9 +45,9 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     monkeypatch.delenv("SLUICE_DEPLOYMENT", raising=False)
     settings.cache_clear()
     yield home
-    project = Project.open_sound(settings())
-    for attempt in project.registry().attempts("flights"):
-        project.launcher().kill(attempt.key)
+    project = Project.open_tolerant(settings())
+    for attempt in project.records.registry().attempts("flights"):
+        project.processes.launcher().kill(attempt.key)
     settings.cache_clear()
 
 
@@ -72,7 +72,7 @@ def wait_for(condition: Callable[[], bool]) -> None:
 
 def wait_until_it_listens(generation: int = 1) -> None:
     """Wait until a driver can be asked to stop: before that it knows no way to end but at once."""
-    log = Project.open_sound(settings()).launcher().log(f"local.flights.g{generation}")
+    log = Project.open_tolerant(settings()).processes.launcher().log(f"local.flights.g{generation}")
     wait_for(lambda: "driver" in log.read_text())
 
 
@@ -112,10 +112,10 @@ def test_a_unit_that_never_ran_is_stopped_and_says_how_to_start_it() -> None:
 @pytest.mark.usefixtures("home")
 def test_logs_are_those_of_the_latest_attempt_and_followed_to_the_drivers_end() -> None:
     sluice_streams("start", "flights")
-    project = Project.open(settings())
-    log = project.launcher().log("local.flights.g1")
+    project = Project.open_strict(settings())
+    log = project.processes.launcher().log("local.flights.g1")
     wait_for(lambda: "driver" in log.read_text())
-    project.life("flights").stop("test", "end of log", 20)
+    project.streams.life("flights").stop("test", "end of log", 20)
     assert sluice_streams("logs", "flights", "-f").stdout.endswith("driver --unit flights --generation 1\nended\n")
 
 
@@ -142,13 +142,13 @@ def test_a_broken_spec_keeps_a_start_back_but_no_stop(home: Path) -> None:
 
 def test_a_driver_that_died_is_shown_with_its_exit_code_and_where_to_read_why(home: Path) -> None:
     (home / "spark_jobs" / "stream.py").write_text("raise SystemExit(12)")
-    project = Project.open(settings())
-    project.registry().desire("flights", Desired.RUNNING, by="test", why="a damaged checkpoint")
-    attempt = project.life("flights").claim().attempt
+    project = Project.open_strict(settings())
+    project.records.registry().desire("flights", Desired.RUNNING, by="test", why="a damaged checkpoint")
+    attempt = project.streams.life("flights").claim().attempt
     assert attempt is not None
-    project.launcher().submit(attempt.key, project.job(attempt))
-    wait_for(lambda: project.launcher().find(attempt.key).dead)
-    project.life("flights").record_end()
+    project.processes.launcher().submit(attempt.key, project.processes.driver(attempt))
+    wait_for(lambda: project.processes.launcher().find(attempt.key).dead)
+    project.streams.life("flights").record_end()
     verdict = shown()["streams"]["departures"]
     assert verdict["health"] == "STOPPED"
     assert "its checkpoint or the ledger contradicts itself" in verdict["why"]
@@ -166,12 +166,12 @@ raise SystemExit(12)
 
 def test_what_is_halted_says_why_in_every_face_and_is_resumed(home: Path) -> None:
     (home / "spark_jobs" / "stream.py").write_text(FAILING)
-    project = Project.open(settings())
-    project.registry().desire("flights", Desired.RUNNING, by="test", why="a damaged checkpoint")
-    attempt = project.life("flights").claim().attempt
+    project = Project.open_strict(settings())
+    project.records.registry().desire("flights", Desired.RUNNING, by="test", why="a damaged checkpoint")
+    attempt = project.streams.life("flights").claim().attempt
     assert attempt is not None
-    project.launcher().submit(attempt.key, project.job(attempt))
-    wait_for(lambda: project.launcher().find(attempt.key).dead)
+    project.processes.launcher().submit(attempt.key, project.processes.driver(attempt))
+    wait_for(lambda: project.processes.launcher().find(attempt.key).dead)
 
     found = shown()
 
@@ -197,10 +197,10 @@ def test_what_is_halted_says_why_in_every_face_and_is_resumed(home: Path) -> Non
 
 @pytest.mark.usefixtures("home")
 def test_a_driver_without_a_trace_is_forced_with_a_reason() -> None:
-    project = Project.open(settings())
-    project.registry().desire("flights", Desired.RUNNING, by="test", why="launch")
-    project.registry().intend("flights", after_generation=0, key="local.flights.g1")
-    project.registry().bind("flights", 1)
+    project = Project.open_strict(settings())
+    project.records.registry().desire("flights", Desired.RUNNING, by="test", why="launch")
+    project.records.registry().intend("flights", after_generation=0, key="local.flights.g1")
+    project.records.registry().bind("flights", 1)
     with pytest.raises(RefusedError, match="sluice streams force"):
         sluice_streams("start", "flights")
     with pytest.raises(RefusedError, match=r"not known whether flights stands still.*--generation 1`.*streams force"):

@@ -47,8 +47,8 @@ def as_json(*arguments: str) -> dict[str, Any]:
 def first_hours(place: DeparturesProject, *, hold: bool) -> str:
     """Put a backfill of the first two hours on record and return its id."""
     request = Request("departures", Interval(hour(0), hour(2)), Mode.VERIFY, by="ada")
-    take = (lambda name: place.project.backfill_lock(name).take()) if hold else (lambda _: None)
-    return place.project.backfills().claim(request, "run-1", alive=lambda _: False, hold=take).id
+    take = (lambda name: place.project.processes.backfill_lock(name).take()) if hold else (lambda _: None)
+    return place.project.records.backfills().claim(request, "run-1", alive=lambda _: False, hold=take).id
 
 
 @pytest.mark.usefixtures("place")
@@ -121,7 +121,7 @@ def test_a_dead_backfill_blocks_no_other(place: DeparturesProject) -> None:
 def test_status_of_the_newest_shows_progress_and_the_expected_end(place: DeparturesProject) -> None:
     name = first_hours(place, hold=True)
     for done in (0, 1):
-        place.project.backfills().advance(name, done=done, total=2)
+        place.project.records.backfills().advance(name, done=done, total=2)
     found = as_json("status")
     assert (found["id"], found["state"], found["alive"], found["done"], found["total"]) == (name, "running", True, 1, 2)
     assert found["expected_end"] is not None
@@ -141,7 +141,7 @@ def test_status_of_one_that_ended_shows_its_result_and_its_pages(place: Departur
     counts = {"compared": 2, "published": 0, "late_records": 1, "explained": 0, "unexplained": 3}
     (folder / "result.json").write_text(json.dumps({"id": name, "outcome": "different", **counts}))
     (folder / "parity.html").touch()
-    place.project.backfills().end(name, BackfillState.DONE, outcome="different", why="2 intervals differ")
+    place.project.records.backfills().end(name, BackfillState.DONE, outcome="different", why="2 intervals differ")
     said = sluice_backfill("status", name).stdout
     assert f"{name}: done different" in said
     assert "2 compared, 0 published, 1 late records, 0 explained, 3 unexplained" in said
@@ -158,13 +158,13 @@ def test_a_status_before_the_first_backfill_says_so() -> None:
 def test_a_living_backfill_stops_after_its_chunk(place: DeparturesProject) -> None:
     name = first_hours(place, hold=True)
     assert "stops after the current chunk" in sluice_backfill("cancel", name).stdout
-    assert "(command line)" in place.project.backfills().get(name).cancel_asked_by
+    assert "(command line)" in place.project.records.backfills().get(name).cancel_asked_by
 
 
 def test_cancelling_a_dead_backfill_records_its_end(place: DeparturesProject) -> None:
     name = first_hours(place, hold=False)
     assert "is failed: its process ended without a word" in sluice_backfill("cancel", name).stdout
-    assert place.project.backfills().get(name).state is BackfillState.FAILED
+    assert place.project.records.backfills().get(name).state is BackfillState.FAILED
 
 
 def test_backfills_are_listed_newest_first(place: DeparturesProject) -> None:
@@ -178,7 +178,9 @@ def test_what_a_gate_has_stopped_says_how_it_can_be_accepted_and_only_that_is(pl
     name = first_hours(place, hold=False)
     with pytest.raises(RefusedError, match="was not stopped by its quality gate"):
         sluice_backfill("accept", name, "--why", "a holiday")
-    place.project.backfills().end(name, BackfillState.FAILED, outcome="gate_failed", why="the quality gate failed: …")
+    place.project.records.backfills().end(
+        name, BackfillState.FAILED, outcome="gate_failed", why="the quality gate failed: …"
+    )
     assert f"sluice backfill accept {name} --why REASON" in sluice_backfill("status", name).stdout
     with pytest.raises(SpecError, match="only accepted with a reason"):
         sluice_backfill("accept", name)

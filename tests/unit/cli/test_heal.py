@@ -40,7 +40,7 @@ class Bench(FlightsUnit):
         write_deltalake(str(self.project.folder.table("departures_live")), live)
         for stream in ("departures", "departures_live"):
             self.leave(stream, FAR)
-        self.project.life("flights").start("ada", "launch")
+        self.project.streams.life("flights").start("ada", "launch")
 
     def leave(self, stream: str, watermark: datetime) -> None:
         """Let the checkpoint of a stream end with a batch that leaves this watermark."""
@@ -51,14 +51,14 @@ class Bench(FlightsUnit):
         (folder / "commits" / "0").write_text(f"v1\n{left}")
 
     def stop(self) -> None:
-        self.project.life("flights").stop("ada", "to heal it", 5)
+        self.project.streams.life("flights").stop("ada", "to heal it", 5)
 
     def epochs(self, stream: str = "departures") -> Epochs:
-        return Epochs(self.project.folder.checkpoint(stream))
+        return self.project.streams.epochs(stream)
 
     @property
     def closed_until(self) -> datetime | None:
-        return self.project.ledger("departures").closed_until
+        return self.project.tables.ledger("departures").closed_until
 
 
 @pytest.fixture

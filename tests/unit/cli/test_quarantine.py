@@ -14,7 +14,6 @@ from sluice.cli.main import app
 from sluice.cli.terminal.output import out_lines
 from sluice.cli.views.quarantine_view import hex_dump, print_record, record_as_dict
 from sluice.errors import RefusedError, SpecError
-from sluice.project.records_of import cases_of
 from sluice.quality.quarantine import Quarantined
 from sluice.quality.reasons import Reason
 from tests.suites.cases_suite import opened
@@ -36,7 +35,7 @@ def quarantine(*arguments: str) -> Result:
 
 
 def test_a_case_is_fixed_reopened_and_discarded_and_says_what_happened(place: DeparturesProject) -> None:
-    cases_of(place.project).open(opened("departures-q1", of="departures"))
+    place.project.records.cases().open(opened("departures-q1", of="departures"))
     assert "sluice quarantine replay departures-q1" in quarantine("fix", "departures-q1", "--why", "mended").stdout
     quarantine("reopen", "departures-q1", "--why", "not quite")
     shown = quarantine("discard", "departures-q1", "--why", "a test of theirs").stdout
@@ -55,19 +54,19 @@ def test_a_case_is_fixed_reopened_and_discarded_and_says_what_happened(place: De
 def test_a_patch_is_refused_before_anything_is_started(
     place: DeparturesProject, pattern: str, by: str, said: str
 ) -> None:
-    cases_of(place.project).open(opened("departures-q1", of="departures"))
+    place.project.records.cases().open(opened("departures-q1", of="departures"))
     with pytest.raises(SpecError, match=said):
         quarantine("patch", "departures-q1", "--pattern", pattern, "--by", by)
 
 
 def test_cases_are_listed(place: DeparturesProject) -> None:
-    cases_of(place.project).open(opened("departures-q1", of="departures"))
+    place.project.records.cases().open(opened("departures-q1", of="departures"))
     assert "departures-q1" in quarantine("cases").stdout
     assert json.loads(quarantine("cases", "sales", "-o", "json").stdout) == []
 
 
 def test_an_impossible_request_is_refused(place: DeparturesProject) -> None:
-    cases_of(place.project).open(opened("departures-q1", of="departures"))
+    place.project.records.cases().open(opened("departures-q1", of="departures"))
     with pytest.raises(SpecError, match="there is no case 'nobody'"):
         quarantine("show", "nobody")
     with pytest.raises(SpecError, match="the reason is missing"):

@@ -33,13 +33,13 @@ class Bench(FlightsUnit):
             folder = self.project.folder.checkpoint(stream)
             write_offsets(folder, 0, {"flights": {"0": 6}})
             commit(folder, 0)
-        self.project.life("flights").start("ada", "launch")
+        self.project.streams.life("flights").start("ada", "launch")
 
     def stop(self) -> None:
-        self.project.life("flights").stop("ada", "to reset it", 5)
+        self.project.streams.life("flights").stop("ada", "to reset it", 5)
 
     def epochs(self, stream: str = "departures") -> Epochs:
-        return Epochs(self.project.folder.checkpoint(stream))
+        return self.project.streams.epochs(stream)
 
 
 @pytest.fixture
@@ -119,7 +119,7 @@ def test_a_unit_that_is_started_before_the_confirmation_is_not_reset(
     bench.stop()
 
     def asked() -> bool:
-        bench.project.life("flights").start("bob", "he did not know")
+        bench.project.streams.life("flights").start("bob", "he did not know")
         return True
 
     monkeypatch.setattr(user, "interactive", asked)

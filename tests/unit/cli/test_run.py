@@ -14,7 +14,7 @@ from typer.testing import CliRunner
 
 from sluice.cli.run import census, report, run, show
 from sluice.errors import SpecError
-from sluice.interactive.trial import broker_time, sound_pipeline
+from sluice.interactive.trial import broker_time
 from sluice.quality.preview import JudgedLine, Preview
 from sluice.quality.reasons import Outcome, Reason
 from sluice.settings import settings
@@ -33,7 +33,9 @@ def test_a_sound_pipeline_runs_whatever_else_is_broken(bench: Bench) -> None:
     bench.edit(FEED_FILE, "name: replay", "name: 7")
     bench.edit(DEPLOYMENT_FILE, "kind: external", "kind: nowhere")
     bench.write("include/pipelines/other.yaml", "name: [")
-    pipeline, topic = sound_pipeline(bench.scan(), "sales")
+    specs = bench.scan()
+    pipeline = specs.pipeline("sales")
+    topic = specs.catalog.topics[pipeline.source]
     assert (pipeline.name, topic.name) == ("sales", "orders")
 
 
@@ -41,20 +43,20 @@ def test_a_broken_pipeline_shows_its_own_faults_only(bench: Bench) -> None:
     bench.edit(FEED_FILE, "name: replay", "name: 7")
     bench.edit(PIPELINE_FILE, "window: 1 hour", "window: 7 minutes")
     with pytest.raises(SpecFaults) as refusal:
-        sound_pipeline(bench.scan(), "sales")
+        bench.scan().pipeline("sales")
     assert {fault.file for fault in refusal.value.faults} == {PIPELINE_FILE}
 
 
 def test_a_static_input_that_is_not_there_is_a_fault_of_the_pipeline(bench: Bench) -> None:
     (bench.home / "include/static/shops.csv").unlink()
     with pytest.raises(SpecFaults, match=r"sales\.yaml:\d+: static\.shops\.path: there is no file"):
-        sound_pipeline(bench.scan(), "sales")
+        bench.scan().pipeline("sales")
 
 
 def test_an_unknown_pipeline_is_refused_with_the_names_that_there_are(bench: Bench) -> None:
     bench.write("include/pipelines/broken.yaml", PIPELINE.replace("name: sales", "name: broken").replace("1 hour", "x"))
     with pytest.raises(SpecError, match=r"there is no pipeline 'sale'; the specs have broken, sales\."):
-        sound_pipeline(bench.scan(), "sale")
+        bench.scan().pipeline("sale")
 
 
 def by_broker(topic: TopicSpec) -> TopicSpec:
@@ -62,7 +64,7 @@ def by_broker(topic: TopicSpec) -> TopicSpec:
 
 
 def test_the_brokers_time_is_asked_for_only_where_records_do_not_say_it(bench: Bench) -> None:
-    _, topic = sound_pipeline(bench.scan(), "sales")
+    topic = bench.scan().catalog.topics["orders"]
     instant = datetime(2013, 1, 1, 12, tzinfo=timezone(timedelta(hours=2)))
     clock = ManualClock()
     assert broker_time(topic, None, clock) == clock.now()

@@ -12,8 +12,8 @@ from fastapi.testclient import TestClient
 
 from sluice.console.app import create_console
 from sluice.console.context.access import Visitor
-from sluice.project.fresh import FreshProject
 from sluice.project.project import Project
+from sluice.project.reloading import ReloadingProject
 from tests.twins.clock import ManualClock
 from tests.twins.console_fleet import ConsoleFleet, build_fleet
 
@@ -58,8 +58,8 @@ def fleet(tmp_path_factory: pytest.TempPathFactory, clock: ManualClock) -> Conso
 
 
 @pytest.fixture(scope="session")
-def fresh(fleet: ConsoleFleet) -> FreshProject:
-    return FreshProject(lambda: Project.open(fleet.settings), place=lambda: fleet.settings)
+def fresh(fleet: ConsoleFleet) -> ReloadingProject:
+    return ReloadingProject(lambda: Project.open_strict(fleet.settings), place=lambda: fleet.settings)
 
 
 @pytest.fixture
@@ -68,7 +68,7 @@ def asks() -> RecordingAsks:
 
 
 @pytest.fixture
-def console(fresh: FreshProject, clock: ManualClock, asks: RecordingAsks) -> Callable[[Visitor | None], TestClient]:
+def console(fresh: ReloadingProject, clock: ManualClock, asks: RecordingAsks) -> Callable[[Visitor | None], TestClient]:
     """Return a browser of a visitor; of one who was not admitted for None."""
 
     def of(visitor: Visitor | None) -> TestClient:

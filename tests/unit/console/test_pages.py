@@ -14,8 +14,8 @@ from sqlalchemy import event
 
 from sluice.console.app import create_console
 from sluice.console.context.access import login_free_gate
-from sluice.project.fresh import FreshProject
 from sluice.project.project import Project
+from sluice.project.reloading import ReloadingProject
 from tests.twins.clock import ManualClock
 from tests.twins.console_fleet import HALTED, LAGGING, RESTING, STALLED, UNSEEN, build_fleet, pipeline_of, topic_of
 from tests.unit.console.conftest import UNITS, FakeVisitor
@@ -190,11 +190,11 @@ def counted(project: Project) -> Iterator[list[str]]:
     def hear(_connection: object, _cursor: object, statement: str, *_: object) -> None:
         asked.append(statement)
 
-    event.listen(project.control_database, "before_cursor_execute", hear)
+    event.listen(project.records.database, "before_cursor_execute", hear)
     try:
         yield asked
     finally:
-        event.remove(project.control_database, "before_cursor_execute", hear)
+        event.remove(project.records.database, "before_cursor_execute", hear)
 
 
 PAGES = (
@@ -215,7 +215,9 @@ def test_a_page_asks_the_database_as_often_however_many_streams_there_are(tmp_pa
     found: list[dict[str, int]] = []
     for size in (6, 30):
         fleet = build_fleet(tmp_path / str(size), size, clock)
-        fresh = FreshProject(lambda place=fleet.settings: Project.open(place), place=lambda place=fleet.settings: place)
+        fresh = ReloadingProject(
+            lambda place=fleet.settings: Project.open_strict(place), place=lambda place=fleet.settings: place
+        )
         client = TestClient(create_console(fresh, login_free_gate, clock=clock), base_url="http://127.0.0.1")
         counts = {}
         for path in PAGES:

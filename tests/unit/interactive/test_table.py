@@ -8,6 +8,7 @@ import io
 import re
 import subprocess
 import sys
+from collections.abc import Iterator
 from datetime import UTC, datetime
 from importlib.util import find_spec
 from pathlib import Path
@@ -21,7 +22,7 @@ import sluice
 from sluice.errors import NotReadyError, SpecError
 from sluice.interactive.table import Table, tables_of
 from sluice.project.project import Project
-from sluice.settings import Settings
+from sluice.settings import Settings, settings
 from sluice.specs.code.closure import import_closure
 from tests.twins.departures_project import DeparturesProject
 from tests.unit.specs.bench import PIPELINE_FILE, sound_project
@@ -34,13 +35,14 @@ BY_DELTA_RS = {"to_pandas", "to_pyarrow_table", "to_pyarrow_dataset"}
 
 
 @pytest.fixture
-def departures(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def departures(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     """The table of the shipped pipeline, with one row in each of two versions."""
     folder = DeparturesProject.create(tmp_path, monkeypatch).table
     for origin, departed in (("EWR", 3), ("JFK", 4)):
         row = {"hour": pa.array([HOUR], pa.timestamp("us", "UTC")), "origin": [origin], "departed": [departed]}
         write_deltalake(str(folder), pa.table(row), partition_by=["hour"], mode="append")
-    return folder
+    yield folder
+    settings.cache_clear()
 
 
 @pytest.mark.parametrize(
@@ -52,7 +54,7 @@ def test_every_declared_table_that_is_there_can_be_asked(tmp_path: Path, outputs
     bench = sound_project(tmp_path)
     if outputs != SINGLE:
         bench.edit(PIPELINE_FILE, SINGLE, outputs)
-    project = Project.open(Settings(home=tmp_path, state=tmp_path / "state", deployment="prod"))
+    project = Project.open_strict(Settings(home=tmp_path, state=tmp_path / "state", deployment="prod"))
     assert tables_of(project) == {}
     for name in (*tables, "of_nobody"):
         (project.folder.table(name) / "_delta_log").mkdir(parents=True)

@@ -13,11 +13,12 @@ from sluice.airflow.topics.topic_approval import Answer, page_of
 from sluice.errors import NotReadyError, RefusedError
 from sluice.provisioning.access.acl import Acl
 from sluice.provisioning.access.administration import Credential
-from sluice.provisioning.access.changes import Revoke
-from sluice.provisioning.apply import AccessScope, apply, command, current_plan
-from sluice.provisioning.plan import Provision, as_dict, differences
-from sluice.provisioning.topics.changes import Approval
-from sluice.provisioning.topics.declared import Declared
+from sluice.provisioning.access_scope import AccessScope
+from sluice.provisioning.apply import apply, current_plan
+from sluice.provisioning.plans.approval import Approval, PlanCommands
+from sluice.provisioning.plans.changes import ChangeKind
+from sluice.provisioning.plans.declared import Declared
+from sluice.provisioning.plans.plan import Plan, as_dict
 from sluice.specs.model.access import Mechanism, PrincipalSpec, Role
 from sluice.specs.model.model import TopicSpec
 from sluice.topics.administration import TopicCreation
@@ -98,17 +99,17 @@ class Cluster:
         self.topics, self.users, self.calls = Topics(), Users(), Calls()
         self.topics.calls = self.users.calls = self.calls
 
-    def plan(self, declared: Declared, *principals: PrincipalSpec) -> Provision:
+    def plan(self, declared: Declared, *principals: PrincipalSpec) -> Plan:
         return current_plan(declared, self.topics, self.access(*principals))
 
     def access(self, *principals: PrincipalSpec) -> AccessScope:
         return AccessScope(catalog(*principals), self.users, lambda variable: f"of {variable}")
 
-    def apply(self, declared: Declared, *principals: PrincipalSpec, approval: Approval | None = None) -> Provision:
+    def apply(self, declared: Declared, *principals: PrincipalSpec, approval: Approval | None = None) -> Plan:
         done, _ = apply(declared, self.topics, self.access(*principals), approval=approval)
         return done
 
-    def approved(self, declared: Declared, *principals: PrincipalSpec) -> Provision:
+    def approved(self, declared: Declared, *principals: PrincipalSpec) -> Plan:
         todo = self.plan(declared, *principals)
         return self.apply(
             declared, *principals, approval=Approval(todo.id, frozenset(todo.losing), frozenset(todo.widening))
@@ -130,7 +131,7 @@ def wanted(name: str, partitions: int, days: int = 7) -> TopicSpec:
 
 def test_what_is_safe_of_both_is_applied_without_a_word_and_a_second_time_there_is_nothing(cluster: Cluster) -> None:
     done = cluster.apply(of(orders=2), FEED)
-    assert [item.topic for item in done.items] == ["orders", *["User:feed"] * (len(done.items) - 1)]
+    assert [change.subject for change in done.changes] == ["orders", *["User:feed"] * (len(done.changes) - 1)]
     assert cluster.topics.topics["orders"].partitions == 2
     assert cluster.users.entries
     assert not cluster.apply(of(orders=2), FEED)
@@ -141,7 +142,8 @@ def test_its_id_stands_for_both_and_without_principals_it_is_the_topics_own(clus
     assert found.id != cluster.plan(of(orders=3), FEED).id
     assert found.id != cluster.plan(of(orders=2)).id
     alone = current_plan(of(orders=2), cluster.topics)
-    assert alone.id == alone.topics.id
+    assert alone.id == current_plan(of(orders=2), cluster.topics).id
+    assert alone.access is None
     assert as_dict(alone)["access"] is None
     assert {item["principal"] for item in as_dict(found)["access"]["items"]} == {"User:feed"}
 
@@ -161,15 +163,15 @@ def test_one_word_is_needed_for_all_and_without_it_nothing_is_done(cluster: Clus
     cluster.approved(of(orders=2), FEED)
     before = list(cluster.calls.done)
     grown = of(orders=4)
-    with pytest.raises(RefusedError, match="somebody has to approve, so nothing was applied: orders: partitions"):
+    with pytest.raises(RefusedError, match="have to be approved, so nothing was applied: orders: partitions"):
         cluster.apply(grown, with_password(Role.FEED, hosts=("10.0.0.8",)))
-    with pytest.raises(RefusedError, match=r"something is opened by User:backfill, and nobody has said"):
+    with pytest.raises(RefusedError, match=r"opens something by User:backfill, which the approval does not name"):
         cluster.apply(grown, FEED, OPEN, approval=Approval(cluster.plan(grown, FEED, OPEN).id))
     assert cluster.calls.done == before
     found = cluster.plan(grown, FEED, OPEN)
-    assert command(found) == f"`sluice topics apply --plan {found.id} --widening 'User:backfill'`"
+    assert PlanCommands().apply(found) == f"`sluice topics apply --plan {found.id} --widening 'User:backfill'`"
     cluster.apply(grown, FEED, OPEN, approval=Approval(found.id, widening=frozenset({"User:backfill"})))
-    assert not differences(cluster.plan(grown, FEED, OPEN))
+    assert not cluster.plan(grown, FEED, OPEN).differences
 
 
 def test_a_change_of_either_makes_an_old_plan_void(cluster: Cluster) -> None:
@@ -207,7 +209,9 @@ def test_cut_off_anywhere_it_is_finished_by_the_next(steps: int, opens: bool) ->
         cluster.calls.left = 10**6
         left = cluster.plan(of(orders=4, weather=2), *principals)
         taken = kept - cluster.users.entries
-        assert not taken or all(isinstance(item, Revoke) or "password" in item.value for item in left.items)
+        assert not taken or all(
+            change.kind is ChangeKind.REVOKE or "password" in change.value for change in left.changes
+        )
         cluster.approved(of(orders=4, weather=2), *principals)
     assert not cluster.plan(of(orders=4, weather=2), *principals)
 

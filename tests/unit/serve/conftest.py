@@ -12,8 +12,8 @@ from fastapi.testclient import TestClient
 
 from sluice.console.context.access import Visitor
 from sluice.live.source import LiveSource, SourceRead
-from sluice.project.fresh import FreshProject
 from sluice.project.project import Project
+from sluice.project.reloading import ReloadingProject
 from sluice.serve.app import create_serve
 from sluice.serve.hub import Hub, LiveOutput
 from sluice.specs.load import load_catalog
@@ -56,7 +56,7 @@ def hub(monkeypatch: pytest.MonkeyPatch) -> Iterator[Hub]:
     monkeypatch.setattr("sluice.live.follower.Follower.start", lambda _: None)
     project = InMemoryProject()
     object.__setattr__(project.catalog, "pipelines", {"departures": with_rules(RULE)})
-    fresh = FreshProject(lambda: cast(Project, project))
+    fresh = ReloadingProject(lambda: cast(Project, project))
     hub = ByHand(fresh, silent, lambda _pipeline, _notice: None, lambda _pipeline: {}, ManualClock())
     hub.look()
     yield hub

@@ -12,7 +12,7 @@ from types import SimpleNamespace
 import pytest
 from hypothesis import given, settings
 
-from sluice.cli.scaffold.topics import guess_fields, sketch_of
+from sluice.cli.scaffold.topics import guess_fields, sample_of
 from sluice.cli.topics.send import keys_of
 from sluice.cli.views.quarantine_view import hex_dump
 from sluice.cli.views.record_view import as_dict, as_line
@@ -25,7 +25,7 @@ from sluice.kafka.records import _record
 from sluice.kafka.stamps import _stamp
 from sluice.live.source import SourceRead
 from sluice.provisioning.growth.keys import partition_of
-from sluice.provisioning.importing.sketch import Sketch
+from sluice.provisioning.importing.sample import RecordSample
 from sluice.quality.samples import masked
 from sluice.serve.events import _as_json
 from sluice.topics.json_object import DEEPEST, NoObjectError, parse_object, read_instant, read_object
@@ -74,14 +74,14 @@ def shown(value: bytes | None) -> None:
 
 
 def sketched(value: bytes | None) -> None:
-    sketch = Sketch()
+    sample = RecordSample()
     for offset in range(2):
-        sketch.take(Record(0, offset, None, appended=False, key=None, value=value))
-    assert all(seen.type is not None for seen in sketch.fields.values() if seen.present)
+        sample.add(Record(0, offset, None, appended=False, key=None, value=value))
+    assert all(seen.type is not None for seen in sample.fields.values() if seen.present)
 
 
 def guessed(value: bytes | None) -> None:
-    guess_fields(sketch_of([value or b""]))
+    guess_fields(sample_of([value or b""]))
 
 
 def keyed(value: bytes | None) -> None:

@@ -22,7 +22,6 @@ from sluice.alerts.delivery import AlertHistory
 from sluice.alerts.incidents import Incident, Key, newest_about, open_incidents
 from sluice.alerts.rounds import Begin, Condition, Deliver, End, Repeat, Step, steps
 from sluice.alerts.undeclared import undeclared
-from sluice.project.fleet_records import standings_of
 from sluice.project.project import Project
 from sluice.settings import settings
 from sluice.specs.catalog.dag_ids import stream_dag_id, unit_of
@@ -74,7 +73,7 @@ def _look(project: Project, desk: AlertDispatcher) -> FleetConditions:
     units = list(project.catalog.units().values())
     owners = {stream: project.catalog.owner_of(stream) for unit in units for stream in unit.streams}
     now = desk.clock.now()
-    return found_in(standings_of(project, units, now), owners, now)
+    return found_in(project.health.standings(units, now), owners, now)
 
 
 def _undeclared(project: Project, history: AlertHistory) -> Mapping[Key, str]:
@@ -85,7 +84,7 @@ def _undeclared(project: Project, history: AlertHistory) -> Mapping[Key, str]:
     if scan(settings().home / "include").faults:
         return {}
     units = {unit for incident in incidents if (unit := unit_of(incident.newest.dag_id))}
-    attempts = project.registry().newest_attempts(units)
+    attempts = project.records.registry().newest_attempts(units)
     alive = {unit for unit, attempt in attempts.items() if attempt.state is not AttemptState.ENDED}
     return undeclared(incidents, project.catalog, alive)
 

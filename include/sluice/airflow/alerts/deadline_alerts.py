@@ -78,7 +78,7 @@ class DeadlineAlerts:
         Raises:
             UnreachableError: the control database could not be asked; nothing was told.
         """
-        registry = project.registry()
+        registry = project.records.registry()
         claim = notice.claim(self._clock.now())
         if not registry.replace_deadline_record(claim):
             return

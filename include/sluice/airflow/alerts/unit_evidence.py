@@ -47,7 +47,7 @@ def unit_evidence(project: Project, unit: str) -> UnitFacts:
     verdicts: list[RecordedVerdict] = []
     halted, ended_at = False, None
     try:
-        registry = project.registry()
+        registry = project.records.registry()
         attempt = registry.latest_attempt(unit)
         if attempt is None:
             return UnitFacts((f"unit {unit} never had a driver",))
@@ -56,8 +56,8 @@ def unit_evidence(project: Project, unit: str) -> UnitFacts:
         ended_at = attempt.ended_at
         verdicts = list(registry.verdicts(unit))
         facts += map(_sentence, verdicts)
-        facts += _log(project.launcher().log(attempt.key))
-        halted = bool(project.timeline(unit).halted)
+        facts += _log(project.processes.launcher().log(attempt.key))
+        halted = bool(project.streams.timeline(unit).halted)
     except Exception as error:  # noqa: BLE001 - an alert goes out with what could be seen
         facts.append(f"could not look at unit {unit}: {error}")
     what_to_do = next((v.verdict.what_to_do for v in verdicts if _is_bad(v)), "")

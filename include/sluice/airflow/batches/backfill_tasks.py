@@ -74,7 +74,7 @@ class BackfillOperator(BatchOperator):
 
     def _claimed(self, run: Run) -> Backfill | None:
         try:
-            return self._open_project().backfills().find(run.key)
+            return self._open_project().records.backfills().find(run.key)
         except SluiceError as error:
             self.log.warning("The record of this backfill could not be read, so links may stay empty: %s", error)
             return None
@@ -101,7 +101,7 @@ class ReportOperator(ProjectOperator):
         run = run_of(context["dag_run"])
         with retried_only_if_unknown():
             project = self._open_project()
-            found = project.backfills().find(run.key)
+            found = project.records.backfills().find(run.key)
             if found is None:
                 raise SpecError(f"run {run.run_id} has claimed no backfill.", fix="look at the log of `run`.")
             result = read_result(project, found)
@@ -126,8 +126,8 @@ class TellOperator(ProjectOperator):
         """Emit it, or skip."""
         with retried_only_if_unknown():
             project = self._open_project()
-            found = project.backfills().find(run_of(context["dag_run"]).key)
-            owned = () if found is None else intervals_of(project.ledger(self.subject), found.id)
+            found = project.records.backfills().find(run_of(context["dag_run"]).key)
+            owned = () if found is None else intervals_of(project.tables.ledger(self.subject), found.id)
         if found is None or not owned:
             raise AirflowSkipException("It published nothing.")
         extra: dict[str, Any] = {
@@ -178,10 +178,14 @@ def select_for(project: Project, pipeline: str, form: Mapping[str, Any], run: Ru
     if spec is None:
         raise SpecError(f"there is no sound pipeline {pipeline!r}.", fix="run `sluice check` and repair it.")
     accepts = str(form.get("accepts") or "")
-    failed = project.backfills().get(accepts) if accepts else None
+    failed = project.records.backfills().get(accepts) if accepts else None
     request = backfill_request.request_of(spec, form, run, failed)
-    project.refuse_overlap(request, run.key)
-    ledger, code, resumed = project.ledger(pipeline), project.code_of(pipeline), project.backfills().find(run.key)
+    project.processes.refuse_overlap(request, run.key)
+    ledger, code, resumed = (
+        project.tables.ledger(pipeline),
+        project.code_of(pipeline),
+        project.records.backfills().find(run.key),
+    )
     return select(request, ledger, spec.intervals.interval_length, code, resumed.id if resumed else "")
 
 

@@ -24,8 +24,6 @@ from sluice.airflow.runtime import open_project
 from sluice.devstack.airflow.configuration import BATCH_POOL
 from sluice.errors import CorruptionError, RefusedError, SluiceError, SpecError
 from sluice.launch.processes import STACK_MARK, die_with_parent, give_way
-from sluice.project.environments import batch_settings as settings_of_batch
-from sluice.project.environments import inherited_by_batch
 from sluice.project.project import Project
 from sluice.settings import environment, inherited
 from sluice.spark.session.java_start import start_variables
@@ -148,12 +146,12 @@ def submit_settings(project: Project, pipeline: str) -> dict[str, str]:
 def batch_environment(project: Project, pipeline: str) -> dict[str, str]:
     """Return the variables of the main: it needs the control database, and none of Airflow's secrets."""
     stack = environment().get(STACK_MARK)
-    found = inherited(inherited_by_batch(project, pipeline))
+    found = inherited(project.processes.inherited_by_batch(pipeline))
     return {
         **found,
         **start_variables(found),
         **({} if stack is None else {STACK_MARK: stack}),  # `sluice down` ends what carries it
-        **settings_of_batch(project),
+        **project.processes.batch_settings(),
     }
 
 

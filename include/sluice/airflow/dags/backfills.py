@@ -12,7 +12,7 @@ from airflow.timetables.trigger import CronPartitionTimetable
 from sluice.airflow.batches.backfill_request import PARTITION_FORMAT
 from sluice.airflow.batches.backfill_tasks import BackfillOperator, PlanOperator, ReportOperator, TellOperator
 from sluice.airflow.dags.conventions import Tag, give_form, house_dag
-from sluice.airflow.dags.specs import scan_specs
+from sluice.airflow.dags.specs import scan_for_dags
 from sluice.airflow.project_operator import OpenProject
 from sluice.airflow.runtime import open_project
 from sluice.intervals.backfill.request import Mode, Only
@@ -31,7 +31,7 @@ def build_backfill_dags(only: str | None = None) -> list[DAG]:
         only: build just the DAG with this id. Omitted: the one whose task is about to run, or all.
     """
     only = only or get_parsing_context().dag_id
-    pipelines = scan_specs((Kind.TOPIC, Kind.PIPELINE)).catalog.interval_pipelines.values()
+    pipelines = scan_for_dags((Kind.TOPIC, Kind.PIPELINE)).catalog.interval_pipelines.values()
     return [build_backfill_dag(spec) for spec in pipelines if only in (None, backfill_dag_id(spec.name))]
 
 

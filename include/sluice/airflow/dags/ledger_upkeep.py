@@ -59,7 +59,7 @@ def build_keep_ledger_dag(*, open_project: Callable[[], Project] = open_project)
         def forget() -> int:
             """Return how many verdicts were forgotten."""
             with retried_only_if_unknown():
-                return open_project().registry().forget_verdicts(SystemClock().now() - KEPT)
+                return open_project().records.registry().forget_verdicts(SystemClock().now() - KEPT)
 
         keep() >> index()
         forget()
@@ -77,8 +77,8 @@ def keep_entries(project: Project) -> dict[str, int]:
     catalog = project.catalog
     tables = [topic.raw.table for topic in catalog.topics.values()]
     tables += [pipeline.intervals.table for pipeline in catalog.interval_pipelines.values()]
-    beside = [output for pipeline in catalog.pipelines.values() for output in pipeline.beside]
-    tables += [output.table for output in beside if isinstance(output, RowsOutput)]
+    side_outputs = [output for pipeline in catalog.pipelines.values() for output in pipeline.side_outputs]
+    tables += [output.table for output in side_outputs if isinstance(output, RowsOutput)]
     tables += [deliveries(o.topic) for pipeline in catalog.pipelines.values() for o in pipeline.written_topics]
     return _each(sorted(set(tables)), lambda table: keep_log(project.folder.table(table)))
 
@@ -89,7 +89,7 @@ def refresh_index(project: Project) -> dict[str, int]:
     Raises:
         CorruptionError: of some pipeline the log cannot be read; the others were refreshed.
     """
-    index = project.index()
+    index = project.tables.index()
     return _each(sorted(project.catalog.interval_pipelines), lambda pipeline: index.refresh(pipeline).changed)
 
 

@@ -15,7 +15,7 @@ from airflow.timetables.trigger import CronTriggerTimetable
 from sluice.airflow.batches.assets import output_table
 from sluice.airflow.batches.spark_batch import BatchOperator
 from sluice.airflow.dags.conventions import Tag, house_dag
-from sluice.airflow.dags.specs import scan_specs
+from sluice.airflow.dags.specs import scan_for_dags
 from sluice.airflow.failures import retried_only_if_unknown
 from sluice.airflow.links import TableQualityLink
 from sluice.airflow.runtime import open_project
@@ -37,7 +37,7 @@ def build_quality_dags(only: str | None = None) -> list[DAG]:
         only: build just the DAG with this id. Omitted: the one whose task is about to run, or all.
     """
     only = only or get_parsing_context().dag_id
-    catalog = scan_specs().catalog
+    catalog = scan_for_dags().catalog
     guarded = {suite.pipeline: suite.check for suite in catalog.expectations.values() if suite.gate is not None}
     pipelines = [spec for name, spec in catalog.interval_pipelines.items() if name in guarded]
     wanted = [spec for spec in pipelines if only in (None, quality_dag_id(spec.name))]
@@ -88,7 +88,7 @@ class QualityOperator(BatchOperator):
     def execute(self, context: Context) -> None:
         """Check the table; without a closed interval there is nothing to check yet."""
         with retried_only_if_unknown():
-            ledger = self._open_project().ledger(self.pipeline)
+            ledger = self._open_project().tables.ledger(self.pipeline)
         if ledger.closed_until is None:
             raise AirflowSkipException(f"No interval of {self.pipeline} is closed yet: there is nothing to check.")
         super().execute(context)

@@ -27,8 +27,8 @@ from sluice.airflow.streams.stream_request import UnitCommand
 from sluice.alerts.journal import Journal
 from sluice.clock import Clock, SystemClock
 from sluice.errors import SluiceError
-from sluice.project.fresh import FreshProject
 from sluice.project.project import Project
+from sluice.project.reloading import ReloadingProject
 from sluice.settings import settings
 from sluice.specs.catalog.dag_ids import stream_dag_id
 from sluice.specs.load import scan
@@ -97,7 +97,7 @@ class Reconciler:
             include = settings().home / "include"
             needed = decide(
                 declared_units(scan(include), include).values(),
-                look=lambda unit: project.life(unit).record_end(),
+                look=lambda unit: project.streams.life(unit).record_end(),
                 active_runs=lambda unit: ti.get_dr_count(dag_id=stream_dag_id(unit), states=list(ACTIVE)),
                 told=told,
                 now=self._clock.now(),
@@ -116,7 +116,7 @@ class ReconcileTrigger(RoundTrigger):
 @cache
 def _in_triggerer() -> Reconciler:
     clock = SystemClock()
-    return Reconciler(FreshProject(open_project, clock).current, clock)
+    return Reconciler(ReloadingProject(open_project, clock).current, clock)
 
 
 def told(unit: str, since: datetime) -> bool:

@@ -98,7 +98,7 @@ def needed_repairs(project: Project, runs_of: Callable[..., int], now: datetime)
     for pipeline, spec in project.catalog.interval_pipelines.items():
         dag_id = backfill_dag_id(pipeline)
         try:
-            repair = needed_repair(project.ledger(pipeline), project.code_of(pipeline))
+            repair = needed_repair(project.tables.ledger(pipeline), project.code_of(pipeline))
             decision = decide(
                 repair,
                 wanted=spec.backfill.repair,
@@ -131,4 +131,8 @@ def run_to_trigger(pipeline: str, repair: Repair, now: datetime) -> dict[str, An
 
 
 def _at_work(project: Project, pipeline: str) -> list[Backfill]:
-    return [found for found in project.backfills().running(pipeline) if project.backfill_lock(found.id).held()]
+    return [
+        found
+        for found in project.records.backfills().running(pipeline)
+        if project.processes.backfill_lock(found.id).held()
+    ]

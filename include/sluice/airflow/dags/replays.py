@@ -15,7 +15,6 @@ from sluice.airflow.failures import retried_only_if_unknown
 from sluice.airflow.runtime import open_project
 from sluice.errors import SpecError
 from sluice.project.project import Project
-from sluice.project.records_of import cases_of
 from sluice.specs.catalog.dag_ids import REPLAY
 
 LONGEST_REPLAY = timedelta(hours=24)
@@ -55,7 +54,7 @@ class ReplayOperator(BatchOperator):
             AirflowFailException: there is no such case, or it is not closed by this; the main's sentence says why.
         """
         with retried_only_if_unknown():
-            self.pipeline = cases_of(self._open_project()).get(_case(context)).pipeline
+            self.pipeline = self._open_project().records.cases().get(_case(context)).pipeline
         self.name = f"sluice-{self.pipeline}"
         super().execute(context)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from sluice.airflow.dags.specs import scan_specs
+from sluice.airflow.dags.specs import scan_for_dags
 from sluice.specs.reading.faults import SpecFaults
 
 
@@ -12,6 +12,6 @@ def raise_spec_errors() -> None:
     Raises:
         SpecFaults: with every fault of every file, `file:line` first.
     """
-    faults = scan_specs().faults
+    faults = scan_for_dags().faults
     if faults:
         raise SpecFaults(faults)

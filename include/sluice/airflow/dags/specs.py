@@ -10,7 +10,7 @@ from sluice.specs.reading.kinds import Kind
 from sluice.specs.reading.memo import Memo
 
 
-def scan_specs(kinds: Collection[Kind] = tuple(Kind)) -> Scan:
+def scan_for_dags(kinds: Collection[Kind] = tuple(Kind)) -> Scan:
     """Read the specs of the project; YAML that another file of `dags/` has understood is not parsed again.
 
     Args:

@@ -7,7 +7,7 @@ from datetime import timedelta
 from airflow.sdk import DAG, Param, get_parsing_context
 
 from sluice.airflow.dags.conventions import DEFAULT_OWNER, Tag, give_form, house_dag
-from sluice.airflow.dags.specs import scan_specs
+from sluice.airflow.dags.specs import scan_for_dags
 from sluice.airflow.project_operator import OpenProject
 from sluice.airflow.runtime import open_project
 from sluice.airflow.streams.following import FollowOperator
@@ -32,7 +32,7 @@ def build_stream_dags(only: str | None = None) -> list[DAG]:
     """
     include = settings().home / "include"
     only = only or get_parsing_context().dag_id
-    units = declared_units(scan_specs((Kind.TOPIC, Kind.PIPELINE)), include).values()
+    units = declared_units(scan_for_dags((Kind.TOPIC, Kind.PIPELINE)), include).values()
     return [build_stream_dag(unit) for unit in units if only in (None, stream_dag_id(unit.name))]
 
 

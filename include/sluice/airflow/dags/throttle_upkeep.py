@@ -14,7 +14,7 @@ from sluice.airflow.project_operator import OpenProject
 from sluice.airflow.rounds import AskedOfAirflow, Found, RoundOperator, RoundTrigger
 from sluice.airflow.runtime import open_project
 from sluice.clock import Clock, SystemClock
-from sluice.provisioning.replicas.left_throttle import lift_left_throttles, throttled
+from sluice.provisioning.replicas.stale_throttle import remove_stale_throttles, throttled
 
 log = logging.getLogger(__name__)
 
@@ -73,8 +73,8 @@ class LiftOperator(RoundOperator):
     def _lifted(self) -> Found:
         with retried_only_if_unknown():
             project = self._open_project()
-            with project.administration() as administration:
-                lifted = lift_left_throttles(administration, project.catalog.kafka_topics(), self._clock)
+            with project.kafka.administration() as administration:
+                lifted = remove_stale_throttles(administration, project.catalog.kafka_topics(), self._clock)
         for topic in lifted:
             log.warning("%s: a move that was killed had left a throttle; it is gone.", topic)
         return [{"topic": topic} for topic in lifted]
@@ -88,5 +88,5 @@ class ThrottleTrigger(RoundTrigger):
         _ = ti
         with retried_only_if_unknown():
             project = open_project()
-            with project.administration() as administration:
+            with project.kafka.administration() as administration:
                 return [{"topic": topic} for topic in throttled(administration, project.catalog.kafka_topics())]

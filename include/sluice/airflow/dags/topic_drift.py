@@ -28,8 +28,8 @@ from sluice.alerts.alert import Alert, Level
 from sluice.clock import Clock, SystemClock
 from sluice.errors import SluiceError
 from sluice.project.project import Project
-from sluice.provisioning.plan import Provision
-from sluice.provisioning.topics.changes import Create
+from sluice.provisioning.plans.changes import ChangeKind, is_principal
+from sluice.provisioning.plans.plan import Plan
 from sluice.specs.model.alerting import AlertClass
 
 log = logging.getLogger(__name__)
@@ -165,15 +165,15 @@ class TopicDriftOperator(BaseOperator):
         raise AirflowFailException(str(drift)) from drift
 
 
-def unused_topics(project: Project, found: Provision) -> list[str]:
+def unused_topics(project: Project, found: Plan) -> list[str]:
     """Return the topics that nobody has made yet and of which no stream was ever wanted: a spec lies there, no more.
 
     Raises:
         UnreachableError: the control database could not be asked.
     """
-    missing = [item.topic for item in found.topics.items if isinstance(item, Create)]
+    missing = [change.subject for change in found.changes if change.kind is ChangeKind.CREATE]
     units = {topic: project.catalog.units_at(topic) for topic in missing}
-    wanted = {unit for unit in frozenset().union(*units.values()) if not project.life(unit).look().never_wanted}
+    wanted = {unit for unit in frozenset().union(*units.values()) if not project.streams.life(unit).look().never_wanted}
     return [topic for topic, at in units.items() if at and not at & wanted]
 
 
@@ -184,7 +184,7 @@ def to_tell(drifted: Mapping[str, Sequence[str]]) -> Found:
     told: Found = [
         {
             "topic": topic,
-            "subject": f"principal {topic}" if ":" in topic else f"topic {topic}",  # no topic's name has a colon
+            "subject": f"principal {topic}" if is_principal(topic) else f"topic {topic}",
             "differences": printable(f"{topic} is not as declared: {'; '.join(drifted[topic])}."),
         }
         for topic in alone

@@ -18,15 +18,14 @@ from sluice.airflow.topics.topic_approval import (
     WAIT_HOURS,
     Answer,
     TopicApprovalOperator,
-    needs_somebody,
+    needs_approval,
     page_of,
 )
-from sluice.airflow.topics.topic_plans import apply_to, differences, log_table, plan_of, summary, touches_of
+from sluice.airflow.topics.topic_plans import apply_to, differences, impacts_of, log_table, plan_of, summary
 from sluice.clock import SystemClock
-from sluice.project.growth_looks import growths_of, with_unread
 from sluice.project.project import Project
-from sluice.provisioning.growth.growth import Growth
-from sluice.provisioning.plan import Provision
+from sluice.provisioning.growth.adoption import Growth, growths_of
+from sluice.provisioning.plans.plan import Plan
 
 log = logging.getLogger(__name__)
 
@@ -111,15 +110,15 @@ def planned(open_project: Callable[[], Project]) -> dict[str, Any]:
     with retried_only_if_unknown():
         project = open_project()
         found = plan_of(project)
-        touches = touches_of(project, found) if needs_somebody(found) else {}
+        impacts = impacts_of(project, found) if needs_approval(found) else {}
     log.info("%s", log_table(found))
     return {
         "declared": len(project.catalog.kafka_topics()),
         "plan": found.id,
-        "changes": len(found.items),
+        "changes": len(found.changes),
         "to_approve": len(found.guarded),
         "refused": len(found.refused),
-        "page": page_of(found, touches),
+        "page": page_of(found, impacts),
         "grows": [growth.as_dict() for growth in growths_of(found)],
     }
 
@@ -140,7 +139,7 @@ def applied(
     outcome = summary(done)
     log.info("%s%s", outcome, f", approved by {answer.by}" if answer else "")
     approval = {} if answer is None else {"plan": answer.plan, "approved_by": answer.by}
-    return {"applied": len(done.items), "summary": outcome, **approval}
+    return {"applied": len(done.changes), "summary": outcome, **approval}
 
 
 def grown(open_project: Callable[[], Project], grows: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
@@ -150,7 +149,7 @@ def grown(open_project: Callable[[], Project], grows: Iterable[Mapping[str, Any]
     """
     growths = [Growth.of(each) for each in grows]
     project = open_project() if growths else None
-    found = [with_unread(project, growth) for growth in growths] if project else []
+    found = [project.topics.with_unread(growth) for growth in growths] if project else []
     return {"growths": [growth.as_dict() for growth in found], "at": SystemClock().now().isoformat()}
 
 
@@ -164,7 +163,7 @@ def verified(open_project: Callable[[], Project]) -> dict[str, Any]:
     return {"as_declared": len(project.catalog.kafka_topics())}
 
 
-def apply_approved(project: Project, answer: Answer | None, *, drain_minutes: float | None = None) -> Provision:
+def apply_approved(project: Project, answer: Answer | None, *, drain_minutes: float | None = None) -> Plan:
     """Apply what somebody has approved, or what is safe if nobody was asked, and return what was done.
 
     If nothing is left to do, an earlier try has done it.

@@ -98,6 +98,6 @@ class FollowOperator(TriggerDagRunOperator):  # type: ignore[misc]  # the provid
 
     def _look(self) -> NextRun | str:
         try:
-            return following(self._open_project().life(self.unit).look(), self._clock.now())
+            return following(self._open_project().streams.life(self.unit).look(), self._clock.now())
         except SluiceError as error:
             return f"could not look, so the reconciler will: {error}"

@@ -39,9 +39,9 @@ class Mirrors:
         """
         changed = {
             group: seen.committed
-            for pipeline in project.catalog.mirrored
-            for stream, group in pipeline.mirror_groups.items()
-            if (seen := evidence.get(pipeline.driver, {}).get(stream)) is not None
+            for stream, group in project.catalog.mirrored
+            if stream.pipeline is not None
+            and (seen := evidence.get(stream.pipeline.driver, {}).get(stream.name)) is not None
             and seen.committed
             and seen.ends is not None
             and seen.committed != self._written.get(group)
@@ -49,7 +49,7 @@ class Mirrors:
         if not changed:
             return
         try:
-            with project.administration(Role.WATCHER, patience_seconds=_PATIENCE_SECONDS) as cluster:
+            with project.kafka.administration(Role.WATCHER, patience_seconds=_PATIENCE_SECONDS) as cluster:
                 for group, offsets in changed.items():
                     self._write(cluster, group, offsets)
         except Exception as error:  # noqa: BLE001 - whatever a cluster does, verdicts go on

@@ -12,10 +12,9 @@ from sluice.airflow.runtime import open_project
 from sluice.airflow.streams.mirroring import Mirrors
 from sluice.airflow.streams.stream_lineage import StreamLineage
 from sluice.clock import Clock
-from sluice.project.fresh import FreshProject
+from sluice.project.fleet_observer import FleetObserver, KnownCheckpoints
 from sluice.project.project import Project
-from sluice.project.stream_looks import newest_looks
-from sluice.project.survey import Looks, Survey
+from sluice.project.reloading import ReloadingProject
 from sluice.streams.deadlines.notices import DeadlinesWatched
 from sluice.streams.health.looks import Keeping, StreamLook, rates_of
 from sluice.streams.health.observation import Evidence
@@ -44,19 +43,19 @@ class ProjectObserver:
         alerts: DeadlineAlerts | None = None,
         lineage: StreamLineage | None = None,
     ) -> None:
-        self._project = FreshProject(open_, clock)
-        self._survey: tuple[Project, Survey] | None = None
+        self._project = ReloadingProject(open_, clock)
+        self._observer: tuple[Project, FleetObserver] | None = None
         self._alerts = alerts or DeadlineAlerts(clock=clock)
         self._lineage = lineage or StreamLineage.configured(clock)
         self._mirrors = Mirrors(clock)
         self._memories: dict[str, _Memory] = {}
-        self._looks: Looks = {}
+        self._known: KnownCheckpoints = {}
         self._keeping = Keeping()
 
     def look(self, units: Sequence[str]) -> Mapping[str, Sighting]:
         """Return what is recorded and seen of units; proven deaths are put on record."""
         project = self._project.current()
-        looks = project.lives().record_ends(units)
+        looks = project.streams.lives().record_ends(units)
         for unit, error in looks.failed.items():
             log.warning("Could not look at unit %s; that proves nothing, and is tried again.", unit, exc_info=error)
         self._lineage.saw(project, looks.seen)
@@ -68,13 +67,15 @@ class ProjectObserver:
         A unit whose specs are broken has none that could be judged, and neither has one that never had a driver.
         """
         project = self._project.current()
-        survey = self._survey_of(project)
-        sightings = {u: sighting for u, sighting in seen.items() if sighting.attempt is not None and survey.declares(u)}
+        observer = self._observer_of(project)
+        sightings = {
+            u: sighting for u, sighting in seen.items() if sighting.attempt is not None and observer.declares(u)
+        }
         for unit in seen.keys() - sightings.keys():
             self._memories.pop(unit, None)
-            survey.forget(unit)
-        evidence = survey.evidence(sightings)
-        records = project.registry().newest_verdicts(list(sightings))
+            observer.forget(unit)
+        evidence = observer.evidence(sightings)
+        records = project.records.registry().newest_verdicts(list(sightings))
         given: list[GivenVerdict] = []
         failed: dict[str, Exception] = {}
         for unit, sighting in sightings.items():
@@ -87,7 +88,7 @@ class ProjectObserver:
                 failed[unit] = error
         for unit, fault in failed.items():
             log.warning("Could not judge unit %s; that is tried again.", unit, exc_info=fault)
-        project.registry().record_verdicts(given)
+        project.records.registry().record_verdicts(given)
         self._keep(project, {u: sightings[u] for u in sightings if u not in failed}, evidence)
         self._mirrors.reflect(project, evidence)
 
@@ -104,23 +105,23 @@ class ProjectObserver:
                 if self._keeping.due(unit, stream, generation, verdict, look.at):
                     rates = rates_of(streams.windows[stream], look.at)
                     looks.append(StreamLook(unit, stream, generation, look.at, verdict, rates, good_for, since[stream]))
-        newest_looks(project).keep(looks)
+        project.records.observations().keep(looks)
         self._keeping.kept(looks, time.thread_time() - begun)
 
     def _tell(self, project: Project, memory: _Memory, evidence: Mapping[str, Evidence]) -> None:
         """Offer what is to be told of a unit's deadlines."""
         declared = {stream: project.catalog.deadlines_of(stream) for stream in evidence}
         verdicts, windows = memory.streams.verdicts, memory.streams.windows
-        for notice in memory.deadlines.notices(declared, evidence, verdicts, windows, project.registry()):
+        for notice in memory.deadlines.notices(declared, evidence, verdicts, windows, project.records.registry()):
             self._alerts.offer(project, notice)
 
-    def _survey_of(self, project: Project) -> Survey:
-        """Return the survey of a project; that of another one is closed."""
-        if self._survey is None or self._survey[0] is not project:
-            if self._survey is not None:
-                self._survey[1].close()
-            self._survey = project, project.survey(self._looks)
-        return self._survey[1]
+    def _observer_of(self, project: Project) -> FleetObserver:
+        """Return the observer of a project; that of another one is closed."""
+        if self._observer is None or self._observer[0] is not project:
+            if self._observer is not None:
+                self._observer[1].close()
+            self._observer = project, project.health.observer(self._known)
+        return self._observer[1]
 
 
 def _judged(

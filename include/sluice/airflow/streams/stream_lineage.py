@@ -161,7 +161,7 @@ class StreamLineage:
     def _unwatched(self, project: Project, attempt: Attempt, known: _Told | None) -> Iterator[Event]:
         """Yield what nobody has told of the attempts before one; `known`: what this process has told last."""
         limit, told = self._clock.now() - UNWATCHED, known or _Told(0)
-        for earlier in reversed(project.registry().attempts(attempt.unit, newest=_EARLIER)):
+        for earlier in reversed(project.records.registry().attempts(attempt.unit, newest=_EARLIER)):
             is_known = earlier.generation == told.generation
             if not told.generation <= earlier.generation < attempt.generation or (is_known and told.ended):
                 continue

@@ -90,7 +90,7 @@ class WatchOperator(BaseOperator):
 
     def _look(self, generation: int) -> WatchFinding:
         try:
-            sighting = self._open_project().life(self.unit).record_end()
+            sighting = self._open_project().streams.life(self.unit).record_end()
         except Exception as error:  # noqa: BLE001 - whatever kept us from looking, it says nothing about the driver
             return WatchFinding(WatchState.WATCHING, f"Could not look at unit {self.unit}: {error}")
         return examine(sighting, generation, now=self._clock.now(), settle=self._settle)
@@ -98,7 +98,7 @@ class WatchOperator(BaseOperator):
     def _log_timeline(self) -> None:
         """End the task's log with what was tried, and what comes next."""
         try:
-            lines = list(self._open_project().timeline(self.unit).lines())
+            lines = list(self._open_project().streams.timeline(self.unit).lines())
         except Exception as error:  # noqa: BLE001 - a watch must not fail for its log
             lines = [f"The attempts could not be listed: {error}"]
         for line in lines:

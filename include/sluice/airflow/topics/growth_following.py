@@ -13,8 +13,7 @@ from sluice.airflow.project_operator import OpenProject
 from sluice.airflow.runtime import open_project
 from sluice.clock import Clock, SystemClock
 from sluice.errors import SluiceError
-from sluice.project.growth_looks import FIX, follow_growths
-from sluice.provisioning.growth.growth import Followed, Growth, GrowthAdoption
+from sluice.provisioning.growth.adoption import FIX, Followed, Growth, GrowthAdoption
 
 FOLLOW_MINUTES = 30
 POLL = timedelta(seconds=15)
@@ -54,7 +53,7 @@ class GrowthSensor(BaseSensorOperator):
         if not growths:
             raise AirflowSkipException("No topic has grown.")
         try:
-            found = follow_growths(self._open_project(), growths)
+            found = self._open_project().topics.adoption(growths)
         except SluiceError as error:
             self.log.warning("Could not look: %s", error)
             found = None

@@ -18,12 +18,13 @@ from airflow.sdk.definitions.param import ParamsDict
 from airflow.sdk.exceptions import AirflowFailException, AirflowSkipException
 
 from sluice.airflow.topics.approval_call import call, settle
-from sluice.airflow.topics.topic_plans import HEADER, Touches, rows
+from sluice.airflow.topics.topic_plans import HEADER, Impacts, rows
 from sluice.airflow.web.markdown import as_text, table
 from sluice.clock import SystemClock
 from sluice.errors import RefusedError
-from sluice.provisioning.plan import Provision
-from sluice.provisioning.topics.changes import Approval
+from sluice.provisioning.plans.approval import Approval
+from sluice.provisioning.plans.changes import is_principal
+from sluice.provisioning.plans.plan import Plan
 
 MOST_SAFE = 50
 """Rows of what is safe on the page; what needs somebody's word is there in full."""
@@ -36,12 +37,12 @@ _CHOICE = (
 AGAIN = "trigger the DAG `topics` again"
 
 
-def needs_somebody(found: Provision) -> bool:
+def needs_approval(found: Plan) -> bool:
     """Whether a plan can be applied, and only if a person says so: nobody can approve what is refused."""
     return bool(found.guarded) and not found.refused
 
 
-def page_of(found: Provision, touches: Touches) -> dict[str, Any] | None:
+def page_of(found: Plan, impacts: Impacts) -> dict[str, Any] | None:
     """Return what is asked of a person, as JSON values; None if nothing is.
 
     They are the plan's id, the names to be typed (`losing` and `widening`), and what is shown (`subject`, and `body`
@@ -49,11 +50,11 @@ def page_of(found: Provision, touches: Touches) -> dict[str, Any] | None:
 
     Args:
         found: the plan; one that waits for nobody's word has no page.
-        touches: what its changes touch.
+        impacts: what its changes affect.
     """
-    if not needs_somebody(found):
+    if not needs_approval(found):
         return None
-    total, guarded = len(found.items), len(found.guarded)
+    total, guarded = len(found.changes), len(found.guarded)
     changes = "1 change" if total == 1 else f"{total} changes"
     shown = rows(found)[: guarded + MOST_SAFE]
     hidden = total - len(shown)
@@ -61,7 +62,7 @@ def page_of(found: Provision, touches: Touches) -> dict[str, Any] | None:
         f"{changes} to {_subjects(found)}. {_count(guarded, total)} somebody who has read this.",
         table(HEADER, shown),
         f"And {hidden} more that are safe: the log of `plan` has them." if hidden else "",
-        *(_touched(topic, value, clauses) for (topic, value), clauses in touches.items()),
+        *(_impact(topic, value, clauses) for (topic, value), clauses in impacts.items()),
         _losing(found),
         _widening(found),
         _CHOICE,
@@ -75,9 +76,9 @@ def page_of(found: Provision, touches: Touches) -> dict[str, Any] | None:
     }
 
 
-def _touched(topic: str, value: str, clauses: Sequence[str]) -> str:
+def _impact(topic: str, value: str, clauses: Sequence[str]) -> str:
     lines = [f"- {as_text(clause)}" for clause in clauses]
-    return "\n".join([f"**{as_text(topic)}, {as_text(value)}** touches:", "", *lines]) if lines else ""
+    return "\n".join([f"**{as_text(topic)}, {as_text(value)}** affects:", "", *lines]) if lines else ""
 
 
 def _count(guarded: int, total: int) -> str:
@@ -86,24 +87,23 @@ def _count(guarded: int, total: int) -> str:
     return "One of them needs" if guarded == 1 else f"{guarded} of them need"
 
 
-def _losing(found: Provision) -> str:
+def _losing(found: Plan) -> str:
     if not found.losing:
         return ""
     names = " ".join(f"**{as_text(name)}**" for name in found.losing)
     return f"By this plan records may go for good. Who wants that types the names of the topics below: {names}"
 
 
-def _widening(found: Provision) -> str:
+def _widening(found: Plan) -> str:
     if not found.widening:
         return ""
     names = " ".join(f"**{as_text(name)}**" for name in found.widening)
     return f"By this plan something is opened. Who wants that types the names of the principals below: {names}"
 
 
-def _subjects(found: Provision) -> str:
-    if not found.access:
-        return "topics"
-    return "topics and access" if found.topics else "access"
+def _subjects(found: Plan) -> str:
+    principals = {is_principal(change.subject) for change in found.changes}
+    return " and ".join(name for name, there in (("topics", False), ("access", True)) if there in principals)
 
 
 @dataclass(frozen=True)
@@ -128,7 +128,7 @@ class Answer:
         plan, losing, widening = (str(given.get(name) or "") for name in ("plan", "losing", "widening"))
         return cls(plan, losing, str(given["by"]), widening)
 
-    def approval(self, found: Provision) -> Approval:
+    def approval(self, found: Plan) -> Approval:
         """Return the approval of a plan.
 
         Args:

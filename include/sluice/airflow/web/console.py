@@ -21,7 +21,7 @@ from sluice.airflow.runtime import open_project
 from sluice.console.app import create_console
 from sluice.console.context.access import Visitor
 from sluice.errors import RefusedError
-from sluice.project.fresh import FreshProject
+from sluice.project.reloading import ReloadingProject
 
 log = logging.getLogger(__name__)
 
@@ -98,7 +98,7 @@ async def send_to_login(request: Request, error: Exception) -> Response:
 
 
 def _app() -> FastAPI:
-    console = create_console(FreshProject(open_project), airflow_gate, asks=DagRuns())
+    console = create_console(ReloadingProject(open_project), airflow_gate, asks=DagRuns())
     console.add_exception_handler(401, send_to_login)
     return console
 

@@ -13,7 +13,7 @@ from sluice.explained import ExplainedEnum
 from sluice.intervals.backfill.backfills import BackfillState
 from sluice.intervals.backfill.parity import ParityOutcome
 from sluice.intervals.ledger import State
-from sluice.provisioning.topics.changes import Risk
+from sluice.provisioning.plans.changes import Risk
 from sluice.quality.cases import CaseState
 from sluice.quality.reasons import Outcome, Reason
 from sluice.specs.model.alerting import AlertClass

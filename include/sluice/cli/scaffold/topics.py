@@ -8,7 +8,7 @@ from datetime import datetime, timedelta
 
 from sluice.errors import SpecError
 from sluice.provisioning.importing.proposal import arrival_among, form_of_field, left_out
-from sluice.provisioning.importing.sketch import Form, Sketch
+from sluice.provisioning.importing.sample import Form, RecordSample
 from sluice.specs.model.model import FieldType
 from sluice.topics.json_object import NoObjectError, parse_object
 from sluice.topics.records import Record
@@ -34,39 +34,39 @@ class GuessedField:
     note: str = ""
 
 
-def sketch_of(lines: Sequence[bytes]) -> Sketch:
-    """Return a sketch of the fields of a sample.
+def sample_of(lines: Sequence[bytes]) -> RecordSample:
+    """Return a sample of records with its fields.
 
     Raises:
         SpecError: a line is not a JSON object, or there is no line.
     """
-    sketch = Sketch()
+    sample = RecordSample()
     for number, line in enumerate(lines, 1):
         try:
             parse_object(line)
         except NoObjectError as error:
             raise SpecError(f"line {number} of the sample: {error}.", fix="write one JSON object per line.") from error
-        sketch.take(Record(0, number, None, appended=False, key=None, value=line))
+        sample.add(Record(0, number, None, appended=False, key=None, value=line))
     if not lines:
         raise SpecError("the sample is empty.", fix="pass a file with one JSON object per line.")
-    return sketch
+    return sample
 
 
-def guess_fields(sketch: Sketch) -> dict[str, GuessedField]:
+def guess_fields(sample: RecordSample) -> dict[str, GuessedField]:
     """Return the fields of a sample, in order, without those that `left_out` names."""
     found = {}
-    for name, seen in sketch.fields.items():
+    for name, seen in sample.fields.items():
         if seen.type is not None:
-            declared, note = form_of_field(sketch, name)
-            type_ = FieldType.TIMESTAMP if sketch.unit(name) else seen.type
-            found[name] = GuessedField(type_, sketch.always(name), declared, note)
+            declared, note = form_of_field(sample, name)
+            type_ = FieldType.TIMESTAMP if sample.unit(name) else seen.type
+            found[name] = GuessedField(type_, sample.always(name), declared, note)
     return found
 
 
-def left_out_notes(sketch: Sketch) -> list[str]:
+def left_out_notes(sample: RecordSample) -> list[str]:
     """Return a sentence for each part of a sample that the spec does not hold."""
-    nested = [name for name, seen in sketch.fields.items() if seen.forms[Form.NESTED]]
-    notes = [f"{note}." for note in left_out(sketch)]
+    nested = [name for name, seen in sample.fields.items() if seen.forms[Form.NESTED]]
+    notes = [f"{note}." for note in left_out(sample)]
     if nested:
         notes.append(
             f"objects and lists are kept as their JSON text: {', '.join(nested)}. A transform parses them with "
@@ -101,22 +101,22 @@ def time_of(fields: Mapping[str, GuessedField], named: str = "") -> str:
 
 
 def late_arrival_warning(
-    sketch: Sketch, fields: Mapping[str, GuessedField], event: str, arrival: str, now: datetime
+    sample: RecordSample, fields: Mapping[str, GuessedField], event: str, arrival: str, now: datetime
 ) -> str:
     """Warn that old records would be late with an arrival time by the broker; empty if they would not.
 
     Args:
-        sketch: the sketch of the sample.
+        sample: the records.
         fields: the fields of the topic.
         event: the field of the event time.
         arrival: the field of the arrival time; empty: the broker's time.
         now: the current time (UTC).
     """
-    newest = sketch.fields[event].newest
+    newest = sample.fields[event].newest
     if arrival or newest is None or now - newest < _OLD:
         return ""
     others = [name for name, field in fields.items() if field.type is FieldType.TIMESTAMP and field.required]
-    likely = arrival_among(sketch, event, [name for name in others if name != event])
+    likely = arrival_among(sample, event, [name for name in others if name != event])
     proposed = likely or event
     return (
         f"The newest {event} of the sample is {newest:%Y-%m-%d %H:%M} UTC. With `arrival_time: broker` a record "

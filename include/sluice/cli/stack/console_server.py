@@ -10,8 +10,8 @@ import typer
 from sluice.cli.terminal.output import err_lines
 from sluice.errors import NotReadyError
 from sluice.launch.ports import HOST
-from sluice.project.fresh import FreshProject
 from sluice.project.project import Project
+from sluice.project.reloading import ReloadingProject
 from sluice.settings import settings
 
 
@@ -29,7 +29,7 @@ def console(
     from sluice.console.app import create_console  # noqa: PLC0415 - the same
     from sluice.console.context.access import login_free_gate  # noqa: PLC0415 - the same
 
-    project = FreshProject(lambda: Project.open_sound(settings()))
+    project = ReloadingProject(lambda: Project.open_tolerant(settings()))
     project.current()  # report a wrong deployment here, not on every page
     app = create_console(project, login_free_gate)
     listening = listen(port)

@@ -41,7 +41,7 @@ def demo(
     is not ready, or the stack did not start; 4 a component did not answer; 5 a step was refused.
     """
     current = settings()
-    project = Project.open(demo_settings(current))
+    project = Project.open_strict(demo_settings(current))
     if project.deployment.kafka.kind != "embedded":
         raise NotReadyError(
             f"the deployment {project.settings.deployment!r} uses an external Kafka; the demo needs the embedded one.",

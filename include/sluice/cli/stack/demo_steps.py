@@ -123,8 +123,8 @@ class Demo:
             results.parity[Mode.CORRECT] = self._backfill(airflow, Mode.CORRECT)
         with self._step("quality", f"Check the published table (DAG `{QUALITY}`, which the publish triggers)"):
             results.quality = self._check(airflow)
-        results.ledger = self._project.ledger(PIPELINE)
-        results.verdict = self._project.verdicts(UNIT)[PIPELINE]
+        results.ledger = self._project.tables.ledger(PIPELINE)
+        results.verdict = self._project.health.verdicts(UNIT)[PIPELINE]
         results.seconds["total"] = round(self._clock.monotonic() - began, 1)
         report = self._report()
         self._project.folder.demo.write_text(json.dumps(report, indent=1) + "\n", encoding="utf-8")
@@ -139,7 +139,7 @@ class Demo:
         self._reporter.note(f"{self.results.seconds[name]:.1f} s")
 
     def _running_generation(self) -> int:
-        attempt = self._project.registry().latest_attempt(UNIT)
+        attempt = self._project.records.registry().latest_attempt(UNIT)
         if attempt is None:
             raise SluiceError(f"the run of stream_{UNIT} ended without an attempt on record.")
         return attempt.generation
@@ -147,8 +147,8 @@ class Demo:
     def _wait_for_driver(self, deadline_seconds: float = 120) -> None:
         """Wait until the driver reads, so that it reads the feed as a stream and not as a backlog."""
         deadline = self._clock.monotonic() + deadline_seconds
-        while self._project.checkpoint(PIPELINE).lineage() is None:
-            verdict = self._project.verdicts(UNIT)[PIPELINE]
+        while self._project.streams.checkpoint(PIPELINE).lineage() is None:
+            verdict = self._project.health.verdicts(UNIT)[PIPELINE]
             if verdict.health is Health.STOPPED or self._clock.monotonic() > deadline:
                 raise SluiceError(
                     f"the stream {PIPELINE} did not start: {verdict.why}", fix=f"see `sluice streams logs {UNIT}`."
@@ -163,8 +163,8 @@ class Demo:
         """Wait until every record is in a committed batch and the watermark has passed the feed's last interval."""
         deadline = self._clock.monotonic() + deadline_seconds
         while True:
-            verdicts = self._project.verdicts(UNIT)
-            ledger = self._project.ledger(PIPELINE)
+            verdicts = self._project.health.verdicts(UNIT)
+            ledger = self._project.tables.ledger(PIPELINE)
             if all(v.health in WELL and v.lag_records == 0 for v in verdicts.values()) and self._all_closed(ledger):
                 return ledger
             if self._clock.monotonic() > deadline:
@@ -195,7 +195,7 @@ class Demo:
         }
         run_id = airflow.trigger(BACKFILL, conf)
         airflow.wait(BACKFILL, run_id, succeeded, 240)
-        newest = self._project.backfills().recent(PIPELINE, limit=1)[0]
+        newest = self._project.records.backfills().recent(PIPELINE, limit=1)[0]
         self._reporter.note(f"backfill {newest.id}: {newest.outcome}. {newest.why}")
         result = self._project.folder.backfill(newest.id) / "result.json"
         found: dict[str, Any] = json.loads(result.read_text(encoding="utf-8"))

@@ -39,7 +39,7 @@ class FleetRow:
 
 
 @dataclass
-class FleetObserver:
+class FleetMonitor:
     """Observes all units of a project. It keeps their history, which makes later verdicts more precise."""
 
     project: Project
@@ -47,12 +47,12 @@ class FleetObserver:
     _windows: dict[str, StreamsWatched] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        """Prepare the survey, which keeps a connection."""
-        self._survey = self.project.survey({})
+        """Prepare the observer, which keeps a connection."""
+        self._observer = self.project.health.observer({})
 
     def close(self) -> None:
         """Close the connection."""
-        self._survey.close()
+        self._observer.close()
 
     def rows(self) -> list[FleetRow]:
         """Observe once, and return the streams, most urgent first.
@@ -61,9 +61,9 @@ class FleetObserver:
             UnreachableError: the control database did not answer.
         """
         units = list(self.project.catalog.units())
-        seen = self.project.lives().record_ends(units).seen
-        evidence = self._survey.evidence(seen)
-        records = self.project.registry().newest_verdicts(list(seen))
+        seen = self.project.streams.lives().record_ends(units).seen
+        evidence = self._observer.evidence(seen)
+        records = self.project.records.registry().newest_verdicts(list(seen))
         found: list[FleetRow] = []
         for unit, sighting in seen.items():
             watched = self._windows.setdefault(unit, StreamsWatched())
@@ -72,15 +72,15 @@ class FleetObserver:
         return sorted(found, key=lambda row: (_BY_URGENCY.index(row.verdict.health), row.stream))
 
 
-def watch_in_terminal(observer: FleetObserver, console: Console, every: float) -> None:
+def watch_in_terminal(monitor: FleetMonitor, console: Console, every: float) -> None:
     """Show the fleet until Ctrl-C, with `every` seconds between two rounds."""
     with Live(console=console, screen=True, auto_refresh=False) as live:
         while True:
             try:
-                live.update(fleet_panel(observer.rows(), observer.clock.now(), console.width), refresh=True)
+                live.update(fleet_panel(monitor.rows(), monitor.clock.now(), console.width), refresh=True)
             except SluiceError as error:
                 live.update(Text(str(error), style="red"), refresh=True)
-            observer.clock.sleep(every)
+            monitor.clock.sleep(every)
 
 
 def changed(rows: Sequence[FleetRow], before: Mapping[str, Health]) -> list[FleetRow]:

@@ -39,7 +39,7 @@ def serve(
     check tokens.
     """
     config = settings()
-    Project.open_sound(config)  # report a wrong deployment here, not on every page
+    Project.open_tolerant(config)  # report a wrong deployment here, not on every page
     if without_login and host != HOST:
         raise SpecError(
             f"without a login, anyone who can reach {host} could read the values.", fix=f"remove --host ({HOST})."
@@ -85,4 +85,4 @@ def _alone(listening: socket.socket, address: str, config: Settings) -> None:
 
     clock = SystemClock()
     desk = JournalDesk(Journal(config.folder.alerts), clock)
-    run(ServerAddress(listening, address), lambda: Project.open_sound(settings()), login_free_gate, lambda: desk)
+    run(ServerAddress(listening, address), lambda: Project.open_tolerant(settings()), login_free_gate, lambda: desk)

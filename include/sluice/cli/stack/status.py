@@ -35,11 +35,11 @@ def status(
 
     Exit codes: 0; 4 the control database did not answer.
     """
-    project = Project.open_sound(settings())
+    project = Project.open_tolerant(settings())
     if watch:
         _watch(project, every, output)
         return
-    verdicts = {unit: project.verdicts(unit) for unit in project.catalog.units()}
+    verdicts = {unit: project.health.verdicts(unit) for unit in project.catalog.units()}
     sightings = {unit: _sighting(project, unit) for unit in verdicts}
     notes = [note for seen in sightings.values() if seen is not None and (note := _outdated_code(project, seen))]
     unwanted = [unit for unit, seen in sightings.items() if seen is not None and seen.never_wanted]
@@ -81,7 +81,7 @@ def _print_streams(verdicts: Mapping[str, Mapping[str, Verdict]]) -> None:
 
 def _sighting(project: Project, unit: str) -> Sighting | None:
     try:
-        return project.life(unit).look()
+        return project.streams.life(unit).look()
     except UnreachableError:  # the verdicts say so
         return None
 
@@ -91,21 +91,19 @@ def _outdated_code(project: Project, seen: Sighting) -> str:
 
 
 def _watch(project: Project, every: float, output: Output) -> None:
-    from sluice.cli.stack.fleet_watch import FleetObserver, change_line, changed, watch_in_terminal  # noqa: PLC0415 - only this needs it
+    from sluice.cli.stack.fleet_watch import FleetMonitor, change_line, changed, watch_in_terminal  # noqa: PLC0415 - only this needs it
 
-    observer = FleetObserver(project, SystemClock())
-    with suppress(KeyboardInterrupt), closing(observer):
+    monitor = FleetMonitor(project, SystemClock())
+    with suppress(KeyboardInterrupt), closing(monitor):
         if out.is_terminal and not output.for_programs:
-            watch_in_terminal(observer, out, every)
+            watch_in_terminal(monitor, out, every)
         before: dict[str, Health] = {}
         while True:
-            rows = observer.rows()
+            rows = monitor.rows()
             for row in changed(rows, before):
-                out.write(
-                    f"{as_json(asdict(row)) if output.for_programs else change_line(row, observer.clock.now())}\n"
-                )
+                out.write(f"{as_json(asdict(row)) if output.for_programs else change_line(row, monitor.clock.now())}\n")
             before = {row.stream: row.verdict.health for row in rows}
-            observer.clock.sleep(every)
+            monitor.clock.sleep(every)
 
 
 def _stack(project: Project) -> dict[str, Any]:

@@ -18,6 +18,7 @@ import yaml
 
 from sluice.intervals.ledger import State
 from sluice.settings import Settings, settings
+from sluice.specs.catalog.streams import raw_stream
 from sluice.specs.reading.kinds import Kind
 from sluice.specs.rules.contracts import FOLDER
 from sluice.specs.units import units_named_in
@@ -88,7 +89,7 @@ def units(config: Settings) -> Iterable[str]:
 @_completer
 def streams(config: Settings) -> Iterable[str]:
     """Return the streams of the topics and pipelines, and those that have run on this machine."""
-    raw = [f"raw_{topic}" for topic in _declared(Kind.TOPIC, config)]
+    raw = [raw_stream(topic) for topic in _declared(Kind.TOPIC, config)]
     ran = [file.name.removesuffix(".batches.jsonl") for file in config.folder.progress.glob("*.batches.jsonl")]
     return sorted({*raw, *_declared(Kind.PIPELINE, config), *ran})
 

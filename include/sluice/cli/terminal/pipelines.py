@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from sluice.interactive.trial import sound_pipeline
 from sluice.project.project import Project
 from sluice.settings import settings
 from sluice.specs.load import scan
@@ -16,6 +15,5 @@ def open_pipeline(name: str) -> tuple[Project, PipelineSpec]:
         SpecError: the pipeline does not exist or is broken (with all its faults), or the deployment is wrong.
     """
     config = settings()
-    scanned = scan(config.home / "include")
-    spec, _ = sound_pipeline(scanned, name)
-    return Project(config, scanned.catalog), spec
+    specs = scan(config.home / "include")
+    return Project(config, specs.catalog), specs.pipeline(name)

@@ -11,11 +11,10 @@ import typer
 from sluice.cli.terminal.output import Output, OutputOption, emit, err_lines, out_lines
 from sluice.errors import RefusedError, SpecError
 from sluice.project.project import Project
-from sluice.project.provisioned import declared_access, declared_topics
 from sluice.provisioning.apply import current_plan
 from sluice.provisioning.placement.document import read_topology_file
-from sluice.provisioning.plan import Item, Provision, differences, differences_as_dict, said
-from sluice.provisioning.topics.changes import Refused
+from sluice.provisioning.plans.changes import PlannedChange, Refused
+from sluice.provisioning.plans.plan import Plan, differences_as_dict
 from sluice.settings import settings
 from sluice.specs.catalog.catalog import Catalog
 from sluice.specs.load import scan
@@ -42,10 +41,10 @@ def check(
         _emit_specs(faults, declared, output)
         return
     project = Project(config, specs.catalog)
-    wanted = declared_topics(project)
-    with project.administration() as administration:
-        found = current_plan(wanted, administration, declared_access(project))
-    _emit_cluster(found, len(wanted.topics), output)
+    wanted = project.topics.declared()
+    with project.kafka.administration() as administration:
+        plan = current_plan(wanted, administration, project.topics.access())
+    _emit_cluster(plan, len(wanted.topics), output)
 
 
 def topology_faults(catalog: Catalog, include: Path) -> list[Fault]:
@@ -61,12 +60,12 @@ def topology_faults(catalog: Catalog, include: Path) -> list[Fault]:
     return faults
 
 
-def report(*, declared: int, faults: Sequence[Fault] = (), found: Provision | None = None) -> dict[str, Any]:
+def report(*, declared: int, faults: Sequence[Fault] = (), plan: Plan | None = None) -> dict[str, Any]:
     """Return the outcome as JSON values; `differences` is null without a cluster."""
     return {
-        "ok": not faults and not (found and differences(found)),
+        "ok": not faults and not (plan and plan.differences),
         "declared": declared,
-        "differences": None if found is None else differences_as_dict(found),
+        "differences": None if plan is None else differences_as_dict(plan),
         "faults": [fault.as_dict() for fault in faults],
     }
 
@@ -85,19 +84,19 @@ def _print_specs(faults: Sequence[Fault]) -> None:
     err_lines.print(summary, style="red" if faults else "green")
 
 
-def _emit_cluster(found: Provision, declared: int, output: Output) -> None:
-    differing = differences(found)
-    emit(output, report(declared=declared, found=found), lambda: _print_cluster(found, differing, declared))
+def _emit_cluster(plan: Plan, declared: int, output: Output) -> None:
+    differing = plan.differences
+    emit(output, report(declared=declared, plan=plan), lambda: _print_cluster(plan, differing, declared))
     if differing:
         raise typer.Exit(RefusedError.exit_code)
 
 
-def _print_cluster(found: Provision, differing: Sequence[Item | Refused], declared: int) -> None:
+def _print_cluster(plan: Plan, differing: Sequence[PlannedChange | Refused], declared: int) -> None:
     for each in differing:
-        out_lines.print(said(each), style="red")
+        out_lines.print(str(each), style="red")
     if differing:
-        names = len({each.topic for each in differing})
-        what = "topic" if found.access is None else "topic or principal"
+        names = len({each.subject for each in differing})
+        what = "topic" if plan.access is None else "topic or principal"
         count = f"1 {what} differs" if names == 1 else f"{names} {what.replace('topic', 'topics')} differ"
         out_lines.print(f"{count} from the specs; `sluice topics plan` says what each change risks.")
     else:

@@ -16,27 +16,24 @@ from sluice.cli.topics.importing import import_topics
 from sluice.cli.topics.placement import place
 from sluice.cli.topics.send import send
 from sluice.cli.topics.tail import tail
+from sluice.cli.views.plan_view import print_plan
 from sluice.clock import SystemClock
 from sluice.errors import RefusedError
-from sluice.project.growth_looks import growths_of, wait_for_streams, with_unread
 from sluice.project.project import Project
-from sluice.project.provisioned import UNASKED, asks_nobody, declared_access, declared_topics
-from sluice.project.topic_looks import looker, order_breaks, positions
+from sluice.project.topics import NOT_ENFORCED
 from sluice.provisioning.apply import apply as apply_specs
-from sluice.provisioning.apply import command, current_plan
-from sluice.provisioning.growth.impact import Impact, impacts_of
-from sluice.provisioning.performing import Manner
-from sluice.provisioning.plan import Provision, as_dict, said
-from sluice.provisioning.replicas.moving import DEFAULT_BATCH, DEFAULT_THROTTLE, MoveOptions, news
+from sluice.provisioning.apply import current_plan
+from sluice.provisioning.execution import ApplyOptions
+from sluice.provisioning.growth.adoption import growths_of
+from sluice.provisioning.plans.approval import Approval, PlanCommands
+from sluice.provisioning.plans.changes import ChangeKind
+from sluice.provisioning.plans.plan import Plan, as_dict
+from sluice.provisioning.replicas.moving import DEFAULT_BATCH, DEFAULT_THROTTLE, MoveOptions, on_change
 from sluice.provisioning.replicas.moving import cancel as cancel_moves
-from sluice.provisioning.topics.changes import Approval, Create, Risk
 from sluice.settings import settings
 from sluice.topics.administration import TopicState
 
 app = typer.Typer(help="Plan, apply, check, import and inspect topics.", no_args_is_help=True)
-
-_MARKS = {Risk.SAFE: "+", Risk.APPROVAL: "!", Risk.LOSS: "!!", Risk.WIDENING: "!!"}
-_STYLES = {Risk.SAFE: "green", Risk.APPROVAL: "yellow", Risk.LOSS: "red", Risk.WIDENING: "red"}
 
 TopicsArgument = Annotated[
     list[str] | None,
@@ -71,36 +68,25 @@ def plan(only: TopicsArgument = None, output: OutputOption = Output.TABLE) -> No
     Exit codes: 0; 2 a spec is wrong; 3 the stack is not up, or principals are declared and the
     cluster has no access control; 4 no broker answered.
     """
-    project = Project.open(settings())
-    administration = project.administration()
-    declared = declared_topics(project).only(only or ())
-    found = current_plan(declared, administration, None if only else declared_access(project))
-    impacts = impacts_of(found.topics, looker(project, administration, now=SystemClock().now()))
+    project = Project.open_strict(settings())
+    administration = project.kafka.administration()
+    declared = project.topics.declared().only(only or ())
+    found = current_plan(declared, administration, None if only else project.topics.access())
+    impacts = project.topics.impact_analysis(administration, now=SystemClock().now()).impacts(found)
     touches = [{"topic": i.topic, "value": i.value, "clauses": i.clauses, **i.facts} for i in impacts.values()]
 
-    def print_plan() -> None:
-        _print_changes(found, impacts)
-        if not only and asks_nobody(project):
-            out_lines.print(UNASKED)
+    def print_changes() -> None:
+        print_plan(found, {key: impact.clauses for key, impact in impacts.items()})
+        if not only and project.topics.leaves_access_open:
+            out_lines.print(NOT_ENFORCED)
         if not found:
             count = _count(len(declared.topics), _principals(project, found))
             out_lines.print(f"{count} as declared; nothing to do.")
         elif not found.refused:
-            out_lines.print(f"Plan {found.id}. To apply it, run {command(found, declared.named)}.")
+            command = PlanCommands("topics", declared.named).apply(found)
+            out_lines.print(f"Plan {found.id}. To apply it, run {command}.")
 
-    emit(output, {**as_dict(found), "touches": touches}, print_plan)
-
-
-def _print_changes(found: Provision, impacts: Mapping[tuple[str, str], Impact]) -> None:
-    for item in found.items:
-        risk = "" if item.risk is Risk.SAFE else f" [{item.risk}: {item.why}]"
-        out_lines.print(f"{_MARKS[item.risk]} {said(item)}{risk}", style=_STYLES[item.risk])
-        for clause in impact.clauses if (impact := impacts.get((item.topic, item.value))) else ():
-            out_lines.print(f"    {clause}")
-    for refused in found.refused:
-        out_lines.print(f"x {said(refused)}: refused, {refused.why}; {refused.fix}", style="red")
-    for kept in found.kept:
-        out_lines.print(f"  {kept.topic}: {kept.value}={kept.current} {kept.why}")
+    emit(output, {**as_dict(found), "touches": touches}, print_changes)
 
 
 ThrottleOption = Annotated[
@@ -145,18 +131,18 @@ def apply(
     Exit codes: 0 all is as declared; 2 a spec is wrong; 3 the stack is not up, the cluster has no access control, a
     password is missing, or streams were not ready in time; 4 no broker answered; 5 the plan was refused.
     """
-    project = Project.open(settings())
+    project = Project.open_strict(settings())
     _refuse_names_without_plan(plan, losing, widening)
     done, topics = apply_specs(
-        declared_topics(project).only(only or ()),
-        project.administration(),
-        None if only else declared_access(project),
+        project.topics.declared().only(only or ()),
+        project.kafka.administration(),
+        None if only else project.topics.access(),
         approval=Approval(plan, frozenset(losing or ()), frozenset(widening or ())) if plan else None,
-        manner=_manner(project, MoveOptions(int(throttle_mb * 1e6), batch, news(_note)), drain_minutes),
+        options=_options(project, MoveOptions(int(throttle_mb * 1e6), batch, on_change(_note)), drain_minutes),
     )
     _emit_applied(project, done, topics, output)
-    if follow_minutes and (growths := [with_unread(project, growth) for growth in growths_of(done)]):
-        wait_for_streams(project, growths, seconds=follow_minutes * 60, tell=_note, clock=SystemClock())
+    if follow_minutes and (growths := [project.topics.with_unread(growth) for growth in growths_of(done)]):
+        project.topics.wait_for_adoption(growths, seconds=follow_minutes * 60, notify=_note, clock=SystemClock())
 
 
 def _refuse_names_without_plan(plan: str, losing: list[str] | None, widening: list[str] | None) -> None:
@@ -171,22 +157,23 @@ def _note(what: str) -> None:
     err_lines.print(what)
 
 
-def _emit_applied(project: Project, done: Provision, topics: Mapping[str, TopicState], output: Output) -> None:
+def _emit_applied(project: Project, done: Plan, topics: Mapping[str, TopicState], output: Output) -> None:
     applied = as_dict(done)
     access = applied["access"] and applied["access"]["items"]
 
     def print_applied() -> None:
-        for item in done.items:
-            changed = f"{item.topic}: {item.value} is now {item.wanted}"
-            out_lines.print(f"created {item.topic}" if isinstance(item, Create) else changed, style="green")
+        for change in done.changes:
+            changed = f"{change.subject}: {change.value} is now {change.wanted}"
+            created = change.kind is ChangeKind.CREATE
+            out_lines.print(f"created {change.subject}" if created else changed, style="green")
         out_lines.print(f"{_count(len(topics), _principals(project, done))} as declared.")
 
     emit(output, {"applied": applied["items"], "access": access, "topics": _as_dict(topics)}, print_applied)
 
 
-def _manner(project: Project, moves: MoveOptions, drain_minutes: float | None) -> Manner:
+def _options(project: Project, moves: MoveOptions, drain_minutes: float | None) -> ApplyOptions:
     seconds = None if drain_minutes is None else drain_minutes * 60
-    return Manner(moves, order_breaks(project), lambda topic: positions(project, topic), seconds, _note)
+    return ApplyOptions(moves, project.records.order_breaks(), project.streams.positions, seconds, _note)
 
 
 @app.command()
@@ -195,8 +182,8 @@ def cancel() -> None:
 
     Exit codes: 0 no replica moves any more; 2 a spec is wrong; 3 the stack is not up; 4 no broker answered.
     """
-    project = Project.open(settings())
-    administration = project.administration()
+    project = Project.open_strict(settings())
+    administration = project.kafka.administration()
     back = cancel_moves(administration, administration.describe(project.catalog.kafka_topics()))
     for topic, partition in back:
         out_lines.print(f"{topic}/{partition}: move cancelled")
@@ -219,7 +206,7 @@ def _as_dict(topics: Mapping[str, TopicState]) -> dict[str, dict[str, object]]:
     return {name: {**asdict(state), "partitions": state.partitions} for name, state in sorted(topics.items())}
 
 
-def _principals(project: Project, found: Provision) -> int:
+def _principals(project: Project, found: Plan) -> int:
     return 0 if found.access is None else len(project.catalog.access)
 
 

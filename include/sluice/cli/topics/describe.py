@@ -28,8 +28,8 @@ def describe(
     Exit codes: 0; 2 a spec is wrong, or the topic does not exist; 3 the stack is not up; 4 no
     broker answered.
     """
-    project = Project.open(settings())
-    with project.administration() as administration:
+    project = Project.open_strict(settings())
+    with project.kafka.administration() as administration:
         if topic:
             emit_topic(described_one(project.catalog, administration, topic), output)
         else:

@@ -12,7 +12,7 @@ import typer
 from sluice.cli.terminal.output import Output, OutputOption, emit, err_lines, out_lines
 from sluice.errors import RefusedError, SpecError
 from sluice.project.project import Project
-from sluice.provisioning.importing.importing import Importer
+from sluice.provisioning.importing.importer import Importer
 from sluice.provisioning.importing.proposal import Proposal, Rejection, sampled_records
 from sluice.settings import settings
 from sluice.topics.legible import safe
@@ -39,12 +39,10 @@ def import_topics(
     Exit codes: 0 all are written; 2 a spec or an argument is wrong; 3 the stack is not up; 4 no broker answered; 5 some
     were refused, with the reason of each; the others are written.
     """
-    from sluice.kafka.records import KafkaPythonRecords  # noqa: PLC0415  its neighbours do not import the client
-
-    project = Project.open(settings())
+    project = Project.open_strict(settings())
     with (
-        project.administration() as administration,
-        KafkaPythonRecords(project.bootstrap(), project.kafka_client(), patience_seconds=_PATIENCE_SECONDS) as reader,
+        project.kafka.administration() as administration,
+        project.kafka.reader(patience_seconds=_PATIENCE_SECONDS) as reader,
     ):
         importer = Importer(
             project.settings.home / "include",

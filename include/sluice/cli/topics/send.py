@@ -36,13 +36,16 @@ def send(
     """
     from sluice.kafka.producer import KafkaPythonProducer  # noqa: PLC0415 - bad input does not import the client
 
-    project = Project.open_sound(settings())
+    project = Project.open_tolerant(settings())
     if topic not in (declared := project.catalog.kafka_topics()):
         raise SpecError(f"no spec declares a topic {topic!r}.", fix=near(topic, declared))
     lines = read_sample(file)[skip:]
     keys = keys_of(lines, key, skip)
     sent = 0
-    with KafkaPythonProducer(project.bootstrap(), topic, project.kafka_client(Role.FEED)) as producer, _bar() as bar:
+    with (
+        KafkaPythonProducer(project.kafka.bootstrap(), topic, project.kafka.client(Role.FEED)) as producer,
+        _bar() as bar,
+    ):
         task = bar.add_task(topic, total=len(lines))
         try:
             for part in _parts(len(lines)):

@@ -62,13 +62,11 @@ def tail(
     Exit codes: 0; 2 an argument or a spec is wrong; 3 the stack is not up; 4 no broker answered; 5 the topic was
     deleted while it was followed.
     """
-    from sluice.kafka.records import KafkaPythonRecords  # noqa: PLC0415  other commands do not import the client
-
-    project = Project.open_sound(settings())
+    project = Project.open_tolerant(settings())
     printer = RecordPrinter(topic, output, max_bytes)
     with (
-        project.administration() as administration,
-        KafkaPythonRecords(project.bootstrap(), project.kafka_client(), patience_seconds=_PATIENCE_SECONDS) as reader,
+        project.kafka.administration() as administration,
+        project.kafka.reader(patience_seconds=_PATIENCE_SECONDS) as reader,
         contextlib.suppress(KeyboardInterrupt) if following else contextlib.nullcontext(),
     ):
         extent = choose(administration, topic, partition)

@@ -54,9 +54,9 @@ def unit_service(project: Project, unit: str, now: datetime) -> UnitService:
         unit: the driver's name in the specs.
         now: the current time (UTC).
     """
-    catalog, streams = project.catalog, project.unit(unit).streams
+    catalog, streams = project.catalog, project.catalog.unit(unit).streams
     try:
-        registry, since = project.registry(), now - SPAN
+        registry, since = project.records.registry(), now - SPAN
         desired, verdicts = registry.wishes_since(unit, since), registry.verdicts_since(unit, since)
         found = availabilities(desired, registry.attempts(unit), verdicts, streams=streams, now=now)
         records = registry.deadline_records(unit)

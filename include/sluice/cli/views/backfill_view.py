@@ -40,7 +40,7 @@ def backfill_as_dict(project: Project, found: Backfill) -> dict[str, Any]:
         "reason": asked.why,
         "accepts": asked.accepts,
         "state": found.state,
-        "alive": project.backfill_lock(found.id).held() if found.state is BackfillState.RUNNING else False,
+        "alive": project.processes.backfill_lock(found.id).held() if found.state is BackfillState.RUNNING else False,
         "claimed_at": found.claimed_at.isoformat(),
         "ended_at": found.ended_at and found.ended_at.isoformat(),
         "done": found.done,
@@ -67,7 +67,7 @@ def print_backfill(project: Project, found: Backfill, now: datetime) -> None:
         "cancel": f"requested by {found.cancel_asked_by}" if found.cancel_asked_by else "",
         "result": _result_in_words(_result(project, found)),
     }
-    if found.state is BackfillState.RUNNING and not project.backfill_lock(found.id).held():
+    if found.state is BackfillState.RUNNING and not project.processes.backfill_lock(found.id).held():
         lines["process"] = f"gone; run it again with --key {found.key} to resume it"
     if found.state is BackfillState.SUBMITTED:
         lines["process"] = (

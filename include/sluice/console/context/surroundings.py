@@ -12,8 +12,8 @@ from sluice.clock import Clock
 from sluice.console.context.asking import Asks
 from sluice.console.context.remembered import Remembered
 from sluice.console.context.topic_look import TopicLook, look_at_topics
-from sluice.project.fresh import FreshProject
 from sluice.project.project import Project
+from sluice.project.reloading import ReloadingProject
 
 _LOOK_EVERY = timedelta(seconds=15)
 _CODE_SECONDS = 30.0
@@ -30,7 +30,7 @@ class ConsoleContext:
         topics: the newest look at Kafka, which no page waits for.
     """
 
-    fresh: FreshProject
+    fresh: ReloadingProject
     asks: Asks | None
     clock: Clock
     topics: Remembered[TopicLook] = field(init=False)

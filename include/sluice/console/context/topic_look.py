@@ -7,10 +7,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from sluice.project.provisioned import declared_access, declared_topics
 from sluice.provisioning.apply import current_plan
-from sluice.provisioning.plan import Item, Provision, differences
-from sluice.provisioning.topics.changes import Refused
+from sluice.provisioning.plans.changes import PlannedChange, Refused
+from sluice.provisioning.plans.plan import Plan
 from sluice.topics.description import Description, described
 
 if TYPE_CHECKING:
@@ -24,14 +23,14 @@ class TopicLook:
     """One look at the cluster.
 
     Attributes:
-        plan: what stands between the specs and the cluster.
-        differing: the differences by topic or principal; what comes and goes by itself is left out.
+        plan: the difference between the specs and the cluster.
+        differing: the differences by topic or principal; without what is transient.
         descriptions: the declared topics that exist, by name.
         domains: the rack of each broker; empty where it has none.
     """
 
-    plan: Provision
-    differing: Mapping[str, Sequence[Item | Refused]]
+    plan: Plan
+    differing: Mapping[str, Sequence[PlannedChange | Refused]]
     descriptions: Mapping[str, Description]
     domains: Mapping[int, str]
 
@@ -50,12 +49,12 @@ def look_at_topics(project: Project) -> TopicLook:
     Raises:
         SluiceError: it cannot be asked.
     """
-    with project.administration(patience_seconds=_PATIENCE_SECONDS) as administration:
-        plan = current_plan(declared_topics(project), administration, declared_access(project))
+    with project.kafka.administration(patience_seconds=_PATIENCE_SECONDS) as administration:
+        plan = current_plan(project.topics.declared(), administration, project.topics.access())
         names = sorted(project.catalog.kafka_topics())
         descriptions = {found.state.name: found for found in described(project.catalog, administration, names)}
         domains = {broker.id: broker.rack or "" for broker in administration.cluster()}
-    differing: dict[str, list[Item | Refused]] = defaultdict(list)
-    for each in differences(plan):
-        differing[each.topic].append(each)
+    differing: dict[str, list[PlannedChange | Refused]] = defaultdict(list)
+    for each in plan.differences:
+        differing[each.subject].append(each)
     return TopicLook(plan, differing, descriptions, domains)

@@ -17,7 +17,6 @@ from sluice.console.html.rendering import base_of, page
 from sluice.console.pages.streams import UnitName, require_unit
 from sluice.errors import SpecError
 from sluice.intervals.backfill.request import Mode, Only
-from sluice.project.records_of import cases_of
 from sluice.specs.catalog.dag_ids import REPLAY, backfill_dag_id, stream_dag_id
 from sluice.specs.model.spec import NAME_PATTERN
 
@@ -74,7 +73,7 @@ def ask_backfill(
 def ask_replay(request: Request, case_id: str, visitor: VisitorDep, around: SurroundingsDep) -> RedirectResponse:
     """Ask for the replay of a case."""
     try:
-        case = cases_of(around.project).get(case_id)
+        case = around.project.records.cases().get(case_id)
     except SpecError as error:
         raise HTTPException(404, "There is no such case, or it is not yours to see.") from error
     if not visitor.readable([backfill_dag_id(case.pipeline)]):

@@ -32,14 +32,14 @@ def log(unit: UnitName, visitor: VisitorDep, around: SurroundingsDep) -> PlainTe
     """Show the end of the newest generation's log."""
     require_unit(unit, visitor)
     project = around.project
-    file = project.launcher().log(_newest(project, unit).key)
+    file = project.processes.launcher().log(_newest(project, unit).key)
     if not file.is_file():
         raise HTTPException(404, f"The driver of {unit} has written no log yet.")
     return PlainTextResponse(last_lines(file))
 
 
 def _newest(project: Project, unit: str) -> Attempt:
-    attempt = project.registry().latest_attempt(unit)
+    attempt = project.records.registry().latest_attempt(unit)
     if attempt is None:
         raise HTTPException(404, f"{unit} never had a driver.")
     return attempt

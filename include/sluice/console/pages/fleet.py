@@ -12,7 +12,6 @@ from fastapi.responses import HTMLResponse
 from sluice.console.context.access import Visitor, VisitorDep
 from sluice.console.context.surroundings import ConsoleContext, SurroundingsDep
 from sluice.console.html.rendering import page
-from sluice.project.fleet_records import standings_of
 from sluice.specs.catalog.dag_ids import stream_dag_id
 from sluice.streams.health.fleet import Standing
 from sluice.streams.health.verdict import Health
@@ -65,4 +64,4 @@ def seen_by(visitor: Visitor, around: ConsoleContext) -> Sequence[Standing]:
     project = around.project
     units = project.catalog.units()
     by_dag = {stream_dag_id(name): unit for name, unit in units.items()}
-    return standings_of(project, [by_dag[dag] for dag in visitor.readable(list(by_dag))], around.clock.now())
+    return project.health.standings([by_dag[dag] for dag in visitor.readable(list(by_dag))], around.clock.now())

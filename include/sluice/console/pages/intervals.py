@@ -38,7 +38,7 @@ def overview(
     project = around.project
     names = sorted(project.catalog.interval_pipelines)
     by_dag = {backfill_dag_id(name): name for name in names}
-    known = project.index().overview()
+    known = project.tables.index().overview()
     rows = [(by_dag[dag], known.get(by_dag[dag])) for dag in visitor.readable(list(by_dag))]
     rows.sort(key=lambda row: (-(row[1].counts.get(State.DIRTY, 0) if row[1] else 0), row[0]))
     pages = max(1, -(-len(rows) // PAGE_ROWS))
@@ -64,7 +64,7 @@ def of_pipeline(
     project, now = around.project, around.clock.now()
     spec = _spec(project, pipeline, visitor)
     chosen = _instant(at)
-    index, code = project.index(), around.code_of(pipeline)
+    index, code = project.tables.index(), around.code_of(pipeline)
     head = index.overview().get(pipeline)
     newest = head.closed_until if head else None
     first = _month(month) or month_of(chosen or newest or now)
@@ -79,7 +79,7 @@ def of_pipeline(
         head=head,
         code=code,
         chosen=None if chosen is None else _closely(ledger, spec, chosen, code),
-        backfills=project.backfills().recent(pipeline, limit=_BACKFILLS),
+        backfills=project.records.backfills().recent(pipeline, limit=_BACKFILLS),
         modes=list(Mode),
         only=list(Only),
         dag_id=dag_id,

@@ -22,7 +22,6 @@ from sluice.console.metrics.samples import MetricSample, of_alerts, of_pipelines
 from sluice.console.pages.alerts import readable_alerts
 from sluice.console.pages.fleet import seen_by
 from sluice.errors import SluiceError
-from sluice.project.records_of import cases_of
 from sluice.quality.gate import GateResult
 from sluice.specs.catalog.dag_ids import TOPICS, backfill_dag_id, quality_dag_id
 from sluice.streams.health.batch_log import newest_batch
@@ -75,14 +74,14 @@ def _of_pipelines(visitor: Visitor, around: ConsoleContext) -> Iterator[MetricSa
     by_dag = {quality_dag_id(name): name for name in project.catalog.pipelines}
     names = {by_dag[dag] for dag in visitor.readable(list(by_dag))}
     backfilled = {backfill_dag_id(name): name for name in project.catalog.interval_pipelines}
-    known = project.index().overview()
+    known = project.tables.index().overview()
     intervals: Mapping[str, tuple[datetime | None, Mapping[str, int]]] = {
         name: (known[name].closed_until, {state.value: count for state, count in known[name].counts.items()})
         for dag in visitor.readable(list(backfilled))
         if (name := backfilled[dag]) in known
     }
     gates = {name: found for name in names if (found := _gate(project.folder.quality(name))) is not None}
-    yield from of_pipelines(intervals, gates, [case for case in cases_of(project).of() if case.pipeline in names])
+    yield from of_pipelines(intervals, gates, [case for case in project.records.cases().of() if case.pipeline in names])
 
 
 def _of_topics(around: ConsoleContext) -> Iterator[MetricSample]:

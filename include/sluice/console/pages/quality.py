@@ -16,7 +16,6 @@ from sluice.console.html.rendering import page
 from sluice.console.pages.reports import PipelineName
 from sluice.errors import SluiceError, SpecError
 from sluice.project.project import Project
-from sluice.project.records_of import cases_of, results_of
 from sluice.quality.cases import LIVE
 from sluice.quality.gate import GateResult
 from sluice.quality.intervals import IntervalChecked
@@ -43,7 +42,7 @@ def overview(
     project = around.project
     by_dag = {quality_dag_id(name): name for name in sorted(project.catalog.pipelines)}
     names = [by_dag[dag] for dag in visitor.readable(list(by_dag))]
-    live = Counter(case.pipeline for case in cases_of(project).of() if case.state in LIVE)
+    live = Counter(case.pipeline for case in project.records.cases().of() if case.state in LIVE)
     names.sort(key=lambda name: (-live[name], name))
     pages = max(1, -(-len(names) // PAGE_ROWS))
     number = min(number, pages)
@@ -70,7 +69,7 @@ def of_pipeline(request: Request, pipeline: PipelineName, visitor: VisitorDep, a
         error=error,
         history=_history(project, spec),
         drawn=(WIDTH, HEIGHT),
-        cases=cases_of(project).of(pipeline)[:_MOST_CASES],
+        cases=project.records.cases().of(pipeline)[:_MOST_CASES],
         live=LIVE,
         may_ask=around.asks is not None and visitor.may_run(backfill_dag_id(pipeline)),
     )
@@ -99,11 +98,11 @@ def _history(
     except SpecError:
         return ()
     about = () if suite is None else suite.about(Subject.INTERVAL)
-    head = project.index().overview().get(spec.name)
+    head = project.tables.index().overview().get(spec.name)
     if not about or head is None or head.closed_until is None:
         return ()
     length: timedelta = spec.intervals.interval_length
     since = head.closed_until - _SHOWN_INTERVALS * length
-    kept = results_of(project).of(spec.name, [each.key for each in about], since, head.closed_until)
+    kept = project.records.quality().of(spec.name, [each.key for each in about], since, head.closed_until)
     found = {each.key: [one.checked for one in kept if one.checked.key == each.key] for each in about}
     return [(each, picture(found[each.key]), found[each.key]) for each in about]

@@ -16,11 +16,9 @@ from sluice.console.context.log_tail import last_lines
 from sluice.console.context.surroundings import SurroundingsDep
 from sluice.console.html.batch_charts import charts_of
 from sluice.console.html.rendering import base_of, page
-from sluice.project.fleet_records import standings_of
 from sluice.project.project import Project
 from sluice.specs.catalog.catalog import Unit
 from sluice.specs.catalog.dag_ids import stream_dag_id
-from sluice.specs.catalog.rhythm import topic_of
 from sluice.specs.model.spec import NAME_PATTERN
 from sluice.streams.health.batch_log import batches, quarantined
 from sluice.streams.health.fleet import LOOKED_BACK, Standing
@@ -43,7 +41,7 @@ def stream(request: Request, stream: StreamName, visitor: VisitorDep, around: Su
     """Show a stream."""
     project, now = around.project, around.clock.now()
     unit = unit_of(project, stream, visitor)
-    standing = next(each for each in standings_of(project, [unit], now) if each.stream == stream)
+    standing = next(each for each in project.health.standings([unit], now) if each.stream == stream)
     dag_id, attempts = stream_dag_id(unit.name), _attempts(project, unit, now)
     found = batches(project.folder.batch_log(stream))
     pipeline = project.catalog.pipeline_of(stream)
@@ -53,7 +51,7 @@ def stream(request: Request, stream: StreamName, visitor: VisitorDep, around: Su
         now=now,
         standing=standing,
         siblings=[name for name in unit.streams if name != stream],
-        topic=topic_of(project.catalog, stream),
+        topic=project.catalog.topic_of(stream),
         charts=charts_of(found),
         batches=found,
         quarantined=quarantined(found),
@@ -113,15 +111,15 @@ def _actions(standing: Standing) -> Sequence[OfferedCommand]:
 
 
 def _attempts(project: Project, unit: Unit, now: datetime) -> Timeline:
-    registry = project.registry()
+    registry = project.records.registry()
     attempts = registry.attempts(unit.name, newest=LOOKED_BACK)
     newest = attempts[0] if attempts else None
     sighting = Sighting(unit.name, registry.desired(unit.name), newest, None, earlier=tuple(attempts[1:]))
-    return timeline(sighting, attempts, now=now, log=project.launcher().log)
+    return timeline(sighting, attempts, now=now, log=project.processes.launcher().log)
 
 
 def _changes(project: Project, unit: str, stream: str, now: datetime) -> Sequence[RecordedVerdict]:
-    found = project.registry().verdicts_since(unit, now - HISTORY)
+    found = project.records.registry().verdicts_since(unit, now - HISTORY)
     return [record for record in reversed(found) if record.stream == stream][:_MOST_CHANGES]
 
 

@@ -19,7 +19,7 @@ _IMPLIED_BY: Mapping[Operation, frozenset[Operation]] = {
 
 @dataclass(frozen=True, order=True)
 class Resource:
-    """What an entry is about.
+    """What a right is about: one resource, or several by a pattern.
 
     Attributes:
         kind: what it is.
@@ -58,7 +58,7 @@ class Acl:
     Attributes:
         principal: `User:` and a name.
         host: an address as Java writes it, or `*`.
-        denied: whether it takes the right away, whatever else is allowed.
+        denied: whether it denies the right, whatever else is allowed.
     """
 
     principal: str
@@ -73,7 +73,7 @@ class Acl:
 
     @property
     def widenings(self) -> tuple[Widening, ...]:
-        """How it is open to everybody, or about everything; in order."""
+        """How it is open to all principals, to all hosts, or about all resources; in order."""
         open_to = {
             Widening.PRINCIPAL: self.principal in (f"User:{ANYTHING}", f"User:{ANONYMOUS}"),
             Widening.HOST: self.host == ANYTHING,
@@ -83,7 +83,7 @@ class Acl:
 
 
 def least(rights: Iterable[Right]) -> frozenset[Right]:
-    """Return those rights that no other one implies: Kafka lets whoever may read, write, delete or alter describe."""
+    """Return those rights that no other one implies: to read, write, delete or alter includes to describe."""
     wanted = frozenset(rights)
     return frozenset(
         right

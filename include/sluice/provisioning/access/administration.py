@@ -12,7 +12,7 @@ from sluice.specs.model.access import Mechanism
 
 @dataclass(frozen=True, order=True)
 class Credential:
-    """What a cluster tells of a user's password: never the password, and not its hash."""
+    """How a cluster keeps a user's password: never the password, and not its hash."""
 
     user: str
     mechanism: Mechanism
@@ -24,18 +24,18 @@ class Credential:
 
 
 class AccessAdministration(Protocol):
-    """Every method may raise UnreachableError, also where the cluster does not let us look."""
+    """Every method may raise UnreachableError, also where we may not ask."""
 
     def acls(self) -> frozenset[Acl]:
         """Return all entries of all principals.
 
         Raises:
-            NotReadyError: the cluster lets everybody do everything: it has no authorizer.
+            NotReadyError: the cluster has no authorizer, so that everybody may do everything.
         """
         ...
 
     def grant(self, acls: Collection[Acl]) -> None:
-        """Add entries, and return when the cluster shows them. What is there already stays.
+        """Add entries, and return when the cluster shows them. Existing ones stay.
 
         Raises:
             RefusedError: the cluster refused some; says which and why. The others were added.
@@ -43,7 +43,7 @@ class AccessAdministration(Protocol):
         ...
 
     def revoke(self, acls: Collection[Acl]) -> None:
-        """Remove exactly these entries, and return when the cluster no longer shows them. What is gone already is fine.
+        """Remove exactly these entries, and return when the cluster no longer shows them. Missing ones are skipped.
 
         Raises:
             RefusedError: the cluster refused some; says which and why.
@@ -51,7 +51,7 @@ class AccessAdministration(Protocol):
         ...
 
     def credentials(self) -> frozenset[Credential]:
-        """Return of which users the cluster has a password."""
+        """Return the users of which the cluster has a password, once for each mechanism."""
         ...
 
     def set_password(self, credential: Credential, password: str) -> None:

@@ -1,6 +1,6 @@
 """What each role needs of the cluster, from the other specs: nothing that another right implies, and no `*`.
 
-The rights are those that Sluice's own code makes use of; a test takes every one of them away on a real cluster.
+The rights are those that Sluice's own code uses; a test takes every one of them away on a real cluster.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ def needed(spec: PrincipalSpec, catalog: Catalog) -> frozenset[Acl]:
 
 
 def declared(spec: PrincipalSpec, catalog: Catalog) -> frozenset[Acl]:
-    """Return what a principal shall have: what its role needs, and what is written out beyond it."""
+    """Return the entries that a spec declares: what its role needs, and what is written out beyond it."""
     if spec.state == "absent":
         return frozenset()
     return needed(spec, catalog) | _entries(spec, map(_right, spec.extra))
@@ -70,15 +70,14 @@ def _of_backfill(spec: PrincipalSpec, catalog: Catalog) -> Iterator[Right]:
 
 
 def _of_watcher(spec: PrincipalSpec, catalog: Catalog) -> Iterator[Right]:
-    """It asks for offsets. Kafka lets nobody commit to a group, as a mirror does, who may not read the topic."""
+    """It asks for offsets. To commit to a group, as a mirror does, Kafka requires the right to read the topic."""
     for topic in catalog.topics:
         if _in_scope(spec, topic):
             yield from _on(ResourceKind.TOPIC, topic, Operation.DESCRIBE)
-    for pipeline in catalog.mirrored:
-        if _in_scope(spec, pipeline.source):
-            yield from _on(ResourceKind.TOPIC, pipeline.source, Operation.READ)
-            for group in pipeline.mirror_groups.values():
-                yield from _on(ResourceKind.GROUP, group, Operation.READ)
+    for stream, group in catalog.mirrored:
+        if _in_scope(spec, stream.topic):
+            yield from _on(ResourceKind.TOPIC, stream.topic, Operation.READ)
+            yield from _on(ResourceKind.GROUP, group, Operation.READ)
 
 
 def _of_server(spec: PrincipalSpec, catalog: Catalog) -> Iterator[Right]:
@@ -102,7 +101,7 @@ _OF_CLUSTER: Mapping[Duty, tuple[Operation, ...]] = {
 
 
 def _of_planner(spec: PrincipalSpec, catalog: Catalog) -> Iterator[Right]:
-    """Whoever plans topics, in whatever respect, sees them all, and which replicas move."""
+    """Every duty but access needs to see all topics, and which replicas move."""
     for duty in spec.all_duties:
         yield from (Right(CLUSTER, operation) for operation in _OF_CLUSTER.get(duty, ()))
         for topic in catalog.kafka_topics():

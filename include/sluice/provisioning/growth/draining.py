@@ -1,8 +1,8 @@
 """Drain, then grow: the way to give a keyed topic partitions without any stream reading a key out of order.
 
-Whoever writes pauses; every stream reads what there is; the topic grows; whoever writes goes on, and knows the new
-partitions. Nobody can make foreign producers pause, so nothing is believed: the topic grows only when its ends have
-stood still for a while and every stream's position has reached them.
+The producers pause; every stream reads to the end; the topic grows; the producers go on, and know the new partitions.
+Foreign producers cannot be made to pause, so this is verified: the topic grows only when its ends have not moved for a
+while and every stream's position has reached them.
 """
 
 from __future__ import annotations
@@ -13,20 +13,20 @@ from enum import StrEnum
 
 from sluice.clock import Clock
 from sluice.errors import RefusedError
+from sluice.provisioning.growth.effects import GrowthEffects
 from sluice.provisioning.growth.order_break import OrderBreak, OrderBreaks, grow_on_record
-from sluice.provisioning.growth.touched import Touched
-from sluice.provisioning.retention.retention_cut import Position
+from sluice.provisioning.retention.cut import Position
 from sluice.topics.administration import KafkaAdministration, TopicExtent
 
 QUIET_SECONDS = 60.0
-"""How long the ends stand still before the writers count as paused: longer than producers hold records back, with their
-retries (`delivery.timeout.ms` may be longer; a record that comes later than this makes the growth one with a break)."""
+"""How long the ends must not move before the producers count as paused: longer than producers hold records back, with
+their retries (`delivery.timeout.ms` may be longer; a record that comes later makes the growth one with a break)."""
 _POLL_SECONDS = 5.0
 _MOST_NAMED = 8
 
 
 class GrowthStep(StrEnum):
-    """What is done in a step."""
+    """The kinds of steps."""
 
     PAUSE = "pause"
     DRAIN = "drain"
@@ -41,7 +41,7 @@ class Step:
     Attributes:
         action: what is done.
         what: how, as a sentence without an end.
-        by_hand: whether a person does it; otherwise it is done, or waited for, by itself.
+        by_hand: whether an operator does it; otherwise it is done, or waited for, by Sluice.
     """
 
     action: GrowthStep
@@ -49,16 +49,16 @@ class Step:
     by_hand: bool = False
 
 
-def drain_then_grow(found: Touched) -> tuple[Step, ...]:
+def drain_then_grow(found: GrowthEffects) -> tuple[Step, ...]:
     """Return the steps by which a keyed topic grows without a break of order.
 
     Args:
-        found: what the growth touches.
+        found: what the growth affects.
     """
     writers = " and ".join(found.writers)
-    known = f"{writers}, and whoever else writes it" if writers else "whoever writes it: no spec names them"
+    known = f"{writers}, and every other producer" if writers else "its producers, which no spec names"
     streams = ", ".join(each.stream for each in found.streams)
-    reading = f"until {streams} have read all that it holds" if streams else "for nobody: no stream reads it"
+    reading = f"until {streams} have read all that it holds" if streams else "for no stream: none reads it"
     return (
         Step(GrowthStep.PAUSE, f"pause {known}", by_hand=True),
         Step(
@@ -67,7 +67,7 @@ def drain_then_grow(found: Touched) -> tuple[Step, ...]:
         Step(GrowthStep.GROW, f"give {found.topic} {found.after} partitions instead of {found.before}"),
         Step(
             GrowthStep.RESUME,
-            f"start {known} anew, so that all of them know the new partitions (or wait for `metadata.max.age.ms`, "
+            f"restart {known}, so that all of them know the new partitions (or wait for `metadata.max.age.ms`, "
             "5 minutes by default, before they send)",
             by_hand=True,
         ),
@@ -80,8 +80,8 @@ class Undrained:
 
     Attributes:
         stream: its name.
-        behind: unread records per partition, at most; None: nobody could look, or its position is beyond the end, so
-            that it counts in another topic of this name.
+        behind: unread records per partition, at most; None: it could not be read, or its position is beyond the end,
+            so that it counts in another topic of this name.
     """
 
     stream: str
@@ -125,8 +125,8 @@ class Stillness:
 
     Attributes:
         ends: the end of each partition.
-        since: when they were first seen so, in seconds of whatever clock the looks are told by.
-        moved: the partitions into which records came between the last two looks.
+        since: when they were first seen so, in seconds of the clock of the observations.
+        moved: the partitions into which records came between the last two observations.
     """
 
     ends: Mapping[int, int]
@@ -134,7 +134,7 @@ class Stillness:
     moved: tuple[int, ...] = ()
 
     def next(self, ends: Mapping[int, int], now: float) -> Stillness:
-        """Return the same after another look."""
+        """Return the same after another observation."""
         if ends == self.ends:
             return Stillness(self.ends, self.since)
         return Stillness(ends, now, tuple(sorted(p for p, end in ends.items() if end != self.ends.get(p))))
@@ -148,7 +148,7 @@ class Readiness:
         behind: the streams that have not read everything.
         still_for: for how many seconds nothing has come into it.
         quiet: for how many it must.
-        moved: the partitions into which records came between the last two looks.
+        moved: the partitions into which records came between the last two observations.
     """
 
     behind: tuple[Undrained, ...]
@@ -177,7 +177,7 @@ def ready(
     *,
     quiet_seconds: float = QUIET_SECONDS,
 ) -> Readiness:
-    """Judge one look. Pure: whoever defers between two looks keeps `still` and calls this.
+    """Judge one observation. Pure: a caller that defers between two observations keeps `still`.
 
     Args:
         topic: its name.
@@ -219,14 +219,14 @@ class DrainedGrowth:
 
         Args:
             topic: its name.
-            partitions: how many it shall have.
+            partitions: how many it gets.
             deadline_seconds: how long to wait.
             quiet_seconds: how long nothing must have come into it.
-            assignment: broker ids of each partition that it gets; empty: as the cluster likes.
+            assignment: broker ids of each new partition; empty: the cluster decides.
 
         Returns:
             The record of the growth; it says whether the topic was drained to the last moment. None if the topic had so
-            many partitions already, and nobody knows from when.
+            many partitions already, and it is not known since when.
 
         Raises:
             RefusedError: it was not drained in time (nothing was changed), there is no such topic, or the cluster
@@ -254,6 +254,6 @@ class DrainedGrowth:
             if now >= until:
                 raise RefusedError(
                     f"{topic} was not drained within {deadline_seconds:.0f} s, so it was given no partitions: {found}.",
-                    fix="pause whoever writes it, see that its streams run (`sluice streams list`), then try again.",
+                    fix="pause its producers, see that its streams run (`sluice streams list`), then try again.",
                 )
             self.clock.sleep(min(_POLL_SECONDS, max(0.0, until - now)))

@@ -1,7 +1,7 @@
-"""What the items of a plan touch, beyond the value that changes: looked at when somebody is about to decide.
+"""What the changes of a plan affect beyond the value that changes, observed when an operator is about to decide.
 
-It is no part of the plan, and not of its id: records come and streams read on while somebody reads it. What cannot be
-looked at is unknown and says so; a plan never fails for it.
+It is no part of the plan or its id: records arrive and streams read on meanwhile. What cannot be observed is reported
+as unknown; a plan never fails for it.
 """
 
 from __future__ import annotations
@@ -13,21 +13,21 @@ from typing import Any
 
 from sluice.errors import SluiceError
 from sluice.provisioning.growth.draining import drain_then_grow
+from sluice.provisioning.growth.effects import growth_effects
 from sluice.provisioning.growth.keys import KeyMoves, KeyReader, most_of_each, moves
 from sluice.provisioning.growth.order_break import forecast
-from sluice.provisioning.growth.touched import touched
-from sluice.provisioning.retention.retention_cut import (
+from sluice.provisioning.plans.changes import ConfigUpdate, PartitionIncrease, PlannedChange, Risk
+from sluice.provisioning.plans.plan import Plan
+from sluice.provisioning.retention.cut import (
     LARGEST_BYTES,
     Cut,
     Position,
     deletes,
-    look,
-    look_by_size,
+    observe_cut,
+    observe_cut_by_size,
     unread_of,
 )
-from sluice.provisioning.retention.retention_steps import RETENTION, planned_steps
-from sluice.provisioning.topics.changes import Grow, Item, Risk, SetConfig
-from sluice.provisioning.topics.plan import Plan
+from sluice.provisioning.retention.steps import RETENTION, planned_steps
 from sluice.specs.catalog.catalog import Catalog
 from sluice.specs.model.duration import format_duration
 from sluice.topics.administration import KafkaAdministration, TopicState
@@ -38,11 +38,11 @@ _CLEANUP, _LARGEST = "cleanup.policy", "max.message.bytes"
 
 @dataclass(frozen=True)
 class Impact:
-    """What one item touches.
+    """What one change affects.
 
     Attributes:
-        topic: the item's.
-        value: what of the topic changes, as the item says it.
+        topic: the change's.
+        value: what of the topic changes, as in the change.
         clauses: for people, one fact each.
         facts: the same for machines, as JSON values.
     """
@@ -54,8 +54,8 @@ class Impact:
 
 
 @dataclass(frozen=True)
-class Looker:
-    """Looks at what items touch.
+class ImpactAnalysis:
+    """Finds out what changes affect.
 
     Attributes:
         catalog: the specs, as they are in the deployment.
@@ -63,7 +63,7 @@ class Looker:
         keys: reads keys of the newest records.
         positions: returns the position of every stream that reads a topic.
         now: the present (UTC).
-        keeps_state: whether a stream keeps state, by what its checkpoint shows; None: it shows nothing.
+        keeps_state: whether a stream keeps state, by its checkpoint; None: not known.
     """
 
     catalog: Catalog
@@ -73,37 +73,47 @@ class Looker:
     now: datetime
     keeps_state: Callable[[str], bool | None] = lambda _stream: None
 
-    def impact(self, item: Item, state: TopicState | None) -> Impact | None:
-        """Return what an item touches; None for one of which nothing is to be said.
+    def impacts(self, plan: Plan) -> Mapping[tuple[str, str], Impact]:
+        """Return what the changes of a plan affect, by topic and value."""
+        states = {state.name: state for state in plan.topics}
+        impacts = [self.impact(change, states.get(change.subject)) for change in plan.changes]
+        return {(impact.topic, impact.value): impact for impact in impacts if impact is not None}
+
+    def impact(self, change: PlannedChange, state: TopicState | None) -> Impact | None:
+        """Return what a change affects; None where nothing is known of its kind.
 
         Args:
-            item: of a plan.
-            state: its topic as the plan saw it.
+            change: of a plan.
+            state: its topic as in the plan.
         """
-        if isinstance(item, Grow):
-            return self._growth(item)
-        if isinstance(item, SetConfig) and item.risk is Risk.LOSS and item.value in (RETENTION, SIZE):
-            return self._cut(item, {} if state is None else state.configs)
+        if isinstance(change.detail, PartitionIncrease):
+            return self._growth(change.subject, change.detail)
+        if isinstance(change.detail, ConfigUpdate) and change.risk is Risk.LOSS and change.value in (RETENTION, SIZE):
+            configs = {} if state is None else state.configs
+            clauses, facts = self._cut(change.subject, change.value, change.detail, configs)
+            return Impact(change.subject, change.value, clauses, facts)
         return None
 
-    def _growth(self, item: Grow) -> Impact:
+    def _growth(self, topic: str, growth: PartitionIncrease) -> Impact:
         seen = {stream: self.keeps_state(stream) for unit in self.catalog.units().values() for stream in unit.streams}
-        shown = {stream: kept for stream, kept in seen.items() if kept is not None}
-        found = touched(self.catalog, item.topic, item.partitions, item.more, keyed=item.keyed, shown=shown)
+        observed = {stream: kept for stream, kept in seen.items() if kept is not None}
+        found = growth_effects(
+            self.catalog, topic, growth.before, growth.after, keyed=growth.keyed, observed_state=observed
+        )
         facts: dict[str, Any] = {"touched": asdict(found)}
         clauses = found.clauses()
-        if item.keyed:
-            moved, steps = self._moves(item), drain_then_grow(found)
+        if growth.keyed:
+            moved, steps = self._moves(topic, growth), drain_then_grow(found)
             facts |= {"keys": asdict(moved), "drain_then_grow": [asdict(step) for step in steps]}
-            clauses = (str(moved), *self._forecast(item.topic), *clauses)
-        return Impact(item.topic, item.value, clauses, facts)
+            clauses = (str(moved), *self._forecast(topic), *clauses)
+        return Impact(topic, "partitions", clauses, facts)
 
-    def _moves(self, item: Grow) -> KeyMoves:
+    def _moves(self, topic: str, growth: PartitionIncrease) -> KeyMoves:
         try:
-            sample = self.keys.newest_keys(item.topic, most_of_each(item.partitions))
+            sample = self.keys.newest_keys(topic, most_of_each(growth.before))
         except SluiceError as error:
             return KeyMoves(0, 0, 0, unknown=_lowered(error))
-        return moves(sample, item.partitions, item.more)
+        return moves(sample, growth.before, growth.after)
 
     def _forecast(self, topic: str) -> Iterator[str]:
         try:
@@ -111,46 +121,40 @@ class Looker:
         except SluiceError as error:
             yield f"where the order of its keys would break is unknown: {_lowered(error)}"
 
-    def _cut(self, item: SetConfig, configs: Mapping[str, str]) -> Impact:
+    def _cut(
+        self, topic: str, value: str, update: ConfigUpdate, configs: Mapping[str, str]
+    ) -> tuple[tuple[str, ...], Mapping[str, Any]]:
         if not deletes(configs.get(_CLEANUP)):
-            clauses: tuple[str, ...] = (
-                f"no record goes: its {_CLEANUP} is {configs[_CLEANUP]}, which deletes none by it",
-            )
-            return Impact(item.topic, item.value, clauses)
+            return (f"no record goes: its {_CLEANUP} is {configs[_CLEANUP]}, which deletes none by it",), {}
         try:
-            cut, steps = self._looked_at(item, configs)
+            cut, steps = self._observed_cut(topic, value, update, configs)
         except (SluiceError, ValueError) as error:
-            return Impact(item.topic, item.value, (f"how many records go is unknown: {_lowered(error)}",))
+            return (f"how many records go is unknown: {_lowered(error)}",), {}
         clauses = cut.clauses()
         if len(steps) > 1:
             clauses += (f"lowered in {len(steps)} steps: {', '.join(map(_in_words, steps))}",)
-        return Impact(item.topic, item.value, clauses, {"cut": asdict(cut), "steps": list(steps)})
+        return clauses, {"cut": asdict(cut), "steps": list(steps)}
 
-    def _looked_at(self, item: SetConfig, configs: Mapping[str, str]) -> tuple[Cut, tuple[int, ...]]:
+    def _observed_cut(
+        self, topic: str, value: str, update: ConfigUpdate, configs: Mapping[str, str]
+    ) -> tuple[Cut, tuple[int, ...]]:
         """Return what goes, and the steps by which it does.
 
         Raises:
-            SluiceError: it could not be looked at.
+            SluiceError: it could not be observed.
             ValueError: a value is no number.
         """
-        committed, topic = self.positions(item.topic), item.topic
-        if item.after is None:
+        committed = self.positions(topic)
+        if update.after is None:
             found = Cut(topic, {}, unknown="what the broker's default keeps is not known")
             return replace(found, unread=unread_of(found, committed)), ()
-        wanted = int(item.after)
-        if item.value == SIZE:
+        wanted = int(update.after)
+        if value == SIZE:
             largest = int(configs.get(_LARGEST, LARGEST_BYTES))
-            return look_by_size(self.cluster, topic, wanted, committed, largest_bytes=largest), ()
-        before = None if item.before is None else int(item.before)
-        cut = look(self.cluster, topic, wanted, committed, now=self.now)
+            return observe_cut_by_size(self.cluster, topic, wanted, committed, largest_bytes=largest), ()
+        before = None if update.before is None else int(update.before)
+        cut = observe_cut(self.cluster, topic, wanted, committed, now=self.now)
         return cut, planned_steps(self.cluster, topic, before, wanted, now=self.now)
-
-
-def impacts_of(found: Plan, looker: Looker) -> Mapping[tuple[str, str], Impact]:
-    """Return what the items of a plan touch, by topic and value."""
-    states = {state.name: state for state in found.seen}
-    impacts = [looker.impact(item, states.get(item.topic)) for item in found.items]
-    return {(impact.topic, impact.value): impact for impact in impacts if impact is not None}
 
 
 def _in_words(milliseconds: int) -> str:
@@ -159,5 +163,5 @@ def _in_words(milliseconds: int) -> str:
 
 def _lowered(error: Exception) -> str:
     """Return an error's message as a clause."""
-    said = (error.message if isinstance(error, SluiceError) else str(error)).rstrip(".")
-    return said[:1].lower() + said[1:]
+    message = (error.message if isinstance(error, SluiceError) else str(error)).rstrip(".")
+    return message[:1].lower() + message[1:]

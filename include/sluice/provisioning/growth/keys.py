@@ -1,7 +1,7 @@
 """Which keys change partition when a topic grows: measured on keys that it holds, never assumed. Pure.
 
 A record's partition is its key's hash modulo the number of partitions, as long as the producers use a partitioner that
-does so. Which one they use no broker knows; the records show it: either all of them lie where a partitioner puts their
+does so. No broker knows which one they use; the records show it: either all of them lie where a partitioner puts their
 keys, or it was another one.
 """
 
@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from typing import Protocol
 
 MOST_RECORDS = 10_000
-"""How many of a topic's newest records are looked at, over all partitions."""
+"""How many of a topic's newest records are read, over all partitions."""
 
 _SEED, _FACTOR, _BITS = 0x9747B28C, 0x5BD1E995, 0xFFFFFFFF
 _POSITIVE = 0x7FFFFFFF
@@ -49,19 +49,19 @@ _Partitioner = Callable[[bytes, int], int]
 _PARTITIONERS: Mapping[str, _Partitioner] = {"murmur2": partition_of, "crc32": _by_crc32}
 
 
-def share_that_moves(keys: Iterable[bytes], before: int, after: int, place: _Partitioner = partition_of) -> float:
+def share_that_moves(keys: Iterable[bytes], before: int, after: int, partitioner: _Partitioner = partition_of) -> float:
     """Return the share of keys that get another partition; a key that is given twice counts twice.
 
     Args:
         keys: at least one.
         before: how many partitions there are.
         after: how many there will be.
-        place: the partitioner: key and number of partitions to a partition.
+        partitioner: from a key and the number of partitions to a partition.
 
     Raises:
-        ValueError: there is no key, of which nothing can be said.
+        ValueError: there is no key.
     """
-    moved = [place(key, before) != place(key, after) for key in keys]
+    moved = [partitioner(key, before) != partitioner(key, after) for key in keys]
     if not moved:
         raise ValueError("of no keys no share moves")
     return sum(moved) / len(moved)
@@ -100,8 +100,8 @@ class KeyMoves:
     """What a growth does to the keys of a sample.
 
     Attributes:
-        records: with a key, that were looked at.
-        keyless: records without one, that were looked at; they have no order to keep.
+        records: those with a key in the sample.
+        keyless: those without one; they have no order to keep.
         keys: how many different ones there were.
         of_keys: the share of them that gets another partition; None: unknown.
         of_records: the share of the records with such keys, each partition weighing what it holds; None: unknown.
@@ -131,15 +131,15 @@ class KeyMoves:
 
 
 def most_of_each(partitions: int) -> int:
-    """Return how many records of each partition are to be looked at."""
+    """Return how many records of each partition are read."""
     return max(1, MOST_RECORDS // partitions)
 
 
 def moves(sample: KeySample, before: int, after: int) -> KeyMoves:
     """Measure what a growth does to the keys of a sample.
 
-    Nothing is said where the records prove no partitioner: the producers may use another one, the records may be older
-    than an earlier growth, or there are too few keys to tell.
+    The result is unknown where the records prove no partitioner: the producers may use another one, the records may be
+    older than an earlier growth, or there are too few keys to tell.
 
     Args:
         sample: of the topic as it is, with `before` partitions.
@@ -154,13 +154,13 @@ def moves(sample: KeySample, before: int, after: int) -> KeyMoves:
     name, unknown = _partitioner_of(found, keyed, before)
     if unknown:
         return KeyMoves(records, keyless, len(different), unknown=unknown)
-    place = _PARTITIONERS[name]
-    moved = {key: place(key, before) != place(key, after) for key in different}
+    partitioner = _PARTITIONERS[name]
+    moved = {key: partitioner(key, before) != partitioner(key, after) for key in different}
     return KeyMoves(
         records,
         keyless,
         len(different),
-        of_keys=sum(moved.values()) / len(moved),
+        of_keys=share_that_moves(different, before, after, partitioner),
         of_records=_weighted(keyed, sample.held, moved),
         partitioner=name,
     )
@@ -174,7 +174,7 @@ def _partitioner_of(found: KeyMoves, keyed: Mapping[int, Sequence[bytes]], befor
         )
     if before == 1:
         return "", "with one partition nothing shows how the producers place their keys"
-    astray = {name: next(_astray(keyed, place, before), None) for name, place in _PARTITIONERS.items()}
+    astray = {name: next(_astray(keyed, partitioner, before), None) for name, partitioner in _PARTITIONERS.items()}
     fits = [name for name, first in astray.items() if first is None]
     if not fits:
         partition, key = astray["murmur2"] or (0, b"")
@@ -190,15 +190,17 @@ def _partitioner_of(found: KeyMoves, keyed: Mapping[int, Sequence[bytes]], befor
     return fits[0], ""
 
 
-def _astray(keyed: Mapping[int, Sequence[bytes]], place: _Partitioner, partitions: int) -> Iterator[tuple[int, bytes]]:
+def _astray(
+    keyed: Mapping[int, Sequence[bytes]], partitioner: _Partitioner, partitions: int
+) -> Iterator[tuple[int, bytes]]:
     """Yield the records that lie elsewhere than a partitioner puts them: their partitions and keys."""
     for partition, keys in sorted(keyed.items()):
-        yield from ((partition, key) for key in keys if place(key, partitions) != partition)
+        yield from ((partition, key) for key in keys if partitioner(key, partitions) != partition)
 
 
 def _weighted(keyed: Mapping[int, Sequence[bytes]], held: Mapping[int, int], moved: Mapping[bytes, bool]) -> float:
     """Return the share of records that move, of each partition as its sample shows it, weighing what it holds."""
-    looked_at = {p: keys for p, keys in keyed.items() if keys}
-    weights = {p: max(held.get(p, 0), len(keys)) for p, keys in looked_at.items()}
-    shares = {p: sum(moved[key] for key in keys) / len(keys) for p, keys in looked_at.items()}
-    return sum(weights[p] * shares[p] for p in looked_at) / sum(weights.values())
+    sampled = {p: keys for p, keys in keyed.items() if keys}
+    weights = {p: max(held.get(p, 0), len(keys)) for p, keys in sampled.items()}
+    shares = {p: sum(moved[key] for key in keys) / len(keys) for p, keys in sampled.items()}
+    return sum(weights[p] * shares[p] for p in sampled) / sum(weights.values())

@@ -1,7 +1,7 @@
 """Where the order of keys breaks when a topic grows: the end of each old partition at that moment, kept for later.
 
 Up to that offset all records of a key are in one partition. What follows of a key that has moved is in another one,
-and whoever reads both may read it before what waits in the old one. Producers learn of new partitions from their
+and a stream that reads both may read it before what waits in the old one. Producers learn of new partitions from their
 metadata, minutes later: until then some records of moved keys still come into the old partition. So the offset says
 where the break begins, never where it is over.
 """
@@ -31,8 +31,8 @@ class OrderBreak:
         after: how many it got; a topic gets so many only once.
         offsets: the end of each old partition just before it grew: no earlier record is out of order.
         intended_at: when that was put on record, before it grew (UTC).
-        grown_at: when it had grown (UTC); None: not seen, so it has not, or whoever did it died meanwhile.
-        drained: whether every stream had read all of the old partitions, and nobody had written since, so that no
+        grown_at: when it had grown (UTC); None: not observed, so it has not, or the process died meanwhile.
+        drained: whether every stream had read all of the old partitions, and nothing was written since, so that no
             stream reads a key out of order; None while `grown_at` is.
     """
 
@@ -86,7 +86,7 @@ def at_offsets(topic: str, offsets: Mapping[int, int]) -> str:
 
 
 def forecast(topic: str, extent: TopicExtent) -> str:
-    """Say where the order would break if the topic grew now, as a clause."""
+    """Return where the order would break if the topic grew now, as a clause."""
     return f"if it grew now, the order of its keys would break at {at_offsets(topic, extent.ends)}"
 
 
@@ -109,13 +109,13 @@ def grow_on_record(
         cluster: of the deployment.
         breaks: the record.
         topic: its name.
-        partitions: how many it shall have.
+        partitions: how many it gets.
         clock: gives the time.
-        assignment: broker ids of each partition that it gets; empty: as the cluster likes.
+        assignment: broker ids of each new partition; empty: the cluster decides.
         drained_at: the ends that every stream had reached; None: not known. If they still are, it grew drained.
 
     Returns:
-        The record; None if the topic had so many partitions already and somebody else gave it them.
+        The record; None if the topic had so many partitions already and they were given by something else.
 
     Raises:
         RefusedError: there is no such topic, it has more partitions, or the cluster refused.
@@ -124,7 +124,7 @@ def grow_on_record(
     state = _state(cluster, topic)
     if state.partitions > partitions:
         raise RefusedError(
-            f"{topic} has {state.partitions} partitions, and shall have {partitions}: Kafka takes none away.",
+            f"{topic} has {state.partitions} partitions, and is to have {partitions}: Kafka takes none away.",
             fix=f"declare {state.partitions}, or a topic of another name.",
         )
     if state.partitions == partitions:
@@ -159,8 +159,8 @@ def _grown(
 def settle(breaks: OrderBreaks, state: TopicState, clock: Clock) -> OrderBreak | None:
     """Return the record of the growth that gave a topic the partitions that it has; None if there is none.
 
-    One that nobody confirmed, because whoever grew the topic died meanwhile, is confirmed now: as one that was not
-    drained, since nobody looked.
+    One that was not confirmed, because the process died meanwhile, is confirmed now: as one that was not drained, since
+    that was not verified.
 
     Args:
         breaks: the record.
@@ -191,14 +191,14 @@ def _state(cluster: KafkaAdministration, topic: str) -> TopicState:
 
 
 def grown_already(found: OrderBreak) -> RefusedError:
-    """Return what is said of a growth that is on record as done."""
+    """Return the error for a growth that is on record as done."""
     return RefusedError(
         f"{found.topic} has grown to {found.after} partitions already.", fix="look again: `sluice topics plan`."
     )
 
 
 def no_such_intent(topic_id: str, after: int) -> CorruptionError:
-    """Return what is said of a growth that nobody has put on record before."""
+    """Return the error for a growth of which no intent is on record."""
     return CorruptionError(
         f"the control database has no growth of the topic {topic_id} to {after} partitions, which has just happened.",
         fix="see whether it was replaced by an older copy.",

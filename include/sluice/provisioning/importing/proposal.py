@@ -1,4 +1,4 @@
-"""The spec of a topic that exists: its shape as the cluster has it, its value as a sample of records looks. Pure."""
+"""The spec of an existing topic: its shape from the cluster, its value from a sample of records. Pure."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from datetime import timedelta
 
 import yaml
 
-from sluice.provisioning.importing.sketch import Form, Sketch
+from sluice.provisioning.importing.sample import Form, RecordSample
 from sluice.specs.model.duration import format_duration, parse_duration
 from sluice.specs.model.model import CLOCK_SKEW, FieldType
 from sluice.specs.model.spec import NAME_PATTERN
@@ -46,7 +46,7 @@ class Proposal:
     Attributes:
         topic: its name.
         text: YAML, with comments on what was only guessed.
-        sampled: how many records were looked at.
+        sampled: how many records were read.
         keyed: whether one of them has a key.
     """
 
@@ -67,20 +67,20 @@ class _Times:
 
 
 def propose(
-    state: TopicState, sketch: Sketch, *, replication: int, drivers: Collection[str] = ()
+    state: TopicState, sample: RecordSample, *, replication: int, drivers: Collection[str] = ()
 ) -> Proposal | Rejection:
     """Write the spec of a topic.
 
     Args:
         state: the topic as the cluster has it.
-        sketch: a sample of its records.
-        replication: replicas of a topic that does not say.
-        drivers: names of units that there are already: the topic's raw stream gets one of its own.
+        sample: a sample of its records.
+        replication: replicas of a topic whose spec has none.
+        drivers: names of existing units: the topic's raw stream gets one of its own.
 
     Returns:
         The spec, or why there is none. Whether it is sound beside the others, `sluice.specs.load.scan` knows.
     """
-    if fault := _no_name(state.name) or _no_value(state.name, sketch):
+    if fault := _no_name(state.name) or _no_value(state.name, sample):
         return fault
     counts = sorted({len(replicas) for replicas in state.replicas})
     if len(counts) != 1:
@@ -97,38 +97,38 @@ def propose(
             f"retention.ms is {state.configs['retention.ms']}, and a spec has whole seconds up to a century, or forever"
         )
         return Rejection(state.name, why, "set such a value on the topic (-1 is forever), and import again.")
-    times = _times(sketch, appended=state.configs.get(STAMPED_BY) == "LogAppendTime")
+    times = _times(sample, appended=state.configs.get(STAMPED_BY) == "LogAppendTime")
     if times is None:
-        return _no_time(state.name, sketch)
+        return _no_time(state.name, sample)
     shape = _shape(state, retention, "" if counts == [replication] else str(counts[0]))
     raw = _raw(state.name, drivers)
-    text = "\n".join([*_head(sketch), *shape, *_keyed(sketch), *_value(sketch, times), *raw, ""])
-    return Proposal(state.name, text, sketch.records, bool(sketch.keyed))
+    text = "\n".join([*_head(sample), *shape, *_keyed(sample), *_value(sample, times), *raw, ""])
+    return Proposal(state.name, text, sample.records, bool(sample.keyed))
 
 
 def _no_name(topic: str) -> Rejection | None:
     if re.fullmatch(NAME_PATTERN, topic):
         return None
     why = "a spec's name is a lower-case letter, then at most 62 of a-z, 0-9 and underscore"
-    return Rejection(topic, why, "copy its records to a topic with such a name, or leave it to whom it belongs.")
+    return Rejection(topic, why, "copy its records to a topic with such a name, or leave it undeclared.")
 
 
-def _no_value(topic: str, sketch: Sketch) -> Rejection | None:
+def _no_value(topic: str, sample: RecordSample) -> Rejection | None:
     by_hand = f"write include/topics/{topic}.yaml by hand (docs/specs.md)"
-    if not sketch.records:
+    if not sample.records:
         return Rejection(topic, "it holds no record, so nothing is known of its fields", f"send one, or {by_hand}.")
-    if not sketch.objects:
-        why = f"none of {sampled_records(sketch.records)} is a JSON object, and no other format is known"
+    if not sample.objects:
+        why = f"none of {sampled_records(sample.records)} is a JSON object, and no other format is known"
         return Rejection(topic, why, "have its producers send JSON objects, or leave it undeclared.")
-    if len(sketch.fields) + len(sketch.others) > MOST_FIELDS:
+    if len(sample.fields) + len(sample.others) > MOST_FIELDS:
         why = f"its objects have more than {MOST_FIELDS} different keys, so they are data and no names of fields"
         return Rejection(topic, why, f"{by_hand}, with the fields that matter.")
     return None
 
 
-def _no_time(topic: str, sketch: Sketch) -> Rejection:
-    some = [name for name, seen in sketch.fields.items() if seen.type is FieldType.TIMESTAMP]
-    numbers = [name for name, seen in sketch.fields.items() if seen.unit]
+def _no_time(topic: str, sample: RecordSample) -> Rejection:
+    some = [name for name, seen in sample.fields.items() if seen.type is FieldType.TIMESTAMP]
+    numbers = [name for name, seen in sample.fields.items() if seen.unit]
     why = "event_time needs a field that is a time (text such as 2013-01-07T12:00:00Z) in every record; it has none"
     if some:
         why += f", and {_named(map(repr, some))} is one only in some"
@@ -154,50 +154,50 @@ def _retention(configs: Mapping[str, str]) -> str | None:
     return text
 
 
-def _times(sketch: Sketch, *, appended: bool) -> _Times | None:
+def _times(sample: RecordSample, *, appended: bool) -> _Times | None:
     """Choose the two times from the timestamps that every object has; None if there is none."""
-    fields = [name for name in sketch.fields if _is_time(sketch, name)]
+    fields = [name for name in sample.fields if _is_time(sample, name)]
     if not fields:
         return None
     event = min(fields, key=lambda name: (_has(name, _ARRIVAL_WORDS), not _has(name, _EVENT_WORDS)))
     rest = [name for name in fields if name != event]
-    arrival, why = ("broker", "the broker stamps what it appends") if appended else _arrival(sketch, event, rest)
+    arrival, why = ("broker", "the broker stamps what it appends") if appended else _arrival(sample, event, rest)
     also = [name for name in rest if name != arrival]
-    event_why = f"proposed: all {sampled_records(sketch.objects)} have it" + (
+    event_why = f"proposed: all {sampled_records(sample.objects)} have it" + (
         f", as {_named(also)} too" if also else ""
     )
     return _Times(event, event_why, arrival, why)
 
 
-def _arrival(sketch: Sketch, event: str, others: Sequence[str]) -> tuple[str, str]:
+def _arrival(sample: RecordSample, event: str, others: Sequence[str]) -> tuple[str, str]:
     """Return the field that says when a record became known, and why: records come in the order of their arrival."""
-    arrival = arrival_among(sketch, event, others)
+    arrival = arrival_among(sample, event, others)
     if not arrival:
         return event, f"no other time fits, so nothing is ever late; or set {STAMPED_BY}, and write broker"
-    why = "its name says so" if sketch.fields[arrival].backward else "it never goes back from record to record"
+    why = "its name says so" if sample.fields[arrival].backward else "it never goes back from record to record"
     return arrival, f"proposed: {why}"
 
 
-def arrival_among(sketch: Sketch, event: str, others: Sequence[str]) -> str:
+def arrival_among(sample: RecordSample, event: str, others: Sequence[str]) -> str:
     """Return the likeliest of some times to say when a record became known; empty if none is."""
     likely = [
-        name for name in others if name != event and (_has(name, _ARRIVAL_WORDS) or not sketch.fields[name].backward)
+        name for name in others if name != event and (_has(name, _ARRIVAL_WORDS) or not sample.fields[name].backward)
     ]
-    order = lambda name: (not _has(name, _ARRIVAL_WORDS), sketch.fields[name].backward)  # noqa: E731 - a key
+    order = lambda name: (not _has(name, _ARRIVAL_WORDS), sample.fields[name].backward)  # noqa: E731 - a key
     return min(likely, key=order, default="")
 
 
-def _is_time(sketch: Sketch, name: str) -> bool:
-    return sketch.always(name) and (sketch.fields[name].type is FieldType.TIMESTAMP or sketch.unit(name) is not None)
+def _is_time(sample: RecordSample, name: str) -> bool:
+    return sample.always(name) and (sample.fields[name].type is FieldType.TIMESTAMP or sample.unit(name) is not None)
 
 
 def _has(name: str, words: frozenset[str]) -> bool:
     return bool(words & set(name.split("_")))
 
 
-def _head(sketch: Sketch) -> Iterator[str]:
+def _head(sample: RecordSample) -> Iterator[str]:
     yield "# Written by `sluice topics import`: partitions, replication, retention and configs are the cluster's;"
-    yield f"# keyed, value and raw are proposed from {sampled_records(sketch.records)}, the oldest and the newest."
+    yield f"# keyed, value and raw are proposed from {sampled_records(sample.records)}, the oldest and the newest."
 
 
 def _shape(state: TopicState, retention: str, replication: str) -> Iterator[str]:
@@ -219,30 +219,30 @@ def _shape(state: TopicState, retention: str, replication: str) -> Iterator[str]
         yield f"  {key if _PLAIN_KEY.fullmatch(key) else _quoted(key)}: {_quoted(value)}"
 
 
-def _keyed(sketch: Sketch) -> Iterator[str]:
-    share = f"{sketch.keyed:,} of {sampled_records(sketch.records)} have a key"
-    yield _line(f"keyed: {'true' if sketch.keyed else 'false'}", share)
+def _keyed(sample: RecordSample) -> Iterator[str]:
+    share = f"{sample.keyed:,} of {sampled_records(sample.records)} have a key"
+    yield _line(f"keyed: {'true' if sample.keyed else 'false'}", share)
 
 
-def _value(sketch: Sketch, times: _Times) -> Iterator[str]:
+def _value(sample: RecordSample, times: _Times) -> Iterator[str]:
     yield "value:"
     yield "  format: json"
     yield _line(f"  event_time: {_text(times.event)}", times.event_why)
     yield _line(f"  arrival_time: {_text(times.arrival)}", times.arrival_why)
     yield "  fields:"
-    for name, seen in sketch.fields.items():
+    for name, seen in sample.fields.items():
         if seen.type is None:
             continue
-        required = ", required: true" if sketch.always(name) else ""
-        declared, note = form_of_field(sketch, name)
+        required = ", required: true" if sample.always(name) else ""
+        declared, note = form_of_field(sample, name)
         yield _line(f"    {_text(name)}: {{{declared}{required}}}", note)
-    yield from (f"    # {note}" for note in left_out(sketch))
+    yield from (f"    # {note}" for note in left_out(sample))
 
 
-def form_of_field(sketch: Sketch, name: str) -> tuple[str, str]:
+def form_of_field(sample: RecordSample, name: str) -> tuple[str, str]:
     """Return how a field is declared, as `type: long`, and what is to be known of it; a field that has a type."""
-    seen = sketch.fields[name]
-    if unit := sketch.unit(name):
+    seen = sample.fields[name]
+    if unit := sample.unit(name):
         return f"type: {FieldType.TIMESTAMP}, epoch: {unit}", "numbers of that size; see that the unit is right"
     if seen.type is FieldType.TIMESTAMP and seen.zoneless:
         return f"type: {seen.type}, zone: UTC", "names no zone; see that it is this one"
@@ -254,17 +254,17 @@ def form_of_field(sketch: Sketch, name: str) -> tuple[str, str]:
     return f"type: {seen.type}", note
 
 
-def left_out(sketch: Sketch) -> Iterator[str]:
-    """Say what of the sample is not in the spec. A key that may be data is not repeated."""
-    if empty := [name for name, seen in sketch.fields.items() if seen.type is None]:
+def left_out(sample: RecordSample) -> Iterator[str]:
+    """Yield what of the sample is not in the spec. A key that may be data is not repeated."""
+    if empty := [name for name, seen in sample.fields.items() if seen.type is None]:
         yield f"left out, for it was always null: {_named(empty)}"
-    if named := sorted(key for key in sketch.others if _HARMLESS_KEY.fullmatch(key)):
+    if named := sorted(key for key in sample.others if _HARMLESS_KEY.fullmatch(key)):
         yield f"left out, for a field's name is lower case with underscores: {_named(named)}"
-    if unnamed := len(sketch.others) - len(named):
+    if unnamed := len(sample.others) - len(named):
         yield f"left out: {unnamed} key{'' if unnamed == 1 else 's'} that cannot be the name of a field"
-    if others := sketch.records - sketch.objects:
+    if others := sample.records - sample.objects:
         verb = "is" if others == 1 else "are"
-        yield f"{others:,} of {sampled_records(sketch.records)} {verb} no JSON object, and will be quarantined"
+        yield f"{others:,} of {sampled_records(sample.records)} {verb} no JSON object, and will be quarantined"
 
 
 def _raw(topic: str, drivers: Collection[str]) -> Iterator[str]:

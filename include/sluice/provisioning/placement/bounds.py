@@ -32,17 +32,17 @@ def leader_bounds(counts: Mapping[int, int], eligible: Mapping[int, Brokers], fi
     total = int(sum(counts.values()))
 
     def within(most: int) -> bool:
-        room = np.maximum(most - fixed, 0)
+        capacity = np.maximum(most - fixed, 0)
         return int(fixed[somewhere].max()) <= most and all(
             sum(counts[factor] for factor in group)
-            <= room[np.logical_or.reduce([eligible[factor] for factor in group])].sum()
+            <= capacity[np.logical_or.reduce([eligible[factor] for factor in group])].sum()
             for group in groups
         )
 
     def reached(least: int) -> bool:
-        lack = np.where(somewhere, np.maximum(least - fixed, 0), 0)
+        shortage = np.where(somewhere, np.maximum(least - fixed, 0), 0)
         return all(
-            lack[~_led_by_others(group, eligible) & somewhere].sum() <= sum(counts[factor] for factor in group)
+            shortage[~_led_by_others(group, eligible) & somewhere].sum() <= sum(counts[factor] for factor in group)
             for group in groups
         )
 

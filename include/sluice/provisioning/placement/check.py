@@ -37,7 +37,7 @@ class Violation:
 
 @dataclass(frozen=True)
 class Report:
-    """What is true of a plan.
+    """The result of a check: violations, moves and balance.
 
     Attributes:
         violations: of partitions that could be valid, or that no longer are what they were.
@@ -129,7 +129,7 @@ def usable_brokers(topology: Topology, replication: int) -> frozenset[int]:
 
 
 class _Search:
-    """Looks for a valid set by trying, and gives up a branch when some domain cannot be satisfied any more."""
+    """Searches for a valid set, and prunes a branch when some domain cannot be satisfied any more."""
 
     def __init__(self, topology: Topology, replication: int) -> None:
         self._replication = replication
@@ -138,26 +138,26 @@ class _Search:
 
     def valid_set_with(self, first: Values, candidates: list[Values], alike: Mapping[Values, Sequence[Broker]]) -> bool:
         """Return whether a broker with these values can be part of a valid set of candidates."""
-        room = {values: len(alike[values]) for values in candidates}
-        room[first] -= 1
-        return self._from([first], candidates, room)
+        capacity = {values: len(alike[values]) for values in candidates}
+        capacity[first] -= 1
+        return self._from([first], candidates, capacity)
 
-    def _from(self, chosen: list[Values], candidates: list[Values], room: dict[Values, int]) -> bool:
+    def _from(self, chosen: list[Values], candidates: list[Values], capacity: dict[Values, int]) -> bool:
         """Extend by candidates in their order, so that no set is tried twice."""
         left = self._replication - len(chosen)
         for domain, required in enumerate(self._required):
             seen = {values[domain] for values in chosen}
             if required - len(seen) > left:
                 return False
-            if required - len(seen) == left:  # whoever comes must have a new value
+            if required - len(seen) == left:  # every further broker needs a new value
                 candidates = [values for values in candidates if values[domain] not in seen]
         if left <= 0:
             return left == 0
-        for place, values in enumerate(candidates):
-            if room[values]:
-                room[values] -= 1
-                found = self._from([*chosen, values], candidates[place:], room)
-                room[values] += 1
+        for position, values in enumerate(candidates):
+            if capacity[values]:
+                capacity[values] -= 1
+                found = self._from([*chosen, values], candidates[position:], capacity)
+                capacity[values] += 1
                 if found:
                     return True
         return False

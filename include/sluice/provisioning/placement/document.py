@@ -57,7 +57,7 @@ def _pairs(pairs: list[tuple[str, Any]]) -> object:
 def read_placement(
     topology: tuple[str, bytes], assignment: tuple[str, bytes]
 ) -> tuple[Topology, tuple[Partition, ...]]:
-    """Read both files.
+    """Read a topology and the replicas of partitions.
 
     Args:
         topology: the file's name and its bytes.
@@ -78,7 +78,7 @@ def read_placement(
 
 
 def read_topology_file(path: Path) -> Topology:
-    """Read a topology alone.
+    """Read a topology file.
 
     Raises:
         SpecError: the file cannot be read, or something is wrong in it.
@@ -166,7 +166,7 @@ def _broker(entry: Mapping[str, Any], place: int, seen: dict[int, int], faults: 
 
 
 def _check_domains(brokers: Sequence[Broker], faults: _Faults) -> None:
-    """Find brokers that lack a domain that another one has: nobody knows with whom they fail."""
+    """Find brokers that lack a domain that another one has: with which others they fail is not known."""
     names = sorted({name for broker in brokers for name in broker.domains})
     if brokers and not names and not faults.found:
         faults.add("brokers", "no broker has a domain, so there is nothing to spread over.", f"write {TOPOLOGY_SHAPE}.")
@@ -175,7 +175,7 @@ def _check_domains(brokers: Sequence[Broker], faults: _Faults) -> None:
             having = next(other.id for other in brokers if missing[0] in other.domains)
             faults.add(
                 f"broker {broker.id}",
-                f"has no {', '.join(missing)}, and broker {having} has; nobody can say with whom it fails.",
+                f"has no {', '.join(missing)}, and broker {having} has; with which others it fails is not known.",
                 f"add its value of {', '.join(missing)}.",
             )
 
@@ -239,7 +239,7 @@ def _entries(entries: Mapping[str, Any], where: str, faults: _Faults) -> Iterato
 
 
 def _replication(data: object, topics: Mapping[str, Any], faults: _Faults) -> Mapping[str, int]:
-    """Return how many replicas a topic shall have, where the file says so."""
+    """Return the declared replicas of each topic that has them in the file."""
     fix = 'write "replication": {"orders": 3}, or leave it out.'
     found = {}
     for topic, factor in _object(data, "replication", faults, fix).items():
@@ -277,7 +277,7 @@ def _check_brokers(partitions: Sequence[Partition], known: set[int], faults: _Fa
         if unknown := sorted(set(partition.replicas) - known):
             faults.add(
                 where,
-                f"broker {', '.join(map(str, unknown))} is not in the topology, so nobody can say with whom it fails.",
+                f"broker {', '.join(map(str, unknown))} is not in the topology: with which others it fails is unknown.",
                 "add it to the topology; if it is gone for good, take it out of the list and say in "
                 '"replication" how many replicas the topic has.',
             )

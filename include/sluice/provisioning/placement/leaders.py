@@ -45,17 +45,17 @@ def balanced_leaders(costs: Costs, present: Numbers, bounds: range, fixed: Numbe
 
 
 def _cheapest_leaders(costs: Costs, present: Numbers, most: Numbers) -> Numbers:
-    """Return a leader of least cost for every partition: today's if it has room, else the one with most room left."""
+    """Return a leader of least cost for every partition: today's if it has capacity, else the one with the most."""
     leader = np.empty(len(costs), dtype=np.int64)
     cheapest = costs.min(axis=1)
-    room = most.copy()
+    capacity = most.copy()
     for number, (row, now) in enumerate(zip(costs, present.tolist(), strict=True)):
         choice = now
-        if now < 0 or row[now] > cheapest[number] or room[now] <= 0:
+        if now < 0 or row[now] > cheapest[number] or capacity[now] <= 0:
             brokers = np.flatnonzero(row == cheapest[number])
-            choice = int(brokers[room[brokers].argmax()])
+            choice = int(brokers[capacity[brokers].argmax()])
         leader[number] = choice
-        room[choice] -= 1
+        capacity[choice] -= 1
     return leader
 
 
@@ -77,7 +77,7 @@ class _Flow:
         """Move partitions until all loads are within their bounds."""
         while self._surplus().any():
             distance = self._distances()
-            nearest = int(distance[self._lack() > 0].min())
+            nearest = int(distance[self._deficit() > 0].min())
             if nearest >= _FAR:
                 raise AssertionError("the bounds of the leaders' loads cannot be met")
             self._price += np.minimum(distance, nearest).astype(np.int32)
@@ -88,16 +88,16 @@ class _Flow:
         """Return how much must leave each node."""
         return np.append(np.maximum(self._loads - self._most, 0), max(self._balance(), 0))
 
-    def _lack(self) -> Numbers:
+    def _deficit(self) -> Numbers:
         """Return how much must come to each node."""
         return np.append(np.maximum(self._least - self._loads, 0), max(-self._balance(), 0))
 
     def _balance(self) -> int:
-        """Return what brokers with too few lack, less what others have too many: so much the exchange must give."""
+        """Return the leaders missing at brokers with too few, less the excess at others: what the exchange gives."""
         return int(np.clip(self._loads, self._least, self._most).sum() - self._loads.sum())
 
     def _renew(self, broker: int) -> None:
-        """Find the arcs of a broker anew, from what it leads now."""
+        """Find the arcs of a broker again, from what it leads now."""
         led = np.flatnonzero(self.leader == broker)
         arcs = self._arcs[broker, :-1]
         arcs[:] = _FAR
@@ -139,7 +139,7 @@ class _Flow:
     def _levels(self) -> Numbers:
         """Return for each node how many free arcs lie between it and the nearest that lacks something."""
         free = self._arcs + self._price[:, None] == self._price[None, :]
-        level = np.where(self._lack() > 0, 0, _FAR)
+        level = np.where(self._deficit() > 0, 0, _FAR)
         reached = np.flatnonzero(level == 0)
         count = 0
         while reached.size:
@@ -151,14 +151,14 @@ class _Flow:
     def _path(self, source: int, level: Numbers, dead: npt.NDArray[np.bool_]) -> list[int]:
         """Return a free path that descends level by level, or nothing; nodes that lead nowhere become dead."""
         path = [source]
-        lack = self._lack()
+        deficit = self._deficit()
         while path:
             node = path[-1]
-            if lack[node] and len(path) > 1:
+            if deficit[node] and len(path) > 1:
                 return path
             ahead = np.flatnonzero(self._free(node) & ~dead & (level == level[node] - 1))
             if ahead.size:
-                path.append(int(ahead[lack[ahead].argmax()]))
+                path.append(int(ahead[deficit[ahead].argmax()]))
             else:
                 dead[node] = True
                 path.pop()
@@ -167,7 +167,7 @@ class _Flow:
     def _move_along(self, path: list[int]) -> None:
         """Move as many partitions along a path as all of its arcs carry."""
         steps = list(pairwise(path))
-        amount = int(min(self._surplus()[path[0]], self._lack()[path[-1]]))
+        amount = int(min(self._surplus()[path[0]], self._deficit()[path[-1]]))
         moving = {}
         for giver, taker in steps:
             if taker == self._exchange:

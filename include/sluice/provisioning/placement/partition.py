@@ -11,8 +11,8 @@ class Partition:
 
     Attributes:
         replicas: broker ids, the preferred leader first; empty for a partition that is yet to be placed.
-        replication: how many replicas it shall have.
-        size: bytes of one replica; 0 where nobody knows.
+        replication: how many replicas are declared.
+        size: bytes of one replica; 0: not known.
     """
 
     topic: str

@@ -23,7 +23,7 @@ from sluice.provisioning.placement.validity import ValidSets
 
 
 def plan_placement(topology: Topology, partitions: Iterable[Partition]) -> tuple[Partition, ...]:
-    """Return the partitions where they shall be, ordered by topic and number.
+    """Return the partitions with their planned replicas, ordered by topic and number.
 
     The order of the arguments makes no difference, and a plan that is planned again stays as it is.
 

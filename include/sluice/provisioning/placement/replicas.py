@@ -55,7 +55,7 @@ class Loads:
         self.bytes[list(brokers)] += times * size
 
     def weight(self, brokers: Sequence[int]) -> tuple[int, int, Choice]:
-        """Return what a choice adds to the imbalance; equal ones are told apart by their brokers."""
+        """Return what a choice adds to the imbalance; equal ones are ordered by their brokers."""
         chosen = list(brokers)
         return int(self.replicas[chosen].sum()), int(self.bytes[chosen].sum()), tuple(sorted(chosen))
 

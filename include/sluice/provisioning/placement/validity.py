@@ -62,14 +62,14 @@ class ValidSets:
 
         None if some domain lacks more values than there are brokers to come. For the last broker this is exact.
         """
-        room = self.replication - len(chosen)
+        left = self.replication - len(chosen)
         useful = self._cells.all
         for alike, required in self._domains:
             seen = {alike[cell] for cell in chosen}
             missing = required - len(seen)
-            if missing > room:
+            if missing > left:
                 return 0
-            if missing == room:
+            if missing == left:
                 for same in seen:
                     useful &= ~same
         for cell in chosen:

@@ -1,7 +1,7 @@
-"""Replicas on their way: in batches, under a throttle that goes when they have arrived, whatever comes in between.
+"""Moving replicas in batches, under a throttle that is removed when they have arrived, or when the move fails.
 
-Where the process that moves them is killed, Kafka goes on with the batch that it has; the next plan says that it is
-under way, the next apply waits for it, moves the rest and removes the throttle.
+If the process is killed, Kafka goes on with the batch that it has; the next plan shows it as under way, and the next
+apply waits for it, moves the rest and removes the throttle.
 """
 
 from __future__ import annotations
@@ -28,9 +28,9 @@ class MoveProgress:
     Attributes:
         moved: partitions that have arrived.
         partitions: partitions that move.
-        copied: bytes of new replicas that are there, of those that move at present and of those that have.
-        size: bytes of new replicas altogether, as far as they are known.
-        seconds_left: at the speed so far; None where nobody can say.
+        copied: bytes of new replicas that have arrived, of the present batch and of those before.
+        size: bytes of all new replicas, as far as they are known.
+        seconds_left: at the speed so far; None: not known.
         waiting_for: brokers that replicas go to and that the cluster does not list.
     """
 
@@ -43,25 +43,25 @@ class MoveProgress:
 
     def __str__(self) -> str:
         """Return it in a line."""
-        said = f"{self.moved} of {self.partitions} partitions moved"
+        line = f"{self.moved} of {self.partitions} partitions moved"
         if self.size:
-            said += f", {self.copied / 1e6:,.1f} of {self.size / 1e6:,.1f} MB copied"
+            line += f", {self.copied / 1e6:,.1f} of {self.size / 1e6:,.1f} MB copied"
         if self.seconds_left is not None:
-            said += f", about {self.seconds_left:.0f} s left"
-        return said + (f"; waits for broker {', '.join(map(str, self.waiting_for))}" if self.waiting_for else "")
+            line += f", about {self.seconds_left:.0f} s left"
+        return line + (f"; waits for broker {', '.join(map(str, self.waiting_for))}" if self.waiting_for else "")
 
 
-def news(tell: Callable[[str], None]) -> Callable[[MoveProgress], None]:
-    """Return what tells of moves, each time when there is something else to say."""
+def on_change(notify: Callable[[str], None]) -> Callable[[MoveProgress], None]:
+    """Return a callback that passes progress on as a line, each time that the line changes."""
     last = ""
 
-    def say(progress: MoveProgress) -> None:
+    def report(progress: MoveProgress) -> None:
         nonlocal last
         if str(progress) != last:
             last = str(progress)
-            tell(last)
+            notify(last)
 
-    return say
+    return report
 
 
 @dataclass(frozen=True)
@@ -71,7 +71,7 @@ class MoveOptions:
     Attributes:
         throttle: bytes per second into each broker and out of it.
         batch: partitions at once.
-        on_progress: told now and then; what it raises ends the moves, and those that are under way go back.
+        on_progress: called every half second; an exception that it raises ends the moves and turns the batch back.
         clock: gives the time.
     """
 
@@ -82,24 +82,24 @@ class MoveOptions:
 
 
 def move(
-    administration: KafkaAdministration, targets: Mapping[PartitionKey, tuple[int, ...]], pace: MoveOptions
+    administration: KafkaAdministration, targets: Mapping[PartitionKey, tuple[int, ...]], options: MoveOptions
 ) -> None:
     """Move partitions to these brokers, and return when they are there and their preferred leaders lead.
 
-    Partitions that move there already are waited for. If this is ended by an exception (somebody presses Ctrl-C), the
-    batch that is under way goes back to where it was, and what has arrived stays.
+    Partitions that move there already are waited for. If this is ended by an exception (such as Ctrl-C), the batch
+    that is under way goes back to where it was, and what has arrived stays.
 
     Raises:
         RefusedError: the cluster refused a partition.
         UnreachableError: no broker answered; then the throttle stays until the next plan is applied.
     """
     topics = sorted({topic for topic, _ in targets})
-    moves, keys = _Moves(administration, targets, pace), sorted(targets)
+    moves, keys = _Moves(administration, targets, options), sorted(targets)
     try:
-        for first in range(0, len(keys), pace.batch):
-            moves.batch(keys[first : first + pace.batch])
+        for first in range(0, len(keys), options.batch):
+            moves.batch(keys[first : first + options.batch])
     except UnreachableError:
-        raise  # nobody can be told to turn back
+        raise  # no broker can turn back
     except BaseException:
         moves.turn_back()
         administration.unthrottle(topics)
@@ -109,7 +109,7 @@ def move(
 
 
 def cancel(administration: KafkaAdministration, topics: Collection[str]) -> tuple[PartitionKey, ...]:
-    """Have every partition of these topics that moves go back to where it was, and remove the throttle.
+    """Turn back every running move of these topics, and remove the throttle.
 
     Returns:
         the partitions that moved.
@@ -122,14 +122,14 @@ def cancel(administration: KafkaAdministration, topics: Collection[str]) -> tupl
 
 
 class _Moves:
-    """The moves of one call: what has arrived, what is under way, how fast it goes."""
+    """The moves of one call: arrived, under way, and their speed."""
 
     def __init__(
-        self, administration: KafkaAdministration, targets: Mapping[PartitionKey, tuple[int, ...]], pace: MoveOptions
+        self, administration: KafkaAdministration, targets: Mapping[PartitionKey, tuple[int, ...]], options: MoveOptions
     ) -> None:
         self._administration = administration
         self._targets = targets
-        self._pace = pace
+        self._options = options
         self._topics = sorted({topic for topic, _ in targets})
         moving, states = administration.moving(), administration.describe(self._topics)
         self._new = {key: self._added(states[key[0]], key, moving=key in moving) for key in targets}
@@ -137,7 +137,7 @@ class _Moves:
         self._size = {key: max(sizes.get(key, {}).values(), default=0) for key in targets}
         self._arrived: set[PartitionKey] = set()
         self._under_way: tuple[PartitionKey, ...] = ()
-        self._began = pace.clock.monotonic()
+        self._began = options.clock.monotonic()
 
     def batch(self, keys: Sequence[PartitionKey]) -> None:
         """Begin some moves, and wait until they are over."""
@@ -146,20 +146,20 @@ class _Moves:
         if copied:
             sources = {key: states[key[0]].replicas[key[1]] for key in copied}
             targets = {key: self._new[key] for key in copied}
-            self._administration.throttle(Throttle(self._pace.throttle, sources, targets))
+            self._administration.throttle(Throttle(self._options.throttle, sources, targets))
         self._under_way = tuple(keys)
         begin = {key: self._targets[key] for key in keys if _settled(states, moving, key) != self._targets[key]}
         if begin:
             self._administration.reassign(begin)
         while left := self._left(keys):
-            self._tell(left)
-            self._pace.clock.sleep(_POLL_SECONDS)
+            self._report(left)
+            self._options.clock.sleep(_POLL_SECONDS)
         self._arrived.update(keys)
         self._under_way = ()
-        self._tell(())
+        self._report(())
 
     def turn_back(self) -> None:
-        """Have the batch that is under way go back."""
+        """Turn back the batch that is under way."""
         back = dict.fromkeys(self._left(self._under_way))
         if back:
             self._administration.reassign(back)
@@ -169,22 +169,22 @@ class _Moves:
         return tuple(key for key in keys if key in moving or states[key[0]].replicas[key[1]] != self._targets[key])
 
     def _added(self, state: TopicState, key: PartitionKey, *, moving: bool) -> tuple[int, ...]:
-        """Return the brokers that a partition is new to; one that it is being copied to is."""
+        """Return the brokers that a partition is new to, those that it is being copied to included."""
         has = (state.in_sync if moving else state.replicas)[key[1]]
         return tuple(broker for broker in self._targets[key] if broker not in has)
 
-    def _tell(self, left: Collection[PartitionKey]) -> None:
+    def _report(self, left: Collection[PartitionKey]) -> None:
         size = sum(self._size[key] * len(new) for key, new in self._new.items())
         copied = sum(self._size[key] * len(self._new[key]) for key in self._arrived)
         if any(self._new[key] for key in left):
             sizes = self._administration.sizes(self._topics)
             copied += sum(min(sizes.get(key, {}).get(to, 0), self._size[key]) for key in left for to in self._new[key])
-        spent = self._pace.clock.monotonic() - self._began
+        spent = self._options.clock.monotonic() - self._began
         seconds = spent * (size - copied) / copied if copied and size >= copied else None
         moved = len(self._arrived) + sum(1 for key in self._under_way if key not in left)
         alive = {broker.id for broker in self._administration.cluster()}
         waiting = sorted({to for key in left for to in self._targets[key]} - alive)
-        self._pace.on_progress(MoveProgress(moved, len(self._targets), copied, size, seconds, tuple(waiting)))
+        self._options.on_progress(MoveProgress(moved, len(self._targets), copied, size, seconds, tuple(waiting)))
 
 
 def _settled(

@@ -19,7 +19,6 @@ from sluice.intervals.alignment import Interval, contiguous
 from sluice.intervals.backfill.request import Mode, Request
 from sluice.intervals.ledger import Ledger
 from sluice.project.project import Project
-from sluice.project.records_of import cases_of
 from sluice.quality.cases import Case, CaseEvent, CaseState
 from sluice.quality.quarantine import LookedAgain
 from sluice.quality.reasons import Outcome
@@ -63,7 +62,7 @@ def replay(project: Project, spark: SparkSession, case_id: str, *, by: str, cloc
             on.
     """
     clock = clock or SystemClock()
-    cases = cases_of(project)
+    cases = project.records.cases()
     case = cases.get(case_id)
     if case.state is CaseState.REPLAYED:
         return Replayed(case, None)
@@ -72,7 +71,7 @@ def replay(project: Project, spark: SparkSession, case_id: str, *, by: str, cloc
     quarantine = quarantine_of(project, spark, spec)
     found = quarantine.look_again(case.places)
     log.info("replay looks again", case=case.id, records=case.records, **_words(found))
-    affected, still_open = _affected(project.ledger(case.pipeline), quarantine.code, found)
+    affected, still_open = _affected(project.tables.ledger(case.pipeline), quarantine.code, found)
     if why := _not_yet(case, found, still_open):
         return Replayed(case, found, why=why)
     run = _Run(project, spark, quarantine.code, case, by, clock)

@@ -22,7 +22,6 @@ from sluice.launch.backfill_claim import claimed
 from sluice.lineage.batches import Ended
 from sluice.project.lineage import BatchLineage, batch_lineage
 from sluice.project.project import Project
-from sluice.project.records_of import cases_of
 from sluice.quality.gate import Override
 from sluice.spark.backfill.evidence import CANCELLED, FAILED, ChunkEvidence, EvidenceFolder, Result
 from sluice.spark.backfill.examination import Workbench
@@ -65,7 +64,7 @@ def run_backfill(
         SluiceError: it could not be done; the message says why, and what was published until then is on record.
     """
     clock = clock or SystemClock()
-    backfills = project.backfills()
+    backfills = project.records.backfills()
     with (
         batch_lineage(project, request.pipeline) as lineage,
         claimed(backfills, project.folder.backfills, request, key, clock, submitted=submitted) as backfill,
@@ -110,7 +109,7 @@ class _Run:
     def run(self) -> Result:
         """Do what is not done yet."""
         pipeline, request = self.code.pipeline, self.backfill.request
-        ledger = self.project.ledger(pipeline.name)
+        ledger = self.project.tables.ledger(pipeline.name)
         length, code = pipeline.intervals.interval_length, self.code.code_hash
         self.selection = selection = select(request, ledger, length, code, self.backfill.id)
         chunks = [
@@ -201,7 +200,7 @@ class _Run:
 
     def _workbench(self) -> Workbench:
         topic = self.code.topic
-        raw = RawTable.pin(self.project.folder.table(topic.raw.table), self.project.raw_position(topic.name))
+        raw = RawTable.pin(self.project.folder.table(topic.raw.table), self.project.tables.raw_position(topic.name))
         table = OutputTable(self._folder, self.code.pipeline.intervals)
         staging = self.project.folder.staging / self.backfill.id
         return Workbench(self.spark, self.code, raw, table, staging, self._replays(raw))
@@ -211,7 +210,7 @@ class _Run:
         case_id = self.backfill.request.replays
         if not case_id:
             return Places()
-        return Quarantine(self.spark, raw, self.code).elsewhere(cases_of(self.project).get(case_id).places)
+        return Quarantine(self.spark, raw, self.code).elsewhere(self.project.records.cases().get(case_id).places)
 
     def _result(self, selection: Selection, found: Mapping[int, ChunkEvidence], *, cancelled_by: str = "") -> Result:
         evidence = [found[number] for number in sorted(found)]

@@ -174,7 +174,7 @@ class Steps:
         self._index()
 
     def _refuse_other_owner(self, rows: list[LedgerRow]) -> None:
-        now = self.project.ledger(self.bench.code.pipeline.name).rows
+        now = self.project.tables.ledger(self.bench.code.pipeline.name).rows
         for row in rows:
             found = now.get(row.interval.start, LedgerRow(row.interval))
             if (found.base, found.current, found.dirty) != (row.base, row.current, row.dirty):
@@ -188,7 +188,7 @@ class Steps:
     def _index(self) -> None:
         """Tell the control database, which can also learn it later."""
         try:
-            self.project.index().refresh(self.bench.code.pipeline.name)
+            self.project.tables.index().refresh(self.bench.code.pipeline.name)
         except SluiceError as error:
             log.warning("the ledger's index is behind", why=str(error))
 

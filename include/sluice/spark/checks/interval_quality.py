@@ -12,7 +12,6 @@ from sluice.clock import Clock, SystemClock
 from sluice.intervals.entries import Content
 from sluice.intervals.ledger import Ledger
 from sluice.project.project import Project
-from sluice.project.records_of import results_of
 from sluice.quality.intervals import ExpectationResult, IntervalChecked, Values, judge_intervals, window
 from sluice.quality.results import KeptResult, QualityResults, known_values
 from sluice.spark.checks.interval_measures import Found, measure
@@ -191,7 +190,7 @@ def interval_quality(
         pipeline=pipeline.name,
         table=OutputTable(project.folder.table(pipeline.intervals.table), pipeline.intervals),
         ledger=ledger,
-        results=results_of(project),
+        results=project.records.quality(),
         references=References(spark, code.static, project.folder.table),
         expectations=() if suite is None else suite.about(Subject.INTERVAL),
     )

@@ -29,7 +29,7 @@ def profile_of(project: Project, spark: SparkSession, pipeline: str) -> Profile:
         NotReadyError: no interval is closed yet.
     """
     spec = project.catalog.pipelines[pipeline]
-    output, ledger = spec.intervals, project.ledger(pipeline)
+    output, ledger = spec.intervals, project.tables.ledger(pipeline)
     starts = _recent(ledger, pipeline)
     table = OutputTable(project.folder.table(output.table), output)
     rows = table.rows(spark, starts, table.version()).cache()

@@ -67,12 +67,12 @@ def _check(
     at = check.began
     spec = project.catalog.pipelines[pipeline]
     table = OutputTable(project.folder.table(spec.intervals.table), spec.intervals)
-    ledger = project.ledger(pipeline)
+    ledger = project.tables.ledger(pipeline)
     checked = check.range or _last(ledger, pipeline)
     closed = _closed(ledger, checked, pipeline)
     rows = table.rows(spark, closed, table.version())
     folder = project.folder.table(project.catalog.topics[spec.source].raw.table)
-    raw = RawTable.pin(folder, project.raw_position(spec.source))
+    raw = RawTable.pin(folder, project.tables.raw_position(spec.source))
     bounds = {start: published_bound(row) for start, row in closed.items()}
     code = pipeline_code(project, spark, spec)
     records = Records(spark, raw, code, bounds)

@@ -175,7 +175,7 @@ def quarantine_of(project: Project, spark: SparkSession, spec: PipelineSpec) -> 
         NotReadyError: there is no raw table yet.
     """
     raw = RawTable.pin(
-        project.folder.table(project.catalog.topics[spec.source].raw.table), project.raw_position(spec.source)
+        project.folder.table(project.catalog.topics[spec.source].raw.table), project.tables.raw_position(spec.source)
     )
     return Quarantine(spark, raw, pipeline_code(project, spark, spec))
 

@@ -82,7 +82,7 @@ def unit_session(project: Project, unit: Unit) -> SparkSession:
         resources_of(project.catalog, unit),
         jars=project.settings.jars / "spark",
         warehouse=project.settings.state / "warehouse",
-        master=project.spark_place().master,
+        master=project.processes.spark().master,
         overrides=overrides,
-        archive=project.archive(),
+        archive=project.processes.archive(),
     )

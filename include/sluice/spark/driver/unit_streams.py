@@ -28,6 +28,7 @@ from sluice.spark.sinks.output_stream import OutputContext, prepare_outputs
 from sluice.spark.sinks.preparation import Prepared
 from sluice.spark.sinks.raw import prepare_raw
 from sluice.specs.catalog.catalog import Unit
+from sluice.specs.catalog.streams import dead_stream, live_stream, raw_stream, streams_of
 from sluice.specs.model.access import Role
 from sluice.specs.model.model import PipelineSpec, TopicSpec
 from sluice.specs.model.start import Edge
@@ -113,7 +114,7 @@ class _Preparation:
         Raises:
             NotStartableError: something stands against a start.
         """
-        with self._project.administration(Role.STREAM) as cluster:
+        with self._project.kafka.administration(Role.STREAM) as cluster:
             self._look_at_topics(cluster)
             self._look_at_beginnings(cluster)
         found: list[PreparedStream] = []
@@ -140,17 +141,17 @@ class _Preparation:
 
     def _makers(self) -> list[tuple[str, Sequence[str], Callable[[str], PreparedStream]]]:
         """Return name, topics and maker of each stream, in the order in which they start."""
-        raw = [(f"raw_{t}", (t,), partial(self._raw, self._project.catalog.topics[t])) for t in self._unit.topics]
+        raw = [(raw_stream(t), (t,), partial(self._raw, self._project.catalog.topics[t])) for t in self._unit.topics]
         intervals = [(p.name, (p.source,), partial(self._intervals, p)) for p in self._pipelines if p.has_intervals]
         beside = [
-            (p.live_stream or p.name, (p.source, *_written(p)), partial(self._beside, p))
+            (live_stream(p) or p.name, (p.source, *_written(p)), partial(self._beside, p))
             for p in self._pipelines
-            if p.beside
+            if p.side_outputs
         ]
         dead = [
-            (p.dead_stream, (p.source, p.dead_letters.topic), partial(self._dead, p))
+            (name, (p.source, p.dead_letters.topic), partial(self._dead, p))
             for p in self._pipelines
-            if p.dead_stream is not None and p.dead_letters is not None
+            if (name := dead_stream(p)) is not None and p.dead_letters is not None
         ]
         return [*raw, *intervals, *beside, *dead]
 
@@ -158,14 +159,14 @@ class _Preparation:
         sources = {pipeline.source for pipeline in self._pipelines}
         written = {o.topic for pipeline in self._pipelines for o in pipeline.written_topics}
         names = sorted({*self._unit.topics, *sources, *written})
-        bootstrap, client = self._project.bootstrap(), self._project.kafka_client(Role.STREAM)
+        bootstrap, client = self._project.kafka.bootstrap(), self._project.kafka.client(Role.STREAM)
         for name, told in cluster.extents(names).items():
             with self._preflight.of(""):
                 self._topics[name] = _topic(bootstrap, name, told, client)
 
     def _look_at_beginnings(self, cluster: KafkaPythonAdministration) -> None:
-        raw = [(Edge.EARLIEST, topic, [f"raw_{topic}"]) for topic in self._unit.topics]  # it holds every record
-        pipelines = [(p.start, p.source, p.streams) for p in self._pipelines]
+        raw = [(Edge.EARLIEST, topic, [raw_stream(topic)]) for topic in self._unit.topics]  # it holds every record
+        pipelines = [(p.start, p.source, [stream.name for stream in streams_of(p)]) for p in self._pipelines]
         for start, topic, streams in (*raw, *pipelines):
             if topic in self._topics:
                 with self._preflight.of(streams[0]):
@@ -173,7 +174,7 @@ class _Preparation:
                     self._first |= beginnings(start, topic, epochs, cluster, SystemClock())
 
     def _epochs(self, stream: str) -> Epochs:
-        return Epochs(self._project.folder.checkpoint(stream))
+        return self._project.streams.epochs(stream)
 
     def _epoch(self, stream: str, source: KafkaTopic) -> EpochInForce:
         """Return the epoch that a stream goes on with.
@@ -228,7 +229,9 @@ class _Preparation:
         around, code, output = self._around(pipeline), self._code(pipeline), pipeline.dead_letters
         assert output is not None  # noqa: S101 - it has such a stream
         epoch = self._epoch(name, around.source)
-        prepared = prepare_dead_letters(self._spark, code, output, around, epoch=epoch, generation=self._generation)
+        prepared = prepare_dead_letters(
+            self._spark, code, output, around, stream=name, epoch=epoch, generation=self._generation
+        )
         return self._of_pipeline(name, prepared, epoch, code)
 
     def _around(self, pipeline: PipelineSpec) -> OutputContext:

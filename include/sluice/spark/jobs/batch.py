@@ -116,7 +116,7 @@ def _replay(options: argparse.Namespace) -> int:
 
 
 def _project(pipeline: str) -> tuple[Project, timedelta]:
-    project = Project.open_sound(settings())
+    project = Project.open_tolerant(settings())
     if pipeline not in project.catalog.pipelines:
         known = ", ".join(sorted(project.catalog.pipelines)) or "none"
         raise SpecError(f"there is no sound pipeline {pipeline!r}; there is {known}.", fix="run `sluice check`.")

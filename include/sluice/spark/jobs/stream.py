@@ -9,7 +9,6 @@ import argparse
 from collections.abc import Iterator, Mapping
 
 from sluice.alerts.redaction import Redaction, secrets_in
-from sluice.project.environments import refuse_unconfigured
 from sluice.project.project import Project
 from sluice.settings import environment, settings
 from sluice.spark.driver.last_words import LastWords
@@ -35,14 +34,14 @@ def main(arguments: list[str]) -> int:
     folder, hidden = settings().driver, set(_secrets(environment()))
     last_words = LastWords(folder, redact=Redaction(hidden))
     try:
-        project = Project.open_sound(settings())
+        project = Project.open_tolerant(settings())
         project.refuse_broken(options.unit)
-        refuse_unconfigured(project, options.unit)
+        project.processes.refuse_unconfigured(options.unit)
         from sluice.spark.driver.unit import run_unit  # noqa: PLC0415  seconds of imports, in which a stop may be asked for
 
         if stop.asked:
             return ExitCode.STOPPED
-        last_words = LastWords(folder, redact=Redaction(hidden.union(_secrets(project.kafka_client(Role.STREAM)))))
+        last_words = LastWords(folder, redact=Redaction(hidden.union(_secrets(project.kafka.client(Role.STREAM)))))
         return run_unit(
             project,
             options.unit,

@@ -27,7 +27,7 @@ def batch_session(project: Project, kind: str, pipeline: str) -> Iterator[SparkS
         NotReadyError: Spark cannot start, or the cluster has no room.
     """
     name = f"sluice-{kind}-{pipeline}"
-    refuse_crowded(project.spark_place(), need_of_batch(project.catalog.pipelines[pipeline], name))
+    refuse_crowded(project.processes.spark(), need_of_batch(project.catalog.pipelines[pipeline], name))
     spark = session_with(name, batch_settings(project, pipeline))
     try:
         yield spark

@@ -155,7 +155,7 @@ def batch_settings(project: Project, pipeline: str) -> dict[str, str]:
         spec.resources,
         jars=project.settings.jars / "spark",
         warehouse=project.settings.state / "warehouse",
-        master=project.spark_place().master,
+        master=project.processes.spark().master,
         overrides=spec.spark,
-        archive=project.archive(),
+        archive=project.processes.archive(),
     )

@@ -22,7 +22,6 @@ from sluice.spark.sinks.output_stream import OutputContext, deliveries_log, held
 from sluice.spark.sinks.preparation import Opened, Prepared
 from sluice.spark.sinks.raw import beyond
 from sluice.spark.sinks.topic_output import TopicRecords, delivery_headers, text_header
-from sluice.specs.model.model import DEAD
 from sluice.specs.model.outputs import DeadLettersOutput
 from sluice.streams.position.checkpoint import Checkpoint
 from sluice.streams.position.epochs import EpochInForce
@@ -87,12 +86,13 @@ def prepare_dead_letters(
     output: DeadLettersOutput,
     around: OutputContext,
     *,
+    stream: str,
     epoch: EpochInForce,
     generation: int,
 ) -> Prepared:
     """Return the stream that sends what validation quarantines."""
     topic = around.topics[output.topic]
-    writer = writer_id(f"{code.pipeline.name}{DEAD}", around.source.topic_id, epoch.number)
+    writer = writer_id(stream, around.source.topic_id, epoch.number)
     source = read_stream(spark, around.source, start=epoch.start, most=code.pipeline.max_records_per_batch)
 
     def opened() -> Opened:

@@ -33,7 +33,7 @@ from sluice.spark.sinks.preparation import Opened, Prepared
 from sluice.spark.sinks.raw import beyond
 from sluice.spark.sinks.rows_output import RowsTable
 from sluice.spark.sinks.topic_output import TopicRecords, messages
-from sluice.specs.model.outputs import BesideOutput, LatestOutput, RowsOutput, TopicOutput, WrittenTopic
+from sluice.specs.model.outputs import LatestOutput, RowsOutput, SideOutput, TopicOutput, WrittenTopic
 from sluice.specs.rules.output_rules import deliveries
 from sluice.streams.position.checkpoint import Checkpoint
 from sluice.streams.position.epochs import EpochInForce
@@ -70,9 +70,9 @@ def prepare_outputs(
     pipeline = code.pipeline
     records = read_stream(spark, around.source, start=epoch.start, most=pipeline.max_records_per_batch)
     rows = transformed(good_records(records, code, counting=True), code)
-    refuse_unwritable(rows, pipeline.beside)
+    refuse_unwritable(rows, pipeline.side_outputs)
     state = state_in(rows)
-    appended = any(isinstance(output, RowsOutput) for output in pipeline.beside)
+    appended = any(isinstance(output, RowsOutput) for output in pipeline.side_outputs)
     if appended and state is not None:
         raise SpecError(
             f"the `rows` output of {pipeline.name!r} needs a transform that works record by record; this one keeps "
@@ -83,7 +83,7 @@ def prepare_outputs(
     outputs = _Outputs(code, around, rows, writer, epoch.number, generation)
 
     def opened() -> Opened:
-        found = [outputs.open(output) for output in pipeline.beside]
+        found = [outputs.open(output) for output in pipeline.side_outputs]
         floor = None if state is not None else held_by_all(found)
         read = rows
         if floor:
@@ -97,7 +97,7 @@ def prepare_outputs(
             )
         return Opened(read, BatchOutputsSink(found, Checkpoint(epoch.checkpoint), floor=floor, known=known))
 
-    checks = tuple(partial(outputs.check, output) for output in pipeline.beside)
+    checks = tuple(partial(outputs.check, output) for output in pipeline.side_outputs)
     return Prepared(rows, checks, opened, "append" if appended else "update")
 
 
@@ -149,7 +149,7 @@ class _Outputs:
     epoch: int
     generation: int
 
-    def check(self, output: BesideOutput) -> None:
+    def check(self, output: SideOutput) -> None:
         """Make sure that an output could be opened. Nothing is changed.
 
         Raises:
@@ -165,7 +165,7 @@ class _Outputs:
             case TopicOutput():
                 refuse_unfit_deliveries(self.around, output)
 
-    def open(self, output: BesideOutput) -> BatchOutput:
+    def open(self, output: SideOutput) -> BatchOutput:
         """Open an output.
 
         Raises:

@@ -25,6 +25,7 @@ from sluice.spark.records.kafka_source import KafkaTopic, read_stream
 from sluice.spark.records.validation import arrival_time, decodes, plausible
 from sluice.spark.sinks.preparation import Opened, Prepared
 from sluice.spark.sinks.sink import MicroBatch, append, entry_for, planned_batch
+from sluice.specs.catalog.streams import raw_stream
 from sluice.specs.model.model import TopicSpec, TopicValue
 from sluice.streams.position.checkpoint import Checkpoint
 from sluice.streams.position.epochs import EpochInForce
@@ -75,7 +76,7 @@ def raw_records(raw_table: DataFrame, *kept: str) -> DataFrame:
 
 def raw_writer(source: KafkaTopic, epoch: int = 0) -> str:
     """Return the app id under which a topic's raw stream writes."""
-    return writer_id(f"raw_{source.name}", source.topic_id, epoch)
+    return writer_id(raw_stream(source.name), source.topic_id, epoch)
 
 
 class RawSink:

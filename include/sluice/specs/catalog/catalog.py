@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 from sluice.errors import SpecError
+from sluice.specs.catalog.streams import DeclaredStream, raw_stream, raw_stream_of, streams_of, topic_of_raw
 from sluice.specs.deployments.deployment import DeploymentSpec
 from sluice.specs.expectations.model import Expectation, ExpectationsSpec, Subject
 from sluice.specs.model.access import PrincipalSpec
@@ -27,18 +28,18 @@ class Unit:
         name: the driver's name in the specs.
         topics: names of the topics whose raw tables it fills.
         pipelines: names of the pipelines that it runs.
-        beside: names of the further streams of these pipelines.
+        side_streams: names of the further streams of these pipelines.
     """
 
     name: str
     topics: tuple[str, ...]
     pipelines: tuple[str, ...]
-    beside: tuple[str, ...] = ()
+    side_streams: tuple[str, ...] = ()
 
     @property
     def streams(self) -> tuple[str, ...]:
-        """Stream names: `raw_<topic>`, the pipelines' own, then `<pipeline>_dead` and `<pipeline>_live`."""
-        return (*(f"raw_{topic}" for topic in self.topics), *self.pipelines, *self.beside)
+        """Names of streams: those of raw tables, the pipelines' own, then the further ones."""
+        return (*map(raw_stream, self.topics), *self.pipelines, *self.side_streams)
 
 
 @dataclass(frozen=True)
@@ -71,17 +72,26 @@ class Catalog:
         return {name: pipeline for name, pipeline in self.pipelines.items() if pipeline.has_intervals}
 
     @cached_property
-    def mirrored(self) -> tuple[PipelineSpec, ...]:
-        """The pipelines whose positions are shown in consumer groups."""
-        return tuple(pipeline for pipeline in self.pipelines.values() if pipeline.mirror_groups)
-
-    def pipeline_of(self, stream: str) -> PipelineSpec | None:
-        """Return the pipeline that a stream belongs to; None for a raw stream."""
-        return self._pipelines_by_stream.get(stream)
+    def streams(self) -> Mapping[str, DeclaredStream]:
+        """All streams by name."""
+        of_pipelines = (stream for pipeline in self.pipelines.values() for stream in streams_of(pipeline))
+        return {stream.name: stream for stream in (*map(raw_stream_of, self.topics.values()), *of_pipelines)}
 
     @cached_property
-    def _pipelines_by_stream(self) -> Mapping[str, PipelineSpec]:
-        return {stream: pipeline for pipeline in self.pipelines.values() for stream in pipeline.streams}
+    def mirrored(self) -> tuple[tuple[DeclaredStream, str], ...]:
+        """The streams whose position is shown in a consumer group, each with that group; ordered by pipeline."""
+        streams = [stream for _, pipeline in sorted(self.pipelines.items()) for stream in streams_of(pipeline)]
+        return tuple((stream, group) for stream in streams if (group := stream.mirror_group) is not None)
+
+    def pipeline_of(self, stream: str) -> PipelineSpec | None:
+        """Return the pipeline that a stream belongs to; None for a raw stream, and for one that no spec declares."""
+        declared = self.streams.get(stream)
+        return None if declared is None else declared.pipeline
+
+    def topic_of(self, stream: str) -> str:
+        """Return the topic that a stream reads; of a stream that no spec declares any more, by its name."""
+        declared = self.streams.get(stream)
+        return topic_of_raw(stream) if declared is None else declared.topic
 
     @cached_property
     def readers(self) -> Mapping[str, tuple[PipelineSpec, ...]]:
@@ -97,18 +107,14 @@ class Catalog:
         return frozenset(at) | ({self.topics[topic].raw.driver} if topic in self.topics else set())
 
     def deadlines_of(self, stream: str) -> StreamDeadlines:
-        """Return what a stream promises; a raw stream by its topic's spec."""
-        if (pipeline := self.pipeline_of(stream)) is not None:
-            return pipeline.deadlines
-        topic = self.topics.get(stream.removeprefix("raw_")) if stream.startswith("raw_") else None
-        return UNDECLARED if topic is None else topic.raw.deadlines
+        """Return what a stream promises; nothing if no spec declares it."""
+        declared = self.streams.get(stream)
+        return UNDECLARED if declared is None else declared.deadlines
 
     def owner_of(self, stream: str) -> str:
-        """Return who owns a stream; a raw stream by its topic's spec. Empty if nobody is named."""
-        if (pipeline := self.pipeline_of(stream)) is not None:
-            return pipeline.owner
-        topic = self.topics.get(stream.removeprefix("raw_")) if stream.startswith("raw_") else None
-        return "" if topic is None else topic.owner or ""
+        """Return who owns a stream; empty if no owner is named."""
+        declared = self.streams.get(stream)
+        return "" if declared is None else declared.owner
 
     def kafka_topics(self) -> Mapping[str, TopicShape]:
         """Return every topic that is declared: those that are read, and those that only an output fills.
@@ -162,17 +168,31 @@ class Catalog:
         suite = self.suite_of(pipeline)
         return () if suite is None else suite.about(Subject.RECORD)
 
+    def unit(self, name: str) -> Unit:
+        """Return a unit.
+
+        Raises:
+            SpecError: no spec names such a driver.
+        """
+        units = self.units()
+        if name not in units:
+            raise SpecError(
+                f"there is no unit {name!r}; the specs name {', '.join(units) or 'none'}.",
+                fix="a unit is what `driver:` says in a pipeline or a topic's `raw`.",
+            )
+        return units[name]
+
     def units(self) -> dict[str, Unit]:
         """Group streams by the driver that they name, ordered by name."""
         topics: dict[str, list[str]] = defaultdict(list)
         pipelines: dict[str, list[str]] = defaultdict(list)
-        beside: dict[str, list[str]] = defaultdict(list)
+        further: dict[str, list[str]] = defaultdict(list)
         for name, topic in self.topics.items():
             topics[topic.raw.driver].append(name)
         for name, pipeline in self.pipelines.items():
             pipelines[pipeline.driver].append(name)
-            beside[pipeline.driver].extend(pipeline.streams_beside)
+            further[pipeline.driver] += [stream.name for stream in streams_of(pipeline) if stream.name != name]
         return {
-            driver: Unit(driver, *(tuple(sorted(named.get(driver, ()))) for named in (topics, pipelines, beside)))
+            driver: Unit(driver, *(tuple(sorted(named.get(driver, ()))) for named in (topics, pipelines, further)))
             for driver in sorted(topics.keys() | pipelines.keys())
         }

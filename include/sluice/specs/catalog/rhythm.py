@@ -8,7 +8,6 @@ from datetime import timedelta
 from sluice.specs.catalog.catalog import Catalog
 
 DEFAULT_TRIGGER = timedelta(seconds=5)
-_RAW = "raw_"
 
 
 @dataclass(frozen=True)
@@ -29,15 +28,9 @@ class Rhythm:
 UNDECLARED = Rhythm()
 
 
-def topic_of(catalog: Catalog, stream: str) -> str:
-    """Return the topic that a stream reads."""
-    pipeline = catalog.pipeline_of(stream)
-    return stream.removeprefix(_RAW) if pipeline is None else pipeline.source
-
-
 def rhythm_of(catalog: Catalog, stream: str) -> Rhythm:
     """Return how a stream reads. A raw stream keeps up with the fastest pipeline of its topic."""
-    topic, pipeline = catalog.topics.get(topic_of(catalog, stream)), catalog.pipeline_of(stream)
+    topic, pipeline = catalog.topics.get(catalog.topic_of(stream)), catalog.pipeline_of(stream)
     retention = topic.retention if topic is not None and isinstance(topic.retention, timedelta) else None
     if pipeline is not None:
         return Rhythm(pipeline.trigger, pipeline.max_records_per_batch, retention)

@@ -22,10 +22,10 @@ from sluice.specs.model.duration import Duration, format_duration
 from sluice.specs.model.encoding import Encoding
 from sluice.specs.model.outputs import (
     DAY,
-    BesideOutput,
     DeadLettersOutput,
     IntervalsOutput,
     Output,
+    SideOutput,
     SingleOutput,
     WrittenTopic,
     faulty_outputs,
@@ -36,12 +36,6 @@ from sluice.specs.model.spec import TRANSFORM_PATTERN, Name, Spec
 from sluice.specs.model.start import Edge, Start
 from sluice.specs.model.time_forms import EpochUnit, Zone
 from sluice.specs.model.topic_shape import TopicShape, one_topic
-
-LIVE = "_live"
-"""Ends the name of the stream beside an interval table."""
-
-DEAD = "_dead"
-"""Ends the name of the stream that sends dead letters."""
 
 _DAILY = re.compile(r"[0-5]?[0-9] ([01]?[0-9]|2[0-3]) \* \* \*")
 
@@ -350,7 +344,7 @@ class PipelineSpec(Spec):
         return self.outputs if self.output is None else (self.output,)
 
     @property
-    def beside(self) -> tuple[BesideOutput, ...]:
+    def side_outputs(self) -> tuple[SideOutput, ...]:
         """The outputs that get the transform's rows batch by batch, in the order in which they do."""
         return tuple(
             output for output in self.every_output if not isinstance(output, IntervalsOutput | DeadLettersOutput)
@@ -365,36 +359,3 @@ class PipelineSpec(Spec):
     def written_topics(self) -> tuple[WrittenTopic, ...]:
         """The outputs that fill a topic."""
         return tuple(output for output in self.every_output if isinstance(output, WrittenTopic))
-
-    def outputs_of(self, stream: str) -> tuple[Output, ...]:
-        """Return what one of its streams delivers."""
-        if stream == self.dead_stream and self.dead_letters is not None:
-            return (self.dead_letters,)
-        return self.beside if stream == self.live_stream or not self.has_intervals else (self.intervals,)
-
-    @property
-    def live_stream(self) -> str | None:
-        """The stream of the outputs beside an interval table: they need values that have yet to close."""
-        return f"{self.name}{LIVE}" if self.has_intervals and self.beside else None
-
-    @property
-    def dead_stream(self) -> str | None:
-        """The stream that sends dead letters: it knows no transform, and goes on whatever becomes of one."""
-        return f"{self.name}{DEAD}" if self.dead_letters is not None else None
-
-    @property
-    def mirror_groups(self) -> dict[str, str]:
-        """The consumer group of each stream whose position is mirrored."""
-        if self.mirror_group is None:
-            return {}
-        return {stream: self.mirror_group + stream.removeprefix(self.name) for stream in self.streams}
-
-    @property
-    def streams(self) -> tuple[str, ...]:
-        """Its streams: its own, and those beside it."""
-        return (self.name, *self.streams_beside)
-
-    @property
-    def streams_beside(self) -> tuple[str, ...]:
-        """Its streams but for its own."""
-        return tuple(stream for stream in (self.live_stream, self.dead_stream) if stream is not None)

@@ -114,11 +114,11 @@ class DeadLettersOutput(WrittenTopic):
     kind: Literal["dead_letters"]
 
 
-BesideOutput = RowsOutput | LatestOutput | TopicOutput
+SideOutput = RowsOutput | LatestOutput | TopicOutput
 """What a batch of the transform's rows is written to as it goes; an interval table has a query of its own."""
 
 
-Output = Annotated[IntervalsOutput | BesideOutput | DeadLettersOutput, Field(discriminator="kind")]
+Output = Annotated[IntervalsOutput | SideOutput | DeadLettersOutput, Field(discriminator="kind")]
 
 
 def _required_keys(kind: str) -> tuple[str, ...]:

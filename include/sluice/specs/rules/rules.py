@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from datetime import datetime
 
 from sluice.contracts.breach import Loc
+from sluice.specs.catalog.streams import StreamKind, raw_stream, streams_of
 from sluice.specs.code.static import static_inputs_exist
 from sluice.specs.code.transforms import transforms_fit
 from sluice.specs.deployments.secrecy import is_secret
@@ -103,14 +104,16 @@ def tables_are_unique(reading: Reading) -> Iterator[Finding]:
 
 def streams_are_unique(reading: Reading) -> Iterator[Finding]:
     """No two streams have the same name: they would share a checkpoint."""
-    taken = {f"raw_{topic}": f"the raw stream of the topic {topic}" for topic in reading.catalog.topics}
+    taken = {raw_stream(topic): f"the raw stream of the topic {topic}" for topic in reading.catalog.topics}
     for pipeline in reading.catalog.pipelines.values():
-        for stream in pipeline.streams_beside:
-            if stream in taken:
-                message = f"its stream {stream!r} would be named like {taken[stream]}."
+        for stream in streams_of(pipeline):
+            if stream.kind is StreamKind.PIPELINE:
+                continue
+            if stream.name in taken:
+                message = f"its stream {stream.name!r} would be named like {taken[stream.name]}."
                 yield reading.finding(Kind.PIPELINE, pipeline.name, ("name",), message, "rename the pipeline.")
-            what = "beside the interval table" if stream == pipeline.live_stream else "with the dead letters"
-            taken.setdefault(stream, f"the stream {what} of the pipeline {pipeline.name}")
+            what = "beside the interval table" if stream.kind is StreamKind.LIVE else "with the dead letters"
+            taken.setdefault(stream.name, f"the stream {what} of the pipeline {pipeline.name}")
     for name in filter(taken.__contains__, reading.catalog.pipelines):
         message = f"{name!r} is already the name of {taken[name]}."
         yield reading.finding(Kind.PIPELINE, name, ("name",), message, "rename the pipeline.")
@@ -167,12 +170,13 @@ def values_name_versions(reading: Reading) -> Iterator[Finding]:
 def groups_are_unique(reading: Reading) -> Iterator[Finding]:
     """No two streams show their position in the same consumer group: one would overwrite the other's."""
     taken: dict[str, str] = {}
-    for name, pipeline in sorted(reading.catalog.pipelines.items()):
-        for stream, group in pipeline.mirror_groups.items():
-            if group in taken:
-                message = f"the group {group!r} of {stream} is also that of {taken[group]}."
-                yield reading.finding(Kind.PIPELINE, name, ("mirror_group",), message, "name another group.")
-            taken.setdefault(group, stream)
+    for stream, group in reading.catalog.mirrored:
+        if group in taken and stream.pipeline is not None:
+            message = f"the group {group!r} of {stream.name} is also that of {taken[group]}."
+            yield reading.finding(
+                Kind.PIPELINE, stream.pipeline.name, ("mirror_group",), message, "name another group."
+            )
+        taken.setdefault(group, stream.name)
 
 
 def broker_stamps_arrival(reading: Reading) -> Iterator[Finding]:

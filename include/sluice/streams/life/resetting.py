@@ -14,7 +14,7 @@ from typing import TypeAlias
 from sluice.clock import Clock
 from sluice.errors import RefusedError, SpecError, UnreachableError
 from sluice.specs.catalog.catalog import Catalog, Unit
-from sluice.specs.catalog.rhythm import topic_of
+from sluice.specs.catalog.streams import StreamKind
 from sluice.specs.model.outputs import Output
 from sluice.specs.model.start import Edge, StartPosition, in_words
 from sluice.streams.life.attempts import AttemptState, Desired
@@ -119,7 +119,7 @@ class Resetting:
         return epoch
 
     def _plan(self, stream: str, target: Target) -> StreamReset:
-        topic, epochs = topic_of(self.catalog, stream), self.epochs(stream)
+        topic, epochs = self.catalog.topic_of(stream), self.epochs(stream)
         extent, newest = self.cluster.extent(topic), epochs.newest()
         look = epochs.checkpoint().look()
         position = look.newest.offsets if look.newest else look.start
@@ -159,12 +159,10 @@ class Resetting:
         return resolve(position, topic, extent, self.cluster, staying)
 
     def _outputs(self, stream: str) -> tuple[Output, ...]:
-        pipeline = self.catalog.pipeline_of(stream)
-        return () if pipeline is None else pipeline.outputs_of(stream)
+        return self.catalog.streams[stream].outputs
 
     def _is_live(self, stream: str) -> bool:
-        pipeline = self.catalog.pipeline_of(stream)
-        return pipeline is not None and pipeline.live_stream == stream
+        return self.catalog.streams[stream].kind is StreamKind.LIVE
 
     def _span(self, topic: str, moved: Mapping[int, Move]) -> Span:
         """Ask for the timestamps at both ends of what is repeated or skipped; an answer is worth having, no more."""

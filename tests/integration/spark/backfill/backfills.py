@@ -39,7 +39,7 @@ class Drained:
     @classmethod
     def copy(cls, original: Path, state: Path, spark: SparkSession) -> Drained:
         shutil.copytree(original, state)
-        return cls(state, spark, Project.open(Settings(state=state)))
+        return cls(state, spark, Project.open_strict(Settings(state=state)))
 
     def with_catalog(self, **changes: object) -> Drained:
         """Return the same state under other specs."""
@@ -56,7 +56,7 @@ class Drained:
 
     @property
     def ledger(self) -> Ledger:
-        return self.project.ledger("departures")
+        return self.project.tables.ledger("departures")
 
     def run(
         self,

@@ -167,7 +167,7 @@ def test_a_backfill_that_fails_says_what_it_published_before(drained: Drained, m
     monkeypatch.setattr(Publication, "publish", refuse_the_second)
     with pytest.raises(RefusedError):
         drained.run(Mode.RECOMPUTE, key="k", code=in_days(drained.code))
-    found = drained.project.backfills().recent("departures")[0]
+    found = drained.project.records.backfills().recent("departures")[0]
     folder = drained.project.folder.backfill(found.id)
     result = json.loads((folder / "result.json").read_text())
     assert (result["outcome"], result["why"], result["passed"]) == ("failed", "somebody was quicker.", False)
@@ -177,7 +177,7 @@ def test_a_backfill_that_fails_says_what_it_published_before(drained: Drained, m
 
 @pytest.mark.verify
 def test_a_cancelled_backfill_ends_between_chunks_and_goes_on_under_its_key(drained: Drained) -> None:
-    record = drained.project.backfills()
+    record = drained.project.records.backfills()
 
     def cancel() -> None:
         while not (running := [b for b in record.recent("departures") if b.state is BackfillState.RUNNING]):
@@ -200,13 +200,13 @@ def test_a_cancelled_backfill_ends_between_chunks_and_goes_on_under_its_key(drai
 def test_a_range_that_another_backfill_works_on_is_refused_with_its_id(drained: Drained) -> None:
     other = Request("departures", SHORT, Mode.VERIFY, "somebody")
     with (
-        claimed(drained.project.backfills(), drained.project.folder.backfills, other, "other") as working,
+        claimed(drained.project.records.backfills(), drained.project.folder.backfills, other, "other") as working,
         pytest.raises(OverlapError, match=working.id),
     ):
         drained.run(Mode.VERIFY)
     # Its process let go of the lock without a word on record: it is dead, and no longer in the way.
     assert drained.run(Mode.VERIFY, over=SHORT).outcome == "identical"
-    assert drained.project.backfills().get(working.id).state is BackfillState.FAILED
+    assert drained.project.records.backfills().get(working.id).state is BackfillState.FAILED
 
 
 def test_what_is_not_there_to_compare_is_no_pass(drained: Drained) -> None:
@@ -218,7 +218,7 @@ def test_what_is_not_there_to_compare_is_no_pass(drained: Drained) -> None:
 
 def test_each_interval_takes_the_records_below_its_own_offsets(drained: Drained) -> None:
     folder = drained.project.folder.table("flights_raw")
-    raw, rows = RawTable.pin(folder, drained.project.raw_position("flights")), read_rows(folder).to_pandas()
+    raw, rows = RawTable.pin(folder, drained.project.tables.raw_position("flights")), read_rows(folder).to_pandas()
     half = {partition: end // 2 for partition, end in raw.reach.offsets.items()}
     hours = rows["event_time"].dt.floor("h")
     below = rows["offset"] < rows["partition"].map({int(p.rpartition("/")[2]): end for p, end in half.items()})
@@ -241,7 +241,7 @@ def test_of_a_topic_that_was_created_again_only_the_newest_is_bounded_and_what_c
     drained: Drained,
 ) -> None:
     folder = drained.project.folder.table("flights_raw")
-    raw = RawTable.pin(folder, drained.project.raw_position("flights"))
+    raw = RawTable.pin(folder, drained.project.tables.raw_position("flights"))
     (topic,) = raw.reach.topics
     held = int(read_rows(folder).to_pandas()["event_time"].dt.floor("h").isin([RANGE.start, RANGE.start + HOUR]).sum())
     everything, nothing = raw.reach.offsets, dict.fromkeys(raw.reach.offsets, 0)

@@ -67,7 +67,7 @@ def check_kills(drained: Drained, failpoints: list[str]) -> None:
     assert drained.versions() == version + ("after_publish_before_index" not in failpoints)
     assert differences(drained.rows(), departures(FIRST, LAST, with_late=True)) == []
     (published,) = publications(drained.table)
-    (record,) = Project.open(Settings(state=drained.state)).backfills().recent("departures")
+    (record,) = Project.open_strict(Settings(state=drained.state)).records.backfills().recent("departures")
     assert (record.state, record.id) == (BackfillState.DONE, published.backfill)
     result = json.loads((drained.project.folder.backfill(record.id) / "result.json").read_text())
     assert (result["outcome"], result["published"]) == ("explained", len(published.content))

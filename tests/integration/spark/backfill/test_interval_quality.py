@@ -65,12 +65,12 @@ def guarded(drained: Drained, *expectations: Expectation) -> Drained:
 
 def on_record(drained: Drained, *expectations: Expectation) -> list[KeptResult]:
     project = drained.project
-    results = SqlQualityResults(project.control_database, project.settings.deployment)
+    results = SqlQualityResults(project.records.database, project.settings.deployment)
     return list(results.of("departures", [each.key for each in expectations], RANGE.start, RANGE.end))
 
 
 def accept(drained: Drained, failed: Result, why: str) -> Result:
-    request = accepting(drained.project.backfills().get(failed.backfill), "bob", why)
+    request = accepting(drained.project.records.backfills().get(failed.backfill), "bob", why)
     return run_backfill(drained.project, drained.spark, drained.code, request, key=uuid4().hex)
 
 
@@ -149,7 +149,7 @@ def measured(drained: Drained, expectations: list[Expectation], hours: int) -> d
     project, spark, code = drained.project, drained.spark, drained.code
     starts = [RANGE.start + number * HOUR for number in range(hours)]
     folder = project.folder.table(project.catalog.topics["flights"].raw.table)
-    raw = RawTable(folder, DeltaTable(str(folder)).version(), project.raw_position("flights").reach)
+    raw = RawTable(folder, DeltaTable(str(folder)).version(), project.tables.raw_position("flights").reach)
     records = Records(spark, raw, code, dict.fromkeys(starts, IntervalBound(None, late=False)))
     table = OutputTable(drained.table, code.pipeline.intervals)
     rows = table.rows(spark, starts, table.version())

@@ -22,7 +22,6 @@ from sluice.intervals.backfill.request import Mode
 from sluice.kafka.administration import KafkaPythonAdministration
 from sluice.launch.endpoints import Endpoints, write_endpoints
 from sluice.project.project import Project
-from sluice.project.records_of import cases_of
 from sluice.quality.cases import Case, CaseEvent, CaseState, case_id
 from sluice.quality.patching import declaration, patches_for
 from sluice.quality.quarantine import QuarantineFilter
@@ -101,7 +100,7 @@ def publish(bootstrap: str) -> int:
 def before(refused: Refused, tmp_path: Path, spark: SparkSession) -> Drained:
     """A private copy of the state, under the specs of its time."""
     found = Drained.copy(refused.place.state, tmp_path / "state", spark)
-    return Drained(found.state, spark, Project.open(Settings(home=refused.place.home, state=found.state)))
+    return Drained(found.state, spark, Project.open_strict(Settings(home=refused.place.home, state=found.state)))
 
 
 def mended(before: Drained, home: Path) -> Drained:
@@ -112,11 +111,11 @@ def mended(before: Drained, home: Path) -> Drained:
     text = topic.read_text().replace("flight: {type: long,", "flight: {type: double,")
     text = text.replace("  event_id:", f"{declaration(patches)}\n  event_id:")
     (place.home / "include" / "topics" / "flights.yaml").write_text(text)
-    return Drained(before.state, before.spark, Project.open(Settings(home=place.home, state=before.state)))
+    return Drained(before.state, before.spark, Project.open_strict(Settings(home=place.home, state=before.state)))
 
 
 def opened(drained: Drained, asked: QuarantineFilter = ALL) -> Case:
-    return cases_of(drained.project).open(on_paper(drained, asked))
+    return drained.project.records.cases().open(on_paper(drained, asked))
 
 
 def on_paper(drained: Drained, asked: QuarantineFilter) -> Case:
@@ -201,7 +200,7 @@ def test_a_case_ends_with_its_records_in_the_results_and_nothing_twice(
     nothing = run(before, case)  # the rules are what they were
     assert not nothing.passed
     assert f"{case.records} of its {case.records} records are still quarantined" in nothing.why.replace(",", "")
-    assert (before.versions(), cases_of(before.project).get(case.id)) == (version, case)
+    assert (before.versions(), before.project.records.cases().get(case.id)) == (version, case)
 
     after = mended(before, tmp_path / "project")
     replayed = run(after, case)
@@ -254,7 +253,7 @@ def test_a_replay_that_is_killed_anywhere_ends_as_if_it_had_not_been(
     table = "departures"
     command = [sys.executable, str(after.project.settings.home / "spark_jobs" / "batch.py"), "replay"]
     command += ["--pipeline=departures", f"--case={case.id}", "--by=bob"]
-    job = after.project.batch_job("departures", command[2:])
+    job = after.project.processes.batch("departures", command[2:])
     point = f"{name}@{table}:{nth}"
     killed = subprocess.run(
         job.argv,

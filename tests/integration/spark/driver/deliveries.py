@@ -13,7 +13,7 @@ from kafka import KafkaConsumer, TopicPartition
 from sluice.kafka.administration import KafkaPythonAdministration
 from sluice.kafka.deduplication import deduplicated
 from sluice.provisioning.apply import apply
-from sluice.provisioning.topics.declared import Declared
+from sluice.provisioning.plans.declared import Declared
 from tests.integration.spark.conftest import DriverPlace
 
 CAP = 600
@@ -85,7 +85,7 @@ def departures_everywhere(place: DriverPlace, topic: str) -> DriverPlace:
 
 def _provisioned(place: DriverPlace) -> DriverPlace:
     project = place.project()
-    with KafkaPythonAdministration(project.bootstrap(), {}) as administration:
+    with KafkaPythonAdministration(project.kafka.bootstrap(), {}) as administration:
         topics = {name: shape for name, shape in project.catalog.kafka_topics().items() if name != "flights"}
         apply(Declared(topics), administration)
     return place

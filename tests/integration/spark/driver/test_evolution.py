@@ -38,7 +38,7 @@ def edited(drained: Drained, monkeypatch: pytest.MonkeyPatch, change: Change) ->
         return change(before(flights, airlines=airlines))
 
     monkeypatch.setattr(transforms.departures, "departures", after)
-    return replace(drained, project=Project.open(Settings(home=place.home, state=drained.state)))
+    return replace(drained, project=Project.open_strict(Settings(home=place.home, state=drained.state)))
 
 
 def states(drained: Drained) -> set[State]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
+from dataclasses import fields, replace
 from pathlib import Path
 
 import pytest
@@ -13,12 +13,12 @@ from sluice.devstack.kafka.broker import BrokerProcess
 from sluice.errors import NotReadyError
 from sluice.kafka.administration import KafkaPythonAdministration
 from sluice.launch.endpoints import Endpoints, write_endpoints
-from sluice.project.growth_looks import follow_growths, growths_of, wait_for_streams, with_unread
+from sluice.project.health import ProjectHealth
 from sluice.project.project import Project
 from sluice.provisioning.apply import apply, current_plan
-from sluice.provisioning.growth.growth import Growth, GrowthAdoption
-from sluice.provisioning.topics.changes import Approval
-from sluice.provisioning.topics.declared import Declared
+from sluice.provisioning.growth.adoption import Growth, GrowthAdoption, growths_of
+from sluice.provisioning.plans.approval import Approval
+from sluice.provisioning.plans.declared import Declared
 from sluice.settings import Settings
 from sluice.streams.health.observation import Evidence
 from sluice.streams.life.launcher import DriverReport, DriverState
@@ -27,8 +27,8 @@ from tests.integration.spark.conftest import DriverPlace, RunningDriver, publish
 pytestmark = [pytest.mark.verify, pytest.mark.timeout(600)]
 
 
-class Seen(Project):
-    """The project; a driver that a test has started stands in for the launcher's."""
+class Seen(ProjectHealth):
+    """What is observed; a driver that a test has started stands in for the launcher's."""
 
     state = DriverState.RUNNING
 
@@ -51,15 +51,16 @@ def driver(place: DriverPlace) -> Iterator[RunningDriver]:
         yield driver
 
 
-def grow(place: DriverPlace, broker: BrokerProcess) -> tuple[Seen, list[Growth]]:
+def grow(place: DriverPlace, broker: BrokerProcess) -> tuple[Project, list[Growth]]:
     """Give the topic two more partitions by a plan, and each of them ten records."""
-    project = Seen.open(Settings(home=place.home, state=place.state))
+    project = Project.open_strict(Settings(home=place.home, state=place.state))
+    project.health = Seen(**{each.name: getattr(project.health, each.name) for each in fields(ProjectHealth)})
     flights = project.catalog.topics["flights"].model_copy(update={"partitions": 6})
     wanted = Declared({"flights": flights})
     with KafkaPythonAdministration([broker.bootstrap]) as cluster:
         approval = Approval(current_plan(wanted, cluster).id)
         done, _ = apply(wanted, cluster, approval=approval)
-    return project, [with_unread(project, growth) for growth in growths_of(done)]
+    return project, [project.topics.with_unread(growth) for growth in growths_of(done)]
 
 
 def send(broker: BrokerProcess) -> None:
@@ -78,7 +79,7 @@ def test_the_growth_ends_when_the_streams_read_the_new_partitions_from_their_sta
     assert [(growth.before, growth.after) for growth in growths] == [(4, 6)]
     send(own_broker)
     said: list[str] = []
-    wait_for_streams(project, growths, seconds=120, tell=said.append, clock=SystemClock())
+    project.topics.wait_for_adoption(growths, seconds=120, notify=said.append, clock=SystemClock())
     assert "raw_flights reads flights/4, flights/5 from the start" in said[-1]
     driver.eventually(lambda: len(new_rows(place)) == 20, "has stored what came into the new partitions")
     assert sorted(map(tuple, new_rows(place))) == [(partition, offset) for partition in (4, 5) for offset in range(10)]
@@ -92,12 +93,12 @@ def new_rows(place: DriverPlace) -> list[list[int]]:
 
 
 def test_a_stream_that_is_down_does_not_read_them_and_that_is_said(
-    place: DriverPlace, own_broker: BrokerProcess
+    place: DriverPlace, own_broker: BrokerProcess, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     assert place.run().returncode == 0
     project, growths = grow(place, own_broker)
     with pytest.raises(NotReadyError, match="departures has yet to begin with flights/4, flights/5"):
-        wait_for_streams(project, growths, seconds=0, tell=lambda _said: None, clock=SystemClock())
-    project.state = DriverState.LOST
-    assert {each.state for each in follow_growths(project, growths)} == {GrowthAdoption.WAITS}
-    assert {each.said for each in follow_growths(project, growths)} == {"is down, although it shall run"}
+        project.topics.wait_for_adoption(growths, seconds=0, notify=lambda _said: None, clock=SystemClock())
+    monkeypatch.setattr(Seen, "state", DriverState.LOST)
+    assert {each.state for each in project.topics.adoption(growths)} == {GrowthAdoption.WAITS}
+    assert {each.observed for each in project.topics.adoption(growths)} == {"is down, although it should run"}

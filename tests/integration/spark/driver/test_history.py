@@ -40,12 +40,12 @@ class Bench:
 @pytest.fixture
 def bench(place: DriverPlace, spark: SparkSession, two_days: int) -> Bench:
     project = place.project()
-    with project.administration() as administration:
+    with project.kafka.administration() as administration:
         topic_id = administration.describe(["flights"])["flights"].topic_id
         ends = {f"flights/{number}": end for number, end in administration.ends("flights").items()}
     assert sum(ends.values()) == two_days
     code = pipeline_code(project, spark, project.catalog.pipelines["departures"])
-    bench = Bench(spark, code, KafkaTopic(project.bootstrap(), "flights", topic_id), ends, place.state / "raw")
+    bench = Bench(spark, code, KafkaTopic(project.kafka.bootstrap(), "flights", topic_id), ends, place.state / "raw")
     rows = raw_rows(read_between(spark, bench.topic, {}, ends), code.topic)
     ensure_table(bench.raw, rows.schema.json())
     entry = StreamEntry(raw_writer(bench.topic), 1, "", 0, {}, ends)

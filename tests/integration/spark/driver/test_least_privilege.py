@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import pytest
@@ -12,10 +12,11 @@ from pyspark.sql import SparkSession
 from sluice.delta.reading import read_rows
 from sluice.kafka.access import KafkaPythonAccess
 from sluice.kafka.administration import KafkaPythonAdministration
+from sluice.project.kafka import ProjectKafka
 from sluice.project.project import Project
 from sluice.provisioning.access.acl import Acl
-from sluice.provisioning.access.apply import apply
 from sluice.provisioning.access.roles import declared
+from sluice.provisioning.access_scope import AccessScope
 from sluice.settings import Settings, settings
 from sluice.spark.driver.last_words import LastWords
 from sluice.spark.driver.unit import run_streams
@@ -40,19 +41,18 @@ STREAM = PrincipalSpec(
 )
 
 
-class AsPrincipal(Project):
-    """The project as its stream's user connects."""
+@dataclass(frozen=True)
+class KafkaOfPrincipal(ProjectKafka):
+    """The cluster as the stream's user connects."""
 
-    def __init__(self, settings: Settings, catalog: Catalog, broker: SecuredBroker) -> None:
-        super().__init__(settings, catalog)
-        self._broker = broker
+    broker: SecuredBroker
 
     def bootstrap(self) -> tuple[str, ...]:
-        return (self._broker.bootstrap,)
+        return (self.broker.bootstrap,)
 
-    def kafka_client(self, role: Role = Role.PLANNER) -> Mapping[str, str]:
+    def client(self, role: Role = Role.PLANNER) -> Mapping[str, str]:
         assert role is Role.STREAM, "a driver is nobody else"
-        return self._broker.client(STREAM.user, PASSWORD)
+        return self.broker.client(STREAM.user, PASSWORD)
 
 
 @pytest.fixture
@@ -64,7 +64,7 @@ def secured(tmp_path: Path) -> Iterator[SecuredBroker]:
 
 
 @pytest.fixture
-def project(secured: SecuredBroker, catalog: Catalog, tmp_path: Path) -> AsPrincipal:
+def project(secured: SecuredBroker, catalog: Catalog, tmp_path: Path) -> Project:
     """Departures with a topic output, and the stream as the only principal."""
     departures = catalog.pipelines["departures"]
     hourly = TopicOutput(
@@ -72,7 +72,9 @@ def project(secured: SecuredBroker, catalog: Catalog, tmp_path: Path) -> AsPrinc
     )
     pipelines = {"departures": departures.model_copy(update={"outputs": (*departures.outputs, hourly)})}
     with_hourly = replace(catalog, pipelines=pipelines, access={STREAM.name: STREAM})
-    return AsPrincipal(Settings(state=tmp_path / "state"), with_hourly, secured)
+    project = Project(Settings(state=tmp_path / "state"), with_hourly)
+    project.kafka = KafkaOfPrincipal(project.deployment.kafka, project.catalog.users, project.folder, secured)
+    return project
 
 
 def run(project: Project, spark: SparkSession, generation: int) -> LastWords:
@@ -89,7 +91,7 @@ def run(project: Project, spark: SparkSession, generation: int) -> LastWords:
 
 @pytest.mark.verify
 def test_a_driver_needs_exactly_the_rights_of_its_role(
-    secured: SecuredBroker, project: AsPrincipal, spark: SparkSession
+    secured: SecuredBroker, project: Project, spark: SparkSession
 ) -> None:
     records = publish_two_days(secured.everything)
     with KafkaPythonAdministration([secured.everything]) as cluster:
@@ -98,7 +100,7 @@ def test_a_driver_needs_exactly_the_rights_of_its_role(
     assert needed.keys() == {(Operation.READ, "topic flights"), (Operation.WRITE, "topic hourly")}
 
     with KafkaPythonAccess([secured.everything]) as access:
-        apply(project.catalog, access, lambda _: PASSWORD)
+        AccessScope(project.catalog, access, lambda _: PASSWORD).apply()
         for generation, right in enumerate(needed.values(), start=1):
             assert without(right, access, project, spark, generation) is FailureClass.AUTHORISATION
     assert run(project, spark, len(needed) + 1).failure is None

@@ -37,18 +37,18 @@ DAYS = ("2013-01-01", "2013-01-02")
 
 
 def epochs(place: DriverPlace, stream: str = "departures") -> Epochs:
-    return Epochs(place.project().folder.checkpoint(stream))
+    return place.project().streams.epochs(stream)
 
 
 def ends(place: DriverPlace) -> dict[int, int]:
-    with place.project().administration() as cluster:
+    with place.project().kafka.administration() as cluster:
         return dict(cluster.ends("flights"))
 
 
 def reset(place: DriverPlace, target: Target, *streams: str) -> Sequence[StreamReset]:
     """Reset what is stopped: no driver runs here beside the test."""
     project = place.project()
-    with project.administration() as cluster:
+    with project.kafka.administration() as cluster:
         unit, catalog = project.catalog.units()["flights"], project.catalog
         resetting = Resetting(unit, catalog, lambda stream: epochs(place, stream), cluster, SystemClock())
         planned = resetting.plan(target, streams)
@@ -64,7 +64,7 @@ def run(place: DriverPlace, generation: int, expected: int = ExitCode.STOPPED, f
 
 
 def ledger(place: DriverPlace) -> Mapping[pd.Timestamp, LedgerRow]:
-    return {pd.Timestamp(start): row for start, row in place.project().ledger("departures").rows.items()}
+    return {pd.Timestamp(start): row for start, row in place.project().tables.ledger("departures").rows.items()}
 
 
 def dirty_hours(place: DriverPlace) -> set[pd.Timestamp]:
@@ -284,12 +284,12 @@ def test_a_topic_that_was_created_again_is_refused_and_after_a_reset_read_whole(
 
 
 def create(place: DriverPlace) -> None:
-    with place.project().administration() as cluster:
+    with place.project().kafka.administration() as cluster:
         cluster.create([TopicCreation("flights", 4, 1, {"retention.ms": "-1"})])
 
 
 def exists(place: DriverPlace) -> bool:
-    with place.project().administration() as cluster:
+    with place.project().kafka.administration() as cluster:
         return bool(cluster.describe(["flights"]))
 
 

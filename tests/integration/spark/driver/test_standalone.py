@@ -103,9 +103,9 @@ class Stream:
         self.project = place.project()
 
     def start(self) -> DriverReport:
-        claim = self.project.life(UNIT).start("test", "it is about to be hurt")
+        claim = self.project.streams.life(UNIT).start("test", "it is about to be hurt")
         assert claim.attempt is not None, claim.why
-        return self.project.launcher().find(claim.attempt.key)
+        return self.project.processes.launcher().find(claim.attempt.key)
 
     def has_executors(self, count: int) -> None:
         """Wait until the driver says that it has so many executors."""
@@ -123,7 +123,7 @@ class Stream:
         self.eventually(lambda: not differences(self.place.table("departures"), expected), "has published all")
 
     def log(self) -> str:
-        return self.project.launcher().log("local.flights.g1").read_text(errors="replace")
+        return self.project.processes.launcher().log("local.flights.g1").read_text(errors="replace")
 
     def eventually(self, condition: Callable[[], bool], what: str) -> None:
         in_time = wait_until(condition, SystemClock(), deadline_seconds=240)
@@ -138,7 +138,7 @@ class Stream:
 def stream(tmp_path: Path, own_broker: BrokerProcess, cluster: RunningCluster) -> Iterator[Stream]:
     stream = Stream(place_on(tmp_path, own_broker, cluster))
     yield stream
-    stream.project.launcher().kill("local.flights.g1")
+    stream.project.processes.launcher().kill("local.flights.g1")
 
 
 @pytest.mark.verify
@@ -190,7 +190,7 @@ def test_a_stream_outlives_its_executors_workers_and_master_and_loses_and_repeat
         cluster.kill(worker)
     stream.has_executors(0)
     feed.send_rest()
-    verdict = Project(stream.project.settings, stream.project.catalog, Later()).verdicts(UNIT)["departures"]
+    verdict = Project(stream.project.settings, stream.project.catalog, Later()).health.verdicts(UNIT)["departures"]
     assert verdict.health is Health.STALLED
     assert "has had no executor for" in verdict.why
     for worker in (first, second):
@@ -198,7 +198,7 @@ def test_a_stream_outlives_its_executors_workers_and_master_and_loses_and_repeat
     stream.has_read(feed.sent)
     stream.has_published_all()
 
-    stopped = stream.project.life(UNIT).stop("test", "it was hurt enough", 60)
+    stopped = stream.project.streams.life(UNIT).stop("test", "it was hurt enough", 60)
     assert (stopped.pid, stopped.exit_code) == (driver.pid, ExitCode.STOPPED), stream.log()[-3000:]
     assert_exact(stream.place, feed.sent)
 
@@ -215,8 +215,10 @@ def test_a_stop_waits_for_no_batch_that_nobody_is_left_to_finish(
         cluster.kill(worker)
     stream.has_executors(0)
     feed.send(0.1)
-    stream.eventually(lambda: stream.project.checkpoint("departures").look().running is not None, "plans a batch")
+    stream.eventually(
+        lambda: stream.project.streams.checkpoint("departures").look().running is not None, "plans a batch"
+    )
 
-    stopped = stream.project.life(UNIT).stop("test", "it waits for nobody", 45)
+    stopped = stream.project.streams.life(UNIT).stop("test", "it waits for nobody", 45)
 
     assert stopped.exit_code == ExitCode.STOPPED, stream.log()[-3000:]

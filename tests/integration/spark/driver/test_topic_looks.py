@@ -12,8 +12,7 @@ from sluice.devstack.kafka.broker import BrokerProcess
 from sluice.kafka.administration import KafkaPythonAdministration
 from sluice.kafka.newest_keys import KafkaPythonKeyReader
 from sluice.project.project import Project
-from sluice.project.topic_looks import keeps_state, looker, positions
-from sluice.provisioning.topics.changes import Grow
+from sluice.provisioning.plans.topic_changes import grow
 from sluice.settings import Settings
 
 
@@ -21,14 +20,18 @@ from sluice.settings import Settings
 def test_checkpoints_show_positions_and_state_and_the_impact_is_told(
     broker: BrokerProcess, drained_state: Path
 ) -> None:
-    project = Project.open(Settings(state=drained_state))
+    project = Project.open_strict(Settings(state=drained_state))
     with KafkaPythonAdministration([broker.bootstrap]) as administration:
         ends = {f"flights/{partition}": end for partition, end in administration.ends("flights").items()}
-        assert positions(project, "flights") == dict.fromkeys(("departures", "departures_live", "raw_flights"), ends)
+        assert project.streams.positions("flights") == dict.fromkeys(
+            ("departures", "departures_live", "raw_flights"), ends
+        )
         state = administration.describe(["flights"])["flights"]
         looked_at = chain(*KafkaPythonKeyReader(administration).newest_keys("flights", 10_000).keys.values())
-        impact = looker(project, administration, now=datetime.now(UTC)).impact(Grow("flights", 4, 8), state)
-    shown = {stream: keeps_state(project, stream) for stream in ("departures", "departures_live", "raw_flights")}
+        impact = project.topics.impact_analysis(administration, now=datetime.now(UTC)).impact(
+            grow("flights", 4, 8), state
+        )
+    shown = {stream: project.streams.keeps_state(stream) for stream in ("departures", "departures_live", "raw_flights")}
     assert shown == {"departures": True, "departures_live": True, "raw_flights": False}
     assert impact is not None
     said = "; ".join(impact.clauses)

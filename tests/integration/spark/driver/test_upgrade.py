@@ -40,7 +40,7 @@ def test_intervals_open_across_an_upgrade_carry_both_hashes_and_later_ones_only_
     attempts = [e.entry for e in read_log(own.state / "tables" / "departures") if isinstance(e.entry, AttemptEntry)]
     assert [(a.code, a.replaced) for a in attempts] == [(old, None), (new, old)]
     assert attempts[1].mixed_until == taken
-    rows = own.project().ledger("departures").rows
+    rows = own.project().tables.ledger("departures").rows
     codes = {start: row.base.codes for start, row in rows.items() if row.base is not None}
     mixed = {start for start in codes if start <= taken}
     assert codes == {start: (old, new) if start in mixed else (new,) for start in codes}
@@ -51,9 +51,9 @@ def test_intervals_open_across_an_upgrade_carry_both_hashes_and_later_ones_only_
 def newest_event_taken(place: DriverPlace) -> datetime:
     """Return the newest event time below the committed offsets of the stream's checkpoint, by reading Kafka."""
     project = place.project()
-    committed = project.checkpoint("departures").newest_committed()
+    committed = project.streams.checkpoint("departures").newest_committed()
     assert committed is not None
-    consumer = KafkaConsumer(bootstrap_servers=list(project.bootstrap()))
+    consumer = KafkaConsumer(bootstrap_servers=list(project.kafka.bootstrap()))
     newest = []
     for name, end in committed.offsets.items():
         partition = TopicPartition("flights", int(name.rpartition("/")[2]))

@@ -9,7 +9,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 from sluice.provisioning.importing.proposal import Proposal, propose
-from sluice.provisioning.importing.sketch import Sketch
+from sluice.provisioning.importing.sample import RecordSample
 from sluice.spark.records.validation import OUTCOME, validate
 from sluice.specs.model.model import TimeRules, TopicSpec
 from sluice.specs.reading.diagnosis import read_spec
@@ -41,10 +41,10 @@ FIELDS = {
 @pytest.mark.verify
 def test_every_record_of_the_sample_is_good_and_no_field_is_lost(spark: SparkSession) -> None:
     values = [json.dumps({name: of[number] for name, of in FIELDS.items()}).encode() for number in range(3)]
-    sketch = Sketch()
+    sample = RecordSample()
     for offset, value in enumerate(values):
-        sketch.take(Record(0, offset, AT, False, None, value))
-    proposal = propose(TopicState("events", "id", ((1,),), {}), sketch, replication=1)
+        sample.add(Record(0, offset, AT, False, None, value))
+    proposal = propose(TopicState("events", "id", ((1,),), {}), sample, replication=1)
     assert isinstance(proposal, Proposal)
     spec = read_spec(TopicSpec, parse_document(proposal.text.encode(), "events.yaml"))
     assert isinstance(spec, TopicSpec)
@@ -58,6 +58,6 @@ def test_every_record_of_the_sample_is_good_and_no_field_is_lost(spark: SparkSes
 
 @pytest.mark.parametrize("text", ["2013-02-30T00:00:00Z", "2013-01-07T24:00:00Z", "2013-01-07T12:00:00+99:00"])
 def test_what_is_no_time_for_spark_is_none_for_the_import(text: str) -> None:
-    sketch = Sketch()
-    sketch.take(Record(0, 0, AT, False, None, json.dumps({"at": text}).encode()))
-    assert not isinstance(propose(TopicState("events", "id", ((1,),), {}), sketch, replication=1), Proposal)
+    sample = RecordSample()
+    sample.add(Record(0, 0, AT, False, None, json.dumps({"at": text}).encode()))
+    assert not isinstance(propose(TopicState("events", "id", ((1,),), {}), sample, replication=1), Proposal)

@@ -47,7 +47,7 @@ def capped(uneven: BrokerProcess, tmp_path: Path) -> DriverPlace:
 def assert_found_exactly(place: DriverPlace) -> None:
     """The dirty intervals are those that differ from the oracle: no other, and not none."""
     wrong = differing_hours(place.table("departures"), departures(*DAYS))
-    rows = place.project().ledger("departures").rows
+    rows = place.project().tables.ledger("departures").rows
     assert wrong, "the cap provoked no drop, so nothing was tested"
     assert len(wrong) < len(rows)
     assert {pd.Timestamp(start) for start, row in rows.items() if row.dirty} == wrong

@@ -25,7 +25,6 @@ from sluice.alerts.journal import Journal
 from sluice.alerts.runs import GRACE
 from sluice.errors import NotReadyError
 from sluice.project.project import Project
-from sluice.project.stream_looks import newest_looks
 from sluice.settings import settings
 from sluice.specs.catalog.catalog import Catalog
 from sluice.specs.catalog.dag_ids import EVERYWHERE
@@ -226,7 +225,7 @@ def test_runs_that_were_removed_from_airflow_do_not_keep_an_alert_open(airflow: 
 def test_a_dead_driver_is_told_once_though_its_task_and_its_run_fail(airflow: Airflow, configured: bool) -> None:
     if not configured:
         airflow.pager = None
-    airflow.twin.life("flights").start("ada", "launch")
+    airflow.twin.streams.life("flights").start("ada", "launch")
     watch = TaskInstance("r1", "stream_flights", "watch", succeeded=0)
     airflow.task_callback(watch, ValueError("The driver of unit flights is dead and nobody asked for that."))
     airflow.ends("stream_flights", "r1", "failed")
@@ -306,7 +305,7 @@ class Flights:
         self.start()
 
     def start(self) -> None:
-        registry = self.twin.registry()
+        registry = self.twin.records.registry()
         registry.desire("flights", Desired.RUNNING, by="ada", why="it is mended")
         registry.intend("flights", after_generation=self.generation, key=f"local.flights.g{self.generation + 1}")
         self.generation += 1
@@ -314,7 +313,9 @@ class Flights:
 
     def dies(self) -> None:
         self.twin.clock.sleep(1)
-        self.twin.registry().end("flights", self.generation, exit_code=1, reason="failed", failure=FailureClass.CORRUPT)
+        self.twin.records.registry().end(
+            "flights", self.generation, exit_code=1, reason="failed", failure=FailureClass.CORRUPT
+        )
 
     def minutes(self, count: int, health: Health | None) -> None:
         """Let minutes pass, each with a look at the streams if a watcher sees this health."""
@@ -324,7 +325,7 @@ class Flights:
                 verdict, at = Verdict(health, "Seen."), self.twin.clock.now()
                 streams = self.twin.catalog.units()["flights"].streams
                 looks = [StreamLook("flights", s, self.generation, at, verdict, since=since) for s in streams]
-                newest_looks(cast(Project, self.twin)).keep(looks)
+                cast(Project, self.twin).records.observations().keep(looks)
             self.airflow.rounds()
 
     def titles(self) -> list[str]:
@@ -424,7 +425,7 @@ def test_two_rounds_at_once_tell_once(airflow: Airflow, monkeypatch: pytest.Monk
     airflow.twin.clock.sleep(86_400)
     both()
     assert flights.titles() == [halted, f"Still: {halted}"]
-    airflow.twin.registry().desire("flights", Desired.STOPPED, by="ada", why="enough")
+    airflow.twin.records.registry().desire("flights", Desired.STOPPED, by="ada", why="enough")
     both()
     assert flights.titles() == [halted, f"Still: {halted}", f"Over: {halted}"]
     airflow.ends("topics", "r1", "failed")

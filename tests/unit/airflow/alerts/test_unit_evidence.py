@@ -39,7 +39,7 @@ def project(tmp_path: Path) -> LoggingProject:
 
 
 def test_generation_verdict_log_and_its_last_errors_are_evidence(project: LoggingProject) -> None:
-    registry = project.registry()
+    registry = project.records.registry()
     registry.intend("flights", after_generation=0, key="local.flights.g1")
     registry.end("flights", 1, exit_code=1, reason="failed")
     verdict = Verdict(Health.STOPPED, "It does not run.", "sluice streams logs flights", lag_records=1_200)
@@ -60,7 +60,7 @@ def test_generation_verdict_log_and_its_last_errors_are_evidence(project: Loggin
 
 
 def test_a_verdict_that_is_fine_advises_nothing(project: LoggingProject) -> None:
-    registry = project.registry()
+    registry = project.records.registry()
     registry.intend("flights", after_generation=0, key="local.flights.g1")
     registry.record_verdict("flights", "departures", 1, Verdict(Health.OK, "It works.", "nothing"))
 

@@ -35,5 +35,5 @@ def test_the_connection_goes_before_the_deployment_and_the_settings_before_both(
 ) -> None:
     connect(monkeypatch, host=REMOTE)
     catalog = load_catalog(Settings().home / "include")
-    assert at_connection(Project(Settings(), catalog)).spark_place().master == REMOTE
-    assert at_connection(Project(Settings(spark_master="local"), catalog)).spark_place().master == "local"
+    assert at_connection(Project(Settings(), catalog)).processes.spark().master == REMOTE
+    assert at_connection(Project(Settings(spark_master="local"), catalog)).processes.spark().master == "local"

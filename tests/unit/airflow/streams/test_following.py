@@ -18,7 +18,7 @@ from tests.twins.project import InMemoryProject
 def project() -> InMemoryProject:
     """A project whose unit `flights` runs at generation 1."""
     made = InMemoryProject()
-    made.life("flights").start("ada", "launch")
+    made.streams.life("flights").start("ada", "launch")
     made.clock.sleep(60)
     return made
 
@@ -40,7 +40,7 @@ def skipped(project: InMemoryProject, **more: Any) -> str:  # noqa: ANN401 - see
 
 def test_a_killed_driver_is_followed_at_once_by_one_run_that_reads_the_truth_itself(project: InMemoryProject) -> None:
     project.drivers.die("local.flights.g1", -9)
-    project.life("flights").record_end()
+    project.streams.life("flights").record_end()
     asked = asked_for(project)
     assert (asked.trigger_dag_id, asked.dag_run_id) == ("stream_flights", "follow__local.flights.g1")
     assert asked.conf["action"] == "follow"
@@ -50,7 +50,7 @@ def test_a_killed_driver_is_followed_at_once_by_one_run_that_reads_the_truth_its
 
 def test_a_backoff_is_waited_for_by_the_run_and_by_no_worker(project: InMemoryProject) -> None:
     project.drivers.die("local.flights.g1", 1)
-    project.life("flights").record_end()
+    project.streams.life("flights").record_end()
     asked = asked_for(project)
     first = POLICIES[FailureClass.UNKNOWN].first
     assert project.clock.now() + first <= asked.run_after <= project.clock.now() + 1.5 * first
@@ -62,13 +62,13 @@ def test_a_backoff_is_waited_for_by_the_run_and_by_no_worker(project: InMemoryPr
 def test_nothing_follows_what_is_halted_or_alive(project: InMemoryProject, exit_code: int | None, why: str) -> None:
     if exit_code is not None:
         project.drivers.die("local.flights.g1", exit_code)
-        project.life("flights").record_end()
+        project.streams.life("flights").record_end()
     assert why in skipped(project)
 
 
 def test_nothing_follows_a_stop_or_broken_specs(project: InMemoryProject) -> None:
     project.drivers.die("local.flights.g1", -9)
-    project.life("flights").record_end()
+    project.streams.life("flights").record_end()
     assert "specs are broken" in skipped(project, broken=True)
-    project.life("flights").stop("bob", "enough", 60)
+    project.streams.life("flights").stop("bob", "enough", 60)
     assert "nobody wants it to run" in skipped(project)

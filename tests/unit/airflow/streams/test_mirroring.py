@@ -41,6 +41,7 @@ class MirroredProject:
         pipeline = catalog.pipelines["departures"].model_copy(update={"mirror_group": "sluice-departures"})
         self.catalog = Catalog(topics=catalog.topics, pipelines={"departures": pipeline})
         self.cluster = Cluster()
+        self.kafka = self
 
     def administration(self, _role: Role, *, patience_seconds: float) -> AbstractContextManager[Cluster]:
         assert patience_seconds < 5

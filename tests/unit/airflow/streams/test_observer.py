@@ -12,7 +12,6 @@ import pytest
 from sluice.airflow.alerts.deadline_alerts import DeadlineAlerts
 from sluice.airflow.streams.observer import ProjectObserver
 from sluice.project.project import Project
-from sluice.project.stream_looks import newest_looks
 from sluice.settings import settings
 from sluice.specs.catalog.catalog import Catalog
 from sluice.specs.load import load_catalog
@@ -46,9 +45,9 @@ class Offered:
 
     def offer(self, project: Any, notice: Notice) -> None:  # noqa: ANN401 - a twin
         claim = notice.claim(project.clock.now())
-        if project.registry().replace_deadline_record(claim):
+        if project.records.registry().replace_deadline_record(claim):
             self.notices.append(notice)
-            assert project.registry().replace_deadline_record(claim.told(project.clock.now()))
+            assert project.records.registry().replace_deadline_record(claim.told(project.clock.now()))
 
 
 def lagging() -> LaggingProject:
@@ -57,7 +56,7 @@ def lagging() -> LaggingProject:
     pipeline = catalog.pipelines["departures"].model_copy(update={"deadlines": promised})
     project = LaggingProject(Catalog(topics=catalog.topics, pipelines={"departures": pipeline}))
     project.clock.sleep(200)
-    project.life("flights").start("ada", "launch")
+    project.streams.life("flights").start("ada", "launch")
     return project
 
 
@@ -104,7 +103,7 @@ def test_a_unit_that_cannot_be_judged_disturbs_no_other(caplog: pytest.LogCaptur
     project, offered = lagging(), Offered()
     arrivals = project.catalog.pipelines["departures"].model_copy(update={"name": "arrivals", "driver": "trains"})
     project.catalog = Catalog(project.catalog.topics, pipelines={**project.catalog.pipelines, "arrivals": arrivals})
-    project.life("trains").start("ada", "launch")
+    project.streams.life("trains").start("ada", "launch")
     sound = project.evidence
     broken = replace(sound("flights")["departures"], at=cast(datetime, None))
     project.evidence = lambda unit: {"arrivals": broken} if unit == "trains" else sound(unit)  # type: ignore[method-assign]
@@ -124,7 +123,7 @@ def test_verdicts_of_a_hundred_units_are_recorded_as_those_of_one() -> None:
     pipelines = {unit: departures.model_copy(update={"name": unit, "driver": unit}) for unit in units}
     project.catalog = Catalog(project.catalog.topics, pipelines={**project.catalog.pipelines, **pipelines})
     for unit in units[:50]:  # the others never had a driver
-        project.life(unit).start("ada", "launch")
+        project.streams.life(unit).start("ada", "launch")
     sound = project.evidence
     project.evidence = lambda unit: {unit: sound(unit)["departures"]}  # type: ignore[method-assign]
 
@@ -138,7 +137,7 @@ def test_what_was_seen_is_kept_for_those_who_do_not_look_and_a_growing_lag_at_on
     project, offered = lagging(), Offered()
     observer = observer_of(project, offered)
     judge(observer, ["flights"])
-    first = newest_looks(cast(Project, project)).of(["flights"])["flights"]
+    first = cast(Project, project).records.observations().of(["flights"])["flights"]
     assert {stream: look.verdict.lag_records for stream, look in first.items()} == {"departures": 400, "raw_flights": 0}
     assert {look.generation for look in first.values()} == {1}
 
@@ -146,6 +145,6 @@ def test_what_was_seen_is_kept_for_those_who_do_not_look_and_a_growing_lag_at_on
     for _ in range(3):
         project.clock.sleep(10)
         judge(observer, ["flights"])
-    later = newest_looks(cast(Project, project)).of(["flights"])["flights"]["departures"]
+    later = cast(Project, project).records.observations().of(["flights"])["flights"]["departures"]
     assert (later.verdict.lag_records, later.at) == (700, project.clock.now())
     assert later.rates.arriving == pytest.approx(300 / 30)

@@ -56,7 +56,7 @@ class Bench:
         catalog = load_catalog(Path(__file__).parents[4] / "include")
         self.project = FlightsProject(Catalog(topics=catalog.topics, pipelines=catalog.pipelines))
         self.clock = self.project.clock
-        self.life = self.project.life("flights")
+        self.life = self.project.streams.life("flights")
         self.lineage = RecordedLineage()
         self.watch = self.watcher(self.lineage)
 
@@ -267,7 +267,7 @@ def test_what_cannot_be_told_yet_is_told_a_little_later(bench: Bench) -> None:
 
 
 def test_nothing_is_told_of_a_unit_that_no_spec_names_or_to_nobody(bench: Bench) -> None:
-    trains = bench.project.life("trains")
+    trains = bench.project.streams.life("trains")
     trains.start("ada", "launch")
     bench.watch.look(["trains"])
     assert bench.lineage.events() == []

@@ -19,12 +19,12 @@ class World(InMemoryProject):
 
     def ask(self, asked: UnitCommand, faults: tuple[str, ...] = (), why: str = "launch") -> Claimed:
         request = UnitRequest("flights", asked, "ada (Airflow run r1)", why, faults=faults)
-        return claim(request, self.life("flights"), self.control)
+        return claim(request, self.streams.life("flights"), self.control)
 
     def run(self, asked: UnitCommand, faults: tuple[str, ...] = ()) -> int | None:
         """Claim and submit, as a run of the DAG does."""
         generation = self.ask(asked, faults).generation
-        return None if generation is None else submit("flights", generation, self.life("flights")).generation
+        return None if generation is None else submit("flights", generation, self.streams.life("flights")).generation
 
 
 @pytest.fixture
@@ -166,7 +166,7 @@ def test_a_stop_between_claim_and_submit_wins(world: World) -> None:
     world.ask(UnitCommand.STOP)
 
     with pytest.raises(RefusedError):
-        submit("flights", generation, world.life("flights"))
+        submit("flights", generation, world.streams.life("flights"))
 
     assert world.drivers.started == []
 
@@ -176,7 +176,7 @@ def test_a_claim_that_another_one_overtook_submits_nothing(world: World) -> None
     world.run(UnitCommand.RESTART)
 
     with pytest.raises(RefusedError, match="generation 1 was claimed and the newest is 2"):
-        submit("flights", 1, world.life("flights"))
+        submit("flights", 1, world.streams.life("flights"))
 
 
 def test_follow_waits_for_the_backoff(world: World) -> None:

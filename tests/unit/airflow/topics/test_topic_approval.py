@@ -2,46 +2,41 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from sluice.airflow.topics.topic_approval import MOST_SAFE, Answer, page_of
 from sluice.errors import RefusedError
-from sluice.provisioning.plan import Provision
-from sluice.provisioning.topics.changes import Approval, Create, Grow, Refused, Risk, SetConfig
-from sluice.provisioning.topics.plan import Plan
+from sluice.provisioning.plans.approval import Approval
+from sluice.provisioning.plans.changes import PlannedChange, Refused
+from sluice.provisioning.plans.plan import Plan
+from sluice.provisioning.plans.topic_changes import create, grow, set_config
 from sluice.topics.administration import TopicCreation
 
-GROW = Grow("flights", 2, 4, keyed=False)
+GROW = grow("flights", 2, 4, keyed=False)
 REFUSED = Refused("orders", "partitions", "5", "4", "nobody can", "declare 5")
 names = st.sets(st.from_regex(r"[a-zA-Z0-9._-]{1,20}", fullmatch=True), min_size=1, max_size=5)
 
 
-def cut(topic: str) -> SetConfig:
-    return SetConfig(topic, "retention.ms", "-1", "1000", Risk.LOSS, "less is kept")
+def cut(topic: str) -> PlannedChange:
+    return set_config(topic, "retention.ms", "-1", "1000")
 
 
-def create(number: int) -> Create:
-    return Create(TopicCreation(f"topic_{number}", 1, 1))
+def created(number: int) -> PlannedChange:
+    return create(TopicCreation(f"topic_{number}", 1, 1))
 
 
-def of_topics(*arguments: Any) -> Provision:  # noqa: ANN401 - a plan's
-    return Provision(Plan(*arguments))
+LOSING = Plan((cut("sales"), cut("weather")))
 
 
-LOSING = of_topics((cut("sales"), cut("weather")))
-
-
-@pytest.mark.parametrize("found", [of_topics(), of_topics((create(1),)), of_topics((GROW,), (REFUSED,))])
+@pytest.mark.parametrize("found", [Plan(), Plan((created(1),)), Plan((GROW,), (REFUSED,))])
 def test_nobody_is_asked_about_what_is_safe_or_cannot_be_approved(found: Plan) -> None:
     assert page_of(found, {}) is None
 
 
 def test_the_page_has_the_plan_and_says_what_the_buttons_do() -> None:
-    page = page_of(of_topics((GROW, create(1))), {})
+    page = page_of(Plan((GROW, created(1))), {})
 
     assert page is not None
     assert page["losing"] == []
@@ -53,10 +48,10 @@ def test_the_page_has_the_plan_and_says_what_the_buttons_do() -> None:
 
 
 def test_the_page_tells_what_a_change_touches_and_whatever_that_quotes_is_text() -> None:
-    page = page_of(of_topics((GROW,)), {("flights", "partitions"): ("half of *all* keys", "8 records | more")})
+    page = page_of(Plan((GROW,)), {("flights", "partitions"): ("half of *all* keys", "8 records | more")})
 
     assert page is not None
-    assert "**flights, partitions** touches:\n\n- half of &#42;all&#42; keys\n- 8 records &#124; more" in page["body"]
+    assert "**flights, partitions** affects:\n\n- half of &#42;all&#42; keys\n- 8 records &#124; more" in page["body"]
 
 
 @pytest.mark.parametrize(
@@ -68,7 +63,7 @@ def test_the_page_tells_what_a_change_touches_and_whatever_that_quotes_is_text()
     ],
 )
 def test_the_page_says_how_much_needs_somebody(guarded: int, safe: int, said: str) -> None:
-    page = page_of(of_topics((*(Grow(f"t{n}", 1, 2) for n in range(guarded)), *map(create, range(safe)))), {})
+    page = page_of(Plan((*(grow(f"t{n}", 1, 2) for n in range(guarded)), *map(created, range(safe)))), {})
 
     assert page is not None
     assert page["body"].startswith(said)
@@ -83,8 +78,8 @@ def test_the_page_names_the_topics_of_which_records_may_go() -> None:
 
 
 def test_of_what_is_safe_the_page_shows_some_and_of_the_rest_everything() -> None:
-    guarded = [Grow(f"big_{n}", 1, 2) for n in range(300)]
-    page = page_of(of_topics((*map(create, range(200)), *guarded)), {})
+    guarded = [grow(f"big_{n}", 1, 2) for n in range(300)]
+    page = page_of(Plan((*map(created, range(200)), *guarded)), {})
 
     assert page is not None
     assert sum(line.startswith("| big") for line in page["body"].splitlines()) == 300
@@ -93,7 +88,7 @@ def test_of_what_is_safe_the_page_shows_some_and_of_the_rest_everything() -> Non
 
 
 def test_an_answer_approves_the_plan_that_was_read() -> None:
-    assert Answer(of_topics((GROW,)).id, "", "ada").approval(of_topics((GROW,))) == Approval(of_topics((GROW,)).id)
+    assert Answer(Plan((GROW,)).id, "", "ada").approval(Plan((GROW,))) == Approval(Plan((GROW,)).id)
 
 
 @pytest.mark.parametrize("typed", ["sales weather", "weather,sales", " sales ,\n weather "])
@@ -103,7 +98,7 @@ def test_the_names_may_be_typed_in_any_order(typed: str) -> None:
 
 @given(names, st.text(max_size=30))
 def test_any_other_text_than_exactly_the_names_approves_nothing(losing: set[str], typed: str) -> None:
-    found = of_topics(tuple(cut(name) for name in sorted(losing)))
+    found = Plan(tuple(cut(name) for name in sorted(losing)))
     if set(typed.replace(",", " ").split()) != losing:
         with pytest.raises(RefusedError, match="was expected, and nothing was applied"):
             Answer(found.id, typed, "ada").approval(found)
@@ -111,7 +106,7 @@ def test_any_other_text_than_exactly_the_names_approves_nothing(losing: set[str]
 
 @given(names)
 def test_exactly_the_names_approve(losing: set[str]) -> None:
-    found = of_topics(tuple(cut(name) for name in sorted(losing)))
+    found = Plan(tuple(cut(name) for name in sorted(losing)))
 
     assert Answer(found.id, " ".join(losing), "ada").approval(found).losing == losing
 
@@ -127,15 +122,15 @@ def test_a_refusal_says_what_was_typed_and_what_was_expected(typed: str) -> None
 
 def test_names_that_no_plan_asks_for_are_refused_too() -> None:
     with pytest.raises(RefusedError, match="records of no topic may go, so '' was expected"):
-        Answer(of_topics((GROW,)).id, "flights", "ada").approval(of_topics((GROW,)))
+        Answer(Plan((GROW,)).id, "flights", "ada").approval(Plan((GROW,)))
 
 
 @pytest.mark.parametrize("plan", ["", "0123456789ab"])
 def test_another_plan_than_the_one_that_was_read_is_refused_with_what_it_is_now(plan: str) -> None:
     with pytest.raises(RefusedError) as refused:
-        Answer(plan, "sales weather", "ada").approval(of_topics((GROW,)))
+        Answer(plan, "sales weather", "ada").approval(Plan((GROW,)))
 
-    assert f"The plan is {of_topics((GROW,)).id} now: flights: partitions is 2, declared 4." in refused.value.message
+    assert f"The plan is {Plan((GROW,)).id} now: flights: partitions is 2, declared 4." in refused.value.message
     assert refused.value.fix == "trigger the DAG `topics` again and read the new page."
 
 

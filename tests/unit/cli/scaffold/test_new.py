@@ -15,7 +15,7 @@ from typer.testing import CliRunner
 
 from sluice.cli.main import app
 from sluice.cli.scaffold.pipelines import pipeline_files, sample_record
-from sluice.cli.scaffold.topics import guess_fields, sketch_of, time_of, topic_text
+from sluice.cli.scaffold.topics import guess_fields, sample_of, time_of, topic_text
 from sluice.errors import RefusedError, SluiceError, SpecError
 from sluice.feeds.lines import feed_lines_hold
 from sluice.feeds.sources import load_source
@@ -53,7 +53,7 @@ def new(*arguments: str, stdin: str = "") -> list[str]:
 
 
 def test_a_sample_gives_the_fields_their_types_and_which_are_required() -> None:
-    fields = guess_fields(sketch_of(RECORDS))
+    fields = guess_fields(sample_of(RECORDS))
     assert {name: (field.type.value, field.required) for name, field in fields.items()} == {
         "order": ("long", True),
         "at": ("timestamp", True),
@@ -76,14 +76,14 @@ def test_a_sample_gives_the_fields_their_types_and_which_are_required() -> None:
 )
 def test_a_sample_that_holds_no_records_is_refused(lines: list[bytes], said: str) -> None:
     with pytest.raises(SpecError, match=said):
-        guess_fields(sketch_of(lines))
+        guess_fields(sample_of(lines))
 
 
 def test_a_topic_needs_a_time_in_every_record() -> None:
     with pytest.raises(SpecError, match="no field of the sample is a time"):
-        time_of(guess_fields(sketch_of([b'{"id":1,"at":"yesterday"}'])))
+        time_of(guess_fields(sample_of([b'{"id":1,"at":"yesterday"}'])))
     with pytest.raises(SpecError, match="'price' is not a time in every record"):
-        time_of(guess_fields(sketch_of(RECORDS)), "price")
+        time_of(guess_fields(sample_of(RECORDS)), "price")
 
 
 def test_what_is_written_for_a_topic_and_its_pipeline_is_sound(home: Path) -> None:
@@ -180,7 +180,7 @@ FIELDS = st.dictionaries(
 @example([{"on": 0, "no": 1, "y": 2}])
 def test_whatever_the_records_are_the_spec_reads_as_it_was_guessed(records: list[dict[str, object]]) -> None:
     lines = [json.dumps({"at": "2026-01-01T00:00:00Z", **record}).encode() for record in records]
-    fields = guess_fields(sketch_of(lines))
+    fields = guess_fields(sample_of(lines))
     text = topic_text("t", fields, "at", partitions=1, owner="")
     spec = TopicSpec.model_validate_json(json.dumps(parse_document(text.encode(), "t.yaml").data))
     assert {name: (field.type, field.required) for name, field in spec.value.fields.items()} == {

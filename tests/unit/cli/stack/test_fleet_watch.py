@@ -8,7 +8,7 @@ from typing import cast
 import pytest
 from rich.console import Console
 
-from sluice.cli.stack.fleet_watch import FleetObserver, change_line, changed, fleet_panel
+from sluice.cli.stack.fleet_watch import FleetMonitor, change_line, changed, fleet_panel
 from sluice.project.project import Project
 from sluice.settings import settings
 from sluice.specs.catalog.catalog import Catalog
@@ -39,18 +39,18 @@ def fleet() -> Fleet:
     catalog = load_catalog(settings().home / "include")
     project = Fleet(Catalog(topics=catalog.topics, pipelines={"departures": catalog.pipelines["departures"]}))
     project.clock.sleep(580)
-    project.life("flights").start("ada", "launch")
+    project.streams.life("flights").start("ada", "launch")
     return project
 
 
-def shown(fleet: Fleet, looking: FleetObserver, width: int) -> str:
+def shown(fleet: Fleet, looking: FleetMonitor, width: int) -> str:
     console = Console(width=width, record=True, file=StringIO())
     console.print(fleet_panel(looking.rows(), fleet.clock.now(), width))
     return console.export_text()
 
 
 def test_what_stands_still_comes_first_with_the_reason_beside_or_below(fleet: Fleet) -> None:
-    looking = FleetObserver(cast(Project, fleet), fleet.clock)
+    looking = FleetMonitor(cast(Project, fleet), fleet.clock)
     assert "All 2 streams are fine" in shown(fleet, looking, 200)
     fleet.unread = 700
     for _ in range(60):
@@ -65,7 +65,7 @@ def test_what_stands_still_comes_first_with_the_reason_beside_or_below(fleet: Fl
 
 
 def test_without_a_terminal_a_line_is_printed_for_each_change_alone(fleet: Fleet) -> None:
-    looking, before, printed = FleetObserver(cast(Project, fleet), fleet.clock), {}, []
+    looking, before, printed = FleetMonitor(cast(Project, fleet), fleet.clock), {}, []
     for minute in range(30):
         fleet.unread = 700 if 10 <= minute < 20 else 0
         rows = looking.rows()

@@ -11,7 +11,7 @@ from typer.testing import CliRunner, Result
 
 from sluice.cli.topics.check import check
 from sluice.errors import NotReadyError
-from sluice.project.project import Project
+from sluice.project.kafka import ProjectKafka
 from sluice.settings import settings
 from sluice.topics.administration import TopicCreation
 from tests.twins.kafka_administration import InMemoryKafkaAdministration
@@ -42,7 +42,7 @@ def bench(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Bench]:
 def cluster(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> Cluster:
     assert bench
     cluster = Cluster()
-    monkeypatch.setattr(Project, "administration", lambda _: cluster)
+    monkeypatch.setattr(ProjectKafka, "administration", lambda _: cluster)
     return cluster
 
 
@@ -50,11 +50,11 @@ def cluster(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> Cluster:
 def nobody(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
     """Let whoever asks a cluster be refused."""
 
-    def refuse(_project: Project) -> None:
+    def refuse(_kafka: ProjectKafka) -> None:
         raise NotReadyError("The stack is not up.")
 
     assert bench
-    monkeypatch.setattr(Project, "administration", refuse)
+    monkeypatch.setattr(ProjectKafka, "administration", refuse)
 
 
 def run(*arguments: str) -> Result:

@@ -14,7 +14,7 @@ from fastapi.testclient import TestClient
 from sluice.console.app import create_console
 from sluice.console.context.access import Anybody, login_free_gate
 from sluice.console.html.rendering import STATIC
-from sluice.project.fresh import FreshProject
+from sluice.project.reloading import ReloadingProject
 from tests.twins.console_fleet import HALTED, HOSTILE, LAGGING, pipeline_of, topic_of, unit_of
 from tests.unit.console.conftest import FakeVisitor, RecordingAsks
 
@@ -189,7 +189,7 @@ def test_pages_load_nothing_but_the_consoles_own_files(console: Console) -> None
 
 @pytest.mark.parametrize("host", ["127.0.0.1", "localhost", "127.0.0.1:8085", "[::1]:8085"])
 def test_without_a_login_this_machine_is_shown_everything_and_may_change_nothing(
-    fresh: FreshProject, host: str
+    fresh: ReloadingProject, host: str
 ) -> None:
     app = create_console(fresh, login_free_gate)
     client = TestClient(app, base_url="http://127.0.0.1", headers={"host": host, "accept": "text/html"})
@@ -201,7 +201,7 @@ def test_without_a_login_this_machine_is_shown_everything_and_may_change_nothing
 
 
 @pytest.mark.parametrize("host", ["elsewhere.test", "127.0.0.1.elsewhere.test", "10.0.0.1"])
-def test_without_a_login_a_name_from_elsewhere_is_refused(fresh: FreshProject, host: str) -> None:
+def test_without_a_login_a_name_from_elsewhere_is_refused(fresh: ReloadingProject, host: str) -> None:
     client = TestClient(create_console(fresh, login_free_gate), base_url="http://127.0.0.1")
     assert client.get("/", headers={"host": host}).status_code == 403
     assert not Anybody().may_run("stream_unit0000")

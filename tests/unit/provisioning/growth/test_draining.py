@@ -19,8 +19,8 @@ from sluice.provisioning.growth.draining import (
     ready,
     undrained,
 )
-from sluice.provisioning.growth.touched import Statefulness, Touched, TouchedStream
-from sluice.provisioning.retention.retention_cut import Position
+from sluice.provisioning.growth.effects import AffectedStream, GrowthEffects, Statefulness
+from sluice.provisioning.retention.cut import Position
 from sluice.topics.administration import TopicCreation, TopicExtent
 from tests.twins.clock import START, ManualClock
 from tests.twins.kafka_administration import InMemoryKafkaAdministration
@@ -200,16 +200,16 @@ def test_a_topic_that_has_grown_is_not_waited_for() -> None:
 
 
 def test_the_steps_name_whom_a_person_has_to_ask_and_whom_it_waits_for() -> None:
-    streams = tuple(TouchedStream(name, "shop", Statefulness.NONE) for name in ("raw_t", "sales"))
-    found = drain_then_grow(Touched("t", 2, 4, streams, feeds=("replay",), pipelines=("news",)))
+    streams = tuple(AffectedStream(name, "shop", Statefulness.NONE) for name in ("raw_t", "sales"))
+    found = drain_then_grow(GrowthEffects("t", 2, 4, streams, feeds=("replay",), pipelines=("news",)))
     assert [(each.action, each.by_hand) for each in found] == [
         (GrowthStep.PAUSE, True),
         (GrowthStep.DRAIN, False),
         (GrowthStep.GROW, False),
         (GrowthStep.RESUME, True),
     ]
-    assert found[0].what == "pause the feed replay and the pipeline news, and whoever else writes it"
+    assert found[0].what == "pause the feed replay and the pipeline news, and every other producer"
     assert "until raw_t, sales have read all" in found[1].what
     assert found[2].what == "give t 4 partitions instead of 2"
     assert "metadata.max.age.ms" in found[3].what
-    assert "no spec names them" in drain_then_grow(Touched("t", 2, 4))[0].what
+    assert "which no spec names" in drain_then_grow(GrowthEffects("t", 2, 4))[0].what

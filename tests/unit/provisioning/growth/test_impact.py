@@ -9,11 +9,11 @@ from datetime import timedelta
 import pytest
 
 from sluice.errors import UnreachableError
-from sluice.provisioning.growth.impact import Impact, Looker
+from sluice.provisioning.growth.impact import Impact, ImpactAnalysis
 from sluice.provisioning.growth.keys import partition_of
-from sluice.provisioning.retention.retention_cut import Position
-from sluice.provisioning.topics.changes import Delete, Grow, Item, Risk, SetConfig
-from sluice.provisioning.topics.configs import judge
+from sluice.provisioning.plans.changes import PlannedChange
+from sluice.provisioning.plans.topic_changes import delete, grow, set_config
+from sluice.provisioning.retention.cut import Position
 from sluice.specs.catalog.catalog import Catalog
 from sluice.specs.model.model import PipelineSpec, TopicSpec
 from tests.twins.ageing_kafka import AgeingKafka
@@ -54,8 +54,8 @@ class Scene:
         self.committed: Mapping[str, Position] = {"prices": {f"orders/{p}": 32 for p in range(PARTITIONS)}}
         self.kept: bool | None = None
 
-    def impact(self, item: Item) -> Impact | None:
-        looker = Looker(
+    def impact(self, item: PlannedChange) -> Impact | None:
+        analysis = ImpactAnalysis(
             catalog(),
             self.cluster,
             self.keys,
@@ -63,21 +63,21 @@ class Scene:
             START,
             lambda stream: self.kept if stream == "prices" else None,
         )
-        return looker.impact(item, self.cluster.topics.get(item.topic))
+        return analysis.impact(item, self.cluster.topics.get(item.subject))
 
-    def said(self, item: Item) -> str:
+    def said(self, item: PlannedChange) -> str:
         found = self.impact(item)
         assert found is not None
-        assert (found.topic, found.value) == (item.topic, item.value)
+        assert (found.topic, found.value) == (item.subject, item.value)
         json.dumps(found.facts)
         return "; ".join(found.clauses)
 
 
-def retention(before: str | None, after: str | None, value: str = "retention.ms") -> SetConfig:
-    return SetConfig("orders", value, before, after, *judge(value, before, after))
+def retention(before: str | None, after: str | None, value: str = "retention.ms") -> PlannedChange:
+    return set_config("orders", value, before, after)
 
 
-GROWTH = Grow("orders", PARTITIONS, 8)
+GROWTH = grow("orders", PARTITIONS, 8)
 
 
 def test_a_growth_tells_keys_order_streams_and_cores() -> None:
@@ -101,7 +101,7 @@ def test_the_facts_are_for_machines() -> None:
 def test_without_keys_nothing_is_said_of_them_and_nothing_read() -> None:
     scene = Scene()
     scene.keys.logs.clear()
-    found = scene.impact(Grow("orders", PARTITIONS, 8, keyed=False))
+    found = scene.impact(grow("orders", PARTITIONS, 8, keyed=False))
     assert found is not None
     assert set(found.facts) == {"touched"}
     assert "key" not in "; ".join(found.clauses)
@@ -157,13 +157,13 @@ def test_a_value_that_is_no_number_is_unknown() -> None:
 @pytest.mark.parametrize(
     "item",
     [
-        Delete("orders", PARTITIONS),
+        delete("orders", PARTITIONS),
         retention(str(HOUR_MS), "-1"),
-        SetConfig("orders", "cleanup.policy", "delete", "compact", Risk.LOSS, "of each key only the newest stays"),
+        set_config("orders", "cleanup.policy", "delete", "compact"),
     ],
     ids=["delete", "longer", "compact"],
 )
-def test_of_other_items_nothing_is_said(item: Item) -> None:
+def test_of_other_items_nothing_is_said(item: PlannedChange) -> None:
     assert Scene().impact(item) is None
 
 
@@ -174,7 +174,7 @@ def test_positions_are_asked_for_before_the_cluster() -> None:
         scene.cluster.reachable = False
         raise UnreachableError("The control database could not be asked.")
 
-    looker = Looker(catalog(), scene.cluster, scene.keys, failing, START)
-    found = looker.impact(retention("-1", "1"), scene.cluster.topics["orders"])
+    analysis = ImpactAnalysis(catalog(), scene.cluster, scene.keys, failing, START)
+    found = analysis.impact(retention("-1", "1"), scene.cluster.topics["orders"])
     assert found is not None
     assert found.clauses == ("how many records go is unknown: the control database could not be asked",)

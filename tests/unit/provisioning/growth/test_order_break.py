@@ -135,7 +135,7 @@ def test_running_it_again_changes_nothing(cluster: Cluster, breaks: InMemoryOrde
 def test_it_takes_no_partition_away_and_makes_no_topic(
     cluster: Cluster, breaks: InMemoryOrderBreaks, clock: ManualClock
 ) -> None:
-    with pytest.raises(RefusedError, match="t has 2 partitions, and shall have 1"):
+    with pytest.raises(RefusedError, match="t has 2 partitions, and is to have 1"):
         grow_on_record(cluster, breaks, "t", 1, clock)
     with pytest.raises(RefusedError, match="nowhere"):
         grow_on_record(cluster, breaks, "nowhere", 4, clock)

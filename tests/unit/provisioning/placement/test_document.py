@@ -67,7 +67,7 @@ def test_both_files_are_read() -> None:
         ({"brokers": [broker(1)]}, "b.json: brokers: no broker has a domain, so there is nothing to spread over."),
         (
             {"brokers": [*BROKERS, broker(3, update="0")]},
-            "b.json: broker 3: has no fault, and broker 1 has; nobody can say with whom it fails.",
+            "b.json: broker 3: has no fault, and broker 1 has; with which others it fails is not known.",
         ),
         ({"brokers": [*BROKERS, broker(2, fault="9")]}, "b.json: brokers[2].id: broker 2 is also brokers[1]"),
         (

@@ -17,6 +17,6 @@ def test_a_feed_that_no_pipeline_reads_is_said(tmp_path: Path) -> None:
     bench = sound_project(tmp_path)
     (tmp_path / PIPELINE_FILE).unlink()
     assert bench.scan().faults == ()
-    project = Project.open(Settings(home=tmp_path, deployment="prod"))
+    project = Project.open_strict(Settings(home=tmp_path, deployment="prod"))
     with pytest.raises(NotReadyError, match="no pipeline reads the topic orders"):
         census_of_feed(project, "replay")

@@ -4,7 +4,7 @@ from datetime import timedelta
 
 from sluice.settings import settings
 from sluice.specs.catalog.catalog import Catalog
-from sluice.specs.catalog.rhythm import DEFAULT_TRIGGER, Rhythm, rhythm_of, topic_of
+from sluice.specs.catalog.rhythm import DEFAULT_TRIGGER, Rhythm, rhythm_of
 from sluice.specs.load import load_catalog
 
 
@@ -18,7 +18,7 @@ def with_retention(catalog: Catalog, retention: timedelta | str) -> Catalog:
 
 
 def test_a_pipeline_reads_its_source_and_a_raw_stream_its_topic() -> None:
-    assert topic_of(project(), "departures") == topic_of(project(), "raw_flights") == "flights"
+    assert project().topic_of("departures") == project().topic_of("raw_flights") == "flights"
 
 
 def test_a_pipeline_reads_as_its_spec_says() -> None:

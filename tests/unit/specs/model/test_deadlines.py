@@ -45,7 +45,7 @@ def test_a_pipelines_deadlines_are_of_all_its_streams_and_a_raw_stream_has_its_t
         topics={"flights": topic.model_copy(update={"raw": raw})},
         pipelines={"departures": pipeline},
     )
-    assert [catalog.deadlines_of(stream) for stream in pipeline.streams] == [PROMISED, PROMISED]
+    assert [catalog.deadlines_of(stream) for stream in ("departures", "departures_live")] == [PROMISED, PROMISED]
     assert catalog.deadlines_of("raw_flights") == raw.deadlines
     assert catalog.deadlines_of("of_long_ago") == StreamDeadlines()
 

@@ -7,7 +7,8 @@ from datetime import timedelta
 import pytest
 
 from sluice.errors import SpecError
-from sluice.specs.catalog.rhythm import rhythm_of, topic_of
+from sluice.specs.catalog.rhythm import rhythm_of
+from sluice.specs.catalog.streams import streams_of
 from sluice.specs.code.closure import meaning
 from sluice.specs.model.model import PipelineSpec
 from tests.unit.specs.bench import PIPELINE_FILE, TOPIC, TOPIC_FILE, Bench
@@ -61,16 +62,16 @@ def test_a_single_interval_table_needs_no_list_and_no_kind(bench: Bench, keys: s
     bench.edit(PIPELINE_FILE, f"{SINGLE}  {with_keys}".rstrip(" "), f"{listed_alone}    {with_keys}".rstrip(" "))
     listed = pipeline(bench)
     assert single.intervals == listed.intervals
-    assert (single.streams, listed.streams) == (("sales",), ("sales",))
+    assert [[stream.name for stream in streams_of(each)] for each in (single, listed)] == [["sales"], ["sales"]]
 
 
 def test_outputs_beside_an_interval_table_are_a_stream_of_the_same_unit(several: Bench) -> None:
     catalog = several.scan().catalog
     spec = catalog.pipelines["sales"]
-    assert [output.kind for output in spec.beside] == ["latest", "topic"]
+    assert [output.kind for output in spec.side_outputs] == ["latest", "topic"]
     assert catalog.units()["shop"].streams == ("raw_orders", "sales", "sales_live")
     assert catalog.pipeline_of("sales_live") is catalog.pipeline_of("sales") is spec
-    assert topic_of(catalog, "sales_live") == "orders"
+    assert catalog.topic_of("sales_live") == "orders"
     assert rhythm_of(catalog, "sales_live") == rhythm_of(catalog, "sales")
     assert rhythm_of(catalog, "sales_live").retention == timedelta(days=7)
 
@@ -216,10 +217,11 @@ def test_dead_letters_are_a_stream_of_their_own_and_no_part_of_the_code(several:
     catalog = several.scan().catalog
     spec = catalog.pipelines["sales"]
     assert catalog.units()["shop"].streams == ("raw_orders", "sales", "sales_dead", "sales_live")
-    assert [output.kind for output in spec.outputs_of("sales_dead")] == ["dead_letters"]
-    assert [output.kind for output in spec.outputs_of("sales_live")] == ["latest", "topic"]
-    assert [output.kind for output in spec.outputs_of("sales")] == ["intervals"]
-    assert spec.mirror_groups == {"sales": "shown", "sales_live": "shown_live", "sales_dead": "shown_dead"}
+    assert [output.kind for output in catalog.streams["sales_dead"].outputs] == ["dead_letters"]
+    assert [output.kind for output in catalog.streams["sales_live"].outputs] == ["latest", "topic"]
+    assert [output.kind for output in catalog.streams["sales"].outputs] == ["intervals"]
+    groups = {stream.name: group for stream, group in catalog.mirrored}
+    assert groups == {"sales": "shown", "sales_live": "shown_live", "sales_dead": "shown_dead"}
     assert catalog.kafka_topics()["sales_dead"].partitions == 1
     assert catalog.pipeline_of("sales_dead") is spec
     assert meaning(spec, topic) == meaning(without, topic)

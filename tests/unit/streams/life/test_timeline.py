@@ -21,7 +21,7 @@ def project() -> InMemoryProject:
 
 def read(project: InMemoryProject, spark_ui: str | None = None) -> Timeline:
     return timeline(
-        project.life("flights").look(),
+        project.streams.life("flights").look(),
         project.control.attempts("flights"),
         now=project.clock.now(),
         log=project.drivers.log,
@@ -41,7 +41,7 @@ def test_what_never_ran_has_no_attempts_and_says_what_starts_it(project: InMemor
 
 
 def test_a_living_driver_has_lived_until_now_and_has_a_log_and_an_address(project: InMemoryProject) -> None:
-    project.life("flights").start("ada", "launch")
+    project.streams.life("flights").start("ada", "launch")
     project.clock.sleep(125)
     found = read(project, ADDRESS)
     assert list(found.lines()) == [
@@ -54,7 +54,7 @@ def test_a_living_driver_has_lived_until_now_and_has_a_log_and_an_address(projec
 
 
 def test_attempts_are_told_newest_first_with_class_and_reason_and_what_comes_next(project: InMemoryProject) -> None:
-    life = project.life("flights")
+    life = project.streams.life("flights")
     life.start("ada", "launch")
     project.clock.sleep(10)
     project.drivers.die("local.flights.g1", -9)
@@ -77,7 +77,7 @@ def test_attempts_are_told_newest_first_with_class_and_reason_and_what_comes_nex
 
 
 def test_a_halt_is_told(project: InMemoryProject) -> None:
-    project.life("flights").start("ada", "launch")
+    project.streams.life("flights").start("ada", "launch")
     fail(project, 1, FailureClass.DATA_LOSS, 11)
     found = read(project)
     why = (
@@ -91,20 +91,20 @@ def test_a_halt_is_told(project: InMemoryProject) -> None:
 
 
 def test_what_cannot_be_seen_starts_nothing(project: InMemoryProject) -> None:
-    project.life("flights").start("ada", "launch")
+    project.streams.life("flights").start("ada", "launch")
     project.drivers.reachable = False
     assert "cannot say whether generation 1 lives" in read(project).next
 
 
 def test_the_rest_of_a_long_history_is_counted(project: InMemoryProject) -> None:
-    life = project.life("flights")
+    life = project.streams.life("flights")
     for _ in range(4):
         life.restart("ada", "again", 60)
     assert list(read(project).lines(most=1))[1:] == ["... and 3 earlier attempts"]
 
 
 def test_json_has_the_record_and_what_is_added(project: InMemoryProject) -> None:
-    project.life("flights").start("ada", "launch")
+    project.streams.life("flights").start("ada", "launch")
     project.clock.sleep(10)
     fail(project, 1, FailureClass.CODE, 15)
     (entry,) = read(project).entries

@@ -1,0 +1,170 @@
+"""Observes the streams of many units at once, again and again, for the watcher.
+
+It keeps one connection to Kafka, and asks for all topics together. Of a checkpoint that it knows it reads only what is
+new.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Mapping
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, TypeAlias
+
+from sluice.clock import Clock
+from sluice.errors import SluiceError, UnreachableError
+from sluice.project.kafka import ProjectKafka
+from sluice.settings import StateFolder
+from sluice.specs.catalog.catalog import Catalog, Unit
+from sluice.specs.catalog.rhythm import rhythm_of
+from sluice.specs.model.access import Role
+from sluice.streams.failures.last_report import ended_alone, last_report
+from sluice.streams.health.driver_files import executors_of
+from sluice.streams.health.evidence import ObservedUnit, ProgressSource, Stamps, gather
+from sluice.streams.health.observation import Evidence
+from sluice.streams.life.sighting import Sighting
+from sluice.streams.position.checkpoint import Checkpoint, CheckpointLook
+from sluice.streams.position.epochs import Epochs
+from sluice.topics.administration import RecordStamp, TopicExtent
+
+if TYPE_CHECKING:
+    from sluice.kafka.administration import KafkaPythonAdministration
+
+KnownCheckpoints: TypeAlias = dict[str, dict[str, tuple[Path, CheckpointLook]]]
+"""What was last read of the checkpoint of each stream of each unit, and the checkpoint's folder. An entry that is
+missing costs time and changes no result."""
+
+_PATIENCE_SECONDS = 5
+_PAUSE_SECONDS = 10
+"""How long a cluster that did not answer is not asked again: the other units must not wait for it one by one."""
+
+
+def observed_unit(
+    catalog: Catalog,
+    folder: StateFolder,
+    unit: Unit,
+    sighting: Sighting | None,
+    notes: tuple[str, ...] = (),
+    *,
+    read: Callable[[str, Checkpoint], CheckpointLook] = lambda _stream, checkpoint: checkpoint.look(),
+) -> ObservedUnit:
+    """Return where a unit's streams are observed.
+
+    Args:
+        catalog: the specs.
+        folder: where checkpoints and reports are.
+        unit: the unit.
+        sighting: what is recorded and observed of its driver; None if the control database could not be asked.
+        notes: why that is None.
+        read: reads a stream's checkpoint.
+    """
+    sources = {
+        stream: ProgressSource(
+            catalog.topic_of(stream),
+            partial(_read_newest, Epochs(folder.checkpoint(stream)), stream, read),
+            rhythm_of(catalog, stream),
+            partial(last_report, folder.progress_file(stream)),
+            partial(ended_alone, folder.progress_file(stream)),
+        )
+        for stream in unit.streams
+    }
+    executors = partial(executors_of, folder.unit_file(unit.name), unit.name)
+    return ObservedUnit(unit.name, sighting, sources, notes, executors)
+
+
+def _read_newest(epochs: Epochs, stream: str, read: Callable[[str, Checkpoint], CheckpointLook]) -> CheckpointLook:
+    return read(stream, epochs.checkpoint())  # in the newest epoch, whenever it is called
+
+
+class FleetObserver:
+    """Observes the streams of those units that the specs of one project declare. For one thread.
+
+    Args:
+        catalog: the specs.
+        folder: where checkpoints and reports are.
+        kafka: connects to the cluster.
+        clock: gives the time.
+        known: what an earlier observer has read.
+    """
+
+    def __init__(
+        self, catalog: Catalog, folder: StateFolder, kafka: ProjectKafka, clock: Clock, known: KnownCheckpoints
+    ) -> None:
+        self._catalog = catalog
+        self._folder = folder
+        self._kafka = kafka
+        self._clock = clock
+        self._known = known
+        self._units = catalog.units()
+        self._observed: dict[str, ObservedUnit] = {}
+        self._connected: KafkaPythonAdministration | None = None
+        self._unreachable: tuple[float, UnreachableError] | None = None
+
+    def declares(self, unit: str) -> bool:
+        """Whether a sound spec names such a driver."""
+        return unit in self._units
+
+    def evidence(self, sightings: Mapping[str, Sighting]) -> Mapping[str, Mapping[str, Evidence]]:
+        """Observe the streams of some units. What cannot be observed is None in it, with a note.
+
+        Args:
+            sightings: what is recorded and observed of the drivers, by unit; all are declared.
+
+        Returns:
+            the evidence by unit and stream.
+        """
+        at = self._clock.now()
+        units = [self._of(unit, sighting) for unit, sighting in sightings.items()]
+        return gather(units, lambda: self, at=at, stamps=Stamps.NEVER)
+
+    def extents(self, topics: Collection[str]) -> Mapping[str, TopicExtent | SluiceError]:
+        """Ask Kafka what topics hold.
+
+        Raises:
+            UnreachableError: it does not answer, or did not a moment ago.
+        """
+        now = self._clock.monotonic()
+        if self._unreachable is not None and now < self._unreachable[0]:
+            raise self._unreachable[1]
+        self._unreachable = None
+        try:
+            return self._cluster().extents(topics)
+        except UnreachableError as error:
+            self._unreachable = self._clock.monotonic() + _PAUSE_SECONDS, error
+            raise
+
+    def stamps(self, topic: str, offsets: Mapping[int, int]) -> Mapping[int, RecordStamp]:
+        """Ask Kafka for the timestamps of records."""
+        return self._cluster().stamps(topic, offsets)
+
+    def forget(self, unit: str) -> None:
+        """Forget what was read of a unit: the next observation reads its past again."""
+        self._known.pop(unit, None)
+
+    def close(self) -> None:
+        """Close the connection to Kafka. Using it again connects again."""
+        if self._connected is not None:
+            self._connected.close()
+
+    def _of(self, unit: str, sighting: Sighting) -> ObservedUnit:
+        """Return where a unit's streams are observed: by the specs of one project that never changes."""
+        if unit not in self._observed:
+            follow = partial(self._follow, unit)
+            self._observed[unit] = observed_unit(self._catalog, self._folder, self._units[unit], None, read=follow)
+        known = self._observed[unit]
+        return ObservedUnit(unit, sighting, known.sources, executors=known.executors)
+
+    def _follow(self, unit: str, stream: str, checkpoint: Checkpoint) -> CheckpointLook:
+        """Read what is new in a checkpoint; one in another folder than before is another one."""
+        known = self._known.setdefault(unit, {})
+        folder, before = known.get(stream, (None, None))
+        look = checkpoint.follow(before if folder == checkpoint.folder else None)
+        known[stream] = checkpoint.folder, look
+        return look
+
+    def _cluster(self) -> KafkaPythonAdministration:
+        """Return the open connection, unless the addresses have changed."""
+        if self._connected is None or self._connected.bootstrap != self._kafka.bootstrap():
+            self.close()
+            self._connected = self._kafka.administration(Role.WATCHER, patience_seconds=_PATIENCE_SECONDS)
+        return self._connected

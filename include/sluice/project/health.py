@@ -1,0 +1,124 @@
+"""The health of a project's streams: observations, the verdicts on them, and the standing by the records."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from contextlib import ExitStack
+from dataclasses import dataclass
+from datetime import datetime
+from functools import cache
+from typing import TYPE_CHECKING
+
+from sluice.clock import Clock
+from sluice.errors import UnreachableError
+from sluice.project.fleet_observer import FleetObserver, KnownCheckpoints, observed_unit
+from sluice.project.kafka import ProjectKafka
+from sluice.project.records import ProjectRecords
+from sluice.project.streams import ProjectStreams
+from sluice.settings import StateFolder
+from sluice.specs.catalog.catalog import Catalog, Unit
+from sluice.specs.model.access import Role
+from sluice.streams.health.evidence import Stamps, gather
+from sluice.streams.health.fleet import LOOKED_BACK, Standing, UnitRecords, standings
+from sluice.streams.health.observation import Evidence
+from sluice.streams.health.recording import lagging_since
+from sluice.streams.health.verdict import Verdict, judge
+from sluice.streams.life.sighting import Sighting
+
+if TYPE_CHECKING:
+    from sluice.kafka.administration import KafkaPythonAdministration
+
+
+@dataclass(frozen=True)
+class ProjectHealth:
+    """Observes and judges the streams of one deployment."""
+
+    catalog: Catalog
+    folder: StateFolder
+    kafka: ProjectKafka
+    records: ProjectRecords
+    streams: ProjectStreams
+    clock: Clock
+
+    def evidence(self, unit: str, *, stamps: Stamps = Stamps.IF_OLD) -> Mapping[str, Evidence]:
+        """Observe every stream of a unit. What cannot be observed is None in it, with a note.
+
+        Args:
+            unit: the driver's name in the specs.
+            stamps: when to ask for the timestamps of unread records.
+
+        Raises:
+            SpecError: no spec names such a driver.
+        """
+        observed = observed_unit(self.catalog, self.folder, self.catalog.unit(unit), *self._sighting(unit))
+        with ExitStack() as connections:
+
+            @cache
+            def cluster() -> KafkaPythonAdministration:
+                return connections.enter_context(self.kafka.administration(Role.WATCHER, patience_seconds=5))
+
+            return gather([observed], cluster, at=self.clock.now(), stamps=stamps)[unit]
+
+    def observer(self, known: KnownCheckpoints) -> FleetObserver:
+        """Return what observes many units at once, again and again.
+
+        Args:
+            known: what an earlier observer has read.
+        """
+        return FleetObserver(self.catalog, self.folder, self.kafka, self.clock, known)
+
+    def verdicts(self, unit: str, *, closely: bool = False) -> Mapping[str, Verdict]:
+        """Judge every stream of a unit by one observation, and by what a watcher has recorded over a longer time.
+
+        Args:
+            unit: the driver's name in the specs.
+            closely: whether to ask, for a third of a second per topic, how long each partition's first record waits.
+
+        Raises:
+            SpecError: no spec names such a driver.
+        """
+        found = self.evidence(unit, stamps=Stamps.ALWAYS if closely else Stamps.IF_OLD)
+        since = self._lagging_since(unit)
+        return {stream: judge(seen, lagging_since=since.get(stream)) for stream, seen in found.items()}
+
+    def standings(self, units: Collection[Unit], now: datetime) -> list[Standing]:
+        """Return how every stream of some units stands by the records: a few queries, however many there are.
+
+        Args:
+            units: which.
+            now: the present (UTC).
+
+        Raises:
+            UnreachableError: the control database could not be asked.
+        """
+        names, registry = [unit.name for unit in units], self.records.registry()
+        desired, verdicts = registry.newest_wishes(names), registry.newest_verdicts(names)
+        attempts, looks = registry.histories(names, newest=LOOKED_BACK), self.records.observations().of(names)
+        return [
+            standing
+            for unit in units
+            for standing in standings(
+                unit,
+                UnitRecords(
+                    desired.get(unit.name),
+                    attempts.get(unit.name, ()),
+                    looks.get(unit.name, {}),
+                    verdicts.get(unit.name, {}),
+                ),
+                now,
+            )
+        ]
+
+    def _lagging_since(self, unit: str) -> Mapping[str, datetime | None]:
+        try:
+            registry = self.records.registry()
+            attempt, records = registry.latest_attempt(unit), registry.verdicts(unit)
+        except UnreachableError:
+            return {}
+        return {r.stream: lagging_since(r, attempt.generation if attempt else None) for r in records}
+
+    def _sighting(self, unit: str) -> tuple[Sighting | None, tuple[str, ...]]:
+        try:
+            return self.streams.life(unit).look(), ()
+        except UnreachableError as error:
+            return None, (str(error),)

@@ -1,0 +1,135 @@
+"""Kafka of a project's deployment: its addresses, and the user that a process connects as."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from sluice.devstack.kafka.admin import kafka_client
+from sluice.devstack.kafka.passwords import drawn_password, kept_password
+from sluice.errors import NotReadyError
+from sluice.kafka.client.credentials import as_user
+from sluice.launch.endpoints import read_endpoints
+from sluice.settings import StateFolder, is_set, password
+from sluice.specs.deployments.kafka import EmbeddedKafka, ExternalKafka
+from sluice.specs.model.access import PrincipalSpec, Role
+
+if TYPE_CHECKING:
+    from sluice.kafka.access import KafkaPythonAccess
+    from sluice.kafka.administration import KafkaPythonAdministration
+    from sluice.kafka.records import KafkaPythonRecords
+
+
+@dataclass(frozen=True)
+class ProjectKafka:
+    """How the processes of a project connect.
+
+    Attributes:
+        spec: what the deployment says of it.
+        users: the declared principals by the names of their specs.
+        folder: where the embedded stack keeps its endpoints and passwords.
+    """
+
+    spec: EmbeddedKafka | ExternalKafka
+    users: Mapping[str, PrincipalSpec]
+    folder: StateFolder
+
+    def bootstrap(self) -> tuple[str, ...]:
+        """Return the addresses of brokers.
+
+        Raises:
+            NotReadyError: the embedded stack is not up.
+        """
+        return self.spec.bootstrap if self.spec.kind == "external" else read_endpoints(self.folder).kafka_bootstrap
+
+    def client(self, role: Role = Role.PLANNER) -> Mapping[str, str]:
+        """Return the settings with which a process of a role connects, under Kafka's names; they may hold a password.
+
+        Raises:
+            NotReadyError: the embedded stack is not up, or the password or a file of the client is missing.
+            CorruptionError: a file of the stack cannot be understood.
+        """
+        principal = self.users.get(self.spec.users.get(role, ""))
+        if self.spec.kind == "embedded":
+            if principal is None or not read_endpoints(self.folder).kafka_secured:
+                return kafka_client(self.folder)
+            plain: Mapping[str, str] = {}
+        else:
+            plain, login = _with_its_files(self.spec.client), self.spec.login
+            if principal is None and login is not None:
+                return as_user(plain, login.user, password(login.password_variable), login.mechanism)
+        if principal is None or principal.scram is None:
+            return plain  # it authenticates in another way
+        found = self._password(principal.scram.password_variable, kept_password)
+        return as_user(plain, principal.user, found, principal.scram.mechanism)
+
+    def administration(self, role: Role = Role.PLANNER, *, patience_seconds: float = 15) -> KafkaPythonAdministration:
+        """Return the administration of the cluster. It connects on first use.
+
+        Args:
+            role: of the process that connects.
+            patience_seconds: how long to look for a broker that answers.
+
+        Raises:
+            NotReadyError: see `client`.
+        """
+        from sluice.kafka.administration import KafkaPythonAdministration  # noqa: PLC0415 - see `Project`
+
+        return KafkaPythonAdministration(self.bootstrap(), self.client(role), patience_seconds=patience_seconds)
+
+    def reader(self, *, patience_seconds: float) -> KafkaPythonRecords:
+        """Return what reads records, in no consumer group. It connects on first use.
+
+        Args:
+            patience_seconds: how long to wait for a broker that answers.
+
+        Raises:
+            NotReadyError: see `client`.
+        """
+        from sluice.kafka.records import KafkaPythonRecords  # noqa: PLC0415 - see `Project`
+
+        return KafkaPythonRecords(self.bootstrap(), self.client(), patience_seconds=patience_seconds)
+
+    def access(self) -> KafkaPythonAccess:
+        """Return the administration of the cluster's users and rights. It connects on first use.
+
+        Raises:
+            NotReadyError: see `client`.
+        """
+        from sluice.kafka.access import KafkaPythonAccess  # noqa: PLC0415 - see `Project`
+
+        return KafkaPythonAccess(self.bootstrap(), self.client())
+
+    def password(self, variable: str) -> str:
+        """Return the password of a declared user; for the embedded cluster one is drawn where none is set.
+
+        Raises:
+            NotReadyError: the variable is not set.
+        """
+        return self._password(variable, drawn_password)
+
+    def _password(self, variable: str, embedded: Callable[[Path, str], str]) -> str:
+        if self.spec.kind == "external" or is_set(variable):
+            return password(variable)
+        return embedded(self.folder.kafka, variable)
+
+
+def _with_its_files(client: Mapping[str, str]) -> Mapping[str, str]:
+    """Return client settings whose files can be read here: a client without them reports that no broker answers."""
+    missing = [f"{key} ({file})" for key, file in client.items() if key.endswith(".location") and not _readable(file)]
+    if missing:
+        raise NotReadyError(
+            f"this process cannot read what `kafka.client` of the deployment names: {', '.join(missing)}.",
+            fix="put the file there, on every machine that connects, or correct the deployment.",
+        )
+    return client
+
+
+def _readable(file: str) -> bool:
+    try:
+        with Path(file).open("rb"):
+            return True
+    except OSError:
+        return False

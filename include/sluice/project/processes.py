@@ -1,0 +1,149 @@
+"""The processes that a project starts: drivers of units and batches, each with the environment that it needs."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from sluice.errors import NotConfiguredError
+from sluice.intervals.backfill.claiming import dead_in_the_way
+from sluice.intervals.backfill.request import Request
+from sluice.project.environments import how_to_set, not_set
+from sluice.project.records import ProjectRecords
+from sluice.settings import PACKAGE, Settings, StateFolder, lineage_variables
+from sluice.specs.catalog.catalog import Catalog
+from sluice.specs.catalog.needs import need_of
+from sluice.specs.catalog.variables import variables_of_batch, variables_of_unit
+from sluice.specs.code.closure import build_archive
+from sluice.specs.deployments.deployment import DeploymentSpec
+from sluice.streams.life.attempts import Attempt
+from sluice.streams.life.launcher import DriverReport, Job, Launcher
+
+if TYPE_CHECKING:
+    from sluice.launch.backfill_lock import BackfillLock
+    from sluice.launch.place import MasterAddress
+
+
+@dataclass(frozen=True)
+class ProjectProcesses:
+    """Drivers and batches of one deployment."""
+
+    settings: Settings
+    catalog: Catalog
+    deployment: DeploymentSpec
+    folder: StateFolder
+    records: ProjectRecords
+    _alive: dict[str, DriverReport] = field(default_factory=dict)
+
+    def spark(self) -> MasterAddress:
+        """Return where drivers and batches find their cores."""
+        from sluice.launch.place import spark_place  # noqa: PLC0415 - see `Project`
+
+        return spark_place(self.settings.spark_master, self.deployment.spark, self.folder)
+
+    def launcher(self) -> Launcher:
+        """Return what starts drivers."""
+        from sluice.launch.standalone import launcher_at  # noqa: PLC0415 - see `Project`
+
+        return launcher_at(self.spark(), self.folder.drivers, self._alive)
+
+    def driver(self, attempt: Attempt) -> Job:
+        """Return the process of an attempt: the streaming main, in this project and state folder."""
+        main = self.settings.home / "spark_jobs" / "stream.py"
+        argv = (sys.executable, str(main), "--unit", attempt.unit, "--generation", str(attempt.generation))
+        # The control database is not in it: a driver needs none, and the URL may hold a password.
+        need = need_of(self.catalog, self.settings.deployment, attempt.unit)
+        inherits = self.inherited_by_unit(attempt.unit)
+        return Job(argv, self._own_settings(), self.settings.home, need, inherits)
+
+    def batch(self, pipeline: str, arguments: Sequence[str]) -> Job:
+        """Return a process of the batch main for a pipeline; it records what it does in the control database."""
+        main = self.settings.home / "spark_jobs" / "batch.py"
+        inherits = self.inherited_by_batch(pipeline)
+        return Job(
+            (sys.executable, str(main), *arguments), self.batch_settings(), self.settings.home, inherits=inherits
+        )
+
+    def batch_settings(self) -> dict[str, str]:
+        """Return our settings for a batch, the control database among them."""
+        niceness = str(self.settings.batch_niceness)
+        return {
+            **self._own_settings(),
+            "SLUICE_CONTROL_URL": self.settings.control_url,
+            "SLUICE_BATCH_NICENESS": niceness,
+        }
+
+    def inherited_by_unit(self, unit: str) -> frozenset[str]:
+        """Return the variables that a unit's driver gets from the process that starts it."""
+        found = self.catalog.units().get(unit)
+        return frozenset() if found is None else variables_of_unit(self.catalog, self.deployment, found).names
+
+    def inherited_by_batch(self, pipeline: str) -> frozenset[str]:
+        """Return the variables that a batch gets from the process that starts it, those of lineage included."""
+        spec = self.catalog.pipelines.get(pipeline)
+        return lineage_variables() | (frozenset() if spec is None else variables_of_batch(spec).names)
+
+    def unset(self, unit: str) -> tuple[str, ...]:
+        """Return the variables that the specs of a unit name and that are not set here."""
+        found = self.catalog.units().get(unit)
+        return () if found is None else not_set(variables_of_unit(self.catalog, self.deployment, found))
+
+    def refuse_unconfigured(self, unit: str) -> None:
+        """Make sure that a driver which is started from here finds the variables that its specs name.
+
+        Raises:
+            NotConfiguredError: names every variable that is not set.
+        """
+        if names := self.unset(unit):
+            raise NotConfiguredError(
+                f"the specs of unit {unit!r} name {', '.join(names)}, which {'is' if len(names) == 1 else 'are'} not "
+                "set here. Nothing was started.",
+                fix=how_to_set(names),
+            )
+
+    def archive(self) -> Path:
+        """Zip the package and the transforms for executors, so that workers need no repository, and return the file."""
+        packages = (PACKAGE, self.settings.home / "spark_jobs" / "transforms")
+        files = {
+            str(path.relative_to(package.parent)): path.read_bytes()
+            for package in packages
+            for path in sorted(package.rglob("*.py"))
+        }
+        return build_archive(files.items(), self.folder.code)
+
+    def backfill_lock(self, backfill_id: str) -> BackfillLock:
+        """Return the lock that a backfill's process holds for its life."""
+        from sluice.launch.backfill_lock import BackfillLock  # noqa: PLC0415 - see `Project`
+
+        return BackfillLock(self.folder.backfill(backfill_id))
+
+    def refuse_overlap(self, request: Request, key: str) -> None:
+        """Make sure, before Spark starts for it, that a backfill could be claimed now; the claim itself decides.
+
+        Args:
+            request: what is to be backfilled.
+            key: of the request.
+
+        Raises:
+            OverlapError: another backfill works on a part of the range.
+            RefusedError: the key was claimed for another request, or its process is alive.
+            UnreachableError: the control database could not be asked.
+        """
+        backfills = self.records.backfills()
+        own, running = backfills.find(key), backfills.running(request.pipeline)
+        dead_in_the_way(request, own, running, lambda other: self.backfill_lock(other).held())
+
+    def _own_settings(self) -> dict[str, str]:
+        """Return our settings for a process that we start. No secret is among them."""
+        settings = self.settings
+        return {
+            "SLUICE_HOME": str(settings.home),
+            "SLUICE_STATE": str(settings.state),
+            "SLUICE_DEPLOYMENT": settings.deployment,
+            "SLUICE_JARS": str(settings.jars),
+            "SLUICE_FAILPOINT": settings.failpoint,
+            "SLUICE_SPARK_MASTER": self.spark().master,  # where capacity was looked for
+        }

@@ -1,0 +1,82 @@
+"""The control database of a project: one accessor for each kind of record in it.
+
+Every accessor may raise UnreachableError (the database could not be asked) and RefusedError (its schema is newer than
+this code).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from sluice.clock import Clock
+from sluice.settings import Settings, StateFolder
+from sluice.streams.registry import Registry
+
+if TYPE_CHECKING:
+    from sqlalchemy import Engine
+
+    from sluice.intervals.backfill.backfills import Backfills
+    from sluice.provisioning.growth.order_break import OrderBreaks
+    from sluice.quality.cases import Cases
+    from sluice.quality.results import QualityResults
+    from sluice.streams.health.looks import NewestLooks
+
+
+@dataclass(frozen=True)
+class ProjectRecords:
+    """What is on record of one deployment. It connects on first use."""
+
+    settings: Settings
+    folder: StateFolder
+    clock: Clock
+
+    @cached_property
+    def database(self) -> Engine:
+        """The database, its schema up to date."""
+        from sluice.control.database import migrate, open_database, sqlite_url  # noqa: PLC0415 - see `Project`
+
+        engine = open_database(self.settings.control_url or sqlite_url(self.folder.control))
+        migrate(engine)
+        return engine
+
+    def registry(self) -> Registry:
+        """Return the record of desired states, attempts, verdicts and deadlines of streams."""
+        return self._registry
+
+    @cached_property
+    def _registry(self) -> Registry:
+        from sluice.control.registry import SqlRegistry  # noqa: PLC0415 - see `Project`
+
+        return SqlRegistry(self.database, self.settings.deployment, self.clock)
+
+    def backfills(self) -> Backfills:
+        """Return the record of backfills."""
+        from sluice.control.backfills import SqlBackfills  # noqa: PLC0415 - see `Project`
+
+        return SqlBackfills(self.database, self.settings.deployment, self.clock)
+
+    def cases(self) -> Cases:
+        """Return the record of cases of quarantined records."""
+        from sluice.control.cases import SqlCases  # noqa: PLC0415 - see `Project`
+
+        return SqlCases(self.database, self.settings.deployment)
+
+    def quality(self) -> QualityResults:
+        """Return the results of expectations of intervals."""
+        from sluice.control.quality import SqlQualityResults  # noqa: PLC0415 - see `Project`
+
+        return SqlQualityResults(self.database, self.settings.deployment)
+
+    def observations(self) -> NewestLooks:
+        """Return the newest observation of each stream."""
+        from sluice.control.looks import SqlNewestLooks  # noqa: PLC0415 - see `Project`
+
+        return SqlNewestLooks(self.database, self.settings.deployment)
+
+    def order_breaks(self) -> OrderBreaks:
+        """Return the record of growths of keyed topics, each with the offsets where the order of keys breaks."""
+        from sluice.control.order_breaks import SqlOrderBreaks  # noqa: PLC0415 - see `Project`
+
+        return SqlOrderBreaks(self.database, self.settings.deployment)

@@ -1,0 +1,96 @@
+"""The streams of a project: the lives of their units, and the positions in their checkpoints."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from sluice.clock import Clock
+from sluice.errors import SluiceError
+from sluice.project.processes import ProjectProcesses
+from sluice.project.records import ProjectRecords
+from sluice.settings import StateFolder
+from sluice.specs.catalog.catalog import Catalog
+from sluice.streams.health.driver_files import spark_ui_address
+from sluice.streams.life.life import UnitLife
+from sluice.streams.life.lives import Lives
+from sluice.streams.life.timeline import Timeline, timeline
+from sluice.streams.position.checkpoint import Checkpoint
+from sluice.streams.position.epochs import Epochs
+
+if TYPE_CHECKING:
+    from sluice.provisioning.retention.cut import Position
+
+
+@dataclass(frozen=True)
+class ProjectStreams:
+    """Units and streams of one deployment."""
+
+    catalog: Catalog
+    folder: StateFolder
+    records: ProjectRecords
+    processes: ProjectProcesses
+    clock: Clock
+
+    def life(self, unit: str) -> UnitLife:
+        """Return the life of a unit, whether or not a spec names it now: a driver outlives its spec.
+
+        Raises:
+            UnreachableError: the control database could not be asked.
+        """
+        return self.lives().of(unit)
+
+    def lives(self) -> Lives:
+        """Return the lives of all units.
+
+        Raises:
+            UnreachableError: the control database could not be asked.
+        """
+        return Lives(
+            self.records.registry(),
+            self.processes.launcher(),
+            deployment=self.records.settings.deployment,
+            job=self.processes.driver,
+            refuse=self.processes.refuse_unconfigured,
+            clock=self.clock,
+        )
+
+    def timeline(self, unit: str) -> Timeline:
+        """Return the attempts of a unit, newest first, and what comes next.
+
+        Raises:
+            UnreachableError: the control database could not be asked.
+        """
+        sighting, launcher = self.life(unit).look(), self.processes.launcher()
+        living = sighting.attempt if sighting.alive else None
+        address = None if living is None else spark_ui_address(self.folder.progress, unit, living.generation)
+        attempts = self.records.registry().attempts(unit)
+        return timeline(sighting, attempts, now=self.clock.now(), log=launcher.log, spark_ui=address)
+
+    def epochs(self, stream: str) -> Epochs:
+        """Return the epochs of a stream, each with its checkpoint."""
+        return Epochs(self.folder.checkpoint(stream))
+
+    def checkpoint(self, stream: str) -> Checkpoint:
+        """Return the reader of a stream's checkpoint, in the newest epoch."""
+        return self.epochs(stream).checkpoint()
+
+    def keeps_state(self, stream: str) -> bool | None:
+        """Return whether a stream's checkpoint holds state; None before its first batch."""
+        try:
+            checkpoint = self.checkpoint(stream)
+            return (checkpoint.folder / "state").is_dir() if checkpoint.look().batches else None
+        except SluiceError:
+            return None
+
+    def positions(self, topic: str) -> Mapping[str, Position]:
+        """Return the position of every stream that reads a topic, by its checkpoint; None where it is unreadable."""
+        return {name: self._position(name) for name, stream in self.catalog.streams.items() if stream.topic == topic}
+
+    def _position(self, stream: str) -> Position:
+        try:
+            look = self.checkpoint(stream).look()
+        except SluiceError:
+            return None
+        return look.start if look.newest is None else look.newest.offsets

@@ -1,0 +1,67 @@
+"""What the tables of a project hold, by their logs: ledgers of intervals, and how far raw tables go."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import TYPE_CHECKING
+
+from sluice.intervals.ledger import Ledger, fold
+from sluice.intervals.reach import RawPosition
+from sluice.project.records import ProjectRecords
+from sluice.settings import StateFolder
+from sluice.specs.catalog.catalog import Catalog
+from sluice.specs.catalog.streams import raw_stream
+from sluice.streams.position.epochs import Epochs
+
+if TYPE_CHECKING:
+    from sluice.control.index import LedgerIndex, LedgerSource
+
+
+@dataclass(frozen=True)
+class ProjectTables:
+    """The raw and interval tables that the specs declare."""
+
+    catalog: Catalog
+    folder: StateFolder
+    records: ProjectRecords
+
+    def ledger(self, pipeline: str) -> Ledger:
+        """Return the interval ledger of a pipeline's output, as its log and the raw table are now.
+
+        Raises:
+            CorruptionError: the log cannot be read.
+        """
+        from sluice.delta.log import read_log  # noqa: PLC0415 - see `Project`
+
+        spec = self.catalog.pipelines[pipeline]
+        # The entries first: the raw table only grows, so it is never seen further back than they are.
+        entries = read_log(self.folder.table(spec.intervals.table))
+        return fold(entries, spec.intervals.interval_length, self.raw_position(spec.source).reach)
+
+    def raw_position(self, topic: str) -> RawPosition:
+        """Return how far a topic's raw table goes."""
+        from sluice.delta.log import raw_position  # noqa: PLC0415 - see `Project`
+
+        found = raw_position(self.folder.table(self.catalog.topics[topic].raw.table))
+        return replace(found, reach=found.reach.preceded_by(Epochs(self.folder.checkpoint(raw_stream(topic))).topics))
+
+    def index(self) -> LedgerIndex:
+        """Return the index of the interval ledger, over all pipelines that have intervals.
+
+        Raises:
+            UnreachableError: the control database could not be asked.
+            RefusedError: its schema is newer than this code.
+        """
+        from sluice.control.index import LedgerIndex  # noqa: PLC0415 - see `Project`
+
+        sources = {name: self._source(name) for name in self.catalog.interval_pipelines}
+        return LedgerIndex(self.records.database, self.records.settings.deployment, sources)
+
+    def _source(self, pipeline: str) -> LedgerSource:
+        from sluice.control.index import LedgerSource  # noqa: PLC0415 - see `Project`
+        from sluice.delta.log import read_log  # noqa: PLC0415 - see `Project`
+
+        spec = self.catalog.pipelines[pipeline]
+        table, raw = self.folder.table(spec.intervals.table), partial(self.raw_position, spec.source)
+        return LedgerSource(spec.intervals.interval_length, lambda after: read_log(table, after=after), raw)

@@ -1,0 +1,159 @@
+"""The difference between declared and actual access. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Self
+
+from sluice.errors import SpecError
+from sluice.provisioning.access.acl import CLUSTER, Acl
+from sluice.provisioning.access.administration import AccessAdministration, Credential
+from sluice.provisioning.access.roles import declared, needed
+from sluice.provisioning.plans.changes import ChangeKind, Kept, PasswordUpdate, PlannedChange, Risk
+from sluice.provisioning.plans.plan import Plan
+from sluice.specs.catalog.catalog import Catalog
+from sluice.specs.model.access import Operation, PrincipalSpec, Widening
+
+ABSENT, ALLOWED = "absent", "allowed"
+_WHY_WIDE: Mapping[Widening, str] = {
+    Widening.PRINCIPAL: "everybody who can reach the cluster gets it",
+    Widening.HOST: "it holds from every host",
+    Widening.RESOURCE: "it is about everything of its kind, also what is made later",
+}
+_HARMLESS_ON_CLUSTER = frozenset({Operation.DESCRIBE, Operation.DESCRIBE_CONFIGS, Operation.IDEMPOTENT_WRITE})
+
+
+@dataclass(frozen=True)
+class ActualAccess:
+    """Who may do what, as the cluster has it."""
+
+    acls: frozenset[Acl] = frozenset()
+    credentials: frozenset[Credential] = frozenset()
+
+    @classmethod
+    def of(cls, administration: AccessAdministration) -> Self:
+        """Ask the cluster."""
+        return cls(administration.acls(), administration.credentials())
+
+
+def plan_access(catalog: Catalog, actual: ActualAccess, *, rotate: Collection[str] = ()) -> Plan:
+    """Return what differs, and what stays.
+
+    Principals without a spec belong to others, and so do rights that are denied: taking these away would give.
+
+    Args:
+        catalog: what is declared, in one deployment.
+        actual: what the cluster has.
+        rotate: the users whose password is set again, although nothing differs that the cluster shows.
+
+    Raises:
+        SpecError: a user to rotate has no password by a spec.
+    """
+    _refuse_unknown(rotate, catalog.access.values())
+    specs = {spec.principal: spec for spec in catalog.access.values()}
+    changes: list[PlannedChange] = []
+    for principal, spec in specs.items():
+        own = frozenset(acl for acl in actual.acls if acl.principal == principal and not acl.denied)
+        changes += _rights(spec, catalog, own)
+        changes += _passwords(spec, actual.credentials, rotated=spec.user in rotate)
+    kept = [
+        *(Kept(a.principal, str(a), _state(a)) for a in actual.acls if a.denied or a.principal not in specs),
+        *(Kept(f"User:{c.user}", "password", str(c)) for c in actual.credentials if not _is_declared(c, specs)),
+    ]
+    return Plan(
+        tuple(sorted(changes, key=lambda each: (each.subject, each.value, each.kind))),
+        kept=tuple(sorted(kept, key=lambda each: (each.subject, each.value, each.current))),
+        access=(
+            *sorted(acl for acl in actual.acls if acl.principal in specs),
+            *sorted(each for each in actual.credentials if f"User:{each.user}" in specs),
+        ),
+    )
+
+
+def grant(acl: Acl, risk: Risk, why: str) -> PlannedChange:
+    """Give a principal a right."""
+    return PlannedChange(ChangeKind.GRANT, acl.principal, str(acl), ABSENT, ALLOWED, risk, why, acl)
+
+
+def revoke(acl: Acl) -> PlannedChange:
+    """Take a right from a declared principal that its spec does not give."""
+    why = "neither its role nor its spec asks for it: clients that use it are refused from then on"
+    return PlannedChange(ChangeKind.REVOKE, acl.principal, str(acl), ALLOWED, ABSENT, Risk.APPROVAL, why, acl)
+
+
+def set_password(credential: Credential, before: Credential | None, variable: str) -> PlannedChange:
+    """Set a user's password.
+
+    Args:
+        credential: how it is to be kept.
+        before: how it is kept; None: the user has none by this mechanism.
+        variable: the name of the variable that holds the password.
+    """
+    risk, why = Risk.SAFE, "it is declared and has none"
+    if before is not None:
+        risk, why = Risk.APPROVAL, "it is set again: clients that connect with another one are refused from then on"
+    current, wanted = str(before or ABSENT), f"{credential}, from {variable}"
+    detail = PasswordUpdate(credential, variable)
+    return PlannedChange(
+        ChangeKind.SET_PASSWORD, f"User:{credential.user}", "password", current, wanted, risk, why, detail
+    )
+
+
+def drop_password(credential: Credential) -> PlannedChange:
+    """Remove a password of a declared principal that its spec does not name."""
+    subject, value = f"User:{credential.user}", f"password by {credential.mechanism}"
+    why = "its spec does not name it: clients that connect with it are refused from then on"
+    return PlannedChange(
+        ChangeKind.DROP_PASSWORD, subject, value, str(credential), ABSENT, Risk.APPROVAL, why, credential
+    )
+
+
+def _rights(spec: PrincipalSpec, catalog: Catalog, actual: frozenset[Acl]) -> Iterator[PlannedChange]:
+    wanted, of_role = declared(spec, catalog), needed(spec, catalog)
+    for acl in wanted - actual:
+        yield grant(acl, *_risk(acl, spec, in_role=acl in of_role))
+    for acl in actual - wanted:
+        yield revoke(acl)
+
+
+def _risk(acl: Acl, spec: PrincipalSpec, *, in_role: bool) -> tuple[Risk, str]:
+    """Return what a right risks that is given, and why as a clause."""
+    if acl.widenings:
+        return Risk.WIDENING, " and ".join(_WHY_WIDE[widening] for widening in acl.widenings)
+    if acl.right.resource == CLUSTER and acl.right.operation not in _HARMLESS_ON_CLUSTER:
+        return Risk.APPROVAL, "who has it can change the cluster for everybody, and with `alter` give itself any right"
+    if not in_role:
+        return Risk.APPROVAL, f"its spec asks for it, and its role ({spec.role}) does not need it"
+    return Risk.SAFE, f"its role ({spec.role}) needs it"
+
+
+def _passwords(spec: PrincipalSpec, actual: Iterable[Credential], *, rotated: bool) -> Iterator[PlannedChange]:
+    known = {credential.mechanism: credential for credential in actual if credential.user == spec.user}
+    wanted = None if spec.state == "absent" else spec.scram
+    if wanted is not None:
+        credential = Credential(spec.user, wanted.mechanism, wanted.iterations)
+        before = known.pop(wanted.mechanism, None)
+        if rotated or credential != before:
+            yield set_password(credential, before, wanted.password_variable)
+    if wanted is not None or spec.state == "absent":
+        yield from map(drop_password, known.values())
+
+
+def _is_declared(credential: Credential, specs: Mapping[str, PrincipalSpec]) -> bool:
+    """Whether a spec decides about a password."""
+    spec = specs.get(f"User:{credential.user}")
+    return spec is not None and (spec.scram is not None or spec.state == "absent")
+
+
+def _state(acl: Acl) -> str:
+    return "denied" if acl.denied else "allowed"
+
+
+def _refuse_unknown(rotate: Collection[str], specs: Iterable[PrincipalSpec]) -> None:
+    known = {spec.user for spec in specs if spec.scram is not None and spec.state == "present"}
+    if unknown := sorted(set(rotate) - known):
+        raise SpecError(
+            f"A password is to be set again for {', '.join(unknown)}, and no spec says where it comes from.",
+            fix=f"name users with `scram` in include/access: {', '.join(sorted(known)) or 'there are none'}.",
+        )

@@ -1,1 +1,0 @@
-"""Topics: what is declared, what is there, and the plan between them."""

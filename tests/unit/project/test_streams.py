@@ -1,0 +1,63 @@
+"""How far the streams of a topic have read, as their checkpoints say it; and the record of growths of a project."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from sluice.settings import settings
+from tests.suites.order_breaks_suite import INTENT
+from tests.twins.departures_project import DeparturesProject
+
+STREAMS = ("departures", "departures_live", "raw_flights")
+
+
+@pytest.fixture
+def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[DeparturesProject]:
+    yield DeparturesProject.create(tmp_path, monkeypatch)
+    settings.cache_clear()
+
+
+def read(place: DeparturesProject, stream: str, *, committed: int, planned: int) -> Path:
+    """Play a stream that has committed some batches and planned some more, each of one record."""
+    folder = place.project.streams.checkpoint(stream).folder
+    for kind, count in (("offsets", planned), ("commits", committed)):
+        (folder / kind).mkdir(parents=True)
+        for batch in range(count):
+            text = f'v1\n{{"batchWatermarkMs":0}}\n{json.dumps({"flights": {"0": batch + 1}})}'
+            (folder / kind / str(batch)).write_text(text if kind == "offsets" else "v1\n{}")
+    return folder
+
+
+def test_every_stream_of_the_topic_has_a_position_also_one_that_never_ran(place: DeparturesProject) -> None:
+    read(place, "departures", committed=3, planned=4)
+    found = place.project.streams.positions("flights")
+    assert sorted(found) == list(STREAMS)
+    assert found == {"departures": {"flights/0": 3}, "departures_live": {}, "raw_flights": {}}
+
+
+def test_a_checkpoint_that_cannot_be_read_is_an_unknown_position(place: DeparturesProject) -> None:
+    folder = read(place, "departures", committed=2, planned=2)
+    (folder / "offsets" / "1").write_text("nonsense")
+    assert place.project.streams.positions("flights")["departures"] is None
+    assert place.project.streams.keeps_state("departures") is None
+
+
+def test_a_topic_that_nobody_reads_has_no_positions(place: DeparturesProject) -> None:
+    assert place.project.streams.positions("news") == {}
+
+
+def test_a_checkpoint_shows_state_once_a_batch_was_committed(place: DeparturesProject) -> None:
+    assert place.project.streams.keeps_state("departures") is None
+    folder = read(place, "departures", committed=1, planned=1)
+    assert place.project.streams.keeps_state("departures") is False
+    (folder / "state").mkdir()
+    assert place.project.streams.keeps_state("departures") is True
+
+
+def test_growths_are_on_record_in_the_control_database_of_the_deployment(place: DeparturesProject) -> None:
+    place.project.records.order_breaks().intend(INTENT)
+    assert list(place.project.records.order_breaks().of("flights")) == [INTENT]
