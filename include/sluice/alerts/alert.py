@@ -19,7 +19,6 @@ class Level(StrEnum):
 
     TASK = "task"
     DAG = "dag"  # the run as a whole: also one without a failed task, such as a timeout
-    DEADLINE = "deadline"  # nothing has ended: a stream that runs misses what it promises
     STATE = "state"  # nothing has ended: something is so that somebody has to know
     RECOVERY = "recovery"  # nothing: it keeps its promise again
     QUESTION = "question"  # nothing: somebody is asked, and a run waits for the answer

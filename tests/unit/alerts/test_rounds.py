@@ -85,8 +85,15 @@ def test_a_reminder_comes_as_often_as_the_policy_says() -> None:
 
 
 def test_deadlines_are_repeated_by_the_spec_of_the_stream() -> None:
+    late: Key = ("stream departures", AlertClass.DEADLINE)
     told = history(alert(alert_class=AlertClass.DEADLINE), a1=DeliveryOutcome.DELIVERED)
-    assert todo(told, NOW + timedelta(days=2)) == []
+    missed = replace(condition(late), why="it is later still", repeat=timedelta(days=3))
+    assert todo(told, NOW + timedelta(days=2), {late: missed}, by=policy(repeat="1 day")) == []
+    (step,) = todo(told, NOW + timedelta(days=3), {late: missed})
+    assert isinstance(step, Repeat)
+    assert step.condition == missed
+    assert todo(told, NOW + timedelta(days=400), {late: replace(missed, repeat=None)}) == []
+    assert todo(told, NOW + timedelta(days=400)) == [], "nobody knows whether it is still missed"
 
 
 def test_what_was_held_is_told_when_the_night_is_over() -> None:

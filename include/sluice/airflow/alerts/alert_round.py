@@ -1,7 +1,7 @@
-"""Once a minute: tells what has begun, what is due, and what is over, as the policy says.
+"""The minute's round: alerts about what has begun, what is due, and what is over, as the policy says.
 
-It runs in the reconciler's task, before anything else is done there, and nothing that happens in it fails that task.
-The core decides (`sluice.alerts.rounds`); this looks, and sends.
+It runs in the reconciler's task, before anything else is done there, and no failure in it fails that task.
+The core decides (`sluice.alerts.rounds`); this module observes, and sends.
 """
 
 from __future__ import annotations
@@ -37,12 +37,12 @@ MOST_AT_ONCE = 20
 
 
 def alert_round(open_project: Callable[[], Project], runs: Runs, desk: AlertDispatcher) -> None:
-    """Tell what is to be told now. It raises nothing: what was not told is told by the next round.
+    """Send what is due. It raises nothing: what was not sent is sent by the next round.
 
     Args:
-        open_project: gives the project.
-        runs: what Airflow knows.
-        desk: where alerts are put on record and sent.
+        open_project: returns the project.
+        runs: Airflow's runs.
+        desk: records and sends alerts.
     """
     history = desk.read()
     project: Project | None = None
@@ -52,7 +52,7 @@ def alert_round(open_project: Callable[[], Project], runs: Runs, desk: AlertDisp
         found = _look(project, desk)
         found.over.update(_undeclared(project, history))
     except Exception:
-        log.warning("The streams could not be looked at, so nothing begins and nothing is over.", exc_info=True)
+        log.warning("The streams could not be checked, so nothing begins and nothing is over.", exc_info=True)
     reviewed = review_runs(history, () if project is None else watched_dags(project), runs, desk)
     over = {**reviewed.over, **found.over}
     todo = list(steps(history, found.conditions, over, desk.policy.spec, desk.clock.now()))
@@ -60,7 +60,7 @@ def alert_round(open_project: Callable[[], Project], runs: Runs, desk: AlertDisp
         log.warning("%s alerts are due; %s are told now, the others by the next rounds.", len(todo), MOST_AT_ONCE)
     for step in todo[:MOST_AT_ONCE]:
         try:
-            _take(step, desk, project, history)
+            _take(step, desk, project, history, found.titles)
         except Exception:
             log.exception("An alert was cut off; it is tried again: %s", step)
     for lost in reviewed.lost:
@@ -71,10 +71,8 @@ def alert_round(open_project: Callable[[], Project], runs: Runs, desk: AlertDisp
 
 
 def _look(project: Project, desk: AlertDispatcher) -> FleetConditions:
-    units = list(project.catalog.units().values())
-    owners = {stream: project.catalog.owner_of(stream) for unit in units for stream in unit.streams}
     now = desk.clock.now()
-    return found_in(standings_of(project, units, now), owners, now)
+    return found_in(standings_of(project, project.catalog.units().values(), now), project.catalog, now)
 
 
 def _undeclared(project: Project, history: AlertHistory) -> Mapping[Key, str]:
@@ -90,7 +88,9 @@ def _undeclared(project: Project, history: AlertHistory) -> Mapping[Key, str]:
     return undeclared(incidents, project.catalog, alive)
 
 
-def _take(step: Step, desk: AlertDispatcher, project: Project | None, history: AlertHistory) -> None:
+def _take(
+    step: Step, desk: AlertDispatcher, project: Project | None, history: AlertHistory, titles: Mapping[Key, str]
+) -> None:
     """Take a step, unless another round has since `history` was read."""
     match step:
         case Begin(condition):
@@ -98,11 +98,12 @@ def _take(step: Step, desk: AlertDispatcher, project: Project | None, history: A
         case Deliver(alert):
             if desk.claim_delivery(alert, history):
                 desk.dispatch(alert)
-        case Repeat(incident):
-            if entered := desk.claim(_reminder(incident, desk), _changed(incident.key, history)):
+        case Repeat(incident, condition):
+            if entered := desk.claim(_reminder(incident, condition, desk), _changed(incident.key, history)):
                 desk.dispatch(entered)
         case End(incident, why):
-            if entered := desk.claim(_end(incident, why, desk), _changed(incident.key, history)):
+            end = _end(incident, why, titles.get(incident.key), desk)
+            if entered := desk.claim(end, _changed(incident.key, history)):
                 desk.dispatch_end(entered, incident)
 
 
@@ -132,7 +133,7 @@ def _beginning(condition: Condition, desk: AlertDispatcher, project: Project | N
         level=Level.STATE,
         what=condition.what,
         why=printable(condition.why),
-        evidence=tuple(map(printable, (since, *facts))),
+        evidence=tuple(map(printable, (since, *condition.facts, *facts))),
         where=dag_url(dag_id),
         what_to_do=printable(condition.what_to_do or OPEN_THE_LOG),
         dag_id=dag_id,
@@ -144,7 +145,7 @@ def _beginning(condition: Condition, desk: AlertDispatcher, project: Project | N
     )
 
 
-def _reminder(incident: Incident, desk: AlertDispatcher) -> Alert:
+def _reminder(incident: Incident, condition: Condition | None, desk: AlertDispatcher) -> Alert:
     """Return the alert by which it is known, told again: under an id of its own, for it is delivered for itself."""
     known = incident.known_as
     first, told = f"{incident.since:%Y-%m-%d %H:%M} UTC", incident.told_at
@@ -152,10 +153,11 @@ def _reminder(incident: Incident, desk: AlertDispatcher) -> Alert:
     again = f"a reminder: it began at {first}{last}"
     facts = [fact for fact in known.evidence if not fact.startswith("a reminder: ")]
     what = known.what if known.what.startswith("Still: ") else f"Still: {known.what}"
-    return replace(known, id=new_id(), at=desk.clock.now(), what=what, evidence=(again, *facts))
+    why = known.why if condition is None else printable(condition.why)
+    return replace(known, id=new_id(), at=desk.clock.now(), what=what, why=why, evidence=(again, *facts))
 
 
-def _end(incident: Incident, why: str, desk: AlertDispatcher) -> Alert:
+def _end(incident: Incident, why: str, title: str | None, desk: AlertDispatcher) -> Alert:
     known = incident.known_as
     lasted = f"it began at {incident.since:%Y-%m-%d %H:%M} UTC with alert {incident.alerts[0].id}"
     return replace(
@@ -163,7 +165,7 @@ def _end(incident: Incident, why: str, desk: AlertDispatcher) -> Alert:
         id=new_id(),
         at=desk.clock.now(),
         level=Level.RECOVERY,
-        what=f"Over: {known.what.removeprefix('Still: ')}",
+        what=title or f"Over: {known.what.removeprefix('Still: ')}",
         why=printable(why),
         evidence=(lasted,),
         what_to_do="Nothing.",
