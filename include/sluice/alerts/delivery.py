@@ -33,6 +33,21 @@ TOLD = frozenset({DeliveryOutcome.DELIVERED, DeliveryOutcome.NOT_CONFIGURED})
 
 
 @dataclass(frozen=True)
+class DeliveryResult:
+    """How a delivery ended.
+
+    Attributes:
+        outcome: for all channels together.
+        detail: one sentence about it that holds no secret.
+        reached: the connections of the channels whose services all took it.
+    """
+
+    outcome: DeliveryOutcome
+    detail: str
+    reached: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
 class Delivery:
     """What became of one alert.
 

@@ -6,16 +6,12 @@ import socket
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
-from functools import partial
 from urllib.parse import quote
 
 import uvicorn
 from fastapi import FastAPI
 
-from sluice.alerts.alert import Alert
-from sluice.alerts.delivery import AlertHistory, Delivery, DeliveryOutcome
-from sluice.alerts.incidents import told_by_another
-from sluice.alerts.journal import Journal
+from sluice.alerts.dispatch import AlertDispatcher
 from sluice.clock import Clock, SystemClock
 from sluice.console.context.access import Gate
 from sluice.project.fresh import FreshProject
@@ -23,7 +19,7 @@ from sluice.project.project import Project
 from sluice.serve.app import create_serve
 from sluice.serve.hub import Hub
 from sluice.serve.sources import open_source
-from sluice.serve.telling import AlertNotifier, AlertSink
+from sluice.serve.telling import AlertNotifier
 
 
 @dataclass(frozen=True)
@@ -43,35 +39,10 @@ class ServerAddress:
         return f"{self.url.rstrip('/')}/{quote(pipeline)}/{quote(output)}"
 
 
-@dataclass
-class JournalDesk:
-    """Where there is no Airflow: alerts are on record, and nobody is sent anything.
-
-    Attributes:
-        journal: the record.
-        clock: gives the time.
-    """
-
-    journal: Journal
-    clock: Clock
-
-    def read(self) -> AlertHistory:
-        """Return what is on record."""
-        return self.journal.read()
-
-    def tell_once(self, alert: Alert) -> Delivery | None:
-        """Put an alert on record, unless another process has."""
-        if not self.journal.append_unless(alert, partial(told_by_another, alert)):
-            return None
-        delivery = Delivery(alert.id, self.clock.now(), DeliveryOutcome.NOT_CONFIGURED, "there is no Airflow here.")
-        self.journal.append(delivery)
-        return delivery
-
-
 def application(
     project: Callable[[], Project],
     gate: Gate,
-    desk: Callable[[], AlertSink],
+    desk: Callable[[], AlertDispatcher],
     place: ServerAddress,
     clock: Clock | None = None,
 ) -> FastAPI:
@@ -100,7 +71,9 @@ def application(
     return app
 
 
-def serve(place: ServerAddress, project: Callable[[], Project], gate: Gate, desk: Callable[[], AlertSink]) -> None:
+def serve(
+    place: ServerAddress, project: Callable[[], Project], gate: Gate, desk: Callable[[], AlertDispatcher]
+) -> None:
     """Serve until the process is told to end."""
     app = application(project, gate, desk, place)
     config = uvicorn.Config(app, log_level="warning", access_log=False, timeout_graceful_shutdown=2, lifespan="on")

@@ -10,10 +10,9 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from queue import Empty, Full, Queue
 from secrets import token_hex
-from typing import Protocol
 
 from sluice.alerts.alert import Alert, Level
-from sluice.alerts.delivery import AlertHistory, Delivery
+from sluice.alerts.dispatch import AlertDispatcher
 from sluice.alerts.incidents import open_incidents
 from sluice.clock import Clock
 from sluice.live.rules import RuleEvent, Turn
@@ -29,18 +28,6 @@ _TELLERS = 4
 """A service that hangs holds one of them for 15 s."""
 
 
-class AlertSink(Protocol):
-    """Puts alerts on record and sends them, as the policy says."""
-
-    def read(self) -> AlertHistory:
-        """Return what is on record."""
-        ...
-
-    def tell_once(self, alert: Alert) -> Delivery | None:
-        """Put a beginning or an end on record and tell of it, unless another process has; then return None."""
-        ...
-
-
 class AlertNotifier:
     """Tells what it is given, one after the other for each key.
 
@@ -50,7 +37,7 @@ class AlertNotifier:
         clock: gives the time.
     """
 
-    def __init__(self, desk: Callable[[], AlertSink], page: Callable[[str, str], str], clock: Clock) -> None:
+    def __init__(self, desk: Callable[[], AlertDispatcher], page: Callable[[str, str], str], clock: Clock) -> None:
         self.lost = 0
         self._desk = desk
         self._page = page

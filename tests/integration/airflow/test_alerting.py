@@ -14,7 +14,7 @@ from airflow.sdk import DAG, task
 from airflow.sdk.exceptions import AirflowSkipException
 
 from sluice.airflow.alerts.alert_round import alert_round
-from sluice.airflow.alerts.dispatch import AlertDispatcher
+from sluice.airflow.alerts.dispatch import airflow_dispatcher
 from sluice.airflow.dags.conventions import Tag, house_dag
 from sluice.airflow.dags.streams import build_stream_dag
 from sluice.airflow.failures import retried_only_if_unknown
@@ -126,7 +126,7 @@ def test_a_deadline_is_told_as_a_failure_and_its_end_as_a_success(connected: Sin
     for state in (late, replace(late, missed=False)):
         look = StreamLook("flights", "departures", 1, twin.clock.now(), verdict, deadlines=(state,))
         newest_looks(cast(Project, twin)).keep([look])
-        alert_round(lambda: cast(Project, twin), NoRuns(), AlertDispatcher(twin.clock))
+        alert_round(lambda: cast(Project, twin), NoRuns(), airflow_dispatcher(twin.clock))
         twin.clock.sleep(60)
 
     pages = [page for page in connected.received if "deadline" in page["title"]]

@@ -12,11 +12,11 @@ from hypothesis import strategies as st
 
 from sluice.alerts.alert import Alert, Level
 from sluice.alerts.delivery import AlertHistory, DeliveryOutcome
+from sluice.alerts.dispatch import AlertDispatcher
 from sluice.alerts.incidents import open_incidents, told_by_another
 from sluice.alerts.journal import Journal
 from sluice.live.rules import RuleEvent, Turn
 from sluice.live.values import Value
-from sluice.serve.server import JournalDesk
 from sluice.serve.telling import AlertNotifier, alert_of
 from sluice.specs.model.alerting import AlertClass
 from tests.twins.clock import START, ManualClock
@@ -28,6 +28,13 @@ VALUE = Value(("2013-01-01T05:00:00Z", "JFK"), {"origin": "JFK", "delay_max_min"
 HOLDS = RuleEvent(LONG_DELAYS, Turn.HOLDS, VALUE.key, VALUE, START)
 OVER = replace(HOLDS, turn=Turn.OVER)
 PAGE = "http://serve/departures/departures_live"
+
+
+def recording_in(journal: Journal, clock: ManualClock) -> AlertDispatcher:
+    """Return a dispatcher without Airflow that records in a journal."""
+    dispatcher = AlertDispatcher(clock)
+    dispatcher.journal = journal
+    return dispatcher
 
 
 def test_an_alert_says_what_why_where_and_what_to_do() -> None:
@@ -57,7 +64,7 @@ def test_more_keys_and_their_end_are_one_subject() -> None:
 def test_each_is_told_in_its_order_and_what_is_open_is_known_after_a_restart(tmp_path: Path) -> None:
     clock = ManualClock()
     journal = Journal(tmp_path)
-    desk = JournalDesk(journal, clock)
+    desk = recording_in(journal, clock)
     teller = AlertNotifier(lambda: desk, lambda _pipeline, _output: PAGE, clock)
     other = replace(HOLDS, rule=LONG)
     for notice in (HOLDS, OVER, HOLDS, OVER, HOLDS, other):
@@ -82,7 +89,7 @@ def turn(number: int) -> Alert:
 
 def test_two_processes_that_serve_the_same_tell_once(tmp_path: Path) -> None:
     clock, journal = ManualClock(), Journal(tmp_path)
-    tellers = [AlertNotifier(lambda: JournalDesk(journal, clock), lambda *_: PAGE, clock) for _ in range(2)]
+    tellers = [AlertNotifier(lambda: recording_in(journal, clock), lambda *_: PAGE, clock) for _ in range(2)]
     for notice in (HOLDS, replace(OVER, value=replace(VALUE, at=START + timedelta(seconds=1)))):
         for teller in tellers:
             teller.tell(PIPELINE, notice)

@@ -12,13 +12,13 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from datetime import timedelta
 
-from sluice.airflow.alerts.dispatch import AlertDispatcher
 from sluice.airflow.alerts.failure import OPEN_THE_LOG, dag_url, new_id, printable
 from sluice.airflow.alerts.run_review import Runs, review_runs, tell_lost, watched_dags
 from sluice.airflow.alerts.unit_evidence import unit_evidence
 from sluice.alerts.alert import Alert, Level
 from sluice.alerts.conditions import PATIENCE, FleetConditions, found_in
 from sluice.alerts.delivery import AlertHistory
+from sluice.alerts.dispatch import AlertDispatcher
 from sluice.alerts.incidents import Incident, Key, newest_about, open_incidents
 from sluice.alerts.rounds import Begin, Condition, Deliver, End, Repeat, Step, steps
 from sluice.alerts.undeclared import undeclared

@@ -23,14 +23,15 @@ from typing import Any
 
 from airflow.sdk import BaseNotifier, Context
 
-from sluice.airflow.alerts.delivery import DeliveryResult, Find
-from sluice.airflow.alerts.dispatch import AlertDispatcher
+from sluice.airflow.alerts.delivery import Find
+from sluice.airflow.alerts.dispatch import airflow_dispatcher
 from sluice.airflow.alerts.failure import OPEN_THE_LOG, DagSubject, dag_alert, printable, task_alert
 from sluice.airflow.alerts.task_evidence import task_facts
 from sluice.airflow.alerts.unit_evidence import UnitFacts, unit_evidence
 from sluice.airflow.runtime import open_project
 from sluice.alerts.alert import Alert, Level
-from sluice.alerts.delivery import AlertHistory, DeliveryOutcome, already_called, already_known
+from sluice.alerts.delivery import AlertHistory, DeliveryOutcome, DeliveryResult, already_called, already_known
+from sluice.alerts.dispatch import AlertDispatcher
 from sluice.alerts.incidents import open_incidents, same_happening
 from sluice.clock import Clock, SystemClock
 from sluice.project.project import Project
@@ -85,7 +86,7 @@ class FailureNotifier(BaseNotifier):
         if self._tasks_tell and values.get("reason") == "task_failure":
             return
         try:
-            desk = AlertDispatcher(self._clock, self._find)
+            desk = airflow_dispatcher(self._clock, self._find)
             self._tell(desk, self._alert(context, desk))
         except Exception:
             log.exception("The alert about a failure was cut off.")

@@ -9,11 +9,10 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Protocol
 
-from sluice.airflow.alerts.delivery import DeliveryResult
-from sluice.airflow.alerts.dispatch import AlertDispatcher
 from sluice.airflow.alerts.failure import dag_url, new_id
 from sluice.alerts.alert import Alert, Level
-from sluice.alerts.delivery import AlertHistory, DeliveryOutcome
+from sluice.alerts.delivery import AlertHistory, DeliveryOutcome, DeliveryResult
+from sluice.alerts.dispatch import AlertDispatcher
 from sluice.alerts.incidents import Incident, Key, newest_about, open_incidents
 from sluice.alerts.runs import RunCount, review, successes_before
 from sluice.project.project import Project

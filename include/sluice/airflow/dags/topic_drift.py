@@ -16,7 +16,7 @@ from airflow.sdk import DAG, BaseOperator, Context, CronTriggerTimetable
 from airflow.sdk.exceptions import AirflowFailException
 
 from sluice.airflow.alerts.alerting import FailureNotifier
-from sluice.airflow.alerts.dispatch import AlertDispatcher
+from sluice.airflow.alerts.dispatch import airflow_dispatcher
 from sluice.airflow.alerts.failure import dag_url, new_id, printable
 from sluice.airflow.dags.conventions import Tag, house_dag
 from sluice.airflow.failures import retried_only_if_unknown
@@ -202,7 +202,7 @@ def tell_recoveries(still: Collection[str], clock: Clock) -> None:
         still: the subjects of what lasts.
         clock: gives the time.
     """
-    desk = AlertDispatcher(clock)
+    desk = airflow_dispatcher(clock)
     for subject, alert in desk.read().lasting(DAG_ID).items():
         if subject not in still:
             desk.tell_end(_recovery(subject, alert.alert_class, clock))

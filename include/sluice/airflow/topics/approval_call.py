@@ -7,7 +7,7 @@ import socket
 from collections.abc import Mapping
 from typing import Any
 
-from sluice.airflow.alerts.dispatch import AlertDispatcher
+from sluice.airflow.alerts.dispatch import airflow_dispatcher
 from sluice.airflow.alerts.failure import new_id, owner_of, run_url
 from sluice.alerts.alert import Alert, Level
 from sluice.alerts.delivery import already_known
@@ -49,7 +49,7 @@ def settle(context: Mapping[str, Any], plan: str, outcome: str, clock: Clock) ->
         outcome: how it ended, as a sentence.
         clock: gives the time.
     """
-    if _subject(plan) in AlertDispatcher(clock).read().lasting(context["dag"].dag_id):
+    if _subject(plan) in airflow_dispatcher(clock).read().lasting(context["dag"].dag_id):
         _tell(
             context,
             clock,
@@ -79,7 +79,7 @@ def _tell(context: Mapping[str, Any], clock: Clock, **said: Any) -> None:  # noq
         owner=owner_of(context),
         **said,
     )
-    desk = AlertDispatcher(clock)
+    desk = airflow_dispatcher(clock)
     if alert.level is Level.RECOVERY:
         desk.tell_end(alert)
     elif known := already_known(alert, desk.read()):

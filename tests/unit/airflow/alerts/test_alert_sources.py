@@ -14,13 +14,12 @@ from airflow.sdk.exceptions import AirflowNotFoundException
 
 from sluice.airflow.alerts.alert_round import alert_round
 from sluice.airflow.alerts.alerting import FailureNotifier
-from sluice.airflow.alerts.delivery import DeliveryResult
-from sluice.airflow.alerts.dispatch import AlertDispatcher
+from sluice.airflow.alerts.dispatch import airflow_dispatcher
 from sluice.airflow.alerts.run_review import MOST_ASKED, review_runs
 from sluice.airflow.alerts.services import Service
 from sluice.airflow.dags.conventions import subject_of
 from sluice.alerts.alert import Alert, Level
-from sluice.alerts.delivery import DeliveryOutcome
+from sluice.alerts.delivery import DeliveryOutcome, DeliveryResult
 from sluice.alerts.incidents import open_incidents
 from sluice.alerts.journal import Journal
 from sluice.alerts.runs import GRACE
@@ -138,7 +137,7 @@ class Airflow:
     def rounds(self, minutes: int = 1) -> None:
         for _ in range(minutes):
             self.twin.clock.sleep(60)
-            alert_round(lambda: cast(Project, self.twin), self, AlertDispatcher(self.twin.clock, self.find))
+            alert_round(lambda: cast(Project, self.twin), self, airflow_dispatcher(self.twin.clock, self.find))
 
     def told(self) -> list[Alert]:
         return [] if self.pager is None else self.pager.took
@@ -241,7 +240,7 @@ def test_a_dead_driver_is_told_once_though_its_task_and_its_run_fail(airflow: Ai
 
 @pytest.mark.parametrize("state", ["failed", "success", ""])
 def test_a_question_whose_run_was_killed_is_over(airflow: Airflow, state: str) -> None:
-    desk = AlertDispatcher(airflow.twin.clock, airflow.find)
+    desk = airflow_dispatcher(airflow.twin.clock, airflow.find)
     fields = {"subject": "plan 3f", "alert_class": AlertClass.APPROVAL, "level": Level.QUESTION, "run_id": "r1"}
     desk.tell(make_alert("q1", at=airflow.twin.clock.now(), **fields))
     airflow.ends("topics", "r1", "running")
@@ -293,7 +292,7 @@ def test_of_very_many_dags_each_has_its_turn_within_a_few_minutes(airflow: Airfl
             return 0
 
     dags = [f"backfill_p{number:03}" for number in range(3 * MOST_ASKED)]
-    desk = AlertDispatcher(airflow.twin.clock, airflow.find)
+    desk = airflow_dispatcher(airflow.twin.clock, airflow.find)
     for _ in range(3):
         review_runs(desk.read(), dags, Counting(None), desk)
         airflow.twin.clock.sleep(60)
@@ -477,7 +476,7 @@ def test_two_rounds_at_once_tell_once(airflow: Airflow, monkeypatch: pytest.Monk
 
     def both() -> None:
         airflow.twin.clock.sleep(60)
-        desks = [AlertDispatcher(airflow.twin.clock, airflow.find) for _ in range(2)]
+        desks = [airflow_dispatcher(airflow.twin.clock, airflow.find) for _ in range(2)]
         before = desks[0].read()
         for desk in desks:
             first = [before]
@@ -485,7 +484,7 @@ def test_two_rounds_at_once_tell_once(airflow: Airflow, monkeypatch: pytest.Monk
             monkeypatch.setattr(desk, "read", lambda first=first, read=read: first.pop() if first else read())
             alert_round(lambda: cast(Project, airflow.twin), airflow, desk)
 
-    desk = AlertDispatcher(airflow.twin.clock, airflow.find)
+    desk = airflow_dispatcher(airflow.twin.clock, airflow.find)
     drift = {"subject": "topic t1", "alert_class": AlertClass.DRIFT, "dag_id": "topic_drift"}
     again = desk.enter(make_alert("f1", at=airflow.twin.clock.now(), **drift))
     desk.conclude(again, DeliveryResult(DeliveryOutcome.FAILED, "nobody answered."))
