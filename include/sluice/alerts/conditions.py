@@ -50,7 +50,7 @@ class FleetConditions:
     titles: dict[Key, str] = field(default_factory=dict)
 
 
-def found_in(standings: Collection[Standing], catalog: Catalog, now: datetime) -> FleetConditions:
+def conditions_of(standings: Collection[Standing], catalog: Catalog, now: datetime) -> FleetConditions:
     """Return the conditions of a fleet, and what is over.
 
     A stream that is well must have been so for a while: otherwise a recovery would be sent between two crashes.

@@ -11,7 +11,7 @@ from typing import TypeAlias
 
 from sluice.alerts.alert import Alert, Level
 from sluice.alerts.delivery import AlertHistory, Delivery, DeliveryOutcome, DeliveryResult
-from sluice.alerts.incidents import Incident, open_incidents, told_by_another
+from sluice.alerts.incidents import Incident, open_incidents, recorded_by_another
 from sluice.alerts.journal import Journal
 from sluice.alerts.policy import Policy, read_policy
 from sluice.alerts.redaction import Redaction
@@ -53,11 +53,11 @@ class AlertDispatcher:
         self.policy: Policy = read_policy(place.home / "include", place.deployment)
 
     def read(self) -> AlertHistory:
-        """Return what is on record, or nothing if that cannot be read: then somebody is called once too often."""
+        """Return the journal, or nothing if it cannot be read: then an alert may be sent once too often."""
         try:
             return self.journal.read()
         except SluiceError as error:
-            log.error("%s", error)  # noqa: TRY400 - its message says it all
+            log.error("%s", error)  # noqa: TRY400 - its message suffices
             return AlertHistory()
 
     def enter(self, alert: Alert) -> Alert:
@@ -65,7 +65,7 @@ class AlertDispatcher:
         return self.claim(alert, None) or alert
 
     def claim(self, alert: Alert, known: Callable[[AlertHistory], bool] | None) -> Alert | None:
-        """Do the same unless what is on record says it already: of several processes one gets the alert back.
+        """Do the same unless the journal says it already: of several processes one gets the alert back.
 
         Args:
             alert: not on record.
@@ -82,9 +82,9 @@ class AlertDispatcher:
         return alert
 
     def claim_delivery(self, alert: Alert, before: AlertHistory) -> bool:
-        """Put on record that an alert is being sent again; return whether nobody else has since.
+        """Record that an alert is being sent again; return whether no other process has done so since.
 
-        Whoever ends without an outcome has it sent once more, as if the service had not taken it.
+        If this process dies without an outcome, the alert is sent once more, as if the service had not taken it.
 
         Args:
             alert: on record.
@@ -109,31 +109,31 @@ class AlertDispatcher:
         """
         rule = self.policy.rule_of(alert)
         if not rule.tell:
-            return self.conclude(alert, DeliveryResult(DeliveryOutcome.MUTED, "the policy tells nobody of it."))
+            return self.conclude(alert, DeliveryResult(DeliveryOutcome.MUTED, "the policy sends it to no channel."))
         if since is None:
             incident = open_incidents(self.read()).get(alert.key)
             since = alert.at if incident is None else incident.since
         now = self.clock.now()
         due = self.policy.spec.time_to_tell(rule, since, now)
         if due > now and alert.level is not Level.RECOVERY:
-            held = f"held until {due:%Y-%m-%d %H:%M:%S} UTC, as the policy says; told then if it lasts."
+            held = f"held until {due:%Y-%m-%d %H:%M:%S} UTC, as the policy says; sent then if it lasts."
             return self.conclude(alert, DeliveryResult(DeliveryOutcome.HELD, held))
         tried = self.read().deliveries.get(alert.id)
         reached = () if tried is None else tried.reached
         channels = [each for each in self.policy.channels_of(alert) if each.connection not in reached]
         if not channels:
             return self.conclude(
-                alert, DeliveryResult(DeliveryOutcome.DELIVERED, "everybody has got it before.", reached)
+                alert, DeliveryResult(DeliveryOutcome.DELIVERED, "every channel has it already.", reached)
             )
         finding = self.deliver(alert, channels)
         return self.conclude(alert, replace(finding, reached=(*reached, *finding.reached)))
 
-    def tell(self, alert: Alert, since: datetime | None = None) -> Delivery:
+    def notify(self, alert: Alert, since: datetime | None = None) -> Delivery:
         """Put an alert on record and dispatch it."""
         return self.dispatch(self.enter(alert), since)
 
-    def tell_end(self, alert: Alert) -> Delivery:
-        """Tell of an end whoever was told of the beginning, if the policy wants that.
+    def notify_end(self, alert: Alert) -> Delivery:
+        """Record an end and send it if its beginning was delivered and the policy reports ends.
 
         Args:
             alert: of the level recovery.
@@ -141,38 +141,38 @@ class AlertDispatcher:
         incident = open_incidents(self.read()).get(alert.key)
         return self.dispatch_end(self.enter(alert), incident)
 
-    def tell_once(self, alert: Alert) -> Delivery | None:
-        """Tell of a beginning or an end that several processes may see, if no other one has; None if one has.
+    def notify_once(self, alert: Alert) -> Delivery | None:
+        """Notify about a beginning or an end that several processes observe; None if another one has recorded it.
 
         Args:
             alert: an end if it is of the level recovery.
         """
         incident = open_incidents(self.read()).get(alert.key)
-        entered = self.claim(alert, partial(told_by_another, alert))
+        entered = self.claim(alert, partial(recorded_by_another, alert))
         if entered is None:
             return None
         return self.dispatch_end(entered, incident) if alert.level is Level.RECOVERY else self.dispatch(entered)
 
     def dispatch_end(self, alert: Alert, incident: Incident | None) -> Delivery:
-        """Send an end to whoever was told of the beginning, if the policy wants that.
+        """Send an end if its beginning was delivered and the policy reports ends.
 
         Args:
             alert: on record.
             incident: what is over; None if nothing of it was on record.
         """
-        if incident is None or incident.told is None:
-            return self.conclude(alert, DeliveryResult(DeliveryOutcome.WITHHELD, "nobody had been told that it began."))
+        if incident is None or incident.notified is None:
+            return self.conclude(alert, DeliveryResult(DeliveryOutcome.WITHHELD, "its beginning was not delivered."))
         if not self.policy.rule_of(alert).resolve:
-            return self.conclude(alert, DeliveryResult(DeliveryOutcome.MUTED, "the policy tells nobody of its end."))
+            return self.conclude(alert, DeliveryResult(DeliveryOutcome.MUTED, "the policy reports no ends."))
         return self.dispatch(alert)
 
     def conclude(self, alert: Alert, finding: DeliveryResult) -> Delivery:
-        """Record what became of an alert's delivery, and return the record."""
+        """Record the outcome of a delivery, and return the record."""
         delivery = Delivery(alert.id, self.clock.now(), finding.outcome, self._redact(finding.detail), finding.reached)
         level = logging.ERROR if finding.outcome is DeliveryOutcome.FAILED else logging.INFO
         log.log(level, "Alert %s: %s", alert.id, delivery.detail)
         try:
             self.journal.append(delivery)
         except SluiceError as error:
-            log.error("What became of alert %s is not on record: %s", alert.id, error)  # noqa: TRY400 - it says it all
+            log.error("The outcome of alert %s is not on record: %s", alert.id, error)  # noqa: TRY400 - the same
         return delivery

@@ -145,9 +145,9 @@ def _due(incident: Incident, condition: Condition | None, policy: AlertPolicySpe
         every = TRY_AGAIN_AFTER if abs(now - newest.at) < TRY_FOR else rule.repeat or TRY_FOR
         if tried is None or abs(now - tried.at) >= every:
             yield Deliver(newest)
-    elif incident.told_at is None or outcome is DeliveryOutcome.HELD:
+    elif incident.notified_at is None or outcome is DeliveryOutcome.HELD:
         yield Deliver(newest)
-    elif (repeat := _repeat(newest, condition, rule)) and now - incident.told_at >= repeat:
+    elif (repeat := _repeat(newest, condition, rule)) and now - incident.notified_at >= repeat:
         yield Repeat(incident, condition)
 
 

@@ -36,7 +36,7 @@ async def events(
     """
     values, origin = live.follower.values, _origin(live)
     with listening:
-        woken = live.bell.join()
+        woken = live.changes.subscribe()
         try:
             number = _number(last, origin)
             anew, trouble = number is None, None
@@ -60,7 +60,7 @@ async def events(
                 if not await _woken(woken):
                     yield b": still here\n\n"
         finally:
-            live.bell.leave(woken)
+            live.changes.unsubscribe(woken)
 
 
 async def _woken(woken: asyncio.Event) -> bool:

@@ -1,4 +1,4 @@
-"""Puts the parts of `sluice serve` together, and runs them until the process is told to end."""
+"""Puts the parts of `sluice serve` together, and runs them until the process is asked to end."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ from sluice.project.fresh import FreshProject
 from sluice.project.project import Project
 from sluice.serve.app import create_serve
 from sluice.serve.hub import Hub
+from sluice.serve.notifier import AlertNotifier
 from sluice.serve.sources import open_source
-from sluice.serve.telling import AlertNotifier
 
 
 @dataclass(frozen=True)
 class ServerAddress:
-    """Where it is served.
+    """The address of the service.
 
     Attributes:
         listening: a socket that listens.
@@ -42,7 +42,7 @@ class ServerAddress:
 def application(
     project: Callable[[], Project],
     gate: Gate,
-    desk: Callable[[], AlertDispatcher],
+    dispatcher: Callable[[], AlertDispatcher],
     place: ServerAddress,
     clock: Clock | None = None,
 ) -> FastAPI:
@@ -51,20 +51,20 @@ def application(
     Args:
         project: opens the project.
         gate: admits visitors.
-        desk: returns where alerts are put on record and sent.
+        dispatcher: returns a dispatcher with the present policy.
         place: where it is served.
         clock: gives the time.
     """
     clock = clock or SystemClock()
-    teller = AlertNotifier(desk, place.page, clock)
-    hub = Hub(FreshProject(project), open_source, teller.tell, teller.known, clock)
+    notifier = AlertNotifier(dispatcher, place.page, clock)
+    hub = Hub(FreshProject(project), open_source, notifier.notify, notifier.known, clock)
 
     @asynccontextmanager
     async def following(_: FastAPI) -> AsyncIterator[None]:
         hub.start()
         yield
         hub.stop()
-        teller.stop()
+        notifier.stop()
 
     app = create_serve(hub, gate, clock=clock)
     app.router.lifespan_context = following
@@ -72,9 +72,9 @@ def application(
 
 
 def serve(
-    place: ServerAddress, project: Callable[[], Project], gate: Gate, desk: Callable[[], AlertDispatcher]
+    place: ServerAddress, project: Callable[[], Project], gate: Gate, dispatcher: Callable[[], AlertDispatcher]
 ) -> None:
-    """Serve until the process is told to end."""
-    app = application(project, gate, desk, place)
+    """Serve until the process is asked to end."""
+    app = application(project, gate, dispatcher, place)
     config = uvicorn.Config(app, log_level="warning", access_log=False, timeout_graceful_shutdown=2, lifespan="on")
     uvicorn.Server(config).run(sockets=[place.listening])

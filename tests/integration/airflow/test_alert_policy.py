@@ -201,10 +201,10 @@ def test_quiet_hours_hold_it_back_until_the_morning_and_what_is_over_by_then_wak
     clock.sleep((22 - clock.now().hour + 24) % 24 * 3600)
     held = [make_alert(f"a{n}", at=clock.now(), subject=f"topic t{n}", alert_class=AlertClass.DRIFT) for n in range(2)]
     for alert in held:
-        assert airflow_dispatcher(clock).tell(alert).outcome is DeliveryOutcome.HELD
+        assert airflow_dispatcher(clock).notify(alert).outcome is DeliveryOutcome.HELD
     clock.sleep(3600)
     over = make_alert("a2", at=clock.now(), subject="topic t0", alert_class=AlertClass.DRIFT, level=Level.RECOVERY)
-    assert airflow_dispatcher(clock).tell_end(over).outcome is DeliveryOutcome.WITHHELD
+    assert airflow_dispatcher(clock).notify_end(over).outcome is DeliveryOutcome.WITHHELD
     assert not mailbox.received
 
     clock.sleep(8 * 3600)
@@ -230,7 +230,7 @@ def test_a_service_that_failed_is_asked_again_and_the_failure_is_visible(sink: S
     mailbox.refusal = "550 who is ada"
     fleet = Fleet()
     alert = make_alert("a1", at=fleet.clock.now(), dag_id="topics", successes=3)
-    assert airflow_dispatcher(fleet.clock).tell(alert).outcome is DeliveryOutcome.FAILED
+    assert airflow_dispatcher(fleet.clock).notify(alert).outcome is DeliveryOutcome.FAILED
     history = Journal(settings().folder.alerts).read()
     assert "550" in history.deliveries["a1"].detail
     mailbox.refusal = ""
@@ -248,7 +248,7 @@ def test_a_service_that_failed_is_asked_again_and_the_failure_is_visible(sink: S
 def test_a_failed_run_is_over_when_it_or_a_later_one_succeeds(sink: Sink, how: str) -> None:
     fleet = Fleet()
     alert = make_alert("a1", at=fleet.clock.now(), dag_id="topics", run_id="r1", successes=3)
-    airflow_dispatcher(fleet.clock).tell(alert)
+    airflow_dispatcher(fleet.clock).notify(alert)
     fleet.runs.succeeded["topics"] = 3
     fleet.round()
     assert len(sink.received) == 1
@@ -267,7 +267,7 @@ def test_a_policy_that_is_broken_leaves_everything_to_one_connection(
 ) -> None:
     monkeypatch.setenv("AIRFLOW_CONN_SLUICE_ALERTS", json.dumps(_pager(sink)))
     (home / "include" / "alerts" / "local.yaml").write_text(POLICY.replace("tell: [mail]", "tell: [male]"))
-    assert airflow_dispatcher().tell(make_alert("a1")).outcome is DeliveryOutcome.DELIVERED
+    assert airflow_dispatcher().notify(make_alert("a1")).outcome is DeliveryOutcome.DELIVERED
     (page,) = sink.received
     assert "there is no channel 'male' in this policy" in page["message"]
     assert "every alert goes to sluice_alerts" in page["message"]

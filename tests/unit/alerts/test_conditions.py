@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from sluice.alerts.conditions import PATIENCE, FleetConditions, found_in
+from sluice.alerts.conditions import PATIENCE, FleetConditions, conditions_of
 from sluice.specs.load import load_catalog
 from sluice.specs.model.alerting import AlertClass
 from sluice.specs.model.deadlines import Deadline
@@ -40,7 +40,7 @@ def standing(health: Health, *, for_: timedelta = timedelta(hours=1), **fields: 
 
 
 def look(*standings: Standing) -> FleetConditions:
-    return found_in(standings, CATALOG, NOW)
+    return conditions_of(standings, CATALOG, NOW)
 
 
 @pytest.mark.parametrize(

@@ -194,7 +194,7 @@ def test_a_run_that_nothing_tells_of_is_told_of_when_its_callback_has_had_its_ti
     assert airflow.told() == []
     airflow.rounds()
     (told,) = airflow.told()
-    assert told.what == "A run of DAG reconcile_streams failed without a word"
+    assert told.what == "A run of DAG reconcile_streams failed without an alert"
     assert (told.level, told.alert_class) == (Level.DAG, AlertClass.FAILED_RUN)
     airflow.ends("reconcile_streams", "r2", "failed")
     airflow.rounds(10)
@@ -240,9 +240,9 @@ def test_a_dead_driver_is_told_once_though_its_task_and_its_run_fail(airflow: Ai
 
 @pytest.mark.parametrize("state", ["failed", "success", ""])
 def test_a_question_whose_run_was_killed_is_over(airflow: Airflow, state: str) -> None:
-    desk = airflow_dispatcher(airflow.twin.clock, airflow.find)
+    dispatcher = airflow_dispatcher(airflow.twin.clock, airflow.find)
     fields = {"subject": "plan 3f", "alert_class": AlertClass.APPROVAL, "level": Level.QUESTION, "run_id": "r1"}
-    desk.tell(make_alert("q1", at=airflow.twin.clock.now(), **fields))
+    dispatcher.notify(make_alert("q1", at=airflow.twin.clock.now(), **fields))
     airflow.ends("topics", "r1", "running")
     airflow.rounds(2)
     assert still_open() == {("plan 3f", AlertClass.APPROVAL)}
@@ -292,9 +292,9 @@ def test_of_very_many_dags_each_has_its_turn_within_a_few_minutes(airflow: Airfl
             return 0
 
     dags = [f"backfill_p{number:03}" for number in range(3 * MOST_ASKED)]
-    desk = airflow_dispatcher(airflow.twin.clock, airflow.find)
+    dispatcher = airflow_dispatcher(airflow.twin.clock, airflow.find)
     for _ in range(3):
-        review_runs(desk.read(), dags, Counting(None), desk)
+        review_runs(dispatcher.read(), dags, Counting(None), dispatcher)
         airflow.twin.clock.sleep(60)
     assert sorted(asked) == dags
 
@@ -476,18 +476,18 @@ def test_two_rounds_at_once_tell_once(airflow: Airflow, monkeypatch: pytest.Monk
 
     def both() -> None:
         airflow.twin.clock.sleep(60)
-        desks = [airflow_dispatcher(airflow.twin.clock, airflow.find) for _ in range(2)]
-        before = desks[0].read()
-        for desk in desks:
+        dispatchers = [airflow_dispatcher(airflow.twin.clock, airflow.find) for _ in range(2)]
+        before = dispatchers[0].read()
+        for dispatcher in dispatchers:
             first = [before]
-            read = desk.read
-            monkeypatch.setattr(desk, "read", lambda first=first, read=read: first.pop() if first else read())
-            alert_round(lambda: cast(Project, airflow.twin), airflow, desk)
+            read = dispatcher.read
+            monkeypatch.setattr(dispatcher, "read", lambda first=first, read=read: first.pop() if first else read())
+            alert_round(lambda: cast(Project, airflow.twin), airflow, dispatcher)
 
-    desk = airflow_dispatcher(airflow.twin.clock, airflow.find)
+    dispatcher = airflow_dispatcher(airflow.twin.clock, airflow.find)
     drift = {"subject": "topic t1", "alert_class": AlertClass.DRIFT, "dag_id": "topic_drift"}
-    again = desk.enter(make_alert("f1", at=airflow.twin.clock.now(), **drift))
-    desk.conclude(again, DeliveryResult(DeliveryOutcome.FAILED, "nobody answered."))
+    again = dispatcher.enter(make_alert("f1", at=airflow.twin.clock.now(), **drift))
+    dispatcher.conclude(again, DeliveryResult(DeliveryOutcome.FAILED, "nobody answered."))
     airflow.twin.clock.sleep(600)
     both()
     assert [alert.id for alert in airflow.told()] == ["f1"]
@@ -507,4 +507,4 @@ def test_two_rounds_at_once_tell_once(airflow: Airflow, monkeypatch: pytest.Monk
     for _ in range(10):
         both()
     lost = [alert.what for alert in airflow.told() if alert.level is Level.DAG]
-    assert lost == ["A run of DAG topics failed without a word"]
+    assert lost == ["A run of DAG topics failed without an alert"]
