@@ -4,9 +4,11 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
+JARS := include/sluice/jars
 PYTEST := $(BIN)/pytest --no-skips
 # Two files at a time, the longest first: a test that waits for a process leaves its processor to another.
 SEVERAL_AT_ONCE := --numprocesses 2 --dist loadfile --no-loadscope-reorder
+ALL_TESTS := tests/e2e tests/integration/spark/backfill tests/integration/spark tests/integration tests/unit
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
@@ -22,7 +24,7 @@ help: ## Show this list
 setup: $(READY) ## Install everything into .venv, once (Python 3.11-3.13 and a JDK 17 are needed)
 	@echo "Ready: $(BIN)/sluice"
 
-$(READY): requirements/uv.txt requirements/lock.txt pyproject.toml jars/ivy.xml jars/jars.sha256 $(wildcard jars/java/sluice/*/*.java)
+$(READY): requirements/uv.txt requirements/lock.txt pyproject.toml $(JARS)/ivy.xml $(JARS)/jars.sha256 $(wildcard $(JARS)/java/sluice/*/*.java)
 	@PYTHONPATH=include PYTHONDONTWRITEBYTECODE=1 $(PYTHON) -m sluice.devstack.preflight
 	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	@echo "Installing the locked Python packages (about a minute the first time) ..."
@@ -58,7 +60,7 @@ status: $(READY) ## Show the components and every stream's verdict
 
 .PHONY: test
 test: $(READY) lint types ## Run all tests that need no more than this machine, checks first
-	$(PYTEST) $(SEVERAL_AT_ONCE) -m "not verify" tests/e2e tests/unit tests/integration
+	$(PYTEST) $(SEVERAL_AT_ONCE) -m "not verify" $(ALL_TESTS)
 
 .PHONY: unit
 unit: $(READY) ## Run the unit tests: no JVM, seconds
@@ -116,12 +118,16 @@ screenshots: $(READY) ## Take the pictures of the console anew (Chromium is need
 	@PYTHONPATH=. $(BIN)/python -m tests.verify.screenshots $(or $(DIR),docs/images) $(ARGS)
 
 .PHONY: lock
-lock: $(READY) ## Resolve requirements/*.in anew into the hashed locks
+lock: $(READY) ## Resolve pyproject.toml and requirements/*.in anew into the hashed locks
 	$(BIN)/uv pip compile $(COMPILE) requirements/uv.in --output-file requirements/uv.txt
-	$(BIN)/uv pip compile $(COMPILE) requirements/dev.in --output-file requirements/lock.txt
+	$(BIN)/uv pip compile $(COMPILE) pyproject.toml requirements/dev.in --output-file requirements/lock.txt
 	$(BIN)/uv pip compile $(COMPILE) requirements/postgres.in --output-file requirements/postgres.txt
 
 COMPILE := --quiet --upgrade --universal --python-version 3.11 --generate-hashes --no-header --no-annotate
+
+.PHONY: wheel
+wheel: $(READY) ## Build the wheel, on which projects of others run, into dist/
+	@$(BIN)/python -m hatchling build --target wheel
 
 .PHONY: clean
 clean: down ## Remove .venv and caches; the state in .sluice stays

@@ -34,7 +34,7 @@ from sluice.devstack.airflow.configuration import COMPONENTS
 from sluice.devstack.stack import down, up
 from sluice.devstack.supervision import Supervisor
 from sluice.errors import NotReadyError
-from sluice.settings import Settings, settings
+from sluice.settings import Settings
 
 _PR_SET_CHILD_SUBREAPER = 36
 _TICKS = os.sysconf("SC_CLK_TCK")
@@ -64,7 +64,6 @@ def run(size: str = "full") -> tuple[dict[str, Any], dict[str, Any]]:
     ctypes.CDLL(None).prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
     with tempfile.TemporaryDirectory(prefix="sluice-idle-") as folder:
         home = copied_project(Path(folder) / "project", "dags", "include", "plugins", "spark_jobs")
-        (home / "jars").symlink_to(settings().home / "jars")
         place = Settings(home=home, state=Path(folder) / "state")
         try:
             url = _up(place)

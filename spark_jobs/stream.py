@@ -1,60 +1,8 @@
-"""Main of a streaming driver: runs the streams of one unit.
+"""Main of a streaming driver. A launcher starts it; `sluice streams start` is the way to ask for one."""
 
-Started by a launcher, never by hand while another generation may be alive: `sluice streams start` does it right.
-"""
-
-from __future__ import annotations
-
-import argparse
 import sys
-from collections.abc import Iterator, Mapping
 
-from sluice.alerts.redaction import Redaction, secrets_in
-from sluice.project.environments import refuse_unconfigured
-from sluice.project.project import Project
-from sluice.settings import environment, settings
-from sluice.spark.driver.last_words import LastWords
-from sluice.spark.driver.stopping import StopRequest
-from sluice.specs.model.access import Role
-from sluice.streams.failures.exits import ExitCode
-
-
-def _secrets(variables: Mapping[str, str]) -> Iterator[str]:
-    for name, value in variables.items():
-        yield from secrets_in(name, value)
-
-
-def main(arguments: list[str]) -> int:
-    """Run the unit and return the exit code that the launcher keeps."""
-    stop = StopRequest()
-    stop.listen()
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--unit", required=True, help="the driver's name in the specs")
-    parser.add_argument("--generation", required=True, type=int, help="the attempt's number, which fences older ones")
-    parser.add_argument("--available-now", action="store_true", help="read what is there now, then end")
-    options = parser.parse_args(arguments)
-    folder, hidden = settings().driver, set(_secrets(environment()))
-    last_words = LastWords(folder, redact=Redaction(hidden))
-    try:
-        project = Project.open_sound(settings())
-        project.refuse_broken(options.unit)
-        refuse_unconfigured(project, options.unit)
-        from sluice.spark.driver.unit import run_unit  # noqa: PLC0415  seconds of imports, in which a stop may be asked for
-
-        if stop.asked:
-            return ExitCode.STOPPED
-        last_words = LastWords(folder, redact=Redaction(hidden.union(_secrets(project.kafka_client(Role.STREAM)))))
-        return run_unit(
-            project,
-            options.unit,
-            options.generation,
-            stop=stop,
-            last_words=last_words,
-            available_now=options.available_now,
-        )
-    except Exception as error:  # noqa: BLE001 - whatever it is, the exit code and the last words keep it
-        return last_words.leave(error)
-
+from sluice.spark.jobs.stream import main
 
 if __name__ == "__main__":
     sys.exit(main(sys.argv[1:]))

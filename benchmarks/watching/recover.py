@@ -84,7 +84,6 @@ def run(size: str = "full") -> tuple[dict[str, Any], dict[str, Any]]:
 
 def _place(folder: Path) -> Settings:
     home = copied_project(folder / "project", "dags", "include", "plugins", "spark_jobs")
-    (home / "jars").symlink_to(settings().home / "jars")
     return Settings(home=home, state=folder / "state")
 
 

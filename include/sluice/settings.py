@@ -18,14 +18,28 @@ from sluice.errors import NotConfiguredError
 from sluice.specs.deployments.folder_names import folder_fault
 from sluice.specs.deployments.secrecy import connection_variable
 
-_REPOSITORY = Path(__file__).resolve().parents[2]
+PACKAGE = Path(__file__).resolve().parent
+"""The installed package. It also carries the lock of the jars, the Java sources and the templates of a project."""
+
+
+def find_project(start: Path) -> Path | None:
+    """Return the nearest folder with `dags/` and `include/`, from `start` upwards; None if there is none."""
+    folders = (start, *start.parents)
+    return next((folder for folder in folders if (folder / "dags").is_dir() and (folder / "include").is_dir()), None)
+
+
+def _default_home() -> Path:
+    """Return the project around the current folder, else the one around the virtual environment, else this folder."""
+    here = Path.cwd()
+    return find_project(here) or find_project(Path(sys.prefix)) or here
 
 
 class Settings(BaseSettings):
     """Read once from `SLUICE_*` variables.
 
     Attributes:
-        home: the project: `dags/`, `include/`, `spark_jobs/` are below it.
+        home: the project: `dags/`, `include/`, `spark_jobs/` are below it. Omitted: the one around the current folder,
+            else the one around the virtual environment.
         state: the state folder; two stacks on one machine differ in it and share nothing.
         deployment: the name of a file in `include/deployments/`.
         jars: folder with `spark/` and `kafka/`, filled by `make setup`; part of the installation, not of the state.
@@ -39,7 +53,7 @@ class Settings(BaseSettings):
 
     model_config = SettingsConfigDict(env_prefix="SLUICE_", frozen=True, extra="ignore")
 
-    home: Path = _REPOSITORY
+    home: Path = Field(default_factory=_default_home)
     state: Path = Path()
     deployment: str = "local"
     jars: Path = Field(default_factory=lambda: Path(sys.prefix) / "share" / "sluice" / "jars")

@@ -12,7 +12,6 @@ from pathlib import Path
 
 from sqlalchemy import insert
 
-import sluice
 from sluice.alerts.alert import Alert, Level
 from sluice.alerts.delivery import Delivery, DeliveryOutcome
 from sluice.alerts.journal import Journal
@@ -135,7 +134,6 @@ def build_fleet(folder: Path, units: int, clock: Clock, *, intervals: int = 48, 
         for number in range(units):
             names = {"topic": topic_of(number), "pipeline": pipeline_of(number), "unit": unit_of(number)}
             (home / "include" / below / f"{kind(number)}.yaml").write_text(text.format(**names))
-    (home / "include" / "sluice").symlink_to(Path(sluice.__file__).parent)  # a pipeline's code is named by it too
     (home / "include" / "deployments").mkdir()
     (home / "include" / "deployments" / "local.yaml").write_text(_DEPLOYMENT)
     (home / "spark_jobs" / "transforms").mkdir(parents=True)

@@ -44,6 +44,7 @@ LAYERS = (
     ("launch", "spark/sinks", "specs", "streams/health"),
     (
         "alerts",
+        "containers",
         "devstack/airflow",
         "provisioning/growth",
         "provisioning/importing",
@@ -58,7 +59,7 @@ LAYERS = (
     ("airflow/alerts", "airflow/batches", "console/html", "spark/driver"),
     ("airflow/streams", "console/pages", "spark/checks"),
     ("console", "interactive", "spark/backfill"),
-    ("serve",),
+    ("serve", "spark/jobs"),
     ("airflow/web", "cli/terminal"),
     ("airflow/topics", "cli/views", "cli/words"),
     ("airflow/dags", "cli", "cli/topics"),

@@ -18,10 +18,26 @@ PAGES = sorted(page for page in [*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md")]
 INDEX = ROOT / "docs" / "README.md"
 ANCHOR = re.compile(r"\]\((?!https?:|mailto:)([^)#\s]*)#([^)\s]+)\)")
 HEADING = re.compile(r"^#{1,6} (.+?)\s*$", re.MULTILINE)
-FENCE = re.compile(r"^(```|~~~).*?^\1", re.MULTILINE | re.DOTALL)
+FENCE = re.compile(r"^ *(```|~~~).*?^ *\1", re.MULTILINE | re.DOTALL)
 LINK = re.compile(r"\]\((?!https?:|mailto:|#)([^)#\s]+)")
 CODE = re.compile(r"`([^`\n]+)`|^(?:```|~~~)\w*\n(.*?)^(?:```|~~~)", re.MULTILINE | re.DOTALL)
 MAKE = re.compile(r"(?:^|[\s;&])make ([a-z][a-z0-9-]*)")
+MODULE = re.compile(r"(?<![\w/.-])(?:sluice(?:\.[a-z_]\w*)+(?!\w|\.\w)|[a-z_]+(?:/\w+)+\.py|tests(?:/\w+)+(?:\.\w+)?)")
+NO_MODULE = ("benchmarks/", "containers/", "dags/", "include/", "spark_jobs/", "tests/pipelines")
+INTERFACE = (
+    "sluice.table",
+    "sluice.interactive.trial",
+    "sluice.kafka.deduplication",
+    "sluice.topics.deduplication",
+    "sluice.devstack.jars",  # `python -m`, where there is no make
+)
+"""What users import, run, or name in a setting."""
+FOR_DEVELOPERS = (
+    "CONTRIBUTING",
+    *(f"docs/{page}" for page in ("adr/", "dev/", "reference/", "architecture", "benchmarks", "invariants")),
+)
+LONGEST_LINE = 120
+TO_BE_CLEANED = ("docs/alerts.md", "docs/lineage.md")
 SLUICE = re.compile(r"(?:^|[\s;&/])sluice ([a-z][a-z-]*)(?: ([a-z][a-z-]*))?")
 
 
@@ -63,6 +79,41 @@ def test_every_anchor_leads_to_a_heading(page: Path) -> None:
         if anchor not in anchors((page.parent / target).resolve() if target else page)
     ]
     assert missing == []
+
+
+def modules(page: Path) -> list[str]:
+    """Return the modules of the package and the tests that a page names in code."""
+    named = MODULE.findall(code(page.read_text(encoding="utf-8")))
+    return [name for name in named if not name.startswith(NO_MODULE)]
+
+
+def exists(name: str) -> bool:
+    """Whether a file or folder has this name; of a dotted one the last part may be something within a module."""
+    if "/" in name:
+        return any(ROOT.glob(f"**/{name}")) or (ROOT / f"{name}.py").exists()
+    path = ROOT.joinpath("include", *name.split("."))
+    files = (path.with_suffix(".py"), path.parent.with_suffix(".py"))
+    package = path.parent / "__init__.py"
+    return path.is_dir() or any(file.is_file() for file in files) or path.name in package.read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+def test_every_module_that_a_page_names_exists(page: Path) -> None:
+    assert [name for name in modules(page) if not exists(name)] == []
+
+
+FOR_USERS = [page for page in PAGES if not page.relative_to(ROOT).as_posix().startswith(FOR_DEVELOPERS + TO_BE_CLEANED)]
+
+
+@pytest.mark.parametrize("page", FOR_USERS, ids=lambda page: str(page.relative_to(ROOT)))
+def test_pages_for_users_name_no_internal_module_and_no_test(page: Path) -> None:
+    assert [name for name in modules(page) if not name.startswith(INTERFACE)] == []
+
+
+@pytest.mark.parametrize("page", FOR_USERS, ids=lambda page: str(page.relative_to(ROOT)))
+def test_prose_has_short_lines(page: Path) -> None:
+    lines = FENCE.sub("", page.read_text(encoding="utf-8")).splitlines()
+    assert [line for line in lines if len(line) > LONGEST_LINE and not line.lstrip().startswith(("|", "![", "`"))] == []
 
 
 def test_the_index_leads_to_every_page() -> None:

@@ -8,7 +8,6 @@ import subprocess
 import urllib.parse
 import urllib.request
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -17,13 +16,14 @@ import yaml
 from sluice.clock import SystemClock
 from sluice.launch.ports import HOST
 from sluice.launch.processes import wait_until
+from sluice.settings import PACKAGE
 from tests.integration.brokers import free_ports
 from tests.twins.console_fleet import HALTED, LAGGING, STALLED, build_fleet, pipeline_of, unit_of
 from tests.twins.console_server import served
 
 pytestmark = [pytest.mark.verify, pytest.mark.timeout(300)]
 
-OBSERVABILITY = Path(__file__).parents[2] / "include" / "observability"
+OBSERVABILITY = PACKAGE / "observability"
 
 
 @pytest.fixture(scope="module")

@@ -19,6 +19,9 @@ from sluice.specs.rules.contracts import contracts_hold
 from sluice.specs.rules.rules import RULES
 
 _WRONG = 2
+_EMPTY = (
+    "This project declares no topic yet. Next: `sluice new topic NAME --sample FILE` writes one from a file of records."
+)
 
 
 def check(
@@ -124,3 +127,5 @@ def _show(found: Scan, place: Settings) -> None:
         err_lines.print(f"Unit {unit} cannot be started from here: {', '.join(names)} not set.", style="yellow")
         err_lines.print(f"  Fix: {how_to_set(names)}", style="yellow")
     err_lines.print(summary(found), style="red" if found.faults else "green")
+    if not found.faults and not found.catalog.topics:
+        err_lines.print(_EMPTY)

@@ -16,6 +16,7 @@ from sluice.disk import disk_error
 from sluice.errors import SluiceError
 
 COMMANDS = {
+    "init": "sluice.cli.init:init",
     "demo": "sluice.cli.stack.demo:demo",
     "up": "sluice.cli.stack.up:up",
     "down": "sluice.cli.stack.up:down",

@@ -1,7 +1,7 @@
-"""The JVM artefacts: fetched once by the Ivy that ships inside pyspark, and verified against `jars/jars.sha256`.
+"""The JVM artefacts: fetched once by the Ivy that ships inside pyspark, and verified against `jars.sha256`.
 
-`jars/ivy.xml` names every artefact by exact version and resolves nothing transitively; where they come from is Ivy's
-own configuration. They belong to the installation (`Settings.jars`), not to a state folder. One more is compiled.
+`sluice/jars/ivy.xml` names every artefact by exact version and resolves nothing transitively; where they come from is
+Ivy's own configuration. They belong to the installation (`Settings.jars`), not to a state folder. One more is compiled.
 """
 
 from __future__ import annotations
@@ -18,9 +18,10 @@ from pathlib import Path
 from sluice.devstack.kafka.java import FIX, find_java, java_fault
 from sluice.devstack.own_jar import OwnJar
 from sluice.errors import NotReadyError, RefusedError, SluiceError
-from sluice.settings import LOCALE, Settings, environment, settings
+from sluice.settings import LOCALE, PACKAGE, Settings, environment, settings
 
 _TRIES = 2
+_LOCK = PACKAGE / "jars"
 _CONFIGURATIONS = ("spark", "kafka", "agent")
 
 
@@ -30,11 +31,11 @@ class Jars:
 
     Attributes:
         folder: holds `spark/`, `kafka/` and `agent/`.
-        lock: the project's `jars/`, with `ivy.xml` and `jars.sha256`.
+        lock: the folder with `ivy.xml` and `jars.sha256`; omitted: what the package carries.
     """
 
     folder: Path
-    lock: Path
+    lock: Path = _LOCK
 
     def missing(self) -> tuple[str, ...]:
         """Return the jars that are absent or were changed since they were verified, as `<conf>/<file>`."""
@@ -148,7 +149,7 @@ def _stamp(path: Path) -> list[int] | None:
 
 def own_jar(place: Settings) -> OwnJar:
     """Return the jar that is not fetched but compiled."""
-    return OwnJar(place.home / "jars" / "java", place.jars / "spark")
+    return OwnJar(_LOCK / "java", place.jars / "spark")
 
 
 def _ivy() -> Path:
@@ -163,7 +164,7 @@ def main() -> None:
     """Fetch and verify the jars of this installation; for `make setup`."""
     place = settings()
     try:
-        fetched = Jars(place.jars, place.home / "jars").ensure()
+        fetched = Jars(place.jars).ensure()
         own = own_jar(place)
         own.ensure((_ivy().parent, own.folder), environment().get("JAVA_HOME", ""))
     except SluiceError as error:

@@ -74,7 +74,7 @@ def look(settings: Settings) -> Machine:
         state_is_writable=os.access(_existing(settings.state), os.W_OK | os.X_OK),
         stack_is_up=settings.folder.stack.exists(),
         free_ports={f"{purpose} {port}": is_free(port) for purpose, port in WANTED.items()},
-        missing_jars=(*Jars(settings.jars, settings.home / "jars").missing(), *own_jar(settings).missing()),
+        missing_jars=(*Jars(settings.jars).missing(), *own_jar(settings).missing()),
         pyspark=(_version("pyspark"), _version("pyspark-client")),
     )
 

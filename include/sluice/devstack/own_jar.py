@@ -1,4 +1,4 @@
-"""The JVM classes that Sluice brings itself (`jars/java/`), compiled where the jars are fetched.
+"""The JVM classes that Sluice brings itself (`sluice/jars/java`), compiled where the jars are fetched.
 
 The jar's name holds the digest of its sources, so that it is there or not, and never another one.
 """

@@ -87,7 +87,7 @@ def connect(url: str, connection: str) -> Engine:
     except (ArgumentError, ImportError) as error:
         raise SpecError(
             f"the connection {connection!r} cannot be used: {type(error).__name__}.",
-            fix="write postgresql+psycopg://user:password@host/database, and install requirements/postgres.in.",
+            fix="write postgresql+psycopg://user:password@host/database, and install `sluice[postgres]`.",
         ) from None
 
 

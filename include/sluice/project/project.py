@@ -31,7 +31,7 @@ from sluice.project.environments import (
 )
 from sluice.project.logins import client_of
 from sluice.project.survey import Looks, Survey, case_of
-from sluice.settings import Settings, StateFolder
+from sluice.settings import PACKAGE, Settings, StateFolder
 from sluice.specs.catalog.catalog import Catalog, Unit
 from sluice.specs.catalog.needs import need_of
 from sluice.specs.code.closure import build_archive
@@ -312,11 +312,11 @@ class Project:
 
     def archive(self) -> Path:
         """Zip the package and the transforms for executors, so that workers need no repository, and return the file."""
-        home = self.settings.home
+        packages = (PACKAGE, self.settings.home / "spark_jobs" / "transforms")
         files = {
-            str(path.relative_to(root)): path.read_bytes()
-            for root, below in ((home / "include", "sluice"), (home / "spark_jobs", "transforms"))
-            for path in sorted((root / below).rglob("*.py"))
+            str(path.relative_to(package.parent)): path.read_bytes()
+            for package in packages
+            for path in sorted(package.rglob("*.py"))
         }
         return build_archive(files.items(), self.folder.code)
 

@@ -140,7 +140,15 @@ def _read(include: Path, parse: Parse, kinds: Collection[Kind]) -> tuple[dict[Ke
     documents: dict[Key, Document] = {}
     strays: list[Fault] = []
     if not include.is_dir():
-        strays.append(Fault(include.name, 1, "", "there is no such folder.", "run this inside the project."))
+        strays.append(
+            Fault(
+                include.name,
+                1,
+                "",
+                "there is no such folder.",
+                "run this inside a project; `sluice init DIR` writes a new one.",
+            )
+        )
     for kind in kinds:
         for path in _entries(include / kind.folder):
             file = f"{include.name}/{kind.folder}/{path.name}"

@@ -20,7 +20,6 @@ from sluice.project.project import Project
 DAY = datetime(2013, 1, 1, tzinfo=UTC)
 HOUR = timedelta(hours=1)
 END = {"flights/0": 10}
-PACKAGE = Path(__file__).parents[3] / "include" / "sluice"
 
 
 @dataclass(frozen=True)
@@ -53,9 +52,8 @@ class Spark:
 
 
 def fake_spark(project: Project, monkeypatch: pytest.MonkeyPatch, path: str) -> Spark:
-    """Put the fake on PATH, and the package where the identity of the code is read from."""
+    """Put the fake on PATH."""
     home = project.settings.home
-    (home / "include" / "sluice").symlink_to(PACKAGE)
     bin_folder = home / "bin"
     bin_folder.mkdir()
     binary = bin_folder / "spark-submit"

@@ -145,6 +145,7 @@ def test_a_component_that_was_killed_is_there_again_after_up(place: Settings, en
     assert broker not in processes(place)
 
 
+@pytest.mark.verify
 def test_a_worker_and_a_master_that_were_killed_are_there_again_by_themselves(
     place: Settings, endpoints: Endpoints
 ) -> None:

@@ -107,7 +107,7 @@ class DriverPlace:
     def with_own_project(self) -> DriverPlace:
         """Return the place with a copy of the project, to be edited."""
         home = self.state.parent / "project"
-        for part in ("include", "spark_jobs", "jars"):
+        for part in ("include", "spark_jobs"):
             shutil.copytree(self.home / part, home / part, ignore=shutil.ignore_patterns("__pycache__"))
         return DriverPlace(self.state, home)
 
@@ -253,13 +253,14 @@ def catalog() -> Catalog:
 
 
 @pytest.fixture(scope="session")
-def drained_state(broker: BrokerProcess, two_days: int, tmp_path_factory: pytest.TempPathFactory) -> Path:
+def drained_state(
+    broker: BrokerProcess, two_days: int, tmp_path_factory: pytest.TempPathFactory, spark: SparkSession
+) -> Path:
     """A state folder in which a driver has read everything; tests copy it."""
     assert two_days
     place = DriverPlace(tmp_path_factory.mktemp("drained") / "state")
     write_endpoints(Settings(state=place.state).folder, Endpoints(kafka_bootstrap=(broker.bootstrap,), airflow_url=""))
-    finished = place.run()
-    assert finished.returncode == 0, finished.stdout[-2000:]
+    assert place.finish(spark, generation=1) is ExitCode.STOPPED
     return place.state
 
 

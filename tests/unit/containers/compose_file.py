@@ -8,7 +8,10 @@ from typing import Any
 
 import yaml
 
+from sluice.settings import PACKAGE
+
 ROOT = Path(__file__).resolve().parents[3]
+SCRIPTS = PACKAGE / "containers"
 COMPOSE_TEXT = (ROOT / "docker-compose.yaml").read_text(encoding="utf-8")
 COMPOSE: dict[str, Any] = yaml.safe_load(COMPOSE_TEXT)
 SERVICES: dict[str, dict[str, Any]] = COMPOSE["services"]
@@ -20,8 +23,8 @@ def is_one_shot(service: dict[str, Any]) -> bool:
 
 
 def properties(path: str) -> dict[str, str]:
-    """Return a Java properties file as a dictionary."""
-    lines = (ROOT / path).read_text(encoding="utf-8").splitlines()
+    """Return a Java properties file of the scripts as a dictionary."""
+    lines = (SCRIPTS / path).read_text(encoding="utf-8").splitlines()
     return dict(line.split("=", 1) for line in lines if line and not line.startswith("#"))
 
 

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 import yaml
 
+from sluice.settings import PACKAGE
 from sluice.specs.load import load_catalog
 from sluice.specs.model.resources import Resources
 from tests.unit.containers.compose_file import (
@@ -18,6 +19,7 @@ from tests.unit.containers.compose_file import (
     COMPOSE,
     COMPOSE_TEXT,
     ROOT,
+    SCRIPTS,
     SERVICES,
     is_one_shot,
     properties,
@@ -54,7 +56,7 @@ def test_the_whole_system_is_there() -> None:
         *METRICS,
     } == set(SERVICES) - set(BROKERS)
     commands = " ".join(" ".join(s.get("command", [])) for s in SERVICES.values())
-    runner = (ROOT / "containers" / "runner.conf").read_text(encoding="utf-8")
+    runner = (SCRIPTS / "runner.conf").read_text(encoding="utf-8")
     for component in ("airflow api-server", "airflow dag-processor", "airflow scheduler", "airflow triggerer"):
         assert component in commands + runner
 
@@ -156,10 +158,10 @@ def test_whatever_uses_a_database_starts_after_its_migration() -> None:
 
 def test_a_driver_has_time_to_finish_its_batch_when_the_runner_stops() -> None:
     runner = configparser.ConfigParser()
-    runner.read(ROOT / "containers" / "runner.conf", encoding="utf-8")
+    runner.read(SCRIPTS / "runner.conf", encoding="utf-8")
     priorities = {section: int(runner[section]["priority"]) for section in runner if section.startswith("program:")}
     waits = {section: int(runner[section]["stopwaitsecs"]) for section in priorities}
-    text = (ROOT / "containers" / "drain.py").read_text(encoding="utf-8")
+    text = (SCRIPTS / "drain.py").read_text(encoding="utf-8")
     deadline = float(re.search(r"^_DEADLINE_SECONDS = ([0-9.]+)$", text, re.MULTILINE).group(1))  # type: ignore[union-attr]
 
     assert priorities.pop("program:drain") < min(priorities.values())
@@ -248,18 +250,18 @@ def test_each_broker_has_its_own_number_rack_name_and_folder() -> None:
     given = [(name, *service["command"][1:], *_mounts(name)) for name, service in BROKERS.items()]
 
     assert given == [(f"kafka-{n}", str(n), f"rack-{n}", f"kafka-{n}", f"kafka-{n}") for n in (1, 2, 3)]
-    assert properties("containers/broker.properties")["log.dirs"].startswith("/var/lib/kafka/")
+    assert properties("broker.properties")["log.dirs"].startswith("/var/lib/kafka/")
     assert {mount for name in BROKERS for mount in _mounts(name).values()} == {"/var/lib/kafka"}
 
 
 def test_the_quorum_is_the_three_brokers() -> None:
-    voters = properties("containers/broker.properties")["controller.quorum.voters"].split(",")
+    voters = properties("broker.properties")["controller.quorum.voters"].split(",")
 
     assert voters == [f"{service['command'][1]}@{name}:9093" for name, service in BROKERS.items()]
 
 
 def test_one_broker_may_be_lost_without_losing_a_record_or_a_write() -> None:
-    kafka = properties("containers/broker.properties")
+    kafka = properties("broker.properties")
 
     assert int(kafka["default.replication.factor"]) == DEPLOYMENT.replication == len(BROKERS)
     assert kafka["min.insync.replicas"] == "2"
@@ -288,15 +290,15 @@ def test_who_collects_metrics_is_started_only_where_somebody_wants_that() -> Non
 
 
 def test_prometheus_scrapes_what_there_is_at_the_ports_where_it_is() -> None:
-    shipped = yaml.safe_load((ROOT / "include" / "observability" / "prometheus.yaml").read_text(encoding="utf-8"))
+    shipped = yaml.safe_load((PACKAGE / "observability" / "prometheus.yaml").read_text(encoding="utf-8"))
     jobs = {job["job_name"]: job for job in shipped["scrape_configs"]}
     targets = {name: job["static_configs"][0]["targets"] for name, job in jobs.items()}
-    (agent,) = re.findall(r"-javaagent:.*=(\d+):", (ROOT / "containers" / "broker.sh").read_text(encoding="utf-8"))
+    (agent,) = re.findall(r"-javaagent:.*=(\d+):", (SCRIPTS / "broker.sh").read_text(encoding="utf-8"))
     assert targets["kafka"] == [f"{name}:{agent}" for name in BROKERS]
     assert targets["sluice"] == ["airflow-api:8080"]
     assert targets["node"] == ["node-exporter:9100"]
-    started = (ROOT / "containers" / "prometheus.sh").read_text(encoding="utf-8")
-    assert "include/observability/prometheus.yaml" in started
+    started = (SCRIPTS / "prometheus.sh").read_text(encoding="utf-8")
+    assert "/../observability/prometheus.yaml" in started
     token = jobs["sluice"]["authorization"]["credentials_file"]
     linked = re.findall(r"ln -s (\S+) (\S+)", (ROOT / "containers" / "Dockerfile").read_text(encoding="utf-8"))
     assert [(there, here) for there, here in linked if there in started] == [("/tmp/sluice.token", token)]  # noqa: S108
@@ -313,7 +315,7 @@ def test_every_disk_of_a_broker_is_measured_and_none_is_written_to() -> None:
     mounts = SERVICES["node-exporter"]["volumes"]
     assert {*BROKERS, "data", "postgres"} == {mount.split(":")[0] for mount in mounts}
     assert all(re.fullmatch(r"([a-z0-9-]+):/volumes/\1:ro", mount) for mount in mounts)
-    rules = (ROOT / "include" / "observability" / "rules.yaml").read_text(encoding="utf-8")
+    rules = (PACKAGE / "observability" / "rules.yaml").read_text(encoding="utf-8")
     assert set(re.findall(r'mountpoint=~"([^"]+)"', rules)) == {"/volumes/.*"}
 
 

@@ -5,11 +5,9 @@ from __future__ import annotations
 import threading
 from dataclasses import dataclass, field
 
+from sluice.containers.drain import drain
 from sluice.errors import UnreachableError
 from sluice.streams.life.launcher import DriverReport, DriverState
-from tests.unit.containers.scripts import load
-
-drain = load("drain").drain
 
 
 @dataclass

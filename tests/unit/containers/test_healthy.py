@@ -13,10 +13,8 @@ from typing import Any
 
 import pytest
 
+from sluice.containers import healthy
 from tests.unit.containers.compose_file import SERVICES
-from tests.unit.containers.scripts import load
-
-healthy = load("healthy")
 
 
 @contextmanager

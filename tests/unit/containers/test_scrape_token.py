@@ -11,9 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.unit.containers.scripts import load
-
-scrape_token = load("scrape_token")
+from sluice.containers import scrape_token
 
 
 @pytest.fixture

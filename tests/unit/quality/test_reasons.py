@@ -5,9 +5,9 @@ import re
 import pytest
 
 from sluice.quality.reasons import EXPLANATIONS, FAULTS, Reason
-from sluice.settings import settings
+from sluice.settings import PACKAGE, settings
 
-DECODER = settings().home / "jars" / "java" / "sluice" / "decoding" / "Fault.java"
+DECODER = PACKAGE / "jars" / "java" / "sluice" / "decoding" / "Fault.java"
 
 
 def test_the_documentation_has_every_reason_in_its_order() -> None:

@@ -10,6 +10,7 @@ from rich.table import Table
 
 from sluice.cli.feed import open_project_feed, reporting
 from sluice.cli.stack.demo_steps import FEED, PIPELINE, Demo
+from sluice.cli.stack.example import demo_settings
 from sluice.cli.terminal.output import err, out
 from sluice.clock import SystemClock
 from sluice.delta.reading import read_rows
@@ -34,10 +35,13 @@ def demo(
 ) -> None:
     """Run the main job on real flights: stack, topics, stream, feed, backfill, quality gate, result.
 
+    In a project that does not declare the flights it runs in a project of its own, in the state folder.
+
     Exit codes: 0 all came out as it should; 1 a step failed, or the numbers do not add up; 2 a spec or an argument is
     wrong; 3 this machine is not ready, or the stack did not start; 4 a part did not answer; 5 a step was refused.
     """
-    project = Project.open(settings())
+    asked = settings()
+    project = Project.open(demo_settings(asked))
     if project.deployment.kafka.kind != "embedded":
         raise NotReadyError(
             f"the deployment {project.settings.deployment!r} uses an external Kafka; the demo brings its own.",
@@ -45,6 +49,9 @@ def demo(
         )
     _refuse_unready(project)
     teller = _Teller()
+    if project.settings.home != asked.home:
+        teller.step(f"Use the example, a project of its own: {project.settings.home}")
+        teller.note("There, `sluice status` shows its stack and `sluice down` takes it down.")
     story = Demo(
         project,
         teller,

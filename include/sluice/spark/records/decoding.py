@@ -1,4 +1,4 @@
-"""Bytes to columns: one strict parse per record, by classes of ours in the JVM (`jars/java/sluice/decoding`).
+"""Bytes to columns: one strict parse per record, by classes of ours in the JVM (`sluice/jars/java/sluice/decoding`).
 
 JSON's parser is Spark's own, watched (ADR 0018): it also tells what `from_json` takes without a word, such as a key
 that is there twice, or bytes after the object. Avro is read under the schema that it was written with (ADR 0023).

@@ -6,13 +6,21 @@ import hashlib
 from collections.abc import Sequence
 from pathlib import Path
 
+from sluice.settings import PACKAGE
 from sluice.specs.code.closure import code_hash, import_closure, meaning
 from sluice.specs.code.static import locate
 from sluice.specs.expectations.model import Expectation
 from sluice.specs.model.model import PipelineSpec, TopicSpec
 
 
-def pipeline_hash(home: Path, pipeline: PipelineSpec, topic: TopicSpec, expected: Sequence[Expectation] = ()) -> str:
+def pipeline_hash(
+    home: Path,
+    pipeline: PipelineSpec,
+    topic: TopicSpec,
+    expected: Sequence[Expectation] = (),
+    *,
+    package: Path = PACKAGE,
+) -> str:
     """Hash the transform's import closure, validation's and its decoder's, the specs' meaning and the static inputs.
 
     Args:
@@ -20,20 +28,27 @@ def pipeline_hash(home: Path, pipeline: PipelineSpec, topic: TopicSpec, expected
         pipeline: its spec.
         topic: the spec of its source.
         expected: what must hold for each record.
+        package: Sluice, as it is installed: the hash is the same wherever that is.
 
     Raises:
         SpecError: a static input is not there.
         SpecFaults: a module is not Python.
     """
     transform = home / "spark_jobs" / "transforms" / f"{pipeline.transform.partition(':')[0]}.py"
-    roots = (home / "spark_jobs", home / "include")
-    entries = (transform, home / "include" / "sluice" / "spark" / "records" / "validation.py")
-    closure = sorted({path for entry in entries for path in import_closure(entry, roots)})
-    closure += sorted((home / "jars" / "java" / "sluice" / "decoding").glob("*.java"))
+    entries = (transform, package / "spark" / "records" / "validation.py")
+    roots = (package, home / "spark_jobs", home / "include")
+    closure = {path for entry in entries for path in import_closure(entry, roots)}
+    closure.update((package / "jars" / "java" / "sluice" / "decoding").glob("*.java"))
     static = {name: digest(locate(wanted, home / "include")) for name, wanted in pipeline.static.items()}
     return code_hash(
-        ((str(p.relative_to(home)), p.read_bytes()) for p in closure), meaning(pipeline, topic, expected), static
+        ((_name(path, home, package), path.read_bytes()) for path in closure),
+        meaning(pipeline, topic, expected),
+        static,
     )
+
+
+def _name(path: Path, home: Path, package: Path) -> str:
+    return str(path.relative_to(package.parent if path.is_relative_to(package) else home))
 
 
 def digest(path: Path) -> str:

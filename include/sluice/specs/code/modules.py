@@ -39,7 +39,8 @@ def _parsed(path: Path, _modified_ns: int, _size: int) -> ast.Module:
 def imported_files(path: Path, roots: Sequence[Path], file: str = "") -> Iterator[Path]:
     """Yield the files below `roots` that importing one module executes: its packages and what it imports.
 
-    Imports inside functions and under TYPE_CHECKING count; a module outside the roots does not.
+    Imports inside functions and under TYPE_CHECKING count; a module outside the roots does not. A root is a folder of
+    modules, or one package: then its neighbours are outside.
     """
     package = _package(path, roots)
     yield from _files(package, roots)
@@ -99,16 +100,24 @@ def _imports(tree: ast.Module) -> tuple[tuple[int, tuple[str, ...]], ...]:
 def _package(path: Path, roots: Sequence[Path]) -> tuple[str, ...]:
     """Return the name of the package that a module, or a package's `__init__`, is in."""
     root = next((root for root in roots if path.is_relative_to(root)), path.parent)
-    return path.parent.relative_to(root).parts
+    return path.parent.relative_to(root.parent if _is_package(root) else root).parts
 
 
 def _files(name: tuple[str, ...], roots: Sequence[Path]) -> Iterator[Path]:
     """Yield the files of `a`, `a.b` and `a.b.c` in the first root that has `a`; the last part may be no module."""
     for root in roots:
-        found = [path for length in range(1, len(name) + 1) if (path := _module(root.joinpath(*name[:length])))]
+        folder = root.parent if _is_package(root) else root
+        if folder != root and name[:1] != (root.name,):
+            continue
+        found = [path for length in range(1, len(name) + 1) if (path := _module(folder.joinpath(*name[:length])))]
         if found:
             yield from found
             return
+
+
+@lru_cache(maxsize=64)
+def _is_package(root: Path) -> bool:
+    return (root / "__init__.py").is_file()
 
 
 def _module(path: Path) -> Path | None:

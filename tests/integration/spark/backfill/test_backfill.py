@@ -85,9 +85,11 @@ def test_verify_then_correct_then_verify_again(drained: Drained, collector: Line
     assert not list(drained.project.folder.staging.glob("*/*"))
 
     # The base is still there, in an older version; once its files are vacuumed, nothing can be said any more.
-    assert drained.run(Mode.VERIFY).outcome == "identical"
+    (first, *_) = corrected.published
+    touched = Interval(first, first + HOUR)
+    assert drained.run(Mode.VERIFY, over=touched).outcome == "identical"
     DeltaTable(str(drained.table)).vacuum(retention_hours=0, enforce_retention_duration=False, dry_run=False)
-    blind = drained.run(Mode.VERIFY)
+    blind = drained.run(Mode.VERIFY, over=touched)
     assert blind.outcome == "inconclusive"
     assert "vacuumed" in blind.why
     assert_told(drained, collector, corrected.backfill, entry)

@@ -21,7 +21,7 @@ from tests.oracle import departures, differences, flights
 def test_stream_batch_and_oracle_agree_and_every_record_is_accounted_for(
     place: DriverPlace, two_days: int, spark: SparkSession
 ) -> None:
-    assert place.run().returncode == ExitCode.STOPPED
+    assert place.finish(spark, generation=1) is ExitCode.STOPPED
     project = Project.open(Settings(state=place.state))
     pipeline, topic = project.catalog.pipelines["departures"], project.catalog.topics["flights"]
     expected = departures("2013-01-01", "2013-01-02")

@@ -1,4 +1,4 @@
-"""Metrics that others expose and our rules use: brokers by `containers/jmx.yaml`, disks by Debian's node exporter.
+"""Metrics that others expose and our rules use: brokers by `jmx.yaml`, disks by Debian's node exporter.
 
 Each bean is one that Kafka 4.3 has, in the form in which the agent compares it with a rule; what the rule makes of it
 is worked out here as the agent does it.
@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import yaml
+
+from sluice.settings import PACKAGE
 
 BEANS = (
     "kafka.controller<type=KafkaController, name=OfflinePartitionsCount><>Value",
@@ -24,7 +25,7 @@ _TARGET = ("job", "instance")
 _OF_DISK = (*_TARGET, "device", "fstype", "mountpoint")
 OF_NODE = {"node_filesystem_avail_bytes": _OF_DISK, "node_filesystem_size_bytes": _OF_DISK}
 OF_PROMETHEUS = {"up": _TARGET}
-_FILE = Path(__file__).parents[4] / "containers" / "jmx.yaml"
+_FILE = PACKAGE / "containers" / "jmx.yaml"
 JMX: dict[str, Any] = yaml.safe_load(_FILE.read_text(encoding="utf-8"))
 
 

@@ -13,11 +13,12 @@ import pytest
 import yaml
 
 from sluice.console.metrics.catalogue import CATALOGUE, MetricType
+from sluice.settings import PACKAGE
 from sluice.streams.health.verdict import FINE, Health
 from tests.unit.console.metrics.exporters import BEANS, EXPORTED, JMX, exposed
 
 HOME = Path(__file__).parents[4]
-OBSERVABILITY = HOME / "include" / "observability"
+OBSERVABILITY = PACKAGE / "observability"
 GROUPS: list[dict[str, Any]] = yaml.safe_load((OBSERVABILITY / "rules.yaml").read_text())["groups"]
 RULES: list[dict[str, Any]] = [rule for group in GROUPS for rule in group["rules"]]
 DASHBOARD: dict[str, Any] = json.loads((OBSERVABILITY / "grafana.json").read_text())

@@ -6,15 +6,15 @@ from pathlib import Path
 
 import pytest
 
-from batch import main, tell_backfill
 from sluice.errors import SpecError
 from sluice.spark.backfill.evidence import Result
+from sluice.spark.jobs.batch import run, tell_backfill
 
 ASKED = ["backfill", "--pipeline", "departures", "--mode", "verify", "--by", "tests", "--key", "k"]
 
 
 def backfill(*arguments: str) -> int:
-    return main([*ASKED, *arguments])
+    return run([*ASKED, *arguments])
 
 
 @pytest.mark.parametrize(
@@ -35,7 +35,7 @@ def test_what_cannot_be_asked_is_refused_in_one_line(
 
 def test_half_a_range_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
     asked = ["quality", "--pipeline", "departures", "--from", "2013-01-01T00:00Z"]
-    assert main(asked) == SpecError.exit_code
+    assert run(asked) == SpecError.exit_code
     assert "needs both --from and --to" in capsys.readouterr().out
 
 

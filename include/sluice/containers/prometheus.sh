@@ -3,5 +3,5 @@
 set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
 python "$here/scrape_token.py" http://airflow-api:8080 metrics /run/secrets/airflow_metrics /tmp/sluice.token &
-exec prometheus --config.file="$here/../include/observability/prometheus.yaml" --storage.tsdb.path=/var/lib/prometheus \
+exec prometheus --config.file="$here/../observability/prometheus.yaml" --storage.tsdb.path=/var/lib/prometheus \
   --storage.tsdb.retention.time=15d --web.listen-address=:9090

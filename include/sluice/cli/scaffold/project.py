@@ -1,0 +1,80 @@
+"""The first files of a project, from the templates that the package carries."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Mapping
+from importlib.resources import files
+from importlib.resources.abc import Traversable
+from pathlib import Path
+
+from sluice.specs.deployments.folder_names import folder_fault
+
+_TEMPLATES = files("sluice.cli.scaffold") / "template"
+_SUFFIX = ".template"
+"""Ends the name of every template: as they are, some names would mean something to Git, to linters or to pytest."""
+_MAY_BE_THERE = {".git", ".venv", "wheels"}
+_SHOWN = 5
+
+
+def project_files(name: str, version: str) -> Mapping[str, bytes]:
+    """Return the content of each file by its path in the project.
+
+    Args:
+        name: of the project; see `project_name`.
+        version: of Sluice, which the project then requires.
+    """
+    values = {"project": name, "version": version, "tag": ""}
+    return dict(sorted((path, fill(content, values)) for path, content in templates().items()))
+
+
+def templates() -> Mapping[str, bytes]:
+    """Return all templates by the paths of the files that they give."""
+    return {path.removesuffix(_SUFFIX): file.read_bytes() for path, file in _below(_TEMPLATES, "")}
+
+
+def fill(template: bytes, values: Mapping[str, str]) -> bytes:
+    """Replace every `{{key}}` of a template by its value."""
+    for key, value in values.items():
+        template = template.replace(f"{{{{{key}}}}}".encode(), value.encode())
+    return template
+
+
+def project_name(folder: Path) -> str:
+    """Return a name that Docker Compose takes, from the name of a folder."""
+    return re.sub(r"[^a-z0-9_-]+", "-", folder.name.lower()).strip("-_") or "project"
+
+
+def folder_faults(folder: Path) -> list[str]:
+    """Return all reasons why no project can be written into a folder, as clauses about it; none if it can."""
+    faults = []
+    if meaning := folder_fault(str(folder)):
+        faults.append(f"its path cannot be used: {meaning}")
+    nearest = next(place for place in (folder, *folder.parents) if place.exists())
+    if not nearest.is_dir():
+        return [*faults, f"{nearest} is a file" if nearest != folder else "it is a file"]
+    if not os.access(nearest, os.W_OK | os.X_OK):
+        faults.append(f"this user cannot write into {nearest}")
+    if nearest == folder and (there := sorted({entry.name for entry in folder.iterdir()} - _MAY_BE_THERE)):
+        more = f" and {len(there) - _SHOWN} more" if len(there) > _SHOWN else ""
+        faults.append(f"it is not empty: it holds {', '.join(there[:_SHOWN])}{more}")
+    return faults
+
+
+def write_project(folder: Path, content: Mapping[str, bytes]) -> None:
+    """Write the files of a project below a folder; scripts become executable."""
+    for path, data in content.items():
+        file = folder / path
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_bytes(data)
+        if data.startswith(b"#!"):
+            file.chmod(0o755)
+
+
+def _below(folder: Traversable, path: str) -> list[tuple[str, Traversable]]:
+    found = []
+    for entry in folder.iterdir():
+        name = f"{path}{entry.name}"
+        found += _below(entry, f"{name}/") if entry.is_dir() else [(name, entry)]
+    return found

@@ -1,0 +1,148 @@
+"""Main of the batch side: backfills closed intervals, checks what is published, or replays a case.
+
+    batch.py backfill --pipeline P --from ISO --to ISO --mode verify|correct|recompute --by WHO --key KEY
+    batch.py quality --pipeline P [--from ISO --to ISO]
+    batch.py replay --pipeline P --case ID --by WHO
+
+Runs as a plain Python process and under spark-submit. Exit code 0: all is as it should be; 1: it is not, and the line
+on stderr says why; others: see `sluice.errors`.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from datetime import datetime, timedelta
+from pathlib import Path
+
+import structlog
+
+from sluice.errors import SluiceError, SpecError
+from sluice.intervals.backfill.acceptance import GATE_FAILED
+from sluice.intervals.backfill.parity import ParityOutcome
+from sluice.intervals.backfill.request import Mode, Only, Request, range_of
+from sluice.launch.processes import give_way
+from sluice.project.project import Project
+from sluice.settings import settings
+from sluice.spark.backfill.evidence import Result
+from sluice.spark.backfill.replay import replay
+from sluice.spark.backfill.run import run_backfill
+from sluice.spark.checks.published_quality import check_published
+from sluice.spark.driver.pipeline_code import pipeline_code
+from sluice.spark.session.batch_session import batch_session
+from sluice.specs.model.alerting import AlertClass
+
+log = structlog.get_logger()
+
+
+def main(arguments: list[str]) -> int:
+    """Do what the arguments ask, with the log on stderr, and return the exit code."""
+    structlog.configure(logger_factory=structlog.PrintLoggerFactory(sys.stderr))
+    return run(arguments)
+
+
+def run(arguments: list[str]) -> int:
+    """Do what the arguments ask and return the exit code."""
+    options = _parser().parse_args(arguments)
+    give_way(settings().batch_niceness)
+    try:
+        return {"backfill": _backfill, "quality": _quality, "replay": _replay}[options.command](options)
+    except SluiceError as error:
+        log.error("it cannot be done", command=options.command, why=str(error))  # noqa: TRY400  our own errors need no trace
+        return error.exit_code
+
+
+def _backfill(options: argparse.Namespace) -> int:
+    project, length = _project(options.pipeline)
+    request = Request(
+        pipeline=options.pipeline,
+        range=range_of(options.start, options.end, length),
+        mode=options.mode,
+        by=options.by,
+        why=options.why,
+        only=options.only,
+        accepts=options.accepts,
+    )
+    with batch_session(project, "backfill", options.pipeline) as spark:
+        code = pipeline_code(project, spark, project.catalog.pipelines[options.pipeline])
+        result = run_backfill(project, spark, code, request, key=options.key, submitted=options.submitted)
+    return tell_backfill(result, project.folder.backfill(result.backfill))
+
+
+_CLASSES = {
+    GATE_FAILED: AlertClass.GATE,
+    ParityOutcome.DIFFERENT: AlertClass.PARITY,
+    ParityOutcome.INCONCLUSIVE: AlertClass.PARITY,
+}
+
+
+def tell_backfill(result: Result, folder: Path) -> int:
+    """Say how a backfill ended and return the exit code."""
+    if result.passed:
+        log.info("backfill ends", backfill=result.backfill, outcome=result.outcome, published=len(result.published))
+        return 0
+    page = folder / ("quality.html" if result.outcome == GATE_FAILED else "parity.html")
+    about = {"alert_class": str(_CLASSES[result.outcome])} if result.outcome in _CLASSES else {}
+    why = f"{result.why} Fix: read {page}."
+    log.error("backfill ends", backfill=result.backfill, outcome=result.outcome, **about, why=why)
+    return SluiceError.exit_code
+
+
+def _quality(options: argparse.Namespace) -> int:
+    project, length = _project(options.pipeline)
+    if (options.start is None) != (options.end is None):
+        raise SpecError("a range needs both --from and --to.", fix="give both, or neither for the last 31 days.")
+    asked = range_of(options.start, options.end, length) if options.start else None
+    with batch_session(project, "quality", options.pipeline) as spark:
+        result, page = check_published(project, spark, options.pipeline, asked)
+    if result.passed:
+        log.info("quality holds", pipeline=options.pipeline, expectations=result.expectations_passed, rows=result.rows)
+        return 0
+    why = f"the published table fails its quality gate: {'; '.join(result.failures)} Fix: read {page}."
+    log.error("quality does not hold", pipeline=options.pipeline, alert_class=str(AlertClass.GATE), why=why)
+    return SluiceError.exit_code
+
+
+def _replay(options: argparse.Namespace) -> int:
+    project, _ = _project(options.pipeline)
+    with batch_session(project, "replay", options.pipeline) as spark:
+        result = replay(project, spark, options.case, by=options.by)
+    if result.passed:
+        log.info("replay ends", case=options.case, records=result.case.records, backfills=len(result.backfills))
+        return 0
+    why = f"the case {options.case} is not closed: {result.why} Fix: see `sluice quarantine show {options.case}`."
+    log.error("replay ends", case=options.case, why=why)
+    return SluiceError.exit_code
+
+
+def _project(pipeline: str) -> tuple[Project, timedelta]:
+    project = Project.open_sound(settings())
+    if pipeline not in project.catalog.pipelines:
+        known = ", ".join(sorted(project.catalog.pipelines)) or "none"
+        raise SpecError(f"there is no sound pipeline {pipeline!r}; there is {known}.", fix="run `sluice check`.")
+    return project, project.catalog.pipelines[pipeline].intervals.interval_length
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    commands = parser.add_subparsers(dest="command", required=True)
+    backfill = commands.add_parser("backfill", help="compute closed intervals; compare, correct or publish them")
+    backfill.add_argument("--mode", required=True, type=Mode, choices=list(Mode))
+    backfill.add_argument(
+        "--only", type=Only, choices=list(Only), default=Only.ALL, help="which intervals of the range"
+    )
+    backfill.add_argument("--by", required=True, help="who asks; goes on record")
+    backfill.add_argument("--why", default="", help="the reason on record")
+    backfill.add_argument("--accepts", default="", help="the backfill whose gate failed, and is overridden")
+    backfill.add_argument("--key", required=True, help="names the asking: the same key resumes what was interrupted")
+    backfill.add_argument("--submitted", action="store_true", help="it is on record, and may have been cancelled")
+    quality = commands.add_parser("quality", help="run the pipeline's suite on what is published")
+    replaying = commands.add_parser("replay", help="put the records of a case into the results")
+    replaying.add_argument("--case", required=True, help="its id")
+    replaying.add_argument("--by", required=True, help="who asks; goes on record")
+    for command in (backfill, quality, replaying):
+        command.add_argument("--pipeline", required=True)
+    for command, required in ((backfill, True), (quality, False)):
+        command.add_argument("--from", dest="start", type=datetime.fromisoformat, required=required)
+        command.add_argument("--to", dest="end", type=datetime.fromisoformat, required=required, help="exclusive")
+    return parser
