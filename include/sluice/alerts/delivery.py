@@ -1,4 +1,4 @@
-"""Whether somebody was told, and the rules that one execution of a run, and a state that lasts, call a person once."""
+"""Outcomes of deliveries, and the rules by which one execution of a run, and a lasting state, alert once."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from sluice.alerts.alert import Alert, Level
 from sluice.alerts.runs import RunCount
 
 IN_FLIGHT = timedelta(seconds=20)
-"""Longer than any delivery may take: an alert that has no outcome after this never gets one."""
+"""Longer than any delivery may take: an alert without an outcome after this never gets one."""
 
 
 class DeliveryOutcome(StrEnum):
@@ -23,25 +23,40 @@ class DeliveryOutcome(StrEnum):
     DELIVERED = "delivered"  # every service took it
     FAILED = "failed"  # at least one did not
     NOT_CONFIGURED = "not configured"  # there is no service: the journal is all there is
-    WITHHELD = "withheld"  # another alert about the same run, or the same that lasts, has called somebody
-    HELD = "held"  # it is told later, if it lasts until then: the policy says so
-    MUTED = "muted"  # the policy tells nobody of it
+    WITHHELD = "withheld"  # another alert about the same run or the same lasting state was sent
+    HELD = "held"  # the policy sends it later, if it lasts until then
+    MUTED = "muted"  # the policy sends it to no channel
 
 
-TOLD = frozenset({DeliveryOutcome.DELIVERED, DeliveryOutcome.NOT_CONFIGURED})
-"""Where no service is configured, the record is all the telling there is."""
+NOTIFIED = frozenset({DeliveryOutcome.DELIVERED, DeliveryOutcome.NOT_CONFIGURED})
+"""Outcomes that count as notified. Where no service is configured, recording an alert does."""
+
+
+@dataclass(frozen=True)
+class DeliveryResult:
+    """How a delivery ended.
+
+    Attributes:
+        outcome: for all channels together.
+        detail: one sentence about it that holds no secret.
+        reached: the connections of the channels whose services all took it.
+    """
+
+    outcome: DeliveryOutcome
+    detail: str
+    reached: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
 class Delivery:
-    """What became of one alert.
+    """The outcome of one alert's delivery.
 
     Attributes:
         alert_id: the alert's.
         at: when (UTC).
         outcome: how it ended.
         detail: one sentence about it without any secret.
-        reached: the connections behind which everybody has got it, by this attempt or one before.
+        reached: the connections whose services all took it, in this attempt or an earlier one.
     """
 
     alert_id: str
@@ -95,10 +110,10 @@ class AlertHistory:
         """Return the alerts about runs of a DAG that have failed, and their tasks."""
         return [a for a in self.alerts if a.dag_id == dag_id and a.level in {Level.TASK, Level.DAG}]
 
-    def told(self, alert: Alert) -> bool:
-        """Whether somebody knows."""
+    def notified(self, alert: Alert) -> bool:
+        """Whether an alert was delivered, or recorded where no service is configured."""
         delivery = self.deliveries.get(alert.id)
-        return delivery is not None and delivery.outcome in TOLD
+        return delivery is not None and delivery.outcome in NOTIFIED
 
     def lasting(self, dag_id: str) -> Mapping[str, Alert]:
         """Return the newest alert about each subject of a DAG that is not over."""
@@ -115,12 +130,12 @@ def under_way(alert: Alert, now: datetime) -> bool:
     return abs(now - alert.at) < IN_FLIGHT
 
 
-def already_called(alert: Alert, history: AlertHistory, now: datetime) -> Alert | None:
-    """Return the alert that has told somebody about this execution of this run; None if nobody knows.
+def already_notified(alert: Alert, history: AlertHistory, now: datetime) -> Alert | None:
+    """Return the alert that was delivered about this execution of this run; None if none was.
 
-    Of tasks that fail together the first one calls. The others rely on it while it is under way: should it fail, the
-    alert of the DAG's level, which comes last and relies on nothing but an outcome, calls instead. So a person may be
-    called twice, but never not at all. Tasks about different subjects rely on none of each other.
+    Of tasks that fail together the first one alerts. The others rely on it while its delivery is under way. If that
+    fails, the alert of the DAG's level, which comes last and relies only on outcomes, is sent instead: at least once.
+    Tasks about different subjects do not rely on each other.
 
     Args:
         alert: on record already.
@@ -131,7 +146,7 @@ def already_called(alert: Alert, history: AlertHistory, now: datetime) -> Alert 
     for other in history.tasks_of(alert):
         if alert.level is Level.TASK and other.subject != alert.subject:
             continue
-        if history.told(other):
+        if history.notified(other):
             return other
         first = order[other.id] < order.get(alert.id, len(order))
         if alert.level is Level.TASK and first and history.in_flight(other, now):
@@ -140,10 +155,10 @@ def already_called(alert: Alert, history: AlertHistory, now: datetime) -> Alert 
 
 
 def already_known(alert: Alert, history: AlertHistory) -> Alert | None:
-    """Return the alert that has told of the same state of the same subject; None if this is news.
+    """Return the alert that reported the same state of the same subject; None if this is news.
 
-    It is news when nothing was told of the subject, or something else, or its end. What the policy holds back or tells
-    nobody is on record, and no news either. Where no service is configured, the record is all the telling there is.
+    It is news if nothing was reported of the subject, or something else, or its end. An alert that the policy holds
+    back or mutes counts as reported, and so does a recorded one where no service is configured.
 
     Args:
         alert: not on record yet.

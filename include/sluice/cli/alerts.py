@@ -94,8 +94,8 @@ def incident_as_dict(incident: Incident, policy: Policy) -> dict[str, Any]:
     """Return an incident as JSON values: since when, whether somebody knows, and who is told."""
     newest, outcome = incident.newest, incident.outcome(incident.newest)
     told = "no outcome on record" if outcome is None else outcome.value
-    if incident.told_at is not None:
-        told = f"{incident.told_at:%Y-%m-%d %H:%M}"
+    if incident.notified_at is not None:
+        told = f"{incident.notified_at:%Y-%m-%d %H:%M}"
     return {
         "subject": newest.concerns,
         "class": newest.alert_class.value,
@@ -103,7 +103,7 @@ def incident_as_dict(incident: Incident, policy: Policy) -> dict[str, Any]:
         "what": newest.what,
         "alerts": [alert.id for alert in incident.alerts],
         "told": told,
-        "told_at": None if incident.told_at is None else incident.told_at.isoformat(),
+        "told_at": None if incident.notified_at is None else incident.notified_at.isoformat(),
         "channels": list(policy.rule_of(newest).tell),
     }
 

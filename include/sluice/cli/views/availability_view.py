@@ -1,53 +1,52 @@
-"""How availability, and what is told of deadlines, look on the terminal."""
+"""Availability and missed deadlines on the terminal."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
 from sluice.errors import UnreachableError
 from sluice.project.project import Project
-from sluice.streams.deadlines.record import DeadlineRecord
+from sluice.specs.model.deadlines import StreamDeadlines
 from sluice.streams.health.availability import SPAN, Availability, availabilities
+from sluice.streams.health.looks import DeadlineState, StreamLook
 from sluice.streams.life.timeline import in_words
 
 
 @dataclass(frozen=True)
 class Promises:
-    """What is on record of how a unit's streams kept what they promise.
+    """The recorded availability of a unit's streams, and their missed deadlines.
 
     Attributes:
         availability: of the last 30 days, by stream; empty if the control database could not be asked.
-        missed: the deadlines that are missed, and still declared.
+        missed: by stream, the deadlines that were missed when it was last observed, and are still declared.
     """
 
     availability: Mapping[str, Availability] = field(default_factory=dict)
-    missed: tuple[DeadlineRecord, ...] = ()
+    missed: Mapping[str, Sequence[DeadlineState]] = field(default_factory=dict)
 
     def as_dict(self, stream: str) -> dict[str, Any]:
-        """Return what there is of a stream as JSON values; the availability is null if it is not known."""
-        found = self.availability.get(stream)
-        missed = [record for record in self.missed if record.stream == stream]
+        """Return both for a stream as JSON values; the availability is null if it is not known."""
+        found, missed = self.availability.get(stream), self.missed.get(stream, ())
         return {
             "availability_30d": None if found is None else found.as_dict(),
-            "missed_deadlines": [{"deadline": record.deadline, "since": record.since} for record in missed],
+            "missed_deadlines": [{"deadline": state.deadline, "since": state.since} for state in missed],
         }
 
     def lines(self) -> Iterator[str]:
         """Yield a sentence per stream, and one per missed deadline."""
         for stream, found in self.availability.items():
             yield _sentence(stream, found)
-        for record in self.missed:
-            yield (
-                f"{record.stream} misses its deadline {record.deadline} since {record.since:%Y-%m-%d %H:%M:%S} UTC "
-                "(as last told)."
-            )
+        for stream, missed in self.missed.items():
+            for state in missed:
+                since = f"{state.since:%Y-%m-%d %H:%M:%S} UTC"
+                yield f"{stream} misses its deadline {state.deadline} since {since} (as last observed)."
 
 
 def promises(project: Project, unit: str, now: datetime) -> Promises:
-    """Return what is on record; nothing if the control database does not answer.
+    """Return both from the control database; nothing if it does not answer.
 
     Args:
         project: gives the control database.
@@ -59,12 +58,15 @@ def promises(project: Project, unit: str, now: datetime) -> Promises:
         registry, since = project.records.registry(), now - SPAN
         wishes, verdicts = registry.wishes_since(unit, since), registry.verdicts_since(unit, since)
         found = availabilities(wishes, registry.attempts(unit), verdicts, streams=streams, now=now)
-        records = registry.deadline_records(unit)
+        looks = project.records.observations().of([unit]).get(unit, {})
     except UnreachableError:
         return Promises()
-    missed = (record for record in records if record.missed and record.stream in streams)
-    declared = (r for r in missed if getattr(catalog.deadlines_of(r.stream), r.deadline.value) is not None)
-    return Promises(found, tuple(declared))
+    missed = {stream: _missed(looks[stream], catalog.deadlines_of(stream)) for stream in streams if stream in looks}
+    return Promises(found, {stream: states for stream, states in missed.items() if states})
+
+
+def _missed(look: StreamLook, declared: StreamDeadlines) -> list[DeadlineState]:
+    return [d for d in look.deadlines if d.missed and getattr(declared, d.deadline.value) is not None]
 
 
 def in_percent(found: Availability | None) -> str:
