@@ -24,13 +24,13 @@ from fastapi.routing import APIRoute
 from fastapi.testclient import TestClient
 
 from benchmarks.notify_trial import seconds_to_tell
-from sluice.alerts.journal import Journal
+from sluice.alerts.dispatch import AlertDispatcher
 from sluice.clock import SystemClock
 from sluice.console.app import create_console
 from sluice.console.context.access import Visitor
 from sluice.project.project import Project
 from sluice.project.reloading import ReloadingProject
-from sluice.serve.server import JournalDesk, ServerAddress, application
+from sluice.serve.server import ServerAddress, application
 from tests.twins.console_fleet import LAGGING, ConsoleFleet, build_fleet, pipeline_of, topic_of
 from tests.twins.console_server import served
 from tests.verify.browser import running_browser
@@ -103,8 +103,7 @@ def _open_routes(fleet: ConsoleFleet) -> list[str]:
         ReloadingProject(lambda: Project.open_strict(fleet.settings), place=lambda: fleet.settings),
         ServerAddress(socket.socket(), ""),
     )
-    journal = JournalDesk(Journal(fleet.settings.folder.alerts), SystemClock())
-    live = application(fresh.current, nobody, lambda: journal, place)
+    live = application(fresh.current, nobody, AlertDispatcher, place)
     return [f for app in (create_console(fresh, nobody), live) for f in _open_in(app)]
 
 

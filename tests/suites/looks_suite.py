@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 from datetime import timedelta
 
-from sluice.streams.health.looks import NewestLooks, Rates, StreamLook
+from sluice.specs.model.deadlines import Deadline
+from sluice.streams.health.looks import DeadlineState, NewestLooks, Rates, StreamLook
 from sluice.streams.health.verdict import Health, PartitionLag, Verdict
 from tests.twins.clock import START
 
@@ -31,6 +32,10 @@ FULL = StreamLook(
     Rates(12.5, 0.0),
     timedelta(minutes=7),
     START - timedelta(hours=1),
+    (
+        DeadlineState(Deadline.LAG, True, START - timedelta(minutes=5), "It waits for “15 min”.", "look"),
+        DeadlineState(Deadline.IDLE, False, START - timedelta(minutes=9), "Records arrive."),
+    ),
 )
 BARE = StreamLook("flights", "raw_flights", 1, START, Verdict(Health.UNKNOWN, "Nothing is known."))
 

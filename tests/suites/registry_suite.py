@@ -10,7 +10,6 @@ from threading import Barrier
 import pytest
 
 from sluice.errors import CorruptionError
-from sluice.streams.deadlines.record import Deadline, DeadlineRecord
 from sluice.streams.failures.failure import FailureClass
 from sluice.streams.health.verdict import Health, PartitionLag, Verdict
 from sluice.streams.health.verdict_records import GivenVerdict
@@ -31,8 +30,6 @@ OK = Verdict(
     loss_seconds=7_200.0,
 )
 UNKNOWN = Verdict(Health.UNKNOWN, "Could not look.", "sluice doctor", completeness=0.33)
-
-MISSED = DeadlineRecord("flights", "departures", Deadline.LAG, 1, missed=True, since=START, claimed_at=START)
 
 
 class RegistrySuite:
@@ -261,36 +258,3 @@ class RegistrySuite:
         assert len(registry.verdicts("weather")) == 1
         assert registry.record_verdict("flights", "departures", 1, OK)
         assert registry.verdicts("flights")[0].verdict == OK
-
-    def test_what_was_told_of_a_deadline_is_replaced_version_by_version(self, registry: Registry) -> None:
-        assert list(registry.deadline_records("flights")) == []
-        assert registry.replace_deadline_record(MISSED)
-        told = MISSED.told(START + timedelta(seconds=5))
-        assert registry.replace_deadline_record(told)
-        other = replace(MISSED, deadline=Deadline.AGE)
-        assert registry.replace_deadline_record(other)
-        assert registry.replace_deadline_record(replace(MISSED, unit="weather"))
-        assert list(registry.deadline_records("flights")) == [other, told]
-
-    @pytest.mark.parametrize("version", [1, 2, 4])
-    def test_a_version_that_does_not_follow_the_newest_is_not_stored(self, registry: Registry, version: int) -> None:
-        told = MISSED.told(START)
-        assert registry.replace_deadline_record(MISSED)
-        assert registry.replace_deadline_record(told)
-        assert not registry.replace_deadline_record(replace(MISSED, version=version, missed=False))
-        assert list(registry.deadline_records("flights")) == [told]
-
-    @pytest.mark.parametrize("known", [False, True])
-    def test_of_eight_watchers_one_gets_to_tell(self, registry: Registry, known: bool) -> None:
-        claim = MISSED
-        if known:
-            registry.replace_deadline_record(MISSED)
-            claim = replace(MISSED, version=2)
-        together = Barrier(8)
-
-        def race(n: int) -> bool:
-            together.wait()
-            return registry.replace_deadline_record(replace(claim, since=START + timedelta(seconds=n)))
-
-        with ThreadPoolExecutor(8) as pool:
-            assert sum(pool.map(race, range(8))) == 1

@@ -2,23 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from openlineage.client.event_v2 import RunEvent
 
-from sluice.lineage.event import Event
+from sluice.lineage.emitter import MakeEvents
 
 
 class RecordedLineage:
-    """Implements `sluice.lineage.event.Lineage`."""
+    """Implements `sluice.lineage.emitter.Lineage`."""
 
     def __init__(self) -> None:
-        self._offered: list[Callable[[], Iterable[Event]]] = []
-        self.spared = 0
+        self._offered: list[MakeEvents] = []
+        self.expendable = 0
 
-    def offer(self, make: Callable[[], Iterable[Event]], *, spare: bool = False) -> None:
+    def offer(self, make: MakeEvents, *, expendable: bool = False) -> None:
         self._offered.append(make)
-        self.spared += spare
+        self.expendable += expendable
 
-    def events(self) -> list[Event]:
+    def events(self) -> list[RunEvent]:
         """Return what was offered since the last time."""
         offered, self._offered = self._offered, []
         return [event for make in offered for event in make()]

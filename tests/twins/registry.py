@@ -9,7 +9,6 @@ from threading import Lock
 
 from sluice.clock import Clock
 from sluice.errors import CorruptionError
-from sluice.streams.deadlines.record import DeadlineRecord
 from sluice.streams.failures.failure import FailureClass
 from sluice.streams.health.verdict import Verdict
 from sluice.streams.health.verdict_records import GivenVerdict, RecordedVerdict
@@ -25,7 +24,6 @@ class InMemoryRegistry:
         self._wishes: dict[str, list[DesiredState]] = {}
         self._attempts: dict[str, list[Attempt]] = {}
         self._verdicts: dict[tuple[str, str], list[RecordedVerdict]] = {}
-        self._deadlines: dict[tuple[str, str, str], DeadlineRecord] = {}
 
     def desired(self, unit: str) -> DesiredState | None:
         return next(reversed(self._wishes.get(unit, [])), None)
@@ -119,18 +117,6 @@ class InMemoryRegistry:
             forgotten = sum(len(self._verdicts[key]) - len(history) for key, history in kept.items())
             self._verdicts = kept
             return forgotten
-
-    def deadline_records(self, unit: str) -> Sequence[DeadlineRecord]:
-        return tuple(record for (of, *_), record in sorted(self._deadlines.items()) if of == unit)
-
-    def replace_deadline_record(self, after: DeadlineRecord) -> bool:
-        with self._lock:
-            key = (after.unit, after.stream, after.deadline.value)
-            newest = self._deadlines.get(key)
-            if after.version != (1 if newest is None else newest.version + 1):
-                return False
-            self._deadlines[key] = after
-            return True
 
     def _find(self, unit: str, generation: int) -> Attempt:
         attempts = self._attempts.get(unit, [])

@@ -13,6 +13,7 @@ import pyarrow as pa
 import pytest
 import uvicorn
 
+from sluice.alerts.dispatch import AlertDispatcher
 from sluice.alerts.journal import Journal
 from sluice.clock import SystemClock
 from sluice.console.context.access import login_free_gate
@@ -23,7 +24,7 @@ from sluice.launch.ports import HOST
 from sluice.launch.processes import wait_until
 from sluice.live.store import Change, LatestTable
 from sluice.project.project import Project
-from sluice.serve.server import JournalDesk, ServerAddress, application
+from sluice.serve.server import ServerAddress, application
 from sluice.settings import Settings, settings
 from tests.integration.delta.test_latest import spark_schema
 from tests.verify.browser import running_browser
@@ -80,9 +81,10 @@ def served(tmp_path: Path) -> Iterator[Served]:
 
     write(("JFK", 5), ("EWR", 7), (HOSTILE, 1))
     journal = Journal(tmp_path / "alerts")
-    desk = JournalDesk(journal, SystemClock())
+    dispatcher = AlertDispatcher(SystemClock())
+    dispatcher.journal = journal
     listening = ServerAddress(_listening(), "http://serve")
-    app = application(lambda: Project.open_strict(place), login_free_gate, lambda: desk, listening)
+    app = application(lambda: Project.open_strict(place), login_free_gate, lambda: dispatcher, listening)
     server = uvicorn.Server(uvicorn.Config(app, log_level="warning", timeout_graceful_shutdown=1))
     thread = threading.Thread(target=server.run, kwargs={"sockets": [listening.listening]})
     thread.start()

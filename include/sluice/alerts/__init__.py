@@ -1,1 +1,1 @@
-"""Alerts: what a person is told about a failed run, whether they were told, and the record of both."""
+"""Alerts about failed runs and lasting conditions: what they say, when they are sent, and the journal."""

@@ -1,4 +1,4 @@
-"""An alert: what failed, why, the evidence, where to look and what to do, in words that need no further page."""
+"""An alert: what failed, why, the evidence, where to look and what to do. It can be read without any other page."""
 
 from __future__ import annotations
 
@@ -19,16 +19,15 @@ class Level(StrEnum):
 
     TASK = "task"
     DAG = "dag"  # the run as a whole: also one without a failed task, such as a timeout
-    DEADLINE = "deadline"  # nothing has ended: a stream that runs misses what it promises
-    STATE = "state"  # nothing has ended: something is so that somebody has to know
-    RECOVERY = "recovery"  # nothing: it keeps its promise again
-    QUESTION = "question"  # nothing: somebody is asked, and a run waits for the answer
-    TEST = "test"  # nothing: somebody tries the delivery
+    STATE = "state"  # nothing has ended: a condition lasts
+    RECOVERY = "recovery"  # nothing: a condition is over
+    QUESTION = "question"  # nothing: a run waits for an answer
+    TEST = "test"  # nothing: an operator tests the delivery
 
 
 @dataclass(frozen=True)
 class Alert:
-    """One thing that a person should know.
+    """One notification.
 
     Attributes:
         id: names it on the command line.
@@ -46,7 +45,7 @@ class Alert:
         try_number: counted from 1; None at the DAG's level.
         host: the machine where it was noticed.
         subject: what is in a state that lasts, such as `topic flights`; empty for what happens once. A run may be about
-            several, and a state is told once, see `sluice.alerts.delivery`.
+            several, and a state alerts once, see `sluice.alerts.delivery`.
         alert_class: what it is about.
         owner: who owns what it is about, as the spec or the DAG says.
         runbook: where the runbook says what to do about its class.
@@ -91,11 +90,11 @@ class Alert:
 
     @property
     def key(self) -> tuple[str, AlertClass]:
-        """What it is told once for, until that is over."""
+        """Its subject and class: while an incident of both is open, it alerts once."""
         return self.concerns, self.alert_class
 
     def same_run(self, other: Alert) -> bool:
-        """Whether both are about one execution of one run. A run that was cleared is executed anew."""
+        """Whether both are about one execution of one run. A run that was cleared is executed again."""
         if self.clearing is None or other.clearing is None:
             return False
         return (self.dag_id, self.run_id, self.clearing) == (other.dag_id, other.run_id, other.clearing)

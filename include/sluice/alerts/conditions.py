@@ -1,15 +1,17 @@
-"""What of a fleet is so bad that somebody has to know, and what is well again: from how its streams stand."""
+"""The conditions of a fleet's streams and units that need an alert, and those that are over."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 
 from sluice.alerts.ending import ABOUT_STREAMS, ABOUT_UNITS, ends
 from sluice.alerts.incidents import Key
 from sluice.alerts.rounds import Condition
+from sluice.specs.catalog.catalog import Catalog
 from sluice.specs.model.alerting import AlertClass
+from sluice.specs.model.deadlines import StreamDeadlines
 from sluice.streams.health.fleet import Standing
 from sluice.streams.health.recording import DWELL
 from sluice.streams.health.verdict import Health
@@ -21,45 +23,49 @@ _CLASSES: Mapping[Health, AlertClass] = {
     Health.STOPPED: AlertClass.STOPPED,
     Health.UNKNOWN: AlertClass.UNKNOWN,
 }
-"""Of LAGGING a deadline tells: only the spec knows how long a stream may take."""
+"""LAGGING is none: the deadlines of the spec say how late is too late."""
 
 PATIENCE: Mapping[AlertClass, timedelta] = {
     AlertClass.STALLED: timedelta(minutes=2),
     AlertClass.STOPPED: timedelta(minutes=10),
     AlertClass.UNKNOWN: timedelta(minutes=10),
 }
-"""How long it must have been so: restarts and short absences are nothing to be told of."""
+"""How long it must have lasted: restarts and short absences need no alert."""
 
-_HALTED_FIX = "mend what made it fail, then resume it: `sluice streams resume {unit}`, or `resume` in its DAG's form."
+_HALTED_FIX = "repair what made it fail, then resume it: `sluice streams resume {unit}`, or `resume` in its DAG's form."
 
 
 @dataclass
 class FleetConditions:
-    """What a look at a fleet amounts to.
+    """The conditions of a fleet.
 
     Attributes:
         conditions: what is so now.
-        over: of what is certainly over, the reason.
+        over: why something is certainly over.
+        titles: of what is over, the title of its recovery; omitted: `Over: ` and the title of its alert.
     """
 
     conditions: dict[Key, Condition] = field(default_factory=dict)
     over: dict[Key, str] = field(default_factory=dict)
+    titles: dict[Key, str] = field(default_factory=dict)
 
 
-def found_in(standings: Iterable[Standing], owners: Mapping[str, str], now: datetime) -> FleetConditions:
-    """Return what of a fleet has to be told, and what is over.
+def conditions_of(standings: Collection[Standing], catalog: Catalog, now: datetime) -> FleetConditions:
+    """Return the conditions of a fleet, and what is over.
 
-    A stream that is well must have been so for a while: else an end would be told between two crashes.
+    A stream that is well must have been so for a while: otherwise a recovery would be sent between two crashes.
 
     Args:
-        standings: how the streams of a fleet stand.
-        owners: who owns each stream.
+        standings: of the fleet's streams.
+        catalog: says who owns each stream, and how often its missed deadlines are repeated.
         now: the present (UTC).
     """
     found, units = FleetConditions(), dict[str, list[Standing]]()
+    owners = {standing.stream: catalog.owner_of(standing.stream) for standing in standings}
     for standing in standings:
         units.setdefault(standing.unit, []).append(standing)
         _of_stream(standing, owners, now, found)
+        _of_deadlines(standing, owners, catalog.deadlines_of(standing.stream), found)
     for unit, streams in units.items():
         _of_unit(unit, streams, owners, now, found)
     return found
@@ -85,6 +91,30 @@ def _of_stream(standing: Standing, owners: Mapping[str, str], now: datetime, fou
             found.over[subject, alert_class] = _over(standing)
 
 
+def _of_deadlines(
+    standing: Standing, owners: Mapping[str, str], declared: StreamDeadlines, found: FleetConditions
+) -> None:
+    stream, verdict = standing.stream, standing.verdict
+    for state in standing.deadlines:
+        key = f"stream {stream}, deadline {state.deadline}", AlertClass.DEADLINE
+        if not state.missed:
+            found.over[key] = state.why
+            found.titles[key] = f"Stream {stream} meets its deadline again: {state.deadline} (unit {standing.unit})"
+        elif getattr(declared, state.deadline.value) is not None:
+            found.conditions[key] = Condition(
+                subject=key[0],
+                alert_class=key[1],
+                what=f"Stream {stream} misses its deadline {state.deadline} (unit {standing.unit})",
+                why=state.why,
+                what_to_do=verdict.what_to_do or state.what_to_do,
+                unit=standing.unit,
+                owner=owners.get(stream, ""),
+                since=state.since,
+                facts=(f"verdict now: {verdict.health}. {verdict.why}",),
+                repeat=declared.remind,
+            )
+
+
 def _of_unit(
     unit: str, streams: list[Standing], owners: Mapping[str, str], now: datetime, found: FleetConditions
 ) -> None:
@@ -107,7 +137,7 @@ def _of_unit(
 
 
 def _ended(alert_class: AlertClass, standing: Standing, now: datetime) -> bool:
-    """Whether a stream proves the end of what an alert told of: a stop is done, or it has worked for long enough."""
+    """Whether a stream proves that a class of alerts is over: a stop is done, or it has worked for long enough."""
     if not ends(alert_class, standing.verdict, wanted=standing.wanted):
         return False
     if standing.verdict.health is Health.STOPPED:
@@ -118,5 +148,5 @@ def _ended(alert_class: AlertClass, standing: Standing, now: datetime) -> bool:
 
 def _over(standing: Standing) -> str:
     if not standing.wanted:
-        return f"It shall not run any more. {standing.verdict.why}"
+        return f"It is no longer meant to run. {standing.verdict.why}"
     return f"It is {standing.verdict.health} now, generation {standing.generation}. {standing.verdict.why}"

@@ -1,4 +1,4 @@
-"""Whether somebody was told, and the rules that one execution of a run, and a state that lasts, call a person once."""
+"""Outcomes of deliveries, and the rules by which one execution of a run, and a lasting state, alert once."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from sluice.alerts.runs import RunCount
 from sluice.explained import ExplainedEnum
 
 IN_FLIGHT = timedelta(seconds=20)
-"""Longer than any delivery may take: an alert that has no outcome after this never gets one."""
+"""Longer than any delivery may take: an alert without an outcome after this never gets one."""
 
 
 class DeliveryOutcome(ExplainedEnum):
@@ -32,20 +32,35 @@ class DeliveryOutcome(ExplainedEnum):
     MUTED = "muted", "the policy does not send it"
 
 
-TOLD = frozenset({DeliveryOutcome.DELIVERED, DeliveryOutcome.NOT_CONFIGURED})
-"""Where no service is configured, the record is all the telling there is."""
+NOTIFIED = frozenset({DeliveryOutcome.DELIVERED, DeliveryOutcome.NOT_CONFIGURED})
+"""Outcomes that count as notified. Where no service is configured, recording an alert does."""
+
+
+@dataclass(frozen=True)
+class DeliveryResult:
+    """How a delivery ended.
+
+    Attributes:
+        outcome: for all channels together.
+        detail: one sentence about it that holds no secret.
+        reached: the connections of the channels whose services all took it.
+    """
+
+    outcome: DeliveryOutcome
+    detail: str
+    reached: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
 class Delivery:
-    """What became of one alert.
+    """The outcome of one alert's delivery.
 
     Attributes:
         alert_id: the alert's.
         at: when (UTC).
         outcome: how it ended.
         detail: one sentence about it without any secret.
-        reached: the connections behind which everybody has got it, by this attempt or one before.
+        reached: the connections whose services all took it, in this attempt or an earlier one.
     """
 
     alert_id: str
@@ -99,10 +114,10 @@ class AlertHistory:
         """Return the alerts about runs of a DAG that have failed, and their tasks."""
         return [a for a in self.alerts if a.dag_id == dag_id and a.level in {Level.TASK, Level.DAG}]
 
-    def told(self, alert: Alert) -> bool:
-        """Whether somebody knows."""
+    def notified(self, alert: Alert) -> bool:
+        """Whether an alert was delivered, or recorded where no service is configured."""
         delivery = self.deliveries.get(alert.id)
-        return delivery is not None and delivery.outcome in TOLD
+        return delivery is not None and delivery.outcome in NOTIFIED
 
     def lasting(self, dag_id: str) -> Mapping[str, Alert]:
         """Return the newest alert about each subject of a DAG that is not over."""
@@ -119,12 +134,12 @@ def under_way(alert: Alert, now: datetime) -> bool:
     return abs(now - alert.at) < IN_FLIGHT
 
 
-def already_called(alert: Alert, history: AlertHistory, now: datetime) -> Alert | None:
-    """Return the alert that has told somebody about this execution of this run; None if nobody knows.
+def already_notified(alert: Alert, history: AlertHistory, now: datetime) -> Alert | None:
+    """Return the alert that was delivered about this execution of this run; None if none was.
 
-    Of tasks that fail together the first one calls. The others rely on it while it is under way: should it fail, the
-    alert of the DAG's level, which comes last and relies on nothing but an outcome, calls instead. So a person may be
-    called twice, but never not at all. Tasks about different subjects rely on none of each other.
+    Of tasks that fail together the first one alerts. The others rely on it while its delivery is under way. If that
+    fails, the alert of the DAG's level, which comes last and relies only on outcomes, is sent instead: at least once.
+    Tasks about different subjects do not rely on each other.
 
     Args:
         alert: on record already.
@@ -135,7 +150,7 @@ def already_called(alert: Alert, history: AlertHistory, now: datetime) -> Alert 
     for other in history.tasks_of(alert):
         if alert.level is Level.TASK and other.subject != alert.subject:
             continue
-        if history.told(other):
+        if history.notified(other):
             return other
         first = order[other.id] < order.get(alert.id, len(order))
         if alert.level is Level.TASK and first and history.in_flight(other, now):
@@ -144,10 +159,10 @@ def already_called(alert: Alert, history: AlertHistory, now: datetime) -> Alert 
 
 
 def already_known(alert: Alert, history: AlertHistory) -> Alert | None:
-    """Return the alert that has told of the same state of the same subject; None if this is news.
+    """Return the alert that reported the same state of the same subject; None if this is news.
 
-    It is news when nothing was told of the subject, or something else, or its end. What the policy holds back or tells
-    nobody is on record, and no news either. Where no service is configured, the record is all the telling there is.
+    It is news if nothing was reported of the subject, or something else, or its end. An alert that the policy holds
+    back or mutes counts as reported, and so does a recorded one where no service is configured.
 
     Args:
         alert: not on record yet.

@@ -15,11 +15,11 @@ ABOUT_UNITS = frozenset({AlertClass.HALTED, AlertClass.FAILED_RUN})
 
 
 def ends(alert_class: AlertClass, verdict: Verdict, *, wanted: bool) -> bool:
-    """Whether a verdict proves that what an alert of some class told of is over.
+    """Whether a verdict proves that the condition of an alert is over.
 
     * A stream that is OK or IDLE works, which ends everything.
     * One that is LAGGING works too. A risk of loss it ends only if no loss is in sight any more.
-    * STOPPED ends everything where the stop was asked for, and nothing where the stream shall run.
+    * STOPPED ends everything where the stop was asked for, and nothing where the stream is meant to run.
     * Everything else, UNKNOWN first of all, is no evidence of health and ends nothing.
 
     A class that is not about streams or units is ended by no verdict.
@@ -27,7 +27,7 @@ def ends(alert_class: AlertClass, verdict: Verdict, *, wanted: bool) -> bool:
     Args:
         alert_class: what the alert is about.
         verdict: on the stream; for a class about a unit, on each of its streams.
-        wanted: whether the stream shall run.
+        wanted: whether the stream is meant to run.
     """
     if alert_class not in ABOUT_STREAMS | ABOUT_UNITS:
         return False

@@ -1,4 +1,4 @@
-"""Incidents: what has been told, or is to be told, of something that lasts, from its first alert to its end."""
+"""Incidents: the alerts about one lasting condition, from its first to its end."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from datetime import datetime
 from typing import TypeAlias
 
 from sluice.alerts.alert import Alert, Level
-from sluice.alerts.delivery import TOLD, AlertHistory, Delivery, DeliveryOutcome
+from sluice.alerts.delivery import NOTIFIED, AlertHistory, Delivery, DeliveryOutcome
 from sluice.specs.model.alerting import AlertClass
 
 Key: TypeAlias = tuple[str, AlertClass]
-"""A subject and a class: what is told once while it lasts."""
+"""A subject and a class: while a condition of both lasts, it alerts once."""
 
 
 @dataclass(frozen=True)
@@ -43,20 +43,20 @@ class Incident:
         return self.alerts[-1]
 
     @property
-    def told(self) -> Alert | None:
-        """The newest alert that somebody got; None if nobody knows."""
-        known = (alert for alert in reversed(self.alerts) if self.outcome(alert) in TOLD)
+    def notified(self) -> Alert | None:
+        """The newest alert that was delivered; None if none was."""
+        known = (alert for alert in reversed(self.alerts) if self.outcome(alert) in NOTIFIED)
         return next(known, None)
 
     @property
     def known_as(self) -> Alert:
-        """The alert by which people know it: the newest that somebody got, or the newest of all."""
-        return self.told or self.newest
+        """The newest alert that was delivered; if none was, the newest of all."""
+        return self.notified or self.newest
 
     @property
-    def told_at(self) -> datetime | None:
-        """When somebody was last told (UTC)."""
-        return None if self.told is None else self.deliveries[self.told.id].at
+    def notified_at(self) -> datetime | None:
+        """When the newest of them was delivered (UTC)."""
+        return None if self.notified is None else self.deliveries[self.notified.id].at
 
     def outcome(self, alert: Alert) -> DeliveryOutcome | None:
         """Return what became of one of its alerts; None if that is not on record."""
@@ -82,12 +82,11 @@ def open_incidents(history: AlertHistory) -> dict[Key, Incident]:
     return {incident.key: incident for incident in incidents}
 
 
-def same_happening(alert: Alert, incident: Incident) -> bool:
-    """Whether an alert says nothing new of an incident that is open.
+def is_repetition(alert: Alert, incident: Incident) -> bool:
+    """Whether an alert says nothing new about an open incident.
 
-    The deaths of one unit are one happening, however often it is started again: each names another generation. Of
-    other runs it is the reason that tells. Who has cleared a run wants to hear of it again, and so does who has asked
-    a HALTED unit to run: see `halted_again`.
+    All deaths of one unit count as one, however often it is restarted: each names another generation. For other runs
+    the reason decides. A run that was cleared alerts again, and so does a unit that halts again: see `halted_again`.
 
     Args:
         alert: the new one.
@@ -103,7 +102,7 @@ def same_happening(alert: Alert, incident: Incident) -> bool:
 
 
 def halted_again(alert_class: AlertClass, since: datetime | None, incident: Incident) -> bool:
-    """Whether a unit is HALTED anew: only a person's word ends a halt, and that person wants to know what came of it.
+    """Whether a unit is HALTED again: only an operator's request ends a halt, and the operator needs the result.
 
     Args:
         alert_class: what it is about.
@@ -113,14 +112,14 @@ def halted_again(alert_class: AlertClass, since: datetime | None, incident: Inci
     return alert_class is AlertClass.HALTED and since is not None and incident.newest.at < since
 
 
-def told_by_another(alert: Alert, history: AlertHistory) -> bool:
-    """Whether a beginning or an end that several processes see is on record already.
+def recorded_by_another(alert: Alert, history: AlertHistory) -> bool:
+    """Whether a beginning or an end that several processes observe is on record already.
 
-    They see the same turns of one subject, one of them later than the other. So what is on record of it is as this
-    alert says, or it is younger.
+    They observe the same transitions of one subject, one of them later than the other. So the newest record either
+    agrees with this alert, or is younger.
 
     Args:
-        alert: not on record; its `since` is the time of the happening, not of the telling.
+        alert: not on record; its `since` is the time of the transition.
         history: what is on record.
     """
     newest = next((other for other in reversed(history.alerts) if other.key == alert.key), None)
@@ -135,7 +134,7 @@ def told_by_another(alert: Alert, history: AlertHistory) -> bool:
 def newest_about(key: Key, history: AlertHistory) -> str:
     """Return the id of the newest alert about a subject and class, an end included; empty if there is none.
 
-    Who has decided on what was on record may ask again, with the journal's lock, whether that is still so: two rounds
-    at once then tell once.
+    A decision that was made by an earlier reading is checked by it under the journal's lock: of two concurrent rounds
+    one alerts.
     """
     return next((alert.id for alert in reversed(history.alerts) if alert.key == key), "")

@@ -1,10 +1,10 @@
-"""The journal of alerts: a file of JSON lines, the first place that hears of a failure and the last to forget it.
+"""The journal of alerts: JSON lines on disk. An alert is recorded there before it is sent.
 
 Invariants:
-* a record is on the disk when `append` returns, whole, whoever else writes at that moment;
+* a record is on disk when `append` returns, whole, even if other processes write at that moment;
 * a line that a crash has torn costs no other line, and reading says where it is;
-* the files are bounded, and what makes room for new records is counted in the journal itself;
-* a disk that is full takes some fifty records more, by the room of a file that is kept for that.
+* the files are bounded, and records that were removed are counted in the journal itself;
+* a full disk takes some fifty more records, in the room of a file that is kept for that.
 """
 
 from __future__ import annotations
@@ -114,7 +114,7 @@ class Journal:
         except OSError as error:
             if error.errno not in {errno.ENOSPC, errno.EDQUOT} or not reserve.exists():
                 raise
-            reserve.unlink()  # whoever is told of a full disk is told once, if that is on record
+            reserve.unlink()  # a full disk alerts once only if that can be recorded
             self._append(line)
         else:
             _reserve(reserve)
@@ -140,7 +140,7 @@ class Journal:
         return following
 
     def _forget(self, oldest: Path, following: Path) -> None:
-        """Remove a file. What is lost with it goes on record first, together with what was lost before."""
+        """Remove a file. What goes with it is counted on record first, together with what went before."""
         forgotten = Forgotten.of(records(oldest.name, oldest.read_bytes()))
         _append(following, line_of(forgotten))
         sync_folder(self.folder)
@@ -190,7 +190,7 @@ def _history(contents: list[tuple[str, bytes]]) -> AlertHistory:
 
 
 def _reserve(file: Path) -> None:
-    """Keep some room for the day on which the disk is full, where it is not full already."""
+    """Reserve some room for when the disk is full, unless it is full already."""
     if not file.exists():
         try:
             file.write_bytes(b"\0" * _RESERVE_BYTES)

@@ -1,4 +1,4 @@
-"""The alert policy that is in force: the deployment's own, or the one that everybody has."""
+"""The alert policy in force: the deployment's own, or the default, which sends everything to one connection."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ _SECTIONS = {
 
 @dataclass(frozen=True)
 class Policy:
-    """Who is told of what.
+    """Who is notified about what.
 
     Attributes:
         spec: what holds.
@@ -48,7 +48,7 @@ class Policy:
         return rule_of(alert, self.spec)
 
     def channels_of(self, alert: Alert) -> list[Channel]:
-        """Return the ways to those who are told of an alert."""
+        """Return the channels that an alert goes to."""
         return [self.spec.channels[name] for name in self.rule_of(alert).tell]
 
     def complete(self, alert: Alert) -> Alert:

@@ -1,4 +1,4 @@
-"""The lines of the journal: what each may hold, and what is made of one that holds nothing."""
+"""The lines of the journal, written and parsed. A torn line is a record too, which says where it is."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from sluice.alerts.runs import RunCount
 
 @dataclass(frozen=True)
 class Torn:
-    """A line that is no record."""
+    """A line that cannot be parsed: a crash has torn it."""
 
     file: str
     line: int
@@ -25,7 +25,7 @@ class Torn:
 
 @dataclass(frozen=True)
 class Forgotten:
-    """What made room for newer records: how many alerts, how many lines that were none, and when they were (ISO)."""
+    """Removed records: how many alerts and torn lines, and the times of the first and last alert (ISO)."""
 
     alerts: int = 0
     torn: int = 0
@@ -34,7 +34,7 @@ class Forgotten:
 
     @classmethod
     def of(cls, records: Iterable[Record]) -> Forgotten:
-        """Add up what is lost with some records; what was forgotten before is among them."""
+        """Count the records of a file that is removed, including what earlier files counted."""
         total = cls()
         for record in records:
             match record:
@@ -75,7 +75,7 @@ def line_of(record: Alert | Delivery | RunCount | Forgotten) -> bytes:
 
 
 def records(name: str, content: bytes) -> Iterator[Record]:
-    """Yield what the lines of a file hold.
+    """Yield the records in a file.
 
     Args:
         name: the file's.

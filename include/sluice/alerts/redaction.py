@@ -1,4 +1,4 @@
-"""Keeps secrets out of what people are told: errors quote URLs, settings and command lines."""
+"""Keeps secrets out of alerts and logs: errors quote URLs, settings and command lines."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from sluice.specs.deployments.secrecy import is_secret
 
 HIDDEN = "***"
 _SHORTEST = 4
-"""A shorter secret cannot be told from ordinary text, and hiding it would hide half of every sentence."""
+"""A shorter secret cannot be distinguished from ordinary text: hiding it would hide half of every sentence."""
 
 _CREDENTIALS = re.compile(r"(?<=://)([^/\s:@]*):([^/\s]+)@")
-"""User and password of a URL; a password may hold `@` and `:` that nobody encoded."""
+"""User and password of a URL; a password may hold unencoded `@` and `:`."""
 _ASSIGNMENT = re.compile(r"""([\w.\-]+)(["']?\s*[=:]\s*["']?)([^\s"',;&]+)""")
 """A name and its value, as in properties, JSON, query strings and command lines."""
 

@@ -1,12 +1,13 @@
-"""What is to be told by the clock: what has begun, what is due, what is told again, and what is over.
+"""The minute's round: which conditions have begun, which alerts are due, which are repeated, and what is over.
 
-It is asked once a minute with what is so, and remembers nothing: what was told is in the journal. So whoever asks may
-end at any moment; the next one goes on.
+A round compares the conditions of now with the journal, and keeps no state of its own: if it is killed, the next one
+continues.
 
-* What was held back, by quiet hours or because it had to last, is told when its time has come, if it still lasts.
-* What no service took is tried again every five minutes for a day, then as often as it would be told again.
-* What lasts is told again as often as the policy says.
-* What could not be looked at is neither begun nor over.
+* An alert that was held back, by quiet hours or because the condition had to last, is sent when its time has come, if
+  the condition still lasts.
+* An alert that a service did not take is tried again every five minutes for a day, then as often as it is repeated.
+* A condition that lasts is repeated as often as the policy says; a missed deadline as often as its stream's spec says.
+* What could not be checked neither begins nor ends.
 """
 
 from __future__ import annotations
@@ -24,13 +25,10 @@ from sluice.specs.model.alerting import AlertClass, AlertPolicySpec, AlertRule
 TRY_AGAIN_AFTER = timedelta(minutes=5)
 TRY_FOR = timedelta(days=1)
 
-TOLD_BY_THEIR_OWN = {AlertClass.DEADLINE}
-"""Classes whose reminders are not the policy's: a stream's spec says them."""
-
 
 @dataclass(frozen=True)
 class Condition:
-    """Something that is so now.
+    """Something that is so now, and that an alert is about.
 
     Attributes:
         subject: such as `stream departures`.
@@ -41,6 +39,8 @@ class Condition:
         unit: the unit that it is about.
         owner: who owns it.
         since: since when it is so (UTC).
+        facts: its evidence, besides that of its unit.
+        repeat: of a missed deadline, how often it is repeated; None: never. Of others the policy says that.
     """
 
     subject: str
@@ -51,32 +51,35 @@ class Condition:
     unit: str
     owner: str
     since: datetime
+    facts: tuple[str, ...] = ()
+    repeat: timedelta | None = None
 
     @property
     def key(self) -> Key:
-        """What it is told once for."""
+        """Its subject and class: an alert is sent once for both."""
         return self.subject, self.alert_class
 
 
 @dataclass(frozen=True)
 class Begin:
-    """Nothing of it is on record yet, or it has begun anew."""
+    """No incident of it is open, or it has begun again."""
 
     condition: Condition
 
 
 @dataclass(frozen=True)
 class Deliver:
-    """An alert that is on record goes to people now."""
+    """An alert that is on record is sent now."""
 
     alert: Alert
 
 
 @dataclass(frozen=True)
 class Repeat:
-    """Somebody knows, and is reminded."""
+    """A reminder is due. The condition is None where it could not be checked in this round."""
 
     incident: Incident
+    condition: Condition | None = None
 
 
 @dataclass(frozen=True)
@@ -97,29 +100,30 @@ def steps(
     policy: AlertPolicySpec,
     now: datetime,
 ) -> Iterator[Step]:
-    """Yield what is to be done, at most one step for each subject and class.
+    """Yield what to do, at most one step for each subject and class.
 
     Args:
-        history: what is on record.
+        history: the journal.
         conditions: what is so now.
-        over: of what is certainly over, the reason.
-        policy: who is told of what.
+        over: why something is certainly over.
+        policy: who is notified about what.
         now: the present (UTC).
     """
     known = open_incidents(history)
     for key, condition in conditions.items():
-        if key not in known or _anew(condition, known[key], now):
+        if key not in known or _again(condition, known[key], now):
             yield Begin(condition)
     for key, incident in known.items():
-        if key in conditions and _anew(conditions[key], incident, now):
+        present = conditions.get(key)
+        if present is not None and _again(present, incident, now):
             continue
-        if key in over and key not in conditions:
+        if key in over and present is None:
             yield End(incident, over[key])
         else:
-            yield from _due(incident, policy, now)
+            yield from _due(incident, present, policy, now)
 
 
-def _anew(condition: Condition, incident: Incident, now: datetime) -> bool:
+def _again(condition: Condition, incident: Incident, now: datetime) -> bool:
     return condition.since <= now and halted_again(condition.alert_class, condition.since, incident)
 
 
@@ -128,20 +132,26 @@ def rule_of(alert: Alert, policy: AlertPolicySpec) -> AlertRule:
     return policy.rule_for(alert.alert_class, alert.concerns, alert.owner)
 
 
-def _due(incident: Incident, policy: AlertPolicySpec, now: datetime) -> Iterator[Step]:
+def _due(incident: Incident, condition: Condition | None, policy: AlertPolicySpec, now: datetime) -> Iterator[Step]:
     rule, newest = rule_of(incident.newest, policy), incident.newest
-    # What is on record from the future was noticed before the clock was set back: it has lasted long enough.
+    # A record from the future was made before the clock was set back: it has lasted long enough.
     since = incident.since if incident.since <= now else now - rule.after
     if not rule.tell or policy.time_to_tell(rule, since, now) > now:
         return
     outcome, tried = incident.outcome(newest), incident.deliveries.get(newest.id)
     if outcome is None and under_way(newest, now):
         return
-    if outcome in {None, DeliveryOutcome.FAILED}:  # without an outcome: whoever was to send it has died
+    if outcome in {None, DeliveryOutcome.FAILED}:  # without an outcome: its sender was killed
         every = TRY_AGAIN_AFTER if abs(now - newest.at) < TRY_FOR else rule.repeat or TRY_FOR
         if tried is None or abs(now - tried.at) >= every:
             yield Deliver(newest)
-    elif incident.told_at is None or outcome is DeliveryOutcome.HELD:
+    elif incident.notified_at is None or outcome is DeliveryOutcome.HELD:
         yield Deliver(newest)
-    elif newest.alert_class not in TOLD_BY_THEIR_OWN and rule.repeat and now - incident.told_at >= rule.repeat:
-        yield Repeat(incident)
+    elif (repeat := _repeat(newest, condition, rule)) and now - incident.notified_at >= repeat:
+        yield Repeat(incident, condition)
+
+
+def _repeat(newest: Alert, condition: Condition | None, rule: AlertRule) -> timedelta | None:
+    if newest.alert_class is not AlertClass.DEADLINE:
+        return rule.repeat
+    return None if condition is None else condition.repeat

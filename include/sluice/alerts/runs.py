@@ -1,8 +1,8 @@
-"""Runs of DAGs that fail: when a later success ends an alert, and which failure is on nobody's record.
+"""Runs of DAGs that fail: when a later success ends an alert, and which failures no alert reported.
 
-Airflow tells a failure by a callback, which dies with the process that runs it: a task that is killed, a DAG processor
-that is gone. So each minute the runs of a DAG are counted, and a count goes on record when it says something new. Two
-counts and the alerts between them tell what neither of them can.
+Airflow reports a failure by a callback, which dies with the process that runs it: a killed task, a lost DAG processor.
+So each minute the runs of a DAG are counted, and a count that differs from the last one is recorded. Two counts and the
+alerts between them show how many failures were not reported.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from sluice.alerts.alert import Alert
 
 GRACE = timedelta(minutes=5)
-"""So long the callback of a run that has failed may take. After that it is lost."""
+"""How long the callback of a failed run may take. After that the run counts as unreported."""
 
 
 @dataclass(frozen=True)
@@ -28,10 +28,10 @@ class RunCount:
     Attributes:
         dag_id: the DAG.
         at: when they were counted (UTC).
-        succeeded: how many had succeeded; None: nobody asked.
-        failed: how many had failed; None: nobody asked.
+        succeeded: how many had succeeded; None: not counted.
+        failed: how many had failed; None: not counted.
         accounted: how many runs that alerts name are among those.
-        unnamed: the id of the newest alert that names no run, and so tells of all that had failed; empty: none does.
+        unnamed: the id of the newest alert that names no run, and so covers all that had failed; empty: none does.
         open_alerts: the ids of the newest alert of each incident about the DAG's runs that was open by then.
         unexplained_since: since when more have failed than alerts account for (UTC); the other figures are older then.
             None if that is not so.
@@ -69,16 +69,16 @@ _ADAPTER = TypeAdapter(RunCount)
 
 @dataclass(frozen=True)
 class Review:
-    """What a count of a DAG's runs amounts to.
+    """The result of counting a DAG's runs.
 
     Attributes:
-        record: the count to put on record; None if it says nothing new. Where runs are lost, once that was told: the
-            alert that tells of them becomes its `unnamed`.
-        lost: how many runs have failed of which nothing on record tells.
+        record: the count to record; None if it says nothing new. Where runs are unreported, it is recorded after the
+            alert about them, which becomes its `unnamed`.
+        unreported: how many runs have failed without an alert on record.
     """
 
     record: RunCount | None
-    lost: int = 0
+    unreported: int = 0
 
 
 def review(counts: Sequence[RunCount], alerts: Sequence[Alert], now: RunCount) -> Review:

@@ -72,8 +72,8 @@ def incident_as_dict(incident: Incident, policy: Policy) -> dict[str, Any]:
     """Return an incident as JSON values: since when, how its delivery ended, and its channels."""
     newest, outcome = incident.newest, incident.outcome(incident.newest)
     notified = "unknown" if outcome is None else outcome.value
-    if incident.told_at is not None:
-        notified = f"{incident.told_at:%Y-%m-%d %H:%M}"
+    if incident.notified_at is not None:
+        notified = f"{incident.notified_at:%Y-%m-%d %H:%M}"
     return {
         "subject": newest.concerns,
         "class": newest.alert_class.value,
@@ -81,7 +81,7 @@ def incident_as_dict(incident: Incident, policy: Policy) -> dict[str, Any]:
         "what": newest.what,
         "alerts": [alert.id for alert in incident.alerts],
         "told": notified,
-        "told_at": None if incident.told_at is None else incident.told_at.isoformat(),
+        "told_at": None if incident.notified_at is None else incident.notified_at.isoformat(),
         "channels": list(policy.rule_of(newest).tell),
     }
 

@@ -22,7 +22,7 @@ from sluice.control.sqlite_file import BUSY_SECONDS, SqliteFile
 from sluice.disk import disk_error, sqlite_remedy
 from sluice.errors import CorruptionError, RefusedError, SpecError, UnreachableError
 
-SCHEMA = "0010"
+SCHEMA = "0011"
 """The newest revision in `migrations/versions`; a test holds the two together."""
 
 _TURNS = 0x511CE
@@ -170,7 +170,7 @@ def _upgrade(connection: Connection) -> None:
         raise RefusedError(
             f"the control database {connection.engine.url.render_as_string(hide_password=True)} has schema {found}, "
             f"which this version of Sluice does not know (it knows up to {SCHEMA}).",
-            fix="use the version of Sluice that wrote it, or a newer one. Below 0010 it is a development version's: "
+            fix="use the version of Sluice that wrote it, or a newer one. Below 0011 it is a development version's: "
             "stop its streams, move the database away, and run `sluice control rebuild`.",
         )
     command.upgrade(config, "head")

@@ -20,7 +20,8 @@ from sqlalchemy.dialects import postgresql, sqlite
 from sluice.control.database import transaction
 from sluice.control.newest import MOST_UNITS
 from sluice.control.tables import stream_look
-from sluice.streams.health.looks import FRESH, Rates, StreamLook
+from sluice.specs.model.deadlines import Deadline
+from sluice.streams.health.looks import FRESH, DeadlineState, Rates, StreamLook
 from sluice.streams.health.verdict import Health, PartitionLag, Verdict
 
 _TOGETHER = 500
@@ -99,14 +100,14 @@ def _seen(look: StreamLook) -> list[Any]:
         look.rates,
         look.good_for.total_seconds(),
         None if look.since is None else look.since.timestamp(),
+        [[d.deadline, d.missed, d.since.timestamp(), d.why, d.what_to_do] for d in look.deadlines],
     ]
 
 
 def _look_of(row: Row[Any]) -> StreamLook:
     health, why, what_to_do, lag_records, batches, committed_at, *figures = json.loads(row.seen)
     completeness, lag_seconds, watermark_lag_seconds, catch_up_seconds, loss_seconds, *moment = figures
-    partitions, rates, good_for, *later = moment  # a row of an older version ends here
-    since = later[0] if later else None
+    partitions, rates, good_for, since, deadlines = moment
     verdict = Verdict(
         Health(health),
         why,
@@ -131,4 +132,8 @@ def _look_of(row: Row[Any]) -> StreamLook:
         Rates(*rates),
         timedelta(seconds=good_for),
         None if since is None else datetime.fromtimestamp(since, UTC),
+        tuple(
+            DeadlineState(Deadline(deadline), missed, datetime.fromtimestamp(begun, UTC), why, advice)
+            for deadline, missed, begun, why, advice in deadlines
+        ),
     )

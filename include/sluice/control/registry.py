@@ -1,4 +1,4 @@
-"""The registry in SQL: desired state, attempts, verdicts and deadlines of one deployment."""
+"""The registry in SQL: desired state, attempts and verdicts of one deployment."""
 
 from __future__ import annotations
 
@@ -29,10 +29,9 @@ from sqlalchemy.exc import IntegrityError
 from sluice.clock import Clock, SystemClock
 from sluice.control import newest as queries
 from sluice.control.database import transaction
-from sluice.control.rows import attempt_of, deadline_record_of, verdict_of, wish_of
-from sluice.control.tables import attempt, deadline, desired_state, verdict
+from sluice.control.rows import attempt_of, verdict_of, wish_of
+from sluice.control.tables import attempt, desired_state, verdict
 from sluice.errors import CorruptionError
-from sluice.streams.deadlines.record import DeadlineRecord
 from sluice.streams.failures.failure import FailureClass
 from sluice.streams.health.verdict import Verdict
 from sluice.streams.health.verdict_records import GivenVerdict, RecordedVerdict
@@ -208,40 +207,6 @@ class SqlRegistry:
         statement = delete(verdict).where(columns.deployment == self._deployment, columns.number < held)
         with transaction(self._engine, write=True) as connection:
             return connection.execute(statement).rowcount
-
-    def deadline_records(self, unit: str) -> Sequence[DeadlineRecord]:
-        """Return the newest record of each deadline of the unit's streams that was ever missed."""
-        columns = deadline.c
-        query = select(deadline).where(columns.deployment == self._deployment, columns.unit == unit)
-        with transaction(self._engine) as connection:
-            rows = connection.execute(query.order_by(columns.stream, columns.deadline)).all()
-        return tuple(map(deadline_record_of, rows))
-
-    def replace_deadline_record(self, after: DeadlineRecord) -> bool:
-        """Store a version if its predecessor is the newest one on record; return whether that was so."""
-        columns = deadline.c
-        key = {
-            "deployment": self._deployment,
-            "unit": after.unit,
-            "stream": after.stream,
-            "deadline": after.deadline.value,
-        }
-        values = {
-            "version": after.version,
-            "missed": after.missed,
-            "since": after.since,
-            "claimed_at": after.claimed_at,
-            "told_at": after.told_at,
-        }
-        this = and_(*(columns[name] == value for name, value in key.items()), columns.version == after.version - 1)
-        try:
-            with transaction(self._engine, write=True) as connection:
-                if after.version == 1:
-                    connection.execute(insert(deadline).values(**key, **values))
-                    return True
-                return connection.execute(update(deadline).where(this).values(values)).rowcount == 1
-        except IntegrityError:
-            return False  # another watcher wrote the first version
 
     def _held(self, at: datetime, unit: ColumnElement[str], stream: ColumnElement[str]) -> ScalarSelect[Any]:
         """Return the number of the verdict of a stream that held at a moment."""

@@ -9,9 +9,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from sqlalchemy import Row
-
-from sluice.streams.deadlines.record import Deadline, DeadlineRecord
 from sluice.streams.failures.failure import FailureClass
 from sluice.streams.health.verdict import Health, Verdict
 from sluice.streams.health.verdict_records import RecordedVerdict
@@ -59,17 +56,3 @@ def verdict_of(row: Sequence[Any]) -> RecordedVerdict:
         loss_seconds=loss_seconds,
     )
     return RecordedVerdict(unit, stream, generation, given, at)
-
-
-def deadline_record_of(row: Row[Any]) -> DeadlineRecord:
-    """Return a row of `deadline`."""
-    return DeadlineRecord(
-        unit=row.unit,
-        stream=row.stream,
-        deadline=Deadline(row.deadline),
-        version=row.version,
-        missed=row.missed,
-        since=row.since,
-        claimed_at=row.claimed_at,
-        told_at=row.told_at,
-    )

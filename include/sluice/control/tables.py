@@ -113,21 +113,6 @@ verdict = Table(
 )
 """The changes of each stream's verdict, numbered from 1: two watchers that see the same change write it once."""
 
-deadline = Table(
-    "deadline",
-    metadata,
-    Column("deployment", String(64), primary_key=True),
-    Column("unit", String(64), primary_key=True),
-    Column("stream", String(128), primary_key=True),
-    Column("deadline", String(16), primary_key=True),
-    Column("version", Integer, nullable=False),
-    Column("missed", Boolean, nullable=False),
-    Column("since", UtcDateTime, nullable=False),
-    Column("claimed_at", UtcDateTime, nullable=False),
-    Column("told_at", UtcDateTime),
-)
-"""What was last told of each deadline that was ever missed; `version` is what two triggerers race for."""
-
 backfill = Table(
     "backfill",
     metadata,

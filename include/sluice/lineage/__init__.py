@@ -1,1 +1,1 @@
-"""Lineage in OpenLineage's terms: what streams, backfills and checks read and write. Knows no client, no transport."""
+"""Lineage as OpenLineage's run events: what streams, backfills and checks read and write, and what sends them."""

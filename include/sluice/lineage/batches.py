@@ -1,48 +1,49 @@
-"""The events of what has an end: backfills, and checks of a published table."""
+"""The events of runs that end by themselves: backfills, and checks of a published table."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import datetime
-from uuid import UUID
+
+from openlineage.client.event_v2 import Dataset, Job, Run, RunEvent, RunState
+from openlineage.client.facet_v2 import RunFacet
 
 from sluice.intervals.alignment import Interval
 from sluice.intervals.backfill.backfills import Backfill
 from sluice.intervals.backfill.request import Mode
-from sluice.lineage.event import Dataset, Event, EventType, Facet, LineageJob
+from sluice.lineage.datasets import as_input, as_output
 from sluice.lineage.facets import (
-    Processing,
-    assertions,
-    documentation,
+    PRODUCER,
+    SluiceStateRunFacet,
     error_message,
-    job_type,
+    instant,
+    job_facets,
     nominal_time,
-    ownership,
     parent,
-    processing_engine,
-    rows_read,
-    rows_written,
-    state,
-    version,
+    spark_engine,
 )
 from sluice.lineage.identity import Parent, run_id
+from sluice.lineage.results import BackfillEnd, QualityCheck
 from sluice.quality.gate import GateResult
+
+BACKFILL, QUALITY = "backfill", "quality"
+_KINDS = {BACKFILL: "BACKFILL", QUALITY: "QUALITY_CHECK"}
 
 
 @dataclass(frozen=True)
 class BatchJob:
-    """What a backfill or a check is, as far as its runs do not differ.
+    """The backfills and checks of a pipeline, as far as their runs do not differ.
 
     Attributes:
-        namespace: of our jobs.
+        namespace: of Sluice's jobs.
         deployment: where it runs.
         pipeline: whose it is.
         engine: version of Spark.
         sources: what results are made from: the raw table and static files.
         table: the interval table.
-        owner: who answers for it.
-        description: what the pipeline is for; empty if nobody said.
-        parent: the run that has started this process; None if nobody said.
+        owner: from the spec.
+        description: from the spec; may be empty.
+        parent: the run that started this process; None if it has none.
     """
 
     namespace: str
@@ -55,149 +56,96 @@ class BatchJob:
     description: str = ""
     parent: Parent | None = None
 
-    def job(self, kind: str) -> LineageJob:
-        """Return the job, named `<kind>.<pipeline>`."""
-        facets = [job_type(Processing.BATCH, _KINDS[kind]), ownership(self.owner)]
-        facets += [documentation(self.description)] if self.description else []
-        return LineageJob(self.namespace, f"{kind}.{self.pipeline}", tuple(facets))
+    def backfill_started(self, backfill: Backfill) -> RunEvent:
+        """Return the first event of a process that has claimed a backfill. A process that resumes it is another run."""
+        return self._of_backfill(RunState.START, backfill.claimed_at, backfill, None)
+
+    def backfill_ended(self, backfill: Backfill, end: BackfillEnd) -> RunEvent:
+        """Return the last event of that process."""
+        kind = RunState.COMPLETE if end.passed else RunState.ABORT if end.cancelled else RunState.FAIL
+        return self._of_backfill(kind, end.at, backfill, end)
+
+    def check_started(self, check: QualityCheck) -> RunEvent:
+        """Return the first event of a check."""
+        return self._of_check(RunState.START, check.began, check)
+
+    def check_ended(self, check: QualityCheck, at: datetime, gate: GateResult | None, why: str = "") -> RunEvent:
+        """Return the last event of a check.
+
+        Args:
+            check: when it began, and the range that it read.
+            at: when it ended (UTC).
+            gate: its result; None if it could not be run.
+            why: why it could not.
+        """
+        if gate is not None and gate.passed:
+            return self._of_check(RunState.COMPLETE, at, check, gate)
+        return self._of_check(RunState.FAIL, at, check, gate, why if gate is None else _failed(gate))
+
+    def _of_backfill(self, kind: RunState, at: datetime, backfill: Backfill, end: BackfillEnd | None) -> RunEvent:
+        request = backfill.request
+        outcome, gate, published = (None, None, None) if end is None else (end.outcome, end.gate, end.published)
+        state = SluiceStateRunFacet(
+            self.deployment,
+            backfill=backfill.id,
+            mode=request.mode.value,
+            askedBy=request.by,
+            why=request.why or None,
+            outcome=outcome,
+            producer=PRODUCER,
+        )
+        facets = self._facets(state, request.range, "" if end is None or end.passed else _error(backfill, end))
+        event = self._event(kind, at, BACKFILL, Run(self._run(BACKFILL, backfill.claimed_at, backfill.id), facets))
+        event.inputs = [as_input(each) for each in self.sources]
+        if request.mode is Mode.VERIFY:  # it compares, and publishes nothing
+            event.inputs.append(as_input(self.table, gate=gate))
+        else:
+            version, rows = (None, None) if published is None else (published.version, published.rows)
+            event.outputs = [as_output(self.table, version, rows, gate)]
+        return event
+
+    def _of_check(
+        self, kind: RunState, at: datetime, check: QualityCheck, gate: GateResult | None = None, error: str = ""
+    ) -> RunEvent:
+        facets = self._facets(SluiceStateRunFacet(self.deployment, producer=PRODUCER), check.range, error)
+        event = self._event(kind, at, QUALITY, Run(self._run(QUALITY, check.began, self.pipeline), facets))
+        event.inputs = [as_input(self.table, None if gate is None else gate.rows, gate)]
+        return event
+
+    def _run(self, kind: str, at: datetime, name: str) -> str:
+        return str(run_id(at, f"{self.namespace}/{self.deployment}/{kind}/{name}"))
+
+    def _event(self, kind: RunState, at: datetime, job: str, run: Run) -> RunEvent:
+        facets = job_facets("BATCH", _KINDS[job], self.owner, self.description)
+        named = Job(self.namespace, f"{job}.{self.pipeline}", facets)
+        return RunEvent(eventType=kind, eventTime=instant(at), producer=PRODUCER, run=run, job=named)
+
+    def _facets(self, state: SluiceStateRunFacet, range_: Interval | None, error: str) -> dict[str, RunFacet]:
+        facets: dict[str, RunFacet] = {"processing_engine": spark_engine(self.engine), "sluice_state": state}
+        if range_ is not None:
+            facets["nominalTime"] = nominal_time(range_.start, range_.end)
+        if self.parent is not None:
+            facets["parent"] = parent(self.parent)
+        if error:
+            facets["errorMessage"] = error_message(error)
+        return facets
 
 
-BACKFILL, QUALITY = "backfill", "quality"
-_KINDS = {BACKFILL: "BACKFILL", QUALITY: "QUALITY_CHECK"}
-
-
-@dataclass(frozen=True)
-class Published:
-    """What a process of a backfill has committed: the rows of all its commits, and the version of the last."""
-
-    rows: int
-    version: int
-
-
-@dataclass(frozen=True)
-class Ended:
-    """How a backfill ended.
-
-    Attributes:
-        at: when (UTC).
-        passed: whether all is as it should be.
-        outcome: in one word.
-        why: in a sentence, if it did not come to its end; what a report says of data is not for it.
-        cancelled: whether somebody asked for its end.
-        gate: what the last quality gate said; None if there was none.
-        published: None if it has published nothing, or nobody could look.
-    """
-
-    at: datetime
-    passed: bool
-    outcome: str
-    why: str = ""
-    cancelled: bool = False
-    gate: GateResult | None = None
-    published: Published | None = None
-
-
-def backfill_began(job: BatchJob, backfill: Backfill) -> Event:
-    """Return the first event of a process that has claimed a backfill. Whoever resumes it is another run."""
-    return _of_backfill(job, backfill, EventType.START, backfill.claimed_at)
-
-
-def backfill_ended(job: BatchJob, backfill: Backfill, end: Ended) -> Event:
-    """Return the last event."""
-    more = () if end.passed else (error_message(_error(backfill, end)),)
-    facets, use = job.table.facets, job.table.use
-    if end.gate is not None:
-        facets = (*facets, assertions(end.gate))
-    if end.published is not None:
-        facets, use = (*facets, version(end.published.version)), (*use, rows_written(end.published.rows))
-    job = replace(job, table=replace(job.table, facets=facets, use=use))
-    kind = EventType.COMPLETE if end.passed else EventType.ABORT if end.cancelled else EventType.FAIL
-    return _of_backfill(job, backfill, kind, end.at, *more, outcome=end.outcome)
-
-
-def _error(backfill: Backfill, end: Ended) -> str:
-    """Say why it ended badly. Reports show rows that differ, and lineage gets none of them."""
+def _error(backfill: Backfill, end: BackfillEnd) -> str:
+    """Return why it failed. Reports show rows that differ; lineage gets none of them."""
     if end.gate is not None and not end.gate.passed:
-        return _does_not_hold(end.gate)
+        return _failed(end.gate)
     if end.why:
         return end.why
     return f"The outcome is {end.outcome}: `sluice backfill status {backfill.id}` says where the report is."
 
 
-def _does_not_hold(gate: GateResult) -> str:
-    """Name what a gate stopped for, without the values that it saw."""
+def _failed(gate: GateResult) -> str:
+    """Name the expectations that stopped a gate, without the values that it saw."""
     names = dict.fromkeys(
         f"{each.expectation} ({each.subject})"
         for each in (*gate.checked, *(i.checked for i in gate.intervals))
         if each.stops
     )
-    told = [*names, *(["no rows, although records came in"] if gate.missing else [])]
-    return f"The quality gate failed: {', '.join(told) or 'the checks did not finish'}."
-
-
-def _of_backfill(
-    job: BatchJob,
-    backfill: Backfill,
-    kind: EventType,
-    at: datetime,
-    *more: Facet,
-    outcome: str | None = None,
-) -> Event:
-    asked = backfill.request
-    run = run_id(backfill.claimed_at, f"{job.namespace}/{job.deployment}/{BACKFILL}/{backfill.id}")
-    said = state(
-        deployment=job.deployment,
-        backfill=backfill.id,
-        mode=asked.mode.value,
-        askedBy=asked.by,
-        why=asked.why or None,
-        outcome=outcome,
-    )
-    facets = (*_facets(job, asked.range), said, *more)
-    if asked.mode is Mode.VERIFY:  # it compares, and publishes nothing
-        return Event(kind, at, run, job.job(BACKFILL), facets, (*job.sources, job.table))
-    return Event(kind, at, run, job.job(BACKFILL), facets, job.sources, (job.table,))
-
-
-@dataclass(frozen=True)
-class QualityCheck:
-    """A check of a published table: when it began (UTC), and of which range; None if that is not chosen yet."""
-
-    began: datetime
-    range: Interval | None
-
-
-def check_began(job: BatchJob, check: QualityCheck) -> Event:
-    """Return the first event of a check."""
-    return _of_check(job, check, EventType.START, check.began)
-
-
-def check_ended(job: BatchJob, check: QualityCheck, at: datetime, gate: GateResult | None, why: str = "") -> Event:
-    """Return the last event of a check.
-
-    Args:
-        job: whose table.
-        check: what was looked at.
-        at: when it ended (UTC).
-        gate: what was found; None if it did not come to that.
-        why: what kept it from that.
-    """
-    if gate is None:
-        return _of_check(job, check, EventType.FAIL, at, (error_message(why),))
-    read = () if gate.rows is None else (rows_read(gate.rows),)
-    job = replace(job, table=replace(job.table, use=(assertions(gate), *read)))
-    if gate.passed:
-        return _of_check(job, check, EventType.COMPLETE, at)
-    return _of_check(job, check, EventType.FAIL, at, (error_message(_does_not_hold(gate)),))
-
-
-def _of_check(job: BatchJob, check: QualityCheck, kind: EventType, at: datetime, more: tuple[Facet, ...] = ()) -> Event:
-    run: UUID = run_id(check.began, f"{job.namespace}/{job.deployment}/{QUALITY}/{job.pipeline}")
-    facets = (*_facets(job, check.range), state(deployment=job.deployment), *more)
-    return Event(kind, at, run, job.job(QUALITY), facets, (job.table,))
-
-
-def _facets(job: BatchJob, about: Interval | None) -> tuple[Facet, ...]:
-    engine = (processing_engine(job.engine),)
-    of = () if about is None else (nominal_time(about.start, about.end),)
-    return (*engine, *of, *(() if job.parent is None else (parent(job.parent),)))
+    causes = [*names, *(["no rows, although records came in"] if gate.missing else [])]
+    return f"The quality gate failed: {', '.join(causes) or 'the checks did not finish'}."

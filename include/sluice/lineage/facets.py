@@ -1,175 +1,148 @@
-"""The facets that our events carry, each under the version of its schema that it was written by."""
+"""The facets of Sluice's events: OpenLineage's classes, filled in.
+
+Each facet names its producer: the library's default is a global of the process, and Airflow's OpenLineage provider, if
+it is installed, sets that to its own.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from datetime import datetime
-from enum import StrEnum
-from typing import Any
+from collections.abc import Iterable, Iterator
+from datetime import UTC, datetime
+
+import attr
+from openlineage.client.facet_v2 import (
+    JobFacet,
+    RunFacet,
+    data_quality_assertions_dataset,
+    documentation_job,
+    error_message_run,
+    job_type_job,
+    nominal_time_run,
+    ownership_job,
+    parent_run,
+    processing_engine_run,
+)
 
 from sluice import __version__
 from sluice.alerts.redaction import Redaction
-from sluice.lineage.event import Facet, instant
 from sluice.lineage.identity import Parent
 from sluice.quality.checked import Checked
 from sluice.quality.gate import GateResult
 from sluice.specs.expectations.model import Severity
 
-_SPEC = "https://openlineage.io/spec/facets"
+PRODUCER = f"urn:sluice:{__version__}"
+"""Names the code that makes the events. It has no public address, so it is a URN."""
 
 STATE_SCHEMA = "urn:sluice:schemas:1-0-0:SluiceStateRunFacet#/$defs/SluiceStateRunFacet"
-"""Our own facet's; the schema is in `docs/schemas/lineage`. What it says stays: another version gets another name."""
+"""The schema of Sluice's own facet, in `docs/schemas/lineage`. A changed schema needs another version in its name."""
 
 
-def _facet(key: str, of: str, title: str, /, **body: Any) -> Facet:  # noqa: ANN401 - JSON values
-    return Facet(key, f"{_SPEC}/{of}/{title}.json#/$defs/{title}", body)
+@attr.define
+class SluiceStateRunFacet(RunFacet):
+    """Sluice's own facet `sluice_state`; its schema describes the fields. None: unknown, and left out of the event."""
+
+    deployment: str
+    unit: str | None = None
+    generation: int | None = None
+    verdict: str | None = None
+    why: str | None = None
+    lagRecords: int | None = None  # noqa: N815 - as the schema spells it
+    lagSeconds: float | None = None  # noqa: N815
+    backfill: str | None = None
+    mode: str | None = None
+    askedBy: str | None = None  # noqa: N815
+    outcome: str | None = None
+
+    @staticmethod
+    def _get_schema() -> str:
+        return STATE_SCHEMA
 
 
-class Processing(StrEnum):
-    """Whether a job has an end."""
+def job_facets(processing: str, kind: str, owner: str, description: str) -> dict[str, JobFacet]:
+    """Return the facets of a job.
 
-    BATCH = "BATCH"
-    STREAMING = "STREAMING"
+    Args:
+        processing: `BATCH` or `STREAMING`.
+        kind: `STREAM`, `BACKFILL` or `QUALITY_CHECK`.
+        owner: of the pipeline or topic; empty if the spec names none.
+        description: from the spec; may be empty.
+    """
+    trigger = "PERIODIC" if processing == "STREAMING" else "EVENT_BASED"
+    facets: dict[str, JobFacet] = {
+        "jobType": job_type_job.JobTypeJobFacet(
+            processing, "SLUICE", kind, job_type_job.EmissionPattern(trigger, "ACCUMULATIVE"), producer=PRODUCER
+        )
+    }
+    if owner:
+        facets["ownership"] = ownership_job.OwnershipJobFacet([ownership_job.Owner(owner, "OWNER")], producer=PRODUCER)
+    if description:
+        facets["documentation"] = documentation_job.DocumentationJobFacet(description, "text/plain", producer=PRODUCER)
+    return facets
 
 
-def job_type(processing: Processing, kind: str) -> Facet:
-    """Say what kind of job it is: `STREAM`, `BACKFILL` or `QUALITY_CHECK`, of this integration."""
-    streaming = processing is Processing.STREAMING
-    pattern = {"eventTrigger": "PERIODIC" if streaming else "EVENT_BASED", "eventContentMode": "ACCUMULATIVE"}
-    return _facet(
-        "jobType",
-        "2-0-4",
-        "JobTypeJobFacet",
-        processingType=processing.value,
-        integration="SLUICE",
-        jobType=kind,
-        emissionPattern=pattern,
+def parent(of: Parent) -> parent_run.ParentRunFacet:
+    """Return the run that started this one, with the root of both."""
+    root = of.root or of
+    return parent_run.ParentRunFacet(
+        run=parent_run.Run(str(of.run), facets=None),
+        job=parent_run.Job(of.namespace, of.job, facets=None),
+        root=parent_run.Root(
+            parent_run.RootRun(str(root.run), facets=None),
+            parent_run.RootJob(root.namespace, root.job, facets=None),
+        ),
+        producer=PRODUCER,
     )
 
 
-def ownership(owner: str) -> Facet:
-    """Say who answers for a job."""
-    return _facet("ownership", "1-0-1", "OwnershipJobFacet", owners=[{"name": owner, "type": "OWNER"}])
+def nominal_time(start: datetime, end: datetime) -> nominal_time_run.NominalTimeRunFacet:
+    """Return the range of event time `[start, end)` that a run is about."""
+    return nominal_time_run.NominalTimeRunFacet(instant(start), instant(end), producer=PRODUCER)
 
 
-def documentation(description: str) -> Facet:
-    """Say what a job is for."""
-    return _facet("documentation", "1-1-0", "DocumentationJobFacet", description=description, contentType="text/plain")
+def spark_engine(version: str) -> processing_engine_run.ProcessingEngineRunFacet:
+    """Return the version of Spark, with Sluice's own."""
+    return processing_engine_run.ProcessingEngineRunFacet(version, "spark", __version__, producer=PRODUCER)
 
 
-def parent(of: Parent) -> Facet:
-    """Say which run has started this one, and which run is behind that."""
-    root = of if of.root is None else of.root
-    return _facet(
-        "parent",
-        "1-2-0",
-        "ParentRunFacet",
-        run={"runId": str(of.run)},
-        job={"namespace": of.namespace, "name": of.job},
-        root={"run": {"runId": str(root.run)}, "job": {"namespace": root.namespace, "name": root.job}},
+def error_message(message: str) -> error_message_run.ErrorMessageRunFacet:
+    """Return why a run failed, without any password that the message quotes."""
+    return error_message_run.ErrorMessageRunFacet(Redaction()(message), "PYTHON", producer=PRODUCER)
+
+
+def assertions(gate: GateResult) -> data_quality_assertions_dataset.DataQualityAssertionsDatasetFacet:
+    """Return the findings of a quality gate, without any value of the data."""
+    return data_quality_assertions_dataset.DataQualityAssertionsDatasetFacet(
+        [*_of_table(gate), *_of_intervals(gate)], producer=PRODUCER
     )
 
 
-def nominal_time(start: datetime, end: datetime) -> Facet:
-    """Say about which time a run is: `[start, end)`."""
-    return _facet(
-        "nominalTime", "1-0-1", "NominalTimeRunFacet", nominalStartTime=instant(start), nominalEndTime=instant(end)
-    )
-
-
-def processing_engine(version: str) -> Facet:
-    """Say which Spark it is, and which Sluice tells of it."""
-    return _facet(
-        "processing_engine",
-        "1-1-1",
-        "ProcessingEngineRunFacet",
-        name="spark",
-        version=version,
-        openlineageAdapterVersion=__version__,
-    )
-
-
-def error_message(message: str) -> Facet:
-    """Say why a run ended badly, without a password that the message may quote."""
-    said = Redaction()(message)
-    return _facet("errorMessage", "1-0-1", "ErrorMessageRunFacet", message=said, programmingLanguage="PYTHON")
-
-
-def state(**said: str | float | bool | None) -> Facet:
-    """Say what is ours; see the schema. What is None is not known, and left out."""
-    return Facet("sluice_state", STATE_SCHEMA, {name: value for name, value in said.items() if value is not None})
-
-
-@dataclass(frozen=True)
-class SchemaField:
-    """A column of a table or a field of a topic's value; the type in the words of its system."""
-
-    name: str
-    type: str
-
-
-def schema(columns: Sequence[SchemaField]) -> Facet:
-    """Say which columns a dataset has."""
-    fields = [
-        {"name": column.name, "type": column.type, "ordinal_position": position}
-        for position, column in enumerate(columns, 1)
-    ]
-    return _facet("schema", "1-2-0", "SchemaDatasetFacet", fields=fields)
-
-
-def dataset_type(kind: str) -> Facet:
-    """Say what a dataset is: `TABLE`, `TOPIC` or `FILE`."""
-    return _facet("datasetType", "1-0-1", "DatasetTypeDatasetFacet", datasetType=kind)
-
-
-def storage_of_delta() -> Facet:
-    """Say that a dataset is a Delta table."""
-    return _facet("storage", "1-0-1", "StorageDatasetFacet", storageLayer="delta", fileFormat="parquet")
-
-
-def version(of: int) -> Facet:
-    """Say which version of a table a run has made."""
-    return _facet("version", "1-0-1", "DatasetVersionDatasetFacet", datasetVersion=str(of))
-
-
-def rows_read(rows: int) -> Facet:
-    """Say how many records or rows a run has read."""
-    return _facet("inputStatistics", "1-0-0", "InputStatisticsInputDatasetFacet", rowCount=rows)
-
-
-def rows_written(rows: int) -> Facet:
-    """Say how many rows a run has written."""
-    return _facet("outputStatistics", "1-0-2", "OutputStatisticsOutputDatasetFacet", rowCount=rows)
-
-
-def assertions(gate: GateResult) -> Facet:
-    """Say what a quality gate found. Values of the data are in none of it."""
-    found = [*_of_table(gate), *_of_intervals(gate)]
-    return _facet("dataQualityAssertions", "1-1-0", "DataQualityAssertionsDatasetFacet", assertions=found)
-
-
-def _of_table(gate: GateResult) -> Iterable[Mapping[str, Any]]:
+def _of_table(gate: GateResult) -> Iterator[data_quality_assertions_dataset.Assertion]:
     if gate.rows is not None:
-        yield {"assertion": "rows_where_records_came", "success": not gate.missing, "severity": "error"}
+        yield data_quality_assertions_dataset.Assertion(
+            "rows_where_records_came", not gate.missing, severity="error", params=None
+        )
     for checked in gate.checked:
         yield _assertion(checked, holds=checked.holds)
 
 
-def _of_intervals(gate: GateResult) -> Iterable[Mapping[str, Any]]:
-    """Yield one for each expectation about intervals: it holds if it does so in all of them."""
+def _of_intervals(gate: GateResult) -> Iterable[data_quality_assertions_dataset.Assertion]:
+    """Yield one assertion per expectation about intervals: it succeeds if the expectation holds in all of them."""
     for key in dict.fromkeys(found.key for found in gate.intervals):
         same = [found.checked for found in gate.intervals if found.key == key]
         yield _assertion(same[-1], holds=all(each.holds for each in same))
 
 
-def _assertion(checked: Checked, *, holds: bool) -> dict[str, Any]:
-    found: dict[str, Any] = {"assertion": checked.expectation, "success": holds, "severity": _severity(checked)}
-    if checked.subject != "table" and "," not in checked.subject:
-        found["column"] = checked.subject
-    return {**found, **({"description": checked.description} if checked.description else {})}
+def _assertion(checked: Checked, *, holds: bool) -> data_quality_assertions_dataset.Assertion:
+    return data_quality_assertions_dataset.Assertion(
+        checked.expectation,
+        holds,
+        column=None if checked.subject == "table" or "," in checked.subject else checked.subject,
+        severity="error" if checked.severity is Severity.CRITICAL else "warn",
+        description=checked.description or None,
+        params=None,
+    )
 
 
-def _severity(checked: Checked) -> str:
-    """Return the specification's word for what follows when it does not hold."""
-    return "error" if checked.severity is Severity.CRITICAL else "warn"
+def instant(at: datetime) -> str:
+    """Return a time as events carry it: UTC, in milliseconds, with `Z`."""
+    return at.astimezone(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")

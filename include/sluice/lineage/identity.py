@@ -1,4 +1,4 @@
-"""Ids of runs that everybody works out alike: whoever watches an attempt, and Airflow's own provider.
+"""Run ids that every watcher of an attempt, and Airflow's OpenLineage provider, derive alike.
 
 An id is a UUID of version 7 whose time is when the run began, and whose rest is a digest: ids of later runs are
 greater, and the same run has the same id wherever it is worked out.
@@ -21,8 +21,8 @@ _DIGEST_BITS = 160
 def run_id(at: datetime, name: str) -> UUID:
     """Return the id of the run that began at a moment under a name.
 
-    It is how OpenLineage's Python client makes its static ids, which Airflow's provider builds on: the runs of
-    Airflow that we name as parents are those that it tells of.
+    It is `generate_static_uuid` of OpenLineage's client, which Airflow's provider uses: so the runs of Airflow that
+    we name as parents are the runs that it reports. Written here, because a task that starts a batch imports no client.
     """
     at = at.astimezone(UTC)
     digest = hashlib.sha1(at.isoformat().encode() + name.encode(), usedforsecurity=False).digest()
@@ -55,17 +55,17 @@ class Parent:
 
 
 PARENT, ROOT = "OPENLINEAGE_PARENT_ID", "OPENLINEAGE_ROOT_PARENT_ID"
-"""The variables by which whoever starts a process says which run that process belongs to."""
+"""The variables that name the parent run of a process, set by what starts it."""
 
 
 def variables_of(parent: Parent) -> dict[str, str]:
-    """Return the variables that say of a process whose it is."""
+    """Return the variables that name a process's parent run."""
     root = parent if parent.root is None else parent.root
     return {PARENT: parent.as_text(), ROOT: root.as_text()}
 
 
 def parent_in(variables: Mapping[str, str]) -> Parent | None:
-    """Return the run that a process belongs to; None if nobody said.
+    """Return the parent run that the variables name; None if they name none.
 
     Raises:
         SpecError: a variable is not `namespace/job/run id`.

@@ -1,32 +1,31 @@
-"""The events of a stream: each attempt of its unit is a run of it, which begins, goes on, and ends.
+"""The events of a stream: each attempt of its unit is a run, which starts, runs, and ends.
 
-Everything in an event follows from what is on record of the attempt, so that several watchers of one attempt, and one
-that begins anew, tell the same: the same run, the same times, the same end.
+An event follows from the attempt's record alone, so two watchers of one attempt, or a restarted one, send the same
+event: the same run, the same times, the same end.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import datetime
-from uuid import UUID
 
-from sluice.lineage.event import Dataset, Event, EventType, Facet, LineageJob
+from openlineage.client.event_v2 import Dataset, Job, Run, RunEvent, RunState
+from openlineage.client.facet_v2 import RunFacet
+
+from sluice.lineage.datasets import as_input, as_output
 from sluice.lineage.facets import (
-    Processing,
-    documentation,
+    PRODUCER,
+    SluiceStateRunFacet,
     error_message,
-    job_type,
-    ownership,
-    processing_engine,
-    rows_read,
-    state,
-    version,
+    instant,
+    job_facets,
+    spark_engine,
 )
 from sluice.lineage.identity import run_id
 from sluice.streams.failures.failure import Failure, FailureClass, recorded_class
 from sluice.streams.health.verdict import Verdict
-from sluice.streams.life.attempts import Attempt, AttemptState
+from sluice.streams.life.attempts import Attempt
 
 
 @dataclass(frozen=True)
@@ -34,16 +33,16 @@ class StreamJob:
     """A stream, as far as an attempt does not change it.
 
     Attributes:
-        namespace: of our jobs.
+        namespace: of Sluice's jobs.
         deployment: where it runs.
         unit: its driver's name in the specs.
         stream: its name.
         engine: version of Spark.
         topic: what it reads.
-        beside: what else it reads.
+        static: the files that it reads too.
         outputs: what it writes.
-        owner: who answers for it; empty if nobody is named.
-        description: what it is for; empty if nobody said.
+        owner: from the spec; empty if it names none.
+        description: from the spec; may be empty.
     """
 
     namespace: str
@@ -52,74 +51,74 @@ class StreamJob:
     stream: str
     engine: str
     topic: Dataset
-    beside: tuple[Dataset, ...] = ()
+    static: tuple[Dataset, ...] = ()
     outputs: tuple[Dataset, ...] = ()
     owner: str = ""
     description: str = ""
 
-    @property
-    def job(self) -> LineageJob:
-        """The job, named `stream.<its name>`."""
-        facets = [job_type(Processing.STREAMING, "STREAM")]
-        facets += [ownership(self.owner)] if self.owner else []
-        facets += [documentation(self.description)] if self.description else []
-        return LineageJob(self.namespace, f"stream.{self.stream}", tuple(facets))
+    def started(self, attempt: Attempt) -> RunEvent:
+        """Return the first event: the launcher confirmed the driver, or it died before that."""
+        engine = spark_engine(self.engine)
+        return self._event(RunState.START, begin_of(attempt), attempt, {"processing_engine": engine})
 
-    def run(self, attempt: Attempt) -> UUID:
-        """Return the id of an attempt's run of this stream."""
-        return run_id(attempt.intended_at, f"{self.namespace}/{self.deployment}/{attempt.key}/{self.stream}")
+    def running(self, attempt: Attempt, at: datetime, verdict: Verdict, read: int | None = None) -> RunEvent:
+        """Return the event of a run that goes on.
 
+        Args:
+            attempt: the unit's newest.
+            at: when the stream was observed (UTC).
+            verdict: on that observation.
+            read: records read since the driver began; None if unknown.
+        """
+        return self._event(RunState.RUNNING, at, attempt, {}, verdict=verdict, read=read)
 
-def began(job: StreamJob, attempt: Attempt) -> Event:
-    """Return the first event: the launcher confirmed the driver, or it died before that could be."""
-    engine = processing_engine(job.engine)
-    return _event(job, attempt, EventType.START, begin_of(attempt), (engine, _state(job, attempt)))
+    def ended(
+        self, attempt: Attempt, alone: Failure | None = None, versions: Mapping[str, int] | None = None
+    ) -> RunEvent:
+        """Return the last event.
 
+        Args:
+            attempt: it has ended, unless `alone` says that only this stream has.
+            alone: why the stream ended before its driver did; None if it did not.
+            versions: by the name of a table, the last version that this attempt has made.
+        """
+        if alone is not None:
+            kind, at, why = RunState.FAIL, alone.at, str(alone)
+        else:
+            kind = end_of(recorded_class(attempt.failure, attempt.exit_code))
+            at, why = attempt.ended_at or begin_of(attempt), attempt.reason or "it ended for an unknown reason"
+        facets: dict[str, RunFacet] = {} if kind is RunState.COMPLETE else {"errorMessage": error_message(why)}
+        return self._event(kind, at, attempt, facets, versions=versions)
 
-def goes_on(job: StreamJob, attempt: Attempt, at: datetime, verdict: Verdict, read: int | None = None) -> Event:
-    """Return what is told now and then.
+    def _event(
+        self,
+        kind: RunState,
+        at: datetime,
+        attempt: Attempt,
+        facets: Mapping[str, RunFacet],
+        *,
+        verdict: Verdict | None = None,
+        read: int | None = None,
+        versions: Mapping[str, int] | None = None,
+    ) -> RunEvent:
+        run = run_id(attempt.intended_at, f"{self.namespace}/{self.deployment}/{attempt.key}/{self.stream}")
+        job = job_facets("STREAMING", "STREAM", self.owner, self.description)
+        return RunEvent(
+            eventType=kind,
+            eventTime=instant(at),
+            producer=PRODUCER,
+            run=Run(str(run), {"sluice_state": self._state(attempt, verdict), **facets}),
+            job=Job(self.namespace, f"stream.{self.stream}", job),
+            inputs=[as_input(self.topic, read), *map(as_input, self.static)],
+            outputs=[as_output(each, version=(versions or {}).get(each.name)) for each in self.outputs],
+        )
 
-    Args:
-        job: the stream.
-        attempt: its newest.
-        at: when it was looked at (UTC).
-        verdict: what was made of that.
-        read: records that it has read since its driver began; None where nobody knows.
-    """
-    seen = _state(
-        job,
-        attempt,
-        verdict=verdict.health.value,
-        why=verdict.why,
-        lagRecords=verdict.lag_records,
-        lagSeconds=verdict.lag_seconds,
-    )
-    return _event(_having_read(job, read), attempt, EventType.RUNNING, at, (seen,))
-
-
-def ended(
-    job: StreamJob, attempt: Attempt, alone: Failure | None = None, versions: Mapping[str, int] | None = None
-) -> Event:
-    """Return the last event.
-
-    Args:
-        job: the stream.
-        attempt: it has ended, unless `alone` says that only this stream has.
-        alone: why the stream ended before its driver did; None if it did not.
-        versions: by the name of a table, the last version that this attempt has made.
-    """
-    said = _state(job, attempt)
-    made = versions or {}
-    outputs = tuple(
-        replace(each, facets=(*each.facets, version(made[each.name]))) if each.name in made else each
-        for each in job.outputs
-    )
-    job = replace(job, outputs=outputs)
-    if alone is not None:
-        return _event(job, attempt, EventType.FAIL, alone.at, (said, error_message(str(alone))))
-    kind = end_of(recorded_class(attempt.failure, attempt.exit_code))
-    why = () if kind is EventType.COMPLETE else (error_message(attempt.reason or "it ended, and nobody knows why"),)
-    return _event(job, attempt, kind, attempt.ended_at or begin_of(attempt), (said, *why))
+    def _state(self, attempt: Attempt, verdict: Verdict | None) -> SluiceStateRunFacet:
+        state = SluiceStateRunFacet(self.deployment, unit=self.unit, generation=attempt.generation, producer=PRODUCER)
+        if verdict is not None:
+            state.verdict, state.why = verdict.health.value, verdict.why
+            state.lagRecords, state.lagSeconds = verdict.lag_records, verdict.lag_seconds
+        return state
 
 
 def begin_of(attempt: Attempt) -> datetime:
@@ -127,29 +126,12 @@ def begin_of(attempt: Attempt) -> datetime:
     return attempt.bound_at or attempt.intended_at
 
 
-def has_begun(attempt: Attempt) -> bool:
-    """Whether there is a run to tell of: an attempt that waits for room is none yet."""
-    return attempt.state is not AttemptState.INTENT
-
-
 _ABORTED = frozenset({FailureClass.FENCED, FailureClass.FORCED})
-"""Another driver took over, or a person declared it dead: it did not fail at what it does."""
+"""Another driver took over, or an operator declared it dead: it did not fail at what it does."""
 
 
-def end_of(failure: FailureClass) -> EventType:
-    """Return how an end is told: stopped as asked, cut off from outside, or failed."""
+def end_of(failure: FailureClass) -> RunState:
+    """Return the last state of an attempt's run: COMPLETE if stopped as asked, ABORT if cut off, or FAIL."""
     if failure is FailureClass.STOPPED:
-        return EventType.COMPLETE
-    return EventType.ABORT if failure in _ABORTED else EventType.FAIL
-
-
-def _event(job: StreamJob, attempt: Attempt, kind: EventType, at: datetime, facets: tuple[Facet, ...]) -> Event:
-    return Event(kind, at, job.run(attempt), job.job, facets, (job.topic, *job.beside), job.outputs)
-
-
-def _state(job: StreamJob, attempt: Attempt, **more: str | float | None) -> Facet:
-    return state(deployment=job.deployment, unit=job.unit, generation=attempt.generation, **more)
-
-
-def _having_read(job: StreamJob, read: int | None) -> StreamJob:
-    return job if read is None else replace(job, topic=replace(job.topic, use=(rows_read(read),)))
+        return RunState.COMPLETE
+    return RunState.ABORT if failure in _ABORTED else RunState.FAIL

@@ -1,7 +1,7 @@
 """Follows one output: reads its source in a thread of its own, keeps the newest values, and watches the rules.
 
-A source that fails is opened again, after longer and longer pauses; what was read before stays, with a note since when
-nothing has come. A newly opened source says everything anew, so nothing that happened in between is missed for long.
+A source that fails is opened again, after growing pauses; the values read before stay, with a note since when nothing
+was read. A newly opened source sends everything again, so nothing that happened in between is missed for long.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _SHORTEST_PAUSE, _LONGEST_PAUSE = 1.0, 30.0
 
 @dataclass
 class FollowerState:
-    """How following goes.
+    """The state of a follower.
 
     Attributes:
         trouble: why nothing is read; empty while all is well.
@@ -50,8 +50,8 @@ class Follower:
         name: of the output.
         open_source: opens its source.
         values: the newest values.
-        rules: what is watched.
-        tell: takes what is to be told; it must not wait.
+        rules: those about the output.
+        notify: takes transitions of rules; it must not block.
         wake: is called after every change.
         clock: gives the time.
     """
@@ -60,7 +60,7 @@ class Follower:
     open_source: Callable[[], LiveSource]
     values: LiveValues
     rules: RuleWatch
-    tell: Callable[[RuleEvent], None]
+    notify: Callable[[RuleEvent], None]
     wake: Callable[[], None]
     clock: Clock
     condition: FollowerState = field(default_factory=FollowerState)
@@ -96,7 +96,7 @@ class Follower:
                         pause = _SHORTEST_PAUSE
                 finally:
                     source.close()
-            except Exception as error:  # noqa: BLE001 - whatever it is, it is looked at again
+            except Exception as error:  # noqa: BLE001 - whatever it is, it is tried again
                 self._in_trouble(str(error) or type(error).__name__)
                 self._stopped.wait(pause)
                 pause = min(2 * pause, _LONGEST_PAUSE)
@@ -118,19 +118,19 @@ class Follower:
                 self.condition.unreadable += 1
                 continue
             if value is not None:
-                self._tell(self.rules.changed(value, now))
+                self._notify(self.rules.changed(value, now))
         for key in held - seen:
             self.values.remove(key)
-            self._tell(self.rules.gone(key, now))
+            self._notify(self.rules.gone(key, now))
         if batch.caught_up and not self.condition.caught_up:
             self.condition.caught_up = True
-            self._tell(self.rules.complete(self.values.keys_held(), now))
+            self._notify(self.rules.complete(self.values.keys_held(), now))
         if self.values.number != before:
             self.wake()
 
-    def _tell(self, notices: Iterable[RuleEvent]) -> None:
-        for notice in notices:
-            self.tell(notice)
+    def _notify(self, events: Iterable[RuleEvent]) -> None:
+        for event in events:
+            self.notify(event)
 
     def _in_trouble(self, why: str) -> None:
         if not self.condition.trouble or self.condition.since is None:

@@ -1,4 +1,4 @@
-"""Data alerts over newest values: when a rule begins to hold for a key, when it ceases to, and not too often."""
+"""Rules about newest values: when one begins to hold for a key, when it stops holding, and a limit per hour."""
 
 from __future__ import annotations
 
@@ -15,28 +15,28 @@ from sluice.specs.model.data_alerts import Bound, DataAlert
 HOUR = timedelta(hours=1)
 
 
-class Turn(StrEnum):
-    """What there is to tell."""
+class Transition(StrEnum):
+    """How the state of a rule changed."""
 
-    HOLDS = "holds"
-    OVER = "over"
-    MORE = "more"  # more keys than are told of in an hour
+    FIRING = "firing"  # it begins to hold for a key
+    RESOLVED = "resolved"  # it holds no longer
+    RATE_LIMITED = "rate limited"  # it holds for more keys than `most_per_hour`: these share one alert
 
 
 @dataclass(frozen=True)
 class RuleEvent:
-    """Something to tell.
+    """One transition of a rule.
 
     Attributes:
         rule: which.
-        turn: what has happened.
-        key: for whom; empty for `MORE`, and for its end.
+        transition: how its state changed.
+        key: for which key; empty for `RATE_LIMITED`, and for its end.
         value: what it is now; None where it is gone, and where the key is empty.
         at: when (UTC).
     """
 
     rule: DataAlert
-    turn: Turn
+    transition: Transition
     key: Key
     value: Value | None
     at: datetime
@@ -44,12 +44,19 @@ class RuleEvent:
 
 @dataclass
 class _State:
-    """What is known of one rule."""
+    """The state of one rule.
 
-    told: set[Key] = field(default_factory=set)
-    untold: set[Key] = field(default_factory=set)
+    Attributes:
+        alerted: keys for which it holds, each with an alert.
+        suppressed: keys for which it holds, beyond the limit: they share one alert.
+        times: when the alerts of the last hour were.
+        limited: whether that one alert is open.
+    """
+
+    alerted: set[Key] = field(default_factory=set)
+    suppressed: set[Key] = field(default_factory=set)
     times: deque[datetime] = field(default_factory=deque)
-    more_told: bool = False
+    limited: bool = False
 
 
 class RuleWatch:
@@ -57,39 +64,39 @@ class RuleWatch:
 
     Args:
         rules: those of this output.
-        known: keys for which somebody was told that a rule holds and not that it is over, by rule: from the record.
+        known: keys with an open alert, by rule: from the journal.
     """
 
     def __init__(self, rules: Iterable[DataAlert], known: Mapping[str, Iterable[Key]] | None = None) -> None:
         self._rules = tuple(rules)
         before = known or {}
-        self._states = {rule.name: _State(told=set(before.get(rule.name, ()))) for rule in self._rules}
+        self._states = {rule.name: _State(alerted=set(before.get(rule.name, ()))) for rule in self._rules}
         self.faults: dict[str, str] = {}
 
     def holding(self, rule: str) -> int:
         """Return for how many keys a rule holds."""
         state = self._states[rule]
-        return len(state.told) + len(state.untold)
+        return len(state.alerted) + len(state.suppressed)
 
     def changed(self, value: Value, now: datetime) -> Iterator[RuleEvent]:
-        """Yield what a new value gives to tell."""
+        """Yield the transitions that a new value causes."""
         for rule in self._rules:
             state = self._states[rule.name]
             if not self._holds(rule, value):
                 yield from _over(rule, state, value.key, value, now)
-            elif value.key not in state.told and value.key not in state.untold:
+            elif value.key not in state.alerted and value.key not in state.suppressed:
                 yield from _begins(rule, state, value, now)
 
     def gone(self, key: Key, now: datetime) -> Iterator[RuleEvent]:
-        """Yield what the end of a key gives to tell."""
+        """Yield the transitions that the removal of a key causes."""
         for rule in self._rules:
             yield from _over(rule, self._states[rule.name], key, None, now)
 
     def complete(self, keys: frozenset[Key], now: datetime) -> Iterator[RuleEvent]:
-        """Yield what is over because its key is not among all that there are: it went while nobody watched."""
+        """Yield the ends of keys that no longer exist: they were removed while this process did not run."""
         for rule in self._rules:
             state = self._states[rule.name]
-            for key in sorted((state.told | state.untold) - keys):
+            for key in sorted((state.alerted | state.suppressed) - keys):
                 yield from _over(rule, state, key, None, now)
 
     def _holds(self, rule: DataAlert, value: Value) -> bool:
@@ -102,7 +109,7 @@ class RuleWatch:
 
 
 def _fault(rule: DataAlert, value: Value) -> str:
-    """Say why a rule cannot be judged by a value; empty if it can."""
+    """Return why a rule cannot be evaluated for a value; empty if it can."""
     for column, bound in rule.when.items():
         if column not in value.fields:
             return f"there is no column {column!r} in {', '.join(sorted(value.fields))}"
@@ -139,20 +146,20 @@ def _begins(rule: DataAlert, state: _State, value: Value, now: datetime) -> Iter
         state.times.popleft()
     if len(state.times) < rule.most_per_hour:
         state.times.append(now)
-        state.told.add(value.key)
-        yield RuleEvent(rule, Turn.HOLDS, value.key, value, now)
+        state.alerted.add(value.key)
+        yield RuleEvent(rule, Transition.FIRING, value.key, value, now)
         return
-    state.untold.add(value.key)
-    if not state.more_told:
-        state.more_told = True
-        yield RuleEvent(rule, Turn.MORE, (), None, now)
+    state.suppressed.add(value.key)
+    if not state.limited:
+        state.limited = True
+        yield RuleEvent(rule, Transition.RATE_LIMITED, (), None, now)
 
 
 def _over(rule: DataAlert, state: _State, key: Key, value: Value | None, now: datetime) -> Iterator[RuleEvent]:
-    state.untold.discard(key)
-    if state.more_told and not state.untold:
-        state.more_told = False
-        yield RuleEvent(rule, Turn.OVER, (), None, now)
-    if key in state.told:
-        state.told.discard(key)
-        yield RuleEvent(rule, Turn.OVER, key, value, now)
+    state.suppressed.discard(key)
+    if state.limited and not state.suppressed:
+        state.limited = False
+        yield RuleEvent(rule, Transition.RESOLVED, (), None, now)
+    if key in state.alerted:
+        state.alerted.discard(key)
+        yield RuleEvent(rule, Transition.RESOLVED, key, value, now)

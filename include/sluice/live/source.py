@@ -23,11 +23,11 @@ class Row:
 
 @dataclass(frozen=True)
 class SourceRead:
-    """What a source has read.
+    """The result of one read.
 
     Attributes:
         rows: oldest first.
-        whole: whether these are all rows that there are: every other key is gone.
+        whole: whether these are all rows of the output: every other key is gone.
         unreadable: how many records were left out because they are no rows.
         caught_up: whether nothing is left to read at this moment.
     """
@@ -39,13 +39,13 @@ class SourceRead:
 
 
 class LiveSource(Protocol):
-    """One output, from some time on. One thread calls it."""
+    """Reads one output, from its opening on. For one thread."""
 
     def read(self, seconds: float) -> SourceRead:
         """Return what has come, after at most so many seconds.
 
         Raises:
-            UnreachableError: it could not be asked; whoever reads opens another one.
+            UnreachableError: it could not be read; the caller opens another source.
         """
         ...
 

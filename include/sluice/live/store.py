@@ -66,7 +66,7 @@ class LatestStore(Protocol):
         """The newest batch in the table, as of `open` and of every `apply` since; None before the first."""
 
     def check(self) -> None:
-        """Make sure that the table is not there or could be opened. Nothing is changed, and nobody is fenced.
+        """Make sure that the table does not exist or can be opened. Nothing is changed, and no generation is fenced.
 
         Raises:
             RefusedError: it is there with other columns.
@@ -107,7 +107,7 @@ def newest(rows: pa.Table, keys: Sequence[str], newest_by: str | None) -> pa.Tab
     for key in keys:
         if rows.column(key).null_count:
             raise RefusedError(
-                f"{rows.column(key).null_count} rows have no {key!r}, which is a key: they are nobody's newest.",
+                f"{rows.column(key).null_count} rows have no {key!r}, which is a key, so there is no newest one.",
                 fix="let the transform leave such rows out, or give them a value.",
             )
     oldest_first = pc.sort_indices(rows, [(newest_by or keys[0], "ascending", "at_start")])

@@ -1,7 +1,7 @@
-"""The newest value of each key, in bounded memory, with what has changed since anybody looked last.
+"""The newest value of each key, in bounded memory, with the changes since any number.
 
-Every change has a number, one higher than the one before. Who has seen all up to a number asks for what came later and
-gets each key once, with its newest value: so nobody who is slow is owed a queue, and a burst costs readers nothing.
+Every change has a number, one higher than the one before. A reader asks for the changes after a number and gets each
+key once, with its newest value: so a slow reader needs no queue, and a burst costs readers nothing.
 """
 
 from __future__ import annotations
@@ -39,13 +39,13 @@ class Value:
 
 @dataclass(frozen=True)
 class Changes:
-    """What has changed since a number.
+    """The changes since a number.
 
     Attributes:
         values: newest values, oldest change first.
-        gone: keys that there are no more.
+        gone: keys that were removed.
         number: of the newest change.
-        complete: whether nothing is left out; if not, whoever follows begins anew.
+        complete: whether nothing is left out; if not, the reader starts over.
     """
 
     values: tuple[Value, ...]
@@ -111,7 +111,7 @@ class LiveValues:
         return value
 
     def remove(self, key: Key) -> bool:
-        """Forget a key that there is no more; return whether it was known."""
+        """Remove a key; return whether it had a value."""
         with self._lock:
             if self._values.pop(key, None) is None:
                 return False
@@ -125,7 +125,7 @@ class LiveValues:
             return frozenset(self._values)
 
     def since(self, number: int, most: int | None = None) -> Changes:
-        """Return what has changed since a number; everything there is, if it is 0 or was too long ago.
+        """Return the changes since a number; all values if it is 0 or was too long ago.
 
         Args:
             number: of the last change that is known.
@@ -146,7 +146,7 @@ class LiveValues:
         """Return values whose columns have some texts, newest change first, and how many there are in all.
 
         Args:
-            wanted: text by column; with all columns of the key it is one question, else all values are looked at.
+            wanted: text by column; with all columns of the key it is one look-up, else all values are scanned.
             most: how many are returned.
         """
         with self._lock:

@@ -1,4 +1,4 @@
-"""Sends the lineage events of one batch process. It waits for delivery only at its end, for a few seconds."""
+"""Reports what one batch process does to lineage. At its end it waits some seconds for the events to be sent."""
 
 from __future__ import annotations
 
@@ -7,30 +7,26 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from datetime import datetime
+from typing import TYPE_CHECKING
 
 from sluice.errors import SpecError
 from sluice.intervals.backfill.backfills import Backfill
-from sluice.lineage.batches import (
-    BatchJob,
-    Ended,
-    QualityCheck,
-    backfill_began,
-    backfill_ended,
-    check_began,
-    check_ended,
-)
-from sluice.lineage.event import Event, Lineage
+from sluice.lineage.emitter import Lineage, lineage
 from sluice.lineage.identity import Parent, parent_in
-from sluice.lineage.transport.emitter import lineage
-from sluice.project.lineage_map import LineageMap
+from sluice.lineage.results import BackfillEnd, QualityCheck
 from sluice.project.project import Project
 from sluice.quality.gate import GateResult
 from sluice.settings import environment
 
+if TYPE_CHECKING:
+    from sluice.lineage.batches import BatchJob
+    from sluice.lineage.emitter import RunEvent
+    from sluice.project.lineage_map import LineageMap
+
 log = logging.getLogger(__name__)
 
 _PATIENCE_SECONDS = 10.0
-"""How long an ended process waits for the lineage service, which takes thousands of events in that time."""
+"""How long an ended process waits for the collector: in this time a healthy one takes thousands of events."""
 
 
 class BatchLineage:
@@ -39,38 +35,44 @@ class BatchLineage:
     Args:
         project: says what a pipeline reads and writes.
         pipeline: whose batch it is.
-        to: takes the events; None: none are sent.
+        to: takes the events; None: no lineage is configured.
     """
 
     def __init__(self, project: Project, pipeline: str, to: Lineage | None) -> None:
-        self._map = LineageMap(project)
+        self._project = project
         self._pipeline = pipeline
         self._to = to
 
-    def backfill_began(self, backfill: Backfill) -> None:
-        """Send that this process has claimed a backfill."""
-        self._offer(lambda job: backfill_began(job, backfill))
+    def backfill_started(self, backfill: Backfill) -> None:
+        """Report that this process has claimed a backfill."""
+        self._offer(lambda _, job: job.backfill_started(backfill))
 
-    def backfill_ended(self, backfill: Backfill, end: Ended) -> None:
-        """Send how it ended; what it has published is read from the table's log."""
-        self._offer(lambda job: backfill_ended(job, backfill, replace(end, published=self._map.published(backfill))))
+    def backfill_ended(self, backfill: Backfill, end: BackfillEnd) -> None:
+        """Report how it ended. What it has published is read from the table's log."""
+        self._offer(lambda read, job: job.backfill_ended(backfill, replace(end, published=read.published(backfill))))
 
-    def check_began(self, check: QualityCheck) -> None:
-        """Send that the published table is checked."""
-        self._offer(lambda job: check_began(job, check))
+    def check_started(self, check: QualityCheck) -> None:
+        """Report that a check of the published table has begun."""
+        self._offer(lambda _, job: job.check_started(check))
 
     def check_ended(self, check: QualityCheck, at: datetime, gate: GateResult | None, why: str = "") -> None:
-        """Send the result of the gate, or why there is none."""
-        self._offer(lambda job: check_ended(job, check, at, gate, why))
+        """Report the result of a check, or why it could not be run."""
+        self._offer(lambda _, job: job.check_ended(check, at, gate, why))
 
-    def _offer(self, make: Callable[[BatchJob], Event]) -> None:
+    def _offer(self, make: Callable[[LineageMap, BatchJob], RunEvent]) -> None:
+        def events() -> list[RunEvent]:
+            from sluice.project.lineage_map import LineageMap  # noqa: PLC0415 - it imports the client
+
+            lineage_map = LineageMap(self._project)
+            return [make(lineage_map, lineage_map.batch(self._pipeline, _parent()))]
+
         if self._to is not None:
-            self._to.offer(lambda: [make(self._map.batch(self._pipeline, _parent()))])
+            self._to.offer(events)
 
 
 @contextmanager
 def batch_lineage(project: Project, pipeline: str) -> Iterator[BatchLineage]:
-    """Give what sends lineage, where that is configured; at the end, wait a moment until all is sent."""
+    """Give what reports lineage; at the end, wait a moment until all events are sent."""
     emitter = lineage()
     try:
         yield BatchLineage(project, pipeline, emitter)
@@ -80,7 +82,7 @@ def batch_lineage(project: Project, pipeline: str) -> Iterator[BatchLineage]:
 
 
 def _parent() -> Parent | None:
-    """Return the run that has started this process; a variable that cannot be parsed is logged and ignored."""
+    """Return the run that started this process; None if the variables name none, or nothing readable."""
     try:
         return parent_in(environment())
     except SpecError as error:

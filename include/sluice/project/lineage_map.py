@@ -5,6 +5,7 @@ from __future__ import annotations
 from functools import cached_property
 from importlib.metadata import version
 from pathlib import Path
+from typing import TypeAlias
 
 from sluice.delta.log import newest_first, newest_stream_commit
 from sluice.delta.reading import open_table
@@ -12,11 +13,10 @@ from sluice.errors import CorruptionError, NotReadyError
 from sluice.intervals.backfill.backfills import Backfill
 from sluice.intervals.entries import BackfillEntry
 from sluice.lineage import datasets
-from sluice.lineage.batches import BatchJob, Published
-from sluice.lineage.datasets import TableFacts
-from sluice.lineage.event import Dataset
-from sluice.lineage.facets import SchemaField
+from sluice.lineage.batches import BatchJob
+from sluice.lineage.datasets import Dataset
 from sluice.lineage.identity import Parent
+from sluice.lineage.results import Published
 from sluice.lineage.streams import StreamJob
 from sluice.project.project import Project
 from sluice.settings import connection_url, lineage_namespace
@@ -27,20 +27,23 @@ from sluice.specs.model.model import PipelineSpec
 from sluice.specs.model.outputs import IntervalsOutput, LatestOutput, Output, RowsOutput, WrittenTopic
 from sluice.streams.life.attempts import Attempt
 
+Columns: TypeAlias = tuple[tuple[str, str], ...]
+"""Names and types of a table's columns, in their order."""
+
 
 class LineageMap:
     """The datasets and jobs of one project. For one thread; its methods read files.
 
-    The schema of a table is read once and cached, until `refresh` is asked for.
+    A table's columns are read once and remembered, until `refresh` is asked for.
     """
 
     def __init__(self, project: Project) -> None:
         self._project = project
-        self._facts: dict[Path, TableFacts | None] = {}
+        self._columns: dict[Path, Columns | None] = {}
 
     @property
     def namespace(self) -> str:
-        """The namespace of our jobs."""
+        """The namespace of Sluice's jobs."""
         return lineage_namespace() or f"sluice.{self._project.settings.deployment}"
 
     @cached_property
@@ -53,7 +56,7 @@ class LineageMap:
 
         Args:
             unit: the driver's name in the specs.
-            refresh: whether to read the tables again.
+            refresh: whether to read the tables' columns again.
 
         Raises:
             NotReadyError: the embedded stack is not up, so Kafka has no address.
@@ -61,7 +64,7 @@ class LineageMap:
         found = self.units.get(unit)
         for stream in found.streams if refresh and found is not None else ():
             for folder in self.tables_of(stream):
-                self._facts.pop(folder, None)
+                self._columns.pop(folder, None)
         return [] if found is None else [self._stream(found, stream) for stream in found.streams]
 
     def tables_of(self, stream: str) -> list[Path]:
@@ -85,7 +88,7 @@ class LineageMap:
 
         Args:
             pipeline: its name.
-            parent: the run that has started this process.
+            parent: the run that started this process.
         """
         spec, catalog = self._project.catalog.pipelines[pipeline], self._project.catalog
         raw = self._table(self._project.folder.table(catalog.topics[spec.source].raw.table))
@@ -123,7 +126,7 @@ class LineageMap:
             stream=stream,
             engine=version("pyspark"),
             topic=datasets.topic(self._project.kafka.bootstrap(), topic.name, topic),
-            beside=() if pipeline is None or declared.kind is StreamKind.DEAD else self._static(pipeline),
+            static=() if pipeline is None or declared.kind is StreamKind.DEAD else self._static(pipeline),
             outputs=self._outputs(stream),
             owner=declared.owner,
             description=topic.description if pipeline is None else pipeline.description,
@@ -136,7 +139,7 @@ class LineageMap:
         return (*tables, *(found for found in others if found is not None))
 
     def _other(self, output: Output) -> Dataset | None:
-        """Return what is no Delta table; None where only its driver knows where it is."""
+        """Return an output that is no Delta table; None where only its driver knows where it is."""
         if isinstance(output, WrittenTopic):
             return datasets.topic(
                 self._project.kafka.bootstrap(), output.topic, self._project.catalog.topics.get(output.topic)
@@ -153,9 +156,9 @@ class LineageMap:
         return tuple(datasets.file(locate(static, include), static) for static in pipeline.static.values())
 
     def _table(self, folder: Path) -> Dataset:
-        if self._facts.get(folder) is None:
-            self._facts[folder] = table_facts(folder)
-        return datasets.table(str(folder), self._facts[folder])
+        if self._columns.get(folder) is None:
+            self._columns[folder] = columns_of(folder)
+        return datasets.table(str(folder), self._columns[folder])
 
 
 def _delta(output: Output) -> str:
@@ -165,10 +168,10 @@ def _delta(output: Output) -> str:
     return output.table if isinstance(output, IntervalsOutput | RowsOutput) else ""
 
 
-def table_facts(folder: Path) -> TableFacts | None:
-    """Return what a table's log says of it; None if it has none that can be read."""
+def columns_of(folder: Path) -> Columns | None:
+    """Return names and types of a table's columns from its log; None if there is no log that can be read."""
     try:
         fields = open_table(folder).schema().fields
     except (NotReadyError, CorruptionError):
         return None
-    return TableFacts(tuple(SchemaField(field.name, str(getattr(field.type, "type", field.type))) for field in fields))
+    return tuple((field.name, str(getattr(field.type, "type", field.type))) for field in fields)

@@ -33,12 +33,12 @@ router = APIRouter()
 
 @dataclass
 class Serving:
-    """What every answer is made from.
+    """The state that routes share.
 
     Attributes:
         hub: the outputs.
         clock: gives the time.
-        listeners: how many listen to events.
+        listeners: number of clients of events.
     """
 
     hub: Hub
@@ -47,7 +47,7 @@ class Serving:
 
     @contextmanager
     def listening(self) -> Iterator[None]:
-        """Count one who listens."""
+        """Count a client while it is connected."""
         self.listeners += 1
         try:
             yield
@@ -60,7 +60,7 @@ def create_serve(hub: Hub, gate: Gate, *, clock: Clock | None = None) -> FastAPI
 
     Args:
         hub: the outputs, followed.
-        gate: admits visitors to every route there is.
+        gate: admits visitors to every route.
         clock: gives the time.
     """
 
@@ -132,7 +132,7 @@ def query(request: Request, live: LiveDep, limit: Limit = SHOWN) -> dict[str, An
 
 @router.get(f"/api{_OUTPUT}/events")
 async def listen(request: Request, live: LiveDep, serving: ServingDep, limit: Limit = SHOWN) -> StreamingResponse:
-    """Send newest values as server-sent events: first what there is, then what changes.
+    """Send newest values as server-sent events: first the present values, then changes.
 
     Whoever comes back with the id of the last event gets what changed since.
     """

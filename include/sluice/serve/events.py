@@ -1,8 +1,8 @@
-"""Server-sent events of one output: first what there is, then what changes, at the pace of whoever listens.
+"""Server-sent events of one output: first the present values, then changes, at the pace of the client.
 
-Nobody is owed a queue. A listener has the number of the last change that was sent, and is sent what changed since: each
-key once, with its newest value. One who is slow, or was away, gets less of what came in between and ends up with the
-same values.
+Nothing is queued for a client. It has the number of the last change that was sent, and gets what changed since: each
+key once, with its newest value. A slow client, or one that was away, skips intermediate updates and ends with the same
+values.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from sluice.live.values import Changes, Value, as_text
 from sluice.serve.hub import Live
 
 HEARTBEAT_SECONDS = 15.0
-"""So that proxies keep the connection, and an end is noticed."""
+"""Keeps proxies from closing the connection, and shows when a client has gone."""
 LEAST_PAUSE = 0.1
 """Between two events: a burst is one event."""
 
@@ -25,46 +25,46 @@ LEAST_PAUSE = 0.1
 async def events(
     live: Live, last: str, most: int, wanted: Mapping[str, str], listening: AbstractContextManager[None]
 ) -> AsyncIterator[bytes]:
-    """Yield events until whoever listens has gone, or the output is served no more.
+    """Yield events until the client disconnects, or the output is no longer served.
 
     Args:
         live: the output.
-        last: id of the last event that is known; empty for whoever comes anew.
+        last: id of the last event that the client has; empty for a new client.
         most: values in the first event.
         wanted: texts by column that a value must have.
-        listening: counts the listener.
+        listening: counts the client.
     """
     values, origin = live.follower.values, _origin(live)
     with listening:
-        woken = live.bell.join()
+        woken = live.changes.subscribe()
         try:
             number = _number(last, origin)
-            anew, trouble = number is None, None
+            fresh, trouble = number is None, None
             while True:
                 woken.clear()
                 if trouble != live.follower.condition.trouble:
                     trouble = live.follower.condition.trouble
                     yield _event("condition", "", {"trouble": trouble})
-                changes = values.since(number or 0, most if anew else None)
-                if anew or not changes.complete:
-                    whole = changes if anew else values.since(0, most)
+                changes = values.since(number or 0, most if fresh else None)
+                if fresh or not changes.complete:
+                    whole = changes if fresh else values.since(0, most)
                     yield _event("reset", f"{origin}-{whole.number}", _as_json(whole, wanted))
-                    number, anew = whole.number, False
+                    number, fresh = whole.number, False
                 elif changes.number != number:
                     number = changes.number
-                    if told := _as_json(changes, wanted):
-                        yield _event("change", f"{origin}-{number}", told)
+                    if update := _as_json(changes, wanted):
+                        yield _event("change", f"{origin}-{number}", update)
                 if live.follower.ended:
                     yield _event("end", "", {})
                     return
                 if not await _woken(woken):
                     yield b": still here\n\n"
         finally:
-            live.bell.leave(woken)
+            live.changes.unsubscribe(woken)
 
 
 async def _woken(woken: asyncio.Event) -> bool:
-    """Wait until something is new, and a little longer so that changes come together; False if nothing was."""
+    """Wait for a change, and a little longer to collect further ones; return False if none came."""
     try:
         await asyncio.wait_for(woken.wait(), HEARTBEAT_SECONDS)
     except TimeoutError:
@@ -74,9 +74,9 @@ async def _woken(woken: asyncio.Event) -> bool:
 
 
 def _as_json(changes: Changes, wanted: Mapping[str, str]) -> dict[str, Any]:
-    """Return what has changed, without what is not wanted; empty if nothing is left.
+    """Return the changes that match a filter; empty if none is left.
 
-    Who wants a part is told that a key is gone also where its value has ceased to be in that part.
+    A key whose value no longer matches counts as gone.
     """
     values = [value for value in changes.values if _fits(value, wanted)]
     gone = [list(key) for key in changes.gone]
@@ -97,7 +97,7 @@ def _event(name: str, event_id: str, data: Mapping[str, Any]) -> bytes:
 
 
 def _origin(live: Live) -> str:
-    """Name this count of changes: another process, or a follower that was made anew, counts again from 1."""
+    """Name this count of changes: another process, or a replaced follower, counts from 1 again."""
     return f"{id(live.follower):x}{int(live.follower.begun.timestamp() * 1000):x}"
 
 

@@ -1,4 +1,4 @@
-"""The outputs that are served: one follower for each, made anew when its spec changes."""
+"""The outputs that are served: one follower for each, replaced when its spec changes."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from sluice.live.source import LiveSource
 from sluice.live.values import Key, LiveValues
 from sluice.project.project import Project
 from sluice.project.reloading import ReloadingProject
-from sluice.serve.bell import Bell
+from sluice.serve.change_signal import ChangeSignal
 from sluice.specs.catalog.dag_ids import stream_dag_id
 from sluice.specs.model.data_alerts import DataAlert
 from sluice.specs.model.model import PipelineSpec
@@ -25,10 +25,10 @@ log = logging.getLogger(__name__)
 
 LiveOutput = LatestOutput | TopicOutput
 OpenSource = Callable[[Project, LiveOutput], LiveSource]
-Tell = Callable[[PipelineSpec, RuleEvent], None]
+Notify = Callable[[PipelineSpec, RuleEvent], None]
 Known = Callable[[PipelineSpec], Mapping[str, Iterable[Key]]]
 
-_LOOK_SECONDS = 10.0
+_REFRESH_SECONDS = 10.0
 
 
 @dataclass
@@ -40,14 +40,14 @@ class Live:
         name: its table or topic.
         output: its spec.
         follower: reads it.
-        bell: rings when something has changed.
+        changes: notifies when a value has changed.
     """
 
     pipeline: PipelineSpec
     name: str
     output: LiveOutput
     follower: Follower
-    bell: Bell
+    changes: ChangeSignal
 
     @property
     def dag_id(self) -> str:
@@ -67,14 +67,14 @@ class Hub:
     Attributes:
         fresh: gives the project.
         open_source: opens the source of an output.
-        tell: takes what is to be told of a pipeline.
-        known: returns what of a pipeline was told and is not over, by rule.
+        notify: takes transitions of a pipeline's rules.
+        known: returns the keys with an open alert of a pipeline, by rule.
         clock: gives the time.
     """
 
     fresh: ReloadingProject
     open_source: OpenSource
-    tell: Tell
+    notify: Notify
     known: Known
     clock: Clock
     _lives: dict[tuple[str, str], tuple[str, Live]] = field(default_factory=dict)
@@ -82,15 +82,15 @@ class Hub:
     def __post_init__(self) -> None:
         self._stopped = threading.Event()
         self._lock = threading.Lock()
-        self._thread = threading.Thread(target=self._look, name="sluice-live-specs", daemon=True)
+        self._thread = threading.Thread(target=self._refresh_forever, name="sluice-live-specs", daemon=True)
 
     def start(self) -> None:
-        """Follow what there is, and what comes."""
-        self.look()
+        """Follow all live outputs, and those that specs declare later."""
+        self.refresh()
         self._thread.start()
 
     def stop(self) -> None:
-        """Follow nothing any more."""
+        """Stop all followers."""
         self._stopped.set()
         with self._lock:
             lives, self._lives = self._lives, {}
@@ -108,8 +108,8 @@ class Hub:
             found = self._lives.get((pipeline, output))
         return None if found is None else found[1]
 
-    def look(self) -> None:
-        """Follow what the specs say now. What has not changed is left alone."""
+    def refresh(self) -> None:
+        """Follow the outputs that the specs declare now. Unchanged ones are not touched."""
         project = self.fresh.current()
         wanted = {
             (pipeline.name, name): (pipeline, output, _meaning(pipeline, name, output))
@@ -124,7 +124,7 @@ class Hub:
             ]
         for live in ended:
             live.follower.stop()
-            live.bell.ring()
+            live.changes.notify_all()
         for key, (pipeline, output, meaning) in wanted.items():
             if key not in self._lives and not self._stopped.is_set():
                 live = self._make(pipeline, key[1], output)
@@ -133,22 +133,22 @@ class Hub:
                 live.follower.start()
 
     def _make(self, pipeline: PipelineSpec, name: str, output: LiveOutput) -> Live:
-        rules, bell = rules_of(pipeline, name), Bell()
+        rules, changes = rules_of(pipeline, name), ChangeSignal()
         follower = Follower(
             name=f"{pipeline.name}/{name}",
             open_source=lambda: self.open_source(self.fresh.current(), output),
             values=LiveValues(output.keys),
             rules=RuleWatch(rules, self.known(pipeline) if rules else {}),
-            tell=lambda notice: self.tell(pipeline, notice),
-            wake=bell.ring,
+            notify=lambda event: self.notify(pipeline, event),
+            wake=changes.notify_all,
             clock=self.clock,
         )
-        return Live(pipeline, name, output, follower, bell)
+        return Live(pipeline, name, output, follower, changes)
 
-    def _look(self) -> None:
-        while not self._stopped.wait(_LOOK_SECONDS):
+    def _refresh_forever(self) -> None:
+        while not self._stopped.wait(_REFRESH_SECONDS):
             try:
-                self.look()
+                self.refresh()
             except Exception:
                 log.warning("The specs could not be read; what is served stays as it was.", exc_info=True)
 

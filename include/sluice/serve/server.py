@@ -1,4 +1,4 @@
-"""Puts the parts of `sluice serve` together, and runs them until the process is told to end."""
+"""Puts the parts of `sluice serve` together, and runs them until the process is asked to end."""
 
 from __future__ import annotations
 
@@ -6,29 +6,25 @@ import socket
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
-from functools import partial
 from urllib.parse import quote
 
 import uvicorn
 from fastapi import FastAPI
 
-from sluice.alerts.alert import Alert
-from sluice.alerts.delivery import AlertHistory, Delivery, DeliveryOutcome
-from sluice.alerts.incidents import told_by_another
-from sluice.alerts.journal import Journal
+from sluice.alerts.dispatch import AlertDispatcher
 from sluice.clock import Clock, SystemClock
 from sluice.console.context.access import Gate
 from sluice.project.project import Project
 from sluice.project.reloading import ReloadingProject
 from sluice.serve.app import create_serve
 from sluice.serve.hub import Hub
+from sluice.serve.notifier import AlertNotifier
 from sluice.serve.sources import open_source
-from sluice.serve.telling import AlertNotifier, AlertSink
 
 
 @dataclass(frozen=True)
 class ServerAddress:
-    """Where it is served.
+    """The address of the service.
 
     Attributes:
         listening: a socket that listens.
@@ -43,35 +39,10 @@ class ServerAddress:
         return f"{self.url.rstrip('/')}/{quote(pipeline)}/{quote(output)}"
 
 
-@dataclass
-class JournalDesk:
-    """Where there is no Airflow: alerts are on record, and nobody is sent anything.
-
-    Attributes:
-        journal: the record.
-        clock: gives the time.
-    """
-
-    journal: Journal
-    clock: Clock
-
-    def read(self) -> AlertHistory:
-        """Return what is on record."""
-        return self.journal.read()
-
-    def tell_once(self, alert: Alert) -> Delivery | None:
-        """Put an alert on record, unless another process has."""
-        if not self.journal.append_unless(alert, partial(told_by_another, alert)):
-            return None
-        delivery = Delivery(alert.id, self.clock.now(), DeliveryOutcome.NOT_CONFIGURED, "there is no Airflow here.")
-        self.journal.append(delivery)
-        return delivery
-
-
 def application(
     project: Callable[[], Project],
     gate: Gate,
-    desk: Callable[[], AlertSink],
+    dispatcher: Callable[[], AlertDispatcher],
     place: ServerAddress,
     clock: Clock | None = None,
 ) -> FastAPI:
@@ -80,28 +51,30 @@ def application(
     Args:
         project: opens the project.
         gate: admits visitors.
-        desk: returns where alerts are put on record and sent.
+        dispatcher: returns a dispatcher with the present policy.
         place: where it is served.
         clock: gives the time.
     """
     clock = clock or SystemClock()
-    teller = AlertNotifier(desk, place.page, clock)
-    hub = Hub(ReloadingProject(project), open_source, teller.tell, teller.known, clock)
+    notifier = AlertNotifier(dispatcher, place.page, clock)
+    hub = Hub(ReloadingProject(project), open_source, notifier.notify, notifier.known, clock)
 
     @asynccontextmanager
     async def following(_: FastAPI) -> AsyncIterator[None]:
         hub.start()
         yield
         hub.stop()
-        teller.stop()
+        notifier.stop()
 
     app = create_serve(hub, gate, clock=clock)
     app.router.lifespan_context = following
     return app
 
 
-def serve(place: ServerAddress, project: Callable[[], Project], gate: Gate, desk: Callable[[], AlertSink]) -> None:
-    """Serve until the process is told to end."""
-    app = application(project, gate, desk, place)
+def serve(
+    place: ServerAddress, project: Callable[[], Project], gate: Gate, dispatcher: Callable[[], AlertDispatcher]
+) -> None:
+    """Serve until the process is asked to end."""
+    app = application(project, gate, dispatcher, place)
     config = uvicorn.Config(app, log_level="warning", access_log=False, timeout_graceful_shutdown=2, lifespan="on")
     uvicorn.Server(config).run(sockets=[place.listening])

@@ -1,13 +1,12 @@
-"""The port to the control database, as far as streams need it: desired state, attempts, verdicts, deadlines."""
+"""The port to the control database, as far as streams need it: desired state, attempts, verdicts."""
 
 from __future__ import annotations
 
 from typing import Protocol
 
-from sluice.streams.deadlines.record import DeadlineRecords
 from sluice.streams.health.verdict_records import VerdictRecords
 from sluice.streams.life.attempts import AttemptRecords
 
 
-class Registry(AttemptRecords, VerdictRecords, DeadlineRecords, Protocol):
+class Registry(AttemptRecords, VerdictRecords, Protocol):
     """All of it in one. Every method may raise UnreachableError."""

@@ -13,7 +13,7 @@ import pytest
 from airflow.sdk import DagRunState
 
 from sluice.airflow.alerts.alert_round import alert_round
-from sluice.airflow.alerts.dispatch import AlertDispatcher
+from sluice.airflow.alerts.dispatch import airflow_dispatcher
 from sluice.airflow.dags.reconciler import build_reconcile_dag
 from sluice.alerts.alert import Level
 from sluice.alerts.delivery import DeliveryOutcome
@@ -130,7 +130,7 @@ class Fleet:
         self.clock.sleep(60 * minutes)
 
     def round(self) -> None:
-        alert_round(lambda: cast(Project, self.project), self.runs, AlertDispatcher(self.clock))
+        alert_round(lambda: cast(Project, self.project), self.runs, airflow_dispatcher(self.clock))
 
 
 def outcomes() -> list[DeliveryOutcome]:
@@ -200,15 +200,15 @@ def test_quiet_hours_hold_it_back_until_the_morning_and_what_is_over_by_then_wak
     clock.sleep((22 - clock.now().hour + 24) % 24 * 3600)
     held = [make_alert(f"a{n}", at=clock.now(), subject=f"topic t{n}", alert_class=AlertClass.DRIFT) for n in range(2)]
     for alert in held:
-        assert AlertDispatcher(clock).tell(alert).outcome is DeliveryOutcome.HELD
+        assert airflow_dispatcher(clock).notify(alert).outcome is DeliveryOutcome.HELD
     clock.sleep(3600)
     over = make_alert("a2", at=clock.now(), subject="topic t0", alert_class=AlertClass.DRIFT, level=Level.RECOVERY)
-    assert AlertDispatcher(clock).tell_end(over).outcome is DeliveryOutcome.WITHHELD
+    assert airflow_dispatcher(clock).notify_end(over).outcome is DeliveryOutcome.WITHHELD
     assert not mailbox.received
 
     clock.sleep(8 * 3600)
     for _ in range(2):
-        alert_round(lambda: cast(Project, InMemoryProject()), KnownRuns(), AlertDispatcher(clock))
+        alert_round(lambda: cast(Project, InMemoryProject()), KnownRuns(), airflow_dispatcher(clock))
     assert [mail["x-sluice-alert"] for mail in mailbox.received] == ["a1"]
 
 
@@ -229,7 +229,7 @@ def test_a_service_that_failed_is_asked_again_and_the_failure_is_visible(sink: S
     mailbox.refusal = "550 who is ada"
     fleet = Fleet()
     alert = make_alert("a1", at=fleet.clock.now(), dag_id="topics", successes=3)
-    assert AlertDispatcher(fleet.clock).tell(alert).outcome is DeliveryOutcome.FAILED
+    assert airflow_dispatcher(fleet.clock).notify(alert).outcome is DeliveryOutcome.FAILED
     history = Journal(settings().folder.alerts).read()
     assert "550" in history.deliveries["a1"].detail
     mailbox.refusal = ""
@@ -247,7 +247,7 @@ def test_a_service_that_failed_is_asked_again_and_the_failure_is_visible(sink: S
 def test_a_failed_run_is_over_when_it_or_a_later_one_succeeds(sink: Sink, how: str) -> None:
     fleet = Fleet()
     alert = make_alert("a1", at=fleet.clock.now(), dag_id="topics", run_id="r1", successes=3)
-    AlertDispatcher(fleet.clock).tell(alert)
+    airflow_dispatcher(fleet.clock).notify(alert)
     fleet.runs.succeeded["topics"] = 3
     fleet.round()
     assert len(sink.received) == 1
@@ -266,7 +266,7 @@ def test_a_policy_that_is_broken_leaves_everything_to_one_connection(
 ) -> None:
     monkeypatch.setenv("AIRFLOW_CONN_SLUICE_ALERTS", json.dumps(_pager(sink)))
     (home / "include" / "alerts" / "local.yaml").write_text(POLICY.replace("tell: [mail]", "tell: [male]"))
-    assert AlertDispatcher().tell(make_alert("a1")).outcome is DeliveryOutcome.DELIVERED
+    assert airflow_dispatcher().notify(make_alert("a1")).outcome is DeliveryOutcome.DELIVERED
     (page,) = sink.received
     assert "there is no channel 'male' in this policy" in page["message"]
     assert "every alert goes to sluice_alerts" in page["message"]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
 from typing import cast
@@ -12,7 +13,8 @@ import pytest
 from airflow.sdk import DAG, task
 from airflow.sdk.exceptions import AirflowSkipException
 
-from sluice.airflow.alerts.deadline_alerts import DeadlineAlerts
+from sluice.airflow.alerts.alert_round import alert_round
+from sluice.airflow.alerts.dispatch import airflow_dispatcher
 from sluice.airflow.dags.conventions import Tag, house_dag
 from sluice.airflow.dags.streams import build_stream_dag
 from sluice.airflow.failures import retried_only_if_unknown
@@ -22,11 +24,10 @@ from sluice.alerts.journal import Journal
 from sluice.errors import RefusedError
 from sluice.project.project import Project
 from sluice.settings import settings
-from sluice.specs.load import scan
+from sluice.specs.load import load_catalog, scan
+from sluice.specs.model.deadlines import Deadline
 from sluice.specs.units import declared_units
-from sluice.streams.deadlines.deadlines import DeadlineState
-from sluice.streams.deadlines.notices import Notice, Occasion
-from sluice.streams.deadlines.record import Deadline
+from sluice.streams.health.looks import DeadlineState, StreamLook
 from sluice.streams.health.verdict import Health, Verdict
 from tests.integration.sink import Sink, running_sink
 from tests.twins.project import InMemoryProject
@@ -103,22 +104,37 @@ def test_a_failed_task_is_told_with_what_why_evidence_where_and_what_to_do(conne
     assert "try 1" in told
 
 
-def test_a_deadline_is_told_as_a_failure_and_its_end_as_a_success(connected: Sink) -> None:
-    twin = InMemoryProject()
-    alerts = DeadlineAlerts(clock=twin.clock)
-    finding = DeadlineState(Deadline.LAG, True, twin.clock.now(), "The first unread record waits for an hour.", "look")
-    judged = Verdict(Health.LAGGING, "It falls behind.", "give it more cores")
-    for occasion in (Occasion.MISSED, Occasion.MET):
-        record = next(iter(twin.control.deadline_records("flights")), None)
-        alerts.tell(cast(Project, twin), Notice(occasion, "flights", "departures", finding, judged, record))
+class NoRuns:
+    """An Airflow without any run."""
 
-    assert [page["type"] for page in connected.received] == ["failure", "success"]
-    missed, met = (page["message"] for page in connected.received)
-    assert missed.startswith(finding.why)
+    def state(self, _dag_id: str, _run_id: str) -> str:
+        return ""
+
+    def successes(self, _dag_id: str) -> int:
+        return 0
+
+    def failures(self, _dag_id: str) -> int:
+        return 0
+
+
+def test_a_deadline_is_told_as_a_failure_and_its_end_as_a_success(connected: Sink) -> None:
+    twin = InMemoryProject(load_catalog(settings().home / "include"))
+    twin.life("flights").start("ada", "launch")
+    late = DeadlineState(Deadline.LOSS_RISK, True, twin.clock.now(), "The first unread record waits for an hour.")
+    verdict = Verdict(Health.LAGGING, "It falls behind.", "give it more cores")
+    for state in (late, replace(late, missed=False)):
+        look = StreamLook("flights", "departures", 1, twin.clock.now(), verdict, deadlines=(state,))
+        cast(Project, twin).records.observations().keep([look])
+        alert_round(lambda: cast(Project, twin), NoRuns(), airflow_dispatcher(twin.clock))
+        twin.clock.sleep(60)
+
+    pages = [page for page in connected.received if "deadline" in page["title"]]
+    assert [page["type"] for page in pages] == ["failure", "success"]
+    missed, met = (page["message"] for page in pages)
+    assert missed.startswith(late.why)
     assert "What to do: give it more cores" in missed
     assert "/dags/stream_flights" in missed
     assert "What to do: Nothing." in met
-    assert twin.control.deadline_records("flights")[0].settled
 
 
 def test_a_run_calls_once_and_its_own_alert_names_the_failed_tasks(connected: Sink) -> None:

@@ -35,8 +35,8 @@ def stranger(airflow_database: Path, project: Project, monkeypatch: pytest.Monke
     assert airflow_database.is_file()
     create_auth_manager()
     monkeypatch.setattr("sluice.live.follower.Follower.start", lambda _: None)
-    hub = Hub(ReloadingProject(lambda: project), silent, lambda _pipeline, _notice: None, lambda _: {}, SystemClock())
-    hub.look()
+    hub = Hub(ReloadingProject(lambda: project), silent, lambda _pipeline, _event: None, lambda _: {}, SystemClock())
+    hub.refresh()
     yield TestClient(create_serve(hub, token_gate))
     hub.stop()
 

@@ -4,12 +4,16 @@ from __future__ import annotations
 
 from dataclasses import replace
 from datetime import timedelta
+from pathlib import Path
 
 import pytest
 
-from sluice.alerts.conditions import PATIENCE, FleetConditions, found_in
+from sluice.alerts.conditions import PATIENCE, FleetConditions, conditions_of
+from sluice.specs.load import load_catalog
 from sluice.specs.model.alerting import AlertClass
+from sluice.specs.model.deadlines import Deadline
 from sluice.streams.health.fleet import Standing
+from sluice.streams.health.looks import DeadlineState
 from sluice.streams.health.recording import DWELL
 from sluice.streams.health.verdict import Health, Verdict
 from tests.unit.alerts.examples import NOW
@@ -26,6 +30,7 @@ OK = Standing(
     generation=7,
     changed_at=NOW - timedelta(hours=2),
 )
+CATALOG = load_catalog(Path(__file__).parents[3] / "include")
 SUBJECT, UNIT = "stream departures", "unit flights"
 
 
@@ -35,7 +40,7 @@ def standing(health: Health, *, for_: timedelta = timedelta(hours=1), **fields: 
 
 
 def look(*standings: Standing) -> FleetConditions:
-    return found_in(standings, {"departures": "flight-operations"}, NOW)
+    return conditions_of(standings, CATALOG, NOW)
 
 
 @pytest.mark.parametrize(
@@ -112,3 +117,29 @@ def test_a_start_is_nothing_to_be_told_of_and_ends_nothing() -> None:
     found = look(standing(Health.STARTING))
     assert not found.conditions
     assert not found.over
+
+
+DEADLINE = ("stream departures, deadline loss_risk", AlertClass.DEADLINE)
+LATE = DeadlineState(Deadline.LOSS_RISK, True, NOW - timedelta(minutes=5), "It is late.", "look")
+
+
+def test_a_missed_deadline_is_a_condition_with_what_the_stream_does_and_how_often_it_is_repeated() -> None:
+    found = look(standing(Health.LAGGING, deadlines=(LATE,))).conditions[DEADLINE]
+    assert found.what == "Stream departures misses its deadline loss_risk (unit flights)"
+    assert (found.why, found.since, found.owner) == ("It is late.", LATE.since, "flight-operations")
+    assert found.facts == ("verdict now: LAGGING. As seen.",)
+    assert (found.what_to_do, found.repeat) == ("act", CATALOG.deadlines_of("departures").remind)
+    advised = standing(Health.OK, verdict=Verdict(Health.OK, "It keeps up."), deadlines=(LATE,))
+    assert look(advised).conditions[DEADLINE].what_to_do == "look"
+
+
+def test_a_deadline_that_is_met_again_is_over_and_its_recovery_says_so() -> None:
+    found = look(replace(OK, deadlines=(replace(LATE, missed=False, why="No unread record is late."),)))
+    assert DEADLINE not in found.conditions
+    assert found.over[DEADLINE] == "No unread record is late."
+    assert found.titles[DEADLINE] == "Stream departures meets its deadline again: loss_risk (unit flights)"
+
+
+def test_a_deadline_that_is_not_declared_any_more_is_no_condition() -> None:
+    found = look(replace(OK, deadlines=(replace(LATE, deadline=Deadline.LAG_RECORDS),)))
+    assert found.conditions == {}

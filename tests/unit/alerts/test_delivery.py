@@ -5,7 +5,7 @@ from datetime import timedelta
 import pytest
 
 from sluice.alerts.alert import Level
-from sluice.alerts.delivery import IN_FLIGHT, DeliveryOutcome, already_called, already_known
+from sluice.alerts.delivery import IN_FLIGHT, DeliveryOutcome, already_known, already_notified
 from tests.unit.alerts.examples import NOW, history_of, make_alert
 
 FIRST, SECOND = make_alert("a1"), make_alert("a2", task_id="verify")
@@ -16,51 +16,51 @@ WHOLE = make_alert("d1", level=Level.DAG, task_id=None)
 
 
 def test_the_first_failure_of_a_run_calls() -> None:
-    assert already_called(FIRST, history_of(FIRST), NOW) is None
+    assert already_notified(FIRST, history_of(FIRST), NOW) is None
 
 
 def test_a_second_failure_of_the_run_relies_on_the_first_ones_delivery() -> None:
-    assert already_called(SECOND, history_of(FIRST, SECOND, a1=DeliveryOutcome.DELIVERED), NOW) == FIRST
+    assert already_notified(SECOND, history_of(FIRST, SECOND, a1=DeliveryOutcome.DELIVERED), NOW) == FIRST
 
 
 def test_a_second_failure_calls_if_nobody_heard_of_the_first() -> None:
     for outcome in (DeliveryOutcome.FAILED, DeliveryOutcome.WITHHELD):
-        assert already_called(SECOND, history_of(FIRST, SECOND, a1=outcome), NOW) is None
+        assert already_notified(SECOND, history_of(FIRST, SECOND, a1=outcome), NOW) is None
 
 
 def test_where_nobody_is_configured_the_record_of_the_task_is_all_the_telling_there_is() -> None:
     for alert in (SECOND, WHOLE):
-        assert already_called(alert, history_of(FIRST, alert, a1=DeliveryOutcome.NOT_CONFIGURED), NOW) == FIRST
+        assert already_notified(alert, history_of(FIRST, alert, a1=DeliveryOutcome.NOT_CONFIGURED), NOW) == FIRST
 
 
 def test_of_two_that_fail_together_exactly_one_calls() -> None:
     both = history_of(FIRST, SECOND)
-    assert already_called(FIRST, both, NOW) is None
-    assert already_called(SECOND, both, NOW) == FIRST
+    assert already_notified(FIRST, both, NOW) is None
+    assert already_notified(SECOND, both, NOW) == FIRST
 
 
 def test_a_delivery_that_was_cut_off_is_relied_on_by_nobody() -> None:
-    assert already_called(SECOND, history_of(FIRST, SECOND), NOW + IN_FLIGHT) is None
+    assert already_notified(SECOND, history_of(FIRST, SECOND), NOW + IN_FLIGHT) is None
 
 
 def test_the_runs_own_alert_calls_unless_a_task_was_delivered() -> None:
-    assert already_called(WHOLE, history_of(FIRST, WHOLE, a1=DeliveryOutcome.DELIVERED), NOW) == FIRST
-    assert already_called(WHOLE, history_of(FIRST, WHOLE, a1=DeliveryOutcome.FAILED), NOW) is None
-    assert already_called(WHOLE, history_of(FIRST, WHOLE), NOW) is None
-    assert already_called(WHOLE, history_of(WHOLE), NOW) is None
+    assert already_notified(WHOLE, history_of(FIRST, WHOLE, a1=DeliveryOutcome.DELIVERED), NOW) == FIRST
+    assert already_notified(WHOLE, history_of(FIRST, WHOLE, a1=DeliveryOutcome.FAILED), NOW) is None
+    assert already_notified(WHOLE, history_of(FIRST, WHOLE), NOW) is None
+    assert already_notified(WHOLE, history_of(WHOLE), NOW) is None
 
 
 def test_the_runs_own_alert_keeps_no_task_from_calling() -> None:
-    assert already_called(SECOND, history_of(WHOLE, SECOND, d1=DeliveryOutcome.DELIVERED), NOW) is None
+    assert already_notified(SECOND, history_of(WHOLE, SECOND, d1=DeliveryOutcome.DELIVERED), NOW) is None
 
 
 def test_a_run_that_fails_again_after_it_was_cleared_calls_again() -> None:
     again = make_alert("a2", clearing=1)
-    assert already_called(again, history_of(FIRST, again, a1=DeliveryOutcome.DELIVERED), NOW) is None
+    assert already_notified(again, history_of(FIRST, again, a1=DeliveryOutcome.DELIVERED), NOW) is None
 
 
 def test_an_alert_that_never_got_onto_the_record_relies_on_what_is_there() -> None:
-    assert already_called(SECOND, history_of(FIRST), NOW) == FIRST
+    assert already_notified(SECOND, history_of(FIRST), NOW) == FIRST
 
 
 def test_an_alert_is_under_way_until_it_has_an_outcome_or_its_time_is_over() -> None:
@@ -70,9 +70,9 @@ def test_an_alert_is_under_way_until_it_has_an_outcome_or_its_time_is_over() -> 
 
 
 def test_tasks_about_different_subjects_call_each_for_itself() -> None:
-    assert already_called(FLIGHTS, history_of(SALES, FLIGHTS, s1=DeliveryOutcome.DELIVERED), NOW) is None
+    assert already_notified(FLIGHTS, history_of(SALES, FLIGHTS, s1=DeliveryOutcome.DELIVERED), NOW) is None
     again = make_alert("s3", dag_id="topic_drift", subject="topic sales")
-    assert already_called(again, history_of(SALES, again, s1=DeliveryOutcome.DELIVERED), NOW) == SALES
+    assert already_notified(again, history_of(SALES, again, s1=DeliveryOutcome.DELIVERED), NOW) == SALES
 
 
 @pytest.mark.parametrize("outcome", sorted(set(DeliveryOutcome) - {DeliveryOutcome.FAILED}))

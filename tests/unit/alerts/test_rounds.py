@@ -12,7 +12,7 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 
 from sluice.alerts.alert import Alert, Level
 from sluice.alerts.delivery import IN_FLIGHT, AlertHistory, Delivery, DeliveryOutcome
-from sluice.alerts.incidents import Key, open_incidents, same_happening
+from sluice.alerts.incidents import Key, is_repetition, open_incidents
 from sluice.alerts.rounds import TRY_AGAIN_AFTER, Begin, Condition, Deliver, End, Repeat, Step, steps
 from sluice.specs.model.alerting import EVERYTHING_TO_ONE, AlertClass, AlertPolicySpec, AlertRule, Channel, QuietHours
 from tests.unit.alerts.examples import NOW, make_alert
@@ -85,8 +85,15 @@ def test_a_reminder_comes_as_often_as_the_policy_says() -> None:
 
 
 def test_deadlines_are_repeated_by_the_spec_of_the_stream() -> None:
+    late: Key = ("stream departures", AlertClass.DEADLINE)
     told = history(alert(alert_class=AlertClass.DEADLINE), a1=DeliveryOutcome.DELIVERED)
-    assert todo(told, NOW + timedelta(days=2)) == []
+    missed = replace(condition(late), why="it is later still", repeat=timedelta(days=3))
+    assert todo(told, NOW + timedelta(days=2), {late: missed}, by=policy(repeat="1 day")) == []
+    (step,) = todo(told, NOW + timedelta(days=3), {late: missed})
+    assert isinstance(step, Repeat)
+    assert step.condition == missed
+    assert todo(told, NOW + timedelta(days=400), {late: replace(missed, repeat=None)}) == []
+    assert todo(told, NOW + timedelta(days=400)) == [], "nobody knows whether it is still missed"
 
 
 def test_what_was_held_is_told_when_the_night_is_over() -> None:
@@ -138,7 +145,7 @@ def test_whom_the_policy_tells_nothing_is_told_nothing() -> None:
 def test_the_deaths_of_a_unit_are_one_happening_and_other_runs_go_by_their_reason() -> None:
     def incident_of(first: Alert) -> bool:
         incident = open_incidents(history(first, a1=DeliveryOutcome.DELIVERED))[first.key]
-        return same_happening(replace(first, id="a2", run_id="r2", why="generation 8 died"), incident)
+        return is_repetition(replace(first, id="a2", run_id="r2", why="generation 8 died"), incident)
 
     assert incident_of(make_alert("a1", dag_id="stream_flights", why="generation 7 died"))
     assert not incident_of(make_alert("a1", dag_id="topics", why="generation 7 died"))
@@ -149,21 +156,21 @@ def test_a_run_as_a_whole_is_compared_with_a_run_as_a_whole() -> None:
     task, whole = make_alert("a1"), make_alert("a2", level=Level.DAG, why="Task apply failed. Failed tasks: apply.")
     incident = open_incidents(history(task, whole, a1=DeliveryOutcome.DELIVERED, a2=DeliveryOutcome.WITHHELD))[task.key]
     assert incident.known_as == task
-    assert same_happening(replace(task, id="a3", run_id="r2"), incident)
-    assert same_happening(replace(whole, id="a4", run_id="r2"), incident)
-    assert not same_happening(replace(whole, id="a4", run_id="r2", why="It ran longer than it may."), incident)
+    assert is_repetition(replace(task, id="a3", run_id="r2"), incident)
+    assert is_repetition(replace(whole, id="a4", run_id="r2"), incident)
+    assert not is_repetition(replace(whole, id="a4", run_id="r2", why="It ran longer than it may."), incident)
 
 
 def test_who_has_cleared_a_run_hears_of_it_again() -> None:
     first = make_alert("a1", dag_id="stream_flights")
     incident = open_incidents(history(first, a1=DeliveryOutcome.DELIVERED))[first.key]
-    assert not same_happening(replace(first, id="a2", clearing=1), incident)
+    assert not is_repetition(replace(first, id="a2", clearing=1), incident)
     other = replace(first, id="a2", run_id="r2")
     incident = open_incidents(history(first, other, a1=DeliveryOutcome.DELIVERED, a2=DeliveryOutcome.WITHHELD))[
         first.key
     ]
-    assert not same_happening(replace(first, id="a3", clearing=1), incident)
-    assert same_happening(replace(first, id="a3"), incident)
+    assert not is_repetition(replace(first, id="a3", clearing=1), incident)
+    assert is_repetition(replace(first, id="a3"), incident)
 
 
 HALTED: Key = ("unit flights", AlertClass.HALTED)
@@ -186,8 +193,8 @@ def test_of_a_halt_that_the_round_has_told_the_run_that_failed_with_it_tells_nob
     by_round = alert("a1", subject=HALTED[0], alert_class=HALTED[1], since=NOW)
     incident = open_incidents(history(by_round, a1=DeliveryOutcome.DELIVERED))[HALTED]
     by_run = make_alert("a2", dag_id="stream_flights", alert_class=AlertClass.HALTED, since=NOW - timedelta(seconds=5))
-    assert same_happening(by_run, incident)
-    assert not same_happening(replace(by_run, since=NOW + timedelta(minutes=2)), incident)
+    assert is_repetition(by_run, incident)
+    assert not is_repetition(replace(by_run, since=NOW + timedelta(minutes=2)), incident)
 
 
 @dataclass

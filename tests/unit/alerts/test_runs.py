@@ -51,8 +51,8 @@ def test_a_failed_run_of_which_no_alert_tells_is_lost_once_its_callback_has_had_
     almost = GRACE / MINUTE + 1 - 0.01
     assert review([BASE, first], [], counted(5, almost)) == Review(None)
     over = counted(5, GRACE / MINUTE + 1)
-    assert review([BASE, first], [], over) == Review(over, lost=2)
-    assert review([BASE, first], [failure("r1")], over) == Review(replace(over, accounted=1), lost=1)
+    assert review([BASE, first], [], over) == Review(over, unreported=2)
+    assert review([BASE, first], [failure("r1")], over) == Review(replace(over, accounted=1), unreported=1)
 
 
 def test_an_alert_that_names_no_run_tells_of_all_that_had_failed_and_of_none_after_it() -> None:
@@ -63,7 +63,7 @@ def test_an_alert_that_names_no_run_tells_of_all_that_had_failed_and_of_none_aft
     assert settled == counted(4, 7, unnamed=told[0].id)
     again = review([BASE, first, settled], told, counted(5, 8)).record
     assert again is not None
-    assert review([again], told, counted(5, 13)).lost == 1
+    assert review([again], told, counted(5, 13)).unreported == 1
 
 
 def test_runs_that_were_cleared_or_removed_are_no_failures_and_the_next_one_counts() -> None:
@@ -77,7 +77,7 @@ def test_runs_that_were_cleared_or_removed_are_no_failures_and_the_next_one_coun
 def test_a_dag_whose_failures_were_not_counted_before_begins_with_what_there_is() -> None:
     unasked = RunCount("topics", NOW, succeeded=7, open_alerts=("a1",))
     assert review([unasked], [], replace(unasked, at=NOW + MINUTE)) == Review(None)
-    assert review([unasked], [], counted(30)).lost == 0
+    assert review([unasked], [], counted(30)).unreported == 0
     assert review([unasked], [], counted(30)).record == counted(30)
     assert review([BASE], [], replace(BASE, failed=None)) == Review(None)
 
@@ -112,7 +112,7 @@ class FailingRuns(RuleBasedStateMachine):
         self.counts: list[RunCount] = []
         self.succeeded = self.failed = self.runs = 0
         self.callbacks: list[Alert] = []
-        self.lost = 0
+        self.unreported = 0
         self.told_of_lost = 0
         self.after_newest = 0
         self.play()
@@ -129,7 +129,7 @@ class FailingRuns(RuleBasedStateMachine):
         self.runs += 1
         run = f"r{self.runs}"
         if callback == "never":
-            self.lost += 1
+            self.unreported += 1
         elif callback == "at once":
             if task:
                 self.enter(failure(run, Level.TASK))
@@ -176,8 +176,8 @@ class FailingRuns(RuleBasedStateMachine):
                 assert self.after_newest, "no run has succeeded since it failed"
                 self.alerts.append(replace(incident.newest, id=f"over{len(self.alerts)}", level=Level.RECOVERY))
         found = review(self.counts, self.about_runs(), now)
-        if found.lost and found.record is not None:
-            self.told_of_lost += found.lost
+        if found.unreported and found.record is not None:
+            self.told_of_lost += found.unreported
             told = make_alert(f"lost{len(self.alerts)}", run_id="", level=Level.DAG)
             self.enter(told)
             self.counts.append(replace(found.record, unnamed=told.id))
@@ -189,14 +189,14 @@ class FailingRuns(RuleBasedStateMachine):
 
     @invariant()
     def no_more_are_lost_than_have_said_nothing(self) -> None:
-        assert self.told_of_lost <= self.lost
+        assert self.told_of_lost <= self.unreported
 
     @rule()
     def a_quiet_quarter_of_an_hour_passes(self) -> None:
         """Then every run that failed is told of, and a success ends what is open."""
         for _ in range(15):
             self.a_minute_passes()
-        assert self.told_of_lost == self.lost
+        assert self.told_of_lost == self.unreported
         self.a_run_succeeds()
         for _ in range(2):
             self.a_minute_passes()

@@ -13,12 +13,12 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, rule
 
 from sluice.alerts.alert import Alert, Level
-from sluice.alerts.conditions import PATIENCE, found_in
+from sluice.alerts.conditions import PATIENCE, conditions_of
 from sluice.alerts.delivery import AlertHistory, Delivery, DeliveryOutcome
 from sluice.alerts.ending import ABOUT_STREAMS, ends
 from sluice.alerts.incidents import open_incidents
 from sluice.alerts.rounds import Begin, End, steps
-from sluice.specs.catalog.catalog import Unit
+from sluice.specs.catalog.catalog import Catalog, Unit
 from sluice.specs.model.alerting import EVERYTHING_TO_ONE, AlertClass
 from sluice.streams.failures.failure import FailureClass
 from sluice.streams.health.fleet import UnitRecords, standings
@@ -132,7 +132,7 @@ class StreamOverTime(RuleBasedStateMachine):
         looks = {} if self.record.look is None else {"departures": self.record.look}
         verdicts = {} if self.record.verdict is None else {"departures": self.record.verdict}
         stood = standings(UNIT, UnitRecords(self.record.wish, self.record.attempts, looks, verdicts), self.now)
-        found = found_in(stood, {}, self.now)
+        found = conditions_of(stood, Catalog(), self.now)
         history = AlertHistory(tuple(self.alerts), dict(self.deliveries))
         for step in steps(history, found.conditions, found.over, EVERYTHING_TO_ONE, self.now):
             match step:

@@ -12,13 +12,13 @@ from pathlib import Path
 import pytest
 from sqlalchemy import Engine
 
-from sluice.alerts.conditions import PATIENCE, FleetConditions, found_in
+from sluice.alerts.conditions import PATIENCE, FleetConditions, conditions_of
 from sluice.control import sqlite_file
 from sluice.control.database import migrate, open_database, sqlite_url
 from sluice.control.looks import SqlNewestLooks
 from sluice.control.registry import SqlRegistry
 from sluice.errors import UnreachableError
-from sluice.specs.catalog.catalog import Unit
+from sluice.specs.catalog.catalog import Catalog, Unit
 from sluice.specs.model.alerting import AlertClass
 from sluice.streams.health.fleet import LOOKED_BACK, UnitRecords, standings
 from sluice.streams.health.looks import StreamLook
@@ -65,7 +65,7 @@ class Fleet:
             self.looks.of(names).get("flights", {}),
             self.registry.newest_verdicts(names).get("flights", {}),
         )
-        return found_in(standings(UNIT, records, now), {}, now)
+        return conditions_of(standings(UNIT, records, now), Catalog(), now)
 
     def told_after(self, limit: timedelta = timedelta(minutes=30)) -> timedelta:
         """Return after how long without a look somebody is told first, to the second."""

@@ -56,7 +56,7 @@ def test_four_processes_worth_of_engines_may_migrate_at_once(tmp_path: Path) -> 
         assert connection.execute("SELECT version_num FROM alembic_version").fetchall() == [(SCHEMA,)]
 
 
-@pytest.mark.parametrize(("revision", "advice"), [("9999", "or a newer one"), ("0009", "`sluice control rebuild`")])
+@pytest.mark.parametrize(("revision", "advice"), [("9999", "or a newer one"), ("0010", "`sluice control rebuild`")])
 def test_a_schema_that_is_not_known_is_refused_and_left_alone(tmp_path: Path, revision: str, advice: str) -> None:
     path = tmp_path / "control.db"
     migrate(open_database(sqlite_url(path)))

@@ -10,8 +10,6 @@ from sluice.intervals.backfill.backfills import Backfill, BackfillState
 from sluice.intervals.backfill.request import Mode, Request
 from sluice.lineage import datasets
 from sluice.lineage.batches import BatchJob
-from sluice.lineage.datasets import TableFacts
-from sluice.lineage.facets import SchemaField
 from sluice.lineage.streams import StreamJob
 from sluice.specs.load import load_catalog
 from sluice.streams.failures.failure import FailureClass
@@ -21,9 +19,7 @@ BEGIN = datetime(2013, 1, 7, 12, tzinfo=UTC)
 CATALOG = load_catalog(Path(__file__).parents[3] / "include")
 FLIGHTS = CATALOG.topics["flights"]
 AIRLINES = CATALOG.pipelines["departures"].static["airlines"]
-TABLE = datasets.table(
-    "/data/tables/departures", TableFacts((SchemaField("hour", "timestamp"), SchemaField("origin", "string")))
-)
+TABLE = datasets.table("/data/tables/departures", (("hour", "timestamp"), ("origin", "string")))
 RAW = datasets.table("/data/tables/raw_flights", None)
 
 STREAM = StreamJob(
@@ -33,7 +29,7 @@ STREAM = StreamJob(
     stream="departures",
     engine="4.2.0",
     topic=datasets.topic(("broker-1:9092", "broker-2:9092"), "flights", FLIGHTS),
-    beside=(datasets.file(Path("/lib/airlines.csv"), AIRLINES),),
+    static=(datasets.file(Path("/lib/airlines.csv"), AIRLINES),),
     outputs=(TABLE,),
     owner="flight-operations",
     description="Departures by hour.",

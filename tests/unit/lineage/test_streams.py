@@ -6,11 +6,11 @@ from dataclasses import replace
 from datetime import timedelta
 
 import pytest
+from openlineage.client.event_v2 import RunState
 from openlineage.client.serde import Serde
 
-from sluice.lineage.event import EventType
-from sluice.lineage.streams import began, end_of, ended, goes_on
-from sluice.lineage.transport.client import as_run_event
+from sluice.lineage.facets import instant
+from sluice.lineage.streams import end_of
 from sluice.streams.failures.failure import Failure, FailureClass
 from sluice.streams.health.verdict import Health, Verdict
 from sluice.streams.life.attempts import AttemptState
@@ -20,7 +20,7 @@ LAGS = Verdict(Health.LAGGING, "It falls behind.", lag_records=700, lag_seconds=
 
 
 def test_an_event_in_full() -> None:
-    event = goes_on(STREAM, attempt(), BEGIN + timedelta(minutes=1), LAGS, read=1_200).as_dict()
+    event = Serde.to_dict(STREAM.running(attempt(), BEGIN + timedelta(minutes=1), LAGS, read=1_200))
     schemas = [facet["_schemaURL"] for facet in event["job"]["facets"].values()]
     assert all(each.startswith("https://openlineage.io/spec/facets/") for each in schemas)
     assert event["inputs"][0]["facets"].pop("schema")["fields"]
@@ -105,54 +105,49 @@ def test_an_event_in_full() -> None:
     }
 
 
-def test_the_client_says_what_the_event_says() -> None:
-    for event in (began(STREAM, attempt()), ended(STREAM, attempt(AttemptState.ENDED, FailureClass.KILLED))):
-        assert Serde.to_dict(as_run_event(event)) == event.as_dict()
-
-
 @pytest.mark.parametrize(
     ("failure", "kind"),
     [
-        (FailureClass.STOPPED, EventType.COMPLETE),
-        (FailureClass.FENCED, EventType.ABORT),
-        (FailureClass.FORCED, EventType.ABORT),
-        (FailureClass.KILLED, EventType.FAIL),
-        (FailureClass.CODE, EventType.FAIL),
-        (FailureClass.UNKNOWN, EventType.FAIL),
+        (FailureClass.STOPPED, RunState.COMPLETE),
+        (FailureClass.FENCED, RunState.ABORT),
+        (FailureClass.FORCED, RunState.ABORT),
+        (FailureClass.KILLED, RunState.FAIL),
+        (FailureClass.CODE, RunState.FAIL),
+        (FailureClass.UNKNOWN, RunState.FAIL),
     ],
 )
-def test_how_an_attempt_ended(failure: FailureClass, kind: EventType) -> None:
-    event = ended(STREAM, attempt(AttemptState.ENDED, failure, reason="it is over"))
-    assert (event.type, event.at) == (kind, BEGIN + timedelta(hours=1))
-    errors = [facet.body["message"] for facet in event.run_facets if facet.key == "errorMessage"]
-    assert errors == ([] if kind is EventType.COMPLETE else ["it is over"])
+def test_how_an_attempt_ended(failure: FailureClass, kind: RunState) -> None:
+    event = STREAM.ended(attempt(AttemptState.ENDED, failure, reason="it is over"))
+    assert (event.eventType, event.eventTime) == (kind, instant(BEGIN + timedelta(hours=1)))
+    error = Serde.to_dict(event)["run"]["facets"].get("errorMessage", {}).get("message")
+    assert error == (None if kind is RunState.COMPLETE else "it is over")
 
 
 def test_every_class_of_failure_is_told() -> None:
-    assert {end_of(failure) for failure in FailureClass} == {EventType.COMPLETE, EventType.ABORT, EventType.FAIL}
+    assert {end_of(failure) for failure in FailureClass} == {RunState.COMPLETE, RunState.ABORT, RunState.FAIL}
 
 
 def test_an_attempt_has_one_id_whatever_becomes_of_it() -> None:
-    assert began(STREAM, attempt()).at == BEGIN + timedelta(seconds=2)  # when its driver was there
-    first = began(STREAM, attempt()).run
-    assert goes_on(STREAM, attempt(), BEGIN, LAGS).run == first
-    assert ended(STREAM, attempt(AttemptState.ENDED, FailureClass.STOPPED)).run == first
-    assert began(STREAM, attempt(generation=4)).run != first
-    assert began(replace(STREAM, stream="departures_live"), attempt()).run != first
-    assert began(replace(STREAM, namespace="other"), attempt()).run != first
+    assert STREAM.started(attempt()).eventTime == instant(BEGIN + timedelta(seconds=2))  # when its driver was there
+    first = STREAM.started(attempt()).run.runId
+    assert STREAM.running(attempt(), BEGIN, LAGS).run.runId == first
+    assert STREAM.ended(attempt(AttemptState.ENDED, FailureClass.STOPPED)).run.runId == first
+    assert STREAM.started(attempt(generation=4)).run.runId != first
+    assert replace(STREAM, stream="departures_live").started(attempt()).run.runId != first
+    assert replace(STREAM, namespace="other").started(attempt()).run.runId != first
 
 
 def test_a_stream_that_ended_alone_failed_when_it_did_and_however_its_driver_ended() -> None:
     alone = Failure(FailureClass.CODE, "ValueError", "no such column", BEGIN + timedelta(minutes=5), "departures")
     stopped = attempt(AttemptState.ENDED, FailureClass.STOPPED)
-    assert ended(STREAM, attempt(), alone) == ended(STREAM, stopped, alone)
-    event = ended(STREAM, stopped, alone)
-    assert (event.type, event.at) == (EventType.FAIL, alone.at)
+    assert STREAM.ended(attempt(), alone) == STREAM.ended(stopped, alone)
+    event = STREAM.ended(stopped, alone)
+    assert (event.eventType, event.eventTime) == (RunState.FAIL, instant(alone.at))
 
 
 def test_the_version_that_it_made_is_said_of_the_table_that_it_made() -> None:
     over = attempt(AttemptState.ENDED, FailureClass.STOPPED)
-    made = ended(STREAM, over, versions={"/data/tables/departures": 41}).outputs[0]
-    assert [facet.body for facet in made.facets if facet.key == "version"] == [{"datasetVersion": "41"}]
-    for other in (ended(STREAM, over), ended(STREAM, over, versions={"/data/tables/other": 41})):
-        assert "version" not in [facet.key for facet in other.outputs[0].facets]
+    (made,) = Serde.to_dict(STREAM.ended(over, versions={"/data/tables/departures": 41}))["outputs"]
+    assert made["facets"]["version"]["datasetVersion"] == "41"
+    for other in (STREAM.ended(over), STREAM.ended(over, versions={"/data/tables/other": 41})):
+        assert "version" not in Serde.to_dict(other)["outputs"][0]["facets"]

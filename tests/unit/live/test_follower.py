@@ -12,7 +12,7 @@ from sluice.clock import SystemClock
 from sluice.errors import UnreachableError
 from sluice.live import follower as module
 from sluice.live.follower import Follower
-from sluice.live.rules import RuleEvent, RuleWatch, Turn
+from sluice.live.rules import RuleEvent, RuleWatch, Transition
 from sluice.live.source import LiveSource, Row, SourceRead
 from sluice.live.values import LiveValues
 from tests.unit.live.test_rules import LONG, NOW
@@ -27,20 +27,20 @@ def batch(*rows: tuple[str, int], whole: bool = False, caught_up: bool = True) -
 
 @dataclass
 class Told:
-    notices: list[RuleEvent] = field(default_factory=list)
+    events: list[RuleEvent] = field(default_factory=list)
     rings: int = 0
 
-    def ring(self) -> None:
+    def notify_all(self) -> None:
         self.rings += 1
 
-    def turns(self) -> list[tuple[Turn, tuple[str, ...]]]:
-        return [(notice.turn, notice.key) for notice in self.notices]
+    def turns(self) -> list[tuple[Transition, tuple[str, ...]]]:
+        return [(event.transition, event.key) for event in self.events]
 
 
 def make(told: Told, open_source: Callable[[], LiveSource], known: tuple[str, ...] = ()) -> Follower:
     rules = RuleWatch([LONG], {"long_delays": [(key,) for key in known]})
     values = LiveValues(["origin"])
-    return Follower("departures/live", open_source, values, rules, told.notices.append, told.ring, SystemClock())
+    return Follower("departures/live", open_source, values, rules, told.events.append, told.notify_all, SystemClock())
 
 
 def nowhere() -> LiveSource:
@@ -52,7 +52,7 @@ def test_a_whole_table_says_what_is_gone() -> None:
     follower = make(told, nowhere)
     follower.take(batch(("JFK", 61), ("EWR", 1), whole=True))
     follower.take(batch(("EWR", 1), whole=True))
-    assert told.turns() == [(Turn.HOLDS, ("JFK",)), (Turn.OVER, ("JFK",))]
+    assert told.turns() == [(Transition.FIRING, ("JFK",)), (Transition.RESOLVED, ("JFK",))]
     assert follower.values.keys_held() == {("EWR",)}
     assert told.rings == 2
     follower.take(batch(("EWR", 1), whole=True))
@@ -64,7 +64,7 @@ def test_a_part_says_nothing_of_the_others() -> None:
     follower = make(told, nowhere)
     follower.take(batch(("JFK", 61)))
     follower.take(batch(("EWR", 1)))
-    assert told.turns() == [(Turn.HOLDS, ("JFK",))]
+    assert told.turns() == [(Transition.FIRING, ("JFK",))]
 
 
 def test_what_was_told_before_and_went_meanwhile_is_over_once_all_is_read() -> None:
@@ -73,7 +73,7 @@ def test_what_was_told_before_and_went_meanwhile_is_over_once_all_is_read() -> N
     follower.take(batch(("EWR", 61), caught_up=False))
     assert told.turns() == []
     follower.take(batch())
-    assert told.turns() == [(Turn.OVER, ("JFK",))]
+    assert told.turns() == [(Transition.RESOLVED, ("JFK",))]
 
 
 def test_a_row_without_its_key_is_counted() -> None:

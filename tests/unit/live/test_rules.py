@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sluice.live.rules import HOUR, RuleEvent, RuleWatch, Turn, within
+from sluice.live.rules import HOUR, RuleEvent, RuleWatch, Transition, within
 from sluice.live.values import Value
 from sluice.specs.model.data_alerts import Bound, DataAlert
 
@@ -27,45 +27,49 @@ def value(key: str = "JFK", **fields: object) -> Value:
     return Value((key,), {"origin": key, "delay": 0, "flights": 5, **fields}, NOW, 1)
 
 
-def turns(notices: list[RuleEvent]) -> list[tuple[Turn, tuple[str, ...]]]:
-    return [(notice.turn, notice.key) for notice in notices]
+def turns(events: list[RuleEvent]) -> list[tuple[Transition, tuple[str, ...]]]:
+    return [(event.transition, event.key) for event in events]
 
 
-def heard(watch: RuleWatch, *values: Value, at: datetime = NOW) -> list[tuple[Turn, tuple[str, ...]]]:
-    return turns([notice for each in values for notice in watch.changed(each, at)])
+def heard(watch: RuleWatch, *values: Value, at: datetime = NOW) -> list[tuple[Transition, tuple[str, ...]]]:
+    return turns([event for each in values for event in watch.changed(each, at)])
 
 
 def test_a_rule_begins_once_and_ends_once_for_a_key() -> None:
     watch = RuleWatch([LONG])
     assert heard(watch, value(delay=60)) == []
-    assert heard(watch, value(delay=61), value(delay=90)) == [(Turn.HOLDS, ("JFK",))]
+    assert heard(watch, value(delay=61), value(delay=90)) == [(Transition.FIRING, ("JFK",))]
     assert watch.holding("long_delays") == 1
-    assert heard(watch, value(delay=90, flights=2)) == [(Turn.OVER, ("JFK",))]
-    assert heard(watch, value(delay=90)) == [(Turn.HOLDS, ("JFK",))]
+    assert heard(watch, value(delay=90, flights=2)) == [(Transition.RESOLVED, ("JFK",))]
+    assert heard(watch, value(delay=90)) == [(Transition.FIRING, ("JFK",))]
 
 
 def test_the_end_of_a_key_is_the_end_of_its_alert() -> None:
     watch = RuleWatch([LONG])
     heard(watch, value(delay=61))
-    assert turns(list(watch.gone(("JFK",), NOW))) == [(Turn.OVER, ("JFK",))]
+    assert turns(list(watch.gone(("JFK",), NOW))) == [(Transition.RESOLVED, ("JFK",))]
     assert turns(list(watch.gone(("JFK",), NOW))) == []
 
 
 def test_more_keys_than_may_be_told_of_in_an_hour_are_told_of_together() -> None:
     watch = RuleWatch([LONG])
     four = [value(key, delay=61) for key in "ABCD"]
-    assert heard(watch, *four) == [(Turn.HOLDS, ("A",)), (Turn.HOLDS, ("B",)), (Turn.MORE, ())]
+    assert heard(watch, *four) == [
+        (Transition.FIRING, ("A",)),
+        (Transition.FIRING, ("B",)),
+        (Transition.RATE_LIMITED, ()),
+    ]
     assert watch.holding("long_delays") == 4
-    assert heard(watch, value("C"), value("D")) == [(Turn.OVER, ())]
-    assert heard(watch, value("E", delay=61), at=NOW + HOUR) == [(Turn.HOLDS, ("E",))]
+    assert heard(watch, value("C"), value("D")) == [(Transition.RESOLVED, ())]
+    assert heard(watch, value("E", delay=61), at=NOW + HOUR) == [(Transition.FIRING, ("E",))]
 
 
 def test_what_was_told_before_a_restart_is_not_told_again_and_its_end_is() -> None:
     watch = RuleWatch([LONG], {"long_delays": [("JFK",), ("EWR",), ("LGA",)]})
     assert heard(watch, value(delay=61)) == []
-    assert heard(watch, value("EWR", delay=1)) == [(Turn.OVER, ("EWR",))]
+    assert heard(watch, value("EWR", delay=1)) == [(Transition.RESOLVED, ("EWR",))]
     over = list(watch.complete(frozenset({("JFK",), ("EWR",)}), NOW))
-    assert turns(over) == [(Turn.OVER, ("LGA",))]
+    assert turns(over) == [(Transition.RESOLVED, ("LGA",))]
 
 
 @pytest.mark.parametrize(
@@ -112,14 +116,14 @@ def test_for_each_key_beginnings_and_ends_alternate_and_no_hour_has_too_many(
     steps: list[tuple[str, bool, int]],
 ) -> None:
     watch, now = RuleWatch([LONG]), NOW
-    told: dict[str, Turn] = {}
+    told: dict[str, Transition] = {}
     times: list[datetime] = []
     for key, holds, minutes in steps:
         now += timedelta(minutes=minutes)
-        for notice in watch.changed(value(key, delay=61 if holds else 0), now):
-            if notice.key:
-                assert told.get(key, Turn.OVER) is not notice.turn
-                told[key] = notice.turn
-            if notice.turn is Turn.HOLDS:
+        for event in watch.changed(value(key, delay=61 if holds else 0), now):
+            if event.key:
+                assert told.get(key, Transition.RESOLVED) is not event.transition
+                told[key] = event.transition
+            if event.transition is Transition.FIRING:
                 times.append(now)
                 assert sum(now - time < HOUR for time in times) <= LONG.most_per_hour

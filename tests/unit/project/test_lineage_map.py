@@ -10,12 +10,13 @@ from typing import cast
 import pytest
 from deltalake import Field, Schema
 from deltalake.schema import PrimitiveType
+from openlineage.client.serde import Serde
 
 from sluice.delta.log import append_entry
 from sluice.delta.table import ensure_table
 from sluice.intervals.entries import BackfillEntry, Content, StreamEntry
 from sluice.intervals.writers import writer_id
-from sluice.lineage.batches import Published
+from sluice.lineage.results import Published
 from sluice.project.lineage_map import LineageMap
 from sluice.project.project import Project
 from sluice.settings import settings
@@ -58,8 +59,8 @@ def test_each_stream_of_a_unit_has_what_it_reads_and_writes() -> None:
         "departures": ["departures"],
         "departures_live": ["departures_live"],
     }
-    assert [Path(each.name).name for each in jobs["departures"].beside] == ["airlines.csv"]
-    assert jobs["raw_flights"].beside == ()
+    assert [Path(each.name).name for each in jobs["departures"].static] == ["airlines.csv"]
+    assert jobs["raw_flights"].static == ()
     assert {job.namespace for job in jobs.values()} == {"sluice.local"}
     assert jobs["departures"].owner == CATALOG.pipelines["departures"].owner
     assert mapped().streams("trains") == []
@@ -89,7 +90,7 @@ def test_outputs_of_every_kind_are_named(monkeypatch: pytest.MonkeyPatch) -> Non
         ("kafka://broker-1:9092", "delayed"),
     }
     assert [each.name for each in jobs["delays_dead"].outputs] == ["dead"]
-    assert jobs["delays_dead"].beside == ()  # it knows no transform
+    assert jobs["delays_dead"].static == ()  # it knows no transform
 
 
 def test_a_schema_is_read_when_there_is_a_table_and_again_when_asked() -> None:
@@ -97,8 +98,8 @@ def test_a_schema_is_read_when_there_is_a_table_and_again_when_asked() -> None:
 
     def columns(*, refresh: bool = False) -> list[list[str]]:
         job = next(job for job in found.streams("flights", refresh=refresh) if job.stream == "departures")
-        schemas = [facet.body["fields"] for facet in job.outputs[0].facets if facet.key == "schema"]
-        return [[field["name"] for field in fields] for fields in schemas]
+        schema = Serde.to_dict(job.outputs[0])["facets"].get("schema")
+        return [] if schema is None else [[field["name"] for field in schema["fields"]]]
 
     assert columns() == []
     ensure_table(folder, SCHEMA)

@@ -57,8 +57,8 @@ def hub(monkeypatch: pytest.MonkeyPatch) -> Iterator[Hub]:
     project = InMemoryProject()
     object.__setattr__(project.catalog, "pipelines", {"departures": with_rules(RULE)})
     fresh = ReloadingProject(lambda: cast(Project, project))
-    hub = ByHand(fresh, silent, lambda _pipeline, _notice: None, lambda _pipeline: {}, ManualClock())
-    hub.look()
+    hub = ByHand(fresh, silent, lambda _pipeline, _event: None, lambda _pipeline: {}, ManualClock())
+    hub.refresh()
     yield hub
     hub.stop()
 

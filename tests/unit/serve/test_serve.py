@@ -215,25 +215,25 @@ def test_silence_has_a_heartbeat_and_an_end_is_said(hub: Hub, monkeypatch: pytes
         served = live(hub)
         hub.stop()
         assert await take(stream, "end") == {"id": ""}
-        assert len(served.bell) == 1
+        assert len(served.changes) == 1
         with pytest.raises(StopAsyncIteration):
             await anext(stream)
-        assert len(served.bell) == 0
+        assert len(served.changes) == 0
 
     asyncio.run(scenario())
 
 
 def test_a_changed_spec_is_followed_anew_and_an_unchanged_one_is_left_alone(hub: Hub) -> None:
     before = live(hub)
-    hub.look()
+    hub.refresh()
     assert live(hub) is before
     catalog = hub.fresh.current().catalog
     from tests.unit.serve.conftest import RULE, with_rules  # noqa: PLC0415 - beside what it changes
 
     object.__setattr__(catalog, "pipelines", {"departures": with_rules({**RULE, "most_per_hour": 1})})
-    hub.look()
+    hub.refresh()
     assert live(hub) is not before
     assert before.follower.ended
     object.__setattr__(catalog, "pipelines", {})
-    hub.look()
+    hub.refresh()
     assert hub.lives() == []

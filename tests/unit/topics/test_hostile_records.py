@@ -226,7 +226,7 @@ NO_RECORDS = {
         "control/looks.py",
         "airflow/batches/backfill_tasks.py",
         "airflow/alerts/services.py",
-        "serve/telling.py",
+        "serve/notifier.py",
         "alerts/record.py",
     ),
     *(

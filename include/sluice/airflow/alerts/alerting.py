@@ -1,14 +1,13 @@
-"""The notifier behind every DAG of the house: a failure goes on record first, and then to a person.
+"""The notifier of every DAG: a failure is recorded first, and then sent.
 
-* A task that has failed for good (no retry is left; a skip is no failure) calls at once.
-* The run that fails with it is recorded too, but calls only if nobody was told: once per run is what people want. A run
-  that fails without a failed task (a timeout, a deadlock) calls by itself. The rule is `already_called`.
-* A task that is about a state which lasts (its `alert_subject`) calls when that is news. What is known already is in
-  the task's log only.
-* A unit's next death, or the same failure of another run, is on record only while the first one is not over. The rule
-  is `same_happening`; reminders, and the end, are told by the clock, see `sluice.airflow.alerts.alert_round`.
-* When, and whom, the deployment's policy says, see `sluice.airflow.alerts.dispatch`.
-* Whatever goes wrong here fails no run: the alert is in the journal, and so is what became of its delivery.
+* A task that has failed for good (no retry is left; a skip is no failure) alerts at once.
+* The run that fails with it is recorded too, but sent only if no task's alert was delivered: a run alerts once. A run
+  that fails without a failed task (a timeout, a deadlock) alerts by itself. The rule is `already_notified`.
+* A task about a lasting state (its `alert_subject`) alerts when the state is news. Otherwise the task's log says so.
+* A unit's next death, or the same failure of another run, is only recorded while the first one is open. The rule is
+  `is_repetition`; reminders and ends are sent by the minute's round, see `sluice.airflow.alerts.alert_round`.
+* The deployment's policy says when and to whom, see `sluice.alerts.dispatch`.
+* No error in here fails a run: the alert is in the journal, with the outcome of its delivery.
 """
 
 from __future__ import annotations
@@ -23,15 +22,16 @@ from typing import Any
 
 from airflow.sdk import BaseNotifier, Context
 
-from sluice.airflow.alerts.delivery import DeliveryResult, Find
-from sluice.airflow.alerts.dispatch import AlertDispatcher
+from sluice.airflow.alerts.delivery import Find
+from sluice.airflow.alerts.dispatch import airflow_dispatcher
 from sluice.airflow.alerts.failure import OPEN_THE_LOG, DagSubject, dag_alert, printable, task_alert
 from sluice.airflow.alerts.task_evidence import task_facts
 from sluice.airflow.alerts.unit_evidence import UnitFacts, unit_evidence
 from sluice.airflow.runtime import open_project
 from sluice.alerts.alert import Alert, Level
-from sluice.alerts.delivery import AlertHistory, DeliveryOutcome, already_called, already_known
-from sluice.alerts.incidents import open_incidents, same_happening
+from sluice.alerts.delivery import AlertHistory, DeliveryOutcome, DeliveryResult, already_known, already_notified
+from sluice.alerts.dispatch import AlertDispatcher
+from sluice.alerts.incidents import is_repetition, open_incidents
 from sluice.clock import Clock, SystemClock
 from sluice.project.project import Project
 from sluice.settings import settings
@@ -43,7 +43,7 @@ _POLL_SECONDS = 0.5
 
 
 class FailureNotifier(BaseNotifier):
-    """Records a failure and tells somebody.
+    """Records a failure and sends an alert.
 
     Args:
         level: which callback it is given to.
@@ -51,8 +51,8 @@ class FailureNotifier(BaseNotifier):
         open_project: gives the project, for that evidence.
         find: returns the services of a channel. Omitted: those of its Airflow connection.
         clock: gives the time.
-        tasks_tell: of a DAG whose tasks each tell for themselves, and soon again: a run that fails with a task says
-            nothing of its own.
+        tasks_notify: the DAG's tasks alert by themselves, and the next run comes soon: a run that fails with a task
+            sends no alert of its own.
         context: what Airflow's callbacks in a triggerer are constructed with.
     """
 
@@ -64,7 +64,7 @@ class FailureNotifier(BaseNotifier):
         open_project: Callable[[], Project] = open_project,
         find: Find | None = None,
         clock: Clock | None = None,
-        tasks_tell: bool = False,
+        tasks_notify: bool = False,
         context: Context | None = None,
     ) -> None:
         super().__init__(context)
@@ -73,20 +73,20 @@ class FailureNotifier(BaseNotifier):
         self._open_project = open_project
         self._find = find
         self._clock = clock or SystemClock()
-        self._tasks_tell = tasks_tell
+        self._tasks_tell = tasks_notify
 
     __call__ = partialmethod(BaseNotifier.__call__)
-    """Airflow serialises a callback as its source code, which it finds, tokenises and stores for every DAG anew. It
+    """Airflow serialises a callback as its source code, which it finds, tokenises and stores for every DAG. It
     finds none of this one."""
 
     def notify(self, context: Context) -> None:
-        """Record the failure; tell somebody if nobody knows of it. Raises nothing."""
+        """Record the failure, and send it unless it was reported already. Raises nothing."""
         values: Mapping[str, Any] = context
         if self._tasks_tell and values.get("reason") == "task_failure":
             return
         try:
-            desk = AlertDispatcher(self._clock, self._find)
-            self._tell(desk, self._alert(context, desk))
+            dispatcher = airflow_dispatcher(self._clock, self._find)
+            self._notify(dispatcher, self._alert(context, dispatcher))
         except Exception:
             log.exception("The alert about a failure was cut off.")
 
@@ -97,7 +97,7 @@ class FailureNotifier(BaseNotifier):
         """Do the same beside the event loop."""
         await asyncio.to_thread(self.notify, context)
 
-    def _alert(self, context: Context, desk: AlertDispatcher) -> Alert:
+    def _alert(self, context: Context, dispatcher: AlertDispatcher) -> Alert:
         values: Mapping[str, Any] = context
         if self.level is Level.TASK:
             alert = task_alert(values, self.subject, self._clock.now())
@@ -105,13 +105,13 @@ class FailureNotifier(BaseNotifier):
             alert = replace(alert, successes=_successes(values["ti"]))
         else:
             alert = dag_alert(values, self.subject, self._clock.now())
-            history = self._settled(desk, alert)
+            history = self._settled(dispatcher, alert)
             failed = history.tasks_of(alert)
             alert = _with_tasks(alert, failed, history) if failed else _with_evidence(alert, self._evidence())
         return replace(alert, at=self._clock.now())
 
     def _evidence(self, task: object = None) -> UnitFacts:
-        """Gather what the task's operator and the unit can say. What cannot be seen is a fact too."""
+        """Gather the facts of the task's operator and of the unit. A failure to gather them is a fact too."""
         facts: list[str] = []
         unit = UnitFacts(())
         try:
@@ -119,37 +119,37 @@ class FailureNotifier(BaseNotifier):
             if self.subject is not None and self.subject.kind == "unit":
                 unit = unit_evidence(self._open_project(), self.subject.name)
         except Exception as error:  # noqa: BLE001 - an alert goes out with what could be seen
-            facts.append(f"could not look at all of it: {error}")
+            facts.append(f"some evidence is missing: {error}")
         return replace(unit, facts=(*facts, *unit.facts))
 
-    def _settled(self, desk: AlertDispatcher, alert: Alert) -> AlertHistory:
+    def _settled(self, dispatcher: AlertDispatcher, alert: Alert) -> AlertHistory:
         """Return what is on record once no task's alert of this run is under way."""
         while True:
-            history = desk.read()
+            history = dispatcher.read()
             now = self._clock.now()
             if not any(history.in_flight(other, now) for other in history.tasks_of(alert)):
                 return history
             self._clock.sleep(_POLL_SECONDS)
 
-    def _tell(self, desk: AlertDispatcher, alert: Alert) -> None:
-        before = desk.read()
+    def _notify(self, dispatcher: AlertDispatcher, alert: Alert) -> None:
+        before = dispatcher.read()
         if alert.subject and (known := already_known(alert, before)):
-            log.info("Alert %s has told of it at %s: %s", known.id, f"{known.at:%Y-%m-%d %H:%M} UTC", alert.why)
+            log.info("Alert %s reported it at %s: %s", known.id, f"{known.at:%Y-%m-%d %H:%M} UTC", alert.why)
             return
         incident = open_incidents(before).get(alert.key)
-        alert = desk.enter(alert)
-        caller = already_called(alert, desk.read(), self._clock.now())
+        alert = dispatcher.enter(alert)
+        caller = already_notified(alert, dispatcher.read(), self._clock.now())
         if caller is not None:
-            desk.conclude(
+            dispatcher.conclude(
                 alert,
                 DeliveryResult(DeliveryOutcome.WITHHELD, f"alert {caller.id} is about the same run and was sent."),
             )
-        elif incident is not None and incident.told is not None and same_happening(alert, incident):
-            told = incident.told
-            said = f"alert {told.id} has told of it at {told.at:%Y-%m-%d %H:%M} UTC, and it is not over."
-            desk.conclude(alert, DeliveryResult(DeliveryOutcome.WITHHELD, said))
+        elif incident is not None and incident.notified is not None and is_repetition(alert, incident):
+            known = incident.notified
+            why = f"alert {known.id} reported it at {known.at:%Y-%m-%d %H:%M} UTC, and it is not over."
+            dispatcher.conclude(alert, DeliveryResult(DeliveryOutcome.WITHHELD, why))
         else:
-            desk.dispatch(alert)
+            dispatcher.dispatch(alert)
 
 
 def _with_evidence(alert: Alert, found: UnitFacts) -> Alert:
@@ -182,7 +182,7 @@ def _with_tasks(alert: Alert, failed: Sequence[Alert], history: AlertHistory) ->
 
 
 def _successes(ti: Any) -> int | None:  # noqa: ANN401 - the SDK's task instance
-    """Return how many runs of the DAG have succeeded, so that a later one can be told from them."""
+    """Return how many runs of the DAG have succeeded: one more than these ends the alert."""
     if not answers_about_runs():
         return None
     try:
@@ -194,8 +194,8 @@ def _successes(ti: Any) -> int | None:  # noqa: ANN401 - the SDK's task instance
 def answers_about_runs() -> bool:
     """Whether Airflow answers this process when it asks about runs.
 
-    The DAG processor calls for a task whose process died. It gives no answer to a question that it does not know, so
-    whoever asks waits until it is killed, and the alert with it.
+    The DAG processor runs the callback of a task whose process died. It does not answer a question that it does not
+    know: the process that asks waits until it is killed, and the alert with it.
     """
     runner = sys.modules.get("airflow.sdk.execution_time.task_runner")
     decoder = getattr(getattr(runner, "SUPERVISOR_COMMS", None), "body_decoder", None)

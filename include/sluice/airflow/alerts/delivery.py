@@ -14,7 +14,7 @@ from airflow.sdk.exceptions import AirflowNotFoundException
 
 from sluice.airflow.alerts.services import DEFAULT, Service, Unusable, services_of_channel
 from sluice.alerts.alert import Alert
-from sluice.alerts.delivery import DeliveryOutcome
+from sluice.alerts.delivery import DeliveryOutcome, DeliveryResult
 from sluice.errors import SluiceError
 from sluice.specs.model.alerting import Channel
 
@@ -22,21 +22,6 @@ DEADLINE_SECONDS = 15.0
 """After this a service that still takes its time is left to itself; shorter than `sluice.alerts.delivery.IN_FLIGHT`."""
 
 Find: TypeAlias = Callable[[Channel], Sequence[Service | Unusable]]
-
-
-@dataclass(frozen=True)
-class DeliveryResult:
-    """How a delivery ended.
-
-    Attributes:
-        outcome: for all channels together.
-        detail: one sentence about it that holds no secret.
-        reached: the connections of the channels whose services all took it.
-    """
-
-    outcome: DeliveryOutcome
-    detail: str
-    reached: tuple[str, ...] = ()
 
 
 @dataclass

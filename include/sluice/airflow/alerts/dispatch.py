@@ -1,173 +1,23 @@
-"""An alert's way from the journal to people: when and to whom the policy says, with a record of the outcome."""
+"""The dispatcher of Airflow's processes: alerts go through Airflow's connections, without the secrets that it masks."""
 
 from __future__ import annotations
 
-import logging
-from collections.abc import Callable
-from dataclasses import dataclass, field, replace
-from datetime import datetime
 from functools import partial
 
 from airflow.sdk.log import redact  # type: ignore[attr-defined]  # it is there, only not in an `__all__`
 
-from sluice.airflow.alerts.delivery import DeliveryResult, Find, deliver
-from sluice.alerts.alert import Alert, Level
-from sluice.alerts.delivery import AlertHistory, Delivery, DeliveryOutcome
-from sluice.alerts.incidents import Incident, open_incidents, told_by_another
-from sluice.alerts.journal import Journal
-from sluice.alerts.policy import Policy, read_policy
-from sluice.alerts.redaction import Redaction
+from sluice.airflow.alerts.delivery import Find, deliver
+from sluice.alerts.dispatch import AlertDispatcher
 from sluice.clock import Clock, SystemClock
-from sluice.errors import SluiceError
-from sluice.settings import environment, settings
-
-log = logging.getLogger(__name__)
 
 
-@dataclass
-class AlertDispatcher:
-    """Where alerts are put on record and sent.
+def airflow_dispatcher(clock: Clock | None = None, find: Find | None = None) -> AlertDispatcher:
+    """Return a dispatcher with the policy and journal of this deployment.
 
-    Attributes:
+    Args:
         clock: gives the time.
         find: returns the services of a channel. Omitted: those of its Airflow connection.
     """
-
-    clock: Clock = field(default_factory=SystemClock)
-    find: Find | None = None
-
-    def __post_init__(self) -> None:
-        place = settings()
-        self.journal = Journal(place.folder.alerts, clock=self.clock)
-        self.policy: Policy = read_policy(place.home / "include", place.deployment)
-
-    def read(self) -> AlertHistory:
-        """Return what is on record, or nothing if that cannot be read: then somebody is called once too often."""
-        try:
-            return self.journal.read()
-        except SluiceError as error:
-            log.error("%s", error)  # noqa: TRY400 - its message says it all
-            return AlertHistory()
-
-    def enter(self, alert: Alert) -> Alert:
-        """Put an alert on record, completed and without secrets; one that cannot be is sent all the same."""
-        return self.claim(alert, None) or alert
-
-    def claim(self, alert: Alert, known: Callable[[AlertHistory], bool] | None) -> Alert | None:
-        """Do the same unless what is on record says it already: of several processes one gets the alert back.
-
-        Args:
-            alert: not on record.
-            known: says whether it is known already; None: it is not.
-        """
-        alert = self.policy.complete(alert.with_text(redaction()))
-        try:
-            if not self.journal.append_unless(alert, known):
-                return None
-        except SluiceError as error:
-            alert = replace(alert, evidence=(*alert.evidence, f"this alert is not on record: {error}"))
-        quiet = alert.level in {Level.RECOVERY, Level.QUESTION, Level.TEST}
-        log.log(logging.INFO if quiet else logging.ERROR, "Alert %s: %s. %s", alert.id, alert.what, alert.why)
-        return alert
-
-    def claim_delivery(self, alert: Alert, before: AlertHistory) -> bool:
-        """Put on record that an alert is being sent again; return whether nobody else has since.
-
-        Whoever ends without an outcome has it sent once more, as if the service had not taken it.
-
-        Args:
-            alert: on record.
-            before: what was on record when that was decided.
-
-        Raises:
-            SluiceError: the journal does not take it, so others would send it too, and again each minute.
-        """
-        tried = before.deliveries.get(alert.id)
-        reached = () if tried is None else tried.reached
-        attempt = Delivery(
-            alert.id, self.clock.now(), DeliveryOutcome.FAILED, "it is being sent; no answer so far.", reached
-        )
-        return self.journal.append_unless(attempt, lambda now: now.deliveries.get(alert.id) != tried)
-
-    def dispatch(self, alert: Alert, since: datetime | None = None) -> Delivery:
-        """Send an alert, or hold it back, as the policy says.
-
-        Args:
-            alert: on record.
-            since: since when it lasts; omitted: since the first alert about it.
-        """
-        rule = self.policy.rule_of(alert)
-        if not rule.tell:
-            return self.conclude(alert, DeliveryResult(DeliveryOutcome.MUTED, "the policy tells nobody of it."))
-        if since is None:
-            incident = open_incidents(self.read()).get(alert.key)
-            since = alert.at if incident is None else incident.since
-        now = self.clock.now()
-        due = self.policy.spec.time_to_tell(rule, since, now)
-        if due > now and alert.level is not Level.RECOVERY:
-            held = f"held until {due:%Y-%m-%d %H:%M:%S} UTC, as the policy says; told then if it lasts."
-            return self.conclude(alert, DeliveryResult(DeliveryOutcome.HELD, held))
-        tried = self.read().deliveries.get(alert.id)
-        reached = () if tried is None else tried.reached
-        channels = [each for each in self.policy.channels_of(alert) if each.connection not in reached]
-        if not channels:
-            return self.conclude(
-                alert, DeliveryResult(DeliveryOutcome.DELIVERED, "everybody has got it before.", reached)
-            )
-        finding = deliver(alert, channels, find=self.find)
-        return self.conclude(alert, replace(finding, reached=(*reached, *finding.reached)))
-
-    def tell(self, alert: Alert, since: datetime | None = None) -> Delivery:
-        """Put an alert on record and dispatch it."""
-        return self.dispatch(self.enter(alert), since)
-
-    def tell_end(self, alert: Alert) -> Delivery:
-        """Tell of an end whoever was told of the beginning, if the policy wants that.
-
-        Args:
-            alert: of the level recovery.
-        """
-        incident = open_incidents(self.read()).get(alert.key)
-        return self.dispatch_end(self.enter(alert), incident)
-
-    def tell_once(self, alert: Alert) -> Delivery | None:
-        """Tell of a beginning or an end that several processes may see, if no other one has; None if one has.
-
-        Args:
-            alert: an end if it is of the level recovery.
-        """
-        incident = open_incidents(self.read()).get(alert.key)
-        entered = self.claim(alert, partial(told_by_another, alert))
-        if entered is None:
-            return None
-        return self.dispatch_end(entered, incident) if alert.level is Level.RECOVERY else self.dispatch(entered)
-
-    def dispatch_end(self, alert: Alert, incident: Incident | None) -> Delivery:
-        """Send an end to whoever was told of the beginning, if the policy wants that.
-
-        Args:
-            alert: on record.
-            incident: what is over; None if nothing of it was on record.
-        """
-        if incident is None or incident.told is None:
-            return self.conclude(alert, DeliveryResult(DeliveryOutcome.WITHHELD, "nobody had been told that it began."))
-        if not self.policy.rule_of(alert).resolve:
-            return self.conclude(alert, DeliveryResult(DeliveryOutcome.MUTED, "the policy tells nobody of its end."))
-        return self.dispatch(alert)
-
-    def conclude(self, alert: Alert, finding: DeliveryResult) -> Delivery:
-        """Record what became of an alert's delivery, and return the record."""
-        delivery = Delivery(alert.id, self.clock.now(), finding.outcome, redaction()(finding.detail), finding.reached)
-        level = logging.ERROR if finding.outcome is DeliveryOutcome.FAILED else logging.INFO
-        log.log(level, "Alert %s: %s", alert.id, delivery.detail)
-        try:
-            self.journal.append(delivery)
-        except SluiceError as error:
-            log.error("What became of alert %s is not on record: %s", alert.id, error)  # noqa: TRY400 - it says it all
-        return delivery
-
-
-def redaction() -> Callable[[str], str]:
-    """Return what hides the secrets of this process: those in its variables, and those that Airflow has read."""
-    ours = Redaction.of_environment(environment())
-    return lambda text: ours(str(redact(text)))
+    return AlertDispatcher(
+        clock or SystemClock(), deliver=partial(deliver, find=find), mask=lambda text: str(redact(text))
+    )

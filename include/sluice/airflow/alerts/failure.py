@@ -1,4 +1,4 @@
-"""Says what Airflow knows of a failure: one alert out of the context that a callback is given."""
+"""Makes an alert about a failure from the context that Airflow passes to a callback."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ MOST_CHARACTERS = 2_000
 """Of one text: an exception may quote a whole plan."""
 
 OPEN_THE_LOG = "Open the link and read the log of what failed."
-"""When our own errors say nothing better."""
+"""The advice for errors without a fix."""
 
 _NO_EXCEPTION = "The task raised nothing: Airflow lost its process (killed, out of memory, or the machine went down)."
 _REASONS: Mapping[str, str] = {
@@ -105,7 +105,7 @@ def dag_alert(context: Mapping[str, Any], subject: DagSubject | None, now: datet
 
 
 def reason(error: BaseException | str | None, limit: object = None) -> str:
-    """Return why a task failed, in the words of our error if there is one behind Airflow's.
+    """Return why a task failed: the message of the Sluice error behind Airflow's, if there is one.
 
     Args:
         error: what the task raised.
@@ -124,7 +124,7 @@ def reason(error: BaseException | str | None, limit: object = None) -> str:
 
 
 def fix(error: BaseException | str | None) -> str:
-    """Return what our error says is to be done; empty if there is none."""
+    """Return the fix of the first Sluice error in the chain; empty if there is none."""
     return next((cause.fix for cause in causes(error) if isinstance(cause, SluiceError) and cause.fix), "")
 
 

@@ -1,4 +1,4 @@
-"""What became of runs, asked of Airflow once a minute: failures that are over, and such as nobody was told of."""
+"""Asks Airflow once a minute about runs: which failures are over, and which no alert has reported."""
 
 from __future__ import annotations
 
@@ -9,11 +9,10 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Protocol
 
-from sluice.airflow.alerts.delivery import DeliveryResult
-from sluice.airflow.alerts.dispatch import AlertDispatcher
 from sluice.airflow.alerts.failure import dag_url, new_id
 from sluice.alerts.alert import Alert, Level
-from sluice.alerts.delivery import AlertHistory, DeliveryOutcome
+from sluice.alerts.delivery import AlertHistory, DeliveryOutcome, DeliveryResult
+from sluice.alerts.dispatch import AlertDispatcher
 from sluice.alerts.incidents import Incident, Key, newest_about, open_incidents
 from sluice.alerts.runs import RunCount, review, successes_before
 from sluice.project.project import Project
@@ -27,7 +26,7 @@ MOST_ASKED = 50
 
 
 class Runs(Protocol):
-    """What Airflow knows of runs."""
+    """Airflow's answers about runs."""
 
     def state(self, dag_id: str, run_id: str) -> str:
         """Return a run's state; empty if there is no such run any more."""
@@ -43,8 +42,8 @@ class Runs(Protocol):
 
 
 @dataclass(frozen=True)
-class Lost:
-    """Runs of a DAG that have failed without a word: how many, and the count to put on record once that was told."""
+class UnreportedRuns:
+    """Failed runs of a DAG without an alert: how many, and the count to record after the alert about them."""
 
     runs: int
     count: RunCount
@@ -52,53 +51,53 @@ class Lost:
 
 @dataclass
 class Reviewed:
-    """What was found.
+    """The result of a review.
 
     Attributes:
-        over: of what is over, the reason.
-        lost: runs that have failed of which nothing on record tells, one for each DAG.
+        over: why an incident is over.
+        unreported: failed runs without an alert, one entry per DAG.
     """
 
     over: dict[Key, str] = field(default_factory=dict)
-    lost: list[Lost] = field(default_factory=list)
+    unreported: list[UnreportedRuns] = field(default_factory=list)
 
 
 def watched_dags(project: Project) -> Sequence[str]:
-    """Return the DAGs whose failed runs are counted. Of a unit's driver its streams tell, see `alerts.conditions`."""
+    """Return the DAGs whose failed runs are counted. The conditions of a unit's streams cover its runs."""
     pipelines = project.catalog.interval_pipelines
     return (*EVERYWHERE, *map(backfill_dag_id, pipelines), *map(quality_dag_id, pipelines))
 
 
-def review_runs(history: AlertHistory, watched: Collection[str], runs: Runs, desk: AlertDispatcher) -> Reviewed:
-    """Ask what became of the runs that alerts tell of, and count those that have failed. It raises nothing.
+def review_runs(history: AlertHistory, watched: Collection[str], runs: Runs, dispatcher: AlertDispatcher) -> Reviewed:
+    """Ask how the runs of open alerts ended, and count failed runs. It raises nothing.
 
     Args:
         history: what is on record.
         watched: the DAGs whose failed runs are counted.
         runs: what Airflow knows.
-        desk: keeps the counts.
+        dispatcher: keeps the counts.
     """
-    reviewer, by_dag = _Reviewer(history, runs, desk), dict[str, list[Incident]]()
+    reviewer, by_dag = _Reviewer(history, runs, dispatcher), dict[str, list[Incident]]()
     for incident in open_incidents(history).values():
         alert = incident.newest
         if alert.dag_id and not alert.subject and not unit_of(alert.dag_id):
             by_dag.setdefault(alert.dag_id, []).append(incident)
         elif alert.alert_class is AlertClass.APPROVAL and alert.run_id:
             reviewer.question(incident)
-    counted = set(_in_turn(sorted(watched), desk.clock.now()))
+    counted = set(_in_turn(sorted(watched), dispatcher.clock.now()))
     for dag_id in sorted(counted | by_dag.keys()):
         reviewer.dag(dag_id, by_dag.get(dag_id, ()), counted=dag_id in counted)
     return reviewer.found
 
 
 class _Reviewer:
-    """Asks for one DAG, or one question, after the other. What cannot be asked is neither over nor lost."""
+    """Asks about one DAG, or one question, after the other. A run without an answer is neither over nor unreported."""
 
-    def __init__(self, history: AlertHistory, runs: Runs, desk: AlertDispatcher) -> None:
+    def __init__(self, history: AlertHistory, runs: Runs, dispatcher: AlertDispatcher) -> None:
         self.found = Reviewed()
         self._history = history
         self._runs = runs
-        self._desk = desk
+        self._dispatcher = dispatcher
 
     def dag(self, dag_id: str, incidents: Sequence[Incident], *, counted: bool) -> None:
         """Count a DAG's runs: those that have failed if they are counted, those that have succeeded for incidents."""
@@ -106,7 +105,7 @@ class _Reviewer:
         try:
             now = RunCount(
                 dag_id,
-                self._desk.clock.now(),
+                self._dispatcher.clock.now(),
                 succeeded=self._runs.successes(dag_id) if incidents else None,
                 failed=self._runs.failures(dag_id) if counted else None,
                 open_alerts=tuple(incident.newest.id for incident in incidents),
@@ -115,15 +114,15 @@ class _Reviewer:
                 if why := _why_over(incident, counts, now, self._runs):
                     self.found.over[incident.key] = why
             reviewed = review(counts, self._history.about_runs(dag_id), now)
-            if reviewed.record is not None and reviewed.lost:
-                self.found.lost.append(Lost(reviewed.lost, reviewed.record))
+            if reviewed.record is not None and reviewed.unreported:
+                self.found.unreported.append(UnreportedRuns(reviewed.unreported, reviewed.record))
             elif reviewed.record is not None:
-                self._desk.journal.append(reviewed.record)
+                self._dispatcher.journal.append(reviewed.record)
         except Exception as error:  # noqa: BLE001 - see the class
             log.warning("Could not ask for the runs of %s: %s", dag_id, error)
 
     def question(self, incident: Incident) -> None:
-        """See whether a run still waits for an answer: one that was killed meanwhile could not say that it does not."""
+        """Check whether a run still waits for an answer: a killed one could not report that it does not."""
         alert = incident.newest
         try:
             state = self._runs.state(alert.dag_id, alert.run_id)
@@ -138,7 +137,7 @@ _ENDS: Mapping[str, str] = {"success": "has succeeded", "failed": "has failed", 
 
 
 def _why_over(incident: Incident, counts: Sequence[RunCount], now: RunCount, runs: Runs) -> str:
-    """Say why a failed run is no concern any more; empty if it is one, or if nobody can tell."""
+    """Return why the alert about a failed run is over; empty if it is not, or that is unknown."""
     alert = incident.newest
     if alert.run_id and runs.state(alert.dag_id, alert.run_id) == "success":
         return f"The run {alert.run_id} was cleared and has succeeded."
@@ -149,35 +148,35 @@ def _why_over(incident: Incident, counts: Sequence[RunCount], now: RunCount, run
     return ""
 
 
-def tell_lost(lost: Lost, history: AlertHistory, desk: AlertDispatcher) -> None:
-    """Tell of runs that have failed without a word; on record only, where somebody knows that the DAG fails.
+def notify_unreported(unreported: UnreportedRuns, history: AlertHistory, dispatcher: AlertDispatcher) -> None:
+    """Alert about failed runs without an alert. If an alert about the DAG is open, this one is only recorded.
 
-    Nobody is told what the journal does not take: it would be told each minute.
+    Nothing is sent that the journal does not take: it would be sent each minute.
     """
-    alert = _lost_alert(lost.count.dag_id, lost.runs, desk.clock.now())
+    alert = _unreported_alert(unreported.count.dag_id, unreported.runs, dispatcher.clock.now())
     incident = open_incidents(history).get(alert.key)
-    entered = desk.claim(alert, lambda now: newest_about(alert.key, now) != newest_about(alert.key, history))
-    if entered is None or entered.id not in {known.id for known in desk.read().alerts}:
+    entered = dispatcher.claim(alert, lambda now: newest_about(alert.key, now) != newest_about(alert.key, history))
+    if entered is None or entered.id not in {known.id for known in dispatcher.read().alerts}:
         return
     alert = entered
-    desk.journal.append(replace(lost.count, unnamed=alert.id))
-    if incident is not None and incident.told is not None:
-        told = incident.told
-        said = f"alert {told.id} has told at {told.at:%Y-%m-%d %H:%M} UTC that runs of it fail, and it is not over."
-        desk.conclude(alert, DeliveryResult(DeliveryOutcome.WITHHELD, said))
+    dispatcher.journal.append(replace(unreported.count, unnamed=alert.id))
+    if incident is not None and incident.notified is not None:
+        known = incident.notified
+        why = f"alert {known.id} of {known.at:%Y-%m-%d %H:%M} UTC reported that its runs fail, and is still open."
+        dispatcher.conclude(alert, DeliveryResult(DeliveryOutcome.WITHHELD, why))
     else:
-        desk.dispatch(alert)
+        dispatcher.dispatch(alert)
 
 
-def _lost_alert(dag_id: str, lost: int, now: datetime) -> Alert:
-    runs = "A run" if lost == 1 else f"{lost} runs"
+def _unreported_alert(dag_id: str, unreported: int, now: datetime) -> Alert:
+    runs = "A run" if unreported == 1 else f"{unreported} runs"
     return Alert(
         id=new_id(),
         at=now,
         level=Level.DAG,
-        what=f"{runs} of DAG {dag_id} failed without a word",
-        why=f"Airflow counts {lost} more failed than alerts tell of. What should have told of it has died (the task's "
-        "process, or the DAG processor), or somebody has marked it as failed.",
+        what=f"{runs} of DAG {dag_id} failed without an alert",
+        why=f"Airflow counts {unreported} more failed runs than alerts reported. The process that should have reported "
+        "it has died (the task's, or the DAG processor), or a user has marked it as failed.",
         evidence=(),
         where=dag_url(dag_id),
         what_to_do=f"Open the link and look at the newest failed runs of {dag_id}.",

@@ -1,7 +1,7 @@
 """The services behind an Airflow connection: chat, pagers and webhooks through Apprise, mail through Airflow's SMTP.
 
-A service's address is a secret as a whole: of many, the host name is a token. So nothing of an address is ever told or
-logged, and what is said about a failure is redacted by every part of it.
+A service's address is a secret as a whole: of many, the host name is a token. So no part of an address is ever sent or
+logged, and every part of it is redacted from error messages.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from sluice.specs.model.alerting import EVERYTHING_TO_ONE, Channel
 
 (DEFAULT,) = EVERYTHING_TO_ONE.channels.values()
 CONNECTION = DEFAULT.connection
-"""What is used where no policy says otherwise."""
+"""The channel without a policy."""
 
 _TALKATIVE = ("apprise", "urllib3")
 """Loggers that write whole addresses at DEBUG."""
@@ -84,14 +84,14 @@ class MailService:
         connection: it.
 
     Raises:
-        SluiceError: the channel names nobody.
+        SluiceError: the channel has no recipient.
     """
 
     name = "SMTP"
 
     def __init__(self, channel: Channel, connection: Connection) -> None:
         if not channel.to:
-            raise SluiceError(f"a channel of the SMTP connection {channel.connection} names nobody: it needs `to`.")
+            raise SluiceError(f"a channel of the SMTP connection {channel.connection} has no recipient: it needs `to`.")
         self._channel = channel
         self._redact = Redaction(filter(None, (connection.host, connection.login, connection.password)))
 
@@ -122,7 +122,7 @@ def services_of(extra: dict[str, Any], connection: str = CONNECTION) -> list[Ser
         extra: `{"config": {"path": address}}`, or a list of these; `config` may be JSON text.
         connection: its id.
 
-    An entry that names no service is told with every delivery, and keeps the others from nothing.
+    An invalid entry is reported with every delivery, and does not affect the other services.
 
     Raises:
         SluiceError: no entry names a service. The message quotes nothing of them.

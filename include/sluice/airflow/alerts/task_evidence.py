@@ -1,4 +1,4 @@
-"""What an alert says about a failed task of ours: the pages that its links open, and where a backfill's reports are."""
+"""The evidence about a failed task: the pages that its links open, and where a backfill's reports are."""
 
 from __future__ import annotations
 

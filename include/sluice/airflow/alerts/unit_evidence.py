@@ -21,12 +21,12 @@ _ERROR = re.compile(r"\b(ERROR|FATAL|CRITICAL)\b|^\S*(Error|Exception)\b|^Caused
 
 @dataclass(frozen=True)
 class UnitFacts:
-    """What is known of a unit.
+    """The evidence about a unit.
 
     Attributes:
         facts: one each.
-        what_to_do: what the worst verdict says.
-        halted: whether it does not start any more until a person asks for it.
+        what_to_do: the advice of the first bad verdict.
+        halted: whether it does not start until an operator requests it.
         ended_at: when its newest attempt has ended (UTC); None if it has not.
     """
 
@@ -37,7 +37,7 @@ class UnitFacts:
 
 
 def unit_evidence(project: Project, unit: str) -> UnitFacts:
-    """Gather what is on record of a unit and in its driver's log. What cannot be seen is a fact too.
+    """Gather the records of a unit and the errors in its driver's log. A failure to read them is a fact too.
 
     Args:
         project: gives the control database and the launcher.
@@ -59,7 +59,7 @@ def unit_evidence(project: Project, unit: str) -> UnitFacts:
         facts += _log(project.processes.launcher().log(attempt.key))
         halted = bool(project.streams.timeline(unit).halted)
     except Exception as error:  # noqa: BLE001 - an alert goes out with what could be seen
-        facts.append(f"could not look at unit {unit}: {error}")
+        facts.append(f"unit {unit} could not be checked: {error}")
     what_to_do = next((v.verdict.what_to_do for v in verdicts if _is_bad(v)), "")
     return UnitFacts(tuple(facts), what_to_do, halted, ended_at)
 
@@ -88,7 +88,7 @@ def _log(file: Path) -> Iterator[str]:
 
 
 def last_error_lines(log: str, most: int = MOST_LINES) -> list[str]:
-    """Return the last lines of a log that tell of an error."""
+    """Return the last lines of a log that report an error."""
     return [line.rstrip() for line in log.splitlines() if _ERROR.search(line)][-most:]
 
 

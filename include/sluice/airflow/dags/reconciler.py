@@ -16,7 +16,7 @@ from airflow.providers.standard.operators.trigger_dagrun import TriggerDagRunOpe
 from airflow.sdk import DAG, CronTriggerTimetable
 
 from sluice.airflow.alerts.alert_round import alert_round
-from sluice.airflow.alerts.dispatch import AlertDispatcher
+from sluice.airflow.alerts.dispatch import airflow_dispatcher
 from sluice.airflow.batches.spark_connection import at_connection
 from sluice.airflow.dags.conventions import TRIED_AGAIN_SOON, Tag, house_dag
 from sluice.airflow.failures import retried_only_if_unknown
@@ -91,7 +91,7 @@ class Reconciler:
             ti: is asked about runs.
         """
         opened = cache(lambda: at_connection(self._open_project()))
-        alert_round(opened, AirflowRuns(ti), AlertDispatcher(self._clock))
+        alert_round(opened, AirflowRuns(ti), airflow_dispatcher(self._clock))
         with retried_only_if_unknown():
             project = opened()
             include = settings().home / "include"

@@ -16,7 +16,7 @@ from airflow.sdk import DAG, BaseOperator, Context, CronTriggerTimetable
 from airflow.sdk.exceptions import AirflowFailException
 
 from sluice.airflow.alerts.alerting import FailureNotifier
-from sluice.airflow.alerts.dispatch import AlertDispatcher
+from sluice.airflow.alerts.dispatch import airflow_dispatcher
 from sluice.airflow.alerts.failure import dag_url, new_id, printable
 from sluice.airflow.dags.conventions import Tag, house_dag
 from sluice.airflow.failures import retried_only_if_unknown
@@ -62,7 +62,7 @@ def build_topic_drift_dag(*, open_project: OpenProject = open_project) -> DAG:
         tags=(Tag.TOPICS, Tag.UPKEEP),
         schedule=CronTriggerTimetable(EVERY, timezone="UTC"),
         dagrun_timeout=timedelta(minutes=10),
-        on_failure_callback=FailureNotifier(Level.DAG, tasks_tell=True),
+        on_failure_callback=FailureNotifier(Level.DAG, tasks_notify=True),
     ) as dag:
         look = LookOperator(
             task_id="look",
@@ -196,16 +196,16 @@ def to_tell(drifted: Mapping[str, Sequence[str]]) -> Found:
 
 
 def tell_recoveries(still: Collection[str], clock: Clock) -> None:
-    """Tell of what was told as lasting and is over. Raises nothing: what is not told now is told by the next look.
+    """Report the end of drifts that alerts reported. Raises nothing: the next look reports what this one did not.
 
     Args:
         still: the subjects of what lasts.
         clock: gives the time.
     """
-    desk = AlertDispatcher(clock)
-    for subject, alert in desk.read().lasting(DAG_ID).items():
+    dispatcher = airflow_dispatcher(clock)
+    for subject, alert in dispatcher.read().lasting(DAG_ID).items():
         if subject not in still:
-            desk.tell_end(_recovery(subject, alert.alert_class, clock))
+            dispatcher.notify_end(_recovery(subject, alert.alert_class, clock))
 
 
 def _recovery(subject: str, alert_class: AlertClass, clock: Clock) -> Alert:

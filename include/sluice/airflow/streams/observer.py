@@ -1,4 +1,4 @@
-"""The watcher's eyes: the control database, the launcher, checkpoints and Kafka, through the project."""
+"""Observes units for their watcher: the control database, the launcher, checkpoints and Kafka, through the project."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from sluice.airflow.alerts.deadline_alerts import DeadlineAlerts
 from sluice.airflow.runtime import open_project
 from sluice.airflow.streams.mirroring import Mirrors
 from sluice.airflow.streams.stream_lineage import StreamLineage
@@ -15,8 +14,8 @@ from sluice.clock import Clock
 from sluice.project.fleet_observer import FleetObserver, KnownCheckpoints
 from sluice.project.project import Project
 from sluice.project.reloading import ReloadingProject
-from sluice.streams.deadlines.notices import DeadlinesWatched
-from sluice.streams.health.looks import Keeping, StreamLook, rates_of
+from sluice.streams.deadlines.watched import DeadlinesWatched
+from sluice.streams.health.looks import Keeping, StreamLook, missed_in, rates_of
 from sluice.streams.health.observation import Evidence
 from sluice.streams.health.verdict_records import GivenVerdict, RecordedVerdict
 from sluice.streams.health.watched import StreamsWatched
@@ -40,12 +39,10 @@ class ProjectObserver:
         self,
         open_: Callable[[], Project] = open_project,
         clock: Clock | None = None,
-        alerts: DeadlineAlerts | None = None,
         lineage: StreamLineage | None = None,
     ) -> None:
         self._project = ReloadingProject(open_, clock)
         self._observer: tuple[Project, FleetObserver] | None = None
-        self._alerts = alerts or DeadlineAlerts(clock=clock)
         self._lineage = lineage or StreamLineage.configured(clock)
         self._mirrors = Mirrors(clock)
         self._memories: dict[str, _Memory] = {}
@@ -62,9 +59,9 @@ class ProjectObserver:
         return looks.seen
 
     def record_verdicts(self, seen: Mapping[str, Sighting]) -> None:
-        """Record the verdicts of the units' streams, and have somebody told of deadlines that are missed or met again.
+        """Record the verdicts on the units' streams, and what was observed of them.
 
-        A unit whose specs are broken has none that could be judged, and neither has one that never had a driver.
+        A unit with broken specs gets no verdict, and neither does one that never had a driver.
         """
         project = self._project.current()
         observer = self._observer_of(project)
@@ -83,7 +80,7 @@ class ProjectObserver:
                 memory = self._memories.setdefault(unit, _Memory())
                 given += _judged(memory, sighting, evidence[unit], records.get(unit, {}))
                 self._lineage.judged(project, sighting, evidence[unit], memory.streams.verdicts)
-                self._tell(project, memory, evidence[unit])
+                _watch_deadlines(memory, project, evidence[unit])
             except Exception as error:  # noqa: BLE001 - whatever happens to one, the others must still be judged
                 failed[unit] = error
         for unit, fault in failed.items():
@@ -95,25 +92,21 @@ class ProjectObserver:
     def _keep(
         self, project: Project, seen: Mapping[str, Sighting], evidence: Mapping[str, Mapping[str, Evidence]]
     ) -> None:
-        """Keep what was seen, for those who do not look themselves."""
+        """Keep the newest observations, for pages, alerts and others that do not observe."""
         begun, looks, good_for = time.thread_time(), [], self._keeping.good_for
         for unit, sighting in seen.items():
-            streams, generation = self._memories[unit].streams, _generation(sighting)
-            since = streams.since
+            memory, generation = self._memories[unit], _generation(sighting)
+            streams, since = memory.streams, memory.streams.since
             for stream, look in evidence[unit].items():
-                verdict = streams.verdicts[stream]
-                if self._keeping.due(unit, stream, generation, verdict, look.at):
+                verdict, deadlines = streams.verdicts[stream], memory.deadlines.certain[stream]
+                if self._keeping.due(unit, stream, generation, verdict, look.at, missed=missed_in(deadlines)):
                     rates = rates_of(streams.windows[stream], look.at)
-                    looks.append(StreamLook(unit, stream, generation, look.at, verdict, rates, good_for, since[stream]))
+                    lasts = since[stream]
+                    looks.append(
+                        StreamLook(unit, stream, generation, look.at, verdict, rates, good_for, lasts, deadlines)
+                    )
         project.records.observations().keep(looks)
         self._keeping.kept(looks, time.thread_time() - begun)
-
-    def _tell(self, project: Project, memory: _Memory, evidence: Mapping[str, Evidence]) -> None:
-        """Offer what is to be told of a unit's deadlines."""
-        declared = {stream: project.catalog.deadlines_of(stream) for stream in evidence}
-        verdicts, windows = memory.streams.verdicts, memory.streams.windows
-        for notice in memory.deadlines.notices(declared, evidence, verdicts, windows, project.records.registry()):
-            self._alerts.offer(project, notice)
 
     def _observer_of(self, project: Project) -> FleetObserver:
         """Return the observer of a project; that of another one is closed."""
@@ -122,6 +115,11 @@ class ProjectObserver:
                 self._observer[1].close()
             self._observer = project, project.health.observer(self._known)
         return self._observer[1]
+
+
+def _watch_deadlines(memory: _Memory, project: Project, evidence: Mapping[str, Evidence]) -> None:
+    declared = {stream: project.catalog.deadlines_of(stream) for stream in evidence}
+    memory.deadlines.observe(declared, evidence, memory.streams.verdicts, memory.streams.windows)
 
 
 def _judged(

@@ -1,4 +1,4 @@
-"""Calls a person to a plan that waits for an answer, and says when it has one: the way of all alerts."""
+"""Alerts that a plan waits for an answer, and that it has one."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import socket
 from collections.abc import Mapping
 from typing import Any
 
-from sluice.airflow.alerts.dispatch import AlertDispatcher
+from sluice.airflow.alerts.dispatch import airflow_dispatcher
 from sluice.airflow.alerts.failure import new_id, owner_of, run_url
 from sluice.alerts.alert import Alert, Level
 from sluice.alerts.delivery import already_known
@@ -18,9 +18,9 @@ log = logging.getLogger(__name__)
 
 
 def call(context: Mapping[str, Any], plan: str, question: str, hours: float, clock: Clock) -> None:
-    """Call somebody to a plan. One that was called for within a day is not told again.
+    """Alert that a plan waits for an answer, unless an alert about it is open.
 
-    Raises nothing: a call that fails leaves the page, which waits all the same.
+    Raises nothing: without an alert the page still waits.
 
     Args:
         context: of the task that waits.
@@ -29,7 +29,7 @@ def call(context: Mapping[str, Any], plan: str, question: str, hours: float, clo
         hours: how long the page waits.
         clock: gives the time.
     """
-    _tell(
+    _notify(
         context,
         clock,
         level=Level.QUESTION,
@@ -41,7 +41,7 @@ def call(context: Mapping[str, Any], plan: str, question: str, hours: float, clo
 
 
 def settle(context: Mapping[str, Any], plan: str, outcome: str, clock: Clock) -> None:
-    """Say that nobody is waited for any more, where somebody was called. Raises nothing.
+    """Report that the wait is over, if its beginning was recorded. Raises nothing.
 
     Args:
         context: of the task that waited.
@@ -49,8 +49,8 @@ def settle(context: Mapping[str, Any], plan: str, outcome: str, clock: Clock) ->
         outcome: how it ended, as a sentence.
         clock: gives the time.
     """
-    if _subject(plan) in AlertDispatcher(clock).read().lasting(context["dag"].dag_id):
-        _tell(
+    if _subject(plan) in airflow_dispatcher(clock).read().lasting(context["dag"].dag_id):
+        _notify(
             context,
             clock,
             level=Level.RECOVERY,
@@ -65,7 +65,7 @@ def _subject(plan: str) -> str:
     return f"plan {plan}"
 
 
-def _tell(context: Mapping[str, Any], clock: Clock, **said: Any) -> None:  # noqa: ANN401 - an alert's
+def _notify(context: Mapping[str, Any], clock: Clock, **said: Any) -> None:  # noqa: ANN401 - an alert's
     dag_id, run_id = context["dag"].dag_id, context["run_id"]
     alert = Alert(
         id=new_id(),
@@ -79,10 +79,10 @@ def _tell(context: Mapping[str, Any], clock: Clock, **said: Any) -> None:  # noq
         owner=owner_of(context),
         **said,
     )
-    desk = AlertDispatcher(clock)
+    dispatcher = airflow_dispatcher(clock)
     if alert.level is Level.RECOVERY:
-        desk.tell_end(alert)
-    elif known := already_known(alert, desk.read()):
-        log.info("Alert %s has told of it at %s.", known.id, f"{known.at:%Y-%m-%d %H:%M} UTC")
+        dispatcher.notify_end(alert)
+    elif known := already_known(alert, dispatcher.read()):
+        log.info("Alert %s reported it at %s.", known.id, f"{known.at:%Y-%m-%d %H:%M} UTC")
     else:
-        desk.tell(alert)
+        dispatcher.notify(alert)

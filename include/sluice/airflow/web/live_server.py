@@ -10,17 +10,15 @@ import argparse
 import logging
 import socket
 import sys
-from functools import partial
 
 from airflow.api_fastapi.app import create_auth_manager, get_auth_manager
 from airflow.api_fastapi.auth.managers.base_auth_manager import COOKIE_NAME_JWT_TOKEN
 from airflow.api_fastapi.auth.managers.models.resource_details import AccessView
 from fastapi import HTTPException, Request
 
-from sluice.airflow.alerts.dispatch import AlertDispatcher
+from sluice.airflow.alerts.dispatch import airflow_dispatcher
 from sluice.airflow.runtime import open_project
 from sluice.airflow.web.console import AirflowVisitor
-from sluice.clock import SystemClock
 from sluice.console.context.access import Gate, Visitor, login_free_gate
 from sluice.serve.server import ServerAddress, serve
 
@@ -64,7 +62,7 @@ def main(arguments: list[str]) -> None:
         create_auth_manager()
         gate = token_gate
     place = ServerAddress(socket.socket(fileno=options.descriptor), options.url)
-    serve(place, open_project, gate, partial(AlertDispatcher, SystemClock()))
+    serve(place, open_project, gate, airflow_dispatcher)
 
 
 if __name__ == "__main__":

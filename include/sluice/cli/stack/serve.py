@@ -9,10 +9,9 @@ from typing import Annotated
 
 import typer
 
-from sluice.alerts.journal import Journal
+from sluice.alerts.dispatch import AlertDispatcher
 from sluice.cli.stack.console_server import listen
 from sluice.cli.terminal.output import err_lines
-from sluice.clock import SystemClock
 from sluice.devstack.airflow.configuration import stack_environment
 from sluice.errors import NotReadyError, SpecError
 from sluice.launch.ports import HOST
@@ -55,7 +54,7 @@ def serve(
     err_lines.print(f"Live values are at {address}/ {_audience(without_login)}. Press Ctrl-C to stop.")
     if variables:
         _in_airflow(listening, address, without_login, variables)
-    _alone(listening, address, config)
+    _alone(listening, address)
 
 
 def _audience(without_login: bool) -> str:
@@ -78,11 +77,9 @@ def _in_airflow(listening: socket.socket, address: str, without_login: bool, var
     os.execve(sys.executable, [sys.executable, *arguments], found)  # noqa: S606 - ours
 
 
-def _alone(listening: socket.socket, address: str, config: Settings) -> None:
+def _alone(listening: socket.socket, address: str) -> None:
     from sluice.console.context.access import login_free_gate  # noqa: PLC0415 - only this command imports it
-    from sluice.serve.server import JournalDesk, ServerAddress  # noqa: PLC0415 - the same
+    from sluice.serve.server import ServerAddress  # noqa: PLC0415 - the same
     from sluice.serve.server import serve as run  # noqa: PLC0415 - the same
 
-    clock = SystemClock()
-    desk = JournalDesk(Journal(config.folder.alerts), clock)
-    run(ServerAddress(listening, address), lambda: Project.open_tolerant(settings()), login_free_gate, lambda: desk)
+    run(ServerAddress(listening, address), lambda: Project.open_tolerant(settings()), login_free_gate, AlertDispatcher)

@@ -2,52 +2,51 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
 from sluice.errors import UnreachableError
 from sluice.project.project import Project
-from sluice.streams.deadlines.record import DeadlineRecord
+from sluice.specs.model.deadlines import StreamDeadlines
 from sluice.streams.health.availability import SPAN, Availability, availabilities
+from sluice.streams.health.looks import DeadlineState, StreamLook
 from sluice.streams.life.timeline import in_words
 
 
 @dataclass(frozen=True)
 class UnitService:
-    """The recorded availability and missed deadlines of a unit's streams.
+    """The recorded availability of a unit's streams, and their missed deadlines.
 
     Attributes:
         availability: of the last 30 days, by stream; empty if the control database did not answer.
-        missed: the missed deadlines that specs still declare.
+        missed: by stream, the deadlines that were missed when it was last observed, and are still declared.
     """
 
     availability: Mapping[str, Availability] = field(default_factory=dict)
-    missed: tuple[DeadlineRecord, ...] = ()
+    missed: Mapping[str, Sequence[DeadlineState]] = field(default_factory=dict)
 
     def as_dict(self, stream: str) -> dict[str, Any]:
-        """Return a stream's availability and missed deadlines as JSON values; unknown availability is null."""
-        found = self.availability.get(stream)
-        missed = [record for record in self.missed if record.stream == stream]
+        """Return both for a stream as JSON values; unknown availability is null."""
+        found, missed = self.availability.get(stream), self.missed.get(stream, ())
         return {
             "availability_30d": None if found is None else found.as_dict(),
-            "missed_deadlines": [{"deadline": record.deadline, "since": record.since} for record in missed],
+            "missed_deadlines": [{"deadline": state.deadline, "since": state.since} for state in missed],
         }
 
     def lines(self) -> Iterator[str]:
         """Yield a sentence per stream, and one per missed deadline."""
         for stream, found in self.availability.items():
             yield _sentence(stream, found)
-        for record in self.missed:
-            yield (
-                f"{record.stream} has missed its deadline {record.deadline} since {record.since:%Y-%m-%d %H:%M:%S} "
-                "UTC, as last recorded."
-            )
+        for stream, missed in self.missed.items():
+            for state in missed:
+                since = f"{state.since:%Y-%m-%d %H:%M:%S} UTC"
+                yield f"{stream} has missed its deadline {state.deadline} since {since} (as last observed)."
 
 
 def unit_service(project: Project, unit: str, now: datetime) -> UnitService:
-    """Return the recorded availability and deadlines; empty if the control database does not answer.
+    """Return both from the control database; empty if it does not answer.
 
     Args:
         project: has the control database.
@@ -59,12 +58,15 @@ def unit_service(project: Project, unit: str, now: datetime) -> UnitService:
         registry, since = project.records.registry(), now - SPAN
         desired, verdicts = registry.wishes_since(unit, since), registry.verdicts_since(unit, since)
         found = availabilities(desired, registry.attempts(unit), verdicts, streams=streams, now=now)
-        records = registry.deadline_records(unit)
+        looks = project.records.observations().of([unit]).get(unit, {})
     except UnreachableError:
         return UnitService()
-    missed = (record for record in records if record.missed and record.stream in streams)
-    declared = (r for r in missed if getattr(catalog.deadlines_of(r.stream), r.deadline.value) is not None)
-    return UnitService(found, tuple(declared))
+    missed = {stream: _missed(looks[stream], catalog.deadlines_of(stream)) for stream in streams if stream in looks}
+    return UnitService(found, {stream: states for stream, states in missed.items() if states})
+
+
+def _missed(look: StreamLook, declared: StreamDeadlines) -> list[DeadlineState]:
+    return [d for d in look.deadlines if d.missed and getattr(declared, d.deadline.value) is not None]
 
 
 def in_percent(found: Availability | None) -> str:

@@ -1,4 +1,4 @@
-"""Alerts: what somebody was told, or was not."""
+"""Alerts: what lasts, and what was sent or only recorded."""
 
 from __future__ import annotations
 

@@ -72,7 +72,7 @@ document.addEventListener("DOMContentLoaded", () => {
     if (!paused) take(kind, data);
     else if (kind === "reset") waiting = [[kind, data]];
     else if (waiting.length < 1000) waiting.push([kind, data]);
-    else source.close(); // whoever goes on begins anew
+    else source.close(); // resuming starts over
   }
 
   let source;

@@ -19,7 +19,7 @@ from sluice.intervals.backfill.selection import NOT_LOOKED_AT, Selection, select
 from sluice.intervals.ledger import Ledger, LedgerRow
 from sluice.intervals.places import Places
 from sluice.launch.backfill_claim import claimed
-from sluice.lineage.batches import Ended
+from sluice.lineage.results import BackfillEnd
 from sluice.project.lineage import BatchLineage, batch_lineage
 from sluice.project.project import Project
 from sluice.quality.gate import Override
@@ -69,7 +69,7 @@ def run_backfill(
         batch_lineage(project, request.pipeline) as lineage,
         claimed(backfills, project.folder.backfills, request, key, clock, submitted=submitted) as backfill,
     ):
-        lineage.backfill_began(backfill)
+        lineage.backfill_started(backfill)
         evidence = EvidenceFolder(project.folder.backfill(backfill.id))
         return _recorded(_Run(project, spark, code, backfills, backfill, evidence, clock), request, lineage)
 
@@ -248,9 +248,9 @@ def _state(result: Result) -> BackfillState:
     return BackfillState.DONE if result.passed else BackfillState.FAILED
 
 
-def _ended(result: Result, clock: Clock) -> Ended:
+def _ended(result: Result, clock: Clock) -> BackfillEnd:
     why = result.why if result.outcome in (FAILED, CANCELLED) else ""  # else it quotes rows
-    return Ended(clock.now(), result.passed, result.outcome, why, result.outcome == CANCELLED, result.gate)
+    return BackfillEnd(clock.now(), result.passed, result.outcome, why, result.outcome == CANCELLED, result.gate)
 
 
 def _facts(request: Request, result: Result) -> dict[str, str]:

@@ -15,7 +15,7 @@ from sluice.intervals.alignment import Interval
 from sluice.intervals.backfill.bounds import published_bound
 from sluice.intervals.backfill.selection import MOST_INTERVALS
 from sluice.intervals.ledger import Ledger, LedgerRow
-from sluice.lineage.batches import QualityCheck
+from sluice.lineage.results import QualityCheck
 from sluice.project.lineage import batch_lineage
 from sluice.project.project import Project
 from sluice.quality.gate import GateResult
@@ -50,7 +50,7 @@ def check_published(
     clock = clock or SystemClock()
     check = QualityCheck(clock.now(), asked)
     with batch_lineage(project, pipeline) as lineage:
-        lineage.check_began(check)
+        lineage.check_started(check)
         try:
             checked, result, page = _check(project, spark, pipeline, check)
         except Exception as error:

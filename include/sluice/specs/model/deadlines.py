@@ -1,8 +1,9 @@
-"""What a stream promises while it runs, so that somebody is told when it does not keep it."""
+"""What a stream promises while it runs. A missed deadline is an alert."""
 
 from __future__ import annotations
 
 from datetime import timedelta
+from enum import StrEnum
 
 from pydantic import Field, field_validator
 
@@ -10,7 +11,17 @@ from sluice.specs.model.duration import Duration, format_duration
 from sluice.specs.model.spec import Spec
 
 LEAST = timedelta(minutes=1)
-"""A watcher looks at a stream every ten seconds: it could not tell shorter ones apart."""
+"""A stream is observed every ten seconds, and alerts are sent once a minute: shorter deadlines make no difference."""
+
+
+class Deadline(StrEnum):
+    """The deadlines of a stream, by their keys in the spec."""
+
+    LAG = "lag"
+    LAG_RECORDS = "lag_records"
+    AGE = "age"
+    IDLE = "idle"
+    LOSS_RISK = "loss_risk"
 
 
 class StreamDeadlines(Spec):
@@ -26,9 +37,9 @@ class StreamDeadlines(Spec):
     """How long nothing may arrive in the topic, in all its partitions together."""
     loss_risk: Duration | None = timedelta(hours=1)
     """How near the moment may come when the topic's retention deletes what is unread, at most half of the retention;
-    null: nobody is told."""
+    null: no alert."""
     remind: Duration | None = timedelta(days=1)
-    """How often it is said again while a deadline stays missed; null: never."""
+    """How often a reminder is sent while a deadline stays missed; null: never."""
 
     @field_validator("lag", "age", "idle", "loss_risk", "remind")
     @classmethod

@@ -1,1 +1,1 @@
-"""Deadlines of streams: when they are missed and met, on record, and what is said of it."""
+"""Deadlines of streams: whether they are missed, and when that is certain."""

@@ -1,7 +1,7 @@
 """Which deadlines a stream misses at one moment, as a pure function of evidence, verdict and window.
 
-What cannot be known is neither missed nor met. While a stop is on record, or without a driver, nothing is said: a death
-is told by the run that watched.
+What cannot be known is neither missed nor met: the state of a stream without a driver, or with a recorded stop, is
+unknown. The run that watched reports a death.
 """
 
 from __future__ import annotations
@@ -12,9 +12,9 @@ from datetime import UTC, datetime, timedelta
 from itertools import pairwise
 from typing import Any, TypeAlias
 
-from sluice.specs.model.deadlines import StreamDeadlines
+from sluice.specs.model.deadlines import Deadline, StreamDeadlines
 from sluice.specs.model.duration import format_duration
-from sluice.streams.deadlines.record import Deadline
+from sluice.streams.health.looks import DeadlineState
 from sluice.streams.health.observation import Evidence
 from sluice.streams.health.retention import lost
 from sluice.streams.health.verdict import Verdict
@@ -24,25 +24,7 @@ from sluice.streams.life.timeline import in_words
 
 
 @dataclass(frozen=True)
-class DeadlineState:
-    """What one look says of one deadline.
-
-    Attributes:
-        missed: None if it cannot be known.
-        since: since when it is missed, at the latest; of one that is not, the moment of the look (UTC).
-        why: one sentence with what was seen and what was declared.
-        what_to_do: the next step if it is missed, and the verdict has none.
-    """
-
-    deadline: Deadline
-    missed: bool | None
-    since: datetime
-    why: str
-    what_to_do: str
-
-
-@dataclass(frozen=True)
-class _Look:
+class _Observation:
     seen: Evidence
     verdict: Verdict
     window: Window
@@ -54,57 +36,57 @@ _Judgement: TypeAlias = tuple[bool | None, datetime, str]
 def examine(
     declared: StreamDeadlines, seen: Evidence, verdict: Verdict, window: Window
 ) -> Mapping[Deadline, DeadlineState]:
-    """Say of each declared deadline whether it is missed.
+    """Return of each declared deadline whether it is missed.
 
     Args:
-        declared: what the spec promises.
-        seen: the newest look.
-        verdict: what was made of it.
-        window: the looks before, and this one.
+        declared: the deadlines in the spec.
+        seen: the newest observation.
+        verdict: on it.
+        window: the observations before, and this one.
     """
-    look = _Look(seen, verdict, window)
+    now = _Observation(seen, verdict, window)
     runs = seen.driver is not None and seen.driver.state is DriverState.RUNNING and not seen.stop_wanted
     found = {}
     for deadline, (name, question, advice) in _QUESTIONS.items():
         limit = getattr(declared, name)
         if limit is None:
             continue
-        missed, since, why = question(look, limit) if runs else (None, seen.at, "It is not running.")
+        missed, since, why = question(now, limit) if runs else (None, seen.at, "It is not running.")
         found[deadline] = DeadlineState(deadline, missed, since, why, advice.format(unit=seen.unit) if missed else "")
     return found
 
 
-def _lag(look: _Look, limit: timedelta) -> _Judgement:
-    return _waits(look, limit, "The first unread record waits", look.verdict.lag_seconds)
+def _lag(now: _Observation, limit: timedelta) -> _Judgement:
+    return _waits(now, limit, "The first unread record waits", now.verdict.lag_seconds)
 
 
-def _lag_records(look: _Look, limit: int) -> _Judgement:
-    records = look.verdict.lag_records
+def _lag_records(now: _Observation, limit: int) -> _Judgement:
+    records = now.verdict.lag_records
     if records is None:
-        return None, look.seen.at, "How many records are unread is not known."
-    return records > limit, look.seen.at, f"{records:,} records are unread; at most {limit:,} may be."
+        return None, now.seen.at, "How many records are unread is not known."
+    return records > limit, now.seen.at, f"{records:,} records are unread; at most {limit:,} may be."
 
 
-def _age(look: _Look, limit: timedelta) -> _Judgement:
-    """Only while records wait is an old commit a bad one."""
-    committed, waits = look.verdict.committed_at, look.verdict.lag_seconds
-    quiet = None if committed is None else max(0.0, (look.seen.at - committed).total_seconds())
+def _age(now: _Observation, limit: timedelta) -> _Judgement:
+    """An old commit only counts while records wait."""
+    committed, waits = now.verdict.committed_at, now.verdict.lag_seconds
+    quiet = None if committed is None else max(0.0, (now.seen.at - committed).total_seconds())
     seconds = waits if quiet is None or waits is None else min(waits, quiet)
-    return _waits(look, limit, "Records wait, and nothing was committed", seconds)
+    return _waits(now, limit, "Records wait, and nothing was committed", seconds)
 
 
-def _waits(look: _Look, limit: timedelta, what: str, seconds: float | None) -> _Judgement:
-    at = look.seen.at
-    if look.verdict.lag_records is None or seconds is None:
+def _waits(now: _Observation, limit: timedelta, what: str, seconds: float | None) -> _Judgement:
+    at = now.seen.at
+    if now.verdict.lag_records is None or seconds is None:
         return None, at, "How long records wait is not known."
     why = f"{what} for {_span(seconds)}; {format_duration(limit)} are allowed."
-    missed = look.verdict.lag_records > 0 and seconds > limit.total_seconds()
+    missed = now.verdict.lag_records > 0 and seconds > limit.total_seconds()
     return missed, at - timedelta(seconds=seconds) + limit if missed else at, why
 
 
-def _idle(look: _Look, limit: timedelta) -> _Judgement:
-    """A watcher that has just begun knows an arrival by the newest batch that read something, or not at all."""
-    at, (latest, seen_to_come) = look.seen.at, _last_arrival(look)
+def _idle(now: _Observation, limit: timedelta) -> _Judgement:
+    """A watcher that has just started knows an arrival by the newest batch that read something, or not at all."""
+    at, (latest, seen_to_come) = now.seen.at, _last_arrival(now)
     if latest is None:
         return None, at, "Whether anything arrives is not known."
     quiet = (at - latest).total_seconds()
@@ -114,32 +96,32 @@ def _idle(look: _Look, limit: timedelta) -> _Judgement:
     return (False if seen_to_come else None), at, why
 
 
-def _last_arrival(look: _Look) -> tuple[datetime | None, bool]:
-    """Return when the newest record had arrived, at the latest, and whether somebody saw it come."""
-    samples = look.window.samples
-    if not samples or look.seen.ends is None:
+def _last_arrival(now: _Observation) -> tuple[datetime | None, bool]:
+    """Return when the newest record had arrived, at the latest, and whether its arrival was observed."""
+    samples = now.window.samples
+    if not samples or now.seen.ends is None:
         return None, False
     grown = [later.at for earlier, later in pairwise(samples) if later.end > earlier.end]
     if grown:
         return datetime.fromtimestamp(grown[-1], UTC), True
     known = [samples[0].at]
-    if look.seen.lag_records == 0:  # the newest batch with records has read all there is
-        known += [batch.planned for batch in look.window.batches if batch.records != 0][-1:]
+    if now.seen.lag_records == 0:  # the newest batch with records has read all there is
+        known += [batch.planned for batch in now.window.batches if batch.records != 0][-1:]
     return datetime.fromtimestamp(min(known), UTC), False
 
 
-def _loss_risk(look: _Look, limit: timedelta) -> _Judgement:
-    seen, at = look.seen, look.seen.at
-    if look.verdict.lag_records is None or seen.starts is None:
+def _loss_risk(now: _Observation, limit: timedelta) -> _Judgement:
+    seen, at = now.seen, now.seen.at
+    if now.verdict.lag_records is None or seen.starts is None:
         return None, at, "When retention deletes what is unread is not known."
     if gone := sum(lost(seen).values()):
         return True, at, f"The topic's retention has deleted {gone:,} records that were never read."
-    retention, seconds = seen.rhythm.retention, look.verdict.loss_seconds
+    retention, seconds = seen.rhythm.retention, now.verdict.loss_seconds
     near = limit if retention is None else min(limit, retention / 2)
     if seconds is None:
         return False, at, "No unread record is about to be deleted by the topic's retention."
     why = f"In {_span(seconds)} the topic's retention deletes the first of the unread records"
-    return seconds <= near.total_seconds(), at, f"{why}; {format_duration(near)} before, somebody is told."
+    return seconds <= near.total_seconds(), at, f"{why}; the alert comes {format_duration(near)} before."
 
 
 def _span(seconds: float) -> str:
@@ -147,7 +129,7 @@ def _span(seconds: float) -> str:
 
 
 _LOOK = "see what slows or stops it: sluice streams show {unit}"
-_ASKED: Mapping[Deadline, tuple[Callable[[_Look, Any], _Judgement], str]] = {
+_ASKED: Mapping[Deadline, tuple[Callable[[_Observation, Any], _Judgement], str]] = {
     Deadline.LAG: (_lag, _LOOK),
     Deadline.LAG_RECORDS: (_lag_records, _LOOK),
     Deadline.AGE: (_age, _LOOK),
@@ -157,4 +139,5 @@ _ASKED: Mapping[Deadline, tuple[Callable[[_Look, Any], _Judgement], str]] = {
         "raise the topic's `retention` at the broker now; then sluice streams show {unit}",
     ),
 }
-_QUESTIONS = {deadline: (deadline.value, *asked) for deadline, asked in _ASKED.items()}  # a look asks no enum for names
+_QUESTIONS = {deadline: (deadline.value, *asked) for deadline, asked in _ASKED.items()}
+"""With the spec's keys: asking an enum for its value is slow, and every observation asks."""

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 
 from sluice.specs.catalog.catalog import Unit
-from sluice.streams.health.looks import FRESH, StreamLook
+from sluice.streams.health.looks import DeadlineState, StreamLook
 from sluice.streams.health.verdict import FINE, Health, Verdict, alike
 from sluice.streams.health.verdict_records import RecordedVerdict
 from sluice.streams.life.attempts import Attempt, AttemptState, Desired, DesiredState
@@ -63,6 +63,7 @@ class Standing:
         generation: of the newest attempt; 0 before the first.
         changed_at: when its newest attempt began or ended, or the wish was made, whichever was last (UTC); None if
             nobody ever asked.
+        deadlines: those of which it is certain whether they are missed, by a fresh look at a stream that runs.
     """
 
     unit: str
@@ -75,6 +76,7 @@ class Standing:
     restarts: int
     generation: int
     changed_at: datetime | None = None
+    deadlines: tuple[DeadlineState, ...] = ()
 
     @property
     def needs_somebody(self) -> bool:
@@ -140,15 +142,16 @@ def _of(stream: str, unit: Standing, records: UnitRecords, now: datetime, *, end
         look = None
     if recorded is not None and (recorded.generation != unit.generation or recorded.at > now):
         recorded = None  # it is about an earlier attempt, or the clock was set back
-    verdict, since = unit.verdict, unit.changed_at
+    verdict, since, deadlines = unit.verdict, unit.changed_at, tuple[DeadlineState, ...]()
     if ended:
         verdict = verdict if look is None else _rested(verdict, look.verdict)
     elif look is not None:
         verdict = _fresh(look, now)
         since = _since(verdict, look, recorded)
+        deadlines = look.deadlines if look.is_fresh(now) else ()
     elif since is not None and recorded is not None:
         since = max(since, recorded.at)
-    return replace(unit, stream=stream, verdict=verdict, look=look, since=since)
+    return replace(unit, stream=stream, verdict=verdict, look=look, since=since, deadlines=deadlines)
 
 
 def _since(verdict: Verdict, look: StreamLook, recorded: RecordedVerdict | None) -> datetime:
@@ -164,7 +167,7 @@ def _since(verdict: Verdict, look: StreamLook, recorded: RecordedVerdict | None)
 
 def _fresh(look: StreamLook, now: datetime) -> Verdict:
     age = now - look.at
-    if -FRESH <= age <= look.good_for:
+    if look.is_fresh(now):
         return look.verdict
     when = f"{in_words(age)} ago" if age > timedelta() else f"by a clock that is {in_words(-age)} ahead of this one"
     was = f"It was {look.verdict.health} when it was last looked at, {when}."

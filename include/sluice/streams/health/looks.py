@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import NamedTuple, Protocol
 
+from sluice.specs.model.deadlines import Deadline
 from sluice.streams.health.pacing import PollRate
 from sluice.streams.health.verdict import FINE, Health, Verdict
 from sluice.streams.health.window import Window
@@ -41,6 +42,25 @@ UNKNOWN_RATES = Rates()
 
 
 @dataclass(frozen=True)
+class DeadlineState:
+    """Whether a stream misses one of its deadlines.
+
+    Attributes:
+        deadline: which.
+        missed: None if it cannot be known.
+        since: since when it is missed, at the latest, or met (UTC).
+        why: one sentence with the observation and the limit.
+        what_to_do: the next step if it is missed, and the verdict has none.
+    """
+
+    deadline: Deadline
+    missed: bool | None
+    since: datetime
+    why: str
+    what_to_do: str = ""
+
+
+@dataclass(frozen=True)
 class StreamLook:
     """One look at a stream.
 
@@ -53,6 +73,7 @@ class StreamLook:
         rates: how fast records come and are read.
         good_for: by then there is another one, if anybody still looks.
         since: since when its watcher has seen this health without a break (UTC); None: not known.
+        deadlines: those of which it is certain whether they are missed.
     """
 
     unit: str
@@ -63,6 +84,21 @@ class StreamLook:
     rates: Rates = UNKNOWN_RATES
     good_for: timedelta = FRESH
     since: datetime | None = None
+    deadlines: tuple[DeadlineState, ...] = ()
+
+    @property
+    def missed(self) -> tuple[Deadline, ...]:
+        """The deadlines that are missed."""
+        return missed_in(self.deadlines)
+
+    def is_fresh(self, now: datetime) -> bool:
+        """Whether a newer one need not exist yet. One from the future was made before the clock was set back."""
+        return -FRESH <= now - self.at <= self.good_for
+
+
+def missed_in(deadlines: Sequence[DeadlineState]) -> tuple[Deadline, ...]:
+    """Return the deadlines that are missed."""
+    return tuple(state.deadline for state in deadlines if state.missed)
 
 
 class NewestLooks(Protocol):
@@ -84,7 +120,7 @@ class Keeping:
     """
 
     def __init__(self) -> None:
-        self._kept: dict[tuple[str, str], tuple[datetime, Health, int]] = {}
+        self._kept: dict[tuple[str, str], tuple[datetime, Health, int, tuple[Deadline, ...]]] = {}
         self._seconds = _KEEP.seconds
         self._cost = 0.0
 
@@ -93,7 +129,16 @@ class Keeping:
         """How long a look that is kept now is good for."""
         return max(FRESH, timedelta(seconds=2 * self._seconds))
 
-    def due(self, unit: str, stream: str, generation: int, verdict: Verdict, at: datetime) -> bool:
+    def due(
+        self,
+        unit: str,
+        stream: str,
+        generation: int,
+        verdict: Verdict,
+        at: datetime,
+        *,
+        missed: tuple[Deadline, ...] = (),
+    ) -> bool:
         """Whether to keep a look. It stays due until it was `kept`: the control database may not take it.
 
         Args:
@@ -102,10 +147,11 @@ class Keeping:
             generation: of the unit's newest attempt.
             verdict: what was made of the look.
             at: when it was made (UTC).
+            missed: the deadlines that it misses.
         """
         before = self._kept.get((unit, stream))
-        if before is not None and before[1:] == (verdict.health, generation):
-            seconds = self._seconds if verdict.health in FINE else _KEEP.seconds
+        if before is not None and before[1:] == (verdict.health, generation, missed):
+            seconds = self._seconds if verdict.health in FINE and not missed else _KEEP.seconds
             if 0 <= (at - before[0]).total_seconds() < _NEARLY * seconds:  # less than 0: the clock was set back
                 return False
         return True
@@ -117,7 +163,9 @@ class Keeping:
             looks: those that the control database has taken.
             cpu_seconds: what that has cost, of one core.
         """
-        self._kept.update({(look.unit, look.stream): (look.at, look.verdict.health, look.generation) for look in looks})
+        self._kept.update(
+            {(look.unit, look.stream): (look.at, look.verdict.health, look.generation, look.missed) for look in looks}
+        )
         if looks:
             before, self._cost = self._cost, cpu_seconds / len(looks)
             self._seconds = _KEEP.period(min(before, self._cost) * len(self._kept))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from datetime import timedelta
 from pathlib import Path
 from typing import Any, cast
 
@@ -13,13 +14,12 @@ from airflow.sdk.exceptions import AirflowNotFoundException
 
 from sluice.airflow.alerts.alert_round import alert_round
 from sluice.airflow.alerts.alerting import FailureNotifier
-from sluice.airflow.alerts.delivery import DeliveryResult
-from sluice.airflow.alerts.dispatch import AlertDispatcher
+from sluice.airflow.alerts.dispatch import airflow_dispatcher
 from sluice.airflow.alerts.run_review import MOST_ASKED, review_runs
 from sluice.airflow.alerts.services import Service
 from sluice.airflow.dags.conventions import subject_of
 from sluice.alerts.alert import Alert, Level
-from sluice.alerts.delivery import DeliveryOutcome
+from sluice.alerts.delivery import DeliveryOutcome, DeliveryResult
 from sluice.alerts.incidents import open_incidents
 from sluice.alerts.journal import Journal
 from sluice.alerts.runs import GRACE
@@ -30,8 +30,9 @@ from sluice.specs.catalog.catalog import Catalog
 from sluice.specs.catalog.dag_ids import EVERYWHERE
 from sluice.specs.load import load_catalog
 from sluice.specs.model.alerting import AlertClass, Channel
+from sluice.specs.model.deadlines import Deadline
 from sluice.streams.failures.failure import FailureClass
-from sluice.streams.health.looks import StreamLook
+from sluice.streams.health.looks import DeadlineState, StreamLook
 from sluice.streams.health.verdict import Health, Verdict
 from sluice.streams.life.attempts import Desired
 from tests.twins.project import InMemoryProject
@@ -44,10 +45,11 @@ class Pager:
 
     name: str = "Pager"
     took: list[Alert] = field(default_factory=list)
+    fault: str = ""
 
     def send(self, alert: Alert) -> str:
         self.took.append(alert)
-        return ""
+        return self.fault
 
 
 @dataclass
@@ -134,7 +136,7 @@ class Airflow:
     def rounds(self, minutes: int = 1) -> None:
         for _ in range(minutes):
             self.twin.clock.sleep(60)
-            alert_round(lambda: cast(Project, self.twin), self, AlertDispatcher(self.twin.clock, self.find))
+            alert_round(lambda: cast(Project, self.twin), self, airflow_dispatcher(self.twin.clock, self.find))
 
     def told(self) -> list[Alert]:
         return [] if self.pager is None else self.pager.took
@@ -191,7 +193,7 @@ def test_a_run_that_nothing_tells_of_is_told_of_when_its_callback_has_had_its_ti
     assert airflow.told() == []
     airflow.rounds()
     (told,) = airflow.told()
-    assert told.what == "A run of DAG reconcile_streams failed without a word"
+    assert told.what == "A run of DAG reconcile_streams failed without an alert"
     assert (told.level, told.alert_class) == (Level.DAG, AlertClass.FAILED_RUN)
     airflow.ends("reconcile_streams", "r2", "failed")
     airflow.rounds(10)
@@ -237,9 +239,9 @@ def test_a_dead_driver_is_told_once_though_its_task_and_its_run_fail(airflow: Ai
 
 @pytest.mark.parametrize("state", ["failed", "success", ""])
 def test_a_question_whose_run_was_killed_is_over(airflow: Airflow, state: str) -> None:
-    desk = AlertDispatcher(airflow.twin.clock, airflow.find)
+    dispatcher = airflow_dispatcher(airflow.twin.clock, airflow.find)
     fields = {"subject": "plan 3f", "alert_class": AlertClass.APPROVAL, "level": Level.QUESTION, "run_id": "r1"}
-    desk.tell(make_alert("q1", at=airflow.twin.clock.now(), **fields))
+    dispatcher.notify(make_alert("q1", at=airflow.twin.clock.now(), **fields))
     airflow.ends("topics", "r1", "running")
     airflow.rounds(2)
     assert still_open() == {("plan 3f", AlertClass.APPROVAL)}
@@ -289,9 +291,9 @@ def test_of_very_many_dags_each_has_its_turn_within_a_few_minutes(airflow: Airfl
             return 0
 
     dags = [f"backfill_p{number:03}" for number in range(3 * MOST_ASKED)]
-    desk = AlertDispatcher(airflow.twin.clock, airflow.find)
+    dispatcher = airflow_dispatcher(airflow.twin.clock, airflow.find)
     for _ in range(3):
-        review_runs(desk.read(), dags, Counting(None), desk)
+        review_runs(dispatcher.read(), dags, Counting(None), dispatcher)
         airflow.twin.clock.sleep(60)
     assert sorted(asked) == dags
 
@@ -330,6 +332,80 @@ class Flights:
 
     def titles(self) -> list[str]:
         return [alert.what for alert in self.airflow.told() if alert.alert_class is AlertClass.HALTED]
+
+
+class Deadlines:
+    """A watcher of departures, which misses a deadline or meets it again."""
+
+    def __init__(self, airflow: Airflow) -> None:
+        self.airflow, self.clock = airflow, airflow.twin.clock
+        self.flights = Flights(airflow)
+
+    def minutes(self, count: int, *, missed: bool | None) -> None:
+        """Let minutes pass, each with an observation that says this of the deadline, and a round."""
+        since = self.clock.now()
+        for _ in range(count):
+            verdict, at = Verdict(Health.LAGGING, "It falls behind.", "give it more cores"), self.clock.now()
+            lasts = f"The first unread record waits for {(at - since).total_seconds():.0f} s."
+            states = () if missed is None else (DeadlineState(Deadline.LOSS_RISK, missed, since, lasts, "look"),)
+            look = StreamLook("flights", "departures", 1, at, verdict, since=since, deadlines=states)
+            cast(Project, self.airflow.twin).records.observations().keep([look])
+            self.airflow.rounds()
+
+    def alerts(self) -> list[Alert]:
+        return [alert for alert in self.airflow.told() if alert.alert_class is AlertClass.DEADLINE]
+
+
+def test_a_missed_deadline_is_told_with_what_why_evidence_where_and_what_to_do(airflow: Airflow) -> None:
+    watched = Deadlines(airflow)
+    watched.minutes(2, missed=True)
+    (alert,) = watched.alerts()
+    assert alert.level is Level.STATE
+    assert alert.what == "Stream departures misses its deadline loss_risk (unit flights)"
+    assert alert.why == "The first unread record waits for 0 s."
+    assert alert.evidence[:2] == (
+        f"since {watched.clock.now() - timedelta(minutes=2):%Y-%m-%d %H:%M:%S} UTC",
+        "verdict now: LAGGING. It falls behind.",
+    )
+    assert alert.where.endswith("/dags/stream_flights")
+    assert (alert.what_to_do, alert.owner) == ("give it more cores", "flight-operations")
+    history = Journal(settings().folder.alerts).read()
+    assert history.deliveries[alert.id].outcome is DeliveryOutcome.DELIVERED
+
+
+def test_meeting_a_deadline_again_is_told_as_good_news_and_what_is_not_known_ends_nothing(airflow: Airflow) -> None:
+    watched = Deadlines(airflow)
+    watched.minutes(3, missed=True)
+    watched.minutes(10, missed=None)
+    assert len(watched.alerts()) == 1
+    watched.minutes(3, missed=False)
+    _, met = watched.alerts()
+    assert met.level is Level.RECOVERY
+    assert met.what == "Stream departures meets its deadline again: loss_risk (unit flights)"
+    assert (met.why, met.what_to_do) == ("The first unread record waits for 0 s.", "Nothing.")
+    watched.minutes(2, missed=True)
+    assert [alert.level for alert in watched.alerts()] == [Level.STATE, Level.RECOVERY, Level.STATE]
+
+
+def test_a_deadline_that_stays_missed_is_repeated_daily_with_what_is_so_now(airflow: Airflow) -> None:
+    watched = Deadlines(airflow)
+    watched.minutes(24 * 60 + 3, missed=True)
+    _, again = watched.alerts()
+    assert again.what == "Still: Stream departures misses its deadline loss_risk (unit flights)"
+    assert again.why == "The first unread record waits for 86400 s."
+    assert again.evidence[0].startswith("a reminder: it began at ")
+
+
+def test_a_missed_deadline_that_no_service_takes_is_told_as_soon_as_one_does(airflow: Airflow) -> None:
+    pager, airflow.pager = airflow.pager, Pager(fault="out of order")
+    watched = Deadlines(airflow)
+    watched.minutes(7, missed=True)
+    assert len(watched.alerts()) == 2, "at once, and after five minutes"
+    airflow.pager = pager
+    watched.minutes(6, missed=True)
+    assert len(watched.alerts()) == 1
+    watched.minutes(20, missed=True)
+    assert len(watched.alerts()) == 1
 
 
 def test_a_unit_that_was_resumed_is_halted_until_it_works_and_what_is_unknown_ends_nothing(airflow: Airflow) -> None:
@@ -401,18 +477,18 @@ def test_two_rounds_at_once_tell_once(airflow: Airflow, monkeypatch: pytest.Monk
 
     def both() -> None:
         airflow.twin.clock.sleep(60)
-        desks = [AlertDispatcher(airflow.twin.clock, airflow.find) for _ in range(2)]
-        before = desks[0].read()
-        for desk in desks:
+        dispatchers = [airflow_dispatcher(airflow.twin.clock, airflow.find) for _ in range(2)]
+        before = dispatchers[0].read()
+        for dispatcher in dispatchers:
             first = [before]
-            read = desk.read
-            monkeypatch.setattr(desk, "read", lambda first=first, read=read: first.pop() if first else read())
-            alert_round(lambda: cast(Project, airflow.twin), airflow, desk)
+            read = dispatcher.read
+            monkeypatch.setattr(dispatcher, "read", lambda first=first, read=read: first.pop() if first else read())
+            alert_round(lambda: cast(Project, airflow.twin), airflow, dispatcher)
 
-    desk = AlertDispatcher(airflow.twin.clock, airflow.find)
+    dispatcher = airflow_dispatcher(airflow.twin.clock, airflow.find)
     drift = {"subject": "topic t1", "alert_class": AlertClass.DRIFT, "dag_id": "topic_drift"}
-    again = desk.enter(make_alert("f1", at=airflow.twin.clock.now(), **drift))
-    desk.conclude(again, DeliveryResult(DeliveryOutcome.FAILED, "nobody answered."))
+    again = dispatcher.enter(make_alert("f1", at=airflow.twin.clock.now(), **drift))
+    dispatcher.conclude(again, DeliveryResult(DeliveryOutcome.FAILED, "nobody answered."))
     airflow.twin.clock.sleep(600)
     both()
     assert [alert.id for alert in airflow.told()] == ["f1"]
@@ -432,4 +508,4 @@ def test_two_rounds_at_once_tell_once(airflow: Airflow, monkeypatch: pytest.Monk
     for _ in range(10):
         both()
     lost = [alert.what for alert in airflow.told() if alert.level is Level.DAG]
-    assert lost == ["A run of DAG topics failed without a word"]
+    assert lost == ["A run of DAG topics failed without an alert"]

@@ -9,10 +9,10 @@ from dataclasses import dataclass, field
 import pytest
 from airflow.sdk.exceptions import AirflowNotFoundException
 
-from sluice.airflow.alerts.delivery import DeliveryResult, deliver
+from sluice.airflow.alerts.delivery import deliver
 from sluice.airflow.alerts.services import AppriseService, Unusable, services_of
 from sluice.alerts.alert import Alert
-from sluice.alerts.delivery import DeliveryOutcome
+from sluice.alerts.delivery import DeliveryOutcome, DeliveryResult
 from sluice.errors import SluiceError
 from sluice.specs.model.alerting import Channel
 from tests.unit.alerts.examples import make_alert

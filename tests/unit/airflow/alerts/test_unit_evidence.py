@@ -83,7 +83,7 @@ def test_what_cannot_be_seen_is_a_fact_and_no_error() -> None:
 
     found = unit_evidence(Blind(), "flights")  # type: ignore[arg-type]  # a twin
 
-    assert found.facts == ("could not look at unit flights: The control database does not answer.",)
+    assert found.facts == ("unit flights could not be checked: The control database does not answer.",)
 
 
 def test_lines_of_errors_are_the_last_ones_that_tell_of_one() -> None:

@@ -1,23 +1,20 @@
-"""The observer's deadlines: what is offered to be told, from verdicts over a project in memory."""
+"""What the observer records, from verdicts over a project in memory."""
 
 from __future__ import annotations
 
 import logging
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from datetime import datetime, timedelta
-from typing import Any, cast
+from typing import cast
 
 import pytest
 
-from sluice.airflow.alerts.deadline_alerts import DeadlineAlerts
 from sluice.airflow.streams.observer import ProjectObserver
 from sluice.project.project import Project
 from sluice.settings import settings
 from sluice.specs.catalog.catalog import Catalog
 from sluice.specs.load import load_catalog
-from sluice.specs.model.deadlines import StreamDeadlines
-from sluice.streams.deadlines.notices import Notice, Occasion
-from sluice.streams.deadlines.record import Deadline
+from sluice.specs.model.deadlines import Deadline, StreamDeadlines
 from sluice.streams.health.observation import Evidence
 from tests.twins.clock import START
 from tests.twins.looks import look, steadily
@@ -37,19 +34,6 @@ class LaggingProject(InMemoryProject):
         }
 
 
-@dataclass
-class Offered:
-    """Takes what is to be told, and tells it by putting it on record."""
-
-    notices: list[Notice] = field(default_factory=list)
-
-    def offer(self, project: Any, notice: Notice) -> None:  # noqa: ANN401 - a twin
-        claim = notice.claim(project.clock.now())
-        if project.records.registry().replace_deadline_record(claim):
-            self.notices.append(notice)
-            assert project.records.registry().replace_deadline_record(claim.told(project.clock.now()))
-
-
 def lagging() -> LaggingProject:
     catalog = load_catalog(settings().home / "include")
     promised = StreamDeadlines(lag_records=100)
@@ -60,34 +44,39 @@ def lagging() -> LaggingProject:
     return project
 
 
-def observer_of(project: LaggingProject, offered: Offered) -> ProjectObserver:
-    return ProjectObserver(lambda: cast(Project, project), project.clock, cast(DeadlineAlerts, offered))
+def observer_of(project: LaggingProject) -> ProjectObserver:
+    return ProjectObserver(lambda: cast(Project, project), project.clock)
+
+
+def deadlines_of(project: LaggingProject) -> list[tuple[Deadline, bool | None]]:
+    """Return the deadlines in the newest kept observation of departures."""
+    newest = cast(Project, project).records.observations().of(["flights"])["flights"]["departures"]
+    return [(state.deadline, state.missed) for state in newest.deadlines]
 
 
 def judge(observer: ProjectObserver, units: list[str]) -> None:
     observer.record_verdicts(observer.look(units))
 
 
-def test_a_deadline_that_is_missed_and_met_again_is_told_by_one_of_two_triggerers() -> None:
-    project, offered = lagging(), Offered()
-    observers = [observer_of(project, offered), observer_of(project, offered)]
+def test_a_deadline_is_kept_as_missed_and_as_met_again_whichever_of_two_triggerers_keeps_it() -> None:
+    project = lagging()
+    observers = [observer_of(project), observer_of(project)]
+    kept = []
     for unread in [400] * 5 + [0] * 40:
         project.unread = unread
         for observer in observers:
             judge(observer, ["flights"])
+            kept += [missed for deadline, missed in deadlines_of(project) if deadline is Deadline.LAG_RECORDS]
         project.clock.sleep(10)
 
-    told = [(notice.stream, notice.finding.deadline, notice.occasion) for notice in offered.notices]
-    assert told == [
-        ("departures", Deadline.LAG_RECORDS, Occasion.MISSED),
-        ("departures", Deadline.LAG_RECORDS, Occasion.MET),
-    ]
+    changes = [after for before, after in zip([None, *kept], kept, strict=False) if after != before]
+    assert changes == [True, False]
     assert len(project.control.verdicts("flights")) == 2
 
 
 def test_deadlines_of_a_stopped_stream_are_left_alone() -> None:
-    project, offered = lagging(), Offered()
-    observer = observer_of(project, offered)
+    project = lagging()
+    observer = observer_of(project)
     evidence = project.evidence
     project.evidence = lambda unit: {  # type: ignore[method-assign]
         stream: look((seen.at - START).total_seconds(), steadily(3), 9_000, unit=unit, stop_wanted=True)
@@ -95,12 +84,12 @@ def test_deadlines_of_a_stopped_stream_are_left_alone() -> None:
     }
     for _ in range(5):
         judge(observer, ["flights"])
+        assert deadlines_of(project) == []
         project.clock.sleep(timedelta(hours=1).total_seconds())
-    assert offered.notices == []
 
 
 def test_a_unit_that_cannot_be_judged_disturbs_no_other(caplog: pytest.LogCaptureFixture) -> None:
-    project, offered = lagging(), Offered()
+    project = lagging()
     arrivals = project.catalog.pipelines["departures"].model_copy(update={"name": "arrivals", "driver": "trains"})
     project.catalog = Catalog(project.catalog.topics, pipelines={**project.catalog.pipelines, "arrivals": arrivals})
     project.streams.life("trains").start("ada", "launch")
@@ -108,7 +97,7 @@ def test_a_unit_that_cannot_be_judged_disturbs_no_other(caplog: pytest.LogCaptur
     broken = replace(sound("flights")["departures"], at=cast(datetime, None))
     project.evidence = lambda unit: {"arrivals": broken} if unit == "trains" else sound(unit)  # type: ignore[method-assign]
 
-    judge(observer_of(project, offered), ["flights", "nobody", "trains"])
+    judge(observer_of(project), ["flights", "nobody", "trains"])
 
     assert len(project.control.verdicts("flights")) == 2
     assert list(project.control.verdicts("trains")) == []
@@ -117,7 +106,7 @@ def test_a_unit_that_cannot_be_judged_disturbs_no_other(caplog: pytest.LogCaptur
 
 
 def test_verdicts_of_a_hundred_units_are_recorded_as_those_of_one() -> None:
-    project, offered = lagging(), Offered()
+    project = lagging()
     departures = project.catalog.pipelines["departures"]
     units = [f"unit_{n:03}" for n in range(100)]
     pipelines = {unit: departures.model_copy(update={"name": unit, "driver": unit}) for unit in units}
@@ -127,15 +116,15 @@ def test_verdicts_of_a_hundred_units_are_recorded_as_those_of_one() -> None:
     sound = project.evidence
     project.evidence = lambda unit: {unit: sound(unit)["departures"]}  # type: ignore[method-assign]
 
-    judge(observer_of(project, offered), units)
+    judge(observer_of(project), units)
 
     recorded = {unit: [(v.stream, v.generation) for v in project.control.verdicts(unit)] for unit in units}
     assert recorded == {unit: [(unit, 1)] if unit in units[:50] else [] for unit in units}
 
 
 def test_what_was_seen_is_kept_for_those_who_do_not_look_and_a_growing_lag_at_once() -> None:
-    project, offered = lagging(), Offered()
-    observer = observer_of(project, offered)
+    project = lagging()
+    observer = observer_of(project)
     judge(observer, ["flights"])
     first = cast(Project, project).records.observations().of(["flights"])["flights"]
     assert {stream: look.verdict.lag_records for stream, look in first.items()} == {"departures": 400, "raw_flights": 0}

@@ -6,14 +6,16 @@ import json
 from collections.abc import Iterator
 from datetime import timedelta
 from pathlib import Path
-from typing import cast
+from typing import Any, cast
 
 import pytest
+from openlineage.client.event_v2 import RunEvent, RunState
+from openlineage.client.serde import Serde
 
 from sluice.airflow.streams.observer import ProjectObserver
 from sluice.airflow.streams.stream_lineage import UNWATCHED, StreamLineage
 from sluice.errors import NotReadyError
-from sluice.lineage.event import Event, EventType
+from sluice.lineage.facets import instant
 from sluice.project.project import Project
 from sluice.settings import settings
 from sluice.specs.catalog.catalog import Catalog
@@ -27,7 +29,7 @@ from tests.twins.looks import look, steadily
 from tests.twins.project import InMemoryProject
 
 STREAMS = ("raw_flights", "departures", "departures_live")
-T = EventType
+T = RunState
 
 
 class FlightsProject(InMemoryProject):
@@ -68,12 +70,12 @@ class Bench:
         observer = observer or self.watch
         observer.record_verdicts(observer.look(["flights"]))
 
-    def told(self, stream: str = "departures", lineage: RecordedLineage | None = None) -> list[Event]:
+    def told(self, stream: str = "departures", lineage: RecordedLineage | None = None) -> list[RunEvent]:
         events = (lineage or self.lineage).events()
         return [event for event in events if event.job.name == f"stream.{stream}"]
 
-    def types(self, stream: str = "departures") -> list[EventType]:
-        return [event.type for event in self.told(stream)]
+    def types(self, stream: str = "departures") -> list[RunState]:
+        return [event.eventType for event in self.told(stream)]
 
     def die(self, code: int, failure: Failure | None = None) -> None:
         (key,) = self.project.drivers.alive
@@ -93,6 +95,12 @@ def bench() -> Bench:
     return Bench()
 
 
+def read_by(event: RunEvent) -> int | None:
+    """Return how many records of its topic an event says were read."""
+    read: dict[str, Any] = Serde.to_dict(event)["inputs"][0]["inputFacets"]
+    return read["inputStatistics"]["rowCount"] if read else None
+
+
 def test_an_attempt_begins_goes_on_once_a_minute_and_ends_when_it_was_stopped(bench: Bench) -> None:
     bench.life.start("ada", "launch")
     for _ in range(13):  # two minutes of looks, ten seconds apart
@@ -105,22 +113,23 @@ def test_an_attempt_begins_goes_on_once_a_minute_and_ends_when_it_was_stopped(be
     events = bench.lineage.events()
     for stream in STREAMS:
         mine = [event for event in events if event.job.name == f"stream.{stream}"]
-        assert [event.type for event in mine] == [T.START, T.RUNNING, T.RUNNING, T.RUNNING, T.COMPLETE]
-        assert len({event.run for event in mine}) == 1
-        assert [event.at for event in mine] == sorted(event.at for event in mine)
-    assert len({event.run for event in events}) == len(STREAMS)
-    assert bench.lineage.spared == 3
+        assert [event.eventType for event in mine] == [T.START, T.RUNNING, T.RUNNING, T.RUNNING, T.COMPLETE]
+        assert len({event.run.runId for event in mine}) == 1
+        assert [event.eventTime for event in mine] == sorted(event.eventTime for event in mine)
+    assert len({event.run.runId for event in events}) == len(STREAMS)
+    assert bench.lineage.expendable == 3
 
 
 def test_what_goes_on_is_told_with_its_verdict_and_lag(bench: Bench) -> None:
     bench.life.start("ada", "launch")
     bench.look()
-    running = next(event for event in bench.told() if event.type is T.RUNNING)
-    state = running.as_dict()["run"]["facets"]["sluice_state"]
+    running = next(event for event in bench.told() if event.eventType is T.RUNNING)
+    state = Serde.to_dict(running)["run"]["facets"]["sluice_state"]
     assert (state["generation"], state["lagRecords"], state["unit"]) == (1, 700, "flights")
     assert state["why"]
-    assert (running.inputs[0].namespace, running.inputs[0].name) == ("kafka://broker-1:9092", "flights")
-    assert running.outputs[0].name == str(settings().folder.table("departures"))
+    event = Serde.to_dict(running)
+    assert (event["inputs"][0]["namespace"], event["inputs"][0]["name"]) == ("kafka://broker-1:9092", "flights")
+    assert event["outputs"][0]["name"] == str(settings().folder.table("departures"))
 
 
 def test_records_that_its_driver_has_read_are_told_of_the_topic(bench: Bench) -> None:
@@ -130,22 +139,22 @@ def test_records_that_its_driver_has_read_are_told_of_the_topic(bench: Bench) ->
     file.write_text(json.dumps(line) + "\n")
     bench.life.start("ada", "launch")
     bench.look()
-    running = next(event for event in bench.told() if event.type is T.RUNNING)
-    assert [facet.body for facet in running.inputs[0].use] == [{"rowCount": 1_800}]
+    running = next(event for event in bench.told() if event.eventType is T.RUNNING)
+    assert read_by(running) == 1_800
     bench.die(ExitCode.FAILED)
     bench.clock.sleep(60)
     bench.look()
     bench.life.start("ada", "again")
     bench.look()
-    newer = [event for event in bench.told() if event.type is T.RUNNING]
-    assert [event.inputs[0].use for event in newer] == [()]  # the file is the older driver's
+    newer = [event for event in bench.told() if event.eventType is T.RUNNING]
+    assert [read_by(event) for event in newer] == [None]  # the file is the older driver's
 
 
 @pytest.mark.parametrize(
     ("code", "kind"),
     [(ExitCode.FAILED, T.FAIL), (-9, T.FAIL), (ExitCode.FENCED, T.ABORT), (ExitCode.STOPPED, T.COMPLETE)],
 )
-def test_a_death_is_told_as_what_it_was(bench: Bench, code: int, kind: EventType) -> None:
+def test_a_death_is_told_as_what_it_was(bench: Bench, code: int, kind: RunState) -> None:
     bench.life.start("ada", "launch")
     bench.look()
     bench.clock.sleep(5)
@@ -153,7 +162,7 @@ def test_a_death_is_told_as_what_it_was(bench: Bench, code: int, kind: EventType
     bench.clock.sleep(30)
     bench.look()
     last = bench.told()[-1]
-    assert (last.type, last.at) == (kind, START + timedelta(seconds=5))
+    assert (last.eventType, last.eventTime) == (kind, instant(START + timedelta(seconds=5)))
 
 
 def test_a_restart_between_two_looks_loses_no_end(bench: Bench) -> None:
@@ -163,10 +172,10 @@ def test_a_restart_between_two_looks_loses_no_end(bench: Bench) -> None:
     bench.life.restart("ada", "new code", 60)
     bench.look()
     events = bench.told()
-    first, second = dict.fromkeys(event.run for event in events)
-    assert [event.type for event in events if event.run == first] == [T.START, T.RUNNING, T.COMPLETE]
-    assert [event.type for event in events if event.run == second] == [T.START, T.RUNNING]
-    assert events[2].run == first  # it ended before the other began
+    first, second = dict.fromkeys(event.run.runId for event in events)
+    assert [event.eventType for event in events if event.run.runId == first] == [T.START, T.RUNNING, T.COMPLETE]
+    assert [event.eventType for event in events if event.run.runId == second] == [T.START, T.RUNNING]
+    assert events[2].run.runId == first  # it ended before the other began
 
 
 def test_two_watchers_tell_the_same(bench: Bench) -> None:
@@ -191,8 +200,8 @@ def test_whoever_begins_to_watch_tells_what_nobody_has_told(bench: Bench) -> Non
     bench.life.start("ada", "again")
     bench.look()
     events = bench.told()
-    assert [event.type for event in events] == [T.START, T.FAIL, T.START, T.RUNNING]
-    assert events[0].run == events[1].run != events[2].run
+    assert [event.eventType for event in events] == [T.START, T.FAIL, T.START, T.RUNNING]
+    assert events[0].run.runId == events[1].run.runId != events[2].run.runId
 
 
 def test_what_this_watcher_has_told_it_does_not_tell_again(bench: Bench) -> None:
@@ -239,12 +248,12 @@ def test_a_stream_that_fell_alone_has_failed_and_is_not_told_to_go_on(bench: Ben
     bench.look()
     events = bench.lineage.events()
 
-    def types(stream: str) -> list[EventType]:
-        return [event.type for event in events if event.job.name == f"stream.{stream}"]
+    def types(stream: str) -> list[RunState]:
+        return [event.eventType for event in events if event.job.name == f"stream.{stream}"]
 
     assert types("raw_flights") == [T.START, T.RUNNING, T.RUNNING, T.RUNNING, T.COMPLETE]
     failed = [event for event in events if event.job.name == "stream.departures"]
-    assert [event.type for event in failed] == [T.START, T.RUNNING, T.FAIL, T.FAIL]
+    assert [event.eventType for event in failed] == [T.START, T.RUNNING, T.FAIL, T.FAIL]
     assert failed[-1] == failed[-2]  # the end of the driver changes nothing
 
 
@@ -273,7 +282,7 @@ def test_nothing_is_told_of_a_unit_that_no_spec_names_or_to_nobody(bench: Bench)
     assert bench.lineage.events() == []
     silent = StreamLineage(bench.clock, None, 60)
     ProjectObserver(lambda: cast(Project, bench.project), bench.clock, lineage=silent).look(["trains"])
-    assert silent._told == {}
+    assert silent._sent == {}
 
 
 def test_a_stream_that_is_started_again_in_its_driver_has_not_failed(bench: Bench) -> None:
@@ -288,5 +297,5 @@ def test_a_stream_that_is_started_again_in_its_driver_has_not_failed(bench: Benc
     bench.clock.sleep(120)
     bench.project.fallen = None
     bench.look()
-    told = [event.type for event in bench.lineage.events() if event.job.name == "stream.departures"]
+    told = [event.eventType for event in bench.lineage.events() if event.job.name == "stream.departures"]
     assert told == [T.START, T.RUNNING, T.RUNNING]

@@ -11,8 +11,9 @@ from sluice.project.project import Project
 from sluice.settings import settings
 from sluice.specs.catalog.catalog import Unit
 from sluice.specs.load import load_catalog
-from sluice.streams.deadlines.record import Deadline, DeadlineRecord
+from sluice.specs.model.deadlines import Deadline
 from sluice.streams.health.availability import Availability
+from sluice.streams.health.looks import DeadlineState, StreamLook
 from sluice.streams.health.verdict import Health, Verdict
 from sluice.streams.life.attempts import Desired
 from tests.twins.clock import START
@@ -40,8 +41,13 @@ def running() -> SpecifiedProject:
     return project
 
 
-def record(deadline: Deadline, missed: bool = True) -> DeadlineRecord:
-    return DeadlineRecord("flights", "departures", deadline, 1, missed, START, START, START)
+def observe(project: InMemoryProject, **missed: bool) -> None:
+    """Keep an observation of departures that says of its deadlines whether they are missed."""
+    states = tuple(DeadlineState(Deadline(name), is_missed, START, "As seen.") for name, is_missed in missed.items())
+    at, verdict = project.clock.now(), Verdict(Health.OK, "It works.")
+    cast(Project, project).records.observations().keep(
+        [StreamLook("flights", "departures", 1, at, verdict, deadlines=states)]
+    )
 
 
 def of(project: InMemoryProject) -> UnitService:
@@ -50,7 +56,7 @@ def of(project: InMemoryProject) -> UnitService:
 
 def test_each_stream_has_a_line_with_its_availability() -> None:
     project = running()
-    assert project.control.replace_deadline_record(record(Deadline.LOSS_RISK))
+    observe(project, loss_risk=True)
     found = of(project)
 
     raw, departures, *_ = found.lines()
@@ -69,9 +75,8 @@ def test_each_stream_has_a_line_with_its_availability() -> None:
 
 def test_a_deadline_that_is_met_again_or_no_longer_declared_is_not_shown() -> None:
     project = running()
-    assert project.control.replace_deadline_record(record(Deadline.LOSS_RISK, missed=False))
-    assert project.control.replace_deadline_record(record(Deadline.LAG))
-    assert of(project).missed == ()
+    observe(project, loss_risk=False, lag=True)
+    assert of(project).missed == {}
 
 
 def test_without_the_control_database_nothing_is_known() -> None:

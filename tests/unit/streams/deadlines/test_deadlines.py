@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 
 from sluice.specs.catalog.rhythm import Rhythm
-from sluice.specs.model.deadlines import StreamDeadlines
-from sluice.streams.deadlines.deadlines import DeadlineState, examine
-from sluice.streams.deadlines.record import Deadline
+from sluice.specs.model.deadlines import Deadline, StreamDeadlines
+from sluice.streams.deadlines.deadlines import examine
+from sluice.streams.health.looks import DeadlineState
 from sluice.streams.health.observation import Evidence
 from sluice.streams.health.verdict import Health, Verdict
 from sluice.streams.health.window import Window

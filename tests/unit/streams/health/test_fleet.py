@@ -9,9 +9,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sluice.specs.catalog.catalog import Unit
+from sluice.specs.model.deadlines import Deadline
 from sluice.streams.failures.failure import FailureClass
 from sluice.streams.health.fleet import Standing, UnitRecords, standings
-from sluice.streams.health.looks import FRESH, Rates, StreamLook
+from sluice.streams.health.looks import FRESH, DeadlineState, Rates, StreamLook
 from sluice.streams.health.verdict import Health, Verdict, alike
 from sluice.streams.health.verdict_records import RecordedVerdict
 from sluice.streams.life.attempts import Attempt, AttemptState, Desired, DesiredState
@@ -60,6 +61,14 @@ def test_what_nobody_has_looked_at_lately_is_unknown_whatever_it_was() -> None:
     assert found.verdict.why == "It was OK when it was last looked at, 3 min 01 s ago."
     assert found.verdict.lag_records == 7
     assert found.needs_somebody
+
+
+def test_deadlines_are_known_while_a_fresh_look_is_at_a_stream_that_runs() -> None:
+    late = DeadlineState(Deadline.LAG, True, START, "It is late.")
+    look = replace(seen("departures"), deadlines=(late,))
+    assert standing(records(departures=look)).deadlines == (late,)
+    assert standing(records(departures=look), now=START + FRESH + timedelta(seconds=1)).deadlines == ()
+    assert standing(records([DEAD], departures=look)).deadlines == ()
 
 
 def test_a_look_at_an_earlier_attempt_says_nothing_of_this_one() -> None:

@@ -4,7 +4,8 @@ from datetime import timedelta
 
 import pytest
 
-from sluice.streams.health.looks import FRESH, Keeping, Rates, StreamLook, rates_of
+from sluice.specs.model.deadlines import Deadline
+from sluice.streams.health.looks import FRESH, DeadlineState, Keeping, Rates, StreamLook, rates_of
 from sluice.streams.health.verdict import Health, Verdict
 from sluice.streams.health.window import Window
 from tests.twins.looks import Done, look, moment, steadily, window_of
@@ -54,6 +55,15 @@ def test_a_look_is_kept_every_ten_seconds_as_long_as_that_is_cheap() -> None:
             kept.append(at)
     assert kept == [0, 9.5, 20]
     assert keeping.good_for == FRESH
+
+
+def test_a_look_at_a_stream_that_begins_or_ceases_to_miss_a_deadline_is_kept_at_once() -> None:
+    keeping, late = Keeping(), DeadlineState(Deadline.LAG, True, moment(0), "It waits for 15 min.")
+    keep(keeping, FINE, 0)
+    assert keeping.due("flights", "departures", 1, FINE, moment(1), missed=(Deadline.LAG,))
+    keeping.kept([StreamLook("flights", "departures", 1, moment(1), FINE, deadlines=(late,))], 0.0)
+    assert not keeping.due("flights", "departures", 1, FINE, moment(2), missed=(Deadline.LAG,))
+    assert due(keeping, FINE, 2)
 
 
 def test_a_look_that_the_control_database_has_not_taken_is_due_until_it_has() -> None:

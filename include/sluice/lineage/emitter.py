@@ -1,8 +1,8 @@
-"""Sends events by a thread of its own, so that nobody ever waits for whoever collects them.
+"""Sends events from a thread of its own, so that no stream or batch waits for the collector.
 
 Invariants:
-* an offer returns at once, whatever the transport does: what finds no place in the queue is dropped;
-* what is dropped, and what could not be sent, is counted; the first of an outage is logged, and its end;
+* an offer returns at once, whatever the transport does: a full queue drops it;
+* events that were dropped or could not be sent are counted; the first of an outage is logged, and the recovery;
 * without a configured transport there is no emitter, and OpenLineage's client is not even imported.
 """
 
@@ -12,60 +12,76 @@ import logging
 import threading
 from collections.abc import Callable, Iterable
 from queue import Empty, Full, Queue
-from typing import Protocol, TypeAlias
+from typing import TYPE_CHECKING, Protocol, TypeAlias
 
 from sluice.alerts.redaction import Redaction
-from sluice.lineage.event import Event
 from sluice.settings import environment, lineage_configured, lineage_file
+
+if TYPE_CHECKING:
+    from openlineage.client.event_v2 import RunEvent as RunEvent  # noqa: PLC0414 - exported: other rooms do not know the library
 
 log = logging.getLogger(__name__)
 
 MOST_WAITING = 10_000
-"""Offers that wait, a kilobyte each. Half of the places are kept free of what may be spared."""
+"""Offers that wait, a kilobyte each. Expendable offers use at most half of the places."""
 _THREAD = "sluice-lineage"
 
-_Make: TypeAlias = Callable[[], Iterable[Event]]
+MakeEvents: TypeAlias = "Callable[[], Iterable[RunEvent]]"
+"""Makes events in the thread that sends them, so it may read files and import the client."""
+
+
+class Lineage(Protocol):
+    """Takes events for the collector. Its method returns at once, and raises nothing."""
+
+    def offer(self, make: MakeEvents, *, expendable: bool = False) -> None:
+        """Have events made and sent later, in another thread, or drop them.
+
+        Args:
+            make: makes them; it may block, and it may raise.
+            expendable: whether these are dropped first, because others like them follow.
+        """
+        ...
 
 
 class Sender(Protocol):
-    """Sends events. Both methods block, and may raise anything."""
+    """Sends events, as OpenLineage's client does. Both methods block, and may raise anything."""
 
-    def send(self, event: Event) -> None:
-        """Send one."""
+    def emit(self, event: RunEvent) -> None:
+        """Send one event."""
         ...
 
-    def close(self, seconds: float) -> None:
-        """Send what a transport has kept back, for so long at most."""
+    def close(self, timeout: float) -> object:
+        """Send what the transport still holds, for so many seconds at most."""
         ...
 
 
 class Emitter:
-    """Implements `sluice.lineage.event.Lineage`.
+    """Implements `Lineage`.
 
     Args:
-        connect: gives what sends; called in the thread, and again after it failed.
+        connect: returns the sender; called in the thread, and again after it failed.
         most: how many offers may wait.
     """
 
     def __init__(self, connect: Callable[[], Sender], *, most: int = MOST_WAITING) -> None:
         self._connect = connect
-        self._queue: Queue[_Make | None] = Queue(most)
-        self._spared = most // 2
+        self._queue: Queue[MakeEvents | None] = Queue(most)
+        self._expendable = most // 2
         self._sender: Sender | None = None
         self._lock = threading.Lock()
         self._thread: threading.Thread | None = None
-        self._told = False
+        self._failing = False
         self._patience = 0.0
         self.dropped = 0
-        """Events, or offers of which nobody knows how many events they were, that reached nobody."""
+        """Events that were lost; an offer that was never made into events counts as one."""
 
-    def offer(self, make: _Make, *, spare: bool = False) -> None:
+    def offer(self, make: MakeEvents, *, expendable: bool = False) -> None:
         """Have events made and sent soon, or drop them."""
         with self._lock:
             if self._thread is None:  # it ends with the process: a service that never answers must not keep that alive
                 self._thread = threading.Thread(target=self._work, name=_THREAD, daemon=True)
                 self._thread.start()
-        if spare and self._queue.qsize() >= self._spared:
+        if expendable and self._queue.qsize() >= self._expendable:
             self._lost("too many wait to be sent")
             return
         try:
@@ -74,7 +90,7 @@ class Emitter:
             self._lost("too many wait to be sent")
 
     def close(self, seconds: float) -> None:
-        """Wait until all is sent, but no longer than this; then say what was not. Raises nothing."""
+        """Wait until all is sent, but no longer than this; then log how much was not. Raises nothing."""
         with self._lock:
             thread, self._patience = self._thread, seconds
         if thread is None:
@@ -88,7 +104,7 @@ class Emitter:
             log.warning("%s of lineage could not be sent within %g s.", _count(self._waiting()), seconds)
 
     def _waiting(self) -> int:
-        """Drop what waits, with what is being sent, and return how much that was."""
+        """Drop the queue and the event that is being sent, and return how many that were."""
         waiting = 1
         while True:
             try:
@@ -104,7 +120,7 @@ class Emitter:
         while (make := self._queue.get()) is not None:
             try:
                 events = list(make())
-            except Exception as error:  # noqa: BLE001 - whatever cannot be said, the rest can
+            except Exception as error:  # noqa: BLE001 - the other offers can still be made
                 self._lost(f"it could not be made: {type(error).__name__}: {error}")
                 continue
             for event in events:
@@ -115,23 +131,23 @@ class Emitter:
         except Exception as error:  # noqa: BLE001 - a transport
             self._lost(f"{type(error).__name__}: {error}")
 
-    def _send(self, event: Event) -> None:
+    def _send(self, event: RunEvent) -> None:
         try:
             if self._sender is None:
                 self._sender = self._connect()
-            self._sender.send(event)
-        except Exception as error:  # noqa: BLE001 - a transport may raise anything, and harms nobody
+            self._sender.emit(event)
+        except Exception as error:  # noqa: BLE001 - a transport may raise anything
             self._lost(f"{type(error).__name__}: {error}")
             return
         with self._lock:
-            over, self._told = self._told, False
+            over, self._failing = self._failing, False
         if over:
             log.info("Lineage is sent again. %s reached nobody so far.", _count(self.dropped))
 
     def _lost(self, why: str) -> None:
         with self._lock:
             self.dropped += 1
-            first, self._told = not self._told, True
+            first, self._failing = not self._failing, True
         if first:
             why = Redaction.of_environment(environment())(why)  # a transport quotes its address
             log.warning(
@@ -140,28 +156,14 @@ class Emitter:
 
 
 def lineage() -> Emitter | None:
-    """Return what sends events where that is configured; None where it is not."""
+    """Return an emitter; None where no transport is configured."""
     return Emitter(_client) if lineage_configured() else None
 
 
-class _ClientSender:
-    """OpenLineage's client."""
-
-    def __init__(self) -> None:
-        from sluice.lineage.transport.client import as_run_event, connect  # noqa: PLC0415 - only where it is configured
-
-        self._client = connect(lineage_file())
-        self._translated = as_run_event
-
-    def send(self, event: Event) -> None:
-        self._client.emit(self._translated(event))
-
-    def close(self, seconds: float) -> None:
-        self._client.close(seconds)
-
-
 def _client() -> Sender:
-    return _ClientSender()
+    from sluice.lineage.client import connect  # noqa: PLC0415 - only where lineage is configured
+
+    return connect(lineage_file())
 
 
 def _not_ours(record: logging.LogRecord) -> bool:

@@ -1,4 +1,4 @@
-"""Alerts about what no spec declares any more: nobody looks at it, so nothing else would ever end them."""
+"""Incidents about something that no spec declares any more: it is not checked, so nothing else would end them."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from sluice.specs.catalog.catalog import Catalog
 from sluice.specs.catalog.dag_ids import backfill_dag_id, quality_dag_id, unit_of
 
 
-def undeclared(incidents: Iterable[Incident], catalog: Catalog, alive: Collection[str] = ()) -> dict[Key, str]:
-    """Return of each incident about something that is not declared why it is over.
+def orphaned(incidents: Iterable[Incident], catalog: Catalog, alive: Collection[str] = ()) -> dict[Key, str]:
+    """Return why incidents about undeclared subjects are over, by subject and class.
 
     Args:
         incidents: those that are open.
-        catalog: all that is declared; no spec is broken, or what is missing might be in that one.
-        alive: units whose newest driver is not on record as ended: those are somebody's concern without a spec, too.
+        catalog: all that is declared. No spec may be broken: what is missing could be in that one.
+        alive: units whose newest driver is not on record as ended: their incidents stay open, with or without a spec.
     """
     return {
         incident.key: "No spec declares it any more."

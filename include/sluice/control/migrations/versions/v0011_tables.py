@@ -5,7 +5,7 @@ from __future__ import annotations
 import sqlalchemy as sa
 from alembic import op
 
-revision = "0010"  # databases of development versions that have it hold these very tables
+revision = "0011"  # databases of development versions that have it hold these very tables
 down_revision = None
 
 
@@ -13,7 +13,6 @@ def upgrade() -> None:
     """Create the tables."""
     _attempt()
     _backfill()
-    _deadline()
     _desired_state()
     _interval()
     _interval_quality()
@@ -75,22 +74,6 @@ def _backfill() -> None:
     )
     op.create_index(
         op.f("ix_backfill_deployment_pipeline_state"), "backfill", ["deployment", "pipeline", "state"], unique=False
-    )
-
-
-def _deadline() -> None:
-    op.create_table(
-        "deadline",
-        sa.Column("deployment", sa.String(length=64), nullable=False),
-        sa.Column("unit", sa.String(length=64), nullable=False),
-        sa.Column("stream", sa.String(length=128), nullable=False),
-        sa.Column("deadline", sa.String(length=16), nullable=False),
-        sa.Column("version", sa.Integer(), nullable=False),
-        sa.Column("missed", sa.Boolean(), nullable=False),
-        sa.Column("since", sa.DateTime(timezone=True), nullable=False),
-        sa.Column("claimed_at", sa.DateTime(timezone=True), nullable=False),
-        sa.Column("told_at", sa.DateTime(timezone=True), nullable=True),
-        sa.PrimaryKeyConstraint("deployment", "unit", "stream", "deadline", name=op.f("pk_deadline")),
     )
 
 

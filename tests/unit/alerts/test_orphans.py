@@ -6,7 +6,7 @@ import pytest
 
 from sluice.alerts.delivery import AlertHistory
 from sluice.alerts.incidents import open_incidents
-from sluice.alerts.undeclared import undeclared
+from sluice.alerts.orphans import orphaned
 from sluice.settings import Settings
 from sluice.specs.catalog.catalog import Catalog
 from sluice.specs.load import load_catalog
@@ -42,7 +42,7 @@ ALWAYS = [
 
 def over(catalog: Catalog, *alive: str, **fields: object) -> bool:
     incidents = open_incidents(AlertHistory((make_alert("a1", **fields),), {}))
-    return set(undeclared(incidents.values(), catalog, alive)) == set(incidents)
+    return set(orphaned(incidents.values(), catalog, alive)) == set(incidents)
 
 
 @pytest.mark.parametrize("fields", OURS)

@@ -12,12 +12,12 @@ from hypothesis import strategies as st
 
 from sluice.alerts.alert import Alert, Level
 from sluice.alerts.delivery import AlertHistory, DeliveryOutcome
-from sluice.alerts.incidents import open_incidents, told_by_another
+from sluice.alerts.dispatch import AlertDispatcher
+from sluice.alerts.incidents import open_incidents, recorded_by_another
 from sluice.alerts.journal import Journal
-from sluice.live.rules import RuleEvent, Turn
+from sluice.live.rules import RuleEvent, Transition
 from sluice.live.values import Value
-from sluice.serve.server import JournalDesk
-from sluice.serve.telling import AlertNotifier, alert_of
+from sluice.serve.notifier import AlertNotifier, alert_of
 from sluice.specs.model.alerting import AlertClass
 from tests.twins.clock import START, ManualClock
 from tests.unit.serve.conftest import RULE, with_rules
@@ -25,9 +25,16 @@ from tests.unit.serve.conftest import RULE, with_rules
 PIPELINE = with_rules(RULE, {**RULE, "name": "long"})
 (LONG_DELAYS, LONG) = PIPELINE.alerts
 VALUE = Value(("2013-01-01T05:00:00Z", "JFK"), {"origin": "JFK", "delay_max_min": 75.5}, START, 7)
-HOLDS = RuleEvent(LONG_DELAYS, Turn.HOLDS, VALUE.key, VALUE, START)
-OVER = replace(HOLDS, turn=Turn.OVER)
+HOLDS = RuleEvent(LONG_DELAYS, Transition.FIRING, VALUE.key, VALUE, START)
+OVER = replace(HOLDS, transition=Transition.RESOLVED)
 PAGE = "http://serve/departures/departures_live"
+
+
+def recording_in(journal: Journal, clock: ManualClock) -> AlertDispatcher:
+    """Return a dispatcher without Airflow that records in a journal."""
+    dispatcher = AlertDispatcher(clock)
+    dispatcher.journal = journal
+    return dispatcher
 
 
 def test_an_alert_says_what_why_where_and_what_to_do() -> None:
@@ -48,46 +55,48 @@ def test_what_a_spec_says_is_to_be_done_is_said() -> None:
 
 
 def test_more_keys_and_their_end_are_one_subject() -> None:
-    more = RuleEvent(LONG_DELAYS, Turn.MORE, (), None, START)
-    begun, over = (alert_of(PIPELINE, each, PAGE, ManualClock()) for each in (more, replace(more, turn=Turn.OVER)))
+    more = RuleEvent(LONG_DELAYS, Transition.RATE_LIMITED, (), None, START)
+    begun, over = (
+        alert_of(PIPELINE, each, PAGE, ManualClock()) for each in (more, replace(more, transition=Transition.RESOLVED))
+    )
     assert begun.key == over.key
-    assert "more keys than are told of one by one" in begun.what
+    assert "more keys than alert one by one" in begun.what
 
 
 def test_each_is_told_in_its_order_and_what_is_open_is_known_after_a_restart(tmp_path: Path) -> None:
     clock = ManualClock()
     journal = Journal(tmp_path)
-    desk = JournalDesk(journal, clock)
-    teller = AlertNotifier(lambda: desk, lambda _pipeline, _output: PAGE, clock)
+    dispatcher = recording_in(journal, clock)
+    notifier = AlertNotifier(lambda: dispatcher, lambda _pipeline, _output: PAGE, clock)
     other = replace(HOLDS, rule=LONG)
-    for notice in (HOLDS, OVER, HOLDS, OVER, HOLDS, other):
-        teller.tell(PIPELINE, notice)
-    teller.stop()
+    for event in (HOLDS, OVER, HOLDS, OVER, HOLDS, other):
+        notifier.notify(PIPELINE, event)
+    notifier.stop()
     history = journal.read()
     mine = [alert.level for alert in history.alerts if "long_delays" in alert.subject]
     assert mine == [Level.STATE, Level.RECOVERY] * 2 + [Level.STATE]
     assert {delivery.outcome for delivery in history.deliveries.values()} == {DeliveryOutcome.NOT_CONFIGURED}
     assert len(open_incidents(history)) == 2
 
-    known = AlertNotifier(lambda: desk, lambda _pipeline, _output: PAGE, clock).known(PIPELINE)
+    known = AlertNotifier(lambda: dispatcher, lambda _pipeline, _output: PAGE, clock).known(PIPELINE)
     assert known == {"long_delays": [VALUE.key], "long": [VALUE.key]}
 
 
 def turn(number: int) -> Alert:
     """Return what is told of the record with this number: every other one ends what the one before began."""
     value = replace(VALUE, at=START + timedelta(seconds=number))
-    notice = replace(HOLDS if number % 2 == 0 else OVER, value=value)
-    return alert_of(PIPELINE, notice, PAGE, ManualClock())
+    event = replace(HOLDS if number % 2 == 0 else OVER, value=value)
+    return alert_of(PIPELINE, event, PAGE, ManualClock())
 
 
 def test_two_processes_that_serve_the_same_tell_once(tmp_path: Path) -> None:
     clock, journal = ManualClock(), Journal(tmp_path)
-    tellers = [AlertNotifier(lambda: JournalDesk(journal, clock), lambda *_: PAGE, clock) for _ in range(2)]
-    for notice in (HOLDS, replace(OVER, value=replace(VALUE, at=START + timedelta(seconds=1)))):
-        for teller in tellers:
-            teller.tell(PIPELINE, notice)
-    for teller in tellers:
-        teller.stop()
+    notifiers = [AlertNotifier(lambda: recording_in(journal, clock), lambda *_: PAGE, clock) for _ in range(2)]
+    for event in (HOLDS, replace(OVER, value=replace(VALUE, at=START + timedelta(seconds=1)))):
+        for notifier in notifiers:
+            notifier.notify(PIPELINE, event)
+    for notifier in notifiers:
+        notifier.stop()
     assert [alert.level for alert in journal.read().alerts] == [Level.STATE, Level.RECOVERY]
 
 
@@ -97,7 +106,7 @@ def test_however_far_one_of_them_is_behind_each_turn_is_told_once(turns: int, la
 
     def sees(number: int) -> None:
         alert = turn(number)
-        if not told_by_another(alert, AlertHistory(tuple(record))):
+        if not recorded_by_another(alert, AlertHistory(tuple(record))):
             record.append(alert)
 
     behind = 0

@@ -1,1 +1,0 @@
-"""Sends lineage with OpenLineage's client."""
