@@ -118,7 +118,7 @@ screenshots: $(READY) ## Take the pictures of the console anew (Chromium is need
 	@PYTHONPATH=. $(BIN)/python -m tests.verify.screenshots $(or $(DIR),docs/images) $(ARGS)
 
 .PHONY: lock
-lock: $(READY) ## Resolve pyproject.toml and requirements/*.in anew into the hashed locks
+lock: $(READY) ## Resolve pyproject.toml and requirements/*.in into new hashed locks
 	$(BIN)/uv pip compile $(COMPILE) requirements/uv.in --output-file requirements/uv.txt
 	$(BIN)/uv pip compile $(COMPILE) pyproject.toml requirements/dev.in --output-file requirements/lock.txt
 	$(BIN)/uv pip compile $(COMPILE) requirements/postgres.in --output-file requirements/postgres.txt
