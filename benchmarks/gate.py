@@ -20,7 +20,7 @@ from pyspark.sql import DataFrame
 
 from sluice.gx.gate import run_gate
 from sluice.quality.gate import GateResult
-from sluice.quality.intervals import IntervalChecked, judge_intervals
+from sluice.quality.intervals import IntervalCheckResult, judge_intervals
 from sluice.settings import settings
 from sluice.spark.checks.interval_measures import measure
 from sluice.spark.records.instants import instant
@@ -84,7 +84,7 @@ def _staged(count: int) -> pd.DataFrame:
 def _look(rows: DataFrame, suite: ExpectationsSpec) -> GateResult:
     of_intervals = suite.about(Subject.INTERVAL)
 
-    def judged(cached: DataFrame) -> tuple[IntervalChecked, ...]:
+    def judged(cached: DataFrame) -> tuple[IntervalCheckResult, ...]:
         starts = [instant(row[0]) for row in cached.selectExpr("unix_micros(hour)").distinct().collect()]
         return judge_intervals(of_intervals, measure(cached, "hour", sorted(starts), of_intervals), _HOUR, {})
 

@@ -106,7 +106,7 @@ class Bench:
         table = project.folder.table("flights_raw")
 
         def kill() -> None:
-            report = project.streams.life("flights").look().report
+            report = project.streams.life("flights").observe().report
             assert report is not None
             assert report.pid is not None
             os.kill(report.pid, signal.SIGKILL)

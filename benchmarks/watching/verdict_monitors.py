@@ -9,7 +9,7 @@ from itertools import pairwise
 from typing import Protocol
 
 from benchmarks.watching.verdict_world import BEGIN
-from sluice.streams.health.observation import Evidence
+from sluice.streams.health.observation import Observation
 from sluice.streams.health.recording import lagging_since, worth_recording
 from sluice.streams.health.verdict import FINE, Health, judge
 from sluice.streams.health.verdict_records import RecordedVerdict
@@ -26,7 +26,7 @@ class Monitor(Protocol):
         """The newest batch that need not be shown again."""
         ...
 
-    def look(self, seen: Evidence) -> str:
+    def look(self, seen: Observation) -> str:
         """Take in one look."""
         ...
 
@@ -45,7 +45,7 @@ class Verdicts:
         """The newest batch of the window."""
         return self._window.newest
 
-    def look(self, seen: Evidence) -> str:
+    def look(self, seen: Observation) -> str:
         """Judge, and record what is worth it."""
         self._window = self._window.add(seen)
         verdict = judge(seen, self._window, lagging_since=lagging_since(self._record, 1))
@@ -66,7 +66,7 @@ class Threshold:
         self._records = records
         self.known = sys.maxsize  # it needs no batch
 
-    def look(self, seen: Evidence) -> str:
+    def look(self, seen: Observation) -> str:
         """Compare."""
         if seen.lag_records is None:
             return BLIND
@@ -92,7 +92,7 @@ class Burrow:
     _commits: deque[_Commit] = field(default_factory=deque)
     _lags: deque[int] = field(default_factory=deque)  # at the last looks, as many as there are commits
 
-    def look(self, seen: Evidence) -> str:
+    def look(self, seen: Observation) -> str:
         """Take in the new commits and evaluate."""
         if seen.ends is None:
             return BLIND

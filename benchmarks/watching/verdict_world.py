@@ -19,7 +19,7 @@ from random import Random
 import numpy as np
 
 from sluice.specs.catalog.rhythm import Rhythm
-from sluice.streams.health.observation import Evidence
+from sluice.streams.health.observation import Observation
 from sluice.streams.life.launcher import DriverReport, DriverState
 from sluice.streams.position.checkpoint import CommittedBatch, PlannedBatch
 
@@ -146,7 +146,7 @@ class Simulation:
             if random.random() > 1 / 30:
                 yield now
 
-    def look(self, now: float, known: int) -> Evidence:
+    def look(self, now: float, known: int) -> Observation:
         """Return what a look shows that knows the batches up to a number already."""
         world, count = self.world, bisect_right(self._commits, now)
         broken = world.fault is not None and now >= world.fault_at
@@ -155,7 +155,7 @@ class Simulation:
         running = self._batches[count] if count < len(self._batches) else None
         recreated = broken and world.fault is Fault.RECREATED
         end = self.arrived(now) - (self.arrived(world.fault_at) if recreated else 0)
-        return Evidence(
+        return Observation(
             at=_moment(now),
             unit="flights",
             driver=self._driver(now),

@@ -26,12 +26,12 @@ from typing import Any, Self
 from benchmarks.trials import TrialError
 from benchmarks.watching import watch_airflow
 from benchmarks.watching.watch_fleet import DEPLOYMENT, GENERATION, PERIOD_SECONDS, Fleet, as_text, build
-from sluice.airflow.streams.watcher import LOOKS
+from sluice.airflow.streams.watcher import OBSERVATIONS
 from sluice.control.database import open_database, sqlite_url
 from sluice.control.registry import SqlRegistry
 from sluice.devstack.kafka.broker import BrokerProcess
 from sluice.settings import settings
-from sluice.streams.health.pacing import MOST_SECONDS
+from sluice.streams.health.pacing import MAX_SECONDS
 from tests.integration.brokers import free_ports, running
 
 _TICKS = os.sysconf("SC_CLK_TCK")
@@ -109,7 +109,7 @@ def _bare(folder: Path, bootstrap: str, part: Part, notes: dict[str, Any]) -> di
             said = trial.next("measured", 300)
             measured = said.pop("measured")
             dead = _kill(crew, fleet, part.killed)
-            died = _seen_dead(trial, set(dead), 2 * MOST_SECONDS + 10)
+            died = _seen_dead(trial, set(dead), 2 * MAX_SECONDS + 10)
             health = _health(fleet)
     stalled, others = set(fleet.stalled_units), set(fleet.units) - set(fleet.stalled_units) - set(dead)
     found = sum(health.get(unit) == "STALLED" for unit in stalled)
@@ -152,7 +152,7 @@ def _in_airflow(folder: Path, bootstrap: str, part: Part, notes: dict[str, Any])
             notes["airflow"]["load"] = os.getloadavg()[0]
             early = watch_airflow.told(home)
             delays = [_delay(crew, home, unit) for unit in _spread(fleet.units, part.killed)]
-    beyond = [delay - LOOKS.seconds for delay in delays]
+    beyond = [delay - OBSERVATIONS.seconds for delay in delays]
     notes["airflow"] |= {
         "cpu_by_process": sorted((round(seconds, 2) for seconds in spent.values()), reverse=True),
         "wall": round(wall, 1),

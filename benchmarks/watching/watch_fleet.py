@@ -205,7 +205,7 @@ def _write_records(fleet: Fleet) -> None:
     wishes, attempts, verdicts = [], [], []
     for unit in fleet.units:
         own = {"deployment": DEPLOYMENT, "unit": unit}
-        asked = {"state": "running", "asked_by": "ada", "why": "it shall run", "at": past}
+        asked = {"state": "running", "requested_by": "ada", "why": "it shall run", "at": past}
         wishes += [{**own, **asked, "why": f"{asked['why']}, {n}"} for n in range(2)]
         for generation in range(1, GENERATION + 1):
             bound = generation == GENERATION

@@ -19,7 +19,7 @@ from typing import Any
 from benchmarks.watching.watch_fleet import GENERATION, Fleet
 from sluice.airflow.streams.observer import ProjectObserver
 from sluice.airflow.streams.watcher import Watch, Watcher
-from sluice.streams.life.sighting import Sighting
+from sluice.streams.life.status import UnitStatus
 
 _POLL_SECONDS = 0.2
 
@@ -58,15 +58,15 @@ class NotedObserver:
 
     def __init__(self) -> None:
         self._observer = ProjectObserver()
-        self.looks, self.verdicts = Rhythm(), Rhythm()
+        self.observations, self.verdicts = Rhythm(), Rhythm()
 
-    def look(self, units: Sequence[str]) -> Mapping[str, Sighting]:
+    def observe(self, units: Sequence[str]) -> Mapping[str, UnitStatus]:
         """Look, and note those that were seen."""
-        seen = self._observer.look(units)
-        self.looks.done(list(seen))
+        seen = self._observer.observe(units)
+        self.observations.done(list(seen))
         return seen
 
-    def record_verdicts(self, seen: Mapping[str, Sighting]) -> None:
+    def record_verdicts(self, seen: Mapping[str, UnitStatus]) -> None:
         """Judge, and note that."""
         self._observer.record_verdicts(seen)
         self.verdicts.done(list(seen))
@@ -83,11 +83,11 @@ async def watch(fleet: Fleet, seconds: float) -> None:
 
     tasks = [asyncio.create_task(wait(unit)) for unit in fleet.units]
     begun = time.monotonic()
-    while min(observer.looks.units, observer.verdicts.units) < len(fleet.units):  # noqa: ASYNC110 - it counts
+    while min(observer.observations.units, observer.verdicts.units) < len(fleet.units):  # noqa: ASYNC110 - it counts
         await asyncio.sleep(_POLL_SECONDS)
     first = {"first_round_seconds": time.monotonic() - begun, "first_round_cpu": time.process_time()}
     await asyncio.sleep(fleet_pause(fleet))
-    observer.looks.begin()
+    observer.observations.begin()
     observer.verdicts.begin()
     at, cpu = time.monotonic(), time.process_time()
     await asyncio.sleep(seconds)
@@ -108,9 +108,9 @@ def _measured(observer: NotedObserver, wall: float, cpu: float, now: float) -> M
     return {
         "wall": wall,
         "cpu": cpu,
-        "longest_look_gap": observer.looks.longest_at(now),
+        "longest_look_gap": observer.observations.longest_at(now),
         "longest_verdict_gap": observer.verdicts.longest_at(now),
-        "looks": observer.looks.total,
+        "looks": observer.observations.total,
         "verdicts": observer.verdicts.total,
         "peak_mb": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024,
         "load": os.getloadavg()[0],

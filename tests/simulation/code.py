@@ -21,7 +21,7 @@ MODULES = (
     "sluice.streams.life.claim",
     "sluice.streams.life.governor",
     "sluice.streams.life.ending",
-    "sluice.streams.life.sighting",
+    "sluice.streams.life.status",
     "sluice.streams.life.life",
     "sluice.streams.life.reconcile",
     "sluice.streams.life.watch",

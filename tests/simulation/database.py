@@ -47,7 +47,7 @@ class Database(InMemoryRegistry):
         return self._attempts.setdefault(UNIT, [])
 
     @property
-    def stop_wanted(self) -> bool:
+    def stop_requested(self) -> bool:
         return bool(self.wishes) and self.wishes[-1].state is Desired.STOPPED
 
     def bind(self, unit: str, generation: int) -> Attempt:

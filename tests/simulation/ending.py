@@ -107,9 +107,9 @@ def _crash_loop(world: World) -> None:
 
 def _let_persons_act(world: World) -> None:
     """Do what the code asks a person for."""
-    sighting = _look(world)
-    attempt = sighting.attempt
-    if attempt is not None and attempt.state is AttemptState.ENDED and sighting.alive:
+    status = _look(world)
+    attempt = status.attempt
+    if attempt is not None and attempt.state is AttemptState.ENDED and status.alive:
         if not world.forced_ever:
             raise BreachError(f"{attempt.key} is on record as ended and lives")
         person(world, "stop", stands=False)
@@ -118,11 +118,11 @@ def _let_persons_act(world: World) -> None:
     elif attempt is not None and attempt.state is AttemptState.BOUND and not world.machine.knows(attempt.key):
         if not world.folder_lost:
             raise BreachError(f"{attempt.key} is on record as started, and never was")
-        if not world.database.stop_wanted:
+        if not world.database.stop_requested:
             person(world, "force", stands=False)
             rounds(world)
-    sighting = _look(world)
-    if sighting.desired is not None and sighting.halted(world.clock.now()):
+    status = _look(world)
+    if status.desired is not None and status.halted(world.clock.now()):
         _resume(world)
 
 
@@ -149,4 +149,4 @@ def _drivers_of(world: World, attempt: Attempt) -> list[Process]:
 
 
 def _look(world: World) -> Any:  # noqa: ANN401 - a sighting of the code under test
-    return world.life(Caller("end", stands=False)).look()
+    return world.life(Caller("end", stands=False)).observe()

@@ -12,9 +12,9 @@ from typing import Any
 
 from sluice.clock import Clock
 from sluice.errors import UnreachableError
+from sluice.streams.failures.capacity import NoCapacityError
 from sluice.streams.failures.exits import ExitCode
 from sluice.streams.failures.failure import Failure, FailureClass, class_of_exit
-from sluice.streams.failures.room import NoRoomError
 from sluice.streams.life.identity import parse_submission_key
 from sluice.streams.life.launcher import DriverReport, DriverState, Job
 from tests.simulation.table import Driver
@@ -73,7 +73,7 @@ class Machine:
         self._refuse_held(key)
         if key not in self._known:
             if not self.room:
-                raise NoRoomError(_LACK)
+                raise NoCapacityError(_LACK)
             driver = self._model.Driver(parse_submission_key(key).generation, self.table, self.checkpoint)
             process = Process(key, driver, self._clock.now(), 100 + len(self.processes))
             self._started(process)
@@ -81,7 +81,7 @@ class Machine:
             self._known[key] = process
         return self._known[key].report
 
-    def lack(self, job: Job) -> str:
+    def shortage(self, job: Job) -> str:
         assert job.argv
         return "" if self.room else _LACK
 

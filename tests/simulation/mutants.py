@@ -55,7 +55,7 @@ MUTANTS: tuple[Mutant, ...] = (
     Mutant(
         "the next generation is reserved before the death is on record",
         LIFE,
-        "            self._record_death(start.proven_dead, sighting.report)\n",
+        "            self._record_death(start.proven_dead, status.report)\n",
         "            pass\n",
     ),
     Mutant(
@@ -75,17 +75,17 @@ MUTANTS: tuple[Mutant, ...] = (
     Mutant(
         "a submit does not look for a stop once more",
         LIFE,
-        "            if self._stop_wanted():\n                report = self._launcher.stop(",
+        "            if self._stop_requested():\n                report = self._launcher.stop(",
         "            if False:\n                report = self._launcher.stop(",
         seed=338,
     ),
     Mutant(
         "a stop looks for the driver before it is on record",
         LIFE,
-        "        self._registry.desire(self._unit, Desired.STOPPED, by=by, why=why)\n"
+        "        self._registry.set_desired_state(self._unit, Desired.STOPPED, by=by, why=why)\n"
         "        return self._end_driver(deadline_seconds)",
         "        report = self._end_driver(deadline_seconds)\n"
-        "        self._registry.desire(self._unit, Desired.STOPPED, by=by, why=why)\n"
+        "        self._registry.set_desired_state(self._unit, Desired.STOPPED, by=by, why=why)\n"
         "        return report",
     ),
     Mutant(
@@ -112,13 +112,13 @@ MUTANTS: tuple[Mutant, ...] = (
     Mutant(
         "a driver that lives can be declared dead",
         LIFE,
-        "        if sighting.alive:\n            raise RefusedError(\n",
+        "        if status.alive:\n            raise RefusedError(\n",
         "        if False:\n            raise RefusedError(\n",
     ),
     Mutant(
         "a record that was restored is not caught up with",
         LIFE,
-        "            if not self._record_forgotten(sighting):\n                break\n",
+        "            if not self._record_forgotten(status):\n                break\n",
         "            break\n",
         seed=394,
     ),
@@ -130,16 +130,17 @@ MUTANTS: tuple[Mutant, ...] = (
         seed=797,
     ),
     Mutant(
-        "a resume records no wish",
+        "a resume records no desired state",
         LIFE,
-        '        self._registry.desire(self._unit, Desired.RUNNING, by=by, why=f"{why}{_OVERRIDES}{halted})")\n',
+        "        self._registry.set_desired_state("
+        'self._unit, Desired.RUNNING, by=by, why=f"{why}{_OVERRIDES}{halted})")\n',
         "",
     ),
     Mutant(
         "nobody obeys the governor",
         LIFE,
-        "if governed and (held := self._held(sighting)) is not None:",
-        "if False and (held := self._held(sighting)) is not None:",
+        "if governed and (held := self._held(status)) is not None:",
+        "if False and (held := self._held(status)) is not None:",
         seed=165,
     ),
     Mutant(
@@ -150,15 +151,15 @@ MUTANTS: tuple[Mutant, ...] = (
         seed=165,
     ),
     Mutant(
-        "the reconciler's runs finish a stop by another wish to stop",
+        "the reconciler's runs finish a stop by another request to stop",
         REQUEST,
         "life.finish_stop(request.deadline_seconds)",
         "life.stop(desired.by, desired.why, request.deadline_seconds)",
     ),
     Mutant(
-        "the governor knows no wish",
+        "the governor knows no desired state",
         GOVERNOR,
-        "if attempt.ended_at is not None and attempt.ended_at >= wish.at]",
+        "if attempt.ended_at is not None and attempt.ended_at >= desired.at]",
         "if attempt.ended_at is not None]",
     ),
     Mutant(
@@ -190,7 +191,7 @@ MUTANTS: tuple[Mutant, ...] = (
     Mutant(
         "the reconciler tells nobody of what is HALTED",
         RECONCILE,
-        "ActionKind.NOTHING if watched else ActionKind.TELL",
+        "ActionKind.NOTHING if watched else ActionKind.NOTIFY",
         "ActionKind.NOTHING",
     ),
     Mutant(
@@ -202,27 +203,27 @@ MUTANTS: tuple[Mutant, ...] = (
     Mutant(
         "the reconciler forgets whom it has told",
         RECONCILIATION,
-        "action.kind is ActionKind.TELL and told(name, _end_of(sighting, now))",
+        "action.kind is ActionKind.NOTIFY and notified(name, _end_of(status, now))",
         "False",
     ),
     Mutant(
         "a watch takes unknown for dead",
         WATCH,
-        "    if sighting.report is None:\n        why = ",
-        "    if sighting.report is None:\n"
+        "    if status.report is None:\n        why = ",
+        "    if status.report is None:\n"
         '        return WatchFinding(WatchState.DIED, "It does not answer.")\n'
         "        why = ",
     ),
     Mutant(
         "a watch is red for a stop",
         WATCH,
-        '    if _stop_wanted(sighting):\n        return WatchFinding(WatchState.STOPPED, f"{ended}',
+        '    if _stop_requested(status):\n        return WatchFinding(WatchState.STOPPED, f"{ended}',
         '    if False:\n        return WatchFinding(WatchState.STOPPED, f"{ended}',
     ),
     Mutant(
         "a watch sleeps through a death",
         WATCHER,
-        "            found[watch] = Hint.LOOK\n",
+        "            found[watch] = Hint.CHANGED\n",
         "            pass\n",
     ),
     Mutant(

@@ -17,7 +17,7 @@ from sluice.errors import CorruptionError, RefusedError, SluiceError, SpecError
 from sluice.specs.catalog.catalog import Unit
 from sluice.specs.units import DeclaredUnit
 from sluice.streams.life.reconcile import ActionKind
-from sluice.streams.life.sighting import RecordedUnit, Sighting
+from sluice.streams.life.status import RecordedUnit, UnitStatus
 from sluice.streams.life.watch import WatchState
 from tests.simulation import rules
 from tests.simulation.crew import Actor
@@ -97,11 +97,11 @@ def resume_task(world: World, run: Run, *, stands: bool) -> None:
     until, generation, cleared = run.until, run.generation, run.cleared
     assert until is not None
     try:
-        sighting = world.life(caller).record_end()
+        status = world.life(caller).record_end()
     except SluiceError:
         found = None
     else:
-        found = world.code.watch.examine(sighting, generation, now=world.clock.now())
+        found = world.code.watch.examine(status, generation, now=world.clock.now())
         rules.finding(world, generation, found)
     if run.task != "resume" or run.cleared != cleared:
         return
@@ -118,25 +118,25 @@ def reconciler(world: World, *, stands: bool = True) -> None:
     caller, told_before = Caller("reconciler", stands=stands), tuple(world.alerts)
     ended_at: datetime | None = None
 
-    def look(_: str) -> Any:  # noqa: ANN401 - a sighting of the code under test
+    def observe(_: str) -> Any:  # noqa: ANN401 - a sighting of the code under test
         nonlocal ended_at
-        sighting = world.life(caller).record_end()
-        ended_at = sighting.attempt and sighting.attempt.ended_at
-        count_outlook(world, sighting)
-        return sighting
+        status = world.life(caller).record_end()
+        ended_at = status.attempt and status.attempt.ended_at
+        count_outlook(world, status)
+        return status
 
     needed = world.code.reconciliation.decide(
         [DECLARED],
-        look=look,
+        observe=observe,
         active_runs=lambda _: world.at_work,
-        told=lambda _, since: any(at >= since for at in world.alerts),
+        notified=lambda _, since: any(at >= since for at in world.alerts),
         now=world.clock.now(),
     )
     if not needed:
         world.tally[f"reconcile: {ActionKind.NOTHING}"] += 1
     for _, action in needed:
         world.tally[f"reconcile: {action.kind}"] += 1
-        if action.kind == ActionKind.TELL:
+        if action.kind == ActionKind.NOTIFY:
             rules.tells(told_before, ended_at)
         world.tell(f"reconciler: {action.kind}: {action.why}")
         run_id = f"halted__{action.about}" if action.about else f"reconcile__{world.clock.now():%d-%H:%M:%S}"
@@ -152,13 +152,13 @@ def triggerer(world: World, *, stands: bool = True) -> None:
         return
     caller = Caller("triggerer", stands=stands)
     life, database = world.life(caller), DatabaseGate(world, caller)
-    sightings: dict[str, Sighting] = {}
+    statuses: dict[str, UnitStatus] = {}
     try:  # as `sluice.streams.life.lives` does, which holds back what is raised: here all of it shall be seen
         records = RecordedUnit(database.newest_wishes([UNIT]).get(UNIT), database.newest_attempts([UNIT]).get(UNIT))
-        sightings[UNIT] = life.record_end(records)
+        statuses[UNIT] = life.record_end(records)
     except SluiceError as error:
         world.tell(f"triggerer: could not look: {error}")
-    for watch, hint in world.code.watcher.hints(watches, sightings, world.clock.now()).items():
+    for watch, hint in world.code.watcher.hints(watches, statuses, world.clock.now()).items():
         run = watches[watch]
         if run.task == "watch":
             world.tally[f"hint: {hint}"] += 1

@@ -95,12 +95,12 @@ class DatabaseGate(Gate):
 
         return self._call("desired", "database", read)
 
-    def desire(self, unit: str, state: Desired, *, by: str, why: str) -> DesiredState:
+    def set_desired_state(self, unit: str, state: Desired, *, by: str, why: str) -> DesiredState:
         def write() -> DesiredState:
             rules.wish(self._world, self._caller)
             self._caller.wished = True
             self._world.wanted = state
-            return self._world.database.desire(unit, state, by=by, why=why)
+            return self._world.database.set_desired_state(unit, state, by=by, why=why)
 
         return self._call("desire", "database", write)
 
@@ -108,7 +108,7 @@ class DatabaseGate(Gate):
         return self._call("latest_attempt", "database", lambda: self._world.database.latest_attempt(unit))
 
     def newest_wishes(self, units: Collection[str]) -> Mapping[str, DesiredState]:
-        return self._call("newest_wishes", "database", lambda: self._world.database.newest_wishes(units))
+        return self._call("newest_wishes", "database", lambda: self._world.database.newest_desired_states(units))
 
     def newest_attempts(self, units: Collection[str]) -> Mapping[str, Attempt]:
         return self._call("newest_attempts", "database", lambda: self._world.database.newest_attempts(units))
@@ -162,8 +162,8 @@ class LauncherGate(Gate):
         self._caller.saw_alive = report.state is DriverState.RUNNING
         return report
 
-    def lack(self, job: Job) -> str:
-        return self._call("lack", "launcher", lambda: self._world.machine.lack(job))
+    def shortage(self, job: Job) -> str:
+        return self._call("lack", "launcher", lambda: self._world.machine.shortage(job))
 
     def submit(self, key: str, job: Job) -> DriverReport:
         """Hold the key for a moment in which others can look, and the submitter can die."""

@@ -36,7 +36,7 @@ def start(world: World, process: Process) -> None:
             raise BreachError(f"{process.key} was started although {other.key} lives and nobody forced that (1, 7)")
         if other.generation > process.generation and process.generation not in forced:
             raise BreachError(f"{process.key} was started after {other.key}")
-    if world.database.stop_wanted and caller.read_wish == world.database.age:
+    if world.database.stop_requested and caller.read_wish == world.database.age:
         raise BreachError(f"{process.key} was started by {caller.name}, who had read that it shall be stopped")
     caller.started = True
 
@@ -94,7 +94,7 @@ def reservation(world: World, caller: Caller, before: Attempt | None, made: Atte
         world.tally["reserve: forgotten generation"] += 1
         return
     world.tally["reserve: won"] += 1
-    if world.database.stop_wanted and caller.read_wish == world.database.age:
+    if world.database.stop_requested and caller.read_wish == world.database.age:
         raise BreachError(f"{made.key} was reserved by {caller.name}, who had read that it shall be stopped")
     if before is None:
         return
@@ -149,7 +149,7 @@ def finding(world: World, generation: int, found: WatchFinding) -> None:
     if found.state == WatchState.DIED and generation not in world.database.forced:
         if any(process.alive for process in world.machine.processes if process.generation == generation):
             raise BreachError(f"a watch said that generation {generation} died, and it lives (7)")
-        if world.settled and world.database.stop_wanted:
+        if world.settled and world.database.stop_requested:
             raise BreachError(f"a watch was red for generation {generation}, which was asked to stop")
     if found.state == WatchState.SUPERSEDED and not any(p.generation > generation for p in world.machine.processes):
         newest = world.database.latest_attempt(UNIT)
@@ -165,7 +165,7 @@ def tells(before: Sequence[datetime], ended_at: datetime | None) -> None:
 
 def rest(world: World) -> None:
     """Without a fault, a stop that is done has ended every driver: a submit that crosses it cannot miss it."""
-    if world.pure and world.database.stop_wanted and world.machine.alive:
+    if world.pure and world.database.stop_requested and world.machine.alive:
         raise BreachError(f"a stop is done and {world.machine.alive[0].key} lives, although nothing went wrong")
 
 

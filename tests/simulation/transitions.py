@@ -38,7 +38,7 @@ FAULTS = (
 )
 
 TRANSITIONS: tuple[str, ...] = (
-    *(f"claim: {word}" for word in ("Adopt", "Resume", "NoRoom", "Wait", "Refuse", "Hold", "Halt")),
+    *(f"claim: {word}" for word in ("Adopt", "Resume", "NoCapacity", "Wait", "Refuse", "Hold", "Halt")),
     *(f"refused: {why}" for why in ("never asked", "stop on record", "ended yet lives", "no trace")),
     *(f"reserve: {how}" for how in ("won", "lost the race", "forgotten generation")),
     *(f"attempt: {change}" for change in ("intent to bound", "intent to ended", "bound to ended", "end repeated")),

@@ -9,8 +9,8 @@ from typing import Any
 
 from sluice.airflow.streams.stream_request import UnitCommand
 from sluice.errors import RefusedError
+from sluice.streams.failures.capacity import NoCapacityError
 from sluice.streams.failures.failure import recorded_class
-from sluice.streams.failures.room import NoRoomError
 from sluice.streams.life.attempts import Attempt, AttemptState, Desired
 from sluice.streams.life.claim import Refuse
 from sluice.streams.life.governor import Halt, Hold
@@ -173,7 +173,7 @@ def _observe(life: Any) -> type:  # noqa: ANN401 - the same
             try:
                 submitted: Attempt = super().submit(attempt)
             except RefusedError as refusal:
-                how = "no room" if isinstance(refusal, NoRoomError) else "outdated"
+                how = "no room" if isinstance(refusal, NoCapacityError) else "outdated"
                 world.tally["submit: " + ("stop on record" if "a stop of" in str(refusal) else how)] += 1
                 raise
             ended = submitted.state is AttemptState.ENDED
@@ -223,10 +223,10 @@ def _count_claim(world: World, decision: Any) -> None:  # noqa: ANN401 - a decis
     _count_held(world, kind)
 
 
-def count_outlook(world: World, sighting: Any) -> None:  # noqa: ANN401 - a sighting of the code under test
+def count_outlook(world: World, status: Any) -> None:  # noqa: ANN401 - a sighting of the code under test
     """Count what the governor says to a reconciler, which acts on it without another word."""
-    if sighting.attempt is not None and sighting.attempt.state is AttemptState.ENDED and not sighting.alive:
-        _count_held(world, type(sighting.outlook(world.clock.now())).__name__)
+    if status.attempt is not None and status.attempt.state is AttemptState.ENDED and not status.alive:
+        _count_held(world, type(status.outlook(world.clock.now())).__name__)
 
 
 def _count_held(world: World, kind: str) -> None:

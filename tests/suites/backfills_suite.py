@@ -218,8 +218,8 @@ class BackfillsSuite:
 
     def test_a_wish_to_cancel_keeps_who_asked_first(self, backfills: Backfills) -> None:
         claimed = backfills.claim(asking(), "run-1", alive=living)
-        assert backfills.ask_cancel(claimed.id, "bob").cancel_asked_by == "bob"
-        assert backfills.ask_cancel(claimed.id, "eve").cancel_asked_by == "bob"
+        assert backfills.ask_cancel(claimed.id, "bob").cancel_requested_by == "bob"
+        assert backfills.ask_cancel(claimed.id, "eve").cancel_requested_by == "bob"
         assert backfills.get(claimed.id).state is BackfillState.RUNNING
 
     def test_what_has_ended_is_not_cancelled(self, backfills: Backfills) -> None:

@@ -7,15 +7,17 @@ from datetime import timedelta
 import pytest
 
 from sluice.errors import RefusedError, SpecError
-from sluice.intervals.places import Places
+from sluice.intervals.record_positions import RecordPositions
 from sluice.quality.cases import Case, CaseEvent, Cases, CaseState
 from tests.twins.clock import START
 
 LATER = START + timedelta(hours=1)
-PLACES = Places.of([("t1", 0, 5), ("t1", 0, 6), ("t1", 3, 9)])
+PLACES = RecordPositions.of([("t1", 0, 5), ("t1", 0, 6), ("t1", 3, 9)])
 
 
-def opened(name: str = "sales-1", places: Places = PLACES, at: timedelta = timedelta(0), of: str = "sales") -> Case:
+def opened(
+    name: str = "sales-1", places: RecordPositions = PLACES, at: timedelta = timedelta(0), of: str = "sales"
+) -> Case:
     event = CaseEvent(CaseState.OPEN, "ann", "who sends these?", START + at)
     return Case(name, of, "malformed", places, {"malformed": places.count}, (event,))
 
@@ -61,8 +63,8 @@ class CasesSuite:
     def test_a_record_is_in_one_live_case_at_most(self, cases: Cases) -> None:
         cases.open(opened())
         with pytest.raises(RefusedError, match=r"2 of these records are in the case sales-1, which is open"):
-            cases.open(opened("sales-2", Places.of([("t1", 0, 6), ("t1", 3, 9), ("t1", 3, 10)])))
-        cases.open(opened("sales-2", Places.of([("t1", 1, 6), ("t2", 0, 5)])))
+            cases.open(opened("sales-2", RecordPositions.of([("t1", 0, 6), ("t1", 3, 9), ("t1", 3, 10)])))
+        cases.open(opened("sales-2", RecordPositions.of([("t1", 1, 6), ("t2", 0, 5)])))
         cases.open(opened("returns-1", of="returns"))
         assert {case.id for case in cases.of()} == {"sales-1", "sales-2", "returns-1"}
 
@@ -77,7 +79,7 @@ class CasesSuite:
 
     def test_cases_come_newest_first(self, cases: Cases) -> None:
         for number in (2, 1, 3):
-            place = Places.of([("t1", number, 0)])
+            place = RecordPositions.of([("t1", number, 0)])
             cases.open(opened(f"sales-{number}", place, timedelta(hours=number)))
         cases.open(opened("returns-1", of="returns"))
         assert [case.id for case in cases.of("sales")] == ["sales-3", "sales-2", "sales-1"]

@@ -7,7 +7,7 @@ from typing import Protocol
 
 import pytest
 
-from sluice.streams.failures.room import NoRoomError
+from sluice.streams.failures.capacity import NoCapacityError
 from sluice.streams.life.launcher import DriverReport, DriverState, Job, Launcher
 
 
@@ -113,7 +113,7 @@ class LauncherSuite:
         assert stage.launcher.find("k.g2") == second
 
     def test_where_there_is_room_nothing_lacks(self, stage: Stage) -> None:
-        assert stage.launcher.lack(stage.job()) == ""
+        assert stage.launcher.shortage(stage.job()) == ""
 
 
 class RoomSuite:
@@ -121,9 +121,9 @@ class RoomSuite:
 
     def test_what_has_no_room_is_not_started_and_its_key_is_not_spent(self, stage: CrowdedStage) -> None:
         stage.crowd()
-        with pytest.raises(NoRoomError) as refused:
+        with pytest.raises(NoCapacityError) as refused:
             stage.submit("k.g1")
-        assert stage.launcher.lack(stage.job()) in str(refused.value)
+        assert stage.launcher.shortage(stage.job()) in str(refused.value)
         assert stage.launcher.find("k.g1").state is DriverState.ABSENT
         stage.make_room()
         assert stage.submit("k.g1").state is DriverState.RUNNING
@@ -132,7 +132,7 @@ class RoomSuite:
         running = stage.submit("k.g1")
         stage.crowd()
         assert stage.submit("k.g1") == running
-        assert stage.launcher.lack(stage.job()) != ""
+        assert stage.launcher.shortage(stage.job()) != ""
 
     def test_a_dead_driver_is_found_however_crowded_it_is(self, stage: CrowdedStage) -> None:
         stage.submit("k.g1")

@@ -6,9 +6,9 @@ from dataclasses import replace
 from datetime import timedelta
 
 from sluice.intervals.entries import Content
-from sluice.quality.intervals import IntervalChecked, judge_interval
+from sluice.quality.intervals import IntervalCheckResult, judge_interval
 from sluice.quality.measured import Measured
-from sluice.quality.results import KeptResult, QualityResults, known_values
+from sluice.quality.results import QualityResults, StoredResult, known_values
 from sluice.specs.expectations.model import Expectation, Subject
 from tests.twins.clock import START
 
@@ -20,17 +20,17 @@ NULLS = Expectation(expect="expect_column_values_to_not_be_null", kwargs={"colum
 KEYS = (VOLUME.key, NULLS.key)
 
 
-def volume(hours: int, rows: int) -> IntervalChecked:
+def volume(hours: int, rows: int) -> IntervalCheckResult:
     return judge_interval(VOLUME, START + hours * HOUR, HOUR, Measured(rows, float(rows)), {})
 
 
-def nulls(hours: int, unexpected: int) -> IntervalChecked:
+def nulls(hours: int, unexpected: int) -> IntervalCheckResult:
     found = Measured(9, float(unexpected), unexpected, sample=("a person",))
     return judge_interval(NULLS, START + hours * HOUR, HOUR, found, {})
 
 
-def kept(checked: IntervalChecked, rows: int = 7) -> KeptResult:
-    return KeptResult(checked, Content(rows, str(rows * 2**60)), "check", START)
+def kept(checked: IntervalCheckResult, rows: int = 7) -> StoredResult:
+    return StoredResult(checked, Content(rows, str(rows * 2**60)), "check", START)
 
 
 class QualityResultsSuite:

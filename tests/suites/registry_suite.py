@@ -12,7 +12,7 @@ import pytest
 from sluice.errors import CorruptionError
 from sluice.streams.failures.failure import FailureClass
 from sluice.streams.health.verdict import Health, PartitionLag, Verdict
-from sluice.streams.health.verdict_records import GivenVerdict
+from sluice.streams.health.verdict_records import NewVerdict
 from sluice.streams.life.attempts import AttemptState, Desired, LostRaceError
 from sluice.streams.registry import Registry
 from tests.twins.clock import START, ManualClock
@@ -44,14 +44,14 @@ class RegistrySuite:
         assert list(registry.verdicts("flights")) == []
 
     def test_the_latest_wish_counts_even_within_one_instant(self, registry: Registry) -> None:
-        registry.desire("flights", Desired.RUNNING, by="ada", why="demo")
-        registry.desire("flights", Desired.STOPPED, by="bob", why="upgrade")
+        registry.set_desired_state("flights", Desired.RUNNING, by="ada", why="demo")
+        registry.set_desired_state("flights", Desired.STOPPED, by="bob", why="upgrade")
         wish = registry.desired("flights")
         assert wish is not None
         assert (wish.state, wish.by, wish.why, wish.at) == (Desired.STOPPED, "bob", "upgrade", START)
 
     def test_wishes_of_one_unit_say_nothing_of_another(self, registry: Registry) -> None:
-        registry.desire("flights", Desired.RUNNING, by="ada", why="demo")
+        registry.set_desired_state("flights", Desired.RUNNING, by="ada", why="demo")
         assert registry.desired("weather") is None
 
     def test_an_intent_is_the_next_generation(self, registry: Registry) -> None:
@@ -146,9 +146,9 @@ class RegistrySuite:
 
     def test_the_newest_records_of_many_units_are_those_of_each(self, registry: Registry, clock: ManualClock) -> None:
         units = [f"unit_{n:04}" for n in range(1200)]  # more than are asked for in one query
-        registry.desire(units[0], Desired.RUNNING, by="ada", why="demo")
+        registry.set_desired_state(units[0], Desired.RUNNING, by="ada", why="demo")
         for state in (Desired.STOPPED, Desired.RUNNING):
-            registry.desire(units[-1], state, by="bob", why="in one instant")
+            registry.set_desired_state(units[-1], state, by="bob", why="in one instant")
         for unit, generations in ((units[0], 3), (units[-1], 1), ("nobody_asks", 2)):
             for after in range(generations):
                 registry.intend(unit, after_generation=after, key=f"local.{unit}.g{after + 1}")
@@ -158,12 +158,12 @@ class RegistrySuite:
             clock.sleep(1)
             registry.record_verdict(unit, stream, 2, verdict)
         known = (units[0], units[-1])
-        assert registry.newest_wishes(units) == {unit: registry.desired(unit) for unit in known}
+        assert registry.newest_desired_states(units) == {unit: registry.desired(unit) for unit in known}
         assert registry.newest_attempts(units) == {unit: registry.latest_attempt(unit) for unit in known}
         verdicts = {unit: {record.stream: record for record in registry.verdicts(unit)} for unit in known}
         assert registry.newest_verdicts(units) == verdicts
         assert [len(of) for of in verdicts.values()] == [2, 1]
-        asked = (registry.newest_wishes, registry.newest_attempts, registry.newest_verdicts)
+        asked = (registry.newest_desired_states, registry.newest_attempts, registry.newest_verdicts)
         assert [dict(ask([])) for ask in asked] == [{}] * 3
 
     def test_the_newest_attempts_of_many_units_are_read_together(self, registry: Registry) -> None:
@@ -179,7 +179,7 @@ class RegistrySuite:
         assert registry.histories([], newest=3) == {}
 
     def test_of_many_verdicts_those_that_changed_are_stored(self, registry: Registry) -> None:
-        given = [GivenVerdict(f"unit_{n:04}", "departures", 1, OK) for n in range(450)]
+        given = [NewVerdict(f"unit_{n:04}", "departures", 1, OK) for n in range(450)]
         assert registry.record_verdicts([]) == 0
         assert registry.record_verdicts(given[:100]) == 100
         changed = [replace(given[0], verdict=UNKNOWN), *given[1:]]
@@ -204,7 +204,7 @@ class RegistrySuite:
             assert sum(pool.map(race, range(8))) == 1
 
     def test_eight_watchers_that_see_many_changes_store_each_once(self, registry: Registry) -> None:
-        given = [GivenVerdict(f"unit_{n}", "departures", 1, OK) for n in range(40)]
+        given = [NewVerdict(f"unit_{n}", "departures", 1, OK) for n in range(40)]
         together = Barrier(8)
 
         def race(_: int) -> int:
@@ -218,15 +218,15 @@ class RegistrySuite:
         self, registry: Registry, clock: ManualClock
     ) -> None:
         for state in (Desired.STOPPED, Desired.RUNNING, Desired.STOPPED):
-            registry.desire("flights", state, by="ada", why="so it is")
+            registry.set_desired_state("flights", state, by="ada", why="so it is")
             clock.sleep(60)
-        registry.desire("weather", Desired.RUNNING, by="ada", why="another unit")
+        registry.set_desired_state("weather", Desired.RUNNING, by="ada", why="another unit")
         second = START + timedelta(seconds=60)
         for since, expected in [(second - timedelta(seconds=1), 3), (second, 2), (second + timedelta(days=1), 1)]:
-            found = registry.wishes_since("flights", since)
+            found = registry.desired_states_since("flights", since)
             assert [wish.at for wish in found] == [START + timedelta(minutes=n) for n in range(3 - expected, 3)]
-        assert len(registry.wishes_since("flights", START - timedelta(days=1))) == 3
-        assert registry.wishes_since("flights", second)[0].state is Desired.RUNNING
+        assert len(registry.desired_states_since("flights", START - timedelta(days=1))) == 3
+        assert registry.desired_states_since("flights", second)[0].state is Desired.RUNNING
 
     def test_of_verdicts_those_that_held_and_all_after_them_are_returned(
         self, registry: Registry, clock: ManualClock

@@ -83,12 +83,12 @@ class InMemoryBackfills:
         with self._lock:
             found = self.get(backfill_id)
             if found.state is BackfillState.SUBMITTED:
-                gone = replace(found, state=BackfillState.CANCELLED, ended_at=self._clock.now(), cancel_asked_by=by)
+                gone = replace(found, state=BackfillState.CANCELLED, ended_at=self._clock.now(), cancel_requested_by=by)
                 self._records[found.id] = replace(gone, why=withdrawn(by))
                 return self._records[found.id]
             if found.state is not BackfillState.RUNNING:
                 raise not_running(found)
-            self._records[found.id] = replace(found, cancel_asked_by=found.cancel_asked_by or by)
+            self._records[found.id] = replace(found, cancel_requested_by=found.cancel_requested_by or by)
             return self._records[found.id]
 
     def get(self, backfill_id: str) -> Backfill:

@@ -22,12 +22,12 @@ from sluice.control.tables import attempt, desired_state, interval, ledger, verd
 from sluice.intervals.alignment import Interval
 from sluice.intervals.entries import Content
 from sluice.intervals.ledger import LedgerRow, Verified, Written
-from sluice.intervals.places import Places
+from sluice.intervals.record_positions import RecordPositions
 from sluice.project.project import Project
 from sluice.quality.cases import Case, CaseEvent, CaseState
 from sluice.settings import Settings
 from sluice.streams.health.batch_log import append_batch
-from sluice.streams.health.looks import Rates, StreamLook
+from sluice.streams.health.snapshots import Rates, StreamSnapshot
 from sluice.streams.health.verdict import Health, PartitionLag, Verdict
 
 HOSTILE = "<script>document.title='taken'</script>\"'><img src=x onerror=\"document.title='taken'\">"
@@ -164,7 +164,7 @@ def _lives(project: Project, fleet: ConsoleFleet, now: datetime) -> None:
     for number in range(fleet.units):
         unit = unit_of(number)
         base = {"deployment": "local", "unit": unit}
-        said = {"asked_by": fleet.says("ada"), "why": fleet.says("launch"), "at": now - 2 * day}
+        said = {"requested_by": fleet.says("ada"), "why": fleet.says("launch"), "at": now - 2 * day}
         wishes.append({**base, "state": "stopped" if number == RESTING else "running", **said})
         for generation in (1, 2):
             ended = generation == 1 or number in (HALTED, RESTING)
@@ -195,12 +195,12 @@ def _lives(project: Project, fleet: ConsoleFleet, now: datetime) -> None:
                 {**base, "stream": stream, "number": 1, "generation": 2, "at": now - timedelta(hours=3), **given}
             )
             seen_at = now - timedelta(hours=1) if number == UNSEEN else now - timedelta(seconds=5)
-            looks.append(StreamLook(unit, stream, 2, seen_at, found, Rates(12.5 + number, 12.25)))
+            looks.append(StreamSnapshot(unit, stream, 2, seen_at, found, Rates(12.5 + number, 12.25)))
     assert registry.verdicts("none") == ()
     with transaction(project.records.database, write=True) as connection:
         for table, rows in ((desired_state, wishes), (attempt, attempts), (verdict, verdicts)):
             connection.execute(insert(table), rows)
-    project.records.observations().keep(looks)
+    project.records.snapshots().store(looks)
 
 
 def _verdict(number: int, now: datetime, fleet: ConsoleFleet) -> Verdict:
@@ -292,7 +292,7 @@ def _intervals(project: Project, fleet: ConsoleFleet, count: int) -> None:
 def _cases(project: Project, fleet: ConsoleFleet, now: datetime) -> None:
     cases = project.records.cases()
     for number in range(min(fleet.units, 20)):
-        places = Places.joined([("topicid", 0, (number * 10, number * 10 + 4))])
+        places = RecordPositions.joined([("topicid", 0, (number * 10, number * 10 + 4))])
         opened = CaseEvent(CaseState.OPEN, fleet.says("ada"), fleet.says("look"), now - timedelta(days=1))
         case = Case(f"case-{number:04}", pipeline_of(number), fleet.says("asked"), places, {"malformed": 5}, (opened,))
         cases.open(case)

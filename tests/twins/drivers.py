@@ -7,8 +7,8 @@ from pathlib import Path
 
 from sluice.clock import Clock
 from sluice.errors import UnreachableError
+from sluice.streams.failures.capacity import NoCapacityError
 from sluice.streams.failures.failure import Failure
-from sluice.streams.failures.room import NoRoomError
 from sluice.streams.life.launcher import DriverReport, DriverState, Job
 
 
@@ -36,13 +36,13 @@ class DictionaryLauncher:
     def submit(self, key: str, job: Job) -> DriverReport:
         if self.find(key).state is DriverState.ABSENT:
             if self.lacking:
-                raise NoRoomError(self.lacking)
+                raise NoCapacityError(self.lacking)
             self.jobs[key] = job
             pid = 100 + len(self.jobs)
             self._reports[key] = DriverReport(key, DriverState.RUNNING, pid=pid, started_at=self._clock.now())
         return self._reports[key]
 
-    def lack(self, job: Job) -> str:
+    def shortage(self, job: Job) -> str:
         assert job
         return self.lacking
 

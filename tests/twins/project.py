@@ -22,11 +22,11 @@ from sluice.specs.catalog.catalog import Catalog
 from sluice.specs.deployments.deployment import DeploymentSpec
 from sluice.specs.deployments.kafka import EmbeddedKafka
 from sluice.specs.model.access import Role
-from sluice.streams.health.evidence import Stamps
-from sluice.streams.health.observation import Evidence
+from sluice.streams.health.observation import Observation
+from sluice.streams.health.observing import Stamps
 from sluice.streams.life.attempts import Attempt
 from sluice.streams.life.launcher import Job
-from sluice.streams.life.sighting import Sighting
+from sluice.streams.life.status import UnitStatus
 from sluice.topics.administration import KafkaAdministration
 from tests.twins.clock import ManualClock
 from tests.twins.drivers import DictionaryLauncher
@@ -37,7 +37,7 @@ from tests.twins.registry import InMemoryRegistry
 class InMemoryProject:
     """Specs, control database, launcher and cluster of one test.
 
-    A test overrides `registry`, `launcher`, `bootstrap`, `refuse` and `evidence`, which the parts ask.
+    A test overrides `registry`, `launcher`, `bootstrap`, `refuse` and `observations`, which the parts ask.
     """
 
     catalog: Catalog = field(default_factory=Catalog)
@@ -65,7 +65,7 @@ class InMemoryProject:
     def refuse(self, unit: str) -> None:
         """Let a test stand against a start."""
 
-    def evidence(self, unit: str) -> Mapping[str, Evidence]:
+    def observations(self, unit: str) -> Mapping[str, Observation]:
         """Return what a test lets the unit's streams show."""
         raise NotImplementedError(unit)
 
@@ -141,9 +141,9 @@ class InMemoryHealth(ProjectHealth):
 
     project: InMemoryProject
 
-    def evidence(self, unit: str, *, stamps: Stamps = Stamps.IF_OLD) -> Mapping[str, Evidence]:
+    def observations(self, unit: str, *, stamps: Stamps = Stamps.IF_OLD) -> Mapping[str, Observation]:
         assert stamps in Stamps
-        return self.project.evidence(unit)
+        return self.project.observations(unit)
 
     def observer(self, known: KnownCheckpoints) -> InMemoryObserver:  # type: ignore[override]
         assert known is not None
@@ -159,8 +159,8 @@ class InMemoryObserver:
     def declares(self, unit: str) -> bool:
         return unit in self.project.catalog.units()
 
-    def evidence(self, sightings: Mapping[str, Sighting]) -> dict[str, Mapping[str, Evidence]]:
-        return {unit: self.project.evidence(unit) for unit in sightings}
+    def observe(self, statuses: Mapping[str, UnitStatus]) -> dict[str, Mapping[str, Observation]]:
+        return {unit: self.project.observations(unit) for unit in statuses}
 
     def forget(self, unit: str) -> None:
         """It remembers nothing."""

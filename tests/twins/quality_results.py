@@ -6,21 +6,21 @@ from collections.abc import Collection, Iterable, Sequence
 from dataclasses import replace
 from datetime import datetime
 
-from sluice.quality.results import KeptResult, without_samples
+from sluice.quality.results import StoredResult, without_samples
 
 
 class InMemoryQualityResults:
     """Implements `sluice.quality.results.QualityResults` for one process."""
 
     def __init__(self) -> None:
-        self.records: dict[tuple[str, str, datetime], KeptResult] = {}
+        self.records: dict[tuple[str, str, datetime], StoredResult] = {}
 
-    def keep(self, pipeline: str, results: Iterable[KeptResult]) -> None:
+    def keep(self, pipeline: str, results: Iterable[StoredResult]) -> None:
         for kept in results:
             place = (pipeline, kept.checked.key, kept.checked.start)
             self.records[place] = replace(kept, checked=without_samples(kept.checked))
 
-    def of(self, pipeline: str, keys: Collection[str], since: datetime, until: datetime) -> Sequence[KeptResult]:
+    def of(self, pipeline: str, keys: Collection[str], since: datetime, until: datetime) -> Sequence[StoredResult]:
         found = [
             (start, key, kept)
             for (name, key, start), kept in self.records.items()

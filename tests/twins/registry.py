@@ -11,7 +11,7 @@ from sluice.clock import Clock
 from sluice.errors import CorruptionError
 from sluice.streams.failures.failure import FailureClass
 from sluice.streams.health.verdict import Verdict
-from sluice.streams.health.verdict_records import GivenVerdict, RecordedVerdict
+from sluice.streams.health.verdict_records import NewVerdict, RecordedVerdict
 from sluice.streams.life.attempts import Attempt, AttemptState, Desired, DesiredState, LostRaceError
 
 
@@ -28,7 +28,7 @@ class InMemoryRegistry:
     def desired(self, unit: str) -> DesiredState | None:
         return next(reversed(self._wishes.get(unit, [])), None)
 
-    def desire(self, unit: str, state: Desired, *, by: str, why: str) -> DesiredState:
+    def set_desired_state(self, unit: str, state: Desired, *, by: str, why: str) -> DesiredState:
         wish = DesiredState(unit, state, by, why, self.clock.now())
         self._wishes.setdefault(unit, []).append(wish)
         return wish
@@ -36,7 +36,7 @@ class InMemoryRegistry:
     def latest_attempt(self, unit: str) -> Attempt | None:
         return next(iter(self.attempts(unit)), None)
 
-    def newest_wishes(self, units: Collection[str]) -> Mapping[str, DesiredState]:
+    def newest_desired_states(self, units: Collection[str]) -> Mapping[str, DesiredState]:
         return {unit: wish for unit in units if (wish := self.desired(unit)) is not None}
 
     def newest_attempts(self, units: Collection[str]) -> Mapping[str, Attempt]:
@@ -96,13 +96,13 @@ class InMemoryRegistry:
             history.append(RecordedVerdict(unit, stream, generation, kept, self.clock.now()))
             return True
 
-    def record_verdicts(self, given: Sequence[GivenVerdict]) -> int:
+    def record_verdicts(self, given: Sequence[NewVerdict]) -> int:
         return sum(self.record_verdict(one.unit, one.stream, one.generation, one.verdict) for one in given)
 
     def verdicts(self, unit: str) -> Sequence[RecordedVerdict]:
         return tuple(history[-1] for (of, _), history in sorted(self._verdicts.items()) if of == unit)
 
-    def wishes_since(self, unit: str, since: datetime) -> Sequence[DesiredState]:
+    def desired_states_since(self, unit: str, since: datetime) -> Sequence[DesiredState]:
         wishes = self._wishes.get(unit, [])
         held = max((n for n, wish in enumerate(wishes) if wish.at <= since), default=-1)
         return tuple(wish for n, wish in enumerate(wishes) if n == held or wish.at > since)

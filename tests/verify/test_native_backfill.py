@@ -102,5 +102,5 @@ def test_a_day_that_is_not_closed_is_skipped_and_not_red(machine: Machine, api: 
         "plan": "skipped",
         "run": "skipped",
         "report": "skipped",
-        "tell": "skipped",
+        "publish_asset": "skipped",
     }

@@ -58,7 +58,7 @@ class _Round:
     only_unread: bool
 
 
-class Nudge:
+class ParseScheduler:
     """Decides when the files are to be parsed. It is called every few seconds.
 
     Args:
@@ -84,7 +84,7 @@ class Nudge:
         self._asked_at = datetime.min.replace(tzinfo=UTC)
         self._round: _Round | None = None
 
-    def look(self) -> None:
+    def check(self) -> None:
         """Ask for the files if something has changed, if the last time is long ago, or if DAGs are still unread."""
         now, seen = self._clock.now(), self._files()
         if self._seen is None:  # the processor has just begun, and parses all by itself
@@ -99,11 +99,11 @@ class Nudge:
         elif self._round is not None:
             self._go_on(self._round, now)
 
-    def _begin(self, now: datetime, seen: Files, *, changed: bool) -> None:
+    def _begin(self, now: datetime, present: Files, *, changed: bool) -> None:
         """Note that all was asked for: last of all, so that what fails before is tried again by the next look."""
         asks = [AGAIN, *UNREAD] if changed else [*UNREAD]
         self._round = _Round(now, frozenset(self._parsed()), asks, only_unread=not changed)
-        self._seen, self._asked_at = seen, now
+        self._seen, self._asked_at = present, now
 
     def _go_on(self, asked: _Round, now: datetime) -> None:
         if now - asked.begun < asked.asks[0]:
@@ -132,13 +132,13 @@ class SpecsBundle(LocalDagBundle):
 
     def __init__(self, *, clock: Clock | None = None, **arguments: Any) -> None:  # noqa: ANN401 - Airflow's
         super().__init__(**arguments)
-        self._nudge = Nudge(
+        self._scheduler = ParseScheduler(
             files=lambda: files_below(self._folders()), parsed=self._parsed, ask=self._ask, clock=clock or SystemClock()
         )
 
     def refresh(self) -> None:
         """Look at what the files read. Only the DAG processor calls this, between two parses."""
-        self._nudge.look()
+        self._scheduler.check()
 
     def _folders(self) -> Iterable[Path]:
         home = settings().home

@@ -11,7 +11,7 @@ from pydantic import AwareDatetime, TypeAdapter, ValidationError
 
 from sluice.specs.catalog.dag_ids import unit_of
 from sluice.specs.model.alerting import AlertClass
-from sluice.topics.legible import safe_lines
+from sluice.topics.printable import printable_lines
 
 
 class Level(StrEnum):
@@ -77,8 +77,8 @@ class Alert:
     def __post_init__(self) -> None:
         """Escape control characters: errors quote records, and an alert is read in terminals, mails and chats."""
         for name in ("what", "why", "what_to_do"):
-            object.__setattr__(self, name, safe_lines(getattr(self, name)))
-        object.__setattr__(self, "evidence", tuple(map(safe_lines, self.evidence)))
+            object.__setattr__(self, name, printable_lines(getattr(self, name)))
+        object.__setattr__(self, "evidence", tuple(map(printable_lines, self.evidence)))
 
     @property
     def concerns(self) -> str:

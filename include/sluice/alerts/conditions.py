@@ -12,7 +12,7 @@ from sluice.alerts.rounds import Condition
 from sluice.specs.catalog.catalog import Catalog
 from sluice.specs.model.alerting import AlertClass
 from sluice.specs.model.deadlines import StreamDeadlines
-from sluice.streams.health.fleet import Standing
+from sluice.streams.health.fleet import StreamStatus
 from sluice.streams.health.recording import DWELL
 from sluice.streams.health.verdict import Health
 
@@ -50,64 +50,64 @@ class FleetConditions:
     titles: dict[Key, str] = field(default_factory=dict)
 
 
-def conditions_of(standings: Collection[Standing], catalog: Catalog, now: datetime) -> FleetConditions:
+def conditions_of(statuses: Collection[StreamStatus], catalog: Catalog, now: datetime) -> FleetConditions:
     """Return the conditions of a fleet, and what is over.
 
     A stream that is well must have been so for a while: otherwise a recovery would be sent between two crashes.
 
     Args:
-        standings: of the fleet's streams.
+        statuses: of the fleet's streams.
         catalog: says who owns each stream, and how often its missed deadlines are repeated.
         now: the present (UTC).
     """
-    found, units = FleetConditions(), dict[str, list[Standing]]()
-    owners = {standing.stream: catalog.owner_of(standing.stream) for standing in standings}
-    for standing in standings:
-        units.setdefault(standing.unit, []).append(standing)
-        _of_stream(standing, owners, now, found)
-        _of_deadlines(standing, owners, catalog.deadlines_of(standing.stream), found)
+    found, units = FleetConditions(), dict[str, list[StreamStatus]]()
+    owners = {status.stream: catalog.owner_of(status.stream) for status in statuses}
+    for status in statuses:
+        units.setdefault(status.unit, []).append(status)
+        _of_stream(status, owners, now, found)
+        _of_deadlines(status, owners, catalog.deadlines_of(status.stream), found)
     for unit, streams in units.items():
         _of_unit(unit, streams, owners, now, found)
     return found
 
 
-def _of_stream(standing: Standing, owners: Mapping[str, str], now: datetime, found: FleetConditions) -> None:
-    verdict, subject = standing.verdict, f"stream {standing.stream}"
-    now_is = _CLASSES.get(verdict.health) if standing.needs_somebody and not standing.halted else None
-    since = standing.since
+def _of_stream(status: StreamStatus, owners: Mapping[str, str], now: datetime, found: FleetConditions) -> None:
+    verdict, subject = status.verdict, f"stream {status.stream}"
+    now_is = _CLASSES.get(verdict.health) if status.needs_attention and not status.halted else None
+    since = status.since
     if now_is is not None and since is not None and now - since >= PATIENCE.get(now_is, timedelta()):
         found.conditions[subject, now_is] = Condition(
             subject=subject,
             alert_class=now_is,
-            what=f"Stream {standing.stream} is {verdict.health} (unit {standing.unit})",
+            what=f"Stream {status.stream} is {verdict.health} (unit {status.unit})",
             why=verdict.why,
             what_to_do=verdict.what_to_do,
-            unit=standing.unit,
-            owner=owners.get(standing.stream, ""),
+            unit=status.unit,
+            owner=owners.get(status.stream, ""),
             since=since,
         )
     for alert_class in ABOUT_STREAMS:
-        if _ended(alert_class, standing, now):
-            found.over[subject, alert_class] = _over(standing)
+        if _ended(alert_class, status, now):
+            found.over[subject, alert_class] = _over(status)
 
 
 def _of_deadlines(
-    standing: Standing, owners: Mapping[str, str], declared: StreamDeadlines, found: FleetConditions
+    status: StreamStatus, owners: Mapping[str, str], declared: StreamDeadlines, found: FleetConditions
 ) -> None:
-    stream, verdict = standing.stream, standing.verdict
-    for state in standing.deadlines:
+    stream, verdict = status.stream, status.verdict
+    for state in status.deadlines:
         key = f"stream {stream}, deadline {state.deadline}", AlertClass.DEADLINE
         if not state.missed:
             found.over[key] = state.why
-            found.titles[key] = f"Stream {stream} meets its deadline again: {state.deadline} (unit {standing.unit})"
+            found.titles[key] = f"Stream {stream} meets its deadline again: {state.deadline} (unit {status.unit})"
         elif getattr(declared, state.deadline.value) is not None:
             found.conditions[key] = Condition(
                 subject=key[0],
                 alert_class=key[1],
-                what=f"Stream {stream} misses its deadline {state.deadline} (unit {standing.unit})",
+                what=f"Stream {stream} misses its deadline {state.deadline} (unit {status.unit})",
                 why=state.why,
                 what_to_do=verdict.what_to_do or state.what_to_do,
-                unit=standing.unit,
+                unit=status.unit,
                 owner=owners.get(stream, ""),
                 since=state.since,
                 facts=(f"verdict now: {verdict.health}. {verdict.why}",),
@@ -116,7 +116,7 @@ def _of_deadlines(
 
 
 def _of_unit(
-    unit: str, streams: list[Standing], owners: Mapping[str, str], now: datetime, found: FleetConditions
+    unit: str, streams: list[StreamStatus], owners: Mapping[str, str], now: datetime, found: FleetConditions
 ) -> None:
     first, subject = streams[0], f"unit {unit}"
     if first.halted:
@@ -136,17 +136,17 @@ def _of_unit(
             found.over[subject, alert_class] = _over(first)
 
 
-def _ended(alert_class: AlertClass, standing: Standing, now: datetime) -> bool:
+def _ended(alert_class: AlertClass, status: StreamStatus, now: datetime) -> bool:
     """Whether a stream proves that a class of alerts is over: a stop is done, or it has worked for long enough."""
-    if not ends(alert_class, standing.verdict, wanted=standing.wanted):
+    if not ends(alert_class, status.verdict, wanted=status.should_run):
         return False
-    if standing.verdict.health is Health.STOPPED:
+    if status.verdict.health is Health.STOPPED:
         return True
-    times = (standing.since, standing.changed_at)
-    return standing.since is not None and all(at is None or now - at >= DWELL for at in times)
+    times = (status.since, status.changed_at)
+    return status.since is not None and all(at is None or now - at >= DWELL for at in times)
 
 
-def _over(standing: Standing) -> str:
-    if not standing.wanted:
-        return f"It is no longer meant to run. {standing.verdict.why}"
-    return f"It is {standing.verdict.health} now, generation {standing.generation}. {standing.verdict.why}"
+def _over(status: StreamStatus) -> str:
+    if not status.should_run:
+        return f"It is no longer meant to run. {status.verdict.why}"
+    return f"It is {status.verdict.health} now, generation {status.generation}. {status.verdict.why}"

@@ -30,7 +30,7 @@ from sluice.specs.model.alerting import AlertClass, Channel
 _DEADLINE_SECONDS = 120
 """For Airflow's start on a busy machine, and one delivery."""
 
-_MOST_CHARACTERS = 200
+_MAX_CHARACTERS = 200
 """The longest reason in the list."""
 
 _STYLES = {DeliveryOutcome.DELIVERED: "green", DeliveryOutcome.FAILED: "red", DeliveryOutcome.HELD: "yellow"}
@@ -261,7 +261,7 @@ def _table(newest: list[Alert], history: AlertHistory) -> Table:
             alert.id,
             f"{alert.at:%Y-%m-%d %H:%M:%S}",
             escape(alert.what),
-            escape(first_line[:_MOST_CHARACTERS]),
+            escape(first_line[:_MAX_CHARACTERS]),
             f"[{style}]{word}[/]" if style else word,
         )
     return table

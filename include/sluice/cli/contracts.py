@@ -18,14 +18,14 @@ from sluice.cli.terminal.output import Output, OutputOption, emit, out, out_line
 from sluice.contracts.contract import AVRO, digest, written
 from sluice.errors import SpecError
 from sluice.project.project import Project
-from sluice.quality.drift import Departure, Drift
+from sluice.quality.drift import Drift, FieldDrift
 from sluice.quality.quarantine import QuarantineFilter
 from sluice.settings import registry_login, settings
 from sluice.specs.load import scan
 from sluice.specs.reading.faults import SpecFaults
 from sluice.specs.rules.contracts import FOLDER, PUBLISHED, ContractHistory, contracts_hold, history_of
 from sluice.specs.rules.rules import RULES
-from sluice.topics.legible import safe
+from sluice.topics.printable import printable_line
 
 app = typer.Typer(help="List, fetch and publish contracts; find producer drift.", no_args_is_help=True)
 
@@ -79,7 +79,7 @@ def drift(
         raise typer.Exit(1)
 
 
-def _print_drift(topic: str, found: Sequence[Departure]) -> None:
+def _print_drift(topic: str, found: Sequence[FieldDrift]) -> None:
     """Print departures as a table, and the meaning of each kind."""
     if not found:
         out_lines.print(f"The records of {topic} are as declared.")
@@ -89,7 +89,7 @@ def _print_drift(topic: str, found: Sequence[Departure]) -> None:
     for each in found:
         number = each.partition.rpartition("/")[2]
         counts = (f"{each.records:,}", f"{each.first:,}", f"{each.last:,}")
-        table.add_row(each.drift, escape(safe(each.field)), each.kind, number, *counts, each.hint)
+        table.add_row(each.drift, escape(printable_line(each.field)), each.kind, number, *counts, each.hint)
     out.print(table)
     for drift in (kind for kind in Drift if any(each.drift is kind for each in found)):
         out_lines.print(f"{drift}: {drift.meaning}: {drift.what_to_do}.")

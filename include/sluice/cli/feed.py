@@ -150,8 +150,8 @@ def pace_text(progress: SendProgress) -> str:
 def summary(done: Sending) -> str:
     """Return the result of a run in one sentence."""
     parts = [f"Sent {done.sent:,} records"]
-    if done.found:
-        parts.append(f"found {done.found:,} that an interrupted run had already sent")
+    if done.recovered:
+        parts.append(f"found {done.recovered:,} that an interrupted run had already sent")
     if done.heartbeat:
         parts.append(f"and a heartbeat at {done.heartbeat:%Y-%m-%d %H:%M} UTC")
     return f"{', '.join(parts)}; {done.manifest.topic} now has {done.manifest.records:,} of this feed."

@@ -128,7 +128,7 @@ def open_(
     """
     asked = _filter(reason, since, until, partition, offsets)
     project, spec = open_pipeline(pipeline)
-    places, reasons, details = _QuarantineSession(project, spec).run(lambda quarantine: quarantine.places(asked))
+    places, reasons, details = _QuarantineSession(project, spec).run(lambda quarantine: quarantine.positions(asked))
     if not places.count:
         raise SpecError(
             f"{pipeline} rejects no record that matches ({asked}).", fix=f"see `sluice quarantine list {pipeline}`."
@@ -212,7 +212,7 @@ def patch(
     patches = patches_for(found, (_replacement(pattern, by),))
     project, spec = open_pipeline(found.pipeline)
     looked = _QuarantineSession(project, spec).run(
-        lambda quarantine: quarantine.under(patches).look_again(found.places)
+        lambda quarantine: quarantine.with_patches(patches).revalidate(found.positions)
     )
     file, lines = f"include/topics/{spec.source}.yaml", declaration(patches)
     data = {"case": case, "records": found.records, "found": looked.counts, "missing": looked.missing}
@@ -237,7 +237,7 @@ def replay(case: CaseArgument, output: OutputOption = Output.TABLE) -> None:
     project, _ = open_pipeline(pipeline)
     with batch_session(project, "replay", pipeline) as spark:
         found = replay_case(project, spark, case, by=requester())
-    counts = None if found.found is None else found.found.counts
+    counts = None if found.revalidation is None else found.revalidation.counts
     data = {**case_as_dict(found.case), "passed": found.passed, "why": found.why, "found": counts}
     emit(output, data, lambda: print_replayed(found))
     if not found.passed:

@@ -23,16 +23,16 @@ from sluice.clock import Clock, SystemClock
 from sluice.errors import NotReadyError, SluiceError, UnreachableError
 from sluice.project.project import Project
 from sluice.settings import settings
+from sluice.streams.failures.capacity import ADVICE, NoCapacity
 from sluice.streams.failures.exits import explain_exit
-from sluice.streams.failures.room import ADVICE, NoRoom
 from sluice.streams.health.verdict import Verdict
 from sluice.streams.life.attempts import AttemptState
 from sluice.streams.life.claim import Adopt
 from sluice.streams.life.claimed import Claim
 from sluice.streams.life.launcher import DriverReport, DriverState
 from sluice.streams.life.running_code import outdated
-from sluice.streams.life.sighting import Sighting
-from sluice.streams.life.timeline import Timeline, in_words
+from sluice.streams.life.status import UnitStatus
+from sluice.streams.life.timeline import Timeline, duration_text
 
 app = typer.Typer(
     help="Start, stop and inspect streams. Streams that share a driver are one unit.", no_args_is_help=True
@@ -75,14 +75,14 @@ def show(unit: UnitArgument, output: OutputOption = Output.TABLE) -> None:
     """
     project = Project.open_tolerant(settings())
     verdicts = project.health.verdicts(unit, closely=True)
-    sighting, timeline = project.streams.life(unit).look(), project.streams.timeline(unit)
-    changed = outdated(sighting, project.folder.unit_file(unit), project.code_of)
+    status, timeline = project.streams.life(unit).observe(), project.streams.timeline(unit)
+    changed = outdated(status, project.folder.unit_file(unit), project.code_of)
     kept, epochs = unit_service(project, unit, SystemClock().now()), epochs_of(project, verdicts)
     data = {
         "unit": unit,
-        "desired": sighting.desired and asdict(sighting.desired),
-        "driver": sighting.report and asdict(sighting.report),
-        "notes": sighting.notes,
+        "desired": status.desired and asdict(status.desired),
+        "driver": status.report and asdict(status.report),
+        "notes": status.notes,
         "streams": {name: asdict(verdict) | kept.as_dict(name) for name, verdict in verdicts.items()},
         "epochs": {name: [asdict(epoch) for epoch in records] for name, records in epochs.items()},
         "attempts": [entry.as_dict() for entry in timeline.entries],
@@ -92,14 +92,14 @@ def show(unit: UnitArgument, output: OutputOption = Output.TABLE) -> None:
     }
 
     def print_unit() -> None:
-        out_lines.print(_headline(sighting))
+        out_lines.print(_headline(status))
         _print_streams(verdicts)
         if changed:
             out_lines.print(changed, style="yellow")
         for line in (*kept.lines(), *epoch_lines(epochs)):
             out_lines.print(line)
         _print_timeline(timeline)
-        _print_details(sighting)
+        _print_details(status)
 
     emit(output, data, print_unit)
 
@@ -223,7 +223,7 @@ def tail(path: Path, more_to_come: Callable[[], bool], clock: Clock) -> Iterator
 
 def _emit_claim(unit: str, claim: Claim, output: Output) -> None:
     attempt = claim.attempt
-    if isinstance(claim.decision, NoRoom):
+    if isinstance(claim.decision, NoCapacity):
         raise NotReadyError(f"{unit} was not started: {claim.why}. The request is recorded.", fix=f"{ADVICE}.")
     if attempt is None:
         raise UnreachableError(
@@ -254,17 +254,17 @@ def _end(unit: str, report: DriverReport) -> str:
     return f"{unit} is stopped: {report.key} {explain_exit(report.exit_code)}."
 
 
-def _headline(sighting: Sighting) -> str:
-    desired, report = sighting.desired, sighting.report
+def _headline(status: UnitStatus) -> str:
+    desired, report = status.desired, status.report
     wanted = (
         "It was never requested to run."
         if desired is None
         else (f"It should be {desired.state}: {desired.by}, {desired.at:%Y-%m-%d %H:%M:%S} UTC ({desired.why}).")
     )
-    if sighting.attempt is None:
+    if status.attempt is None:
         return f"{wanted} It never ran."
     if report is None:
-        return f"{wanted} Its driver could not be observed: {'; '.join(sighting.notes)}"
+        return f"{wanted} Its driver could not be observed: {'; '.join(status.notes)}"
     pid = "" if report.pid is None else f" (pid {report.pid})"
     return f"{wanted} Its driver {report.key}{pid} is {report.state}."
 
@@ -274,7 +274,13 @@ def _print_timeline(timeline: Timeline) -> None:
     for entry in timeline.entries:
         attempt = entry.attempt
         started, ended = ("" if t is None else f"{t:%Y-%m-%d %H:%M:%S}" for t in (entry.started_at, attempt.ended_at))
-        row = (started, in_words(entry.lived), ended or f"({attempt.state})", entry.failure, escape(attempt.reason))
+        row = (
+            started,
+            duration_text(entry.lived),
+            ended or f"({attempt.state})",
+            entry.failure,
+            escape(attempt.reason),
+        )
         table.add_row(str(attempt.generation), *row)
     out.print(table)
     for newest in timeline.entries[:1]:
@@ -285,8 +291,8 @@ def _print_timeline(timeline: Timeline) -> None:
         out_lines.print(f"Next: {timeline.next}", style="red" if timeline.halted else None)
 
 
-def _print_details(sighting: Sighting) -> None:
-    if sighting.report is not None and (failure := sighting.report.failure) is not None and failure.details:
+def _print_details(status: UnitStatus) -> None:
+    if status.report is not None and (failure := status.report.failure) is not None and failure.details:
         out_lines.print("The full error:")
         for line in failure.details.splitlines():
             out_lines.print(line)

@@ -10,12 +10,12 @@ from starlette.exceptions import HTTPException as StarletteHTTPException
 
 from sluice.clock import Clock, SystemClock
 from sluice.console.context.access import Gate, Visitor
-from sluice.console.context.asking import Asks
-from sluice.console.context.surroundings import ConsoleContext
+from sluice.console.context.commands import DagRunner
+from sluice.console.context.page_context import ConsoleContext
 from sluice.console.html.rendering import STATIC, page, static_file
 from sluice.console.pages import (
     alerts,
-    asking,
+    commands,
     cost,
     drivers,
     fleet,
@@ -41,14 +41,14 @@ _KEPT = "private, max-age=31536000, immutable"
 
 
 def create_console(
-    project: ReloadingProject, gate: Gate, *, asks: Asks | None = None, clock: Clock | None = None
+    project: ReloadingProject, gate: Gate, *, runner: DagRunner | None = None, clock: Clock | None = None
 ) -> FastAPI:
     """Return the application.
 
     Args:
         project: gives the specs and what is built from them.
         gate: admits visitors to every route there is.
-        asks: carries out what visitors ask for; None: nobody may ask for anything.
+        runner: carries out what visitors ask for; None: nobody may ask for anything.
         clock: gives the time.
     """
 
@@ -64,12 +64,12 @@ def create_console(
         redirect_slashes=False,
         dependencies=[Depends(admit)],
     )
-    app.state.surroundings = ConsoleContext(project, asks, clock or SystemClock())
+    app.state.context = ConsoleContext(project, runner, clock or SystemClock())
     app.middleware("http")(_with_headers)
-    app.add_exception_handler(SluiceError, _say_why)
-    app.add_exception_handler(StarletteHTTPException, _say_what)
+    app.add_exception_handler(SluiceError, _sluice_error)
+    app.add_exception_handler(StarletteHTTPException, _http_error)
     app.get("/static/{name}")(static)
-    for pages in (fleet, streams, drivers, topics, intervals, quality, alerts, cost, reports, metrics, asking):
+    for pages in (fleet, streams, drivers, topics, intervals, quality, alerts, cost, reports, metrics, commands):
         app.include_router(pages.router)
     return app
 
@@ -88,25 +88,23 @@ async def _with_headers(request: Request, following: Callable[[Request], Awaitab
     return response
 
 
-async def _say_why(request: Request, error: Exception) -> Response:
+async def _sluice_error(request: Request, error: Exception) -> Response:
     """Answer with the sentence and its fix."""
-    return said(request, 503, str(error))
+    return error_response(request, 503, str(error))
 
 
-async def _say_what(request: Request, error: Exception) -> Response:
+async def _http_error(request: Request, error: Exception) -> Response:
     """Answer with what was not found or is not allowed."""
     assert isinstance(error, StarletteHTTPException)  # noqa: S101 - this handler's
-    return said(request, error.status_code, str(error.detail))
+    return error_response(request, error.status_code, str(error.detail))
 
 
-def said(request: Request, status: int, words: str) -> Response:
+def error_response(request: Request, status: int, words: str) -> Response:
     """Return a page to a browser that was admitted, JSON to a program, and the bare words otherwise."""
     accepts = request.headers.get("accept", "")
     if "text/html" in accepts and hasattr(request.state, "visitor"):
-        surroundings: ConsoleContext = request.app.state.surroundings
-        return page(
-            request, "message.html", now=surroundings.clock.now(), status=status, title="Not shown", words=words
-        )
+        context: ConsoleContext = request.app.state.context
+        return page(request, "message.html", now=context.clock.now(), status=status, title="Not shown", words=words)
     if "json" in accepts:
         return JSONResponse({"detail": words}, status)
     return PlainTextResponse(words, status)

@@ -88,11 +88,11 @@ class SqlBackfills:
         """Record that somebody wants it to stop; the first who asked stays on record. What has not begun ends."""
         waiting = and_(self._of(backfill_id), backfill.c.state == BackfillState.SUBMITTED)
         ended = {"state": BackfillState.CANCELLED.value, "ended_at": self._clock.now(), "why": withdrawn(by)}
-        asked = and_(self._of(backfill_id), backfill.c.cancel_asked_by == "")
+        asked = and_(self._of(backfill_id), backfill.c.cancel_requested_by == "")
         running = and_(asked, backfill.c.state == BackfillState.RUNNING)
         with transaction(self._engine, write=True) as connection:
-            gone = connection.execute(update(backfill).where(waiting).values(cancel_asked_by=by, **ended)).rowcount
-            connection.execute(update(backfill).where(running).values(cancel_asked_by=by))
+            gone = connection.execute(update(backfill).where(waiting).values(cancel_requested_by=by, **ended)).rowcount
+            connection.execute(update(backfill).where(running).values(cancel_requested_by=by))
             found = self._one(connection, backfill.c.id == backfill_id)
         if found is None:
             raise no_such_backfill(backfill_id, self.recent(limit=5))
@@ -184,8 +184,8 @@ def _columns(found: Backfill) -> dict[str, Any]:
         "range_end": asked.range.end,
         "mode": asked.mode.value,
         "only": asked.only.value,
-        "asked_by": asked.by,
-        "asked_why": asked.why,
+        "requested_by": asked.by,
+        "request_reason": asked.why,
         "state": found.state.value,
         "claimed_at": found.claimed_at,
         "ended_at": found.ended_at,
@@ -195,7 +195,7 @@ def _columns(found: Backfill) -> dict[str, Any]:
         "done_before": found.done_before,
         "outcome": found.outcome,
         "why": found.why,
-        "cancel_asked_by": found.cancel_asked_by,
+        "cancel_requested_by": found.cancel_requested_by,
         "accepts": asked.accepts,
         "replays": asked.replays,
     }
@@ -206,8 +206,8 @@ def _backfill(row: Row[Any]) -> Backfill:
         pipeline=row.pipeline,
         range=Interval(row.range_start, row.range_end),
         mode=Mode(row.mode),
-        by=row.asked_by,
-        why=row.asked_why,
+        by=row.requested_by,
+        why=row.request_reason,
         only=Only(row.only),
         accepts=row.accepts,
         replays=row.replays,
@@ -223,7 +223,7 @@ def _backfill(row: Row[Any]) -> Backfill:
         total=row.total,
         outcome=row.outcome,
         why=row.why,
-        cancel_asked_by=row.cancel_asked_by,
+        cancel_requested_by=row.cancel_requested_by,
         advanced_at=row.advanced_at,
         done_before=row.done_before,
     )

@@ -10,7 +10,7 @@ from sqlalchemy import ColumnElement, Connection, Engine, Row, and_, insert, sel
 
 from sluice.control.database import take_turns, transaction
 from sluice.control.tables import quarantine_case, quarantine_event
-from sluice.intervals.places import Places
+from sluice.intervals.record_positions import RecordPositions
 from sluice.quality.cases import Case, CaseEvent, CaseState, no_such_case, refuse_shared
 
 
@@ -30,8 +30,8 @@ class SqlCases:
                 "deployment": self._deployment,
                 "id": case.id,
                 "pipeline": case.pipeline,
-                "asked": case.asked,
-                "places": json.dumps(list(case.places.pieces())),
+                "selection": case.selection,
+                "positions": json.dumps(list(case.positions.pieces())),
                 "reasons": json.dumps(dict(case.reasons)),
                 "opened_at": case.events[0].at,
             }
@@ -92,7 +92,7 @@ class SqlCases:
             "case_id": case_id,
             "number": number,
             "state": event.state.value,
-            "said_by": event.by,
+            "recorded_by": event.by,
             "why": event.why,
             "at": event.at,
             "backfills": json.dumps(event.backfills),
@@ -102,10 +102,12 @@ class SqlCases:
 
 
 def _case(row: Row[Any], events: Sequence[CaseEvent]) -> Case:
-    pieces = ((topic, partition, (first, last)) for topic, partition, (first, last) in json.loads(row.places))
-    return Case(row.id, row.pipeline, row.asked, Places.joined(pieces), json.loads(row.reasons), tuple(events))
+    pieces = ((topic, partition, (first, last)) for topic, partition, (first, last) in json.loads(row.positions))
+    return Case(
+        row.id, row.pipeline, row.selection, RecordPositions.joined(pieces), json.loads(row.reasons), tuple(events)
+    )
 
 
 def _event(row: Row[Any]) -> CaseEvent:
     counts = None if row.counts is None else json.loads(row.counts)
-    return CaseEvent(CaseState(row.state), row.said_by, row.why, row.at, tuple(json.loads(row.backfills)), counts)
+    return CaseEvent(CaseState(row.state), row.recorded_by, row.why, row.at, tuple(json.loads(row.backfills)), counts)

@@ -12,12 +12,12 @@ from sqlalchemy import ColumnElement, Select, Table, and_, bindparam, func, sele
 
 from sluice.control.tables import attempt, desired_state, verdict
 
-MOST_UNITS = 500
+MAX_UNITS = 500
 """Asked for in one query. SQLite takes 32,766 parameters, but a long transaction keeps its log from being cut short."""
 
 
 @cache
-def wishes(deployment: str) -> Select[Any]:
+def desired_states(deployment: str) -> Select[Any]:
     """Return the query for the latest wish of each unit."""
     return _newest(desired_state, ("unit",), "id", deployment)
 

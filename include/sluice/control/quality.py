@@ -13,8 +13,8 @@ from sqlalchemy import Engine, Row, and_, delete, insert, select
 from sluice.control.database import take_turns, transaction
 from sluice.control.tables import interval_quality
 from sluice.intervals.entries import Content
-from sluice.quality.intervals import IntervalChecked
-from sluice.quality.results import KeptResult, without_samples
+from sluice.quality.intervals import IntervalCheckResult
+from sluice.quality.results import StoredResult, without_samples
 
 _AT_ONCE = 500
 """Rows of a statement: databases bound the number of its parameters."""
@@ -27,7 +27,7 @@ class SqlQualityResults:
         self._engine = engine
         self._deployment = deployment
 
-    def keep(self, pipeline: str, results: Iterable[KeptResult]) -> None:
+    def keep(self, pipeline: str, results: Iterable[StoredResult]) -> None:
         """Put results on record, in place of earlier ones of the same expectation and interval."""
         rows = [self._row(pipeline, kept) for kept in results]
         columns = interval_quality.c
@@ -42,7 +42,7 @@ class SqlQualityResults:
             for first in range(0, len(rows), _AT_ONCE):
                 connection.execute(insert(interval_quality), rows[first : first + _AT_ONCE])
 
-    def of(self, pipeline: str, keys: Collection[str], since: datetime, until: datetime) -> Sequence[KeptResult]:
+    def of(self, pipeline: str, keys: Collection[str], since: datetime, until: datetime) -> Sequence[StoredResult]:
         """Return the results of expectations in the intervals that start in `[since, until)`, in the order of time."""
         columns = interval_quality.c
         ours = and_(columns.deployment == self._deployment, columns.pipeline == pipeline, columns.key.in_(keys))
@@ -51,7 +51,7 @@ class SqlQualityResults:
         with transaction(self._engine) as connection:
             return tuple(map(_kept, connection.execute(query)))
 
-    def _row(self, pipeline: str, kept: KeptResult) -> dict[str, Any]:
+    def _row(self, pipeline: str, kept: StoredResult) -> dict[str, Any]:
         checked = without_samples(kept.checked)
         return {
             "deployment": self._deployment,
@@ -62,16 +62,16 @@ class SqlQualityResults:
             "checksum": kept.content.checksum,
             "verdict": checked.verdict.value,
             "result": _adapter().dump_json(checked).decode(),
-            "found_by": kept.by,
+            "checked_by": kept.by,
             "at": kept.at,
         }
 
 
-def _kept(row: Row[Any]) -> KeptResult:
+def _kept(row: Row[Any]) -> StoredResult:
     checked = _adapter().validate_json(row.result)
-    return KeptResult(checked, Content(row.rows, row.checksum), row.found_by, row.at)
+    return StoredResult(checked, Content(row.rows, row.checksum), row.checked_by, row.at)
 
 
 @cache
-def _adapter() -> TypeAdapter[IntervalChecked]:
-    return TypeAdapter(IntervalChecked)
+def _adapter() -> TypeAdapter[IntervalCheckResult]:
+    return TypeAdapter(IntervalCheckResult)

@@ -29,12 +29,12 @@ from sqlalchemy.exc import IntegrityError
 from sluice.clock import Clock, SystemClock
 from sluice.control import newest as queries
 from sluice.control.database import transaction
-from sluice.control.rows import attempt_of, verdict_of, wish_of
+from sluice.control.rows import attempt_of, desired_state_of, verdict_of
 from sluice.control.tables import attempt, desired_state, verdict
 from sluice.errors import CorruptionError
 from sluice.streams.failures.failure import FailureClass
 from sluice.streams.health.verdict import Verdict
-from sluice.streams.health.verdict_records import GivenVerdict, RecordedVerdict
+from sluice.streams.health.verdict_records import NewVerdict, RecordedVerdict
 from sluice.streams.life.attempts import Attempt, AttemptState, Desired, DesiredState, LostRaceError
 
 _Found = TypeVar("_Found")
@@ -52,27 +52,27 @@ class SqlRegistry:
 
     def desired(self, unit: str) -> DesiredState | None:
         """Return the latest wish, or None if nobody ever asked."""
-        wishes = desired_state.c
-        ours = and_(wishes.deployment == self._deployment, wishes.unit == unit)
-        query = select(desired_state).where(ours).order_by(wishes.id.desc()).limit(1)
+        desired_states = desired_state.c
+        ours = and_(desired_states.deployment == self._deployment, desired_states.unit == unit)
+        query = select(desired_state).where(ours).order_by(desired_states.id.desc()).limit(1)
         with transaction(self._engine) as connection:
             row = connection.execute(query).one_or_none()
-        return None if row is None else wish_of(row)
+        return None if row is None else desired_state_of(row)
 
-    def desire(self, unit: str, state: Desired, *, by: str, why: str) -> DesiredState:
+    def set_desired_state(self, unit: str, state: Desired, *, by: str, why: str) -> DesiredState:
         """Record a wish. History is kept."""
-        wish = DesiredState(unit, state, by, why, self._clock.now())
+        desired = DesiredState(unit, state, by, why, self._clock.now())
         values = {
             "deployment": self._deployment,
             "unit": unit,
             "state": state,
-            "asked_by": by,
+            "requested_by": by,
             "why": why,
-            "at": wish.at,
+            "at": desired.at,
         }
         with transaction(self._engine, write=True) as connection:
             connection.execute(insert(desired_state).values(values))
-        return wish
+        return desired
 
     def latest_attempt(self, unit: str) -> Attempt | None:
         """Return the attempt with the highest generation."""
@@ -80,9 +80,9 @@ class SqlRegistry:
             rows = connection.execute(self._newest_first(unit).limit(1)).all()
         return next(map(attempt_of, rows), None)
 
-    def newest_wishes(self, units: Collection[str]) -> Mapping[str, DesiredState]:
+    def newest_desired_states(self, units: Collection[str]) -> Mapping[str, DesiredState]:
         """Return what `desired` returns, of those units that have a wish, in a few queries."""
-        return {wish.unit: wish for wish in self._newest(queries.wishes, wish_of, units)}
+        return {desired.unit: desired for desired in self._newest(queries.desired_states, desired_state_of, units)}
 
     def newest_attempts(self, units: Collection[str]) -> Mapping[str, Attempt]:
         """Return what `latest_attempt` returns, of those units that have an attempt, in a few queries."""
@@ -162,13 +162,13 @@ class SqlRegistry:
 
     def record_verdict(self, unit: str, stream: str, generation: int, verdict: Verdict) -> bool:
         """Store the verdict if its health or generation differs from the newest stored one; return whether it did."""
-        return self.record_verdicts([GivenVerdict(unit, stream, generation, verdict)]) == 1
+        return self.record_verdicts([NewVerdict(unit, stream, generation, verdict)]) == 1
 
-    def record_verdicts(self, given: Sequence[GivenVerdict]) -> int:
+    def record_verdicts(self, given: Sequence[NewVerdict]) -> int:
         """Do the same for many in a few transactions; return how many were stored."""
         return sum(self._append_verdicts(given[n : n + _TOGETHER]) for n in range(0, len(given), _TOGETHER))
 
-    def _append_verdicts(self, given: Sequence[GivenVerdict]) -> int:
+    def _append_verdicts(self, given: Sequence[NewVerdict]) -> int:
         while True:
             try:
                 with transaction(self._engine, write=True) as connection:
@@ -180,15 +180,19 @@ class SqlRegistry:
         """Return the newest verdict of each stream of the unit."""
         return tuple(self.newest_verdicts([unit]).get(unit, {}).values())
 
-    def wishes_since(self, unit: str, since: datetime) -> Sequence[DesiredState]:
+    def desired_states_since(self, unit: str, since: datetime) -> Sequence[DesiredState]:
         """Return the wish that held at a moment, if there was one, and all after it, oldest first."""
-        wishes = desired_state.c
-        ours = and_(wishes.deployment == self._deployment, wishes.unit == unit)
-        held = select(func.max(wishes.id)).where(ours, wishes.at <= since).scalar_subquery()
-        query = select(desired_state).where(ours, or_(wishes.at > since, wishes.id == held)).order_by(wishes.id)
+        desired_states = desired_state.c
+        ours = and_(desired_states.deployment == self._deployment, desired_states.unit == unit)
+        held = select(func.max(desired_states.id)).where(ours, desired_states.at <= since).scalar_subquery()
+        query = (
+            select(desired_state)
+            .where(ours, or_(desired_states.at > since, desired_states.id == held))
+            .order_by(desired_states.id)
+        )
         with transaction(self._engine) as connection:
             rows = connection.execute(query).all()
-        return tuple(map(wish_of, rows))
+        return tuple(map(desired_state_of, rows))
 
     def verdicts_since(self, unit: str, since: datetime) -> Sequence[RecordedVerdict]:
         """Return what held at a moment, and all changes after it, of each stream, oldest first."""
@@ -218,7 +222,7 @@ class SqlRegistry:
         self, query: Callable[[str], Select[Any]], make: Callable[[Row[Any]], _Found], units: Collection[str]
     ) -> Iterator[_Found]:
         left = iter(units)
-        while some := list(islice(left, queries.MOST_UNITS)):
+        while some := list(islice(left, queries.MAX_UNITS)):
             with transaction(self._engine) as connection:
                 rows = connection.execute(query(self._deployment), {"units": some}).all()
             yield from map(make, rows)
@@ -241,7 +245,7 @@ class SqlRegistry:
             )
         return attempt_of(row)
 
-    def _append_verdict(self, connection: Connection, one: GivenVerdict) -> bool:
+    def _append_verdict(self, connection: Connection, one: NewVerdict) -> bool:
         columns, given = verdict.c, one.verdict
         before = connection.execute(
             select(columns.number, columns.health, columns.generation)

@@ -15,10 +15,10 @@ from sluice.streams.health.verdict_records import RecordedVerdict
 from sluice.streams.life.attempts import Attempt, AttemptState, Desired, DesiredState
 
 
-def wish_of(row: Sequence[Any]) -> DesiredState:
+def desired_state_of(row: Sequence[Any]) -> DesiredState:
     """Return a row of `desired_state`."""
-    _id, _deployment, unit, state, asked_by, why, at = row
-    return DesiredState(unit, Desired(state), asked_by, why, at)
+    _id, _deployment, unit, state, requested_by, why, at = row
+    return DesiredState(unit, Desired(state), requested_by, why, at)
 
 
 def attempt_of(row: Sequence[Any]) -> Attempt:

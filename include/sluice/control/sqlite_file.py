@@ -40,14 +40,14 @@ class SqliteFile:
         if not folder.is_dir():
             folder.mkdir(parents=True, exist_ok=True)
         writable = os.access(folder, os.W_OK) and not is_full(folder)
-        if writable or not self._path.exists() or self._beside("-shm").exists():
+        if writable or not self._path.exists() or self._sibling("-shm").exists():
             return sqlite3.connect(self._path, timeout=BUSY_SECONDS)
-        log = self._beside("-wal")
+        log = self._sibling("-wal")
         if log.exists() and log.stat().st_size:
             return _never_written(sqlite3.connect(self._copied(log)))
         return sqlite3.connect(f"{self._path.absolute().as_uri()}?mode=ro&immutable=1", timeout=BUSY_SECONDS, uri=True)
 
-    def _beside(self, ending: str) -> Path:
+    def _sibling(self, ending: str) -> Path:
         return self._path.with_name(self._path.name + ending)
 
     def _copied(self, log: Path) -> Path:

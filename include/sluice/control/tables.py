@@ -65,7 +65,7 @@ desired_state = Table(
     Column("deployment", String(64), nullable=False),
     Column("unit", String(64), nullable=False),
     Column("state", String(16), nullable=False),
-    Column("asked_by", String(256), nullable=False),
+    Column("requested_by", String(256), nullable=False),
     Column("why", Text, nullable=False),
     Column("at", UtcDateTime, nullable=False),
     Index(None, "deployment", "unit", "id"),
@@ -124,8 +124,8 @@ backfill = Table(
     Column("range_end", UtcDateTime, nullable=False),
     Column("mode", String(16), nullable=False),
     Column("only", String(16), nullable=False),
-    Column("asked_by", String(256), nullable=False),
-    Column("asked_why", Text, nullable=False),
+    Column("requested_by", String(256), nullable=False),
+    Column("request_reason", Text, nullable=False),
     Column("state", String(16), nullable=False),
     Column("claimed_at", UtcDateTime, nullable=False),
     Column("ended_at", UtcDateTime),
@@ -135,7 +135,7 @@ backfill = Table(
     Column("advanced_at", UtcDateTime),
     Column("outcome", String(32), nullable=False),
     Column("why", Text, nullable=False),
-    Column("cancel_asked_by", String(256), nullable=False),
+    Column("cancel_requested_by", String(256), nullable=False),
     Column("accepts", String(160), nullable=False, server_default=""),
     Column("replays", String(96), nullable=False, server_default=""),
     UniqueConstraint("deployment", "key"),
@@ -223,7 +223,7 @@ interval_quality = Table(
     Column("checksum", String(64), nullable=False),
     Column("verdict", String(16), nullable=False),
     Column("result", Text, nullable=False),
-    Column("found_by", String(160), nullable=False),
+    Column("checked_by", String(160), nullable=False),
     Column("at", UtcDateTime, nullable=False),
 )
 """What became of each expectation in each interval, as it held those rows with that checksum; `result` is JSON."""
@@ -234,8 +234,8 @@ quarantine_case = Table(
     Column("deployment", String(64), primary_key=True),
     Column("id", String(96), primary_key=True),
     Column("pipeline", String(64), nullable=False),
-    Column("asked", Text, nullable=False),
-    Column("places", Text, nullable=False),
+    Column("selection", Text, nullable=False),
+    Column("positions", Text, nullable=False),
     Column("reasons", Text, nullable=False),
     Column("opened_at", UtcDateTime, nullable=False),
     Index(None, "deployment", "pipeline"),
@@ -249,7 +249,7 @@ quarantine_event = Table(
     Column("case_id", String(96), primary_key=True),
     Column("number", Integer, primary_key=True, autoincrement=False),
     Column("state", String(16), nullable=False),
-    Column("said_by", String(256), nullable=False),
+    Column("recorded_by", String(256), nullable=False),
     Column("why", Text, nullable=False),
     Column("at", UtcDateTime, nullable=False),
     Column("backfills", Text, nullable=False),
@@ -257,14 +257,14 @@ quarantine_event = Table(
 )
 """What happened to a case, oldest first: append-only."""
 
-stream_look = Table(
-    "stream_look",
+stream_snapshot = Table(
+    "stream_snapshot",
     metadata,
     Column("deployment", String(64), primary_key=True),
     Column("unit", String(64), primary_key=True),
     Column("stream", String(128), primary_key=True),
     Column("at", Float, nullable=False),
     Column("generation", Integer, nullable=False),
-    Column("seen", Text, nullable=False),
+    Column("state", Text, nullable=False),
 )
 """The newest look at each stream; ten thousand are written a minute. `at`: seconds since the epoch. `seen`: JSON."""

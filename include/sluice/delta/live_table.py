@@ -12,9 +12,9 @@ from deltalake.exceptions import DeltaError
 from sluice.delta.reading import open_table, read_rows
 from sluice.errors import RefusedError, UnreachableError
 from sluice.live.source import Row, SourceRead
-from sluice.live.values import MOST_VALUES
+from sluice.live.values import MAX_VALUES
 
-_LOOK_SECONDS = 0.2
+_POLL_SECONDS = 0.2
 
 
 class DeltaLiveTable:
@@ -45,13 +45,13 @@ class DeltaLiveTable:
             while (version := self._newest_version()) == self._read:
                 if time.monotonic() >= until:
                     return SourceRead()
-                time.sleep(_LOOK_SECONDS)
+                time.sleep(_POLL_SECONDS)
             rows = read_rows(self._folder)
         except (DeltaError, OSError) as error:
             raise UnreachableError(f"The table {self._folder.name} could not be read ({error}).") from error
-        if len(rows) > MOST_VALUES:
+        if len(rows) > MAX_VALUES:
             raise RefusedError(
-                f"{self._folder.name} has {len(rows):,} rows; {MOST_VALUES:,} are held in memory.",
+                f"{self._folder.name} has {len(rows):,} rows; {MAX_VALUES:,} are held in memory.",
                 fix="deliver it to a topic, or let closed windows go by `keep: open`.",
             )
         self._read = version

@@ -24,7 +24,7 @@ _Commit = tuple[int, datetime, Entry | None]
 """Version, time (UTC) and entry of a commit; None if it is not ours."""
 
 
-def kept_folder(table: Path) -> Path:
+def archive_folder(table: Path) -> Path:
     """Return the folder of the table that keeps the entries of `table`."""
     return table.with_name(f"{table.name}_ledger")
 
@@ -56,7 +56,7 @@ def newest_first(table: Path) -> Iterator[Logged]:
             yield Logged(version, at, entry)
     if below == 0:
         return
-    for version, at, entry in reversed(_kept(kept_folder(table))):
+    for version, at, entry in reversed(_kept(archive_folder(table))):
         if entry is not None and version < below:
             yield Logged(version, at, entry)
 
@@ -72,7 +72,7 @@ def newest_stream_commit(table: Path, writer: str | None = None) -> tuple[int, S
     return None
 
 
-def newest_standing(table: Path, counts: Callable[[StreamEntry], bool] = lambda _: True) -> StreamEntry | None:
+def newest_valid_entry(table: Path, counts: Callable[[StreamEntry], bool] = lambda _: True) -> StreamEntry | None:
     """Return the newest entry of a stream as it stands: what somebody has withdrawn since, it did not close.
 
     Args:
@@ -104,24 +104,24 @@ def raw_position(table: Path) -> RawPosition:
 def append_entry(table: Path, entry: Entry) -> int:
     """Commit an entry without files, and return the version of the commit."""
     delta, properties = DeltaTable(str(table)), entry_properties(entry)
-    while not attempted(delta, lambda: write_no_files(delta, properties)):
+    while not try_commit(delta, lambda: write_no_files(delta, properties)):
         pass
     delta.update_incremental()
     return delta.version()
 
 
-def entry_properties(entry: Entry, *transactions: Transaction, most_retries: int | None = None) -> CommitProperties:
+def entry_properties(entry: Entry, *transactions: Transaction, max_retries: int | None = None) -> CommitProperties:
     """Return what delta-rs writes into a commit that carries an entry.
 
     Args:
         entry: what the commit says.
         transactions: application transactions that it records.
-        most_retries: how often delta-rs takes a later version by itself; None: as often as it likes.
+        max_retries: how often delta-rs takes a later version by itself; None: as often as it likes.
     """
     return CommitProperties(
         custom_metadata={"userMetadata": to_json(entry)},
         app_transactions=list(transactions) or None,
-        max_commit_retries=most_retries,
+        max_commit_retries=max_retries,
     )
 
 
@@ -130,7 +130,7 @@ def write_no_files(table: DeltaTable, properties: CommitProperties) -> None:
     table.create_write_transaction([], "append", table.schema(), commit_properties=properties)
 
 
-def attempted(table: DeltaTable, write: Callable[[], object]) -> bool:
+def try_commit(table: DeltaTable, write: Callable[[], object]) -> bool:
     """Make one commit; return False if somebody else was quicker: `table` is then up to date, and it may be repeated.
 
     Raises:
@@ -147,9 +147,9 @@ def attempted(table: DeltaTable, write: Callable[[], object]) -> bool:
     return True
 
 
-def keep_log(table: Path) -> int:
+def archive_log(table: Path) -> int:
     """Copy what is not kept yet, commits without an entry included, and return how many commits that were."""
-    folder = kept_folder(table)
+    folder = archive_folder(table)
     new = _commits(table, after=max((version for version, _, _ in _kept(folder)), default=-1))
     if new:
         import pyarrow as pa  # noqa: PLC0415 - a third of a second, for a command that only reads the log
@@ -165,14 +165,14 @@ def _commits(table: Path, after: int) -> list[_Commit]:
         delta = open_table(table)
     except NotReadyError:
         return []
-    kept = [commit for commit in _kept(kept_folder(table)) if commit[0] > after]
+    kept = [commit for commit in _kept(archive_folder(table)) if commit[0] > after]
     known = max((version for version, _, _ in kept), default=after)
     found = list(_in_log(table, delta.version(), known))[::-1]
     oldest = found[0][0] if found else delta.version() + 1
     if oldest > known + 1:
         raise CorruptionError(
             f"{table} has forgotten its commits {known + 1} to {oldest - 1}, and no copy of their ledger entries "
-            f"is in {kept_folder(table).name}: who wrote those intervals is unknown.",
+            f"is in {archive_folder(table).name}: who wrote those intervals is unknown.",
             fix="restore the table's log; keep the DAG `keep_ledger` running, it copies them in time.",
         )
     return [*kept, *found]

@@ -76,12 +76,12 @@ def refuse_unfit(folder: Path, schema: str, *, partition_by: Sequence[str] = ())
 
 def _fitting(table: DeltaTable, folder: Path, schema: str, partition_by: Sequence[str]) -> list[Field]:
     """Return the columns to add to a table that fits otherwise."""
-    added = _lacking(table, schema)
+    added = _missing_columns(table, schema)
     _refuse_other_partitions(table, folder, partition_by)
     return added
 
 
-def _lacking(table: DeltaTable, schema: str) -> list[Field]:
+def _missing_columns(table: DeltaTable, schema: str) -> list[Field]:
     """Return the columns to add, each nullable."""
     have, wanted = _columns(table.schema().to_json()), _columns(schema)
     faults = [

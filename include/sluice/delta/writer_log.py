@@ -20,11 +20,11 @@ from deltalake import CommitProperties, DeltaTable, Transaction, write_deltalake
 
 from sluice.delta.log import (
     append_entry,
-    attempted,
     entry_properties,
     newest_first,
-    newest_standing,
     newest_stream_entry,
+    newest_valid_entry,
+    try_commit,
     write_no_files,
 )
 from sluice.errors import CorruptionError, SluiceError
@@ -76,7 +76,7 @@ class WriterLog:
 
     def newest_before(self, lineage: str | None, batch_id: int) -> StreamEntry | None:
         """Return a stream's newest entry, in any epoch, from before a batch of a lineage; None without one."""
-        return newest_standing(self.table, lambda e: not (e.lineage == lineage and e.batch_id >= batch_id))
+        return newest_valid_entry(self.table, lambda e: not (e.lineage == lineage and e.batch_id >= batch_id))
 
     @property
     def position(self) -> Position:
@@ -97,13 +97,13 @@ class WriterLog:
         while (marked := self._marked()) < self.generation:
             mark = Transaction(self._fence, self.generation)
             properties = entry_properties(self._attempt(code, state_until), mark, *self._ousted())
-            attempted(self._delta, partial(write_no_files, self._delta, properties))
+            try_commit(self._delta, partial(write_no_files, self._delta, properties))
         if marked > self.generation:
             raise self._fenced(marked)
         self._transaction = self._delta.transaction_version(self.writer)
         self.latest = self._newest_entry()
         if self.latest is None:
-            self._before = newest_standing(self.table)
+            self._before = newest_valid_entry(self.table)
 
     def check_fence(self) -> None:
         """Raise FencedError if a newer generation has marked the table since."""
@@ -152,12 +152,12 @@ class WriterLog:
             FencedError: a newer generation owns the table.
             CorruptionError: somebody else writes under this writer's name.
         """
-        properties = entry_properties(entry, Transaction(self.writer, version), most_retries=0)
+        properties = entry_properties(entry, Transaction(self.writer, version), max_retries=0)
         while True:
             with self._lock:  # another thread of this driver that looks in between would hide a new mark from the write
                 self.check_fence()
                 self._check_alone()
-                done = attempted(self._delta, lambda: write(self._delta, properties))
+                done = try_commit(self._delta, lambda: write(self._delta, properties))
             if done:
                 self.confirm(entry, version)
                 return

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from sluice.devstack.kafka.java import FIX, java_fault
-from sluice.devstack.machine import Machine, look
+from sluice.devstack.machine import Machine, inspect
 from sluice.settings import Settings
 
 GIB = 1024**3
@@ -26,7 +26,7 @@ class Check:
 
 def checks(settings: Settings) -> list[Check]:
     """Look at this machine and judge it."""
-    return judge(look(settings))
+    return judge(inspect(settings))
 
 
 def judge(machine: Machine) -> list[Check]:

@@ -15,7 +15,7 @@ import psutil
 
 from sluice.devstack.jars import Jars, own_jar
 from sluice.devstack.kafka.java import Java, find_java
-from sluice.launch.ports import WANTED, is_free
+from sluice.launch.ports import DEFAULT_PORTS, is_free
 from sluice.settings import Settings, environment
 
 _MEMBERSHIP = Path("/proc/self/cgroup")
@@ -60,7 +60,7 @@ class Machine:
     pyspark: tuple[str, str]
 
 
-def look(settings: Settings) -> Machine:
+def inspect(settings: Settings) -> Machine:
     """Gather the facts. Starts Java twice, for half a second."""
     home = environment().get("JAVA_HOME", "")
     return Machine(
@@ -73,7 +73,7 @@ def look(settings: Settings) -> Machine:
         state=settings.state,
         state_is_writable=os.access(_existing(settings.state), os.W_OK | os.X_OK),
         stack_is_up=settings.folder.stack.exists(),
-        free_ports={f"{purpose} {port}": is_free(port) for purpose, port in WANTED.items()},
+        free_ports={f"{purpose} {port}": is_free(port) for purpose, port in DEFAULT_PORTS.items()},
         missing_jars=(*Jars(settings.jars).missing(), *own_jar(settings).missing()),
         pyspark=(_version("pyspark"), _version("pyspark-client")),
     )

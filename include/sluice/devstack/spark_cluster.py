@@ -20,8 +20,8 @@ from sluice.devstack.kafka.java import FIX as JAVA_FIX
 from sluice.devstack.kafka.java import java_command
 from sluice.disk import disk_remedy
 from sluice.errors import NotReadyError, SpecError, UnreachableError
-from sluice.launch.master import read_offer
-from sluice.launch.place import LOCAL
+from sluice.launch.master import read_capacity
+from sluice.launch.master_address import LOCAL
 from sluice.launch.ports import HOST, Ports
 from sluice.launch.processes import wait_until
 from sluice.settings import LOCALE, Settings, environment
@@ -39,31 +39,31 @@ _KEPT_SECONDS = 24 * 3600
 """How long a worker keeps what an ended application has left with it."""
 
 
-def embedded_cluster(settings: Settings, spark: SparkPlace, ports: Ports, asked: int | None) -> SparkCluster | None:
+def embedded_cluster(settings: Settings, spark: SparkPlace, ports: Ports, requested: int | None) -> SparkCluster | None:
     """Return the cluster of a state folder's stack; None if it has none. How many workers were asked for is kept.
 
     Args:
         settings: where things are.
         spark: what the deployment says.
         ports: of the stack.
-        asked: how many workers there shall be; None: as last time, at first none.
+        requested: how many workers there shall be; None: as last time, at first none.
 
     Raises:
         SpecError: the deployment has a master of its own.
     """
     if spark.master != LOCAL:
-        if asked:
+        if requested:
             raise SpecError(
                 f"The deployment {settings.deployment!r} has a Spark master of its own, {spark.master}.",
                 fix="leave out --spark-workers, or choose another deployment with SLUICE_DEPLOYMENT.",
             )
         return None
     kept = settings.folder.supervisor / "spark_workers"
-    if asked is None:
-        asked = int(kept.read_text(encoding="utf-8")) if kept.exists() else 0
-    kept.write_text(str(asked), encoding="utf-8")
+    if requested is None:
+        requested = int(kept.read_text(encoding="utf-8")) if kept.exists() else 0
+    kept.write_text(str(requested), encoding="utf-8")
     java = java_command(environment().get("JAVA_HOME", ""))
-    return SparkCluster(settings.folder.spark, ports.spark, ports.spark_page, asked, java) if asked else None
+    return SparkCluster(settings.folder.spark, ports.spark, ports.spark_page, requested, java) if requested else None
 
 
 def worker_name(number: int) -> str:
@@ -154,7 +154,7 @@ class SparkCluster:
     def registered(self) -> int:
         """Return how many workers the master has; -1 if it does not lead, or does not answer."""
         try:
-            return len(read_offer(self.page).workers)
+            return len(read_capacity(self.page).workers)
         except UnreachableError:
             return -1
 

@@ -33,8 +33,8 @@ from sluice.devstack.airflow.configuration import (
     write_configuration,
 )
 from sluice.devstack.airflow.health import has_parsed, unhealthy_components
-from sluice.devstack.kafka.cluster import KafkaCluster, asked_brokers, embedded_brokers
-from sluice.devstack.kafka.security import asked_security, is_secured, keep_security
+from sluice.devstack.kafka.cluster import KafkaCluster, embedded_brokers, requested_brokers
+from sluice.devstack.kafka.security import is_secured, requested_security, store_security
 from sluice.devstack.spark_cluster import MASTER, SparkCluster, embedded_cluster
 from sluice.devstack.stack_faults import component_fault, unusable
 from sluice.devstack.supervision import ALIVE, Program, ProgramState, Supervisor
@@ -42,7 +42,7 @@ from sluice.disk import disk_remedy
 from sluice.errors import NotReadyError, SpecError, UnreachableError
 from sluice.launch.endpoints import Endpoints, write_endpoints
 from sluice.launch.launcher import LocalLauncher
-from sluice.launch.ports import Ports, choose_ports, kept_ports, read_ports, reserved, write_ports
+from sluice.launch.ports import Ports, choose_ports, read_ports, reserved, stored_ports, write_ports
 from sluice.launch.processes import STACK_MARK, end_marked, wait_until
 from sluice.settings import Settings
 from sluice.specs.deployments.deployment import DeploymentSpec
@@ -142,11 +142,11 @@ class Stack:
     ) -> Endpoints:
         """See `up`."""
         deployment = self._deployment()
-        secured = asked_security(self._settings, deployment.kafka, secure)
-        count = asked_brokers(self._settings, deployment.kafka, brokers)
+        secured = requested_security(self._settings, deployment.kafka, secure)
+        count = requested_brokers(self._settings, deployment.kafka, brokers)
         if secured != is_secured(self._settings):
             self.stop()  # a driver goes on with what it has read at its start
-            keep_security(self._settings, secured)
+            store_security(self._settings, secured)
         with reserved() as free:
             return self._start(deployment, self._ports(free, max(count, 1)), spark_workers)
 
@@ -228,7 +228,7 @@ class Stack:
         kept = read_ports(path)
         if self._supervisor.is_up():
             with contextlib.suppress(KeyError):
-                return kept_ports(kept, brokers)
+                return stored_ports(kept, brokers)
             self.end()  # it has fewer brokers, or is of another version
         # What is left of a stack without its supervisord cannot be adopted, and would hold the ports.
         end_marked(STACK_MARK, str(self._settings.state), self._clock, deadline_seconds=_STOP_SECONDS)

@@ -20,9 +20,9 @@ from sluice.specs.reading.kinds import Kind
 from sluice.specs.reading.reading import Finding, Reading
 from sluice.topics.declared_time import read_time, write_time
 from sluice.topics.json_object import NoObjectError, parse_object
-from sluice.topics.legible import legible
+from sluice.topics.printable import printable_bytes
 
-MOST_FAULTS = 20
+MAX_FAULTS = 20
 """Of one file. Where a whole file is of another kind, all its lines say the same."""
 _BROKER = "broker"
 _SHOWN_BYTES = 40
@@ -108,10 +108,10 @@ def read_lines(lines: list[bytes], file: str, fields: Fields) -> tuple[list[Line
             faults.append(Fault(file, number, "", error.message, error.fix))
     if not lines:
         faults.append(Fault(file, 1, "", "the file is empty.", "put one JSON object on each line."))
-    left = len(faults) - MOST_FAULTS
+    left = len(faults) - MAX_FAULTS
     if left > 0:
-        more = Fault(file, faults[MOST_FAULTS].line, "", f"it and {left - 1:,} lines more are refused, too.")
-        faults = [*faults[:MOST_FAULTS], more]
+        more = Fault(file, faults[MAX_FAULTS].line, "", f"it and {left - 1:,} lines more are refused, too.")
+        faults = [*faults[:MAX_FAULTS], more]
     return found, faults
 
 
@@ -144,7 +144,7 @@ def _object(line: bytes) -> dict[str, Any]:
     try:
         return parse_object(line)
     except NoObjectError as error:
-        raise SpecError(f"{error}: {legible(line, _SHOWN_BYTES)}.", fix=_OBJECT) from error
+        raise SpecError(f"{error}: {printable_bytes(line, _SHOWN_BYTES)}.", fix=_OBJECT) from error
 
 
 def _times(value: dict[str, Any], fields: Fields) -> tuple[datetime, datetime]:
@@ -158,7 +158,7 @@ def _time(value: dict[str, Any], name: str, fields: Fields) -> datetime:
         raise SpecError(f"it has no {name!r}, which says when it is sent.", fix=f"add it, as {example}.")
     if (found := read_time(said, declared)) is not None:
         return found
-    shown = legible(json.dumps(said).encode(), _SHOWN_BYTES)
+    shown = printable_bytes(json.dumps(said).encode(), _SHOWN_BYTES)
     raise SpecError(
         f"its {name!r} is {shown}, and no time of the years 1900 to 2199 with its zone.",
         fix=f"write it as {example}, or declare in the topic how it is written (`zone` or `epoch`).",

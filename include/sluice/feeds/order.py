@@ -10,7 +10,7 @@ from sluice.feeds.record import FeedRecord
 from sluice.specs.model.model import TimeRules
 
 
-def overtaken(
+def late_records(
     records: Iterable[FeedRecord], latest_event: datetime, readers: Mapping[str, TimeRules]
 ) -> Iterator[tuple[FeedRecord, str]]:
     """Yield each record that a pipeline would drop only because of what was sent before, with the pipeline's name.

@@ -16,7 +16,7 @@ from sluice.errors import RefusedError, SpecError
 from sluice.feeds.heartbeat import closing_time, heartbeat_value
 from sluice.feeds.in_flight import InFlight
 from sluice.feeds.manifest import Manifest, ManifestStore, SentRange
-from sluice.feeds.order import overtaken
+from sluice.feeds.order import late_records
 from sluice.feeds.pace import Pace
 from sluice.feeds.ports import Producer, TopicReader
 from sluice.feeds.record import FeedRecord, FeedSource, encode
@@ -57,13 +57,13 @@ class Sending:
 
     Attributes:
         sent: records that it sent, without the heartbeat.
-        found: records in the topic that a run before it had sent and not counted.
+        recovered: records in the topic that a run before it had sent and not counted.
         heartbeat: the instant of the heartbeat that it sent (UTC), or None.
         manifest: what the topic has now.
     """
 
     sent: int
-    found: int
+    recovered: int
     heartbeat: datetime | None
     manifest: Manifest
 
@@ -199,7 +199,7 @@ class Feed:
         if manifest.latest_event is None:
             return
         rules = {pipeline.name: pipeline.time for pipeline in self._pipelines}
-        behind = list(overtaken(self._todo(manifest, first, last), manifest.latest_event, rules))
+        behind = list(late_records(self._todo(manifest, first, last), manifest.latest_event, rules))
         if behind:
             record, pipeline = behind[0]
             raise RefusedError(

@@ -16,9 +16,9 @@ from pyspark.sql import DataFrame
 
 from sluice.gx.like import as_spark_knows
 from sluice.gx.vocabulary import implementation
-from sluice.quality.checked import Checked
+from sluice.quality.check_result import CheckResult
 from sluice.quality.gate import GateResult, Override, judge
-from sluice.quality.intervals import IntervalChecked
+from sluice.quality.intervals import IntervalCheckResult
 from sluice.specs.expectations.model import Expectation, ExpectationsSpec, Subject
 
 if TYPE_CHECKING:
@@ -36,7 +36,7 @@ def run_gate(
     suite: ExpectationsSpec | None,
     *,
     input_records: int,
-    of_intervals: Callable[[DataFrame], tuple[IntervalChecked, ...]] = lambda _: (),
+    of_intervals: Callable[[DataFrame], tuple[IntervalCheckResult, ...]] = lambda _: (),
     override: Override | None = None,
 ) -> GateResult:
     """Check rows before they are published. The rows are read once and cached while they are looked at.
@@ -51,8 +51,8 @@ def run_gate(
     Returns:
         A result for whatever happens. An exception, of Spark or of Great Expectations, is a failed gate that says why.
     """
-    outcomes: dict[int, Checked] = {}
-    intervals: tuple[IntervalChecked, ...] = ()
+    outcomes: dict[int, CheckResult] = {}
+    intervals: tuple[IntervalCheckResult, ...] = ()
     count: int | None = None
     error = None
     try:
@@ -70,7 +70,7 @@ def run_gate(
     )
 
 
-def _evaluate(rows: DataFrame, suite: ExpectationsSpec) -> dict[int, Checked]:
+def _evaluate(rows: DataFrame, suite: ExpectationsSpec) -> dict[int, CheckResult]:
     """Return what became of the expectations, by position. Those that Great Expectations leaves out are absent."""
     outcomes, built = {}, []
     expectations = suite.about(Subject.TABLE)
@@ -79,7 +79,7 @@ def _evaluate(rows: DataFrame, suite: ExpectationsSpec) -> dict[int, Checked]:
             spelled = as_spark_knows(declared)
             built.append(implementation(spelled.expect)(**spelled.kwargs, meta={_POSITION: position}))
         except Exception as error:  # noqa: BLE001 - its validators raise what they like; the others are still evaluated
-            outcomes[position] = Checked.failed(declared, _words(error))
+            outcomes[position] = CheckResult.failed(declared, _words(error))
     found = _validate(rows, suite.name, built, samples=0) if built else {}
     # A sample is a query of its own for each expectation: it is asked for only where there is something to show.
     unexpected = {position for position, result in found.items() if _has_unexpected(result)}
@@ -120,13 +120,13 @@ def _has_unexpected(result: ExpectationValidationResult) -> bool:
     return not _errors(result.exception_info or {}) and bool((result.result or {}).get("unexpected_count"))
 
 
-def _checked(declared: Expectation, result: ExpectationValidationResult) -> Checked:
+def _checked(declared: Expectation, result: ExpectationValidationResult) -> CheckResult:
     if errors := _errors(result.exception_info or {}):
-        return Checked.failed(declared, "; ".join(errors)[:_ERROR_WIDTH])
+        return CheckResult.failed(declared, "; ".join(errors)[:_ERROR_WIDTH])
     if result.success is None:
-        return Checked.failed(declared, "Great Expectations returned neither an outcome nor an error")
+        return CheckResult.failed(declared, "Great Expectations returned neither an outcome nor an error")
     found = result.result
-    return Checked.of(
+    return CheckResult.of(
         declared,
         success=bool(result.success),
         unexpected=found.get("unexpected_count"),

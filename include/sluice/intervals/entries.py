@@ -18,8 +18,8 @@ from pydantic import TypeAdapter, ValidationError
 
 from sluice.errors import CorruptionError
 from sluice.intervals.coverage import Position
-from sluice.intervals.places import Piece
 from sluice.intervals.reach import Reach
+from sluice.intervals.record_positions import PartitionRange
 from sluice.intervals.writers import topic_of
 
 SCHEMA_VERSION = 2
@@ -165,7 +165,7 @@ class BackfillEntry:
     code: str
     gate: str
     topics: tuple[str, ...] = ()
-    replayed: tuple[Piece, ...] = ()
+    replayed: tuple[PartitionRange, ...] = ()
     kind: Literal["backfill"] = "backfill"
 
 

@@ -10,8 +10,8 @@ from datetime import datetime, timedelta
 from sluice.explained import ExplainedEnum
 from sluice.intervals.alignment import Interval
 from sluice.intervals.entries import Content
-from sluice.intervals.places import Piece
 from sluice.intervals.reach import Reach
+from sluice.intervals.record_positions import PartitionRange
 
 
 class State(ExplainedEnum):
@@ -56,7 +56,7 @@ class Written:
     late: bool = False
     watermark: datetime | None = None
     topics: tuple[str, ...] = ()
-    replayed: tuple[Piece, ...] = field(default=(), compare=False)  # the index does not keep it
+    replayed: tuple[PartitionRange, ...] = field(default=(), compare=False)  # the index does not keep it
 
     @property
     def reach(self) -> Reach:

@@ -28,7 +28,7 @@ from sluice.topics.administration import RecordStamp, TopicCreation, TopicExtent
 
 _NO_ERROR, _UNKNOWN_TOPIC = 0, 3
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
-_MOST_NAMED = 3
+_MAX_NAMED = 3
 _NOT_COORDINATED_YET = (CoordinatorLoadInProgressError, CoordinatorNotAvailableError, NotCoordinatorError)
 
 
@@ -220,8 +220,8 @@ def _group_refusals(
 
 def _listed(names: Sequence[str]) -> str:
     """Return some names for a message, and how many more there are."""
-    more = len(names) - _MOST_NAMED
-    return ", ".join(names[:_MOST_NAMED]) + (f" and {more} more topics" if more > 0 else "")
+    more = len(names) - _MAX_NAMED
+    return ", ".join(names[:_MAX_NAMED]) + (f" and {more} more topics" if more > 0 else "")
 
 
 def _configs(client: Any, names: Iterable[str]) -> Mapping[str, Mapping[str, str]]:  # noqa: ANN401  untyped client

@@ -21,7 +21,7 @@ from sluice.live.source import Row, SourceRead
 from sluice.topics.deduplication import Deduplication
 from sluice.topics.json_object import read_broker_time, read_object
 
-MOST_RECORDS = 200_000
+MAX_RECORDS = 200_000
 """That are read to begin with, from all partitions together: newer ones first decide what a key's value is."""
 _SILENCE_SECONDS = 10.0
 _METADATA_MS = 15_000
@@ -44,7 +44,7 @@ class KafkaLiveRecords:
         self._topic, self._bootstrap = topic, bootstrap
         with KafkaPythonAdministration(bootstrap, client, patience_seconds=5) as cluster:
             extent = cluster.extent(topic)
-        each = MOST_RECORDS // max(1, len(extent.ends))
+        each = MAX_RECORDS // max(1, len(extent.ends))
         self._partitions = {p: TopicPartition(topic, p) for p in extent.ends}
         self._behind = {p: end for p, end in extent.ends.items() if end > extent.beginnings[p]}
         self._seen = Deduplication()

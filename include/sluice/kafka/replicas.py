@@ -26,7 +26,7 @@ from sluice.topics.replica_administration import THROTTLED, BrokerState, Partiti
 _RATES = ("leader.replication.throttled.rate", "follower.replication.throttled.rate")
 _PREFERRED = 0
 _HARMLESS = (ElectionNotNeededError, EligibleLeadersNotAvailableError, PreferredLeaderNotAvailableError)
-_MOST_NAMED = 3
+_MAX_NAMED = 3
 
 
 class ReplicaCalls(AdminSession):
@@ -223,5 +223,5 @@ def _replicas(of: Mapping[PartitionKey, tuple[int, ...]], topic: str) -> str:
 
 
 def _listed(names: list[str]) -> str:
-    more = len(names) - _MOST_NAMED
-    return ", ".join(names[:_MOST_NAMED]) + (f" and {more} more" if more > 0 else "")
+    more = len(names) - _MAX_NAMED
+    return ", ".join(names[:_MAX_NAMED]) + (f" and {more} more" if more > 0 else "")

@@ -69,26 +69,26 @@ class BatchProcess:
         except (OSError, psutil.Error) as error:
             raise NotReadyError(f"the batch was not started: {error}.", fix="repeat it when that is mended.") from error
 
-    def follow(self, look: Callable[[], Backfill | None], follower: BackfillObserver, clock: Clock) -> int:
+    def follow(self, read: Callable[[], Backfill | None], follower: BackfillObserver, clock: Clock) -> int:
         """Wait for the end and return the exit code, negative after a signal.
 
         Args:
-            look: returns the backfill as it is on record; None before it is claimed.
+            read: returns the backfill as it is on record; None before it is claimed.
             follower: is told.
             clock: waits between two looks.
         """
         found: Backfill | None = None
         while self._process.poll() is None:
             try:
-                found = _seen(look) or found
+                found = _read_or_none(read) or found
                 if found is not None:
                     self._move_log(found)
                     follower.progressed(found)
                 clock.sleep(_POLL_SECONDS)
             except KeyboardInterrupt:
-                found = _seen(look) or found  # it may have claimed its range since the last look
+                found = _read_or_none(read) or found  # it may have claimed its range since the last look
                 follower.interrupted(found)
-        if (found := _seen(look) or found) is not None:
+        if (found := _read_or_none(read) or found) is not None:
             self._move_log(found)
         return self._process.wait()
 
@@ -106,9 +106,9 @@ class BatchProcess:
             self.log = self.log.replace(wanted)
 
 
-def _seen(look: Callable[[], Backfill | None]) -> Backfill | None:
+def _read_or_none(read: Callable[[], Backfill | None]) -> Backfill | None:
     try:
-        return look()
+        return read()
     except UnreachableError:  # the batch knows best whether it can go on; its exit code says so
         return None
 

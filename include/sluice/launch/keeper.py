@@ -70,7 +70,7 @@ def keep(folder: Path, lock: int, argv: Sequence[str], *, reached: Callable[[Poi
         return
     reached("before_pid")
     write_durably(folder / PID, {"pid": driver, "ticks": start_ticks(driver), "keeper": os.getpid(), "at": _now()})
-    _tell_caller()
+    _release_caller()
     _wait_until_it_ends(driver, folder / LOG)
     exit_code = _end_family(driver)
     write_durably(folder / EXIT, {"pid": driver, "exit_code": exit_code, "at": _now()})
@@ -180,7 +180,7 @@ def _adopt_orphans() -> None:
     ctypes.CDLL(None).prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
 
 
-def _tell_caller() -> None:
+def _release_caller() -> None:
     """Close the pipe to the caller: nothing that it does can lose the driver now."""
     nowhere = os.open(os.devnull, os.O_WRONLY)
     os.dup2(nowhere, 1)

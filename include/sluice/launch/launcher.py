@@ -93,7 +93,7 @@ class LocalLauncher:
                     raise NotReadyError(f"{key} was not started: its keeper dies at once.", fix=f"look into {folder}.")
             self._clock.sleep(0.02)
 
-    def lack(self, job: Job) -> str:  # noqa: ARG002 - the port's
+    def shortage(self, job: Job) -> str:  # noqa: ARG002 - the port's
         """Return nothing: whoever takes cores of this machine shares them, and waits for none."""
         return ""
 
@@ -131,7 +131,7 @@ class LocalLauncher:
             started_at=_time((process or started)["at"]),
             ended_at=_time(ended["at"]) if ended else None,
             exit_code=ended["exit_code"] if ended else None,
-            failure=None if lives else _last_words(folder / failure.FILE),
+            failure=None if lives else _exit_report(folder / failure.FILE),
         )
         return report, held
 
@@ -297,7 +297,7 @@ def _read(path: Path) -> dict[str, Any] | None:
     return record
 
 
-def _last_words(path: Path) -> failure.Failure | None:
+def _exit_report(path: Path) -> failure.Failure | None:
     """Return what the driver said before it ended. Whatever is wrong with it, the death stands."""
     try:
         return failure.from_record(json.loads(path.read_bytes()))

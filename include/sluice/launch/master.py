@@ -13,13 +13,13 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from sluice.errors import UnreachableError
-from sluice.streams.failures.room import Application, Offer, Worker
+from sluice.streams.failures.capacity import Application, ClusterCapacity, Worker
 
 SECONDS = 3.0
-_MOST_BYTES = 8 * 1024**2
+_MAX_BYTES = 8 * 1024**2
 
 
-def read_offer(page: str, seconds: float = SECONDS) -> Offer:
+def read_capacity(page: str, seconds: float = SECONDS) -> ClusterCapacity:
     """Return what the cluster has now.
 
     Args:
@@ -32,14 +32,14 @@ def read_offer(page: str, seconds: float = SECONDS) -> Offer:
     try:
         found = _get(page, seconds)
         status = found["status"]
-        offer = Offer(str(found["url"]), _workers(found["workers"]), _applications(found["activeapps"]))
+        capacity = ClusterCapacity(str(found["url"]), _workers(found["workers"]), _applications(found["activeapps"]))
     except (OSError, http.client.HTTPException) as error:
         raise _silent(page, f"does not answer: {error}") from error
     except (ValueError, KeyError, TypeError, AttributeError) as error:
         raise _silent(page, f"is no page of a Spark master: {error!r}") from error
     if status != "ALIVE":
         raise _silent(page, f"says that it is {status}")
-    return offer
+    return capacity
 
 
 def _get(page: str, seconds: float) -> Mapping[str, Any]:
@@ -53,7 +53,7 @@ def _get(page: str, seconds: float) -> Mapping[str, Any]:
         answer = connection.getresponse()
         if answer.status != http.client.OK:
             raise ValueError(f"status {answer.status}")
-        found: Mapping[str, Any] = json.loads(answer.read(_MOST_BYTES))
+        found: Mapping[str, Any] = json.loads(answer.read(_MAX_BYTES))
         return found
     finally:
         connection.close()

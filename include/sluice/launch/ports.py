@@ -17,7 +17,13 @@ from sluice.launch.private_folder import made_private_folder
 HOST = "127.0.0.1"
 """The embedded stack has no login and no encryption: it answers on this machine alone."""
 
-WANTED: Mapping[str, int] = {"airflow": 8080, "kafka": 9092, "controller": 9093, "spark": 7077, "spark_page": 8081}
+DEFAULT_PORTS: Mapping[str, int] = {
+    "airflow": 8080,
+    "kafka": 9092,
+    "controller": 9093,
+    "spark": 7077,
+    "spark_page": 8081,
+}
 """The ports everybody expects."""
 
 _TRIED = 200
@@ -86,8 +92,8 @@ def choose_ports(kept: Mapping[str, int], free: Callable[[int], bool] = is_free,
         NotReadyError: there is none.
     """
     chosen: dict[str, int] = {}
-    further = {_further(number): WANTED["kafka"] + number for number in range(2, brokers + 1)}
-    for purpose, wanted in {**WANTED, **further}.items():
+    further = {_further(number): DEFAULT_PORTS["kafka"] + number for number in range(2, brokers + 1)}
+    for purpose, wanted in {**DEFAULT_PORTS, **further}.items():
         candidates = [kept[purpose]] if purpose in kept else []
         candidates += range(wanted, wanted + _TRIED)
         port = next((port for port in candidates if port not in chosen.values() and free(port)), None)
@@ -97,17 +103,17 @@ def choose_ports(kept: Mapping[str, int], free: Callable[[int], bool] = is_free,
                 fix="end what listens there (`ss -ltnp`).",
             )
         chosen[purpose] = port
-    return kept_ports(chosen, brokers)
+    return stored_ports(chosen, brokers)
 
 
-def kept_ports(kept: Mapping[str, int], brokers: int = 1) -> Ports:
+def stored_ports(kept: Mapping[str, int], brokers: int = 1) -> Ports:
     """Return ports of so many brokers from those that are kept.
 
     Raises:
         KeyError: one is not kept.
     """
     further = tuple(kept[_further(number)] for number in range(2, brokers + 1))
-    return Ports(**{purpose: kept[purpose] for purpose in WANTED}, further_brokers=further)
+    return Ports(**{purpose: kept[purpose] for purpose in DEFAULT_PORTS}, further_brokers=further)
 
 
 def _further(broker: int) -> str:
@@ -126,4 +132,4 @@ def read_ports(path: Path) -> Mapping[str, int]:
 def write_ports(path: Path, ports: Ports) -> None:
     """Keep the ports."""
     further = {_further(number): port for number, port in enumerate(ports.further_brokers, start=2)}
-    write_durably(path, {**{purpose: getattr(ports, purpose) for purpose in WANTED}, **further})
+    write_durably(path, {**{purpose: getattr(ports, purpose) for purpose in DEFAULT_PORTS}, **further})

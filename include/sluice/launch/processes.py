@@ -88,7 +88,7 @@ def die_with_parent() -> Callable[[], None] | None:
     return ask
 
 
-def give_way(niceness: int) -> None:
+def lower_priority(niceness: int) -> None:
     """Let others go first on this machine: a batch takes the time that streams leave.
 
     Holds for this thread and all that it starts, a JVM above all. It is still as fast where nothing else runs.

@@ -14,32 +14,32 @@ from pathlib import Path
 
 from sluice.errors import NotReadyError
 from sluice.launch.launcher import LocalLauncher
-from sluice.launch.master import read_offer
-from sluice.launch.place import MasterAddress
-from sluice.streams.failures.room import Need, NoRoomError, Offer, lack
+from sluice.launch.master import read_capacity
+from sluice.launch.master_address import MasterAddress
+from sluice.streams.failures.capacity import ClusterCapacity, NoCapacityError, ResourceRequest, shortage
 from sluice.streams.life.launcher import DriverReport, DriverState, Job, Launcher
 
 
-def launcher_at(place: MasterAddress, drivers: Path, alive: dict[str, DriverReport] | None = None) -> Launcher:
+def launcher_at(address: MasterAddress, drivers: Path, alive: dict[str, DriverReport] | None = None) -> Launcher:
     """Return what starts drivers that take their cores from a place.
 
     Args:
-        place: this machine or a cluster.
+        address: this machine or a cluster.
         drivers: the folder with what keepers know of drivers.
         alive: see `LocalLauncher`.
     """
     keeper = LocalLauncher(drivers, alive=alive)
-    return StandaloneLauncher(keeper, lambda: read_offer(place.page)) if place.standalone else keeper
+    return StandaloneLauncher(keeper, lambda: read_capacity(address.page)) if address.standalone else keeper
 
 
-def refuse_crowded(place: MasterAddress, need: Need) -> None:
+def require_capacity(address: MasterAddress, request: ResourceRequest) -> None:
     """Make sure that an application would find room: Spark would let it wait without a word.
 
     Raises:
         NotReadyError: it would not, now.
         UnreachableError: it is not known.
     """
-    if place.standalone and (why := lack(need, read_offer(place.page))):
+    if address.standalone and (why := shortage(request, read_capacity(address.page))):
         raise NotReadyError(f"{why}.", fix="repeat it when there is room, or add workers to the cluster.")
 
 
@@ -48,28 +48,28 @@ class StandaloneLauncher:
 
     Args:
         keeper: starts, finds and ends the drivers.
-        offer: asks the master; may raise UnreachableError.
+        capacity: asks the master; may raise UnreachableError.
     """
 
-    def __init__(self, keeper: Launcher, offer: Callable[[], Offer]) -> None:
+    def __init__(self, keeper: Launcher, capacity: Callable[[], ClusterCapacity]) -> None:
         self._keeper = keeper
-        self._offer = offer
+        self._capacity = capacity
 
     def submit(self, key: str, job: Job) -> DriverReport:
         """Start `job` if there is room for it, or return what is found under its key.
 
         Raises:
-            NoRoomError: there is none; nothing was started, and the key may be used later.
+            NoCapacityError: there is none; nothing was started, and the key may be used later.
             UnreachableError: it is not known whether there is.
         """
         found = self._keeper.find(key)
-        if found.state is DriverState.ABSENT and (why := self.lack(job)):
-            raise NoRoomError(why)
+        if found.state is DriverState.ABSENT and (why := self.shortage(job)):
+            raise NoCapacityError(why)
         return self._keeper.submit(key, job)
 
-    def lack(self, job: Job) -> str:
+    def shortage(self, job: Job) -> str:
         """Ask the master and return why there is no room for a job, as a clause; empty if there is."""
-        return "" if job.need is None else lack(job.need, self._offer())
+        return "" if job.resources is None else shortage(job.resources, self._capacity())
 
     def find(self, key: str) -> DriverReport:
         """Look once, without waiting."""

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 
-MOST_WAITING = 10_000
+MAX_WAITING = 10_000
 """Offers that wait, a kilobyte each. Expendable offers use at most half of the places."""
 _THREAD = "sluice-lineage"
 
@@ -63,7 +63,7 @@ class Emitter:
         most: how many offers may wait.
     """
 
-    def __init__(self, connect: Callable[[], Sender], *, most: int = MOST_WAITING) -> None:
+    def __init__(self, connect: Callable[[], Sender], *, most: int = MAX_WAITING) -> None:
         self._connect = connect
         self._queue: Queue[MakeEvents | None] = Queue(most)
         self._expendable = most // 2

@@ -26,7 +26,7 @@ from openlineage.client.facet_v2 import (
 from sluice import __version__
 from sluice.alerts.redaction import Redaction
 from sluice.lineage.identity import Parent
-from sluice.quality.checked import Checked
+from sluice.quality.check_result import CheckResult
 from sluice.quality.gate import GateResult
 from sluice.specs.expectations.model import Severity
 
@@ -132,7 +132,7 @@ def _of_intervals(gate: GateResult) -> Iterable[data_quality_assertions_dataset.
         yield _assertion(same[-1], holds=all(each.holds for each in same))
 
 
-def _assertion(checked: Checked, *, holds: bool) -> data_quality_assertions_dataset.Assertion:
+def _assertion(checked: CheckResult, *, holds: bool) -> data_quality_assertions_dataset.Assertion:
     return data_quality_assertions_dataset.Assertion(
         checked.expectation,
         holds,

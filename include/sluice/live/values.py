@@ -16,7 +16,7 @@ from typing import Any, TypeAlias
 Key: TypeAlias = tuple[str, ...]
 """The texts of the key's columns, in their order."""
 
-MOST_VALUES = 100_000
+MAX_VALUES = 100_000
 _REMEMBERED_ENDS = 10_000
 
 
@@ -62,7 +62,7 @@ class LiveValues:
         most: how many values are held; of more, those that changed longest ago are forgotten, and counted.
     """
 
-    def __init__(self, keys: Iterable[str], most: int = MOST_VALUES) -> None:
+    def __init__(self, keys: Iterable[str], most: int = MAX_VALUES) -> None:
         self.keys = tuple(keys)
         self.forgotten = 0
         self._most = most

@@ -113,14 +113,14 @@ class PostgresLatest:
         """See the port."""
         with self._transaction() as connection:
             if inspect(connection).has_table(self._table.name):
-                self._lacking(connection)
+                self._missing_columns(connection)
 
     def open(self) -> None:
         """See the port."""
         with self._transaction() as connection:
             _metadata.create_all(connection)
             self._table.metadata.create_all(connection)
-            self._add(self._lacking(connection), connection)
+            self._add(self._missing_columns(connection), connection)
             mine = {"writer": of_all_epochs(self.writer), "table_name": self._table.name}
             connection.execute(insert(_outputs).values(**mine, generation=self.generation).on_conflict_do_nothing())
             self.latest = self._owned(connection)
@@ -168,7 +168,7 @@ class PostgresLatest:
         newer = None if old is None or by is None else old.is_(None) | (new.excluded[by] >= old)
         return new.on_conflict_do_update(index_elements=list(table.keys), set_=others, where=newer)
 
-    def _lacking(self, connection: Connection) -> list[Column[Any]]:
+    def _missing_columns(self, connection: Connection) -> list[Column[Any]]:
         """Return the columns that the table lacks; refuse one that is another otherwise."""
         found = inspect(connection)
         have = {column["name"]: column["type"] for column in found.get_columns(self._table.name)}

@@ -10,9 +10,9 @@ from sqlalchemy.exc import SQLAlchemyError
 
 from sluice.errors import RefusedError, UnreachableError
 from sluice.live.source import Row, SourceRead
-from sluice.live.values import MOST_VALUES
+from sluice.live.values import MAX_VALUES
 
-_LOOK_SECONDS = 0.25
+_POLL_SECONDS = 0.25
 _BATCHES = text("SELECT entry FROM sluice_outputs WHERE table_name = :name ORDER BY writer")
 
 
@@ -40,7 +40,7 @@ class PostgresLiveTable:
         while (batches := self._batches()) == self._read:
             if time.monotonic() >= until:
                 return SourceRead()
-            time.sleep(_LOOK_SECONDS)
+            time.sleep(_POLL_SECONDS)
         rows = self._rows()
         self._read = batches
         return SourceRead(rows, whole=True)
@@ -61,13 +61,13 @@ class PostgresLiveTable:
         quoted = self._engine.dialect.identifier_preparer.quote(self._name)
         try:
             with self._engine.connect() as connection:
-                statement = text(f"SELECT * FROM {quoted} LIMIT {MOST_VALUES + 1}")  # noqa: S608 - quoted
+                statement = text(f"SELECT * FROM {quoted} LIMIT {MAX_VALUES + 1}")  # noqa: S608 - quoted
                 found = [dict(row) for row in connection.execute(statement).mappings()]
         except SQLAlchemyError as error:
             raise self._unreachable(error) from error
-        if len(found) > MOST_VALUES:
+        if len(found) > MAX_VALUES:
             raise RefusedError(
-                f"{self._name} has more than {MOST_VALUES:,} rows, which are held in memory.",
+                f"{self._name} has more than {MAX_VALUES:,} rows, which are held in memory.",
                 fix="deliver it to a topic, or let closed windows go by `keep: open`.",
             )
         at = datetime.now(UTC)

@@ -20,17 +20,17 @@ from sluice.specs.catalog.rhythm import rhythm_of
 from sluice.specs.model.access import Role
 from sluice.streams.failures.last_report import ended_alone, last_report
 from sluice.streams.health.driver_files import executors_of
-from sluice.streams.health.evidence import ObservedUnit, ProgressSource, Stamps, gather
-from sluice.streams.health.observation import Evidence
-from sluice.streams.life.sighting import Sighting
-from sluice.streams.position.checkpoint import Checkpoint, CheckpointLook
+from sluice.streams.health.observation import Observation
+from sluice.streams.health.observing import ObservationTarget, ProgressSource, Stamps, observe
+from sluice.streams.life.status import UnitStatus
+from sluice.streams.position.checkpoint import Checkpoint, CheckpointState
 from sluice.streams.position.epochs import Epochs
 from sluice.topics.administration import RecordStamp, TopicExtent
 
 if TYPE_CHECKING:
     from sluice.kafka.administration import KafkaPythonAdministration
 
-KnownCheckpoints: TypeAlias = dict[str, dict[str, tuple[Path, CheckpointLook]]]
+KnownCheckpoints: TypeAlias = dict[str, dict[str, tuple[Path, CheckpointState]]]
 """What was last read of the checkpoint of each stream of each unit, and the checkpoint's folder. An entry that is
 missing costs time and changes no result."""
 
@@ -43,18 +43,18 @@ def observed_unit(
     catalog: Catalog,
     folder: StateFolder,
     unit: Unit,
-    sighting: Sighting | None,
+    status: UnitStatus | None,
     notes: tuple[str, ...] = (),
     *,
-    read: Callable[[str, Checkpoint], CheckpointLook] = lambda _stream, checkpoint: checkpoint.look(),
-) -> ObservedUnit:
+    read: Callable[[str, Checkpoint], CheckpointState] = lambda _stream, checkpoint: checkpoint.read(),
+) -> ObservationTarget:
     """Return where a unit's streams are observed.
 
     Args:
         catalog: the specs.
         folder: where checkpoints and reports are.
         unit: the unit.
-        sighting: what is recorded and observed of its driver; None if the control database could not be asked.
+        status: what is recorded and observed of its driver; None if the control database could not be asked.
         notes: why that is None.
         read: reads a stream's checkpoint.
     """
@@ -69,10 +69,10 @@ def observed_unit(
         for stream in unit.streams
     }
     executors = partial(executors_of, folder.unit_file(unit.name), unit.name)
-    return ObservedUnit(unit.name, sighting, sources, notes, executors)
+    return ObservationTarget(unit.name, status, sources, notes, executors)
 
 
-def _read_newest(epochs: Epochs, stream: str, read: Callable[[str, Checkpoint], CheckpointLook]) -> CheckpointLook:
+def _read_newest(epochs: Epochs, stream: str, read: Callable[[str, Checkpoint], CheckpointState]) -> CheckpointState:
     return read(stream, epochs.checkpoint())  # in the newest epoch, whenever it is called
 
 
@@ -96,7 +96,7 @@ class FleetObserver:
         self._clock = clock
         self._known = known
         self._units = catalog.units()
-        self._observed: dict[str, ObservedUnit] = {}
+        self._observed: dict[str, ObservationTarget] = {}
         self._connected: KafkaPythonAdministration | None = None
         self._unreachable: tuple[float, UnreachableError] | None = None
 
@@ -104,18 +104,18 @@ class FleetObserver:
         """Whether a sound spec names such a driver."""
         return unit in self._units
 
-    def evidence(self, sightings: Mapping[str, Sighting]) -> Mapping[str, Mapping[str, Evidence]]:
+    def observations(self, statuses: Mapping[str, UnitStatus]) -> Mapping[str, Mapping[str, Observation]]:
         """Observe the streams of some units. What cannot be observed is None in it, with a note.
 
         Args:
-            sightings: what is recorded and observed of the drivers, by unit; all are declared.
+            statuses: what is recorded and observed of the drivers, by unit; all are declared.
 
         Returns:
             the evidence by unit and stream.
         """
         at = self._clock.now()
-        units = [self._of(unit, sighting) for unit, sighting in sightings.items()]
-        return gather(units, lambda: self, at=at, stamps=Stamps.NEVER)
+        units = [self._of(unit, status) for unit, status in statuses.items()]
+        return observe(units, lambda: self, at=at, stamps=Stamps.NEVER)
 
     def extents(self, topics: Collection[str]) -> Mapping[str, TopicExtent | SluiceError]:
         """Ask Kafka what topics hold.
@@ -146,15 +146,15 @@ class FleetObserver:
         if self._connected is not None:
             self._connected.close()
 
-    def _of(self, unit: str, sighting: Sighting) -> ObservedUnit:
+    def _of(self, unit: str, status: UnitStatus) -> ObservationTarget:
         """Return where a unit's streams are observed: by the specs of one project that never changes."""
         if unit not in self._observed:
             follow = partial(self._follow, unit)
             self._observed[unit] = observed_unit(self._catalog, self._folder, self._units[unit], None, read=follow)
         known = self._observed[unit]
-        return ObservedUnit(unit, sighting, known.sources, executors=known.executors)
+        return ObservationTarget(unit, status, known.sources, executors=known.executors)
 
-    def _follow(self, unit: str, stream: str, checkpoint: Checkpoint) -> CheckpointLook:
+    def _follow(self, unit: str, stream: str, checkpoint: Checkpoint) -> CheckpointState:
         """Read what is new in a checkpoint; one in another folder than before is another one."""
         known = self._known.setdefault(unit, {})
         folder, before = known.get(stream, (None, None))

@@ -1,4 +1,4 @@
-"""The health of a project's streams: observations, the verdicts on them, and the standing by the records."""
+"""The health of a project's streams: observations, the verdicts on them, and the status by the records."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ from sluice.project.streams import ProjectStreams
 from sluice.settings import StateFolder
 from sluice.specs.catalog.catalog import Catalog, Unit
 from sluice.specs.model.access import Role
-from sluice.streams.health.evidence import Stamps, gather
-from sluice.streams.health.fleet import LOOKED_BACK, Standing, UnitRecords, standings
-from sluice.streams.health.observation import Evidence
+from sluice.streams.health.fleet import ATTEMPTS_READ, StreamStatus, UnitRecords, stream_statuses
+from sluice.streams.health.observation import Observation
+from sluice.streams.health.observing import Stamps, observe
 from sluice.streams.health.recording import lagging_since
 from sluice.streams.health.verdict import Verdict, judge
-from sluice.streams.life.sighting import Sighting
+from sluice.streams.life.status import UnitStatus
 
 if TYPE_CHECKING:
     from sluice.kafka.administration import KafkaPythonAdministration
@@ -40,7 +40,7 @@ class ProjectHealth:
     streams: ProjectStreams
     clock: Clock
 
-    def evidence(self, unit: str, *, stamps: Stamps = Stamps.IF_OLD) -> Mapping[str, Evidence]:
+    def observations(self, unit: str, *, stamps: Stamps = Stamps.IF_OLD) -> Mapping[str, Observation]:
         """Observe every stream of a unit. What cannot be observed is None in it, with a note.
 
         Args:
@@ -57,7 +57,7 @@ class ProjectHealth:
             def cluster() -> KafkaPythonAdministration:
                 return connections.enter_context(self.kafka.administration(Role.WATCHER, patience_seconds=5))
 
-            return gather([observed], cluster, at=self.clock.now(), stamps=stamps)[unit]
+            return observe([observed], cluster, at=self.clock.now(), stamps=stamps)[unit]
 
     def observer(self, known: KnownCheckpoints) -> FleetObserver:
         """Return what observes many units at once, again and again.
@@ -77,11 +77,11 @@ class ProjectHealth:
         Raises:
             SpecError: no spec names such a driver.
         """
-        found = self.evidence(unit, stamps=Stamps.ALWAYS if closely else Stamps.IF_OLD)
+        found = self.observations(unit, stamps=Stamps.ALWAYS if closely else Stamps.IF_OLD)
         since = self._lagging_since(unit)
         return {stream: judge(seen, lagging_since=since.get(stream)) for stream, seen in found.items()}
 
-    def standings(self, units: Collection[Unit], now: datetime) -> list[Standing]:
+    def statuses(self, units: Collection[Unit], now: datetime) -> list[StreamStatus]:
         """Return how every stream of some units stands by the records: a few queries, however many there are.
 
         Args:
@@ -92,12 +92,12 @@ class ProjectHealth:
             UnreachableError: the control database could not be asked.
         """
         names, registry = [unit.name for unit in units], self.records.registry()
-        desired, verdicts = registry.newest_wishes(names), registry.newest_verdicts(names)
-        attempts, looks = registry.histories(names, newest=LOOKED_BACK), self.records.observations().of(names)
+        desired, verdicts = registry.newest_desired_states(names), registry.newest_verdicts(names)
+        attempts, looks = registry.histories(names, newest=ATTEMPTS_READ), self.records.snapshots().of(names)
         return [
-            standing
+            status
             for unit in units
-            for standing in standings(
+            for status in stream_statuses(
                 unit,
                 UnitRecords(
                     desired.get(unit.name),
@@ -117,8 +117,8 @@ class ProjectHealth:
             return {}
         return {r.stream: lagging_since(r, attempt.generation if attempt else None) for r in records}
 
-    def _sighting(self, unit: str) -> tuple[Sighting | None, tuple[str, ...]]:
+    def _sighting(self, unit: str) -> tuple[UnitStatus | None, tuple[str, ...]]:
         try:
-            return self.streams.life(unit).look(), ()
+            return self.streams.life(unit).observe(), ()
         except UnreachableError as error:
             return None, (str(error),)

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from sluice.devstack.kafka.admin import kafka_client
-from sluice.devstack.kafka.passwords import drawn_password, kept_password
+from sluice.devstack.kafka.passwords import generated_password, stored_password
 from sluice.errors import NotReadyError
 from sluice.kafka.client.credentials import as_user
 from sluice.launch.endpoints import read_endpoints
@@ -62,7 +62,7 @@ class ProjectKafka:
                 return as_user(plain, login.user, password(login.password_variable), login.mechanism)
         if principal is None or principal.scram is None:
             return plain  # it authenticates in another way
-        found = self._password(principal.scram.password_variable, kept_password)
+        found = self._password(principal.scram.password_variable, stored_password)
         return as_user(plain, principal.user, found, principal.scram.mechanism)
 
     def administration(self, role: Role = Role.PLANNER, *, patience_seconds: float = 15) -> KafkaPythonAdministration:
@@ -108,7 +108,7 @@ class ProjectKafka:
         Raises:
             NotReadyError: the variable is not set.
         """
-        return self._password(variable, drawn_password)
+        return self._password(variable, generated_password)
 
     def _password(self, variable: str, embedded: Callable[[Path, str], str]) -> str:
         if self.spec.kind == "external" or is_set(variable):

@@ -24,7 +24,7 @@ from sluice.streams.life.launcher import DriverReport, Job, Launcher
 
 if TYPE_CHECKING:
     from sluice.launch.backfill_lock import BackfillLock
-    from sluice.launch.place import MasterAddress
+    from sluice.launch.master_address import MasterAddress
 
 
 @dataclass(frozen=True)
@@ -40,9 +40,9 @@ class ProjectProcesses:
 
     def spark(self) -> MasterAddress:
         """Return where drivers and batches find their cores."""
-        from sluice.launch.place import spark_place  # noqa: PLC0415 - see `Project`
+        from sluice.launch.master_address import master_address  # noqa: PLC0415 - see `Project`
 
-        return spark_place(self.settings.spark_master, self.deployment.spark, self.folder)
+        return master_address(self.settings.spark_master, self.deployment.spark, self.folder)
 
     def launcher(self) -> Launcher:
         """Return what starts drivers."""

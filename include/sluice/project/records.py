@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from sluice.provisioning.growth.order_break import OrderBreaks
     from sluice.quality.cases import Cases
     from sluice.quality.results import QualityResults
-    from sluice.streams.health.looks import NewestLooks
+    from sluice.streams.health.snapshots import SnapshotStore
 
 
 @dataclass(frozen=True)
@@ -69,11 +69,11 @@ class ProjectRecords:
 
         return SqlQualityResults(self.database, self.settings.deployment)
 
-    def observations(self) -> NewestLooks:
+    def snapshots(self) -> SnapshotStore:
         """Return the newest observation of each stream."""
-        from sluice.control.looks import SqlNewestLooks  # noqa: PLC0415 - see `Project`
+        from sluice.control.snapshots import SqlSnapshotStore  # noqa: PLC0415 - see `Project`
 
-        return SqlNewestLooks(self.database, self.settings.deployment)
+        return SqlSnapshotStore(self.database, self.settings.deployment)
 
     def order_breaks(self) -> OrderBreaks:
         """Return the record of growths of keyed topics, each with the offsets where the order of keys breaks."""

@@ -62,11 +62,11 @@ class ProjectStreams:
         Raises:
             UnreachableError: the control database could not be asked.
         """
-        sighting, launcher = self.life(unit).look(), self.processes.launcher()
-        living = sighting.attempt if sighting.alive else None
+        status, launcher = self.life(unit).observe(), self.processes.launcher()
+        living = status.attempt if status.alive else None
         address = None if living is None else spark_ui_address(self.folder.progress, unit, living.generation)
         attempts = self.records.registry().attempts(unit)
-        return timeline(sighting, attempts, now=self.clock.now(), log=launcher.log, spark_ui=address)
+        return timeline(status, attempts, now=self.clock.now(), log=launcher.log, spark_ui=address)
 
     def epochs(self, stream: str) -> Epochs:
         """Return the epochs of a stream, each with its checkpoint."""
@@ -80,7 +80,7 @@ class ProjectStreams:
         """Return whether a stream's checkpoint holds state; None before its first batch."""
         try:
             checkpoint = self.checkpoint(stream)
-            return (checkpoint.folder / "state").is_dir() if checkpoint.look().batches else None
+            return (checkpoint.folder / "state").is_dir() if checkpoint.read().batches else None
         except SluiceError:
             return None
 
@@ -90,7 +90,7 @@ class ProjectStreams:
 
     def _position(self, stream: str) -> Position:
         try:
-            look = self.checkpoint(stream).look()
+            look = self.checkpoint(stream).read()
         except SluiceError:
             return None
         return look.start if look.newest is None else look.newest.offsets

@@ -20,7 +20,7 @@ from sluice.provisioning.plans.declared import Declared
 from sluice.settings import Settings
 from sluice.specs.catalog.catalog import Catalog
 from sluice.specs.deployments.deployment import DeploymentSpec
-from sluice.streams.health.observation import Evidence
+from sluice.streams.health.observation import Observation
 
 if TYPE_CHECKING:
     from sluice.kafka.administration import KafkaPythonAdministration
@@ -128,10 +128,10 @@ class ProjectTopics:
                 raise NotReadyError(f"The topics have grown, and {'; '.join(map(str, waiting))}.", fix=FIX)
             clock.sleep(_POLL_SECONDS)
 
-    def _readers(self, topic: str) -> Iterator[tuple[str, Evidence]]:
+    def _readers(self, topic: str) -> Iterator[tuple[str, Observation]]:
         readers = {name for name, stream in self.catalog.streams.items() if stream.topic == topic}
         for name, unit in self.catalog.units().items():
             if readers & set(unit.streams):
-                for stream, seen in self.health.evidence(name).items():
+                for stream, seen in self.health.observations(name).items():
                     if stream in readers:
                         yield stream, seen

@@ -83,12 +83,12 @@ def refuse_drift(tally: Tally, limit: CircuitBreaker, *, batch: str) -> None:
     worst = next(iter(tally.by_reason))
     raise SchemaDriftError(
         f"{batch}: {tally.quarantined} of {tally.records} records ({tally.share:.0%}) are quarantined, and its "
-        f"circuit_breaker allows {limit.share:.0%}: {'; '.join(_told(tally))}. Nothing of it is committed.",
+        f"circuit_breaker allows {limit.share:.0%}: {'; '.join(_reasons_text(tally))}. Nothing of it is committed.",
         fix=f"{worst.what_to_do}; or allow it in the spec.",
     )
 
 
-def _told(tally: Tally) -> Iterable[str]:
+def _reasons_text(tally: Tally) -> Iterable[str]:
     for reason, records in list(tally.by_reason.items())[:_REASONS]:
         first = min((part for part in tally.rejected if part.reason is reason), key=lambda part: part.first)
         yield f"{records} {reason} ({reason.meaning}), such as {first.partition} offset {first.first}"

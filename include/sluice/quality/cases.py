@@ -14,7 +14,7 @@ from typing import Protocol
 
 from sluice.errors import RefusedError, SpecError
 from sluice.explained import ExplainedEnum
-from sluice.intervals.places import Places
+from sluice.intervals.record_positions import RecordPositions
 
 
 class CaseState(ExplainedEnum):
@@ -64,16 +64,16 @@ class Case:
     Attributes:
         id: names it to people and programs.
         pipeline: whose validation refuses them.
-        asked: how they were chosen, in words.
-        places: of its records.
+        selection: how they were chosen, in words.
+        positions: of its records.
         reasons: how many records were refused for each reason, when it was opened.
         events: what happened to it, oldest first; the first one opened it.
     """
 
     id: str
     pipeline: str
-    asked: str
-    places: Places
+    selection: str
+    positions: RecordPositions
     reasons: Mapping[str, int]
     events: tuple[CaseEvent, ...]
 
@@ -85,7 +85,7 @@ class Case:
     @property
     def records(self) -> int:
         """How many records it has."""
-        return self.places.count
+        return self.positions.count
 
     def after(self, event: CaseEvent) -> Case:
         """Return the case after a change.
@@ -139,9 +139,9 @@ class Cases(Protocol):
         ...
 
 
-def case_id(pipeline: str, at: datetime, places: Places) -> str:
+def case_id(pipeline: str, at: datetime, positions: RecordPositions) -> str:
     """Name a case by its pipeline, when it was opened and its records."""
-    digest = hashlib.sha256(repr(list(places.pieces())).encode()).hexdigest()
+    digest = hashlib.sha256(repr(list(positions.pieces())).encode()).hexdigest()
     return f"{pipeline}-q{at:%Y%m%dT%H%M%S}-{digest[:4]}"
 
 
@@ -160,7 +160,7 @@ def refuse_shared(case: Case, others: Sequence[Case]) -> None:
     for other in others:
         if other.pipeline != case.pipeline or other.state not in LIVE:
             continue
-        together = (case.places | other.places).count
+        together = (case.positions | other.positions).count
         if shared := case.records + other.records - together:
             raise RefusedError(
                 f"{shared:,} of these records are in the case {other.id}, which is {other.state}.",

@@ -53,7 +53,7 @@ class Drift(ExplainedEnum):
     GONE = "gone", "most records had it up to here, and none since", "ask the producer; the spelling may have changed"
 
 
-MOST_HAD_IT, SINCE_THEN = 0.5, 100
+COMMON_SHARE, SINCE_THEN = 0.5, 100
 """A field is gone if this share of the records up to its last one had it, and so many since then do not."""
 
 
@@ -79,7 +79,7 @@ class ObservedField:
 
 
 @dataclass(frozen=True)
-class Around:
+class NeighbourCounts:
     """How many records there are around the last one of a partition that has a field.
 
     Attributes:
@@ -92,7 +92,7 @@ class Around:
 
 
 @dataclass(frozen=True)
-class Departure:
+class FieldDrift:
     """One field that departs from what was declared, in one partition.
 
     Attributes:
@@ -116,48 +116,57 @@ class Departure:
     hint: str = ""
 
 
-def departures(
+def field_drifts(
     declared: Mapping[str, frozenset[JsonKind] | None],
-    seen: Iterable[ObservedField],
-    around: Mapping[tuple[str, str], Around],
-) -> list[Departure]:
+    observed: Iterable[ObservedField],
+    neighbours: Mapping[tuple[str, str], NeighbourCounts],
+) -> list[FieldDrift]:
     """Return where records depart from what was declared, by field and partition.
 
     Args:
         declared: the kinds that each field may have, null aside; None where any will do.
-        seen: what the records hold.
-        around: for the last record of a field in a partition, by field and partition.
+        observed: what the records hold.
+        neighbours: for the last record of a field in a partition, by field and partition.
     """
     fields: dict[str, list[ObservedField]] = defaultdict(list)
-    for each in seen:
+    for each in observed:
         fields[each.field].append(each)
-    found = [departure for name, own in fields.items() for departure in _of_field(name, own, declared, around)]
+    found = [departure for name, own in fields.items() for departure in _of_field(name, own, declared, neighbours)]
     return sorted(found, key=lambda d: (list(Drift).index(d.drift), d.field, d.partition, d.kind))
 
 
 def _of_field(
     name: str,
-    seen: list[ObservedField],
+    observed: list[ObservedField],
     declared: Mapping[str, frozenset[JsonKind] | None],
-    around: Mapping[tuple[str, str], Around],
-) -> Iterator[Departure]:
+    neighbours: Mapping[tuple[str, str], NeighbourCounts],
+) -> Iterator[FieldDrift]:
     if name not in declared:
         hint = nearest(name, declared)
         like = hint if hint.startswith("did you mean") else ""
-        yield from (_departure(Drift.UNDECLARED, each, like) for each in seen)
+        yield from (_field_drift(Drift.UNDECLARED, each, like) for each in observed)
         return
     wanted = declared[name]
-    for each in seen:
+    for each in observed:
         if wanted is not None and each.kind is not JsonKind.NULL and each.kind not in wanted:
-            yield _departure(Drift.TYPE, each)
-    for partition in dict.fromkeys(each.partition for each in seen):
-        own = [each for each in seen if each.partition == partition]
-        beside, records = around.get((name, partition)), sum(each.records for each in own)
-        if beside is not None and beside.after >= SINCE_THEN and records >= MOST_HAD_IT * beside.before:
+            yield _field_drift(Drift.TYPE, each)
+    for partition in dict.fromkeys(each.partition for each in observed):
+        own = [each for each in observed if each.partition == partition]
+        beside, records = neighbours.get((name, partition)), sum(each.records for each in own)
+        if beside is not None and beside.after >= SINCE_THEN and records >= COMMON_SHARE * beside.before:
             kinds = " or ".join(sorted({str(each.kind) for each in own}))
             first, last = min(each.first for each in own), max(each.last for each in own)
-            yield Departure(Drift.GONE, name, kinds, partition, records, first, last)
+            yield FieldDrift(Drift.GONE, name, kinds, partition, records, first, last)
 
 
-def _departure(drift: Drift, seen: ObservedField, hint: str = "") -> Departure:
-    return Departure(drift, seen.field, str(seen.kind), seen.partition, seen.records, seen.first, seen.last, hint)
+def _field_drift(drift: Drift, observed: ObservedField, hint: str = "") -> FieldDrift:
+    return FieldDrift(
+        drift,
+        observed.field,
+        str(observed.kind),
+        observed.partition,
+        observed.records,
+        observed.first,
+        observed.last,
+        hint,
+    )

@@ -14,9 +14,9 @@ from functools import cache
 from pydantic import TypeAdapter, ValidationError
 
 from sluice.errors import CorruptionError
-from sluice.quality.checked import Checked
-from sluice.quality.intervals import IntervalChecked
-from sluice.quality.samples import in_manner
+from sluice.quality.check_result import CheckResult
+from sluice.quality.intervals import IntervalCheckResult
+from sluice.quality.samples import with_samples
 from sluice.specs.expectations.model import ExpectationsSpec, Samples, Subject
 
 _NOT_EVALUATED = "the engine returned nothing for it"
@@ -56,12 +56,12 @@ class GateResult:
     """
 
     suite: str | None
-    checked: tuple[Checked, ...]
+    checked: tuple[CheckResult, ...]
     rows: int | None
     input_records: int
     failures: tuple[str, ...]
     missing: bool = False
-    intervals: tuple[IntervalChecked, ...] = ()
+    intervals: tuple[IntervalCheckResult, ...] = ()
     override: Override | None = None
 
     @property
@@ -72,18 +72,18 @@ class GateResult:
     @property
     def warnings(self) -> tuple[str, ...]:
         """What does not hold and stops nothing, one sentence each."""
-        return self._told(lambda _, c: not c.holds and not c.stops)
+        return self._names_of(lambda _, c: not c.holds and not c.stops)
 
     @property
     def stopping(self) -> tuple[str, ...]:
         """Why nothing may be published, as far as it follows from what was looked at, one sentence each."""
-        found = self._told(lambda name, c: c.stops and not (c.error is None and self._accepts(name)))
+        found = self._names_of(lambda name, c: c.stops and not (c.error is None and self._accepts(name)))
         return (*([self._no_rows] if self.missing and not self._accepts(_NO_ROWS) else []), *found)
 
     @property
     def overridden(self) -> tuple[str, ...]:
         """What would have stopped, and somebody has accepted; one sentence each."""
-        found = self._told(lambda name, c: c.stops and c.error is None and self._accepts(name))
+        found = self._names_of(lambda name, c: c.stops and c.error is None and self._accepts(name))
         return (*([self._no_rows] if self.missing and self._accepts(_NO_ROWS) else []), *found)
 
     @property
@@ -116,15 +116,15 @@ class GateResult:
     def _accepts(self, name: str) -> bool:
         return self.override is not None and name in self.override.accepted
 
-    def _all(self) -> Iterator[tuple[str, Checked]]:
+    def _all(self) -> Iterator[tuple[str, CheckResult]]:
         """Yield what became of each expectation, with its name here."""
         yield from ((checked.key, checked) for checked in self.checked)
         yield from ((_name(found), found.checked) for found in self.intervals)
 
-    def _told(self, wanted: Callable[[str, Checked], bool]) -> tuple[str, ...]:
+    def _names_of(self, wanted: Callable[[str, CheckResult], bool]) -> tuple[str, ...]:
         """Return sentences about what is wanted; of an expectation about intervals one, about the last of them."""
         told = [str(checked) for checked in self.checked if wanted(checked.key, checked)]
-        by_key: dict[str, list[IntervalChecked]] = defaultdict(list)
+        by_key: dict[str, list[IntervalCheckResult]] = defaultdict(list)
         for found in self.intervals:
             if wanted(_name(found), found.checked):
                 by_key[found.key].append(found)
@@ -151,7 +151,7 @@ class GateResult:
             raise CorruptionError(f"this is no result of a quality gate: {error}", fix="run the gate again.") from error
 
 
-def _name(found: IntervalChecked) -> str:
+def _name(found: IntervalCheckResult) -> str:
     return f"{found.key} {found.start.isoformat()}"
 
 
@@ -162,12 +162,12 @@ def _adapter() -> TypeAdapter[GateResult]:
 
 def judge(
     suite: ExpectationsSpec | None,
-    outcomes: Mapping[int, Checked],
+    outcomes: Mapping[int, CheckResult],
     *,
     rows: int | None,
     input_records: int,
     error: str | None = None,
-    intervals: tuple[IntervalChecked, ...] = (),
+    intervals: tuple[IntervalCheckResult, ...] = (),
     override: Override | None = None,
 ) -> GateResult:
     """Decide whether rows may be published.
@@ -183,12 +183,12 @@ def judge(
     """
     declared = suite.about(Subject.TABLE) if suite else ()
     checked = tuple(
-        outcomes.get(position) or Checked.failed(expectation, _NOT_EVALUATED)
+        outcomes.get(position) or CheckResult.failed(expectation, _NOT_EVALUATED)
         for position, expectation in enumerate(declared)
     )
     manner = suite.samples if suite else Samples.SHOWN
-    checked = tuple(in_manner(each, manner) for each in checked)
-    intervals = tuple(replace(each, checked=in_manner(each.checked, manner)) for each in intervals)
+    checked = tuple(with_samples(each, manner) for each in checked)
+    intervals = tuple(replace(each, checked=with_samples(each.checked, manner)) for each in intervals)
     missing = rows == 0 and input_records > 0 and not (suite and suite.may_be_empty)
     name = suite.name if suite else None
     result = GateResult(name, checked, rows, input_records, (), missing, intervals, override)

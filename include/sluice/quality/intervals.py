@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from enum import StrEnum
 
-from sluice.quality.checked import Checked
+from sluice.quality.check_result import CheckResult
 from sluice.quality.measured import Bounds, Measured, bounds_from, bounds_of, number
 from sluice.specs.expectations.model import Expectation, HistoricalBounds
 from sluice.specs.expectations.set_level import CountedArguments, Own
@@ -28,7 +28,7 @@ class ExpectationResult(StrEnum):
 
 
 @dataclass(frozen=True)
-class IntervalChecked:
+class IntervalCheckResult:
     """What became of one expectation in one interval.
 
     Attributes:
@@ -44,7 +44,7 @@ class IntervalChecked:
     start: datetime
     key: str
     verdict: ExpectationResult
-    checked: Checked
+    checked: CheckResult
     value: float | None = None
     low: float | None = None
     high: float | None = None
@@ -62,7 +62,7 @@ def window(history: HistoricalBounds, start: datetime, length: timedelta) -> lis
 
 def judge_interval(
     expectation: Expectation, start: datetime, length: timedelta, found: Measured | str, earlier: Values
-) -> IntervalChecked:
+) -> IntervalCheckResult:
     """Judge one expectation in one interval.
 
     Args:
@@ -73,7 +73,9 @@ def judge_interval(
         earlier: what was measured of it in other intervals; those of its window are taken.
     """
     if isinstance(found, str):
-        return IntervalChecked(start, expectation.key, ExpectationResult.ERROR, Checked.failed(expectation, found))
+        return IntervalCheckResult(
+            start, expectation.key, ExpectationResult.ERROR, CheckResult.failed(expectation, found)
+        )
     bounds, said = bounds_of(expectation), []
     values: list[float] = []
     if expectation.history is not None:
@@ -86,7 +88,7 @@ def judge_interval(
     if bounds is not None and found.value is None:
         return _unjudged(expectation, start, found, ["there is nothing of which it could be said", *said])
     holds = _holds(expectation, found, bounds)
-    checked = Checked.of(
+    checked = CheckResult.of(
         expectation,
         success=holds,
         unexpected=found.unexpected,
@@ -95,7 +97,7 @@ def judge_interval(
     )
     verdict = ExpectationResult.HOLDS if holds else ExpectationResult.FAILS
     low, high = (bounds.low, bounds.high) if bounds else (None, None)
-    return IntervalChecked(start, expectation.key, verdict, checked, found.value, low, high)
+    return IntervalCheckResult(start, expectation.key, verdict, checked, found.value, low, high)
 
 
 def judge_intervals(
@@ -103,7 +105,7 @@ def judge_intervals(
     found: Mapping[datetime, Sequence[Measured | str]],
     length: timedelta,
     earlier: Mapping[str, Values],
-) -> tuple[IntervalChecked, ...]:
+) -> tuple[IntervalCheckResult, ...]:
     """Judge all expectations in all intervals, in the order of time, then of the suite.
 
     Args:
@@ -123,10 +125,10 @@ def judge_intervals(
     return tuple(result for _, _, result in sorted(results, key=lambda each: each[:2]))
 
 
-def _unjudged(expectation: Expectation, start: datetime, found: Measured, said: list[str]) -> IntervalChecked:
+def _unjudged(expectation: Expectation, start: datetime, found: Measured, said: list[str]) -> IntervalCheckResult:
     words = f"not judged: {'; '.join(said)}"
-    checked = Checked.of(expectation, success=True, unexpected=found.unexpected, observed=words)
-    return IntervalChecked(start, expectation.key, ExpectationResult.UNJUDGED, checked, found.value)
+    checked = CheckResult.of(expectation, success=True, unexpected=found.unexpected, observed=words)
+    return IntervalCheckResult(start, expectation.key, ExpectationResult.UNJUDGED, checked, found.value)
 
 
 def _holds(expectation: Expectation, found: Measured, bounds: Bounds | None) -> bool:

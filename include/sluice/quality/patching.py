@@ -23,7 +23,7 @@ def patches_for(case: Case, replace: tuple[Replacement, ...]) -> tuple[Patch, ..
             },
             replace=replace,
         )
-        for topic_id, parts in sorted(case.places.ranges.items())
+        for topic_id, parts in sorted(case.positions.ranges.items())
     )
 
 

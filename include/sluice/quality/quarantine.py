@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 
-from sluice.intervals.places import Place, Places
+from sluice.intervals.record_positions import RecordPositions, TopicPosition
 from sluice.quality.reasons import Outcome, Reason
 
 
@@ -46,7 +46,7 @@ class Quarantined:
     """One record.
 
     Attributes:
-        place: topic id, partition, offset.
+        position: topic id, partition, offset.
         at: its timestamp (UTC).
         reason: why it is quarantined.
         broken: expectations that it breaks, as their subjects; only where the reason is `unexpected`.
@@ -56,7 +56,7 @@ class Quarantined:
         detail: which field is at fault and what is wrong with it; None where it is no single field.
     """
 
-    place: Place
+    position: TopicPosition
     at: datetime
     reason: Reason
     broken: tuple[str, ...]
@@ -93,7 +93,7 @@ class Browsed:
 
 
 @dataclass(frozen=True)
-class LookedAgain:
+class Revalidation:
     """What today's rules make of a case's records.
 
     Attributes:
@@ -108,7 +108,7 @@ class LookedAgain:
     reasons: Mapping[Reason, int]
     intervals: Mapping[datetime, int]
     missing: int
-    left: Places
+    left: RecordPositions
 
     @property
     def better(self) -> int:

@@ -8,11 +8,11 @@ from datetime import datetime
 from typing import Protocol
 
 from sluice.intervals.entries import Content
-from sluice.quality.intervals import IntervalChecked
+from sluice.quality.intervals import IntervalCheckResult
 
 
 @dataclass(frozen=True)
-class KeptResult:
+class StoredResult:
     """One result on record.
 
     Attributes:
@@ -22,7 +22,7 @@ class KeptResult:
         at: when (UTC).
     """
 
-    checked: IntervalChecked
+    checked: IntervalCheckResult
     content: Content
     by: str
     at: datetime
@@ -31,22 +31,22 @@ class KeptResult:
 class QualityResults(Protocol):
     """Results in the control database. They can be found again from the table. Methods may raise UnreachableError."""
 
-    def keep(self, pipeline: str, results: Iterable[KeptResult]) -> None:
+    def keep(self, pipeline: str, results: Iterable[StoredResult]) -> None:
         """Put results on record, in place of earlier ones of the same expectation and interval."""
         ...
 
-    def of(self, pipeline: str, keys: Collection[str], since: datetime, until: datetime) -> Sequence[KeptResult]:
+    def of(self, pipeline: str, keys: Collection[str], since: datetime, until: datetime) -> Sequence[StoredResult]:
         """Return the results of expectations in the intervals that start in `[since, until)`, in the order of time."""
         ...
 
 
-def without_samples(checked: IntervalChecked) -> IntervalChecked:
+def without_samples(checked: IntervalCheckResult) -> IntervalCheckResult:
     """Return a result without values of the data."""
     return replace(checked, checked=replace(checked.checked, sample=()))
 
 
 def known_values(
-    results: Iterable[KeptResult], contents: Mapping[datetime, Content]
+    results: Iterable[StoredResult], contents: Mapping[datetime, Content]
 ) -> dict[str, dict[datetime, float]]:
     """Return the values that are still true, by expectation and interval.
 

@@ -5,14 +5,14 @@ from __future__ import annotations
 import re
 from dataclasses import replace
 
-from sluice.quality.checked import Checked
+from sluice.quality.check_result import CheckResult
 from sluice.specs.expectations.model import Samples
 
 _CLASS = re.compile(r"\[(?P<name>[A-Z0-9_.]+)\]")
 """Spark begins a message with what went wrong, in a name; the rest may quote a value."""
 
 
-def in_manner(checked: Checked, samples: Samples) -> Checked:
+def with_samples(checked: CheckResult, samples: Samples) -> CheckResult:
     """Return an outcome with its values as the suite wants them.
 
     Where they are not shown, what an engine said goes, too, but for the name of the error: it quotes values.

@@ -15,7 +15,7 @@ import yaml
 from sluice.quality.measured import number
 from sluice.specs.model.outputs import IntervalsOutput
 
-MOST_VALUES = 12
+MAX_VALUES = 12
 """A column with more values than these has no set worth naming."""
 
 _ENOUGH_ROWS = 50

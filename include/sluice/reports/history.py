@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from sluice.quality.intervals import ExpectationResult, IntervalChecked
+from sluice.quality.intervals import ExpectationResult, IntervalCheckResult
 from sluice.quality.measured import number
 
 WIDTH, HEIGHT = 640, 132
@@ -51,7 +51,7 @@ class Picture:
     summary: str
 
 
-def picture(results: Sequence[IntervalChecked]) -> Picture | None:
+def picture(results: Sequence[IntervalCheckResult]) -> Picture | None:
     """Return the picture of an expectation; None where fewer than two intervals have a number.
 
     Args:
@@ -77,7 +77,7 @@ def picture(results: Sequence[IntervalChecked]) -> Picture | None:
     )
 
 
-def summary(results: Sequence[IntervalChecked]) -> str:
+def summary(results: Sequence[IntervalCheckResult]) -> str:
     """Return how many intervals hold, in words."""
     counted = Counter(each.verdict for each in results)
     parts = [f"{count:,} {_said(verdict, count)}" for verdict in ExpectationResult if (count := counted[verdict])]
@@ -89,7 +89,7 @@ def _said(verdict: ExpectationResult, count: int) -> str:
     return str(verdict) if count == 1 else many.get(verdict, str(verdict))
 
 
-def _alone(results: Sequence[IntervalChecked], side: str) -> list[float | None]:
+def _alone(results: Sequence[IntervalCheckResult], side: str) -> list[float | None]:
     """Return the bounds on one side, of intervals that have none on the other."""
     return [getattr(each, side) if None in (each.low, each.high) else None for each in results]
 
@@ -100,7 +100,7 @@ def _span(values: Sequence[float]) -> float:
 
 @dataclass(frozen=True)
 class _Canvas:
-    results: Sequence[IntervalChecked]
+    results: Sequence[IntervalCheckResult]
     bottom: float
     top: float
 
@@ -112,7 +112,7 @@ class _Canvas:
             pen_is_down = value is not None
         return " ".join(parts)
 
-    def bands(self, results: Sequence[IntervalChecked]) -> tuple[str, ...]:
+    def bands(self, results: Sequence[IntervalCheckResult]) -> tuple[str, ...]:
         """Return a closed path around the bounds of each run of intervals that have both."""
         runs: list[list[tuple[int, float, float]]] = [[]]
         for place, each in enumerate(results):
@@ -120,9 +120,9 @@ class _Canvas:
                 runs.append([])
             else:
                 runs[-1].append((place, each.low, each.high))
-        return tuple(self._around(run) for run in runs if run)
+        return tuple(self._outline(run) for run in runs if run)
 
-    def dots(self, results: Sequence[IntervalChecked]) -> list[Dot]:
+    def dots(self, results: Sequence[IntervalCheckResult]) -> list[Dot]:
         found = []
         last = max(place for place, each in enumerate(results) if each.value is not None)
         for place, each in enumerate(results):
@@ -132,7 +132,7 @@ class _Canvas:
                 found.append(Dot(round(self._x(place), 1), round(self._y(each.value), 1), fails, words))
         return found
 
-    def _around(self, run: Sequence[tuple[int, float, float]]) -> str:
+    def _outline(self, run: Sequence[tuple[int, float, float]]) -> str:
         half = 0.5 * (WIDTH - _LEFT - _RIGHT) / max(len(self.results) - 1, 1)
         upper = [self._step(place, high, half) for place, _, high in run]
         lower = [self._step(place, low, -half) for place, low, _ in reversed(run)]

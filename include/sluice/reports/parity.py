@@ -16,7 +16,7 @@ _TONES = {
     ParityOutcome.INCONCLUSIVE: Tone.WARNING,
     ParityOutcome.DIFFERENT: Tone.BAD,
 }
-_MOST_INTERVALS = 500
+_MAX_INTERVALS = 500
 
 
 def parity_page(report: ParityReport, *, facts: Mapping[str, str]) -> str:
@@ -27,7 +27,7 @@ def parity_page(report: ParityReport, *, facts: Mapping[str, str]) -> str:
         facts: further lines of the overview, name → text, in their order.
     """
     notable = [parity for parity in report.intervals if _notable(parity)]
-    shown = sorted(notable, key=_urgency)[:_MOST_INTERVALS]
+    shown = sorted(notable, key=_urgency)[:_MAX_INTERVALS]
     return render(
         "parity.html",
         title=f"{report.mode.capitalize()} {report.pipeline}, {_range(report.range)}",

@@ -4,18 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from sluice.quality.checked import Checked
+from sluice.quality.check_result import CheckResult
 from sluice.quality.gate import GateResult
-from sluice.quality.intervals import ExpectationResult, IntervalChecked
+from sluice.quality.intervals import ExpectationResult, IntervalCheckResult
 from sluice.reports.history import HEIGHT, WIDTH, picture, summary
 from sluice.reports.page import Tone, render
 from sluice.specs.expectations.model import Expectation, Severity
 
-MOST_FAILING = 20
+MAX_FAILING = 20
 """Failing intervals that a page names of one expectation; the newest."""
 
 
-Found = Sequence[tuple[Expectation, Sequence[IntervalChecked]]]
+Found = Sequence[tuple[Expectation, Sequence[IntervalCheckResult]]]
 """Expectations about intervals, each with what is known of it, in the order of time."""
 
 
@@ -42,9 +42,9 @@ def quality_page(result: GateResult, *, title: str, facts: Mapping[str, str], hi
     )
 
 
-def _of_intervals(result: GateResult, history: Found) -> list[tuple[Checked, Sequence[IntervalChecked]]]:
+def _of_intervals(result: GateResult, history: Found) -> list[tuple[CheckResult, Sequence[IntervalCheckResult]]]:
     """Return each expectation about intervals with what is known of it, the ones that do not hold first."""
-    own: dict[str, list[IntervalChecked]] = {}
+    own: dict[str, list[IntervalCheckResult]] = {}
     for each in result.intervals:
         own.setdefault(each.key, []).append(each)
     known = {expectation.key: results for expectation, results in history}
@@ -52,7 +52,7 @@ def _of_intervals(result: GateResult, history: Found) -> list[tuple[Checked, Seq
     return [(worst[key], known.get(key) or own[key]) for key in sorted(own, key=lambda key: _urgency(worst[key]))]
 
 
-def _panel(worst: Checked, results: Sequence[IntervalChecked]) -> dict[str, object]:
+def _panel(worst: CheckResult, results: Sequence[IntervalCheckResult]) -> dict[str, object]:
     failing = [each for each in results if not each.checked.holds]
     unjudged = all(each.verdict is ExpectationResult.UNJUDGED for each in results)
     return {
@@ -61,8 +61,8 @@ def _panel(worst: Checked, results: Sequence[IntervalChecked]) -> dict[str, obje
         "colour": Tone.WARNING if unjudged else _colour(worst),
         "summary": summary(results),
         "newest": results[-1],
-        "failing": failing[-MOST_FAILING:],
-        "more": max(len(failing) - MOST_FAILING, 0),
+        "failing": failing[-MAX_FAILING:],
+        "more": max(len(failing) - MAX_FAILING, 0),
         "picture": picture(results),
     }
 
@@ -92,12 +92,12 @@ def _facts(result: GateResult) -> dict[str, str]:
     }
 
 
-def _urgency(checked: Checked) -> int:
+def _urgency(checked: CheckResult) -> int:
     """Order what stops before what warns before what holds; the suite's order within."""
     return 0 if checked.stops else int(checked.holds) + 1
 
 
-def _word(checked: Checked) -> str:
+def _word(checked: CheckResult) -> str:
     if checked.error is not None:
         return "not evaluated"
     if checked.success:
@@ -105,7 +105,7 @@ def _word(checked: Checked) -> str:
     return {Severity.CRITICAL: "failed", Severity.WARNING: "warning", Severity.INFO: "noted"}[checked.severity]
 
 
-def _colour(checked: Checked) -> Tone:
+def _colour(checked: CheckResult) -> Tone:
     if checked.stops:
         return Tone.BAD
     return Tone.GOOD if checked.holds else Tone.WARNING

@@ -14,17 +14,17 @@ from starlette.exceptions import HTTPException as StarletteHTTPException
 
 from sluice.clock import Clock, SystemClock
 from sluice.console.app import HEADERS
-from sluice.console.app import said as say
+from sluice.console.app import error_response as say
 from sluice.console.context.access import Gate, Visitor, VisitorDep, current
 from sluice.live.values import Value, as_text
 from sluice.serve.events import events
 from sluice.serve.hub import Hub, Live
 from sluice.serve.pages import STATIC, render, static_file
 
-MOST_LISTENERS = 200
+MAX_LISTENERS = 200
 """Connections that are kept open for events, each with a task and nothing that grows."""
 SHOWN = 100
-MOST_ANSWERED = 10_000
+MAX_ANSWERED = 10_000
 _OPTIONS = {"limit"}
 _OUTPUT = "/{pipeline}/{output}"
 
@@ -97,7 +97,7 @@ def _one(request: Request, pipeline: str, output: str) -> Live:
 
 ServingDep = Annotated[Serving, Depends(_serving)]
 LiveDep = Annotated[Live, Depends(_one)]
-Limit = Annotated[int, Query(ge=1, le=MOST_ANSWERED)]
+Limit = Annotated[int, Query(ge=1, le=MAX_ANSWERED)]
 
 
 @router.get("/static/{name}")
@@ -136,8 +136,8 @@ async def listen(request: Request, live: LiveDep, serving: ServingDep, limit: Li
 
     Whoever comes back with the id of the last event gets what changed since.
     """
-    if serving.listeners >= MOST_LISTENERS:
-        raise HTTPException(503, f"{MOST_LISTENERS} listen already; come back later, or ask without events")
+    if serving.listeners >= MAX_LISTENERS:
+        raise HTTPException(503, f"{MAX_LISTENERS} listen already; come back later, or ask without events")
     last = request.headers.get("last-event-id", "")
     found = events(live, last, limit, _wanted(request), serving.listening())
     return StreamingResponse(found, media_type="text/event-stream", headers={"X-Accel-Buffering": "no"})

@@ -18,7 +18,7 @@ from sluice.serve.hub import Live
 
 HEARTBEAT_SECONDS = 15.0
 """Keeps proxies from closing the connection, and shows when a client has gone."""
-LEAST_PAUSE = 0.1
+MIN_PAUSE = 0.1
 """Between two events: a burst is one event."""
 
 
@@ -69,7 +69,7 @@ async def _woken(woken: asyncio.Event) -> bool:
         await asyncio.wait_for(woken.wait(), HEARTBEAT_SECONDS)
     except TimeoutError:
         return False
-    await asyncio.sleep(LEAST_PAUSE)
+    await asyncio.sleep(MIN_PAUSE)
     return True
 
 

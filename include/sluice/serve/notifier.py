@@ -23,7 +23,7 @@ from sluice.specs.model.model import PipelineSpec
 
 log = logging.getLogger(__name__)
 
-MOST_WAITING = 10_000
+MAX_WAITING = 10_000
 _THREADS = 4
 """A service that hangs holds one of them for 15 s."""
 
@@ -44,7 +44,7 @@ class AlertNotifier:
         self._dispatcher = dispatcher
         self._page = page
         self._clock = clock
-        self._queues: list[Queue[Alert | None]] = [Queue(MOST_WAITING) for _ in range(_THREADS)]
+        self._queues: list[Queue[Alert | None]] = [Queue(MAX_WAITING) for _ in range(_THREADS)]
         self._threads = [
             threading.Thread(target=self._work, args=(queue,), name="sluice-alerts", daemon=True)
             for queue in self._queues
@@ -59,7 +59,7 @@ class AlertNotifier:
             self._queues[hash(alert.subject) % _THREADS].put_nowait(alert)
         except Full:
             self.lost += 1
-            log.error("%s alerts wait already; this one is dropped: %s", MOST_WAITING, alert.what)  # noqa: TRY400 - it has no traceback
+            log.error("%s alerts wait already; this one is dropped: %s", MAX_WAITING, alert.what)  # noqa: TRY400 - it has no traceback
 
     def known(self, pipeline: PipelineSpec) -> Mapping[str, Iterable[Key]]:
         """Return the keys with an open alert, by rule."""

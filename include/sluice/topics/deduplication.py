@@ -13,7 +13,7 @@ from typing import Any
 
 ID, GENERATION, POSITION = "sluice-id", "sluice-generation", "sluice-position"
 """Names of the headers; their values are text."""
-_MOST_DIGITS = 19
+_MAX_DIGITS = 19
 
 
 @dataclass(frozen=True)
@@ -41,7 +41,7 @@ class DeliveryHeaders:
 
 
 def _number(text: bytes) -> int:
-    if len(text) > _MOST_DIGITS:
+    if len(text) > _MAX_DIGITS:
         raise ValueError
     return int(text)
 

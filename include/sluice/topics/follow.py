@@ -10,7 +10,7 @@ from sluice.errors import UnreachableError
 from sluice.topics.administration import KafkaAdministration, TopicExtent
 from sluice.topics.records import Record, RecordReader
 
-Tell: TypeAlias = Callable[[str], None]
+Report: TypeAlias = Callable[[str], None]
 """Says one sentence to whoever watches."""
 
 _PAUSE_SECONDS = 0.5
@@ -24,7 +24,7 @@ def follow(
     reader: RecordReader,
     *,
     clock: Clock,
-    tell: Tell,
+    report: Report,
     only: Collection[int] = (),
 ) -> Iterator[Record]:
     """Yield a topic's records from `start` on, for ever; each once, ordered by offset within a partition.
@@ -38,21 +38,21 @@ def follow(
         administration: says how far it goes.
         reader: reads it.
         clock: to wait by.
-        tell: hears what a person should know.
+        report: hears what a person should know.
         only: partitions to follow; empty: all, also those that come.
 
     Raises:
         RefusedError: the topic is gone.
     """
-    topic_id, at, outage = seen.topic_id, dict(start), _Outage(tell)
+    topic_id, at, outage = seen.topic_id, dict(start), _Outage(report)
     while True:
         try:
             found = administration.extent(topic)
             outage.end()
             if found.topic_id != topic_id:
-                tell(f"{topic} was deleted and created again; what follows is the new one, from its first record.")
+                report(f"{topic} was deleted and created again; what follows is the new one, from its first record.")
                 topic_id, at = found.topic_id, {}
-            yield from _onwards(topic, at, found, reader, tell=tell, only=only)
+            yield from _onwards(topic, at, found, reader, report=report, only=only)
         except UnreachableError as error:
             outage.begin(error)
         clock.sleep(_PAUSE_SECONDS)
@@ -61,40 +61,40 @@ def follow(
 class _Outage:
     """A time without brokers; its beginning and its end are reported once."""
 
-    def __init__(self, tell: Tell) -> None:
-        self._tell = tell
+    def __init__(self, report: Report) -> None:
+        self._report = report
         self._lasts = False
 
     def begin(self, error: UnreachableError) -> None:
         if not self._lasts:
-            self._tell(f"{error.message} It is tried again until somebody answers.")
+            self._report(f"{error.message} It is tried again until somebody answers.")
         self._lasts = True
 
     def end(self) -> None:
         if self._lasts:
-            self._tell("The brokers answer again.")
+            self._report("The brokers answer again.")
         self._lasts = False
 
 
 def _onwards(
-    topic: str, at: dict[int, int], found: TopicExtent, reader: RecordReader, *, tell: Tell, only: Collection[int]
+    topic: str, at: dict[int, int], found: TopicExtent, reader: RecordReader, *, report: Report, only: Collection[int]
 ) -> Iterator[Record]:
     """Yield the records from `at` to the ends that were found; `at` goes on with each."""
     ends = {p: end for p, end in found.ends.items() if not only or p in only}
     for partition in ends:
-        _settle(topic, partition, at, found, tell)
+        _settle(topic, partition, at, found, report)
     for record in reader.read(topic, dict(at), ends):
         at[record.partition] = record.offset + 1
         yield record
     at |= ends
 
 
-def _settle(topic: str, partition: int, at: dict[int, int], found: TopicExtent, tell: Tell) -> None:
+def _settle(topic: str, partition: int, at: dict[int, int], found: TopicExtent, report: Report) -> None:
     """Go on within what there is, and tell where that leaves something out."""
     first, end = found.beginnings[partition], found.ends[partition]
     wanted = at.setdefault(partition, first)
     if wanted < first:
-        tell(f"The records {wanted} to {first - 1} of {topic}/{partition} were deleted before they could be read.")
+        report(f"The records {wanted} to {first - 1} of {topic}/{partition} were deleted before they could be read.")
     elif wanted > end:
-        tell(f"{topic}/{partition} ends at offset {end} and went on to {wanted} before: the brokers lost records.")
+        report(f"{topic}/{partition} ends at offset {end} and went on to {wanted} before: the brokers lost records.")
     at[partition] = min(max(wanted, first), end)

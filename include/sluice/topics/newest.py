@@ -16,7 +16,7 @@ from sluice.topics.records import Record, RecordReader
 Wanted: TypeAlias = Callable[[Record], bool]
 """Which records are looked for."""
 
-MOST_OFFSETS = 100_000
+MAX_OFFSETS = 100_000
 """Of each partition: further nobody looks for the records of a key."""
 
 _GROWTH = 4
@@ -89,8 +89,8 @@ def onwards(
     at = {partition: start[partition] for partition in end}
     found: dict[int, list[Record]] = {partition: [] for partition in end}
     size = most
-    while pending := [p for p in at if len(found[p]) < most and at[p] < min(end[p], start[p] + MOST_OFFSETS)]:
-        stop = {p: min(end[p], start[p] + MOST_OFFSETS, at[p] + size) for p in pending}
+    while pending := [p for p in at if len(found[p]) < most and at[p] < min(end[p], start[p] + MAX_OFFSETS)]:
+        stop = {p: min(end[p], start[p] + MAX_OFFSETS, at[p] + size) for p in pending}
         read = _read(reader, topic, {p: at[p] for p in pending}, stop, wanted)
         for partition in pending:
             found[partition] = [*found[partition], *read[partition]]
@@ -104,7 +104,7 @@ def onwards(
 
 
 def _lowest(first: int, end: int) -> int:
-    return max(first, end - MOST_OFFSETS)
+    return max(first, end - MAX_OFFSETS)
 
 
 def _read(

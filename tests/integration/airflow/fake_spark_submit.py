@@ -22,7 +22,7 @@ from sluice.intervals.backfill.request import Mode, Only, Request
 from sluice.intervals.entries import BackfillEntry, Content
 from sluice.project.project import Project
 from sluice.settings import settings
-from sluice.spark.backfill.evidence import Result
+from sluice.spark.backfill.results import Result
 
 
 def options(arguments: list[str]) -> Namespace:

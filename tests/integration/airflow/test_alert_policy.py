@@ -24,9 +24,9 @@ from sluice.project.project import Project
 from sluice.settings import settings
 from sluice.specs.load import load_catalog
 from sluice.specs.model.alerting import AlertClass
-from sluice.streams.health.looks import Rates, StreamLook
+from sluice.streams.health.snapshots import Rates, StreamSnapshot
 from sluice.streams.health.verdict import Health, Verdict
-from sluice.streams.health.verdict_records import GivenVerdict
+from sluice.streams.health.verdict_records import NewVerdict
 from tests.integration.mailbox import Mailbox, running_mailbox, text_of
 from tests.integration.sink import Sink, running_sink
 from tests.twins.clock import ManualClock
@@ -119,12 +119,12 @@ class Fleet:
         generation = registry.latest_attempt("flights").generation
         verdict = Verdict(health, why, "act", lag_records=7)
         streams = self.project.catalog.units()["flights"].streams
-        registry.record_verdicts([GivenVerdict("flights", stream, generation, verdict) for stream in streams])
+        registry.record_verdicts([NewVerdict("flights", stream, generation, verdict) for stream in streams])
         looks = [
-            StreamLook("flights", stream, generation, now, verdict, Rates(1.0, 1.0), timedelta(hours=2))
+            StreamSnapshot("flights", stream, generation, now, verdict, Rates(1.0, 1.0), timedelta(hours=2))
             for stream in streams
         ]
-        cast(Project, self.project).records.observations().keep(looks)
+        cast(Project, self.project).records.snapshots().store(looks)
 
     def minutes_pass(self, minutes: int) -> None:
         self.clock.sleep(60 * minutes)

@@ -15,7 +15,7 @@ from airflow.sdk.exceptions import AirflowSkipException
 
 from sluice.airflow.alerts.alert_round import alert_round
 from sluice.airflow.alerts.dispatch import airflow_dispatcher
-from sluice.airflow.dags.conventions import Tag, house_dag
+from sluice.airflow.dags.conventions import Tag, sluice_dag
 from sluice.airflow.dags.streams import build_stream_dag
 from sluice.airflow.failures import retried_only_if_unknown
 from sluice.alerts.alert import Level
@@ -27,7 +27,7 @@ from sluice.settings import settings
 from sluice.specs.load import load_catalog, scan
 from sluice.specs.model.deadlines import Deadline
 from sluice.specs.units import declared_units
-from sluice.streams.health.looks import DeadlineState, StreamLook
+from sluice.streams.health.snapshots import DeadlineState, StreamSnapshot
 from sluice.streams.health.verdict import Health, Verdict
 from tests.integration.sink import Sink, running_sink
 from tests.twins.project import InMemoryProject
@@ -63,7 +63,7 @@ def connection(address: str) -> str:
 
 def dag_of(name: str, *bodies: Callable[[], None], **arguments: object) -> DAG:
     """Return a DAG of the house whose tasks run the bodies, beside each other."""
-    with house_dag(name, doc="A test.", description="A test.", tags=(Tag.UPKEEP,)) as dag:
+    with sluice_dag(name, doc="A test.", description="A test.", tags=(Tag.UPKEEP,)) as dag:
         for body in bodies:
             task(task_id=body.__name__, retries=0, **arguments)(body)()
     return dag
@@ -123,8 +123,8 @@ def test_a_deadline_is_told_as_a_failure_and_its_end_as_a_success(connected: Sin
     late = DeadlineState(Deadline.LOSS_RISK, True, twin.clock.now(), "The first unread record waits for an hour.")
     verdict = Verdict(Health.LAGGING, "It falls behind.", "give it more cores")
     for state in (late, replace(late, missed=False)):
-        look = StreamLook("flights", "departures", 1, twin.clock.now(), verdict, deadlines=(state,))
-        cast(Project, twin).records.observations().keep([look])
+        look = StreamSnapshot("flights", "departures", 1, twin.clock.now(), verdict, deadlines=(state,))
+        cast(Project, twin).records.snapshots().store([look])
         alert_round(lambda: cast(Project, twin), NoRuns(), airflow_dispatcher(twin.clock))
         twin.clock.sleep(60)
 

@@ -127,7 +127,12 @@ def test_what_a_run_published_before_it_failed_is_told_too(project: Project, spa
     state, tasks = run(project, mode="correct")
 
     assert state == DagRunState.FAILED
-    assert states(tasks) == {"plan": "success", "run": "failed", "report": "upstream_failed", "tell": "success"}
+    assert states(tasks) == {
+        "plan": "success",
+        "run": "failed",
+        "report": "upstream_failed",
+        "publish_asset": "success",
+    }
     assert publishes()[-1]["to"] == "2013-01-01T02:00:00+00:00"
 
 
@@ -137,7 +142,7 @@ def test_a_dry_run_plans_and_runs_nothing(project: Project, spark: Spark) -> Non
     state, tasks = run(project, dry_run=True)
 
     assert state == DagRunState.SUCCESS
-    assert states(tasks) == {"plan": "success", "run": "skipped", "report": "skipped", "tell": "skipped"}
+    assert states(tasks) == {"plan": "success", "run": "skipped", "report": "skipped", "publish_asset": "skipped"}
     planned = tasks["plan"].xcom_pull("plan", key="plan")
     assert planned["intervals"] == 30
     assert planned["ranges"] == ["2013-01-01T00:00Z to 2013-01-02T06:00Z"]
@@ -155,7 +160,7 @@ def test_a_form_with_nothing_to_do_is_red_and_says_why(
         "plan": "failed",
         "run": "upstream_failed",
         "report": "upstream_failed",
-        "tell": "skipped",
+        "publish_asset": "skipped",
     }
     assert "48 intervals: open: the stream may still write it" in caplog.text + capsys.readouterr().out
     assert not spark.was_called

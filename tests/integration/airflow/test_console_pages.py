@@ -136,7 +136,7 @@ def test_a_dag_that_airflow_hides_from_somebody_is_hidden_here_too(
 def attempted(project: Project) -> Project:
     """A project whose unit `flights` has a first generation."""
     registry = project.records.registry()
-    registry.desire("flights", Desired.RUNNING, by="ada", why="launch")
+    registry.set_desired_state("flights", Desired.RUNNING, by="ada", why="launch")
     registry.intend("flights", after_generation=0, key=KEY)
     return project
 

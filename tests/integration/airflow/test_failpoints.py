@@ -58,7 +58,7 @@ def test_an_orchestrator_that_is_killed_leaves_one_driver_which_the_next_run_ado
     killed = run_dag_until(failpoint)
     assert killed.returncode == -signal.SIGKILL, killed.stderr
     assert marker(Settings(failpoint=failpoint)).exists()
-    survived = project.streams.life("flights").look()
+    survived = project.streams.life("flights").observe()
     assert survived.alive
     assert survived.attempt is not None
     assert survived.attempt.state is left
@@ -66,7 +66,7 @@ def test_an_orchestrator_that_is_killed_leaves_one_driver_which_the_next_run_ado
     include = project.settings.home / "include"
     unit = declared_units(scan(include), include)["flights"]
     assert build_stream_dag(unit, limit=timedelta(0)).test().state == DagRunState.SUCCESS
-    adopted = project.streams.life("flights").look()
+    adopted = project.streams.life("flights").observe()
     assert adopted.report == survived.report
     assert adopted.attempt is not None
     assert (adopted.attempt.generation, adopted.attempt.state) == (1, AttemptState.BOUND)

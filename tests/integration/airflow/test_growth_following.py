@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 import pytest
 from airflow.sdk import DagRunState
 
-from sluice.streams.health.observation import Evidence
+from sluice.streams.health.observation import Observation
 from sluice.streams.life.launcher import DriverReport, DriverState
 from tests.integration.airflow.people import Person
 from tests.integration.airflow.topic_runs import GREEN, Case, own_topic, pressing, run
@@ -24,17 +24,17 @@ def case() -> Case:
     return own_topic(name="sales")
 
 
-def evidence(read: int, *, end: int = 9, partitions: int = 4, state: DriverState = DriverState.RUNNING) -> Evidence:
+def evidence(read: int, *, end: int = 9, partitions: int = 4, state: DriverState = DriverState.RUNNING) -> Observation:
     """A stream that has read so much of each of the first partitions."""
     committed = {f"sales/{partition}": read for partition in range(partitions)}
     ends = {f"sales/{partition}": end for partition in range(4)}
-    return Evidence(NOW, DriverReport("key", state), committed, ends=ends, starts=dict.fromkeys(ends, 0))
+    return Observation(NOW, DriverReport("key", state), committed, ends=ends, starts=dict.fromkeys(ends, 0))
 
 
-def grown(case: Case, looks: list[Evidence], **conf: object) -> tuple[str, str]:
+def grown(case: Case, looks: list[Observation], **conf: object) -> tuple[str, str]:
     """Let the topic grow while its raw stream is seen so; the last look stays. How the run and `follow` end."""
 
-    def seen(_unit: str) -> Mapping[str, Evidence]:
+    def seen(_unit: str) -> Mapping[str, Observation]:
         return {"raw_sales": looks.pop(0) if len(looks) > 1 else looks[0]}
 
     with pressing(Person("ada"), "Approve"):
@@ -50,7 +50,7 @@ def test_it_ends_when_the_stream_reads_all_partitions_and_comes_nearer(case: Cas
 
 
 def test_a_stream_that_is_stopped_is_not_waited_for(case: Case, capsys: pytest.CaptureFixture[str]) -> None:
-    stopped = replace(evidence(4, partitions=2, state=DriverState.ENDED), stop_wanted=True)
+    stopped = replace(evidence(4, partitions=2, state=DriverState.ENDED), stop_requested=True)
     assert grown(case, [stopped]) == (DagRunState.SUCCESS, "success")
     assert "sales: raw_sales is stopped; it begins with the new partitions when it runs" in capsys.readouterr().out
 

@@ -8,7 +8,7 @@ import pytest
 from airflow.sdk import DagRunState
 
 from sluice.airflow.dags.ledger_upkeep import build_keep_ledger_dag, keep_entries, refresh_index
-from sluice.delta.log import kept_folder
+from sluice.delta.log import archive_folder
 from sluice.errors import CorruptionError
 from sluice.project.project import Project
 from tests.integration.airflow.spark import close, fake_spark, soil
@@ -35,7 +35,7 @@ def test_a_run_keeps_the_entries_of_raw_and_output_tables_and_refreshes_the_inde
 
     assert dag_run.state == DagRunState.SUCCESS
     for table in ("flights_raw", "departures"):
-        assert kept_folder(project.folder.table(table)).is_dir()
+        assert archive_folder(project.folder.table(table)).is_dir()
     assert project.tables.index().ledger("departures") == project.tables.ledger("departures")
 
 
@@ -51,6 +51,6 @@ def test_a_damaged_table_is_named_and_keeps_no_other_from_being_kept(project: Pr
 
     with pytest.raises(CorruptionError, match="departures: "):
         keep_entries(project)
-    assert kept_folder(project.folder.table("flights_raw")).is_dir()
+    assert archive_folder(project.folder.table("flights_raw")).is_dir()
     with pytest.raises(CorruptionError, match="departures: "):
         refresh_index(project)

@@ -23,7 +23,7 @@ from sluice.project.project import Project
 from sluice.specs.load import scan
 from sluice.specs.units import DeclaredUnit, declared_units
 from sluice.streams.life.attempts import AttemptState, Desired
-from sluice.streams.life.sighting import Sighting
+from sluice.streams.life.status import UnitStatus
 from tests.twins.clock import ManualClock
 
 DEADLINE_SECONDS = 30.0
@@ -43,8 +43,8 @@ def run(unit: DeclaredUnit, limit: timedelta = timedelta(0), **conf: str) -> tup
     return dag_run.state, {task.task_id: str(task.state) for task in dag_run.get_task_instances()}
 
 
-def look(project: Project) -> Sighting:
-    return project.streams.life("flights").look()
+def look(project: Project) -> UnitStatus:
+    return project.streams.life("flights").observe()
 
 
 def eventually(condition: Callable[[], bool]) -> None:

@@ -13,7 +13,7 @@ import pytest
 from airflow.sdk import DagRunState
 
 from sluice.airflow.dags import topic_drift
-from sluice.airflow.dags.topic_drift import DriftTrigger, LookOperator, build_topic_drift_dag
+from sluice.airflow.dags.topic_drift import CompareOperator, DriftTrigger, build_topic_drift_dag
 from sluice.airflow.rounds import AskedOfAirflow
 from sluice.alerts.alert import Alert, Level
 from sluice.alerts.journal import Journal
@@ -92,7 +92,7 @@ def any_case(request: pytest.FixtureRequest) -> Iterator[Case]:
 def look(case: Case) -> tuple[str, dict[str, str]]:
     """Return the run's state, and that of each task by its label."""
     dag = build_topic_drift_dag(open_project=lambda: case.project)  # type: ignore[arg-type, return-value]
-    dag.get_task("look").retries = 0
+    dag.get_task("compare").retries = 0
     dag_run = dag.test()
     tasks: dict[str, Any] = {ti.rendered_map_index or ti.task_id: ti for ti in dag_run.get_task_instances()}
     return dag_run.state, {name: str(ti.state) for name, ti in tasks.items()}
@@ -117,7 +117,7 @@ def test_each_topic_that_drifted_fails_and_calls_by_its_name_and_nothing_is_repa
     state, tasks = look(any_case)
 
     assert state == DagRunState.FAILED
-    assert tasks == {"look": "success", flights: "failed", weather: "failed"}
+    assert tasks == {"compare": "success", flights: "failed", weather: "failed"}
     assert any_case.administration.describe(any_case.names) == before
     assert sorted(titles(sink)) == [
         f"Task drifted[{flights}] of DAG topic_drift failed (topic {flights})",
@@ -131,7 +131,7 @@ def test_each_topic_that_drifted_fails_and_calls_by_its_name_and_nothing_is_repa
 
 
 def test_a_cluster_as_declared_costs_one_task(case: Case) -> None:
-    assert look(case) == (DagRunState.SUCCESS, {"look": "success", "drifted": "skipped"})
+    assert look(case) == (DagRunState.SUCCESS, {"compare": "success", "drifted": "skipped"})
     assert alerts() == []
 
 
@@ -167,13 +167,13 @@ def test_a_topic_calls_when_it_drifts_not_at_each_look_and_when_it_is_well_again
 def test_a_topic_that_is_gone_or_altered_has_drifted(case: Case) -> None:
     assert isinstance(case.administration, InMemoryKafkaAdministration)
     case.administration.forget("sales")
-    case.project.control.desire("flights", Desired.RUNNING, by="ada", why="it is used")
+    case.project.control.set_desired_state("flights", Desired.RUNNING, by="ada", why="it is used")
     weather = case.administration.topics["weather"]
     case.administration.topics["weather"] = replace(weather, configs={**weather.configs, "retention.ms": "1"})
 
     _, tasks = look(case)
 
-    assert tasks == {"look": "success", "sales": "failed", "weather": "failed"}
+    assert tasks == {"compare": "success", "sales": "failed", "weather": "failed"}
     told = {alert.subject: alert.why for alert in alerts()}
     assert told["topic sales"].startswith("sales is not as declared: topic is absent, declared 2 partitions")
     assert told["topic weather"] == "weather is not as declared: retention.ms is 1, declared -1."
@@ -186,8 +186,8 @@ def test_a_topic_that_nobody_has_made_calls_nobody_until_somebody_starts_a_strea
     assert look(case)[0] == DagRunState.SUCCESS
     assert alerts() == []
 
-    case.project.control.desire("flights", Desired.RUNNING, by="ada", why="now it is")
-    assert look(case) == (DagRunState.FAILED, {"look": "success", "sales": "failed"})
+    case.project.control.set_desired_state("flights", Desired.RUNNING, by="ada", why="now it is")
+    assert look(case) == (DagRunState.FAILED, {"compare": "success", "sales": "failed"})
 
 
 def test_a_cluster_that_cannot_be_asked_is_one_failure_that_says_so_and_no_drift(case: Case, sink: Sink) -> None:
@@ -195,7 +195,7 @@ def test_a_cluster_that_cannot_be_asked_is_one_failure_that_says_so_and_no_drift
     case.grow("flights", 3)
     case.administration.reachable = False
     for _ in range(2):
-        assert look(case) == (DagRunState.FAILED, {"look": "failed", "drifted": "upstream_failed"})
+        assert look(case) == (DagRunState.FAILED, {"compare": "failed", "drifted": "upstream_failed"})
 
     (alert,) = alerts()
     assert alert.why == "No Kafka broker could be reached."
@@ -205,7 +205,7 @@ def test_a_cluster_that_cannot_be_asked_is_one_failure_that_says_so_and_no_drift
     case.administration.reachable = True
     look(case)
     assert titles(sink)[1:] == [
-        f"{LookOperator.alert_subject[:1].upper()}{LookOperator.alert_subject[1:]} is well again",
+        f"{CompareOperator.alert_subject[:1].upper()}{CompareOperator.alert_subject[1:]} is well again",
         "Task drifted[flights] of DAG topic_drift failed (topic flights)",
     ]
 
@@ -227,7 +227,7 @@ def test_the_triggerer_looks_as_a_worker_does_and_closes_its_connection(
 def test_an_unreachable_cluster_is_asked_again_before_it_is_a_failure() -> None:
     dag = build_topic_drift_dag()
 
-    assert dag.get_task("look").retries == 3
+    assert dag.get_task("compare").retries == 3
     assert dag.get_task("drifted").retries == 0
 
 

@@ -16,11 +16,11 @@ from sluice.airflow.streams.watcher import Watcher
 from sluice.project.reloading import CHECK_SECONDS
 from sluice.settings import settings
 from sluice.specs.load import load_catalog
-from sluice.streams.health.observation import Evidence
+from sluice.streams.health.observation import Observation
 from sluice.streams.health.pacing import PollRate
 from sluice.streams.health.verdict import Health
 from sluice.streams.life.attempts import Desired
-from tests.twins.looks import look, steadily
+from tests.twins.observations import look, steadily
 from tests.twins.project import InMemoryProject
 
 DEADLINE_SECONDS = 60.0
@@ -32,7 +32,7 @@ class JudgedProject(InMemoryProject):
 
     rounds = 0
 
-    def evidence(self, unit: str) -> dict[str, Evidence]:
+    def observations(self, unit: str) -> dict[str, Observation]:
         self.rounds += 1
         return {f"raw_{unit}": look(200, steadily(3))}
 
@@ -46,7 +46,7 @@ def started() -> JudgedProject:
 def install_watcher(project: JudgedProject) -> None:
     """Make the running loop's watcher look at `project`, without pause."""
     observer = ProjectObserver(lambda: project, project.clock)
-    Watcher.of_running_loop(lambda: Watcher(observer, looks=EAGER, verdicts=EAGER, clock=project.clock))
+    Watcher.of_running_loop(lambda: Watcher(observer, observations=EAGER, verdicts=EAGER, clock=project.clock))
 
 
 def trigger(project: JudgedProject, limit: timedelta = timedelta(days=1)) -> StreamTrigger:
@@ -82,7 +82,7 @@ def test_a_death_gives_one_event_that_names_what_it_is_about() -> None:
         project.drivers.die("local.flights.g1", -9)  # the clock stands still: nothing is waited for
 
         payload = (await event).payload
-        assert (payload["hint"], payload["unit"], payload["generation"]) == ("look", "flights", 1)
+        assert (payload["hint"], payload["unit"], payload["generation"]) == ("changed", "flights", 1)
 
     run(scenario())
 
@@ -93,7 +93,7 @@ def test_a_death_that_a_restart_may_explain_is_told_once_nobody_follows_it_up() 
         install_watcher(project)
         event = asyncio.create_task(first_event(trigger(project)))
         project.clock.sleep(60)
-        project.control.desire("flights", Desired.RUNNING, by="ada", why="restart")
+        project.control.set_desired_state("flights", Desired.RUNNING, by="ada", why="restart")
         project.drivers.die("local.flights.g1", -9)
         await rounds(project, 3)
         assert not event.done(), "it is settled first whether this is a restart"
@@ -172,7 +172,7 @@ def test_a_triggerer_that_pauses_and_restarts_stops_and_submits_nothing_and_the_
         while not event.done():
             project.clock.sleep(60)
             await asyncio.sleep(0.01)
-        assert event.result().payload["hint"] == "look"
+        assert event.result().payload["hint"] == "changed"
 
     run(first_triggerer())
     assert project.drivers.alive == ["local.flights.g1"]
@@ -219,7 +219,7 @@ def test_a_unit_whose_spec_and_dag_are_gone_is_watched_to_its_end_and_can_be_sto
         await asyncio.sleep(0.01)
         assert not event.done()
         assert project.streams.life("flights").stop("ada", "it is gone", 10).dead
-        assert (await event).payload["hint"] == "look"
+        assert (await event).payload["hint"] == "changed"
 
     run(scenario())
 
@@ -234,7 +234,7 @@ def test_an_observer_opens_the_project_again_only_when_a_spec_has_changed() -> N
 
     observer = ProjectObserver(open_project, project.clock)
     for _ in range(3):
-        observer.look(["flights"])
+        observer.observe(["flights"])
         project.clock.sleep(CHECK_SECONDS)
 
     assert len(opened) == 1

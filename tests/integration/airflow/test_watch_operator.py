@@ -85,7 +85,7 @@ def test_a_hint_without_anything_to_see_watches_on_until_the_same_time(
     pass_time(project.clock, LIMIT / 2)
 
     with pytest.raises(TaskDeferred) as again:
-        resume(watch, Hint.LOOK, first)
+        resume(watch, Hint.CHANGED, first)
 
     assert again.value.trigger.serialize() == first.trigger.serialize()
 
@@ -94,7 +94,7 @@ def test_a_stop_on_record_ends_the_watch_green(project: InMemoryProject, watch: 
     deferred = deferral(watch)
     project.streams.life("flights").stop("ada", "upgrade", 60)
 
-    assert "ada asked for the stop (upgrade)" in resume(watch, Hint.LOOK, deferred)
+    assert "ada asked for the stop (upgrade)" in resume(watch, Hint.CHANGED, deferred)
 
 
 def test_a_death_that_nobody_asked_for_fails_for_good_and_says_what_to_do(
@@ -106,7 +106,7 @@ def test_a_death_that_nobody_asked_for_fails_for_good_and_says_what_to_do(
     pass_time(project.clock, timedelta(minutes=1))
 
     with pytest.raises(AirflowFailException, match=r"was killed by signal 9.*sluice streams logs flights"):
-        resume(watch, Hint.LOOK, deferred)
+        resume(watch, Hint.CHANGED, deferred)
 
 
 def test_a_halt_is_red_with_its_reason_and_the_log_ends_with_the_attempts(
@@ -118,7 +118,7 @@ def test_a_halt_is_red_with_its_reason_and_the_log_ends_with_the_attempts(
     pass_time(project.clock, timedelta(minutes=1))
 
     with pytest.raises(AirflowFailException, match=r"It is HALTED: generation 1.*resume flights"):
-        resume(watch, Hint.LOOK, deferred)
+        resume(watch, Hint.CHANGED, deferred)
 
     said = caplog.text + capsys.readouterr().out
     assert "Generation 1: started 2013-01-07 12:00:00 UTC, lived 2 min 00 s, ended" in said
@@ -130,14 +130,14 @@ def test_a_restart_under_way_is_no_death(project: InMemoryProject, watch: WatchO
     project.drivers.die("local.flights.g1", 0)
 
     with pytest.raises(TaskDeferred):
-        resume(watch, Hint.LOOK, deferred)
+        resume(watch, Hint.CHANGED, deferred)
 
 
 def test_a_newer_generation_ends_the_watch_green(project: InMemoryProject, watch: WatchOperator) -> None:
     deferred = deferral(watch)
     project.streams.life("flights").restart("ada", "upgrade", 60)
 
-    assert "Generation 2 took over" in resume(watch, Hint.LOOK, deferred)
+    assert "Generation 2 took over" in resume(watch, Hint.CHANGED, deferred)
 
 
 def test_unknown_is_watched_on(project: InMemoryProject, watch: WatchOperator) -> None:
@@ -145,7 +145,7 @@ def test_unknown_is_watched_on(project: InMemoryProject, watch: WatchOperator) -
     project.drivers.reachable = False
 
     with pytest.raises(TaskDeferred):
-        resume(watch, Hint.LOOK, deferred)
+        resume(watch, Hint.CHANGED, deferred)
 
 
 def test_a_project_that_cannot_be_opened_says_nothing_about_the_driver(project: InMemoryProject) -> None:
@@ -156,7 +156,7 @@ def test_a_project_that_cannot_be_opened_says_nothing_about_the_driver(project: 
 
     watch = WatchOperator(task_id="watch", unit="flights", open_project=refuse, clock=project.clock)
     with pytest.raises(TaskDeferred):
-        resume(watch, Hint.LOOK, deferred)
+        resume(watch, Hint.CHANGED, deferred)
 
 
 def test_a_day_ends_the_watch_green_even_when_nothing_can_be_seen(

@@ -13,7 +13,7 @@ from sluice.alerts.journal import Journal
 from sluice.settings import settings
 from sluice.specs.catalog.catalog import Catalog
 from sluice.specs.load import load_catalog
-from sluice.streams.health.observation import Evidence
+from sluice.streams.health.observation import Observation
 from sluice.topics.administration import KafkaAdministration, TopicState
 from tests.integration.airflow.people import Page, Person, as_it_is, meanwhile
 from tests.twins.kafka_administration import InMemoryKafkaAdministration
@@ -29,9 +29,9 @@ REFUSED = {**GREEN, "apply": "failed", "verify": "upstream_failed"}
 class StreamedProject(InMemoryProject):
     """A project whose streams show what a test says; at first nobody reads anything."""
 
-    shown: Callable[[str], Mapping[str, Evidence]] = field(default=lambda _unit: {})
+    shown: Callable[[str], Mapping[str, Observation]] = field(default=lambda _unit: {})
 
-    def evidence(self, unit: str) -> Mapping[str, Evidence]:
+    def observations(self, unit: str) -> Mapping[str, Observation]:
         return self.shown(unit)
 
 

@@ -39,7 +39,7 @@ with claimed(backfills, folder.backfills, request, asked["key"], submitted=submi
     print("working", asked["why"], flush=True)
     if asked["why"] == "die":
         os.kill(os.getpid(), 9)
-    while asked["why"] == "wait" and not backfills.get(backfill.id).cancel_asked_by:
+    while asked["why"] == "wait" and not backfills.get(backfill.id).cancel_requested_by:
         time.sleep(0.02)
     backfills.advance(backfill.id, done=4, total=4)
     outcome = "different" if asked["why"] == "differ" else "identical"
@@ -184,7 +184,7 @@ def test_a_process_that_ends_before_it_began_leaves_a_failure_with_its_log(place
 
 
 def test_cancel_now_kills_the_process_and_records_who_did_it(place: DeparturesProject) -> None:
-    (place.home / "spark_jobs" / "batch.py").write_text(BATCH.replace("cancel_asked_by", "outcome"))
+    (place.home / "spark_jobs" / "batch.py").write_text(BATCH.replace("cancel_requested_by", "outcome"))
     following = subprocess.Popen(command("wait"), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     with following:
         wait_for(lambda: half_done(place))

@@ -11,7 +11,7 @@ from deltalake import CommitProperties, DeltaTable, write_deltalake
 
 from sluice.control.database import migrate, open_database, sqlite_url
 from sluice.control.index import LedgerIndex, LedgerSource
-from sluice.delta.log import append_entry, keep_log, read_log
+from sluice.delta.log import append_entry, archive_log, read_log
 from sluice.errors import CorruptionError
 from sluice.intervals.entries import Content, DirtyEntry, StreamEntry
 from sluice.intervals.ledger import State
@@ -72,7 +72,7 @@ def test_a_rebuild_gives_the_same_rows_also_when_delta_forgot_the_commits_that_w
 ) -> None:
     before = index.refresh("departures").ledger
     assert before.count("c1") == {State.OPEN: 0, State.CLOSED: 11, State.PUBLISHED: 0, State.DIRTY: 1, State.STALE: 0}
-    keep_log(table)
+    archive_log(table)
     forget(table)
     append_entry(table, closing(13))
     after = index.refresh("departures").ledger

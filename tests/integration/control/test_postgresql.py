@@ -23,9 +23,9 @@ from sqlalchemy import text
 from sluice.control.backfills import SqlBackfills
 from sluice.control.database import migrate, open_database, transaction
 from sluice.control.index import LedgerIndex, LedgerSource
-from sluice.control.looks import SqlNewestLooks
 from sluice.control.order_breaks import SqlOrderBreaks
 from sluice.control.registry import SqlRegistry
+from sluice.control.snapshots import SqlSnapshotStore
 from sluice.control.tables import metadata
 from sluice.errors import SluiceError, SpecError
 from sluice.intervals.backfill.backfills import Backfills
@@ -35,14 +35,14 @@ from sluice.intervals.reach import RawPosition, Reach
 from sluice.postgres.latest import PostgresLatest, connect
 from sluice.postgres.live_table import PostgresLiveTable
 from sluice.provisioning.growth.order_break import OrderBreaks
-from sluice.streams.health.looks import NewestLooks
+from sluice.streams.health.snapshots import SnapshotStore
 from sluice.streams.registry import Registry
 from tests.suites.backfills_suite import BackfillsSuite
 from tests.suites.latest_suite import LatestSuite, Place, change
 from tests.suites.live_suite import LiveTableSuite, OpenSource
-from tests.suites.looks_suite import NewestLooksSuite
 from tests.suites.order_breaks_suite import OrderBreaksSuite
 from tests.suites.registry_suite import RegistrySuite
+from tests.suites.snapshots_suite import SnapshotStoreSuite
 from tests.twins.clock import ManualClock
 
 pytestmark = pytest.mark.verify
@@ -118,12 +118,12 @@ class TestPostgresqlOrderBreaks(OrderBreaksSuite):
         engine.dispose()
 
 
-class TestPostgresqlNewestLooks(NewestLooksSuite):
+class TestPostgresqlNewestLooks(SnapshotStoreSuite):
     @pytest.fixture
-    def newest(self, url: str) -> Iterator[NewestLooks]:
+    def newest(self, url: str) -> Iterator[SnapshotStore]:
         engine = open_database(url)
         migrate(engine)
-        yield SqlNewestLooks(engine, "local")
+        yield SqlSnapshotStore(engine, "local")
         engine.dispose()
 
 

@@ -53,7 +53,7 @@ class TestDeltaLiveTable(LiveTableSuite):
     def test_more_rows_than_are_held_are_refused(
         self, place: Place, source: OpenSource, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        monkeypatch.setattr("sluice.delta.live_table.MOST_VALUES", 1)
+        monkeypatch.setattr("sluice.delta.live_table.MAX_VALUES", 1)
         place.store().apply(change(10, (5, "AA", 1), (5, "UA", 2)))
         with pytest.raises(RefusedError, match="has 2 rows; 1 are held in memory"):
             source().read(1)

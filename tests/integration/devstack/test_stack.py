@@ -19,8 +19,8 @@ from sluice.errors import NotReadyError, UnreachableError
 from sluice.kafka.client.login import LoginRefusedError, refuse_login
 from sluice.launch.endpoints import Endpoints, read_endpoints
 from sluice.launch.launcher import LocalLauncher
-from sluice.launch.master import read_offer
-from sluice.launch.place import MasterAddress
+from sluice.launch.master import read_capacity
+from sluice.launch.master_address import MasterAddress
 from sluice.launch.processes import STACK_MARK, marked
 from sluice.project.project import Project
 from sluice.settings import Settings
@@ -86,7 +86,7 @@ def test_a_stack_that_is_up_is_healthy_and_says_where_it_is(place: Settings, end
 def test_drivers_and_batches_are_told_where_the_cluster_is(place: Settings, endpoints: Endpoints) -> None:
     project = Project.open_strict(place)
     assert project.processes.spark() == MasterAddress(endpoints.spark_master, endpoints.spark_page)
-    offer = read_offer(endpoints.spark_page)
+    offer = read_capacity(endpoints.spark_page)
     assert (offer.address, len(offer.workers)) == (endpoints.spark_master, len(WORKERS))
     (scheduler,) = (p for p in map(psutil.Process, components_of(place)) if "scheduler" in p.cmdline())
     assert endpoints.spark_master in scheduler.environ()["AIRFLOW_CONN_SPARK_DEFAULT"]
@@ -154,7 +154,7 @@ def test_a_worker_and_a_master_that_were_killed_are_there_again_by_themselves(
 
     def whole() -> bool:
         try:
-            return len(read_offer(endpoints.spark_page).workers) == len(WORKERS)
+            return len(read_capacity(endpoints.spark_page).workers) == len(WORKERS)
         except UnreachableError:
             return False
 

@@ -165,7 +165,7 @@ def test_a_killed_sender_resumes_and_sends_nothing_twice(
     with opened(catalog, broker, topic, tmp_path) as feed:
         done = feed.send(FIRST, FIRST)
 
-    assert done.found == there
+    assert done.recovered == there
     assert done.sent == 842 - there
     flights = Counter(record.value for record in consumed(broker, topic) if record.key is not None)
     assert flights == Counter(encode(record.value) for record in source.records(FIRST, FIRST))

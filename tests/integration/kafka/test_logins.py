@@ -9,7 +9,7 @@ import pytest
 
 from sluice.devstack.kafka.admin import administrator
 from sluice.devstack.kafka.broker import BrokerProcess
-from sluice.devstack.kafka.security import keep_security
+from sluice.devstack.kafka.security import store_security
 from sluice.errors import NotReadyError, RefusedError, SluiceError
 from sluice.kafka.administration import KafkaPythonAdministration
 from sluice.kafka.client.login import LoginRefusedError
@@ -36,7 +36,7 @@ def project(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Project]:
         place = Settings(home=settings().home, state=state, jars=settings().jars)
         write_endpoints(place.folder, Endpoints((broker.bootstrap,), "", kafka_secured=True))
         place.folder.supervisor.mkdir(parents=True, exist_ok=True)
-        keep_security(place, secured=True)
+        store_security(place, secured=True)
         yield Project.open_strict(place)
 
 

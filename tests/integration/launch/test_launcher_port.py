@@ -14,9 +14,9 @@ import pytest
 from sluice.clock import SystemClock
 from sluice.errors import UnreachableError
 from sluice.launch.launcher import LocalLauncher
-from sluice.launch.master import read_offer
+from sluice.launch.master import read_capacity
 from sluice.launch.standalone import StandaloneLauncher
-from sluice.streams.failures.room import Need
+from sluice.streams.failures.capacity import ResourceRequest
 from sluice.streams.life.launcher import DriverReport, DriverState, Job, Launcher
 from tests.integration.launch.drivers import OBEDIENT, Drivers, eventually
 from tests.suites.launcher_suite import LauncherSuite, RoomSuite
@@ -70,11 +70,13 @@ class Cluster(Processes):
 
     def __init__(self, folder: Path, page: MasterPage) -> None:
         super().__init__(folder)
-        self.launcher = StandaloneLauncher(self.launcher, lambda: read_offer(page.address))
+        self.launcher = StandaloneLauncher(self.launcher, lambda: read_capacity(page.address))
         self._page = page
 
     def job(self) -> Job:
-        return replace(super().job(), need=Need("sluice-local-flights", 2, 700, ("raw_flights", "departures")))
+        return replace(
+            super().job(), resources=ResourceRequest("sluice-local-flights", 2, 700, ("raw_flights", "departures"))
+        )
 
     def crowd(self) -> None:
         self._page.workers = [worker(), worker(used=1)]

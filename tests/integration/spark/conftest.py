@@ -28,7 +28,7 @@ from sluice.launch.endpoints import Endpoints, write_endpoints
 from sluice.launch.processes import descendants, wait_until
 from sluice.project.project import Project
 from sluice.settings import Settings, settings
-from sluice.spark.driver.last_words import LastWords
+from sluice.spark.driver.exit_report import ExitReport
 from sluice.spark.driver.unit import run_streams
 from sluice.specs.catalog.catalog import Catalog
 from sluice.specs.load import load_catalog
@@ -142,11 +142,11 @@ class DriverPlace:
 
     def finish(self, spark: SparkSession, *, generation: int) -> ExitCode:
         """Read everything in this process, in a session that is there already: half a minute less than a driver."""
-        last_words = LastWords()
+        last_words = ExitReport()
         try:
-            return run_streams(self.project(), spark, "flights", generation, available_now=True, last_words=last_words)
+            return run_streams(self.project(), spark, "flights", generation, available_now=True, exit_report=last_words)
         except Exception as error:  # noqa: BLE001 - a driver's main keeps it in the same way
-            return last_words.leave(error)
+            return last_words.write(error)
 
     @contextmanager
     def driver(self, generation: int, *, failpoint: str = "") -> Iterator[RunningDriver]:

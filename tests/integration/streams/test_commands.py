@@ -143,7 +143,7 @@ def test_a_broken_spec_keeps_a_start_back_but_no_stop(home: Path) -> None:
 def test_a_driver_that_died_is_shown_with_its_exit_code_and_where_to_read_why(home: Path) -> None:
     (home / "spark_jobs" / "stream.py").write_text("raise SystemExit(12)")
     project = Project.open_strict(settings())
-    project.records.registry().desire("flights", Desired.RUNNING, by="test", why="a damaged checkpoint")
+    project.records.registry().set_desired_state("flights", Desired.RUNNING, by="test", why="a damaged checkpoint")
     attempt = project.streams.life("flights").claim().attempt
     assert attempt is not None
     project.processes.launcher().submit(attempt.key, project.processes.driver(attempt))
@@ -167,7 +167,7 @@ raise SystemExit(12)
 def test_what_is_halted_says_why_in_every_face_and_is_resumed(home: Path) -> None:
     (home / "spark_jobs" / "stream.py").write_text(FAILING)
     project = Project.open_strict(settings())
-    project.records.registry().desire("flights", Desired.RUNNING, by="test", why="a damaged checkpoint")
+    project.records.registry().set_desired_state("flights", Desired.RUNNING, by="test", why="a damaged checkpoint")
     attempt = project.streams.life("flights").claim().attempt
     assert attempt is not None
     project.processes.launcher().submit(attempt.key, project.processes.driver(attempt))
@@ -198,7 +198,7 @@ def test_what_is_halted_says_why_in_every_face_and_is_resumed(home: Path) -> Non
 @pytest.mark.usefixtures("home")
 def test_a_driver_without_a_trace_is_forced_with_a_reason() -> None:
     project = Project.open_strict(settings())
-    project.records.registry().desire("flights", Desired.RUNNING, by="test", why="launch")
+    project.records.registry().set_desired_state("flights", Desired.RUNNING, by="test", why="launch")
     project.records.registry().intend("flights", after_generation=0, key="local.flights.g1")
     project.records.registry().bind("flights", 1)
     with pytest.raises(RefusedError, match="sluice streams force"):

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from sluice.airflow.bundle import AGAIN, LONGEST, UNREAD, Files, Nudge, files_below, in_turn
+from sluice.airflow.bundle import AGAIN, LONGEST, UNREAD, Files, ParseScheduler, files_below, in_turn
 from sluice.errors import UnreachableError
 from tests.twins.clock import ManualClock
 
@@ -35,9 +35,11 @@ class Processor:
     locked: bool = False
 
     def __post_init__(self) -> None:
-        self.nudge = Nudge(files=lambda: self.there, parsed=lambda: dict(self.parsed), ask=self._ask, clock=self.clock)
+        self.scheduler = ParseScheduler(
+            files=lambda: self.there, parsed=lambda: dict(self.parsed), ask=self._ask, clock=self.clock
+        )
         self.parsed = dict.fromkeys(self.made, self.clock.now())
-        self.nudge.look()
+        self.scheduler.check()
 
     def _ask(self) -> None:
         if self.locked:
@@ -50,7 +52,7 @@ class Processor:
         """Look for a while, and return how many seconds after its beginning files were asked for."""
         begin, before = self.clock.monotonic(), len(self.asked)
         while self.clock.monotonic() - begin < span.total_seconds():
-            self.nudge.look()
+            self.scheduler.check()
             self.clock.sleep(LOOK)
         return [at - begin for at in self.asked[before:]]
 
@@ -105,7 +107,7 @@ def test_a_change_that_could_not_be_asked_for_is_asked_for_by_the_next_look() ->
     processor = Processor()
     processor.there, processor.locked = files("b.yaml"), True
     with pytest.raises(UnreachableError):
-        processor.nudge.look()
+        processor.scheduler.check()
     processor.locked = False
     assert processor.go_on(timedelta(seconds=LOOK)) == [0.0]
 

@@ -12,20 +12,20 @@ from sluice.alerts.conditions import PATIENCE, FleetConditions, conditions_of
 from sluice.specs.load import load_catalog
 from sluice.specs.model.alerting import AlertClass
 from sluice.specs.model.deadlines import Deadline
-from sluice.streams.health.fleet import Standing
-from sluice.streams.health.looks import DeadlineState
+from sluice.streams.health.fleet import StreamStatus
 from sluice.streams.health.recording import DWELL
+from sluice.streams.health.snapshots import DeadlineState
 from sluice.streams.health.verdict import Health, Verdict
 from tests.unit.alerts.examples import NOW
 
-OK = Standing(
+OK = StreamStatus(
     unit="flights",
     stream="departures",
     verdict=Verdict(Health.OK, "It keeps up."),
-    look=None,
+    snapshot=None,
     since=NOW - timedelta(hours=1),
     halted="",
-    wanted=True,
+    should_run=True,
     restarts=0,
     generation=7,
     changed_at=NOW - timedelta(hours=2),
@@ -34,12 +34,12 @@ CATALOG = load_catalog(Path(__file__).parents[3] / "include")
 SUBJECT, UNIT = "stream departures", "unit flights"
 
 
-def standing(health: Health, *, for_: timedelta = timedelta(hours=1), **fields: object) -> Standing:
+def standing(health: Health, *, for_: timedelta = timedelta(hours=1), **fields: object) -> StreamStatus:
     values = {"verdict": Verdict(health, "As seen.", "act"), "since": NOW - for_, **fields}
     return replace(OK, **values)
 
 
-def look(*standings: Standing) -> FleetConditions:
+def look(*standings: StreamStatus) -> FleetConditions:
     return conditions_of(standings, CATALOG, NOW)
 
 
@@ -72,7 +72,7 @@ def test_a_short_absence_is_nothing_to_be_told_of(alert_class: AlertClass) -> No
 
 
 def test_what_shall_not_run_is_no_condition_and_everything_of_it_is_over() -> None:
-    found = look(standing(Health.STOPPED, wanted=False))
+    found = look(standing(Health.STOPPED, should_run=False))
     assert not found.conditions
     assert (SUBJECT, AlertClass.LOSS_RISK) in found.over
     assert {(UNIT, AlertClass.HALTED), (UNIT, AlertClass.FAILED_RUN)} <= found.over.keys()
@@ -98,9 +98,9 @@ def test_a_failed_run_is_over_when_all_streams_of_the_unit_are_well() -> None:
     assert failed not in look(replace(OK, changed_at=NOW - timedelta(seconds=30))).over
 
 
-@pytest.mark.parametrize("wanted", [True, False])
-def test_nothing_is_over_that_nobody_can_see(wanted: bool) -> None:
-    assert look(standing(Health.UNKNOWN, wanted=wanted)).over == {}
+@pytest.mark.parametrize("should_run", [True, False])
+def test_nothing_is_over_that_nobody_can_see(should_run: bool) -> None:
+    assert look(standing(Health.UNKNOWN, should_run=should_run)).over == {}
 
 
 def test_a_unit_that_somebody_resumed_is_halted_no_more_once_it_works_and_not_before() -> None:

@@ -21,12 +21,12 @@ from sluice.alerts.rounds import Begin, End, steps
 from sluice.specs.catalog.catalog import Catalog, Unit
 from sluice.specs.model.alerting import EVERYTHING_TO_ONE, AlertClass
 from sluice.streams.failures.failure import FailureClass
-from sluice.streams.health.fleet import UnitRecords, standings
-from sluice.streams.health.looks import StreamLook
+from sluice.streams.health.fleet import UnitRecords, stream_statuses
 from sluice.streams.health.recording import DWELL, worth_recording
-from sluice.streams.health.verdict import Health, Verdict, alike
+from sluice.streams.health.snapshots import StreamSnapshot
+from sluice.streams.health.tracking import VerdictPeriod
+from sluice.streams.health.verdict import Health, Verdict, same_health
 from sluice.streams.health.verdict_records import RecordedVerdict
-from sluice.streams.health.watched import Spell
 from sluice.streams.life.attempts import Attempt, AttemptState, Desired, DesiredState
 from tests.unit.alerts.examples import NOW, make_alert
 
@@ -44,7 +44,7 @@ SKEW = timedelta(seconds=1)
 class Watched:
     """What a watcher remembers, and loses when it is restarted."""
 
-    spell: Spell | None = None
+    spell: VerdictPeriod | None = None
     last: Health | None = None
 
 
@@ -54,7 +54,7 @@ class Record:
 
     wish: DesiredState
     attempts: list[Attempt]
-    look: StreamLook | None = None
+    look: StreamSnapshot | None = None
     verdict: RecordedVerdict | None = None
     kept: list[tuple[datetime, Health, int]] = field(default_factory=list)
 
@@ -116,14 +116,16 @@ class StreamOverTime(RuleBasedStateMachine):
         if not self.looks or self.newest.state is AttemptState.ENDED:
             return
         generation, memory = self.newest.generation, self.watched
-        memory.spell = Spell.after(memory.spell, self.health, generation, self.now)
+        memory.spell = VerdictPeriod.after(memory.spell, self.health, generation, self.now)
         verdict = Verdict(self.health, "Seen.")
         last, memory.last = memory.last, self.health
         if not self.writable:
             return
         if worth_recording(self.record.verdict, verdict, generation, last=last, now=self.now):
             self.record.verdict = RecordedVerdict("flights", "departures", generation, verdict, self.now)
-        self.record.look = StreamLook("flights", "departures", generation, self.now, verdict, since=memory.spell.since)
+        self.record.look = StreamSnapshot(
+            "flights", "departures", generation, self.now, verdict, since=memory.spell.since
+        )
         self.record.kept.append((self.now, self.health, generation))
 
     def play(self) -> None:
@@ -131,7 +133,7 @@ class StreamOverTime(RuleBasedStateMachine):
         self.now += SKEW
         looks = {} if self.record.look is None else {"departures": self.record.look}
         verdicts = {} if self.record.verdict is None else {"departures": self.record.verdict}
-        stood = standings(UNIT, UnitRecords(self.record.wish, self.record.attempts, looks, verdicts), self.now)
+        stood = stream_statuses(UNIT, UnitRecords(self.record.wish, self.record.attempts, looks, verdicts), self.now)
         found = conditions_of(stood, Catalog(), self.now)
         history = AlertHistory(tuple(self.alerts), dict(self.deliveries))
         for step in steps(history, found.conditions, found.over, EVERYTHING_TO_ONE, self.now):
@@ -153,7 +155,7 @@ class StreamOverTime(RuleBasedStateMachine):
             return
         (health,) = [each for each, about in CLASSES.items() if about is alert_class]
         ours = [(at, seen) for at, seen, generation in self.record.kept if generation == self.newest.generation]
-        others = [at for at, seen in ours if not alike(seen, health)]
+        others = [at for at, seen in ours if not same_health(seen, health)]
         if alert_class is AlertClass.UNKNOWN:
             known = max((at for at, seen in ours if seen is not Health.UNKNOWN), default=self.newest.intended_at)
             # A break that is too short to be recorded as one does not end what is on record.
@@ -164,7 +166,7 @@ class StreamOverTime(RuleBasedStateMachine):
     def flapped(self, health: Health, since: datetime) -> bool:
         """Whether the record says since when it is so: the stream was never well for long enough in between."""
         recorded = self.record.verdict
-        return recorded is not None and recorded.at == since and alike(recorded.verdict.health, health)
+        return recorded is not None and recorded.at == since and same_health(recorded.verdict.health, health)
 
     def ends(self) -> None:
         """The newest observation of the present driver says that it works, and so it has for a while."""

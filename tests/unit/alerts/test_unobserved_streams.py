@@ -15,15 +15,15 @@ from sqlalchemy import Engine
 from sluice.alerts.conditions import PATIENCE, FleetConditions, conditions_of
 from sluice.control import sqlite_file
 from sluice.control.database import migrate, open_database, sqlite_url
-from sluice.control.looks import SqlNewestLooks
 from sluice.control.registry import SqlRegistry
+from sluice.control.snapshots import SqlSnapshotStore
 from sluice.errors import UnreachableError
 from sluice.specs.catalog.catalog import Catalog, Unit
 from sluice.specs.model.alerting import AlertClass
-from sluice.streams.health.fleet import LOOKED_BACK, UnitRecords, standings
-from sluice.streams.health.looks import StreamLook
+from sluice.streams.health.fleet import ATTEMPTS_READ, UnitRecords, stream_statuses
+from sluice.streams.health.snapshots import StreamSnapshot
 from sluice.streams.health.verdict import Health, Verdict
-from sluice.streams.health.verdict_records import GivenVerdict
+from sluice.streams.health.verdict_records import NewVerdict
 from sluice.streams.life.attempts import Desired
 from tests.twins.clock import ManualClock
 
@@ -38,8 +38,8 @@ class Fleet:
     def __init__(self, engine: Engine, deployment: str) -> None:
         self.clock = ManualClock()
         self.registry = SqlRegistry(engine, deployment, self.clock)
-        self.looks = SqlNewestLooks(engine, deployment)
-        self.registry.desire("flights", Desired.RUNNING, by="ada", why="launch")
+        self.looks = SqlSnapshotStore(engine, deployment)
+        self.registry.set_desired_state("flights", Desired.RUNNING, by="ada", why="launch")
         self.registry.intend("flights", after_generation=0, key=f"{deployment}.g1")
         self.registry.bind("flights", 1)
         self.watch(Health.OK)
@@ -48,24 +48,24 @@ class Fleet:
     def watch(self, health: Health, *, since: datetime | None = None) -> None:
         """Do what a watcher does after each look."""
         self.keep(health, since=since)
-        self.registry.record_verdicts([GivenVerdict("flights", each, 1, Verdict(health, "Seen.")) for each in STREAMS])
+        self.registry.record_verdicts([NewVerdict("flights", each, 1, Verdict(health, "Seen.")) for each in STREAMS])
 
     def keep(self, health: Health, *, since: datetime | None = None, at: datetime | None = None) -> None:
         """Keep a look that is not worth a recorded verdict."""
         at = at or self.clock.now()
         verdict = Verdict(health, "Seen.")
-        self.looks.keep([StreamLook("flights", each, 1, at, verdict, since=since or at) for each in STREAMS])
+        self.looks.store([StreamSnapshot("flights", each, 1, at, verdict, since=since or at) for each in STREAMS])
 
     def conditions(self) -> FleetConditions:
         """Return what the minute's round finds."""
         now, names = self.clock.now(), ["flights"]
         records = UnitRecords(
-            self.registry.newest_wishes(names).get("flights"),
-            self.registry.histories(names, newest=LOOKED_BACK)["flights"],
+            self.registry.newest_desired_states(names).get("flights"),
+            self.registry.histories(names, newest=ATTEMPTS_READ)["flights"],
             self.looks.of(names).get("flights", {}),
             self.registry.newest_verdicts(names).get("flights", {}),
         )
-        return conditions_of(standings(UNIT, records, now), Catalog(), now)
+        return conditions_of(stream_statuses(UNIT, records, now), Catalog(), now)
 
     def told_after(self, limit: timedelta = timedelta(minutes=30)) -> timedelta:
         """Return after how long without a look somebody is told first, to the second."""
@@ -196,7 +196,7 @@ def test_a_stop_of_an_earlier_generation_says_nothing_of_the_present_one(fleet: 
     fleet.watch(Health.STOPPED)
     fleet.registry.end("flights", 1, exit_code=1, reason="failed")
     fleet.clock.sleep(3600)
-    fleet.registry.desire("flights", Desired.RUNNING, by="ada", why="again")
+    fleet.registry.set_desired_state("flights", Desired.RUNNING, by="ada", why="again")
     fleet.registry.intend("flights", after_generation=1, key="flights.g2")
     fleet.clock.sleep(5)
     fleet.registry.end("flights", 2, exit_code=1, reason="failed")
@@ -211,9 +211,9 @@ def test_a_stop_of_an_earlier_generation_says_nothing_of_the_present_one(fleet: 
 def test_a_unit_that_is_started_after_a_day_at_rest_is_given_ten_minutes(fleet: Fleet) -> None:
     fleet.watch(Health.STOPPED)
     fleet.registry.end("flights", 1, exit_code=0, reason="ended as asked")
-    fleet.registry.desire("flights", Desired.STOPPED, by="ada", why="maintenance")
+    fleet.registry.set_desired_state("flights", Desired.STOPPED, by="ada", why="maintenance")
     fleet.clock.sleep(86_400)
-    fleet.registry.desire("flights", Desired.RUNNING, by="ada", why="done")
+    fleet.registry.set_desired_state("flights", Desired.RUNNING, by="ada", why="done")
     assert fleet.told_after() == timedelta(minutes=10)
 
 

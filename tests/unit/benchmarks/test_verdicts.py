@@ -9,9 +9,9 @@ import pytest
 from benchmarks.watching.verdict_monitors import Burrow
 from benchmarks.watching.verdict_world import BEGIN, Fault, Simulation, Traffic, World
 from benchmarks.watching.verdicts import _percentile, _poisson, _wilson, faulty, tell, world_of
-from sluice.streams.health.observation import Evidence
+from sluice.streams.health.observation import Observation
 from tests.twins.clock import START
-from tests.twins.looks import PARTITION, Done, look
+from tests.twins.observations import PARTITION, Done, look
 
 SEED = 77
 
@@ -83,7 +83,7 @@ def burrow(commits: list[tuple[float, int]], now: float, ends: list[int]) -> str
     return monitor.look(at_begin(look(now, done, ends[-1]))) if now > commits[-1][0] else word
 
 
-def at_begin(seen: Evidence) -> Evidence:
+def at_begin(seen: Observation) -> Observation:
     shift = BEGIN - START
     history = tuple(replace(batch, committed_at=batch.committed_at + shift) for batch in seen.history)
     return replace(seen, at=seen.at + shift, history=history)

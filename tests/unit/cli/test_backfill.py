@@ -158,7 +158,7 @@ def test_a_status_before_the_first_backfill_says_so() -> None:
 def test_a_living_backfill_stops_after_its_chunk(place: DeparturesProject) -> None:
     name = first_hours(place, hold=True)
     assert "stops after the current chunk" in sluice_backfill("cancel", name).stdout
-    assert "(command line)" in place.project.records.backfills().get(name).cancel_asked_by
+    assert "(command line)" in place.project.records.backfills().get(name).cancel_requested_by
 
 
 def test_cancelling_a_dead_backfill_records_its_end(place: DeparturesProject) -> None:

@@ -77,7 +77,7 @@ def console(fresh: ReloadingProject, clock: ManualClock, asks: RecordingAsks) ->
                 raise HTTPException(401, "Not authenticated")
             return visitor
 
-        app = create_console(fresh, gate, asks=asks, clock=clock)
+        app = create_console(fresh, gate, runner=asks, clock=clock)
         return TestClient(app, base_url="http://console.test", follow_redirects=False, headers={"accept": "text/html"})
 
     return of

@@ -37,7 +37,7 @@ def test_migrating_again_changes_nothing(tmp_path: Path) -> None:
     path = tmp_path / "control.db"
     engine = open_database(sqlite_url(path))
     migrate(engine)
-    SqlRegistry(engine, "local").desire("flights", Desired.RUNNING, by="ada", why="demo")
+    SqlRegistry(engine, "local").set_desired_state("flights", Desired.RUNNING, by="ada", why="demo")
     migrate(open_database(sqlite_url(path)))
     assert SqlRegistry(engine, "local").desired("flights") is not None
 
@@ -93,7 +93,7 @@ def test_times_come_back_in_utc_whatever_zone_they_had(tmp_path: Path) -> None:
     migrate(engine)
     new_york = timezone(timedelta(hours=-5))
     clock = ManualClock(datetime(2013, 1, 1, 7, 30, tzinfo=new_york))
-    SqlRegistry(engine, "local", clock).desire("flights", Desired.RUNNING, by="ada", why="demo")
+    SqlRegistry(engine, "local", clock).set_desired_state("flights", Desired.RUNNING, by="ada", why="demo")
     wish = SqlRegistry(engine, "local", clock).desired("flights")
     assert wish is not None
     assert wish.at == datetime(2013, 1, 1, 12, 30, tzinfo=UTC)
@@ -107,7 +107,7 @@ def test_a_time_without_a_zone_is_refused(tmp_path: Path) -> None:
         "deployment": "local",
         "unit": "u",
         "state": "running",
-        "asked_by": "ada",
+        "requested_by": "ada",
         "why": "",
         "at": datetime(2013, 1, 1),  # noqa: DTZ001 - the fault under test
     }
@@ -119,7 +119,7 @@ def test_deployments_in_one_database_do_not_see_each_other(tmp_path: Path) -> No
     engine = open_database(sqlite_url(tmp_path / "control.db"))
     migrate(engine)
     local, prod = SqlRegistry(engine, "local"), SqlRegistry(engine, "prod")
-    local.desire("flights", Desired.RUNNING, by="ada", why="demo")
+    local.set_desired_state("flights", Desired.RUNNING, by="ada", why="demo")
     local.intend("flights", after_generation=0, key="local.flights.g1")
     assert prod.desired("flights") is None
     assert prod.intend("flights", after_generation=0, key="prod.flights.g1").generation == 1

@@ -10,8 +10,8 @@ from deltalake.schema import PrimitiveType
 
 from sluice.delta.log import (
     append_entry,
-    keep_log,
-    kept_folder,
+    archive_folder,
+    archive_log,
     newest_first,
     newest_stream_entry,
     raw_position,
@@ -92,7 +92,7 @@ def test_a_commit_that_tells_nothing_of_itself_is_passed_over(table: Path) -> No
     (table / "_delta_log" / f"{2:020}.json").write_text('{"txn":{"appId":"other","version":1}}\n', encoding="utf-8")
     append_entry(table, dirty_entry(3))
     assert [(e.version, e.entry) for e in read_log(table)] == [(1, dirty_entry(1)), (3, dirty_entry(3))]
-    assert keep_log(table) == 4
+    assert archive_log(table) == 4
 
 
 def test_a_log_that_cannot_be_read_is_our_own_corruption_and_named(table: Path) -> None:
@@ -120,8 +120,8 @@ def test_a_commit_that_delta_does_not_need_any_more_and_that_cannot_be_read_is_n
 
 def test_entries_that_were_kept_twice_count_once(table: Path) -> None:
     append_entry(table, dirty_entry(1))
-    keep_log(table)
-    folder = str(kept_folder(table))
+    archive_log(table)
+    folder = str(archive_folder(table))
     write_deltalake(folder, DeltaTable(folder).to_pyarrow_table(), mode="append")  # as two at once would
     assert [e.version for e in read_log(table)] == [1]
 
@@ -138,7 +138,7 @@ def test_what_was_kept_outlives_the_log(table: Path) -> None:
     for batch in range(4):
         append_entry(table, stream_entry(batch=batch))
     before = read_log(table)
-    keep_log(table)
+    archive_log(table)
     append_entry(table, dirty_entry(9))
     forget(table, 0, 1, 2, 3)
     assert read_log(table)[:-1] == before
@@ -148,12 +148,12 @@ def test_what_was_kept_outlives_the_log(table: Path) -> None:
 
 def test_keeping_twice_keeps_nothing_twice(table: Path) -> None:
     append_entry(table, stream_entry())
-    assert (keep_log(table), keep_log(table)) == (2, 0)
-    assert len(read_log(kept_folder(table).with_name("out"))) == 1
+    assert (archive_log(table), archive_log(table)) == (2, 0)
+    assert len(read_log(archive_folder(table).with_name("out"))) == 1
 
 
 def test_a_log_that_forgot_what_nobody_kept_is_corruption(table: Path) -> None:
-    keep_log(table)
+    archive_log(table)
     for batch in range(4):
         append_entry(table, stream_entry(batch=batch))
     forget(table, 1, 2)

@@ -11,7 +11,7 @@ from deltalake import CommitProperties, DeltaTable, Field, Schema, Transaction
 from deltalake.exceptions import CommitFailedError
 from deltalake.schema import PrimitiveType
 
-from sluice.delta.log import keep_log, read_log
+from sluice.delta.log import archive_log, read_log
 from sluice.delta.reading import read_rows
 from sluice.delta.table import ensure_table
 from sluice.delta.writer_log import FencedError, WriterLog
@@ -142,7 +142,7 @@ def test_who_writes_under_an_older_epoch_past_the_fence_conflicts(table: Path) -
 def test_the_position_and_the_code_are_found_when_the_log_has_forgotten_them(table: Path) -> None:
     opened(table, 1, code="a")
     write(table, stream_entry(10), 20)
-    keep_log(table)
+    archive_log(table)
     DeltaTable(str(table)).create_checkpoint()
     for version in (0, 1):
         (table / "_delta_log" / f"{version:020}.json").unlink()

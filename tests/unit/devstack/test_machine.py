@@ -3,7 +3,7 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
-from sluice.devstack.machine import control_group_memory, look
+from sluice.devstack.machine import control_group_memory, inspect
 from sluice.settings import Settings
 
 
@@ -46,7 +46,7 @@ def test_version_one_has_its_memory_controller_in_a_folder(tmp_path: Path) -> No
 
 
 def test_this_machine_can_be_looked_at_before_its_state_folder_exists(tmp_path: Path) -> None:
-    machine = look(Settings(state=tmp_path / "not" / "yet"))
+    machine = inspect(Settings(state=tmp_path / "not" / "yet"))
     assert machine.disk_bytes > 0
     assert machine.memory_bytes > 0
     assert machine.pyspark[0] == machine.pyspark[1] != ""

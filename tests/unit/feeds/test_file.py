@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from sluice.errors import RefusedError, SpecError
 from sluice.feeds.file import FileSource
-from sluice.feeds.lines import MOST_FAULTS, Fields, feed_lines_hold, lines_of, read_lines
+from sluice.feeds.lines import MAX_FAULTS, Fields, feed_lines_hold, lines_of, read_lines
 from sluice.feeds.record import encode
 from sluice.feeds.sources import load_source
 from sluice.specs.load import load_catalog, scan
@@ -79,7 +79,7 @@ def test_what_is_no_record_is_told_at_its_line(line: bytes, said: str) -> None:
 
 def test_of_many_wrong_lines_the_first_are_told_and_the_others_counted() -> None:
     _, faults = read_lines([b"%d" % number for number in range(100)], "f", FIELDS)
-    assert [fault.line for fault in faults] == list(range(1, MOST_FAULTS + 2))
+    assert [fault.line for fault in faults] == list(range(1, MAX_FAULTS + 2))
     assert "79 lines more are refused" in faults[-1].message
 
 

@@ -66,7 +66,7 @@ def test_the_same_range_again_sends_nothing(source_of: Sources) -> None:
     feed(source, topic, store).send(day(1), day(2))
     before, manifest = topic.ends(), store.load()
     done = feed(source, topic, store).send(day(1), day(2))
-    assert (done.sent, done.found, done.heartbeat) == (0, 0, None)
+    assert (done.sent, done.recovered, done.heartbeat) == (0, 0, None)
     assert (topic.ends(), store.load()) == (before, manifest)
 
 
@@ -159,7 +159,7 @@ def test_a_lost_manifest_is_rebuilt_from_the_topic(source_of: Sources) -> None:
     feed(source, topic, store).send(day(1), day(2))
     before, store.text = topic.ends(), None
     done = feed(source, topic, store).send(day(1), day(2))
-    assert (done.found, done.sent, done.heartbeat) == (48, 0, None)
+    assert (done.recovered, done.sent, done.heartbeat) == (48, 0, None)
     assert topic.ends() == before
     assert done.manifest.complete == {day(1), day(2)}
 
@@ -169,7 +169,7 @@ def test_records_of_somebody_else_are_no_proof_that_a_flight_was_sent(source_of:
     for value in (None, b"", b"no json", b"[1]", b'{"flight_id": 3}', b'{"flight_id": true}', b"\xff"):
         topic.append(value)
     done = feed(source_of(records), topic, store).send(day(1), day(1))
-    assert (done.found, done.sent) == (0, 24)
+    assert (done.recovered, done.sent) == (0, 24)
 
 
 def test_a_doubled_record_of_somebody_else_is_counted_once(source_of: Sources) -> None:
@@ -179,7 +179,7 @@ def test_a_doubled_record_of_somebody_else_is_counted_once(source_of: Sources) -
     topic.append(encode(records[30].value))
     topic.append(encode(records[30].value))
     done = feed(source_of(records), topic, store).send(day(1), day(2))
-    assert (done.found, done.sent, done.manifest.records) == (1, 23, 48)
+    assert (done.recovered, done.sent, done.manifest.records) == (1, 23, 48)
 
 
 def test_a_topic_that_lost_records_which_nobody_counted_is_refused(source_of: Sources) -> None:

@@ -6,8 +6,8 @@ from collections.abc import Iterator
 import pytest
 
 from sluice.errors import UnreachableError
-from sluice.launch.master import read_offer
-from sluice.streams.failures.room import Application, Offer, Worker
+from sluice.launch.master import read_capacity
+from sluice.streams.failures.capacity import Application, ClusterCapacity, Worker
 from tests.twins.spark_master import MASTER, MasterPage, application, serving, worker
 
 
@@ -20,7 +20,7 @@ def page() -> Iterator[MasterPage]:
 def test_workers_cores_and_who_holds_them_are_read(page: MasterPage) -> None:
     page.workers = [worker(used=1), worker()]
     page.applications = [application("sluice-local-flights", 1), application("sluice-local-weather", 0, "WAITING")]
-    assert read_offer(page.address) == Offer(
+    assert read_capacity(page.address) == ClusterCapacity(
         MASTER,
         (Worker(1, 0, 324), Worker(1, 1, 1024)),
         (Application("sluice-local-flights", 1), Application("sluice-local-weather", 0)),
@@ -29,28 +29,28 @@ def test_workers_cores_and_who_holds_them_are_read(page: MasterPage) -> None:
 
 def test_a_worker_that_is_dead_offers_nothing(page: MasterPage) -> None:
     page.workers = [{**worker(), "state": "DEAD"}, worker()]
-    assert read_offer(page.address + "/").workers == (Worker(1, 1, 1024),)
+    assert read_capacity(page.address + "/").workers == (Worker(1, 1, 1024),)
 
 
 @pytest.mark.parametrize("status", ["STANDBY", "RECOVERING", "COMPLETING_RECOVERY"])
 def test_a_master_that_does_not_lead_offers_nothing_and_is_not_empty(page: MasterPage, status: str) -> None:
     page.status = status
     with pytest.raises(UnreachableError, match=f"says that it is {status}"):
-        read_offer(page.address)
+        read_capacity(page.address)
 
 
 @pytest.mark.parametrize("raw", [b"", b"<html></html>", b"[]", b"null", b"{}", b'{"status": "ALIVE", "workers": 7}'])
 def test_the_page_of_something_else_is_not_taken_for_that_of_a_master(page: MasterPage, raw: bytes) -> None:
     page.raw = raw
     with pytest.raises(UnreachableError, match="is no page of a Spark master"):
-        read_offer(page.address)
+        read_capacity(page.address)
 
 
 def test_a_redirect_is_not_followed(page: MasterPage) -> None:
     with serving(MasterPage()) as elsewhere:
         page.moved = f"{elsewhere.address}/json/"
         with pytest.raises(UnreachableError, match="status 302"):
-            read_offer(page.address)
+            read_capacity(page.address)
         assert (page.asked, elsewhere.asked) == (1, 0)
 
 
@@ -80,13 +80,13 @@ def asked(monkeypatch: pytest.MonkeyPatch) -> list[object]:
 )
 def test_for_what_is_not_an_address_nobody_is_asked(address: str, said: str, asked: list[object]) -> None:
     with pytest.raises(UnreachableError, match=said):
-        read_offer(address)
+        read_capacity(address)
     assert asked == []
 
 
 def test_an_address_that_does_not_answer_is_asked_once(asked: list[object]) -> None:
     with pytest.raises(UnreachableError, match="does not answer"):
-        read_offer("http://127.0.0.1:8080")
+        read_capacity("http://127.0.0.1:8080")
     assert asked == [("127.0.0.1", 8080)]
 
 
@@ -94,4 +94,4 @@ def test_nobody_there_is_unknown() -> None:
     with serving(MasterPage()) as gone:
         address = gone.address
     with pytest.raises(UnreachableError, match="does not answer"):
-        read_offer(address, 0.5)
+        read_capacity(address, 0.5)

@@ -9,18 +9,18 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sluice.errors import NotReadyError
-from sluice.launch.ports import WANTED, Ports, choose_ports, is_free, read_ports, reserved, write_ports
+from sluice.launch.ports import DEFAULT_PORTS, Ports, choose_ports, is_free, read_ports, reserved, write_ports
 
 PORT = st.integers(9085, 9105)
 
 
 def test_the_ports_that_everybody_expects_are_taken_if_they_are_free() -> None:
-    assert choose_ports({}, lambda _: True) == Ports(**WANTED)
+    assert choose_ports({}, lambda _: True) == Ports(**DEFAULT_PORTS)
 
 
 @given(
-    kept=st.dictionaries(st.sampled_from(sorted(WANTED)), PORT),
-    taken=st.sets(PORT | st.sampled_from(sorted(WANTED.values()))),
+    kept=st.dictionaries(st.sampled_from(sorted(DEFAULT_PORTS)), PORT),
+    taken=st.sets(PORT | st.sampled_from(sorted(DEFAULT_PORTS.values()))),
 )
 def test_chosen_ports_are_free_and_differ_and_kept_ones_stay_if_they_can(kept: dict[str, int], taken: set[int]) -> None:
     ports = choose_ports(kept, lambda port: port not in taken)

@@ -20,7 +20,7 @@ from sluice.lineage import facets
 from sluice.lineage.facets import PRODUCER, SluiceStateRunFacet
 from sluice.lineage.identity import Parent
 from sluice.lineage.results import BackfillEnd, Published, QualityCheck
-from sluice.quality.checked import Checked
+from sluice.quality.check_result import CheckResult
 from sluice.quality.gate import GateResult, judge
 from sluice.specs.expectations.model import Severity
 from sluice.streams.failures.failure import FailureClass
@@ -34,7 +34,7 @@ SUITE = suite(expectation("carrier"), expectation("airline", Severity.WARNING))
 
 def gate(*holds: bool, rows: int | None = 9) -> GateResult:
     outcomes = {
-        position: Checked.of(SUITE.expectations[position], success=success, observed="2 of 9", sample=("secret",))
+        position: CheckResult.of(SUITE.expectations[position], success=success, observed="2 of 9", sample=("secret",))
         for position, success in enumerate(holds)
     }
     return judge(SUITE, outcomes, rows=rows, input_records=20)

@@ -4,7 +4,15 @@ from __future__ import annotations
 
 import pytest
 
-from sluice.quality.drift import KINDS_OF_TYPE, Around, Departure, Drift, JsonKind, ObservedField, departures
+from sluice.quality.drift import (
+    KINDS_OF_TYPE,
+    Drift,
+    FieldDrift,
+    JsonKind,
+    NeighbourCounts,
+    ObservedField,
+    field_drifts,
+)
 
 DECLARED = {
     "flight": KINDS_OF_TYPE["long"],
@@ -30,11 +38,11 @@ def test_what_is_declared_is_no_drift() -> None:
         seen("at", JsonKind.STRING),
         seen("any", JsonKind.LIST),
     ]
-    assert departures(DECLARED, found, {}) == []
+    assert field_drifts(DECLARED, found, {}) == []
 
 
 def test_another_type_and_an_undeclared_field_are_told_with_their_first_and_last_offset() -> None:
-    found = departures(
+    found = field_drifts(
         DECLARED,
         [
             seen("flight", JsonKind.STRING, 3, 40, 77),
@@ -45,10 +53,10 @@ def test_another_type_and_an_undeclared_field_are_told_with_their_first_and_last
         {},
     )
     assert found == [
-        Departure(Drift.UNDECLARED, "Flight", "integer", P, 1, 5, 5, "did you mean 'flight'?"),
-        Departure(Drift.UNDECLARED, "xyz", "null", "id/1", 2, 6, 9),
-        Departure(Drift.TYPE, "distance", "boolean", P, 1, 8, 8),
-        Departure(Drift.TYPE, "flight", "string", P, 3, 40, 77),
+        FieldDrift(Drift.UNDECLARED, "Flight", "integer", P, 1, 5, 5, "did you mean 'flight'?"),
+        FieldDrift(Drift.UNDECLARED, "xyz", "null", "id/1", 2, 6, 9),
+        FieldDrift(Drift.TYPE, "distance", "boolean", P, 1, 8, 8),
+        FieldDrift(Drift.TYPE, "flight", "string", P, 3, 40, 77),
     ]
 
 
@@ -57,5 +65,5 @@ def test_another_type_and_an_undeclared_field_are_told_with_their_first_and_last
 )
 def test_a_field_is_gone_when_most_had_it_and_many_since_then_have_not(before: int, after: int, gone: bool) -> None:
     has = [seen("flight", JsonKind.INTEGER, 60, 0, 90), seen("flight", JsonKind.NULL, 40, 3, 99)]
-    found = departures(DECLARED, has, {("flight", P): Around(before, after)})
-    assert found == ([Departure(Drift.GONE, "flight", "integer or null", P, 100, 0, 99)] if gone else [])
+    found = field_drifts(DECLARED, has, {("flight", P): NeighbourCounts(before, after)})
+    assert found == ([FieldDrift(Drift.GONE, "flight", "integer or null", P, 100, 0, 99)] if gone else [])

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sluice.errors import CorruptionError
-from sluice.quality.checked import Checked
+from sluice.quality.check_result import CheckResult
 from sluice.quality.gate import GateResult, judge
 from sluice.specs.expectations.model import ExpectationsSpec, Severity
 from tests.unit.quality.suites import expectation, suite
@@ -15,8 +15,8 @@ from tests.unit.quality.suites import expectation, suite
 WARNING = Severity.WARNING
 
 
-def outcome(declared: ExpectationsSpec, position: int, *, success: bool) -> Checked:
-    return Checked.of(
+def outcome(declared: ExpectationsSpec, position: int, *, success: bool) -> CheckResult:
+    return CheckResult.of(
         declared.expectations[position], success=success, unexpected=0 if success else 2, observed="2 of 9"
     )
 
@@ -33,7 +33,9 @@ def test_rows_pass_when_every_expectation_was_evaluated_and_holds() -> None:
 
 def test_a_critical_expectation_that_does_not_hold_stops() -> None:
     declared = suite()
-    bad = Checked.of(declared.expectations[0], success=False, unexpected=2, observed="2 of 9 rows", sample=("x", "y"))
+    bad = CheckResult.of(
+        declared.expectations[0], success=False, unexpected=2, observed="2 of 9 rows", sample=("x", "y")
+    )
     result = judge(declared, {0: bad}, rows=9, input_records=20)
     assert not result.passed
     assert result.failures == ("expect_column_values_to_not_be_null (origin) does not hold: 2 of 9 rows, such as x; y",)
@@ -51,7 +53,9 @@ def test_a_warning_that_does_not_hold_is_told_and_stops_nothing() -> None:
 
 def test_a_warning_that_could_not_be_evaluated_stops() -> None:
     declared = suite(expectation("airline", WARNING))
-    result = judge(declared, {0: Checked.failed(declared.expectations[0], "no such column")}, rows=9, input_records=20)
+    result = judge(
+        declared, {0: CheckResult.failed(declared.expectations[0], "no such column")}, rows=9, input_records=20
+    )
     assert not result.passed
     assert result.warnings == ()
     assert "could not be evaluated: no such column" in result.failures[0]
@@ -111,7 +115,9 @@ def test_nothing_passes_that_did_not_run(
 ) -> None:
     fates = data.draw(st.lists(st.sampled_from(["holds", "not", "raised", "missing"]), min_size=5, max_size=5))
     outcomes = {
-        position: Checked.failed(one, "raised") if fate == "raised" else Checked.of(one, success=fate == "holds")
+        position: CheckResult.failed(one, "raised")
+        if fate == "raised"
+        else CheckResult.of(one, success=fate == "holds")
         for position, (one, fate) in enumerate(zip(declared.expectations, fates, strict=False))
         if fate != "missing"
     }
@@ -128,7 +134,7 @@ def test_nothing_passes_that_did_not_run(
 
 def test_a_result_that_hides_its_failures_does_not_pass() -> None:
     declared = suite()
-    failed = Checked.failed(declared.expectations[0], "raised")
+    failed = CheckResult.failed(declared.expectations[0], "raised")
     assert not GateResult("sales", (failed,), rows=1, input_records=1, failures=()).passed
 
 

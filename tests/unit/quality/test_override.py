@@ -7,9 +7,9 @@ from dataclasses import replace
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sluice.quality.checked import Checked
+from sluice.quality.check_result import CheckResult
 from sluice.quality.gate import GateResult, Override, judge
-from sluice.quality.intervals import IntervalChecked, judge_interval
+from sluice.quality.intervals import IntervalCheckResult, judge_interval
 from tests.suites.quality_results_suite import HOUR, VOLUME, volume
 from tests.twins.clock import START
 from tests.unit.quality.suites import expectation, suite
@@ -19,12 +19,16 @@ FATES = st.sampled_from(["holds", "not", "raised"])
 WORD = Override("bob", "a holiday", "sales-1", ())
 
 
-def outcome(position: int, fate: str) -> Checked:
+def outcome(position: int, fate: str) -> CheckResult:
     declared = SUITE.expectations[position]
-    return Checked.failed(declared, "raised") if fate == "raised" else Checked.of(declared, success=fate == "holds")
+    return (
+        CheckResult.failed(declared, "raised")
+        if fate == "raised"
+        else CheckResult.of(declared, success=fate == "holds")
+    )
 
 
-def interval(hours: int, fate: str) -> IntervalChecked:
+def interval(hours: int, fate: str) -> IntervalCheckResult:
     if fate == "raised":
         return judge_interval(VOLUME, START + hours * HOUR, HOUR, "raised", {})
     return volume(hours, 7 if fate == "holds" else 3)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from sluice.quality.checked import Checked
+from sluice.quality.check_result import CheckResult
 from sluice.quality.gate import judge
 from sluice.quality.samples import masked
 from sluice.specs.expectations.model import Samples
@@ -31,12 +31,12 @@ def test_a_masked_value_shows_its_form(text: str, form: str) -> None:
 @pytest.mark.parametrize(
     "fate",
     [
-        lambda declared: Checked.of(declared, success=False, unexpected=1, observed="1 of 2", sample=(PERSON,)),
-        lambda declared: Checked.of(declared, success=False, observed=f"observed ['{PERSON}']"),
-        lambda declared: Checked.failed(
+        lambda declared: CheckResult.of(declared, success=False, unexpected=1, observed="1 of 2", sample=(PERSON,)),
+        lambda declared: CheckResult.of(declared, success=False, observed=f"observed ['{PERSON}']"),
+        lambda declared: CheckResult.failed(
             declared, f"NumberFormatException: [CAST_INVALID_INPUT] The value '{PERSON}' of"
         ),
-        lambda declared: Checked.failed(declared, f"{PERSON}: is no number"),
+        lambda declared: CheckResult.failed(declared, f"{PERSON}: is no number"),
     ],
     ids=["sample", "observed", "error", "nameless-error"],
 )
@@ -51,6 +51,8 @@ def test_no_result_holds_the_value_itself(samples: Samples, fate: object) -> Non
 
 def test_the_name_of_an_error_stays() -> None:
     declared = suite().model_copy(update={"samples": Samples.NONE})
-    failed = Checked.failed(declared.expectations[0], "NumberFormatException: [CAST_INVALID_INPUT] The value '7' of")
+    failed = CheckResult.failed(
+        declared.expectations[0], "NumberFormatException: [CAST_INVALID_INPUT] The value '7' of"
+    )
     (found,) = judge(declared, {0: failed}, rows=2, input_records=2).checked
     assert found.error == "NumberFormatException: CAST_INVALID_INPUT (the message may quote values, and is left out)"

@@ -10,10 +10,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sluice.quality.gate import judge
-from sluice.quality.intervals import IntervalChecked, judge_intervals
+from sluice.quality.intervals import IntervalCheckResult, judge_intervals
 from sluice.quality.measured import Measured
 from sluice.reports.history import HEIGHT, WIDTH, picture, summary
-from sluice.reports.quality import MOST_FAILING, quality_page
+from sluice.reports.quality import MAX_FAILING, quality_page
 from sluice.specs.expectations.model import Expectation, HistoricalBounds, Subject
 from tests.twins.clock import START
 from tests.unit.quality.suites import suite
@@ -29,7 +29,7 @@ STEADY = Expectation(
 VALUES = st.none() | st.floats(-1e12, 1e12)
 
 
-def over(*values: float | None) -> tuple[IntervalChecked, ...]:
+def over(*values: float | None) -> tuple[IntervalCheckResult, ...]:
     found = {START + number * HOUR: [Measured(1, value)] for number, value in enumerate(values)}
     return judge_intervals([STEADY], found, HOUR, {})
 
@@ -83,7 +83,7 @@ def test_without_results_nothing_was_judged() -> None:
 class TestPage:
     SUITE = suite().model_copy(update={"expectations": (STEADY,)})
 
-    def page(self, *values: float | None, history: tuple[IntervalChecked, ...] | None = None) -> str:
+    def page(self, *values: float | None, history: tuple[IntervalCheckResult, ...] | None = None) -> str:
         result = judge(self.SUITE, {}, rows=9, input_records=9, intervals=over(*values))
         shown = () if history is None else [(STEADY, history)]
         return quality_page(result, title="departures", facts={}, history=shown)
@@ -100,10 +100,10 @@ class TestPage:
 
     def test_of_many_failures_the_newest_are_named(self) -> None:
         bounded = STEADY.model_copy(update={"history": None, "kwargs": {"column": "departed", "min_value": 0}})
-        found = {START + number * HOUR: [Measured(1, -1.0)] for number in range(MOST_FAILING + 5)}
+        found = {START + number * HOUR: [Measured(1, -1.0)] for number in range(MAX_FAILING + 5)}
         intervals = judge_intervals([bounded], found, HOUR, {})
         html = quality_page(judge(self.SUITE, {}, rows=9, input_records=9, intervals=intervals), title="t", facts={})
-        assert html.count("<time>") == MOST_FAILING
+        assert html.count("<time>") == MAX_FAILING
         assert "and 5 earlier ones" in html
 
     @pytest.mark.parametrize("what", ["://", "<script", "@import", "url("])

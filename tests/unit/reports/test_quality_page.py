@@ -7,7 +7,7 @@ import re
 import pytest
 from jinja2 import UndefinedError
 
-from sluice.quality.checked import Checked
+from sluice.quality.check_result import CheckResult
 from sluice.quality.gate import GateResult, judge
 from sluice.reports.page import render
 from sluice.reports.quality import quality_page
@@ -20,9 +20,11 @@ FACTS = {"Intervals": "2013-01-01 to 2013-01-07"}
 
 def result(*fates: str) -> GateResult:
     outcomes = {
-        position: Checked.failed(one, "<script>alert(1)</script>")
+        position: CheckResult.failed(one, "<script>alert(1)</script>")
         if fate == "raised"
-        else Checked.of(one, success=fate == "holds", unexpected=3, observed="3 of 1,200 rows", sample=("<b>", "A&B"))
+        else CheckResult.of(
+            one, success=fate == "holds", unexpected=3, observed="3 of 1,200 rows", sample=("<b>", "A&B")
+        )
         for position, (one, fate) in enumerate(zip(SUITE.expectations, fates, strict=True))
     }
     return judge(SUITE, outcomes, rows=1_200, input_records=33_000)

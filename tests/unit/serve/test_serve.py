@@ -14,7 +14,7 @@ from fastapi import FastAPI
 from fastapi.routing import APIRoute
 from fastapi.testclient import TestClient
 
-from sluice.console.context.access import Anybody, Visitor
+from sluice.console.context.access import AnonymousVisitor, Visitor
 from sluice.live.source import Row, SourceRead
 from sluice.serve import app as module
 from sluice.serve import events as events_module
@@ -110,7 +110,7 @@ def test_hostile_values_are_text(browser: Browser, hub: Hub) -> None:
 
 
 def test_a_page_without_a_login_says_so(browser: Browser) -> None:
-    assert "Without a login: this machine only." in browser(Anybody()).get("/").text
+    assert "Without a login: this machine only." in browser(AnonymousVisitor()).get("/").text
     assert "Without a login" not in browser(FakeVisitor()).get("/").text
 
 
@@ -123,7 +123,7 @@ def test_trouble_is_shown(browser: Browser, hub: Hub) -> None:
 
 
 def test_too_many_listeners_are_refused(browser: Browser, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "MOST_LISTENERS", 0)
+    monkeypatch.setattr(module, "MAX_LISTENERS", 0)
     assert browser(FakeVisitor()).get(f"{API}/events").status_code == 503
 
 

@@ -55,7 +55,7 @@ class Bench:
             administration=self.cluster,
             reader=self.records,
             clock=Script(*events),  # type: ignore[arg-type]
-            tell=self.told.append,
+            report=self.told.append,
             only=only,
         )
 

@@ -29,7 +29,7 @@ from sluice.provisioning.importing.sample import RecordSample
 from sluice.quality.samples import masked
 from sluice.serve.events import _as_json
 from sluice.topics.json_object import DEEPEST, NoObjectError, parse_object, read_instant, read_object
-from sluice.topics.legible import legible
+from sluice.topics.printable import printable_bytes
 from sluice.topics.records import Record
 from tests.hostile_records import HEADERS, KEYS, TIMESTAMPS, VALUES, near_objects
 from tests.twins.feed_source import ListSource
@@ -95,7 +95,7 @@ def lined(value: bytes | None) -> None:
 
 
 def dumped(value: bytes | None) -> None:
-    masked(legible(value or b"", 500)).encode()
+    masked(printable_bytes(value or b"", 500)).encode()
     "".join(hex_dump(value or b"")).encode()
 
 
@@ -223,7 +223,7 @@ NO_RECORDS = {
     ),
     *("control/order_breaks.py", "control/interval_rows.py", "control/index.py", "control/cases.py"),
     *(
-        "control/looks.py",
+        "control/snapshots.py",
         "airflow/batches/backfill_tasks.py",
         "airflow/alerts/services.py",
         "serve/notifier.py",

@@ -100,7 +100,7 @@ def test_a_key_is_found_behind_other_records() -> None:
 
 
 def test_it_says_where_it_gave_up(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "MOST_OFFSETS", 50)
+    monkeypatch.setattr(module, "MAX_OFFSETS", 50)
     cluster, records = bench()
     records.append(TOPIC, 1, b"1", key=b"wanted")
     sent(records, [(1, second) for second in range(2, 500)])

@@ -31,7 +31,7 @@ from sluice.streams.life.attempts import AttemptState
 log = logging.getLogger(__name__)
 
 _MINUTE = timedelta(minutes=1)
-MOST_AT_ONCE = 20
+MAX_AT_ONCE = 20
 """Alerts that a round sends: a service that does not answer takes 15 s of each, and the next round is a minute away."""
 
 
@@ -55,9 +55,9 @@ def alert_round(open_project: Callable[[], Project], runs: Runs, dispatcher: Ale
     reviewed = review_runs(history, () if project is None else watched_dags(project), runs, dispatcher)
     over = {**reviewed.over, **found.over}
     todo = list(steps(history, found.conditions, over, dispatcher.policy.spec, dispatcher.clock.now()))
-    if len(todo) > MOST_AT_ONCE:
-        log.warning("%s alerts are due; %s are sent now, the others by the next rounds.", len(todo), MOST_AT_ONCE)
-    for step in todo[:MOST_AT_ONCE]:
+    if len(todo) > MAX_AT_ONCE:
+        log.warning("%s alerts are due; %s are sent now, the others by the next rounds.", len(todo), MAX_AT_ONCE)
+    for step in todo[:MAX_AT_ONCE]:
         try:
             _take(step, dispatcher, project, history, found.titles)
         except Exception:
@@ -71,7 +71,7 @@ def alert_round(open_project: Callable[[], Project], runs: Runs, dispatcher: Ale
 
 def _conditions(project: Project, dispatcher: AlertDispatcher) -> FleetConditions:
     now = dispatcher.clock.now()
-    return conditions_of(project.health.standings(list(project.catalog.units().values()), now), project.catalog, now)
+    return conditions_of(project.health.statuses(list(project.catalog.units().values()), now), project.catalog, now)
 
 
 def _orphaned(project: Project, history: AlertHistory) -> Mapping[Key, str]:

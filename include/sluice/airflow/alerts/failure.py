@@ -18,7 +18,7 @@ from sluice.alerts.alert import Alert, Level
 from sluice.errors import SluiceError
 from sluice.specs.model.alerting import AlertClass
 
-MOST_CHARACTERS = 2_000
+MAX_CHARACTERS = 2_000
 """Of one text: an exception may quote a whole plan."""
 
 OPEN_THE_LOG = "Open the link and read the log of what failed."
@@ -142,8 +142,8 @@ def printable(text: str) -> str:
     """Return a text that any terminal, file or mail can show: no control characters, and of bounded length."""
     text = text.encode(errors="replace").decode()
     text = "".join(character for character in text if character.isprintable() or character in "\n\t")
-    left_out = len(text) - MOST_CHARACTERS
-    return text if left_out <= 0 else f"{text[:MOST_CHARACTERS]} … ({left_out:,} more characters in the task's log)"
+    left_out = len(text) - MAX_CHARACTERS
+    return text if left_out <= 0 else f"{text[:MAX_CHARACTERS]} … ({left_out:,} more characters in the task's log)"
 
 
 def run_url(dag_id: str, run_id: str) -> str:

@@ -21,7 +21,7 @@ from sluice.specs.model.alerting import AlertClass
 
 log = logging.getLogger(__name__)
 
-MOST_ASKED = 50
+MAX_ASKED = 50
 """DAGs whose failed runs one round counts. Where there are more, a DAG's turn comes every few minutes."""
 
 
@@ -187,6 +187,6 @@ def _unreported_alert(dag_id: str, unreported: int, now: datetime) -> Alert:
 
 def _in_turn(dags: Sequence[str], now: datetime) -> Iterator[str]:
     """Yield the DAGs whose turn it is in this minute."""
-    turns = -(-len(dags) // MOST_ASKED)
+    turns = -(-len(dags) // MAX_ASKED)
     if turns:
         yield from dags[int(now.timestamp() // 60) % turns :: turns]

@@ -14,7 +14,7 @@ from sluice.streams.health.verdict import FINE
 from sluice.streams.health.verdict_records import RecordedVerdict
 
 LOG_BYTES = 64 * 1024
-MOST_LINES = 8
+MAX_LINES = 8
 
 _ERROR = re.compile(r"\b(ERROR|FATAL|CRITICAL)\b|^\S*(Error|Exception)\b|^Caused by:")
 
@@ -87,12 +87,12 @@ def _log(file: Path) -> Iterator[str]:
         yield "its last errors:\n" + "\n".join(lines)
 
 
-def last_error_lines(log: str, most: int = MOST_LINES) -> list[str]:
+def last_error_lines(log: str, most: int = MAX_LINES) -> list[str]:
     """Return the last lines of a log that report an error."""
     return [line.rstrip() for line in log.splitlines() if _ERROR.search(line)][-most:]
 
 
-def _end_of(file: Path, most_bytes: int = LOG_BYTES) -> str:
+def _end_of(file: Path, max_bytes: int = LOG_BYTES) -> str:
     with file.open("rb") as opened:
-        opened.seek(max(0, opened.seek(0, os.SEEK_END) - most_bytes))
+        opened.seek(max(0, opened.seek(0, os.SEEK_END) - max_bytes))
         return opened.read().decode(errors="replace")

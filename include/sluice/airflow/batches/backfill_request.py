@@ -25,7 +25,7 @@ from sluice.specs.model.outputs import DAY
 PARTITION_FORMAT = "%Y-%m-%d"
 """How a run's partition is written: the day, in UTC."""
 
-MOST_RANGES = 20
+MAX_RANGES = 20
 """Ranges in what goes through XCom."""
 
 Choice = TypeVar("Choice", bound=StrEnum)
@@ -107,7 +107,7 @@ def _accepting(pipeline: PipelineSpec, form: Mapping[str, Any], run: Run, accept
 
 def nothing_to_do(selection: Selection) -> str:
     """Say why nothing of a request is taken."""
-    return f"nothing of {words(selection.request.range)} can be backfilled: {'; '.join(left(selection))}"
+    return f"nothing of {range_text(selection.request.range)} can be backfilled: {'; '.join(left(selection))}"
 
 
 def nothing_closed(selection: Selection) -> bool:
@@ -136,13 +136,13 @@ def plan(selection: Selection, key: str, chunk: timedelta) -> dict[str, Any]:
         "accepts": asked.accepts,
         "key": key,
         "intervals": len(selection.taken),
-        "ranges": [words(piece) for piece in selection.ranges[:MOST_RANGES]],
+        "ranges": [range_text(piece) for piece in selection.ranges[:MAX_RANGES]],
         "chunks": sum(1 for _ in selection.chunks(chunk)),
-        "left": left(selection)[:MOST_RANGES],
+        "left": left(selection)[:MAX_RANGES],
     }
 
 
-def words(interval: Interval) -> str:
+def range_text(interval: Interval) -> str:
     """Return a range for people."""
     return f"{interval.start:%FT%RZ} to {interval.end:%FT%RZ}"
 

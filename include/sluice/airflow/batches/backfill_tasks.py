@@ -110,7 +110,7 @@ class ReportOperator(ProjectOperator):
         return result
 
 
-class TellOperator(ProjectOperator):
+class PublishAssetOperator(ProjectOperator):
     """Emits the event of the output table's asset if the ledger says that this run owns intervals.
 
     Args:
@@ -140,14 +140,15 @@ class TellOperator(ProjectOperator):
 
 def _was_cancelled(before: Backfill | None, found: Backfill) -> bool:
     """Whether somebody has cancelled it since this try began: a cleared task finds the old cancellation on record."""
-    known = before is not None and bool(before.cancel_asked_by) and before.claimed_at == found.claimed_at
-    return bool(found.cancel_asked_by) and not known
+    known = before is not None and bool(before.cancel_requested_by) and before.claimed_at == found.claimed_at
+    return bool(found.cancel_requested_by) and not known
 
 
 def _cancelled(found: Backfill, error: AirflowException) -> AirflowFailException:
     """Return what ends a cancelled run for good: Airflow's next try would take the backfill up again."""
     return AirflowFailException(
-        f"{found.cancel_asked_by} cancelled {found.id}: it is not tried again. Clear this task to resume it. ({error})"
+        f"{found.cancel_requested_by} cancelled {found.id}: it is not tried again. "
+        f"Clear this task to resume it. ({error})"
     )
 
 

@@ -23,7 +23,7 @@ from sluice.airflow.failures import retried_only_if_unknown
 from sluice.airflow.runtime import open_project
 from sluice.devstack.airflow.configuration import BATCH_POOL
 from sluice.errors import CorruptionError, RefusedError, SluiceError, SpecError
-from sluice.launch.processes import STACK_MARK, die_with_parent, give_way
+from sluice.launch.processes import STACK_MARK, die_with_parent, lower_priority
 from sluice.project.project import Project
 from sluice.settings import environment, inherited
 from sluice.spark.session.java_start import start_variables
@@ -85,7 +85,7 @@ class BatchOperator(SparkSubmitOperator):  # type: ignore[misc]  # the provider 
         try:
             super().execute(context)
         except AirflowException as error:
-            said = last_words(str(error))
+            said = last_error(str(error))
             self.alert_class = class_in(str(error))
             raise failure(hook.exit_code, said) from (said or error)
 
@@ -126,7 +126,7 @@ def _before_the_program(niceness: int) -> Callable[[], None]:
 
     def prepare() -> None:
         os.setsid()  # its own, which gives way as a whole
-        give_way(niceness)
+        lower_priority(niceness)
         if bind_to_task is not None:
             bind_to_task()
 
@@ -155,18 +155,18 @@ def batch_environment(project: Project, pipeline: str) -> dict[str, str]:
     }
 
 
-def failure(exit_code: int | None, said: SluiceError | None) -> AirflowException:
+def failure(exit_code: int | None, reason: SluiceError | None) -> AirflowException:
     """Return what the task fails with: final if the main judged and said why.
 
     Args:
         exit_code: the main's.
-        said: what it said.
+        reason: what it said.
     """
-    if said is None:
+    if reason is None:
         return AirflowException(
             f"spark-submit ended with exit code {exit_code} and did not say why: read the log above."
         )
-    return AirflowFailException(str(said)) if exit_code in JUDGED else AirflowException(str(said))
+    return AirflowFailException(str(reason)) if exit_code in JUDGED else AirflowException(str(reason))
 
 
 def class_in(output: str) -> AlertClass | None:
@@ -180,7 +180,7 @@ def class_in(output: str) -> AlertClass | None:
     return AlertClass(said[-1]) if said else None
 
 
-def last_words(output: str) -> SluiceError | None:
+def last_error(output: str) -> SluiceError | None:
     """Return the reason in the last error that the main logged; None if it logged none.
 
     Args:

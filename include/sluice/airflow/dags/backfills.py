@@ -10,8 +10,8 @@ from airflow.sdk import DAG, Param, get_parsing_context
 from airflow.timetables.trigger import CronPartitionTimetable
 
 from sluice.airflow.batches.backfill_request import PARTITION_FORMAT
-from sluice.airflow.batches.backfill_tasks import BackfillOperator, PlanOperator, ReportOperator, TellOperator
-from sluice.airflow.dags.conventions import Tag, give_form, house_dag
+from sluice.airflow.batches.backfill_tasks import BackfillOperator, PlanOperator, PublishAssetOperator, ReportOperator
+from sluice.airflow.dags.conventions import Tag, give_form, sluice_dag
 from sluice.airflow.dags.specs import scan_for_dags
 from sluice.airflow.project_operator import OpenProject
 from sluice.airflow.runtime import open_project
@@ -42,7 +42,7 @@ def build_backfill_dag(spec: PipelineSpec, *, open_project: OpenProject = open_p
         spec: the pipeline.
         open_project: gives the project at run time.
     """
-    with house_dag(
+    with sluice_dag(
         backfill_dag_id(spec.name),
         doc=_documentation(spec),
         description=f"Backfills closed intervals of {spec.name} from the raw table, and proves parity with the stream.",
@@ -76,15 +76,15 @@ def _tasks(spec: PipelineSpec, open_project: OpenProject) -> None:
         doc_md="Says what came of it.",
         open_project=open_project,
     )
-    tell = TellOperator(
-        task_id="tell",
+    publish_asset = PublishAssetOperator(
+        task_id="publish_asset",
         subject=spec.name,
         table=spec.intervals.table,
         trigger_rule="all_done",  # a run that failed may have published before
         doc_md="Tells other DAGs that intervals were published, also by a run that failed later.",
         open_project=open_project,
     )
-    plan >> run >> [report, tell]
+    plan >> run >> [report, publish_asset]
 
 
 @cache
@@ -167,7 +167,7 @@ By the clock: {when}. By hand: **Trigger** with `from` and `to` (whole {spec.int
 Airflow's own **Backfill**, one run per day.
 
 `plan` says what is taken and why the rest is not; `run` is one Spark application in the pool `spark_batch`; `report`
-says what came of it and links to the pages; `tell` starts the quality DAG if intervals were published.
+says what came of it and links to the pages; `publish_asset` starts the quality DAG if intervals were published.
 
 A red `run` means: different, or the gate failed, and the previous result is served. It is not retried; its last line
 says what to do. A killed run, cleared, resumes what is not done.

@@ -21,7 +21,7 @@ DEFAULT_OWNER = "data-platform"
 """Who owns a DAG when no spec says otherwise."""
 
 
-TRIED_AGAIN_SOON: Mapping[str, Any] = {"retries": 2, "retry_delay": timedelta(seconds=5)}
+QUICK_RETRIES: Mapping[str, Any] = {"retries": 2, "retry_delay": timedelta(seconds=5)}
 """Of a task that only looks and decides, and whose DAG runs again within minutes. While a stack comes up, Airflow's own
 server, or the control database, may not answer for a moment: that must call nobody."""
 
@@ -61,7 +61,7 @@ def subject_of(dag_id: str) -> DagSubject | None:
     return DagSubject(_SUBJECTS[kind], name) if kind in _SUBJECTS and name else None
 
 
-def house_dag(
+def sluice_dag(
     dag_id: str,
     *,
     doc: str,

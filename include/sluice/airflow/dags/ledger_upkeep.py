@@ -8,7 +8,7 @@ from datetime import timedelta
 
 from airflow.sdk import DAG, CronTriggerTimetable, task
 
-from sluice.airflow.dags.conventions import Tag, house_dag
+from sluice.airflow.dags.conventions import Tag, sluice_dag
 from sluice.airflow.failures import retried_only_if_unknown
 from sluice.airflow.runtime import open_project
 from sluice.clock import SystemClock
@@ -35,7 +35,7 @@ def build_keep_ledger_dag(*, open_project: Callable[[], Project] = open_project)
     Args:
         open_project: gives the project at run time.
     """
-    with house_dag(
+    with sluice_dag(
         "keep_ledger",
         doc=DOCUMENTATION,
         description="Copies ledger entries before the tables' logs expire, and refreshes the index.",
@@ -72,7 +72,7 @@ def keep_entries(project: Project) -> dict[str, int]:
     Raises:
         CorruptionError: of some table they cannot be read; the others were copied.
     """
-    from sluice.delta.log import keep_log  # noqa: PLC0415 - parsing must not pay for Delta
+    from sluice.delta.log import archive_log  # noqa: PLC0415 - parsing must not pay for Delta
 
     catalog = project.catalog
     tables = [topic.raw.table for topic in catalog.topics.values()]
@@ -80,7 +80,7 @@ def keep_entries(project: Project) -> dict[str, int]:
     side_outputs = [output for pipeline in catalog.pipelines.values() for output in pipeline.side_outputs]
     tables += [output.table for output in side_outputs if isinstance(output, RowsOutput)]
     tables += [deliveries(o.topic) for pipeline in catalog.pipelines.values() for o in pipeline.written_topics]
-    return _each(sorted(set(tables)), lambda table: keep_log(project.folder.table(table)))
+    return _each(sorted(set(tables)), lambda table: archive_log(project.folder.table(table)))
 
 
 def refresh_index(project: Project) -> dict[str, int]:

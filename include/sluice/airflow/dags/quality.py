@@ -14,7 +14,7 @@ from airflow.timetables.trigger import CronTriggerTimetable
 
 from sluice.airflow.batches.assets import output_table
 from sluice.airflow.batches.spark_batch import BatchOperator
-from sluice.airflow.dags.conventions import Tag, house_dag
+from sluice.airflow.dags.conventions import Tag, sluice_dag
 from sluice.airflow.dags.specs import scan_for_dags
 from sluice.airflow.failures import retried_only_if_unknown
 from sluice.airflow.links import TableQualityLink
@@ -54,7 +54,7 @@ def build_quality_dag(
         rhythm: how often the table is checked though nobody published.
         open_project: gives the project at run time.
     """
-    with house_dag(
+    with sluice_dag(
         quality_dag_id(spec.name),
         doc=_documentation(spec, TIMES[rhythm]),
         description=f"Runs the suite of {spec.name} on its published table.",

@@ -18,7 +18,7 @@ from airflow.sdk import DAG, CronTriggerTimetable
 from sluice.airflow.alerts.alert_round import alert_round
 from sluice.airflow.alerts.dispatch import airflow_dispatcher
 from sluice.airflow.batches.spark_connection import at_connection
-from sluice.airflow.dags.conventions import TRIED_AGAIN_SOON, Tag, house_dag
+from sluice.airflow.dags.conventions import QUICK_RETRIES, Tag, sluice_dag
 from sluice.airflow.failures import retried_only_if_unknown
 from sluice.airflow.rounds import AskedOfAirflow, Found, RoundOperator, RoundTrigger
 from sluice.airflow.runtime import open_project
@@ -46,7 +46,7 @@ def build_reconcile_dag(*, open_project: Callable[[], Project] = open_project, c
         open_project: gives the project at run time.
         clock: gives the time.
     """
-    with house_dag(
+    with sluice_dag(
         "reconcile_streams",
         doc=__doc__ or "",
         description="Starts what should run and has no driver, and watches what runs unwatched.",
@@ -60,7 +60,7 @@ def build_reconcile_dag(*, open_project: Callable[[], Project] = open_project, c
             in_triggerer=ReconcileTrigger,
             in_worker=lambda ti: Reconciler(open_project, clock or SystemClock()).round(ti),
             doc_md="The log says for each unit what is done and why. Skipped where nothing is to be triggered.",
-            **TRIED_AGAIN_SOON,
+            **QUICK_RETRIES,
         )
         TriggerDagRunOperator.partial(
             task_id="trigger",
@@ -97,9 +97,9 @@ class Reconciler:
             include = settings().home / "include"
             needed = decide(
                 declared_units(scan(include), include).values(),
-                look=lambda unit: project.streams.life(unit).record_end(),
+                observe=lambda unit: project.streams.life(unit).record_end(),
                 active_runs=lambda unit: ti.get_dr_count(dag_id=stream_dag_id(unit), states=list(ACTIVE)),
-                told=told,
+                notified=notified,
                 now=self._clock.now(),
             )
         return [run_to_trigger(unit, action, self._clock.now()) for unit, action in needed]
@@ -119,7 +119,7 @@ def _in_triggerer() -> Reconciler:
     return Reconciler(ReloadingProject(open_project, clock).current, clock)
 
 
-def told(unit: str, since: datetime) -> bool:
+def notified(unit: str, since: datetime) -> bool:
     """Whether an alert about a unit's DAG is on record since a time: the watch that saw the driver die made one."""
     try:
         alerts = Journal(settings().folder.alerts).read().alerts

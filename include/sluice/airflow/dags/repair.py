@@ -16,7 +16,7 @@ from typing import Any
 from airflow.providers.standard.operators.trigger_dagrun import TriggerDagRunOperator
 from airflow.sdk import DAG, CronTriggerTimetable
 
-from sluice.airflow.dags.conventions import TRIED_AGAIN_SOON, Tag, house_dag
+from sluice.airflow.dags.conventions import QUICK_RETRIES, Tag, sluice_dag
 from sluice.airflow.dags.reconciler import ACTIVE
 from sluice.airflow.failures import retried_only_if_unknown
 from sluice.airflow.rounds import AskedOfAirflow, Found, RoundOperator, RoundTrigger
@@ -39,7 +39,7 @@ def build_repair_dag(*, open_project: Callable[[], Project] = open_project, cloc
         open_project: gives the project at run time.
         clock: gives the time.
     """
-    with house_dag(
+    with sluice_dag(
         "repair_intervals",
         doc=__doc__ or "",
         description="Recomputes dirty intervals without being asked.",
@@ -52,7 +52,7 @@ def build_repair_dag(*, open_project: Callable[[], Project] = open_project, cloc
             in_triggerer=RepairTrigger,
             in_worker=lambda ti: repair_round(open_project, ti, clock or SystemClock()),
             doc_md="The log says for each pipeline what is done and why. Skipped where nothing is to be triggered.",
-            **TRIED_AGAIN_SOON,
+            **QUICK_RETRIES,
         )
         TriggerDagRunOperator.partial(
             task_id="trigger",

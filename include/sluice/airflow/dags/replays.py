@@ -10,7 +10,7 @@ from airflow.sdk import DAG, Context, Param
 
 from sluice.airflow.batches.backfill_tasks import run_of
 from sluice.airflow.batches.spark_batch import BatchOperator
-from sluice.airflow.dags.conventions import Tag, give_form, house_dag
+from sluice.airflow.dags.conventions import Tag, give_form, sluice_dag
 from sluice.airflow.failures import retried_only_if_unknown
 from sluice.airflow.runtime import open_project
 from sluice.errors import SpecError
@@ -26,7 +26,7 @@ def build_replay_dag(*, open_project: Callable[[], Project] = open_project) -> D
     Args:
         open_project: gives the project at run time.
     """
-    with house_dag(
+    with sluice_dag(
         REPLAY,
         doc=_DOCUMENTATION,
         description="Validates the records of a case again, recomputes and verifies their intervals, closes the case.",

@@ -6,7 +6,7 @@ from datetime import timedelta
 
 from airflow.sdk import DAG, Param, get_parsing_context
 
-from sluice.airflow.dags.conventions import DEFAULT_OWNER, Tag, give_form, house_dag
+from sluice.airflow.dags.conventions import DEFAULT_OWNER, Tag, give_form, sluice_dag
 from sluice.airflow.dags.specs import scan_for_dags
 from sluice.airflow.project_operator import OpenProject
 from sluice.airflow.runtime import open_project
@@ -48,7 +48,7 @@ def build_stream_dag(
     """
     streams = ", ".join(declared.unit.streams) or "its specs are broken"
     broken = (Tag.BROKEN_SPEC,) if declared.faults else ()
-    with house_dag(
+    with sluice_dag(
         stream_dag_id(declared.name),
         doc=_documentation(declared),
         description=f"Runs the streams of unit {declared.name}: {streams}.",

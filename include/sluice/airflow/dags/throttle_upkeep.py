@@ -8,7 +8,7 @@ from typing import Any
 
 from airflow.sdk import DAG, Context, CronTriggerTimetable
 
-from sluice.airflow.dags.conventions import Tag, house_dag
+from sluice.airflow.dags.conventions import Tag, sluice_dag
 from sluice.airflow.failures import retried_only_if_unknown
 from sluice.airflow.project_operator import OpenProject
 from sluice.airflow.rounds import AskedOfAirflow, Found, RoundOperator, RoundTrigger
@@ -28,7 +28,7 @@ def build_lift_throttles_dag(*, open_project: OpenProject = open_project, clock:
         open_project: gives the project at run time.
         clock: to wait by.
     """
-    with house_dag(
+    with sluice_dag(
         DAG_ID,
         doc=__doc__ or "",
         description="Removes throttles under which nothing moves any more.",

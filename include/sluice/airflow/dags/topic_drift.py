@@ -18,7 +18,7 @@ from airflow.sdk.exceptions import AirflowFailException
 from sluice.airflow.alerts.alerting import FailureNotifier
 from sluice.airflow.alerts.dispatch import airflow_dispatcher
 from sluice.airflow.alerts.failure import dag_url, new_id, printable
-from sluice.airflow.dags.conventions import Tag, house_dag
+from sluice.airflow.dags.conventions import Tag, sluice_dag
 from sluice.airflow.failures import retried_only_if_unknown
 from sluice.airflow.project_operator import OpenProject
 from sluice.airflow.rounds import AskedOfAirflow, Found, RoundOperator, RoundTrigger
@@ -38,7 +38,7 @@ DAG_ID = "topic_drift"
 EVERY = "*/15 * * * *"
 """When it looks (cron, UTC)."""
 
-MOST_TOPICS = 100
+MAX_TOPICS = 100
 """That call each for themselves; a cluster that was made anew is one event."""
 
 THE_REST = "the rest of the topics"
@@ -55,7 +55,7 @@ def build_topic_drift_dag(*, open_project: OpenProject = open_project) -> DAG:
     Args:
         open_project: gives the project at run time.
     """
-    with house_dag(
+    with sluice_dag(
         DAG_ID,
         doc=__doc__ or "",
         description="Fails for each topic that is not as declared. Repairs nothing.",
@@ -64,8 +64,8 @@ def build_topic_drift_dag(*, open_project: OpenProject = open_project) -> DAG:
         dagrun_timeout=timedelta(minutes=10),
         on_failure_callback=FailureNotifier(Level.DAG, tasks_notify=True),
     ) as dag:
-        look = LookOperator(
-            task_id="look",
+        compare = CompareOperator(
+            task_id="compare",
             open_project=open_project,
             doc_md="Compares, and changes nothing. Red only if Kafka could not be asked, which is no drift.",
         )
@@ -74,11 +74,11 @@ def build_topic_drift_dag(*, open_project: OpenProject = open_project) -> DAG:
             map_index_template="{{ task.topic }}",
             retries=0,  # the next look decides anew
             doc_md="One for each topic that is not as declared; skipped if there is none.",
-        ).expand_kwargs(look.output)
+        ).expand_kwargs(compare.output)
     return dag
 
 
-class LookOperator(RoundOperator):
+class CompareOperator(RoundOperator):
     """Compares the specs with the cluster.
 
     Args:
@@ -125,9 +125,9 @@ def drift_round(open_project: OpenProject, clock: Clock) -> Found:
     log.info("%s", log_table(found))
     if unused:
         log.info("Not there, and nobody ever started a stream of it, so nobody is called: %s.", listed(unused))
-    told = to_tell({topic: what for topic, what in differences(found).items() if topic not in unused})
-    tell_recoveries({each["subject"] for each in told}, clock)
-    return told
+    reported = to_report({topic: what for topic, what in differences(found).items() if topic not in unused})
+    notify_recoveries({each["subject"] for each in reported}, clock)
+    return reported
 
 
 class TopicDriftOperator(BaseOperator):
@@ -173,15 +173,17 @@ def unused_topics(project: Project, found: Plan) -> list[str]:
     """
     missing = [change.subject for change in found.changes if change.kind is ChangeKind.CREATE]
     units = {topic: project.catalog.units_at(topic) for topic in missing}
-    wanted = {unit for unit in frozenset().union(*units.values()) if not project.streams.life(unit).look().never_wanted}
+    wanted = {
+        unit for unit in frozenset().union(*units.values()) if not project.streams.life(unit).observe().never_requested
+    }
     return [topic for topic, at in units.items() if at and not at & wanted]
 
 
-def to_tell(drifted: Mapping[str, Sequence[str]]) -> Found:
+def to_report(drifted: Mapping[str, Sequence[str]]) -> Found:
     """Return what the mapped tasks are given; if there are very many, the last one stands for the rest."""
-    alone = list(drifted) if len(drifted) <= MOST_TOPICS else list(drifted)[: MOST_TOPICS - 1]
+    alone = list(drifted) if len(drifted) <= MAX_TOPICS else list(drifted)[: MAX_TOPICS - 1]
     rest = list(drifted)[len(alone) :]
-    told: Found = [
+    reported: Found = [
         {
             "topic": topic,
             "subject": f"principal {topic}" if is_principal(topic) else f"topic {topic}",
@@ -190,12 +192,12 @@ def to_tell(drifted: Mapping[str, Sequence[str]]) -> Found:
         for topic in alone
     ]
     if rest:
-        said = f"{listed(rest)} are not as declared; the log of `look` says in what."
-        told.append({"topic": f"{len(rest)} more", "subject": THE_REST, "differences": said})
-    return told
+        said = f"{listed(rest)} are not as declared; the log of `compare` says in what."
+        reported.append({"topic": f"{len(rest)} more", "subject": THE_REST, "differences": said})
+    return reported
 
 
-def tell_recoveries(still: Collection[str], clock: Clock) -> None:
+def notify_recoveries(still: Collection[str], clock: Clock) -> None:
     """Report the end of drifts that alerts reported. Raises nothing: the next look reports what this one did not.
 
     Args:

@@ -10,7 +10,7 @@ from typing import Any
 from airflow.sdk import DAG, Param, TriggerRule, task
 from airflow.sdk.exceptions import AirflowFailException
 
-from sluice.airflow.dags.conventions import Tag, give_form, house_dag
+from sluice.airflow.dags.conventions import Tag, give_form, sluice_dag
 from sluice.airflow.failures import retried_only_if_unknown
 from sluice.airflow.runtime import open_project
 from sluice.airflow.topics.growth_following import FOLLOW_MINUTES, GrowthSensor
@@ -29,7 +29,7 @@ from sluice.provisioning.plans.plan import Plan
 
 log = logging.getLogger(__name__)
 
-LONGEST_LOOK = timedelta(minutes=30)
+LONGEST_COMPARISON = timedelta(minutes=30)
 """Of what needs somebody's word, the newest records and the streams' positions are looked at."""
 
 LONGEST_APPLY = timedelta(hours=12)
@@ -61,7 +61,7 @@ def build_topics_dag(*, open_project: Callable[[], Project] = open_project) -> D
     Args:
         open_project: gives the project at run time.
     """
-    with house_dag(
+    with sluice_dag(
         "topics",
         doc=DOCUMENTATION,
         description="Makes the topics what is declared, asks somebody where that is not safe, and verifies them.",
@@ -69,7 +69,7 @@ def build_topics_dag(*, open_project: Callable[[], Project] = open_project) -> D
         max_active_runs=16,  # a plan that waits for its approval must not keep another from being made
     ) as dag:
 
-        @task(task_id="plan", execution_timeout=LONGEST_LOOK, doc_md="Changes nothing.")
+        @task(task_id="plan", execution_timeout=LONGEST_COMPARISON, doc_md="Changes nothing.")
         def plan_topics() -> dict[str, Any]:
             return planned(open_project)
 

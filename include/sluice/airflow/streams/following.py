@@ -23,7 +23,7 @@ from sluice.project.project import Project
 from sluice.specs.catalog.dag_ids import stream_dag_id
 from sluice.streams.life.attempts import Desired
 from sluice.streams.life.governor import Go, Halt, Hold
-from sluice.streams.life.sighting import Sighting
+from sluice.streams.life.status import UnitStatus
 
 
 @dataclass(frozen=True)
@@ -35,19 +35,19 @@ class NextRun:
     why: str
 
 
-def following(sighting: Sighting, now: datetime) -> NextRun | str:
+def following(status: UnitStatus, now: datetime) -> NextRun | str:
     """Return the run to ask for, or why none is needed.
 
     Args:
-        sighting: what is recorded and seen of the unit.
+        status: what is recorded and seen of the unit.
         now: the present (UTC).
     """
-    attempt, desired = sighting.attempt, sighting.desired
+    attempt, desired = status.attempt, status.desired
     if attempt is None or desired is None or desired.state is Desired.STOPPED:
         return "nobody wants it to run"
     if attempt.ended_at is None:
         return f"generation {attempt.generation} is not on record as ended"
-    match sighting.outlook(now):
+    match status.outlook(now):
         case Halt() as halt:
             return str(halt)
         case Hold(until, why):
@@ -87,7 +87,7 @@ class FollowOperator(TriggerDagRunOperator):  # type: ignore[misc]  # the provid
 
     def execute(self, context: Context) -> None:
         """Ask for the run, or skip."""
-        found = "its specs are broken" if self._broken else self._look()
+        found = "its specs are broken" if self._broken else self._following()
         if isinstance(found, str):
             raise AirflowSkipException(f"No run follows: {found}.")
         self.trigger_run_id = f"follow__{found.key}"
@@ -96,8 +96,8 @@ class FollowOperator(TriggerDagRunOperator):  # type: ignore[misc]  # the provid
             self.run_after = found.not_before
         super().execute(context)
 
-    def _look(self) -> NextRun | str:
+    def _following(self) -> NextRun | str:
         try:
-            return following(self._open_project().streams.life(self.unit).look(), self._clock.now())
+            return following(self._open_project().streams.life(self.unit).observe(), self._clock.now())
         except SluiceError as error:
             return f"could not look, so the reconciler will: {error}"

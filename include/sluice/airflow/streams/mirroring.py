@@ -13,7 +13,7 @@ from sluice.clock import Clock, SystemClock
 from sluice.errors import SluiceError
 from sluice.project.project import Project
 from sluice.specs.model.access import Role
-from sluice.streams.health.observation import Evidence
+from sluice.streams.health.observation import Observation
 from sluice.topics.administration import KafkaAdministration
 
 log = logging.getLogger(__name__)
@@ -30,18 +30,18 @@ class Mirrors:
         self._written: dict[str, Mapping[str, int]] = {}
         self._warned_at: float | None = None
 
-    def reflect(self, project: Project, evidence: Mapping[str, Mapping[str, Evidence]]) -> None:
+    def mirror(self, project: Project, observations: Mapping[str, Mapping[str, Observation]]) -> None:
         """Write the positions that have changed. Raises nothing.
 
         Args:
             project: says which streams have a group, and where the cluster is.
-            evidence: by unit and stream. A cluster that did not answer just now is not asked again here.
+            observations: by unit and stream. A cluster that did not answer just now is not asked again here.
         """
         changed = {
             group: seen.committed
             for stream, group in project.catalog.mirrored
             if stream.pipeline is not None
-            and (seen := evidence.get(stream.pipeline.driver, {}).get(stream.name)) is not None
+            and (seen := observations.get(stream.pipeline.driver, {}).get(stream.name)) is not None
             and seen.committed
             and seen.ends is not None
             and seen.committed != self._written.get(group)

@@ -15,11 +15,11 @@ from sluice.project.fleet_observer import FleetObserver, KnownCheckpoints
 from sluice.project.project import Project
 from sluice.project.reloading import ReloadingProject
 from sluice.streams.deadlines.watched import DeadlinesWatched
-from sluice.streams.health.looks import Keeping, StreamLook, missed_in, rates_of
-from sluice.streams.health.observation import Evidence
-from sluice.streams.health.verdict_records import GivenVerdict, RecordedVerdict
-from sluice.streams.health.watched import StreamsWatched
-from sluice.streams.life.sighting import Sighting
+from sluice.streams.health.observation import Observation
+from sluice.streams.health.snapshots import SnapshotPolicy, StreamSnapshot, missed_in, rates_of
+from sluice.streams.health.tracking import StreamTracker
+from sluice.streams.health.verdict_records import NewVerdict, RecordedVerdict
+from sluice.streams.life.status import UnitStatus
 
 log = logging.getLogger(__name__)
 
@@ -28,7 +28,7 @@ log = logging.getLogger(__name__)
 class _Memory:
     """What is remembered of one unit between two looks. All of it may be forgotten: less is seen then."""
 
-    streams: StreamsWatched = field(default_factory=StreamsWatched)
+    streams: StreamTracker = field(default_factory=StreamTracker)
     deadlines: DeadlinesWatched = field(default_factory=DeadlinesWatched)
 
 
@@ -47,66 +47,71 @@ class ProjectObserver:
         self._mirrors = Mirrors(clock)
         self._memories: dict[str, _Memory] = {}
         self._known: KnownCheckpoints = {}
-        self._keeping = Keeping()
+        self._snapshot_policy = SnapshotPolicy()
 
-    def look(self, units: Sequence[str]) -> Mapping[str, Sighting]:
+    def observe(self, units: Sequence[str]) -> Mapping[str, UnitStatus]:
         """Return what is recorded and seen of units; proven deaths are put on record."""
         project = self._project.current()
-        looks = project.streams.lives().record_ends(units)
-        for unit, error in looks.failed.items():
+        statuses = project.streams.lives().record_ends(units)
+        for unit, error in statuses.failed.items():
             log.warning("Could not look at unit %s; that proves nothing, and is tried again.", unit, exc_info=error)
-        self._lineage.saw(project, looks.seen)
-        return looks.seen
+        self._lineage.observed(project, statuses.by_unit)
+        return statuses.by_unit
 
-    def record_verdicts(self, seen: Mapping[str, Sighting]) -> None:
+    def record_verdicts(self, statuses: Mapping[str, UnitStatus]) -> None:
         """Record the verdicts on the units' streams, and what was observed of them.
 
         A unit with broken specs gets no verdict, and neither does one that never had a driver.
         """
         project = self._project.current()
         observer = self._observer_of(project)
-        sightings = {
-            u: sighting for u, sighting in seen.items() if sighting.attempt is not None and observer.declares(u)
-        }
-        for unit in seen.keys() - sightings.keys():
+        declared = {u: status for u, status in statuses.items() if status.attempt is not None and observer.declares(u)}
+        for unit in statuses.keys() - declared.keys():
             self._memories.pop(unit, None)
             observer.forget(unit)
-        evidence = observer.evidence(sightings)
-        records = project.records.registry().newest_verdicts(list(sightings))
-        given: list[GivenVerdict] = []
+        observations = observer.observations(declared)
+        records = project.records.registry().newest_verdicts(list(declared))
+        given: list[NewVerdict] = []
         failed: dict[str, Exception] = {}
-        for unit, sighting in sightings.items():
+        for unit, status in declared.items():
             try:
                 memory = self._memories.setdefault(unit, _Memory())
-                given += _judged(memory, sighting, evidence[unit], records.get(unit, {}))
-                self._lineage.judged(project, sighting, evidence[unit], memory.streams.verdicts)
-                _watch_deadlines(memory, project, evidence[unit])
+                given += _judged(memory, status, observations[unit], records.get(unit, {}))
+                self._lineage.judged(project, status, observations[unit], memory.streams.verdicts)
+                _watch_deadlines(memory, project, observations[unit])
             except Exception as error:  # noqa: BLE001 - whatever happens to one, the others must still be judged
                 failed[unit] = error
         for unit, fault in failed.items():
             log.warning("Could not judge unit %s; that is tried again.", unit, exc_info=fault)
         project.records.registry().record_verdicts(given)
-        self._keep(project, {u: sightings[u] for u in sightings if u not in failed}, evidence)
-        self._mirrors.reflect(project, evidence)
+        self._store_snapshots(project, {u: declared[u] for u in declared if u not in failed}, observations)
+        self._mirrors.mirror(project, observations)
 
-    def _keep(
-        self, project: Project, seen: Mapping[str, Sighting], evidence: Mapping[str, Mapping[str, Evidence]]
+    def _store_snapshots(
+        self,
+        project: Project,
+        statuses: Mapping[str, UnitStatus],
+        observations: Mapping[str, Mapping[str, Observation]],
     ) -> None:
         """Keep the newest observations, for pages, alerts and others that do not observe."""
-        begun, looks, good_for = time.thread_time(), [], self._keeping.good_for
-        for unit, sighting in seen.items():
-            memory, generation = self._memories[unit], _generation(sighting)
+        begun, snapshots, good_for = time.thread_time(), [], self._snapshot_policy.valid_for
+        for unit, status in statuses.items():
+            memory, generation = self._memories[unit], _generation(status)
             streams, since = memory.streams, memory.streams.since
-            for stream, look in evidence[unit].items():
+            for stream, observation in observations[unit].items():
                 verdict, deadlines = streams.verdicts[stream], memory.deadlines.certain[stream]
-                if self._keeping.due(unit, stream, generation, verdict, look.at, missed=missed_in(deadlines)):
-                    rates = rates_of(streams.windows[stream], look.at)
+                if self._snapshot_policy.due(
+                    unit, stream, generation, verdict, observation.at, missed=missed_in(deadlines)
+                ):
+                    rates = rates_of(streams.windows[stream], observation.at)
                     lasts = since[stream]
-                    looks.append(
-                        StreamLook(unit, stream, generation, look.at, verdict, rates, good_for, lasts, deadlines)
+                    snapshots.append(
+                        StreamSnapshot(
+                            unit, stream, generation, observation.at, verdict, rates, good_for, lasts, deadlines
+                        )
                     )
-        project.records.observations().keep(looks)
-        self._keeping.kept(looks, time.thread_time() - begun)
+        project.records.snapshots().store(snapshots)
+        self._snapshot_policy.stored(snapshots, time.thread_time() - begun)
 
     def _observer_of(self, project: Project) -> FleetObserver:
         """Return the observer of a project; that of another one is closed."""
@@ -117,19 +122,19 @@ class ProjectObserver:
         return self._observer[1]
 
 
-def _watch_deadlines(memory: _Memory, project: Project, evidence: Mapping[str, Evidence]) -> None:
-    declared = {stream: project.catalog.deadlines_of(stream) for stream in evidence}
-    memory.deadlines.observe(declared, evidence, memory.streams.verdicts, memory.streams.windows)
+def _watch_deadlines(memory: _Memory, project: Project, observations: Mapping[str, Observation]) -> None:
+    declared = {stream: project.catalog.deadlines_of(stream) for stream in observations}
+    memory.deadlines.observe(declared, observations, memory.streams.verdicts, memory.streams.windows)
 
 
 def _judged(
-    memory: _Memory, sighting: Sighting, evidence: Mapping[str, Evidence], records: Mapping[str, RecordedVerdict]
-) -> list[GivenVerdict]:
+    memory: _Memory, status: UnitStatus, observations: Mapping[str, Observation], records: Mapping[str, RecordedVerdict]
+) -> list[NewVerdict]:
     """Return those verdicts of a unit that are worth recording."""
-    generation = _generation(sighting)
-    found = memory.streams.judge(evidence, records, generation)
-    return [GivenVerdict(sighting.unit, stream, generation, verdict) for stream, verdict in found.items()]
+    generation = _generation(status)
+    found = memory.streams.judge(observations, records, generation)
+    return [NewVerdict(status.unit, stream, generation, verdict) for stream, verdict in found.items()]
 
 
-def _generation(sighting: Sighting) -> int:
-    return 0 if sighting.attempt is None else sighting.attempt.generation
+def _generation(status: UnitStatus) -> int:
+    return 0 if status.attempt is None else status.attempt.generation

@@ -10,7 +10,7 @@ from sluice.airflow.streams.stream_request import LONGEST_CLAIM, LONGEST_STOP
 from sluice.errors import SluiceError
 from sluice.specs.units import DeclaredUnit
 from sluice.streams.life.reconcile import ActionKind, Correction, reconcile
-from sluice.streams.life.sighting import Sighting
+from sluice.streams.life.status import UnitStatus
 
 log = logging.getLogger(__name__)
 
@@ -18,27 +18,27 @@ log = logging.getLogger(__name__)
 def decide(
     units: Iterable[DeclaredUnit],
     *,
-    look: Callable[[str], Sighting],
+    observe: Callable[[str], UnitStatus],
     active_runs: Callable[[str], int],
-    told: Callable[[str, datetime], bool],
+    notified: Callable[[str, datetime], bool],
     now: datetime,
 ) -> list[tuple[str, Correction]]:
     """Decide for every unit, log it, and return what is to be done. A unit that cannot be looked at is left alone.
 
     Args:
         units: what is declared.
-        look: returns what is recorded and seen of a unit.
+        observe: returns what is recorded and seen of a unit.
         active_runs: returns how many runs of a unit's DAG are running or queued.
-        told: returns whether an alert about a unit's DAG is on record since a time (UTC).
+        notified: returns whether an alert about a unit's DAG is on record since a time (UTC).
         now: the present (UTC).
     """
     needed = []
     for declared in units:
         name = declared.name
         try:
-            sighting = look(name)
-            action = decide_one(declared, sighting, active_runs(name), now=now)
-            if action.kind is ActionKind.TELL and told(name, _end_of(sighting, now)):
+            status = observe(name)
+            action = decide_one(declared, status, active_runs(name), now=now)
+            if action.kind is ActionKind.NOTIFY and notified(name, _end_of(status, now)):
                 action = Correction(ActionKind.NOTHING, action.why)
         except SluiceError as error:
             log.error("%s: not looked at, so nothing is done: %s", name, error)  # noqa: TRY400 - the message says it all
@@ -52,14 +52,14 @@ def decide(
     return needed
 
 
-def decide_one(declared: DeclaredUnit, sighting: Sighting, active_runs: int, *, now: datetime) -> Correction:
+def decide_one(declared: DeclaredUnit, status: UnitStatus, active_runs: int, *, now: datetime) -> Correction:
     """Decide for one unit: what the core says, unless a run is at work already or its specs are broken."""
-    action = reconcile(sighting, watched=active_runs > 0, now=now)
+    action = reconcile(status, watched=active_runs > 0, now=now)
     match action.kind:
         case ActionKind.NOTHING:
             return action
         case ActionKind.STOP:
-            return _finish_stop(action, sighting, active_runs, now)
+            return _finish_stop(action, status, active_runs, now)
         case _ if active_runs:
             return Correction(ActionKind.NOTHING, f"a run of its DAG is at work, and {action.why}")
         case ActionKind.START if declared.faults:
@@ -70,15 +70,15 @@ def decide_one(declared: DeclaredUnit, sighting: Sighting, active_runs: int, *, 
             return action
 
 
-def _finish_stop(action: Correction, sighting: Sighting, active_runs: int, now: datetime) -> Correction:
+def _finish_stop(action: Correction, status: UnitStatus, active_runs: int, now: datetime) -> Correction:
     """Finish a stop beside the one run that watches, but never beside the run that is still about to do it."""
-    asked_for = timedelta.max if sighting.desired is None else now - sighting.desired.at
+    asked_for = timedelta.max if status.desired is None else now - status.desired.at
     # Several runs may watch for as long as a day; none is still about to stop what its `claim` had to stop by now.
     if asked_for < LONGEST_STOP or (active_runs > 1 and asked_for < LONGEST_CLAIM):
         return Correction(ActionKind.NOTHING, f"{action.why}; that stop may still be under way")
     return action
 
 
-def _end_of(sighting: Sighting, now: datetime) -> datetime:
-    ended_at = None if sighting.attempt is None else sighting.attempt.ended_at
+def _end_of(status: UnitStatus, now: datetime) -> datetime:
+    ended_at = None if status.attempt is None else status.attempt.ended_at
     return ended_at or now

@@ -23,10 +23,10 @@ from sluice.project.project import Project
 from sluice.settings import settings
 from sluice.streams.failures.last_report import ended_alone
 from sluice.streams.health.batch_log import newest_batch
-from sluice.streams.health.observation import Evidence
+from sluice.streams.health.observation import Observation
 from sluice.streams.health.verdict import Verdict
 from sluice.streams.life.attempts import Attempt, AttemptState
-from sluice.streams.life.sighting import Sighting
+from sluice.streams.life.status import UnitStatus
 
 if TYPE_CHECKING:
     from sluice.lineage.emitter import RunEvent
@@ -73,20 +73,20 @@ class StreamLineage:
         """Return one that sends by the configured transport, or nowhere."""
         return cls(clock, lineage(), settings().lineage_seconds)
 
-    def saw(self, project: Project, seen: Mapping[str, Sighting]) -> None:
+    def observed(self, project: Project, statuses: Mapping[str, UnitStatus]) -> None:
         """Report attempts that have begun or ended.
 
         Args:
             project: says what streams read and write.
-            seen: records and observations, by unit.
+            statuses: records and observations, by unit.
         """
         if self._to is None:
             return
-        for sighting in seen.values():
+        for status in statuses.values():
             # an attempt that waits for capacity has no run yet
-            if sighting.attempt is not None and sighting.attempt.state is not AttemptState.INTENT:
-                for make in self._news(project, sighting.attempt):
-                    self._offer(sighting.unit, make)
+            if status.attempt is not None and status.attempt.state is not AttemptState.INTENT:
+                for make in self._news(project, status.attempt):
+                    self._offer(status.unit, make)
 
     def _news(self, project: Project, attempt: Attempt) -> list[MakeEvents]:
         """Return the offers that an observation makes due, and remember them as sent."""
@@ -123,25 +123,25 @@ class StreamLineage:
     def judged(
         self,
         project: Project,
-        sighting: Sighting,
-        evidence: Mapping[str, Evidence],
+        status: UnitStatus,
+        observations: Mapping[str, Observation],
         verdicts: Mapping[str, Verdict],
     ) -> None:
         """Report from time to time that streams run, and at once that one has ended although its driver lives.
 
         Args:
             project: says what streams read and write.
-            sighting: record and observation of the unit.
-            evidence: of its streams.
+            status: record and observation of the unit.
+            observations: of its streams.
             verdicts: on that evidence.
         """
-        attempt = sighting.attempt
+        attempt = status.attempt
         if self._to is None or attempt is None or attempt.state is not AttemptState.BOUND:
             return
-        ended = {stream: look.ended_alone for stream, look in evidence.items() if look.ended_alone is not None}
+        ended = {stream: look.ended_alone for stream, look in observations.items() if look.ended_alone is not None}
         over = {stream for stream, failure in ended.items() if failure.again_at is None}
         with self._lock:
-            sent, now = self._sent.get(sighting.unit), self._clock.monotonic()
+            sent, now = self._sent.get(status.unit), self._clock.monotonic()
             if sent is None or sent.generation != attempt.generation:
                 return  # START comes first
             failed, sent.alone = over - sent.alone, sent.alone | over
@@ -150,10 +150,12 @@ class StreamLineage:
         if failed:
             self._offer(attempt.unit, lambda: self._ended(project, attempt, failed))
         if due:
-            looks = {
-                stream: (evidence[stream].at, verdict) for stream, verdict in verdicts.items() if stream not in ended
+            verdicts_at = {
+                stream: (observations[stream].at, verdict)
+                for stream, verdict in verdicts.items()
+                if stream not in ended
             }
-            self._offer(attempt.unit, lambda: self._running(project, attempt, looks), expendable=True)
+            self._offer(attempt.unit, lambda: self._running(project, attempt, verdicts_at), expendable=True)
 
     def _unwatched(self, project: Project, attempt: Attempt, known: _Sent | None) -> Iterator[RunEvent]:
         """Yield the unsent events of the attempts before one; `known`: what this process sent last."""
@@ -171,11 +173,11 @@ class StreamLineage:
         yield from (job.started(attempt) for job in self._mapped(project).streams(attempt.unit))
 
     def _running(
-        self, project: Project, attempt: Attempt, looks: Mapping[str, tuple[datetime, Verdict]]
+        self, project: Project, attempt: Attempt, verdicts_at: Mapping[str, tuple[datetime, Verdict]]
     ) -> Iterator[RunEvent]:
         for job in self._mapped(project).streams(attempt.unit):
-            if job.stream in looks:
-                at, verdict = looks[job.stream]
+            if job.stream in verdicts_at:
+                at, verdict = verdicts_at[job.stream]
                 batch = newest_batch(project.folder.batch_log(job.stream))
                 read = batch.read if batch is not None and batch.generation == attempt.generation else None
                 yield job.running(attempt, at, verdict, read)

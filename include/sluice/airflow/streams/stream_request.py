@@ -13,7 +13,7 @@ from datetime import timedelta
 from enum import StrEnum
 
 from sluice.errors import RefusedError, SpecError, UnreachableError
-from sluice.streams.failures.room import NoRoom
+from sluice.streams.failures.capacity import NoCapacity
 from sluice.streams.life.attempts import Attempt, AttemptRecords, Desired
 from sluice.streams.life.claim import Refuse, Wait
 from sluice.streams.life.claimed import Claim
@@ -86,10 +86,10 @@ def claim(request: UnitRequest, life: UnitLife, registry: AttemptRecords) -> Cla
             _refuse_broken(request)
             return _outcome(request, life.restart(request.by, request.why, request.deadline_seconds))
         case UnitCommand.START:
-            if request.faults and not life.look().alive:
+            if request.faults and not life.observe().alive:
                 _refuse_broken(request)
             life.refuse_unconfigured()
-            registry.desire(request.unit, Desired.RUNNING, by=request.by, why=request.why)
+            registry.set_desired_state(request.unit, Desired.RUNNING, by=request.by, why=request.why)
             return _outcome(request, life.claim())
         case UnitCommand.RESUME:
             _refuse_broken(request)
@@ -111,7 +111,7 @@ def submit(unit: str, generation: int, life: UnitLife) -> Attempt:
         RefusedError: a stop was asked for meanwhile, or a newer generation exists; nothing was started.
         UnreachableError: it is not known what came of it; repeat it.
     """
-    attempt = life.look().attempt
+    attempt = life.observe().attempt
     if attempt is None or attempt.generation != generation:
         newest = "none" if attempt is None else attempt.generation
         raise RefusedError(f"{unit}: generation {generation} was claimed and the newest is {newest}.")
@@ -120,13 +120,13 @@ def submit(unit: str, generation: int, life: UnitLife) -> Attempt:
 
 def _follow(request: UnitRequest, life: UnitLife) -> Claimed:
     """Make the recorded wish true, as it stands now."""
-    sighting = life.look()
-    desired = sighting.desired
+    status = life.observe()
+    desired = status.desired
     if desired is None or desired.state is Desired.STOPPED:
-        if desired is not None and sighting.alive:
+        if desired is not None and status.alive:
             return _stopped(desired.by, life.finish_stop(request.deadline_seconds))
         return Claimed(None, "nobody wants it to run")
-    if request.faults and not sighting.alive:
+    if request.faults and not status.alive:
         _refuse_broken(request)
     return _outcome(request, life.claim(governed=True))
 
@@ -143,7 +143,7 @@ def _outcome(request: UnitRequest, claim: Claim) -> Claimed:
             raise UnreachableError(f"{request.unit}: {why}. Unknown is not dead, so nothing was started.")
         case Refuse(why):
             raise RefusedError(f"{request.unit} was not started: {why}.")
-        case NoRoom(why):
+        case NoCapacity(why):
             return Claimed(None, f"there is no room for it: {why}")
         case Hold(why=why):
             return Claimed(None, why)

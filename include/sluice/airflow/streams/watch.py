@@ -72,7 +72,7 @@ class WatchOperator(BaseOperator):
         """
         _ = context
         generation, until = int(event["generation"]), datetime.fromisoformat(event["until"])
-        finding = self._look(generation)
+        finding = self._observe(generation)
         self.log.info("%s", finding.why)
         if finding.over:
             self._log_timeline()
@@ -88,12 +88,12 @@ class WatchOperator(BaseOperator):
             return f"Watched generation {generation} of {self.unit} until {end}; the reconciler attaches a new watch."
         return self._watch(generation, until)
 
-    def _look(self, generation: int) -> WatchFinding:
+    def _observe(self, generation: int) -> WatchFinding:
         try:
-            sighting = self._open_project().streams.life(self.unit).record_end()
+            status = self._open_project().streams.life(self.unit).record_end()
         except Exception as error:  # noqa: BLE001 - whatever kept us from looking, it says nothing about the driver
             return WatchFinding(WatchState.WATCHING, f"Could not look at unit {self.unit}: {error}")
-        return examine(sighting, generation, now=self._clock.now(), settle=self._settle)
+        return examine(status, generation, now=self._clock.now(), settle=self._settle)
 
     def _log_timeline(self) -> None:
         """End the task's log with what was tried, and what comes next."""

@@ -31,20 +31,20 @@ from weakref import WeakKeyDictionary
 
 from sluice.clock import Clock, SystemClock
 from sluice.streams.health.pacing import PollRate
-from sluice.streams.life.sighting import Sighting
+from sluice.streams.life.status import UnitStatus
 from sluice.streams.life.watch import examine
 
 log = logging.getLogger(__name__)
 
 T = TypeVar("T")
 
-LOOKS = PollRate(5.0, share=0.011)
+OBSERVATIONS = PollRate(5.0, share=0.011)
 VERDICTS = PollRate(10.0, share=0.03)
 SETTLING = PollRate(1.0, share=0.01)
 """A death that a restart may explain is looked at again before the next round: it is told once it has settled."""
 _NEARLY = 0.9
 """Of a verdict's period: a look that comes a moment early must not make it wait for the next one."""
-MOST_TOGETHER = 500
+MAX_TOGETHER = 500
 """Units that are looked at together. More would hold the interpreter, which the event loop needs, for too long."""
 YOUNG = 50_000
 """Objects: several times what a look at that many units makes, a few megabytes."""
@@ -53,7 +53,7 @@ YOUNG = 50_000
 class Hint(StrEnum):
     """Why a waiting task is woken."""
 
-    LOOK = "look"  # something ended: read the truth
+    CHANGED = "changed"  # something ended: read the truth
     DAY_OVER = "day_over"  # the watch has lasted long enough
     HANDED_OVER = "handed_over"  # a younger watch of the same generation is here
 
@@ -73,11 +73,11 @@ class Observer(Protocol):
     What happens to one unit disturbs no other. An exception concerns all, and proves nothing of any.
     """
 
-    def look(self, units: Sequence[str]) -> Mapping[str, Sighting]:
+    def observe(self, units: Sequence[str]) -> Mapping[str, UnitStatus]:
         """Return what is recorded and seen of those that could be looked at; put proven deaths on record."""
         ...
 
-    def record_verdicts(self, seen: Mapping[str, Sighting]) -> None:
+    def record_verdicts(self, statuses: Mapping[str, UnitStatus]) -> None:
         """Judge the streams of units that were looked at a moment ago, and record what changed."""
         ...
 
@@ -91,18 +91,18 @@ class Watcher:
         self,
         observer: Observer,
         *,
-        looks: PollRate = LOOKS,
+        observations: PollRate = OBSERVATIONS,
         verdicts: PollRate = VERDICTS,
         settling: PollRate = SETTLING,
         clock: Clock | None = None,
     ) -> None:
         self._observer = observer
-        self._looks = looks
+        self._observations = observations
         self._verdicts = verdicts
         self._settle = settling
         self._clock = clock or SystemClock()
         self._settling: set[str] = set()
-        self._seen: dict[str, Sighting] = {}
+        self._statuses: dict[str, UnitStatus] = {}
         self._news = asyncio.Event()  # there are sightings, or nobody waits any more
         self._judged_at: dict[str, float] = {}
         self._waiting: dict[str, dict[Watch, set[asyncio.Future[Hint]]]] = {}
@@ -120,7 +120,7 @@ class Watcher:
         """Return when there is something to see. Cancel it freely."""
         future: asyncio.Future[Hint] = asyncio.get_running_loop().create_future()
         self._waiting.setdefault(watch.unit, {}).setdefault(watch, set()).add(future)
-        self._keep_running("sluice-look", self._look_rounds)
+        self._keep_running("sluice-look", self._observation_rounds)
         try:
             return await future
         finally:
@@ -133,7 +133,7 @@ class Watcher:
             del watches[watch]
         if not watches:
             del self._waiting[watch.unit]
-            self._seen.pop(watch.unit, None)
+            self._statuses.pop(watch.unit, None)
             self._judged_at.pop(watch.unit, None)
             self._news.set()
 
@@ -148,25 +148,27 @@ class Watcher:
             while self._settling:
                 await asyncio.sleep(self._settle.period(cost))
                 units, self._settling = sorted(self._settling & self._waiting.keys()), set()
-                sightings, cost = await asyncio.get_running_loop().run_in_executor(thread, _costed, self._look, units)
-                self._hear(units, sightings)
+                statuses, cost = await asyncio.get_running_loop().run_in_executor(
+                    thread, _with_cpu_seconds, self._observe, units
+                )
+                self._take_in(units, statuses)
 
-    async def _look_rounds(self) -> None:
+    async def _observation_rounds(self) -> None:
         """Look at everything again and again, evenly spread, for as long as anybody waits."""
         loop = asyncio.get_running_loop()
         before, cost = 0.0, 0.0
-        with _one_thread("sluice-look") as thread, _collecting_seldom():
+        with _one_thread("sluice-look") as thread, _rare_collections():
             while self._waiting:
                 parts = list(_parts(sorted(self._waiting)))
                 # What only one round paid for, such as reading all specs, makes the next one no longer.
-                pause, begun = self._looks.period(min(before, cost)) / len(parts), loop.time()
+                pause, begun = self._observations.period(min(before, cost)) / len(parts), loop.time()
                 before, cost = cost, 0.0
                 for number, part in enumerate(parts, 1):
                     if not (units := [unit for unit in part if unit in self._waiting]):
                         continue
-                    sightings, spent = await loop.run_in_executor(thread, _costed, self._look, units)
+                    statuses, spent = await loop.run_in_executor(thread, _with_cpu_seconds, self._observe, units)
                     cost += spent
-                    self._hear(units, sightings)
+                    self._take_in(units, statuses)
                     await asyncio.sleep(max(0.0, begun + number * pause - loop.time()))
 
     async def _verdict_rounds(self) -> None:
@@ -180,18 +182,18 @@ class Watcher:
         with _one_thread("sluice-verdicts") as thread:
             while self._waiting:
                 period = self._verdicts.period(min(before, cost) * len(self._waiting))
-                if not (units := due(self._seen, self._judged_at, loop.time(), period)):
+                if not (units := due(self._statuses, self._judged_at, loop.time(), period)):
                     self._news.clear()
                     await self._news.wait()
                     continue
                 self._judged_at.update(dict.fromkeys(units, loop.time()))
-                _, spent = await loop.run_in_executor(thread, _costed, self._record, units)
+                _, spent = await loop.run_in_executor(thread, _with_cpu_seconds, self._record, units)
                 before, cost = cost, spent / len(units)
 
-    def _look(self, units: Sequence[str]) -> Mapping[str, Sighting]:
+    def _observe(self, units: Sequence[str]) -> Mapping[str, UnitStatus]:
         """Look at units once (in a thread)."""
         try:
-            return self._observer.look(units)
+            return self._observer.observe(units)
         except Exception:
             log.warning("Could not look at %s; that proves nothing, and is tried again.", _named(units), exc_info=True)
             return {}
@@ -199,33 +201,33 @@ class Watcher:
     def _record(self, units: Sequence[str]) -> None:
         """Record the verdicts of units (in a thread)."""
         # Each sighting is judged once: two looks agree only if there were two.
-        seen = {unit: sighting for unit in units if (sighting := self._seen.pop(unit, None)) is not None}
+        seen = {unit: status for unit in units if (status := self._statuses.pop(unit, None)) is not None}
         try:
             if seen:
                 self._observer.record_verdicts(seen)
         except Exception:
             log.warning("Could not record the verdicts of %s; that is tried again.", _named(units), exc_info=True)
 
-    def _hear(self, units: Iterable[str], sightings: Mapping[str, Sighting]) -> None:
+    def _take_in(self, units: Iterable[str], statuses: Mapping[str, UnitStatus]) -> None:
         """Take in what a look has shown of units: somebody may have waited for it, and verdicts can be given on it."""
         for unit in units:
-            if unit in sightings and unit in self._waiting:
-                self._seen[unit] = sightings[unit]
+            if unit in statuses and unit in self._waiting:
+                self._statuses[unit] = statuses[unit]
             else:
-                self._seen.pop(unit, None)
-        if self._seen:
+                self._statuses.pop(unit, None)
+        if self._statuses:
             self._news.set()
             self._keep_running("sluice-verdicts", self._verdict_rounds)
-        self._wake(units, sightings)
+        self._wake(units, statuses)
 
-    def _wake(self, units: Iterable[str], sightings: Mapping[str, Sighting]) -> None:
+    def _wake(self, units: Iterable[str], statuses: Mapping[str, UnitStatus]) -> None:
         watches = [watch for unit in units for watch in self._waiting.get(unit, ())]
-        found = hints(watches, sightings, self._clock.now())
+        found = hints(watches, statuses, self._clock.now())
         for watch, hint in found.items():
             for future in self._waiting[watch.unit][watch]:
                 if not future.done():
                     future.set_result(hint)
-        ended = {unit for unit, sighting in sightings.items() if sighting.ended}
+        ended = {unit for unit, status in statuses.items() if status.ended}
         if settling := {watch.unit for watch in watches if watch.unit in ended and watch not in found}:
             self._settling |= settling
             self._keep_running("sluice-settle", self._settle_rounds)
@@ -233,31 +235,31 @@ class Watcher:
 
 def _parts(units: Sequence[str]) -> Iterator[Sequence[str]]:
     """Divide units into parts that are looked at together."""
-    for begin in range(0, len(units), MOST_TOGETHER):
-        yield units[begin : begin + MOST_TOGETHER]
+    for begin in range(0, len(units), MAX_TOGETHER):
+        yield units[begin : begin + MAX_TOGETHER]
 
 
-def due(seen: Iterable[str], judged_at: Mapping[str, float], now: float, period: float) -> Sequence[str]:
+def due(observed: Iterable[str], judged_at: Mapping[str, float], now: float, period: float) -> Sequence[str]:
     """Return the units to judge now, as many as are judged together.
 
     Args:
-        seen: units that were looked at since they were judged.
+        observed: units that were looked at since they were judged.
         judged_at: when a unit was judged last, in seconds.
         now: the present, on the same clock.
         period: how many seconds lie between two verdicts.
     """
     since = now - _NEARLY * period
-    return list(islice((unit for unit in seen if judged_at.get(unit, -inf) <= since), MOST_TOGETHER))
+    return list(islice((unit for unit in observed if judged_at.get(unit, -inf) <= since), MAX_TOGETHER))
 
 
-def _costed(ask: Callable[[Sequence[str]], T], units: Sequence[str]) -> tuple[T, float]:
+def _with_cpu_seconds(ask: Callable[[Sequence[str]], T], units: Sequence[str]) -> tuple[T, float]:
     """Return an answer, and the CPU seconds of this thread that it took."""
     begun = time.thread_time()
     return ask(units), time.thread_time() - begun
 
 
 @contextmanager
-def _collecting_seldom() -> Iterator[None]:
+def _rare_collections() -> Iterator[None]:
     """Have the garbage collector wait until there is more to collect.
 
     What is made for some hundred units is alive at once, and gone a moment later. A collection in between takes it for
@@ -287,12 +289,12 @@ def _one_thread(name: str) -> Iterator[ThreadPoolExecutor]:
         executor.shutdown(wait=False, cancel_futures=True)
 
 
-def hints(watches: Iterable[Watch], sightings: Mapping[str, Sighting], now: datetime) -> dict[Watch, Hint]:
+def hints(watches: Iterable[Watch], statuses: Mapping[str, UnitStatus], now: datetime) -> dict[Watch, Hint]:
     """Say which watches have something to see. A unit without a sighting could not be looked at.
 
     Args:
         watches: all that wait.
-        sightings: what was seen, by unit.
+        statuses: what was seen, by unit.
         now: the present (UTC).
     """
     waiting = list(watches)
@@ -303,9 +305,9 @@ def hints(watches: Iterable[Watch], sightings: Mapping[str, Sighting], now: date
             youngest[watch.unit, watch.generation] = watch
     found = {}
     for watch in waiting:
-        sighting = sightings.get(watch.unit)
-        if sighting is not None and examine(sighting, watch.generation, now=now).over:
-            found[watch] = Hint.LOOK
+        status = statuses.get(watch.unit)
+        if status is not None and examine(status, watch.generation, now=now).over:
+            found[watch] = Hint.CHANGED
         elif now >= watch.until:
             found[watch] = Hint.DAY_OVER
         elif youngest[watch.unit, watch.generation] is not watch:

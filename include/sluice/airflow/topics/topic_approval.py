@@ -26,7 +26,7 @@ from sluice.provisioning.plans.approval import Approval
 from sluice.provisioning.plans.changes import is_principal
 from sluice.provisioning.plans.plan import Plan
 
-MOST_SAFE = 50
+MAX_SAFE = 50
 """Rows of what is safe on the page; what needs somebody's word is there in full."""
 
 WAIT_HOURS = 24
@@ -56,7 +56,7 @@ def page_of(found: Plan, impacts: Impacts) -> dict[str, Any] | None:
         return None
     total, guarded = len(found.changes), len(found.guarded)
     changes = "1 change" if total == 1 else f"{total} changes"
-    shown = rows(found)[: guarded + MOST_SAFE]
+    shown = rows(found)[: guarded + MAX_SAFE]
     hidden = total - len(shown)
     parts = [
         f"{changes} to {_subjects(found)}. {_count(guarded, total)} somebody who has read this.",

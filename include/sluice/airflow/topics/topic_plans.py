@@ -19,7 +19,7 @@ from sluice.provisioning.replicas.moving import MoveOptions, on_change
 log = logging.getLogger(__name__)
 
 HEADER = ("topic or principal", "what", "now", "declared", "risk", "why")
-MOST_NAMES = 20
+MAX_NAMES = 20
 """Names in a summary: it goes through XCom."""
 
 Row: TypeAlias = tuple[str, str, str, str, str, str]
@@ -102,5 +102,5 @@ def summary(done: Plan) -> str:
 
 def listed(names: list[str]) -> str:
     """Return names in a line, not too many of them."""
-    more = f" and {len(names) - MOST_NAMES} more" if len(names) > MOST_NAMES else ""
-    return ", ".join(names[:MOST_NAMES]) + more
+    more = f" and {len(names) - MAX_NAMES} more" if len(names) > MAX_NAMES else ""
+    return ", ".join(names[:MAX_NAMES]) + more

@@ -58,7 +58,7 @@ class AirflowVisitor:
 
 
 class DagRuns:
-    """Implements `sluice.console.context.asking.Asks` by runs of DAGs."""
+    """Implements `sluice.console.context.commands.DagRunner` by runs of DAGs."""
 
     def run(self, dag_id: str, form: Mapping[str, Any], *, by: str) -> str:
         """Start a run with a filled form, and return its id.
@@ -98,7 +98,7 @@ async def send_to_login(request: Request, error: Exception) -> Response:
 
 
 def _app() -> FastAPI:
-    console = create_console(ReloadingProject(open_project), airflow_gate, asks=DagRuns())
+    console = create_console(ReloadingProject(open_project), airflow_gate, runner=DagRuns())
     console.add_exception_handler(401, send_to_login)
     return console
 

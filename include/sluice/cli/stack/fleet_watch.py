@@ -16,11 +16,11 @@ from sluice.cli.views.verdict_view import WIDE, format_seconds, sentences, style
 from sluice.clock import Clock
 from sluice.errors import SluiceError
 from sluice.project.project import Project
-from sluice.streams.health.looks import Rates, rates_of
-from sluice.streams.health.observation import Evidence
+from sluice.streams.health.observation import Observation
+from sluice.streams.health.snapshots import Rates, rates_of
+from sluice.streams.health.tracking import StreamTracker
 from sluice.streams.health.verdict import FINE, Health, Verdict
-from sluice.streams.health.watched import StreamsWatched
-from sluice.streams.life.sighting import Sighting
+from sluice.streams.life.status import UnitStatus
 
 _BY_URGENCY = (
     *(Health.LOSS_RISK, Health.REWOUND, Health.STALLED, Health.UNKNOWN, Health.STOPPED, Health.LAGGING),
@@ -44,7 +44,7 @@ class FleetMonitor:
 
     project: Project
     clock: Clock
-    _windows: dict[str, StreamsWatched] = field(default_factory=dict)
+    _windows: dict[str, StreamTracker] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         """Prepare the observer, which keeps a connection."""
@@ -61,14 +61,14 @@ class FleetMonitor:
             UnreachableError: the control database did not answer.
         """
         units = list(self.project.catalog.units())
-        seen = self.project.streams.lives().record_ends(units).seen
-        evidence = self._observer.evidence(seen)
+        seen = self.project.streams.lives().record_ends(units).by_unit
+        observations = self._observer.observations(seen)
         records = self.project.records.registry().newest_verdicts(list(seen))
         found: list[FleetRow] = []
-        for unit, sighting in seen.items():
-            watched = self._windows.setdefault(unit, StreamsWatched())
-            watched.judge(evidence[unit], records.get(unit, {}), _generation(sighting))
-            found += _rows(unit, watched, evidence[unit])
+        for unit, status in seen.items():
+            watched = self._windows.setdefault(unit, StreamTracker())
+            watched.judge(observations[unit], records.get(unit, {}), _generation(status))
+            found += _rows(unit, watched, observations[unit])
         return sorted(found, key=lambda row: (_BY_URGENCY.index(row.verdict.health), row.stream))
 
 
@@ -121,12 +121,12 @@ def _rate(value: float | None) -> str:
     return "?" if value is None else f"{value:,.1f}"
 
 
-def _rows(unit: str, watched: StreamsWatched, evidence: Mapping[str, Evidence]) -> list[FleetRow]:
+def _rows(unit: str, watched: StreamTracker, observations: Mapping[str, Observation]) -> list[FleetRow]:
     return [
         FleetRow(unit, stream, watched.verdicts[stream], rates_of(watched.windows[stream], observed.at))
-        for stream, observed in evidence.items()
+        for stream, observed in observations.items()
     ]
 
 
-def _generation(sighting: Sighting) -> int:
-    return 0 if sighting.attempt is None else sighting.attempt.generation
+def _generation(status: UnitStatus) -> int:
+    return 0 if status.attempt is None else status.attempt.generation

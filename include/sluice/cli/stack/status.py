@@ -21,7 +21,7 @@ from sluice.project.project import Project
 from sluice.settings import settings
 from sluice.streams.health.verdict import Health, Verdict
 from sluice.streams.life.running_code import outdated
-from sluice.streams.life.sighting import Sighting
+from sluice.streams.life.status import UnitStatus
 
 
 def status(
@@ -40,9 +40,9 @@ def status(
         _watch(project, every, output)
         return
     verdicts = {unit: project.health.verdicts(unit) for unit in project.catalog.units()}
-    sightings = {unit: _sighting(project, unit) for unit in verdicts}
-    notes = [note for seen in sightings.values() if seen is not None and (note := _outdated_code(project, seen))]
-    unwanted = [unit for unit, seen in sightings.items() if seen is not None and seen.never_wanted]
+    statuses = {unit: _sighting(project, unit) for unit in verdicts}
+    notes = [note for seen in statuses.values() if seen is not None and (note := _outdated_code(project, seen))]
+    unwanted = [unit for unit, seen in statuses.items() if seen is not None and seen.never_requested]
     stack = _stack(project)
     streams = {
         s: {"unit": u, "verdict": v.health, "why": v.why} for u, found in verdicts.items() for s, v in found.items()
@@ -79,14 +79,14 @@ def _print_streams(verdicts: Mapping[str, Mapping[str, Verdict]]) -> None:
         out.print(table)
 
 
-def _sighting(project: Project, unit: str) -> Sighting | None:
+def _sighting(project: Project, unit: str) -> UnitStatus | None:
     try:
-        return project.streams.life(unit).look()
+        return project.streams.life(unit).observe()
     except UnreachableError:  # the verdicts say so
         return None
 
 
-def _outdated_code(project: Project, seen: Sighting) -> str:
+def _outdated_code(project: Project, seen: UnitStatus) -> str:
     return outdated(seen, project.folder.unit_file(seen.unit), project.code_of)
 
 

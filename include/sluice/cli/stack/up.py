@@ -9,7 +9,7 @@ import typer
 from sluice.cli.terminal.output import err_lines, out_lines
 from sluice.devstack import stack
 from sluice.devstack.kafka.admin import administrators_file
-from sluice.devstack.kafka.cluster import MOST_BROKERS
+from sluice.devstack.kafka.cluster import MAX_BROKERS
 from sluice.settings import settings
 
 
@@ -24,7 +24,7 @@ def up(
         int | None,
         typer.Option(
             min=1,
-            max=MOST_BROKERS,
+            max=MAX_BROKERS,
             help="Kafka brokers, spread over failure domains. Default: as last time, initially 1.",
         ),
     ] = None,

@@ -16,7 +16,7 @@ from rich.console import Console, ConsoleOptions, RenderableType
 from rich.segment import Segment
 from rich.text import Text
 
-from sluice.topics.legible import safe_lines
+from sluice.topics.printable import printable_lines
 
 _COLOUR = re.compile(r"(\x1b\[[0-9;:]*m)")
 
@@ -43,16 +43,16 @@ class Terminal(Console):
 
     def render_str(self, text: str, **options: Any) -> Text:  # noqa: ANN401 - rich's own
         """Return text for the layout, escaped."""
-        return super().render_str(safe_lines(text), **options)
+        return super().render_str(printable_lines(text), **options)
 
     def render(self, renderable: RenderableType, options: ConsoleOptions | None = None) -> Iterable[Segment]:
         """Yield the segments to print, with their text escaped."""
         for segment in super().render(renderable, options):
-            yield segment if segment.control else segment._replace(text=safe_lines(segment.text))
+            yield segment if segment.control else segment._replace(text=printable_lines(segment.text))
 
     def write(self, text: str) -> None:
         """Print text without wrapping or markup."""
-        self.file.write(safe_lines(text))
+        self.file.write(printable_lines(text))
         self.file.flush()
 
 
@@ -69,7 +69,7 @@ class Guard:
     def write(self, text: str) -> int:
         """Write text, and return its length."""
         pieces = _COLOUR.split(text)
-        self.stream.write("".join(part if at % 2 else safe_lines(part) for at, part in enumerate(pieces)))
+        self.stream.write("".join(part if at % 2 else printable_lines(part) for at, part in enumerate(pieces)))
         return len(text)
 
     def writelines(self, lines: Iterable[str]) -> None:

@@ -12,7 +12,7 @@ import typer
 import yaml
 
 from sluice.cli.terminal.escaping import Terminal
-from sluice.topics.legible import safe_lines
+from sluice.topics.printable import printable_lines
 
 _UNBOUNDED = 10_000
 
@@ -67,7 +67,7 @@ def as_text(output: Output, data: Any) -> str:  # noqa: ANN401  JSON is any
     if output is not Output.YAML:
         return f"{text}\n"
     document = yaml.safe_dump(json.loads(text), sort_keys=False, allow_unicode=True, width=120)
-    if document != safe_lines(document):  # a program reads YAML's own escapes back
+    if document != printable_lines(document):  # a program reads YAML's own escapes back
         document = yaml.safe_dump(json.loads(text), sort_keys=False, allow_unicode=False, width=120)
     return str(document)
 

@@ -15,8 +15,8 @@ from sluice.settings import settings
 from sluice.specs.catalog.catalog import Catalog
 from sluice.topics.administration import KafkaAdministration
 from sluice.topics.description import Description, described
-from sluice.topics.legible import safe
 from sluice.topics.names import unknown_topic
+from sluice.topics.printable import printable_line
 
 
 def describe(
@@ -87,9 +87,9 @@ def _print(found: Description) -> None:
     counts = "/".join(sorted({str(len(replicas)) for replicas in state.replicas}))
     records = "records unknown" if found.records is None else f"{found.records:,} records"
     keyed = {True: ", keyed", False: ", not keyed", None: ""}[usage.keyed]
-    console.print(safe(state.name), style="bold", end="")
+    console.print(printable_line(state.name), style="bold", end="")
     console.print(f"  {state.partitions} partitions, replication {counts}, {records}{keyed}")
-    owner = f", owner {safe(usage.owner)}" if usage.owner else ""
+    owner = f", owner {printable_line(usage.owner)}" if usage.owner else ""
     console.print(f"    declared in {usage.file}{owner}" if usage.file else "    not declared")
     for verb, names in (
         ("read by the pipelines", usage.read_by),
@@ -99,7 +99,9 @@ def _print(found: Description) -> None:
         if names:
             console.print(f"    {verb} {', '.join(names)}")
     if state.configs:
-        console.print("    " + " ".join(safe(f"{key}={value}") for key, value in sorted(state.configs.items())))
+        console.print(
+            "    " + " ".join(printable_line(f"{key}={value}") for key, value in sorted(state.configs.items()))
+        )
     if found.leaderless:
         console.print(f"    no leader: partitions {_numbers(found.leaderless)}", style="red")
     if found.under_replicated:

@@ -15,10 +15,10 @@ from sluice.project.project import Project
 from sluice.provisioning.importing.importer import Importer
 from sluice.provisioning.importing.proposal import Proposal, Rejection, sampled_records
 from sluice.settings import settings
-from sluice.topics.legible import safe
+from sluice.topics.printable import printable_line
 
 _PATIENCE_SECONDS = 10
-_MOST_NAMED = 10
+_MAX_NAMED = 10
 
 
 def import_topics(
@@ -70,8 +70,8 @@ def _requested(importer: Importer, topics: Sequence[str], *, every: bool) -> Seq
     if topics:
         raise SpecError("--all cannot be combined with topics.", fix="use one or the other.")
     there = importer.undeclared()
-    more = f" and {len(there) - _MOST_NAMED} more" if len(there) > _MOST_NAMED else ""
-    undeclared = f"{', '.join(map(safe, there[:_MOST_NAMED]))}{more}" if there else "none"
+    more = f" and {len(there) - _MAX_NAMED} more" if len(there) > _MAX_NAMED else ""
+    undeclared = f"{', '.join(map(printable_line, there[:_MAX_NAMED]))}{more}" if there else "none"
     raise SpecError(f"No topic is given. Topics without a spec: {undeclared}.", fix="pass some of them, or --all.")
 
 
@@ -113,7 +113,9 @@ def _print_written(written: Sequence[tuple[Proposal, Path]], rejected: Sequence[
     for proposal, path in written:
         out_lines.print(f"{proposal.topic}: {path}, from {sampled_records(proposal.sampled)}", style="green")
     for rejection in rejected:
-        err_lines.print(f"{safe(rejection.topic)}: refused, {rejection.why}. Fix: {rejection.fix}", style="red")
+        err_lines.print(
+            f"{printable_line(rejection.topic)}: refused, {rejection.why}. Fix: {rejection.fix}", style="red"
+        )
     if written:
         out_lines.print("Review the proposals, then run `sluice check` and `sluice topics plan`.")
     elif not rejected:

@@ -22,7 +22,7 @@ from sluice.specs.model.start import Edge, parse_moment
 from sluice.topics.administration import KafkaAdministration, TopicExtent
 from sluice.topics.follow import follow
 from sluice.topics.names import unknown_topic
-from sluice.topics.newest import MOST_OFFSETS, NewestRecords, Wanted, everything, newest, onwards
+from sluice.topics.newest import MAX_OFFSETS, NewestRecords, Wanted, everything, newest, onwards
 from sluice.topics.records import Record
 
 _SHOWN_BYTES = 500
@@ -78,7 +78,7 @@ def tail(
             printer.newest(onwards(reader, topic, start, extent.ends, most, wanted=wanted))
         if following:
             only, begin = () if partition is None else (partition,), start or extent.ends
-            coming = follow(topic, extent, begin, administration, reader, clock=SystemClock(), tell=_note, only=only)
+            coming = follow(topic, extent, begin, administration, reader, clock=SystemClock(), report=_note, only=only)
             printer.records(filter(wanted, coming))
 
 
@@ -173,7 +173,7 @@ class RecordPrinter:
         self.records(found.records)
         if found.given_up:
             which = ", ".join(map(str, found.given_up))
-            _note(f"Stopped after {MOST_OFFSETS:,} offsets of partition {which}; --from begins elsewhere.")
+            _note(f"Stopped after {MAX_OFFSETS:,} offsets of partition {which}; --from begins elsewhere.")
         elif found.more:
             _note("There may be more; -n shows more, -f all.")
 

@@ -11,8 +11,8 @@ from sluice.errors import UnreachableError
 from sluice.project.project import Project
 from sluice.specs.model.deadlines import StreamDeadlines
 from sluice.streams.health.availability import SPAN, Availability, availabilities
-from sluice.streams.health.looks import DeadlineState, StreamLook
-from sluice.streams.life.timeline import in_words
+from sluice.streams.health.snapshots import DeadlineState, StreamSnapshot
+from sluice.streams.life.timeline import duration_text
 
 
 @dataclass(frozen=True)
@@ -56,16 +56,16 @@ def unit_service(project: Project, unit: str, now: datetime) -> UnitService:
     catalog, streams = project.catalog, project.catalog.unit(unit).streams
     try:
         registry, since = project.records.registry(), now - SPAN
-        desired, verdicts = registry.wishes_since(unit, since), registry.verdicts_since(unit, since)
+        desired, verdicts = registry.desired_states_since(unit, since), registry.verdicts_since(unit, since)
         found = availabilities(desired, registry.attempts(unit), verdicts, streams=streams, now=now)
-        looks = project.records.observations().of([unit]).get(unit, {})
+        looks = project.records.snapshots().of([unit]).get(unit, {})
     except UnreachableError:
         return UnitService()
     missed = {stream: _missed(looks[stream], catalog.deadlines_of(stream)) for stream in streams if stream in looks}
     return UnitService(found, {stream: states for stream, states in missed.items() if states})
 
 
-def _missed(look: StreamLook, declared: StreamDeadlines) -> list[DeadlineState]:
+def _missed(look: StreamSnapshot, declared: StreamDeadlines) -> list[DeadlineState]:
     return [d for d in look.deadlines if d.missed and getattr(declared, d.deadline.value) is not None]
 
 
@@ -73,18 +73,19 @@ def in_percent(found: Availability | None) -> str:
     """Return the available share, rounded down; empty if the stream should never have run, `?` if it is unknown."""
     if found is None:
         return "?"
-    if not found.wanted:
+    if not found.requested:
         return ""
-    return f"{found.available * 10_000 // found.wanted / 100:.2f} %"
+    return f"{found.available * 10_000 // found.requested / 100:.2f} %"
 
 
 def _sentence(stream: str, found: Availability) -> str:
-    if not found.wanted:
+    if not found.requested:
         return f"{stream} was not requested to run in the last {SPAN.days} days."
     parts = [
-        f" {name} for {in_words(time)}"
+        f" {name} for {duration_text(time)}"
         for name, time in [("unknown", found.unknown), ("down", found.down), ("lagging", found.lagging)]
         if time
     ]
     aside = f" ({','.join(parts).strip()})" if parts else ""
-    return f"{stream} was available for {in_percent(found)} of {in_words(found.wanted)} that it should have run{aside}."
+    due = duration_text(found.requested)
+    return f"{stream} was available for {in_percent(found)} of the {due} that it should have run{aside}."

@@ -59,7 +59,7 @@ class ProgressLine:
 
     def progressed(self, backfill: Backfill) -> None:
         """Show the progress of the backfill; the follower calls it with each change."""
-        stopping = ", stopping after this chunk" if backfill.cancel_asked_by else ""
+        stopping = ", stopping after this chunk" if backfill.cancel_requested_by else ""
         now = self._clock.monotonic()
         starved = starvation_in_words(self._process.cpu_seconds(), now - self._began, self._niceness)
         progress = progress_in_words(backfill, self._clock.now())

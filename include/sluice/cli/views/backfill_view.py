@@ -48,7 +48,7 @@ def backfill_as_dict(project: Project, found: Backfill) -> dict[str, Any]:
         "expected_end": end and end.isoformat(),
         "outcome": found.outcome,
         "why": found.why,
-        "cancel_asked_by": found.cancel_asked_by,
+        "cancel_requested_by": found.cancel_requested_by,
         "result": _result(project, found),
         "pages": [str(page) for page in _pages(project, found)],
     }
@@ -64,7 +64,7 @@ def print_backfill(project: Project, found: Backfill, now: datetime) -> None:
         + (f", accepting the violations of {asked.accepts}" if asked.accepts else ""),
         "progress": progress_in_words(found, now),
         "why": found.why,
-        "cancel": f"requested by {found.cancel_asked_by}" if found.cancel_asked_by else "",
+        "cancel": f"requested by {found.cancel_requested_by}" if found.cancel_requested_by else "",
         "result": _result_in_words(_result(project, found)),
     }
     if found.state is BackfillState.RUNNING and not project.processes.backfill_lock(found.id).held():

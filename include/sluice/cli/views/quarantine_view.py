@@ -11,13 +11,13 @@ from rich.text import Text
 
 from sluice.cli.terminal.output import err, err_lines, out, out_lines
 from sluice.quality.cases import Case, CaseState
-from sluice.quality.quarantine import Browsed, LookedAgain, Quarantined
+from sluice.quality.quarantine import Browsed, Quarantined, Revalidation
 from sluice.quality.reasons import advice_of, in_short, meaning_of
 from sluice.quality.samples import masked as in_form
-from sluice.topics.legible import legible, safe
+from sluice.topics.printable import printable_bytes, printable_line
 
 if TYPE_CHECKING:
-    from sluice.spark.backfill.replay import Replayed
+    from sluice.spark.backfill.replay import ReplayResult
 
 _STYLES = {
     CaseState.OPEN: "red",
@@ -33,7 +33,7 @@ _NEXT = {
 }
 _WIDTH = 200
 _PER_LINE = 16
-_MOST_DUMPED = 4096
+_MAX_DUMPED = 4096
 
 
 def print_browsed(pipeline: str, found: Browsed, *, masked: bool) -> None:
@@ -54,7 +54,7 @@ def print_browsed(pipeline: str, found: Browsed, *, masked: bool) -> None:
 
 def print_record(topic: str, found: Quarantined, *, masked: bool) -> None:
     """Print one record in full, as text and as bytes."""
-    topic_id, partition, offset = found.place
+    topic_id, partition, offset = found.position
     lines = {
         "record": f"{topic}/{partition} offset {offset:,} (topic id {topic_id}), {found.at:%Y-%m-%d %H:%M:%S} UTC",
         "reason": f"{found.reason}: {meaning_of(found.reason, found.detail)}",
@@ -69,7 +69,7 @@ def print_record(topic: str, found: Quarantined, *, masked: bool) -> None:
             out_lines.print(f"  {name:<8} {text}")
     if found.value and not masked:
         out_lines.print(f"  {len(found.value):,} bytes:")
-        for line in hex_dump(found.value[:_MOST_DUMPED]):
+        for line in hex_dump(found.value[:_MAX_DUMPED]):
             out_lines.print(f"  {line}")
 
 
@@ -83,7 +83,7 @@ def hex_dump(data: bytes) -> Iterator[str]:
 
 def record_as_dict(topic: str, found: Quarantined, *, masked: bool) -> dict[str, Any]:
     """Return a record as JSON values; bytes that are not UTF-8 are escaped."""
-    topic_id, partition, offset = found.place
+    topic_id, partition, offset = found.position
     return {
         "topic": topic,
         "topic_id": topic_id,
@@ -115,9 +115,9 @@ def print_case(case: Case) -> None:
     """Print a case with its history."""
     style = _STYLES[case.state]
     out.print(f"{escape(case.id)}: [{style}]{case.state}[/{style}]", soft_wrap=True)
-    places = str(case.places)
+    places = str(case.positions)
     lines = {
-        "records": f"{case.records:,} of {case.pipeline} ({case.asked})",
+        "records": f"{case.records:,} of {case.pipeline} ({case.selection})",
         "reasons": ", ".join(f"{count:,} {reason}" for reason, count in case.reasons.items()),
         "offsets": places if len(places) <= _WIDTH else f"{places[:_WIDTH]}…",
         "next": _NEXT[case.state].format(id=case.id),
@@ -131,7 +131,7 @@ def print_case(case: Case) -> None:
         out_lines.print(f"  {line}")
 
 
-def print_patched(case: Case, looked: LookedAgain, file: str, lines: str) -> None:
+def print_patched(case: Case, looked: Revalidation, file: str, lines: str) -> None:
     """Print the outcomes of a case's records with a patch, and the lines that declare it."""
     counts = ", ".join(f"{count:,} {outcome}" for outcome, count in looked.outcomes.items() if count)
     if looked.reasons:
@@ -143,9 +143,9 @@ def print_patched(case: Case, looked: LookedAgain, file: str, lines: str) -> Non
     out.write(f"{lines}\n")  # unwrapped, for copying
 
 
-def print_replayed(found: Replayed) -> None:
+def print_replayed(found: ReplayResult) -> None:
     """Print how a replay ended."""
-    if found.found is None:
+    if found.revalidation is None:
         out_lines.print("It was already replayed; nothing was done.")
     elif found.why:
         err_lines.print(f"Nothing was changed: {found.why}")
@@ -158,10 +158,10 @@ def case_as_dict(case: Case) -> dict[str, Any]:
         "id": case.id,
         "pipeline": case.pipeline,
         "state": case.state,
-        "asked": case.asked,
+        "asked": case.selection,
         "records": case.records,
         "reasons": dict(case.reasons),
-        "offsets": str(case.places),
+        "offsets": str(case.positions),
         "events": [
             {
                 "state": event.state,
@@ -177,7 +177,7 @@ def case_as_dict(case: Case) -> dict[str, Any]:
 
 
 def _line(found: Quarantined, *, masked: bool) -> Text:
-    _, partition, offset = found.place
+    _, partition, offset = found.position
     line = Text(f"{found.at:%Y-%m-%dT%H:%M:%SZ}  {partition}:{offset}  ", style="dim")
     line.append(f"{found.reason}  ", style="red not dim")
     if found.detail:
@@ -191,10 +191,10 @@ def _line(found: Quarantined, *, masked: bool) -> Text:
 
 
 def _text(data: bytes, most: int | None, *, masked: bool) -> str:
-    text = legible(data, most)
+    text = printable_bytes(data, most)
     return in_form(text) if masked else text
 
 
 def _headers(found: Quarantined, *, masked: bool) -> Iterator[str]:
     for name, value in found.headers:
-        yield safe(name) if value is None else f"{safe(name)}={_text(value, _WIDTH, masked=masked)}"
+        yield printable_line(name) if value is None else f"{printable_line(name)}={_text(value, _WIDTH, masked=masked)}"

@@ -8,7 +8,7 @@ from typing import Any
 
 from rich.text import Text
 
-from sluice.topics.legible import legible, safe
+from sluice.topics.printable import printable_bytes, printable_line
 from sluice.topics.records import Record
 
 TOMBSTONE = "(tombstone)"
@@ -25,13 +25,13 @@ def as_line(record: Record, most: int | None) -> Text:
     line = Text(f"{_time(record.at) or _NO_TIME}  {record.partition}/{record.offset}", style="dim")
     line.append("  ")
     if record.key is not None:
-        line.append(f"{legible(record.key, most)}  ", style="cyan not dim")
+        line.append(f"{printable_bytes(record.key, most)}  ", style="cyan not dim")
     for name, value in record.headers:
-        shown = "" if value is None else f"={legible(value, most)}"
-        line.append(f"[{safe(name)}{shown}]  ", style="magenta not dim")
+        shown = "" if value is None else f"={printable_bytes(value, most)}"
+        line.append(f"[{printable_line(name)}{shown}]  ", style="magenta not dim")
     if record.value is None:
         return line.append(TOMBSTONE, style="yellow not dim")
-    return line.append(legible(record.value, most), style="not dim")
+    return line.append(printable_bytes(record.value, most), style="not dim")
 
 
 def as_dict(topic: str, record: Record, most: int | None) -> dict[str, Any]:

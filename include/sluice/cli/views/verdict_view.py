@@ -10,7 +10,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from sluice.streams.health.verdict import Health, PartitionLag, Verdict
-from sluice.streams.life.timeline import in_words
+from sluice.streams.life.timeline import duration_text
 
 STYLES = {
     Health.OK: "green",
@@ -87,4 +87,4 @@ def styled(health: Health) -> str:
 
 def format_seconds(seconds: float | None) -> str:
     """Return a duration in words, or a question mark if it is unknown."""
-    return "?" if seconds is None else in_words(timedelta(seconds=seconds))
+    return "?" if seconds is None else duration_text(timedelta(seconds=seconds))

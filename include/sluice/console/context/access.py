@@ -33,7 +33,7 @@ class Visitor(Protocol):
         ...
 
 
-class Anybody:
+class AnonymousVisitor:
     """Who looks at a console without a login: sees everything, changes nothing."""
 
     name = "anybody on this machine"
@@ -64,7 +64,7 @@ async def login_free_gate(request: Request) -> Visitor:
     """
     if request.url.hostname not in LOOPBACK:
         raise HTTPException(403, "without a login the console answers on 127.0.0.1 and localhost only")
-    return Anybody()
+    return AnonymousVisitor()
 
 
 LOOPBACK = frozenset({"127.0.0.1", "localhost", "::1"})

@@ -11,7 +11,7 @@ from datetime import UTC, datetime
 from math import ceil, floor, log10
 
 WIDTH, HEIGHT = 600, 120
-_MOST_POINTS = 150
+_MAX_POINTS = 150
 """A picture is some hundred pixels wide; of more values in one place the greatest is drawn."""
 _NOTHING = 1e-9
 _WHOLE = 100
@@ -73,7 +73,7 @@ def lines(title: str, found: Sequence[ChartLine], *, unit: str = "") -> Chart | 
         return None
     scale = _Scale(at[0], at[-1], max(value for line in drawn for _, value in line.points if value is not None))
     shapes = [
-        Shape(line.name, place, scale.line(line.points), said(_newest(line.points), unit))
+        Shape(line.name, place, scale.line(line.points), number_text(_newest(line.points), unit))
         for place, line in enumerate(drawn)
     ]
     return _chart(title, shapes, scale, unit, [line.points for line in drawn], filled=False)
@@ -90,7 +90,7 @@ def layers(title: str, at: Sequence[float], found: Sequence[ChartLine], *, unit:
     """
     if len(at) <= 1:
         return None
-    step = ceil(len(at) / _MOST_POINTS)
+    step = ceil(len(at) / _MAX_POINTS)
     # Of the batches of one place the longest is drawn, with its own parts.
     whole = [sum(line.points[n][1] or 0.0 for line in found) for n in range(len(at))]
     kept = [max(range(n, min(n + step, len(at))), key=whole.__getitem__) for n in range(0, len(at), step)]
@@ -99,7 +99,7 @@ def layers(title: str, at: Sequence[float], found: Sequence[ChartLine], *, unit:
     for place, line in enumerate(found):
         upper = [low + (line.points[n][1] or 0.0) for low, n in zip(base, kept, strict=True)]
         path = scale.bars([at[n] for n in kept], base, upper)
-        shapes.append(Shape(line.name, place, path, said(_newest(line.points), unit)))
+        shapes.append(Shape(line.name, place, path, number_text(_newest(line.points), unit)))
         base = upper
     return _chart(title, shapes, scale, unit, [[(at[n], whole[n]) for n in kept]], filled=True)
 
@@ -112,7 +112,7 @@ def spark(points: Sequence[tuple[float, float | None]]) -> str:
     return _Scale(known[0][0], known[-1][0], max(value for _, value in known)).line(known)
 
 
-def said(value: float | None, unit: str = "") -> str:
+def number_text(value: float | None, unit: str = "") -> str:
     """Return a number as a person reads it: three digits that count."""
     if value is None:
         return "unknown"
@@ -135,8 +135,8 @@ def _chart(
     known = [(value, moment) for points in values for moment, value in points if value is not None]
     highest, when = max(known)
     newest = ", ".join(f"{shape.name} {shape.newest}" for shape in shapes)
-    words = f"{title}. Newest: {newest}. Highest: {said(highest, unit)} at {_clock(when)} UTC."
-    return Chart(title, shapes, filled, said(scale.top, unit), _clock(scale.first), _clock(scale.last), words)
+    words = f"{title}. Newest: {newest}. Highest: {number_text(highest, unit)} at {_clock(when)} UTC."
+    return Chart(title, shapes, filled, number_text(scale.top, unit), _clock(scale.first), _clock(scale.last), words)
 
 
 def _clock(moment: float) -> str:
@@ -149,7 +149,7 @@ def _newest(points: Sequence[tuple[float, float | None]]) -> float | None:
 
 def _thinned(points: Sequence[tuple[float, float | None]]) -> list[tuple[float, float | None]]:
     """Return the greatest of every few neighbours; where one of them is unknown there, the line is interrupted."""
-    step = ceil(len(points) / _MOST_POINTS)
+    step = ceil(len(points) / _MAX_POINTS)
     if step <= 1:
         return list(points)
     found: list[tuple[float, float | None]] = []

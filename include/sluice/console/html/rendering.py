@@ -14,9 +14,9 @@ from fastapi.responses import HTMLResponse
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from sluice.console.context.access import Visitor
-from sluice.console.html.charts import HEIGHT, WIDTH, said
+from sluice.console.html.charts import HEIGHT, WIDTH, number_text
 from sluice.streams.health.verdict import FINE, Health
-from sluice.streams.life.timeline import in_words
+from sluice.streams.life.timeline import duration_text
 
 NAVIGATION = (
     ("", "Fleet"),
@@ -89,7 +89,13 @@ def environment() -> Environment:
         lstrip_blocks=True,
     )
     found.filters.update(
-        number=said, whole=_whole, seconds=_seconds, ago=_ago, clock=_clock, tone=tone_of, iso=lambda at: at.isoformat()
+        number=number_text,
+        whole=_whole,
+        seconds=_seconds,
+        ago=_ago,
+        clock=_clock,
+        tone=tone_of,
+        iso=lambda at: at.isoformat(),
     )
     found.globals.update(navigation=NAVIGATION, chart_width=WIDTH, chart_height=HEIGHT)
     return found
@@ -116,13 +122,13 @@ def _seconds(value: float | None) -> str:
         return ""
     if value < _SHORT:
         return f"{value:.1f} s"
-    return in_words(timedelta(seconds=round(value)))
+    return duration_text(timedelta(seconds=round(value)))
 
 
 def _ago(at: datetime | None, now: datetime) -> str:
     if at is None:
         return ""
-    return f"{in_words(max(timedelta(0), now - at))} ago"
+    return f"{duration_text(max(timedelta(0), now - at))} ago"
 
 
 def _clock(at: datetime | None) -> str:

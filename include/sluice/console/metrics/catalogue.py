@@ -46,9 +46,11 @@ _STREAM = ("unit", "stream")
 BUILD_INFO = _gauge("build_info", "1, with the version that serves the metrics.", "version")
 
 HEALTH = _gauge("stream_health", "1 for the current verdict of a stream, 0 for the others.", *_STREAM, "health")
-NEEDS_SOMEBODY = _gauge("stream_needs_somebody", "1 if a stream needs attention.", *_STREAM)
-LAST_LOOK = _gauge("stream_last_look_timestamp_seconds", "When a watcher last observed the stream.", *_STREAM)
-EVIDENCE = _gauge("stream_evidence_ratio", "Share of the evidence that the last observation could gather.", *_STREAM)
+NEEDS_ATTENTION = _gauge("stream_needs_attention", "1 if a stream needs attention.", *_STREAM)
+LAST_OBSERVED = _gauge("stream_last_observed_timestamp_seconds", "When a watcher last observed the stream.", *_STREAM)
+COMPLETENESS = _gauge(
+    "stream_completeness_ratio", "Share of the evidence that the last observation could gather.", *_STREAM
+)
 LAG_RECORDS = _gauge("stream_lag_records", "Records that are not in a committed batch.", *_STREAM)
 LAG_SECONDS = _gauge("stream_lag_seconds", "Minimum waiting time of the first of them.", *_STREAM)
 PARTITION_LAG = _gauge(
@@ -73,7 +75,7 @@ PHASE_SECONDS = _gauge(
 STATE_ROWS = _gauge("stream_state_rows", "Rows in state after the newest batch.", *_STREAM)
 STATE_BYTES = _gauge("stream_state_memory_bytes", "Memory of the state after the newest batch.", *_STREAM)
 
-WANTED = _gauge("unit_wanted", "1 if the unit should run.", "unit")
+SHOULD_RUN = _gauge("unit_should_run", "1 if the unit should run.", "unit")
 HALTED = _gauge("unit_halted", "1 if nothing starts the unit until a person resumes it.", "unit")
 ATTEMPTS = _counter("unit_attempts", "Attempts of the unit: the newest generation.", "unit")
 CPU = _counter("unit_cpu_seconds", "CPU time of the driver and its child processes since it started.", "unit")
@@ -84,7 +86,7 @@ CASES = _gauge("quarantine_cases", "Open and fixed cases of quarantined records.
 GATE_PASSED = _gauge("quality_passed", "1 if the newest check of the published table passed.", "pipeline")
 GATE_AT = _gauge("quality_checked_timestamp_seconds", "When the published table was last checked.", "pipeline")
 DIFFERENCES = _gauge("topic_differences", "Values of a declared topic that are not as declared.", "topic")
-TOPICS_LOOK = _gauge("topics_last_look_timestamp_seconds", "When the cluster was last compared with the specs.")
+TOPICS_COMPARED = _gauge("topics_last_compared_timestamp_seconds", "When the cluster was last compared with the specs.")
 ALERTS = _counter("alerts", "Alerts in the journal of this machine.", "level", "outcome")
 
 CATALOGUE = tuple(value for value in list(globals().values()) if isinstance(value, Metric))

@@ -12,7 +12,7 @@ from sluice.console.metrics import catalogue as m
 from sluice.console.metrics.catalogue import Metric
 from sluice.quality.cases import LIVE, Case
 from sluice.streams.health.batch_log import BatchFigures
-from sluice.streams.health.fleet import Standing
+from sluice.streams.health.fleet import StreamStatus
 from sluice.streams.health.verdict import Health
 
 
@@ -25,15 +25,15 @@ class MetricSample:
     value: float
 
 
-def of_streams(standings: Iterable[Standing], batches: Mapping[str, BatchFigures]) -> Iterator[MetricSample]:
+def of_streams(statuses: Iterable[StreamStatus], batches: Mapping[str, BatchFigures]) -> Iterator[MetricSample]:
     """Yield the samples of streams and their units.
 
     Args:
-        standings: how streams stand.
+        statuses: how streams stand.
         batches: the newest batch by stream, as its driver saw it.
     """
-    units: dict[str, list[Standing]] = {}
-    for standing in standings:
+    units: dict[str, list[StreamStatus]] = {}
+    for standing in statuses:
         units.setdefault(standing.unit, []).append(standing)
         yield from _of_verdict(standing)
         batch = batches.get(standing.stream)
@@ -43,23 +43,23 @@ def of_streams(standings: Iterable[Standing], batches: Mapping[str, BatchFigures
         yield from _of_unit(unit, streams, batches)
 
 
-def _of_verdict(standing: Standing) -> Iterator[MetricSample]:
-    verdict, look, labels = standing.verdict, standing.look, (standing.unit, standing.stream)
+def _of_verdict(status: StreamStatus) -> Iterator[MetricSample]:
+    verdict, snapshot, labels = status.verdict, status.snapshot, (status.unit, status.stream)
     for health in Health:
         yield MetricSample(m.HEALTH, (*labels, health.value), float(health is verdict.health))
-    yield MetricSample(m.NEEDS_SOMEBODY, labels, float(standing.needs_somebody))
+    yield MetricSample(m.NEEDS_ATTENTION, labels, float(status.needs_attention))
     yield from _known(
         labels,
         {
-            m.LAST_LOOK: None if look is None else look.at.timestamp(),
-            m.EVIDENCE: verdict.completeness,
+            m.LAST_OBSERVED: None if snapshot is None else snapshot.at.timestamp(),
+            m.COMPLETENESS: verdict.completeness,
             m.LAG_RECORDS: verdict.lag_records,
             m.LAG_SECONDS: verdict.lag_seconds,
             m.WATERMARK_LAG: verdict.watermark_lag_seconds,
             m.CATCH_UP: verdict.catch_up_seconds,
             m.LOSS: verdict.loss_seconds,
-            m.ARRIVING: None if look is None else look.rates.arriving,
-            m.READING: None if look is None else look.rates.read,
+            m.ARRIVING: None if snapshot is None else snapshot.rates.arriving,
+            m.READING: None if snapshot is None else snapshot.rates.read,
             m.LAST_COMMIT: None if verdict.committed_at is None else verdict.committed_at.timestamp(),
             m.BATCHES: verdict.batches,
         },
@@ -80,13 +80,13 @@ def _of_batch(labels: tuple[str, str], batch: BatchFigures) -> Iterator[MetricSa
         yield MetricSample(m.PHASE_SECONDS, (*labels, phase), milliseconds / 1000)
 
 
-def _of_unit(unit: str, streams: Iterable[Standing], batches: Mapping[str, BatchFigures]) -> Iterator[MetricSample]:
+def _of_unit(unit: str, streams: Iterable[StreamStatus], batches: Mapping[str, BatchFigures]) -> Iterator[MetricSample]:
     streams = list(streams)
     first = streams[0]
     told = [batch for each in streams if (batch := batches.get(each.stream)) and batch.generation == first.generation]
     cpu = [batch.cpu_seconds for batch in told if batch.cpu_seconds is not None]
     found: dict[Metric, float | None] = {
-        m.WANTED: float(first.wanted),
+        m.SHOULD_RUN: float(first.should_run),
         m.HALTED: float(bool(first.halted)),
         m.ATTEMPTS: first.generation,
         m.CPU: max(cpu, default=None),
@@ -126,7 +126,7 @@ def of_topics(differences: Mapping[str, int], at: datetime) -> Iterator[MetricSa
         differences: how many values are not as declared, by topic; 0 for one that is as declared.
         at: when the cluster was asked (UTC).
     """
-    yield MetricSample(m.TOPICS_LOOK, (), at.timestamp())
+    yield MetricSample(m.TOPICS_COMPARED, (), at.timestamp())
     for topic, count in sorted(differences.items()):
         yield MetricSample(m.DIFFERENCES, (topic,), count)
 

@@ -14,7 +14,7 @@ from sluice.alerts.incidents import open_incidents
 from sluice.alerts.journal import Journal
 from sluice.alerts.policy import read_policy
 from sluice.console.context.access import Visitor, VisitorDep
-from sluice.console.context.surroundings import ConsoleContext, SurroundingsDep
+from sluice.console.context.page_context import ConsoleContext, ContextDep
 from sluice.console.html.rendering import page
 
 router = APIRouter()
@@ -26,13 +26,13 @@ PAGE_ROWS = 50
 def alerts(
     request: Request,
     visitor: VisitorDep,
-    around: SurroundingsDep,
+    context: ContextDep,
     number: Annotated[int, Query(alias="page", ge=1, le=10_000)] = 1,
 ) -> HTMLResponse:
     """Show the alerts about DAGs that the visitor may see, newest first."""
-    history = readable_alerts(_history(around), visitor)
+    history = readable_alerts(_history(context), visitor)
     found = history.alerts[::-1]
-    place = around.project.settings
+    place = context.project.settings
     policy = read_policy(place.home / "include", place.deployment)
     pages = max(1, -(-len(found) // PAGE_ROWS))
     number = min(number, pages)
@@ -40,7 +40,7 @@ def alerts(
     return page(
         request,
         "alerts.html",
-        now=around.clock.now(),
+        now=context.clock.now(),
         rows=[(alert, outcome(alert, history)) for alert in shown],
         lasting=[(each, policy.rule_of(each.newest).tell) for each in open_incidents(history).values()],
         policy_note=policy.note,
@@ -53,14 +53,14 @@ def alerts(
 
 
 @router.get("/alerts/{alert_id}")
-def alert(request: Request, alert_id: str, visitor: VisitorDep, around: SurroundingsDep) -> HTMLResponse:
+def alert(request: Request, alert_id: str, visitor: VisitorDep, context: ContextDep) -> HTMLResponse:
     """Show everything about one alert."""
-    history = readable_alerts(_history(around), visitor)
+    history = readable_alerts(_history(context), visitor)
     found = next((each for each in history.alerts if each.id == alert_id), None)
     if found is None:
         raise HTTPException(404, "There is no such alert, or it is not yours to see.")
     delivery = history.deliveries.get(found.id)
-    return page(request, "alert.html", now=around.clock.now(), alert=found, delivery=delivery)
+    return page(request, "alert.html", now=context.clock.now(), alert=found, delivery=delivery)
 
 
 def outcome(alert: Alert, history: AlertHistory) -> str:
@@ -69,8 +69,8 @@ def outcome(alert: Alert, history: AlertHistory) -> str:
     return "unknown" if delivery is None else delivery.outcome.value
 
 
-def _history(around: ConsoleContext) -> AlertHistory:
-    return Journal(around.project.folder.alerts, clock=around.clock).read()
+def _history(context: ConsoleContext) -> AlertHistory:
+    return Journal(context.project.folder.alerts, clock=context.clock).read()
 
 
 def readable_alerts(history: AlertHistory, visitor: Visitor) -> AlertHistory:

@@ -7,7 +7,7 @@ from fastapi.responses import PlainTextResponse, RedirectResponse
 
 from sluice.console.context.access import VisitorDep
 from sluice.console.context.log_tail import last_lines
-from sluice.console.context.surroundings import SurroundingsDep
+from sluice.console.context.page_context import ContextDep
 from sluice.console.pages.streams import UnitName, require_unit
 from sluice.project.project import Project
 from sluice.streams.health.driver_files import spark_ui_address
@@ -17,10 +17,10 @@ router = APIRouter()
 
 
 @router.get("/units/{unit}/spark-ui")
-def spark_ui(unit: UnitName, visitor: VisitorDep, around: SurroundingsDep) -> RedirectResponse:
+def spark_ui(unit: UnitName, visitor: VisitorDep, context: ContextDep) -> RedirectResponse:
     """Redirect to the Spark UI of the newest generation."""
     require_unit(unit, visitor)
-    project = around.project
+    project = context.project
     address = spark_ui_address(project.folder.progress, unit, _newest(project, unit).generation)
     if address is None:
         raise HTTPException(404, f"The driver of {unit} has not reported a Spark UI yet: its first batch is not done.")
@@ -28,10 +28,10 @@ def spark_ui(unit: UnitName, visitor: VisitorDep, around: SurroundingsDep) -> Re
 
 
 @router.get("/units/{unit}/log")
-def log(unit: UnitName, visitor: VisitorDep, around: SurroundingsDep) -> PlainTextResponse:
+def log(unit: UnitName, visitor: VisitorDep, context: ContextDep) -> PlainTextResponse:
     """Show the end of the newest generation's log."""
     require_unit(unit, visitor)
-    project = around.project
+    project = context.project
     file = project.processes.launcher().log(_newest(project, unit).key)
     if not file.is_file():
         raise HTTPException(404, f"The driver of {unit} has written no log yet.")

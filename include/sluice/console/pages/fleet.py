@@ -10,10 +10,10 @@ from fastapi import APIRouter, Query, Request
 from fastapi.responses import HTMLResponse
 
 from sluice.console.context.access import Visitor, VisitorDep
-from sluice.console.context.surroundings import ConsoleContext, SurroundingsDep
+from sluice.console.context.page_context import ConsoleContext, ContextDep
 from sluice.console.html.rendering import page
 from sluice.specs.catalog.dag_ids import stream_dag_id
-from sluice.streams.health.fleet import Standing
+from sluice.streams.health.fleet import StreamStatus
 from sluice.streams.health.verdict import Health
 
 router = APIRouter()
@@ -27,13 +27,13 @@ def fleet(
     *,
     request: Request,
     visitor: VisitorDep,
-    around: SurroundingsDep,
+    context: ContextDep,
     health: Annotated[str, Query(max_length=100)] = "",
     q: Annotated[str, Query(max_length=100)] = "",
     number: Annotated[int, Query(alias="page", ge=1, le=10_000)] = 1,
 ) -> HTMLResponse:
     """Show the streams that the visitor may see."""
-    everything = sorted(seen_by(visitor, around), key=lambda each: each.urgency)
+    everything = sorted(statuses_for(visitor, context), key=lambda each: each.urgency)
     counts = Counter(each.verdict.health for each in everything)
     wanted = {name for name in health.split(",") if name}
     chosen = [
@@ -46,11 +46,11 @@ def fleet(
     return page(
         request,
         "fleet.html",
-        now=around.clock.now(),
+        now=context.clock.now(),
         rows=chosen[(number - 1) * PAGE_ROWS : number * PAGE_ROWS],
         found=len(chosen),
         total=len(everything),
-        needing=sum(each.needs_somebody for each in everything),
+        needing=sum(each.needs_attention for each in everything),
         counts=[(each, counts[each]) for each in Health if counts[each]],
         chosen=health,
         q=q,
@@ -59,9 +59,9 @@ def fleet(
     )
 
 
-def seen_by(visitor: Visitor, around: ConsoleContext) -> Sequence[Standing]:
+def statuses_for(visitor: Visitor, context: ConsoleContext) -> Sequence[StreamStatus]:
     """Return how those streams stand whose DAGs a visitor may see, in a bounded number of queries."""
-    project = around.project
+    project = context.project
     units = project.catalog.units()
     by_dag = {stream_dag_id(name): unit for name, unit in units.items()}
-    return project.health.standings([by_dag[dag] for dag in visitor.readable(list(by_dag))], around.clock.now())
+    return project.health.statuses([by_dag[dag] for dag in visitor.readable(list(by_dag))], context.clock.now())

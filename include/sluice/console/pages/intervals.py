@@ -9,7 +9,7 @@ from fastapi import APIRouter, HTTPException, Query, Request
 from fastapi.responses import HTMLResponse
 
 from sluice.console.context.access import Visitor, VisitorDep
-from sluice.console.context.surroundings import SurroundingsDep
+from sluice.console.context.page_context import ContextDep
 from sluice.console.html.calendar import calendar, month_of, next_month
 from sluice.console.html.rendering import page
 from sluice.console.pages.reports import PipelineName
@@ -31,11 +31,11 @@ _BACKFILLS = 10
 def overview(
     request: Request,
     visitor: VisitorDep,
-    around: SurroundingsDep,
+    context: ContextDep,
     number: Annotated[int, Query(alias="page", ge=1, le=10_000)] = 1,
 ) -> HTMLResponse:
     """Show how the intervals of each pipeline stand, those with dirty ones first."""
-    project = around.project
+    project = context.project
     names = sorted(project.catalog.interval_pipelines)
     by_dag = {backfill_dag_id(name): name for name in names}
     known = project.tables.index().overview()
@@ -46,7 +46,7 @@ def overview(
     shown = rows[(number - 1) * PAGE_ROWS : number * PAGE_ROWS]
     states = (State.CLOSED, State.PUBLISHED, State.DIRTY)
     return page(
-        request, "intervals.html", now=around.clock.now(), rows=shown, states=states, number=number, pages=pages
+        request, "intervals.html", now=context.clock.now(), rows=shown, states=states, number=number, pages=pages
     )
 
 
@@ -56,15 +56,15 @@ def of_pipeline(
     request: Request,
     pipeline: PipelineName,
     visitor: VisitorDep,
-    around: SurroundingsDep,
+    context: ContextDep,
     month: Annotated[str, Query(pattern=r"^\d{4}-\d{2}$|^$")] = "",
     at: Annotated[str, Query(max_length=40)] = "",
 ) -> HTMLResponse:
     """Show a month of a pipeline's intervals, and one of them closely."""
-    project, now = around.project, around.clock.now()
+    project, now = context.project, context.clock.now()
     spec = _spec(project, pipeline, visitor)
     chosen = _instant(at)
-    index, code = project.tables.index(), around.code_of(pipeline)
+    index, code = project.tables.index(), context.code_of(pipeline)
     head = index.overview().get(pipeline)
     newest = head.closed_until if head else None
     first = _month(month) or month_of(chosen or newest or now)
@@ -83,7 +83,7 @@ def of_pipeline(
         modes=list(Mode),
         only=list(Only),
         dag_id=dag_id,
-        may_ask=around.asks is not None and visitor.may_run(dag_id),
+        may_ask=context.runner is not None and visitor.may_run(dag_id),
     )
 
 

@@ -16,11 +16,11 @@ from prometheus_client.registry import Collector, CollectorRegistry
 from sluice import __version__
 from sluice.alerts.journal import Journal
 from sluice.console.context.access import Visitor, VisitorDep
-from sluice.console.context.surroundings import ConsoleContext, SurroundingsDep
+from sluice.console.context.page_context import ConsoleContext, ContextDep
 from sluice.console.metrics.catalogue import BUILD_INFO, CATALOGUE, Metric, MetricType
 from sluice.console.metrics.samples import MetricSample, of_alerts, of_pipelines, of_streams, of_topics
 from sluice.console.pages.alerts import readable_alerts
-from sluice.console.pages.fleet import seen_by
+from sluice.console.pages.fleet import statuses_for
 from sluice.errors import SluiceError
 from sluice.quality.gate import GateResult
 from sluice.specs.catalog.dag_ids import TOPICS, backfill_dag_id, quality_dag_id
@@ -30,10 +30,10 @@ router = APIRouter()
 
 
 @router.get("/metrics")
-def metrics(visitor: VisitorDep, around: SurroundingsDep) -> Response:
+def metrics(visitor: VisitorDep, context: ContextDep) -> Response:
     """Return the samples of what the visitor may see."""
     registry = CollectorRegistry(auto_describe=False)
-    registry.register(_Collector([*_samples(visitor, around)]))
+    registry.register(_Collector([*_samples(visitor, context)]))
     return Response(generate_latest(registry), media_type=CONTENT_TYPE_PLAIN_0_0_4)
 
 
@@ -57,20 +57,20 @@ class _Collector(Collector):
             yield family
 
 
-def _samples(visitor: Visitor, around: ConsoleContext) -> Iterator[MetricSample]:
-    project = around.project
+def _samples(visitor: Visitor, context: ConsoleContext) -> Iterator[MetricSample]:
+    project = context.project
     yield MetricSample(BUILD_INFO, (__version__,), 1.0)
-    standings = seen_by(visitor, around)
-    told = {each.stream: newest_batch(project.folder.batch_log(each.stream)) for each in standings}
-    yield from of_streams(standings, {stream: batch for stream, batch in told.items() if batch is not None})
-    yield from _of_pipelines(visitor, around)
+    statuses = statuses_for(visitor, context)
+    told = {each.stream: newest_batch(project.folder.batch_log(each.stream)) for each in statuses}
+    yield from of_streams(statuses, {stream: batch for stream, batch in told.items() if batch is not None})
+    yield from _of_pipelines(visitor, context)
     if visitor.readable([TOPICS]):
-        yield from _of_topics(around)
-    yield from of_alerts(readable_alerts(Journal(project.folder.alerts, clock=around.clock).read(), visitor))
+        yield from _of_topics(context)
+    yield from of_alerts(readable_alerts(Journal(project.folder.alerts, clock=context.clock).read(), visitor))
 
 
-def _of_pipelines(visitor: Visitor, around: ConsoleContext) -> Iterator[MetricSample]:
-    project = around.project
+def _of_pipelines(visitor: Visitor, context: ConsoleContext) -> Iterator[MetricSample]:
+    project = context.project
     by_dag = {quality_dag_id(name): name for name in project.catalog.pipelines}
     names = {by_dag[dag] for dag in visitor.readable(list(by_dag))}
     backfilled = {backfill_dag_id(name): name for name in project.catalog.interval_pipelines}
@@ -84,11 +84,11 @@ def _of_pipelines(visitor: Visitor, around: ConsoleContext) -> Iterator[MetricSa
     yield from of_pipelines(intervals, gates, [case for case in project.records.cases().of() if case.pipeline in names])
 
 
-def _of_topics(around: ConsoleContext) -> Iterator[MetricSample]:
-    memory = around.topics.get()
-    if memory.found is not None and memory.at is not None:
-        differing = memory.found.differing
-        declared = around.project.catalog.kafka_topics()
+def _of_topics(context: ConsoleContext) -> Iterator[MetricSample]:
+    memory = context.topics.get()
+    if memory.value is not None and memory.at is not None:
+        differing = memory.value.differing
+        declared = context.project.catalog.kafka_topics()
         yield from of_topics({name: len(differing.get(name, ())) for name in declared}, memory.at)
 
 

@@ -11,14 +11,14 @@ from fastapi import APIRouter, HTTPException, Query, Request
 from fastapi.responses import HTMLResponse
 
 from sluice.console.context.access import VisitorDep
-from sluice.console.context.surroundings import SurroundingsDep
+from sluice.console.context.page_context import ContextDep
 from sluice.console.html.rendering import page
 from sluice.console.pages.reports import PipelineName
 from sluice.errors import SluiceError, SpecError
 from sluice.project.project import Project
 from sluice.quality.cases import LIVE
 from sluice.quality.gate import GateResult
-from sluice.quality.intervals import IntervalChecked
+from sluice.quality.intervals import IntervalCheckResult
 from sluice.reports.history import HEIGHT, WIDTH, Picture, picture
 from sluice.specs.catalog.dag_ids import backfill_dag_id, quality_dag_id
 from sluice.specs.expectations.model import Expectation, Subject
@@ -28,18 +28,18 @@ router = APIRouter()
 
 PAGE_ROWS = 50
 _SHOWN_INTERVALS = 240
-_MOST_CASES = 50
+_MAX_CASES = 50
 
 
 @router.get("/quality")
 def overview(
     request: Request,
     visitor: VisitorDep,
-    around: SurroundingsDep,
+    context: ContextDep,
     number: Annotated[int, Query(alias="page", ge=1, le=10_000)] = 1,
 ) -> HTMLResponse:
     """Show the newest result of each pipeline, and how many cases are open."""
-    project = around.project
+    project = context.project
     by_dag = {quality_dag_id(name): name for name in sorted(project.catalog.pipelines)}
     names = [by_dag[dag] for dag in visitor.readable(list(by_dag))]
     live = Counter(case.pipeline for case in project.records.cases().of() if case.state in LIVE)
@@ -48,13 +48,13 @@ def overview(
     number = min(number, pages)
     shown = names[(number - 1) * PAGE_ROWS : number * PAGE_ROWS]
     rows = [(name, *_newest(project, name), live[name]) for name in shown]
-    return page(request, "quality.html", now=around.clock.now(), rows=rows, number=number, pages=pages)
+    return page(request, "quality.html", now=context.clock.now(), rows=rows, number=number, pages=pages)
 
 
 @router.get("/quality/{pipeline}")
-def of_pipeline(request: Request, pipeline: PipelineName, visitor: VisitorDep, around: SurroundingsDep) -> HTMLResponse:
+def of_pipeline(request: Request, pipeline: PipelineName, visitor: VisitorDep, context: ContextDep) -> HTMLResponse:
     """Show what is known of a pipeline's expectations, and its cases."""
-    project = around.project
+    project = context.project
     spec = project.catalog.pipelines.get(pipeline)
     if spec is None or not visitor.readable([quality_dag_id(pipeline)]):
         raise HTTPException(404, f"There is no pipeline {pipeline}, or it is not yours to see.")
@@ -62,16 +62,16 @@ def of_pipeline(request: Request, pipeline: PipelineName, visitor: VisitorDep, a
     return page(
         request,
         "quality_of.html",
-        now=around.clock.now(),
+        now=context.clock.now(),
         pipeline=pipeline,
         result=result,
         at=at,
         error=error,
         history=_history(project, spec),
         drawn=(WIDTH, HEIGHT),
-        cases=project.records.cases().of(pipeline)[:_MOST_CASES],
+        cases=project.records.cases().of(pipeline)[:_MAX_CASES],
         live=LIVE,
-        may_ask=around.asks is not None and visitor.may_run(backfill_dag_id(pipeline)),
+        may_ask=context.runner is not None and visitor.may_run(backfill_dag_id(pipeline)),
     )
 
 
@@ -89,7 +89,7 @@ def _newest(project: Project, pipeline: str) -> tuple[GateResult | None, datetim
 
 def _history(
     project: Project, spec: PipelineSpec
-) -> Sequence[tuple[Expectation, Picture | None, Sequence[IntervalChecked]]]:
+) -> Sequence[tuple[Expectation, Picture | None, Sequence[IntervalCheckResult]]]:
     """Return the expectations about intervals, each with what became of it lately."""
     if not spec.has_intervals:
         return ()

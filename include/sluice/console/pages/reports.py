@@ -10,7 +10,7 @@ from fastapi import Path as PathParameter
 from fastapi.responses import HTMLResponse
 
 from sluice.console.context.access import Visitor, VisitorDep
-from sluice.console.context.surroundings import SurroundingsDep
+from sluice.console.context.page_context import ContextDep
 from sluice.project.project import Project
 from sluice.specs.catalog.dag_ids import backfill_dag_id, quality_dag_id
 from sluice.specs.model.spec import NAME_PATTERN
@@ -29,23 +29,23 @@ REPORT_HEADERS = {
 
 
 @router.get("/backfills/{backfill_id}/parity")
-def parity(backfill_id: BackfillId, visitor: VisitorDep, around: SurroundingsDep) -> HTMLResponse:
+def parity(backfill_id: BackfillId, visitor: VisitorDep, context: ContextDep) -> HTMLResponse:
     """Show the comparison that a backfill made."""
-    return _of_backfill(around.project, backfill_id, visitor, "parity.html")
+    return _of_backfill(context.project, backfill_id, visitor, "parity.html")
 
 
 @router.get("/backfills/{backfill_id}/quality")
-def quality(backfill_id: BackfillId, visitor: VisitorDep, around: SurroundingsDep) -> HTMLResponse:
+def quality(backfill_id: BackfillId, visitor: VisitorDep, context: ContextDep) -> HTMLResponse:
     """Show the result of a backfill's quality gate."""
-    return _of_backfill(around.project, backfill_id, visitor, "quality.html")
+    return _of_backfill(context.project, backfill_id, visitor, "quality.html")
 
 
 @router.get("/quality/{pipeline}/report")
-def table_quality(pipeline: PipelineName, visitor: VisitorDep, around: SurroundingsDep) -> HTMLResponse:
+def table_quality(pipeline: PipelineName, visitor: VisitorDep, context: ContextDep) -> HTMLResponse:
     """Show the newest result of the suite on a pipeline's published table."""
     if not visitor.readable([quality_dag_id(pipeline)]):
         raise HTTPException(404, _NONE)
-    return _report(around.project.folder.quality(pipeline).with_suffix(".html"))
+    return _report(context.project.folder.quality(pipeline).with_suffix(".html"))
 
 
 _NONE = "There is no such report: it was not made, has been removed, or is not yours to see."

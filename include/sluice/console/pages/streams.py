@@ -11,9 +11,9 @@ from fastapi import Path as PathParameter
 from fastapi.responses import HTMLResponse, RedirectResponse
 
 from sluice.console.context.access import Visitor, VisitorDep
-from sluice.console.context.asking import OfferedCommand
+from sluice.console.context.commands import ConsoleCommand
 from sluice.console.context.log_tail import last_lines
-from sluice.console.context.surroundings import SurroundingsDep
+from sluice.console.context.page_context import ContextDep
 from sluice.console.html.batch_charts import charts_of
 from sluice.console.html.rendering import base_of, page
 from sluice.project.project import Project
@@ -21,9 +21,9 @@ from sluice.specs.catalog.catalog import Unit
 from sluice.specs.catalog.dag_ids import stream_dag_id
 from sluice.specs.model.spec import NAME_PATTERN
 from sluice.streams.health.batch_log import batches, quarantined
-from sluice.streams.health.fleet import LOOKED_BACK, Standing
+from sluice.streams.health.fleet import ATTEMPTS_READ, StreamStatus
 from sluice.streams.health.verdict_records import RecordedVerdict
-from sluice.streams.life.sighting import Sighting
+from sluice.streams.life.status import UnitStatus
 from sluice.streams.life.timeline import SHOWN, Timeline, timeline
 
 router = APIRouter()
@@ -33,15 +33,15 @@ UnitName = Annotated[str, PathParameter(pattern=NAME_PATTERN)]
 
 HISTORY = timedelta(hours=24)
 _LOG_BYTES = 6 * 1024
-_MOST_CHANGES = 30
+_MAX_CHANGES = 30
 
 
 @router.get("/streams/{stream}")
-def stream(request: Request, stream: StreamName, visitor: VisitorDep, around: SurroundingsDep) -> HTMLResponse:
+def stream(request: Request, stream: StreamName, visitor: VisitorDep, context: ContextDep) -> HTMLResponse:
     """Show a stream."""
-    project, now = around.project, around.clock.now()
+    project, now = context.project, context.clock.now()
     unit = unit_of(project, stream, visitor)
-    standing = next(each for each in project.health.standings([unit], now) if each.stream == stream)
+    stream_status = next(each for each in project.health.statuses([unit], now) if each.stream == stream)
     dag_id, attempts = stream_dag_id(unit.name), _attempts(project, unit, now)
     found = batches(project.folder.batch_log(stream))
     pipeline = project.catalog.pipeline_of(stream)
@@ -49,7 +49,7 @@ def stream(request: Request, stream: StreamName, visitor: VisitorDep, around: Su
         request,
         "stream.html",
         now=now,
-        standing=standing,
+        stream_status=stream_status,
         siblings=[name for name in unit.streams if name != stream],
         topic=project.catalog.topic_of(stream),
         charts=charts_of(found),
@@ -61,14 +61,14 @@ def stream(request: Request, stream: StreamName, visitor: VisitorDep, around: Su
         changes=_changes(project, unit.name, stream, now),
         log=_log(attempts),
         dag_id=dag_id,
-        actions=_actions(standing) if around.asks is not None and visitor.may_run(dag_id) else (),
+        actions=_actions(stream_status) if context.runner is not None and visitor.may_run(dag_id) else (),
     )
 
 
 @router.get("/dags/{dag_id}")
-def of_dag(request: Request, dag_id: str, visitor: VisitorDep, around: SurroundingsDep) -> RedirectResponse:
+def of_dag(request: Request, dag_id: str, visitor: VisitorDep, context: ContextDep) -> RedirectResponse:
     """Lead from a DAG's page in Airflow to the page of what it is about."""
-    project = around.project
+    project = context.project
     for name, unit in project.catalog.units().items():
         if stream_dag_id(name) == dag_id and unit.streams and visitor.readable([dag_id]):
             first = (unit.pipelines or unit.streams)[0]
@@ -104,23 +104,23 @@ def require_unit(name: str, visitor: Visitor) -> None:
         raise HTTPException(404, f"There is no unit {name}, or it is not yours to see.")
 
 
-def _actions(standing: Standing) -> Sequence[OfferedCommand]:
-    if standing.halted:
-        return (OfferedCommand.RESUME, OfferedCommand.STOP)
-    return (OfferedCommand.RESTART, OfferedCommand.STOP) if standing.wanted else (OfferedCommand.START,)
+def _actions(status: StreamStatus) -> Sequence[ConsoleCommand]:
+    if status.halted:
+        return (ConsoleCommand.RESUME, ConsoleCommand.STOP)
+    return (ConsoleCommand.RESTART, ConsoleCommand.STOP) if status.should_run else (ConsoleCommand.START,)
 
 
 def _attempts(project: Project, unit: Unit, now: datetime) -> Timeline:
     registry = project.records.registry()
-    attempts = registry.attempts(unit.name, newest=LOOKED_BACK)
+    attempts = registry.attempts(unit.name, newest=ATTEMPTS_READ)
     newest = attempts[0] if attempts else None
-    sighting = Sighting(unit.name, registry.desired(unit.name), newest, None, earlier=tuple(attempts[1:]))
-    return timeline(sighting, attempts, now=now, log=project.processes.launcher().log)
+    status = UnitStatus(unit.name, registry.desired(unit.name), newest, None, earlier=tuple(attempts[1:]))
+    return timeline(status, attempts, now=now, log=project.processes.launcher().log)
 
 
 def _changes(project: Project, unit: str, stream: str, now: datetime) -> Sequence[RecordedVerdict]:
     found = project.records.registry().verdicts_since(unit, now - HISTORY)
-    return [record for record in reversed(found) if record.stream == stream][:_MOST_CHANGES]
+    return [record for record in reversed(found) if record.stream == stream][:_MAX_CHANGES]
 
 
 def _log(attempts: Timeline) -> str:

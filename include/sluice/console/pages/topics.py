@@ -6,7 +6,7 @@ from fastapi import APIRouter, HTTPException, Request
 from fastapi.responses import HTMLResponse
 
 from sluice.console.context.access import Visitor, VisitorDep
-from sluice.console.context.surroundings import SurroundingsDep
+from sluice.console.context.page_context import ContextDep
 from sluice.console.html.rendering import page
 from sluice.specs.catalog.dag_ids import TOPICS
 
@@ -14,27 +14,27 @@ router = APIRouter()
 
 
 @router.get("/topics")
-def topics(request: Request, visitor: VisitorDep, around: SurroundingsDep) -> HTMLResponse:
+def topics(request: Request, visitor: VisitorDep, context: ContextDep) -> HTMLResponse:
     """Show the declared topics as the cluster has them."""
     _require(visitor)
     return page(
         request,
         "topics.html",
-        now=around.clock.now(),
-        memory=around.topics.get(),
-        declared=sorted(around.project.catalog.kafka_topics()),
+        now=context.clock.now(),
+        memory=context.topics.get(),
+        declared=sorted(context.project.catalog.kafka_topics()),
         dag_id=TOPICS,
     )
 
 
 @router.get("/topics/{topic}")
-def topic(request: Request, topic: str, visitor: VisitorDep, around: SurroundingsDep) -> HTMLResponse:
+def topic(request: Request, topic: str, visitor: VisitorDep, context: ContextDep) -> HTMLResponse:
     """Show one declared topic with its partitions."""
     _require(visitor)
-    if topic not in around.project.catalog.kafka_topics():
+    if topic not in context.project.catalog.kafka_topics():
         raise HTTPException(404, "There is no declared topic of this name.")
-    memory = around.topics.get()
-    return page(request, "topic.html", now=around.clock.now(), memory=memory, topic=topic)
+    memory = context.topics.get()
+    return page(request, "topic.html", now=context.clock.now(), memory=memory, topic=topic)
 
 
 def _require(visitor: Visitor) -> None:

@@ -41,7 +41,7 @@ _NETWORK = (
 )
 """How alerts and lineage reach other machines."""
 
-_LOOK_SECONDS = 5
+_REFRESH_SECONDS = 5
 """Between two looks of the DAG processor at what its files read."""
 
 BATCH_POOL = "spark_batch"
@@ -177,8 +177,8 @@ def _parsing() -> dict[str, object]:
     bundle = {"name": "dags-folder", "classpath": "sluice.airflow.bundle.SpecsBundle", "kwargs": {}}
     return {
         "dag_bundle_config_list": json.dumps([bundle]),
-        "refresh_interval": _LOOK_SECONDS - 1,  # counted from the last look's time of day, which is not exact
-        "bundle_refresh_check_interval": _LOOK_SECONDS,
+        "refresh_interval": _REFRESH_SECONDS - 1,  # counted from the last look's time of day, which is not exact
+        "bundle_refresh_check_interval": _REFRESH_SECONDS,
         "min_file_process_interval": 3600,  # the bundle asks for them long before
         "parsing_processes": 2,  # they are there while something is parsed
     }

@@ -19,7 +19,7 @@ from sluice.launch.ports import Ports
 from sluice.settings import Settings, environment
 from sluice.specs.deployments.kafka import EmbeddedKafka, ExternalKafka
 
-MOST_BROKERS = 9
+MAX_BROKERS = 9
 
 
 def broker_name(number: int) -> str:
@@ -27,20 +27,20 @@ def broker_name(number: int) -> str:
     return "broker" if number == 1 else f"broker-{number}"
 
 
-def asked_brokers(settings: Settings, kafka: EmbeddedKafka | ExternalKafka, asked: int | None) -> int:
+def requested_brokers(settings: Settings, kafka: EmbeddedKafka | ExternalKafka, requested: int | None) -> int:
     """Return how many brokers there shall be, and keep it; 0 where somebody else runs them.
 
     Args:
         settings: where things are.
         kafka: what the deployment says.
-        asked: how many there shall be; None: as last time, at first one.
+        requested: how many there shall be; None: as last time, at first one.
 
     Raises:
         SpecError: the deployment has a cluster of its own.
         RefusedError: there would be fewer brokers than have data.
     """
     if isinstance(kafka, ExternalKafka):
-        if asked:
+        if requested:
             raise SpecError(
                 f"The deployment {settings.deployment!r} has brokers of its own, {', '.join(kafka.bootstrap)}.",
                 fix="leave out --brokers, or choose another deployment with SLUICE_DEPLOYMENT.",
@@ -48,8 +48,8 @@ def asked_brokers(settings: Settings, kafka: EmbeddedKafka | ExternalKafka, aske
         return 0
     kept = settings.folder.supervisor / "brokers"
     last = int(kept.read_text(encoding="utf-8")) if kept.exists() else 1
-    wanted = last if asked is None else asked
-    holding = [n for n in range(wanted + 1, MOST_BROKERS + 1) if (_folder(settings, n) / "data").exists()]
+    wanted = last if requested is None else requested
+    holding = [n for n in range(wanted + 1, MAX_BROKERS + 1) if (_folder(settings, n) / "data").exists()]
     if holding:
         names = ", ".join(broker_name(number) for number in holding)
         raise RefusedError(

@@ -14,7 +14,7 @@ from sluice.launch.private_file import write_private
 _FOLDER = "passwords"
 
 
-def drawn_password(kafka: Path, variable: str) -> str:
+def generated_password(kafka: Path, variable: str) -> str:
     """Return a password, drawn the first time.
 
     Args:
@@ -28,10 +28,10 @@ def drawn_password(kafka: Path, variable: str) -> str:
     if not file.exists():
         file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         write_private(file, secrets.token_urlsafe(32))
-    return kept_password(kafka, variable)
+    return stored_password(kafka, variable)
 
 
-def kept_password(kafka: Path, variable: str) -> str:
+def stored_password(kafka: Path, variable: str) -> str:
     """Return a password that was drawn.
 
     Raises:

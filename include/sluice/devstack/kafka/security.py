@@ -52,26 +52,26 @@ def is_secured(settings: Settings) -> bool:
     return _kept(settings).exists()
 
 
-def asked_security(settings: Settings, kafka: EmbeddedKafka | ExternalKafka, asked: bool | None) -> bool:
+def requested_security(settings: Settings, kafka: EmbeddedKafka | ExternalKafka, requested: bool | None) -> bool:
     """Return whether it shall ask.
 
     Args:
         settings: where things are.
         kafka: what the deployment says.
-        asked: what shall be; None: as last time, at first not.
+        requested: what shall be; None: as last time, at first not.
 
     Raises:
         SpecError: the deployment has a cluster of its own.
     """
-    if asked and isinstance(kafka, ExternalKafka):
+    if requested and isinstance(kafka, ExternalKafka):
         raise SpecError(
             f"The deployment {settings.deployment!r} has brokers of its own, {', '.join(kafka.bootstrap)}.",
             fix="leave out --secure, or choose another deployment with SLUICE_DEPLOYMENT.",
         )
-    return is_secured(settings) if asked is None else asked
+    return is_secured(settings) if requested is None else requested
 
 
-def keep_security(settings: Settings, secured: bool) -> None:
+def store_security(settings: Settings, secured: bool) -> None:
     """Let it be so from now on, until somebody asks for something else."""
     if secured:
         _kept(settings).touch()

@@ -53,7 +53,7 @@ class Backfill:
         total: intervals that it takes; 0 until that is known.
         outcome: what it found, in one word; empty until it ended.
         why: how it ended, in one sentence.
-        cancel_asked_by: who wants it to stop; empty if nobody does.
+        cancel_requested_by: who wants it to stop; empty if nobody does.
         advanced_at: when progress was last recorded (UTC), or None.
         done_before: intervals that were finished when its process took it.
     """
@@ -68,7 +68,7 @@ class Backfill:
     total: int = 0
     outcome: str = ""
     why: str = ""
-    cancel_asked_by: str = ""
+    cancel_requested_by: str = ""
     advanced_at: datetime | None = None
     done_before: int = 0
 

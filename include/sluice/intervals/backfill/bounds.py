@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 from sluice.errors import RefusedError
 from sluice.intervals.backfill.request import Mode
 from sluice.intervals.ledger import LedgerRow
-from sluice.intervals.places import NOWHERE, Places
 from sluice.intervals.reach import Reach
+from sluice.intervals.record_positions import NO_POSITIONS, RecordPositions
 
 
 @dataclass(frozen=True)
@@ -18,16 +18,16 @@ class IntervalBound:
     Attributes:
         reach: what lies below it; None: everything that the raw table holds.
         late: whether late records are taken too.
-        again: records whose time in the raw table is not theirs, and are read again: they did not decode when they
+        replayed: records whose time in the raw table is not theirs, and are read again: they did not decode when they
             came, or were patched.
     """
 
     reach: Reach | None
     late: bool
-    again: Places = field(default_factory=Places)
+    replayed: RecordPositions = field(default_factory=RecordPositions)
 
 
-def bound_of(mode: Mode, row: LedgerRow, replays: Places = NOWHERE) -> IntervalBound:
+def bound_of(mode: Mode, row: LedgerRow, replays: RecordPositions = NO_POSITIONS) -> IntervalBound:
     """Return what a backfill takes of an interval: `verify` exactly what its base took, the others all there is.
 
     Args:
@@ -42,18 +42,18 @@ def bound_of(mode: Mode, row: LedgerRow, replays: Places = NOWHERE) -> IntervalB
         case Mode.VERIFY:
             if row.base is None:
                 raise RefusedError(f"the interval {row.interval.start:%FT%RZ} was never written: nothing to verify.")
-            return IntervalBound(row.base.reach, row.base.late, Places.joined(row.base.replayed))
+            return IntervalBound(row.base.reach, row.base.late, RecordPositions.joined(row.base.replayed))
         case Mode.CORRECT:
-            return IntervalBound(None, late=True, again=_again(row) | replays)
+            return IntervalBound(None, late=True, replayed=_replayed(row) | replays)
         case Mode.RECOMPUTE:
             late = row.current is not None and row.current.late
-            return IntervalBound(None, late=late, again=_again(row) | replays)
+            return IntervalBound(None, late=late, replayed=_replayed(row) | replays)
 
 
 def published_bound(row: LedgerRow) -> IntervalBound:
     """Return what of the records of an interval is in what readers see, as far as the raw table goes."""
-    return IntervalBound(None, late=row.current is not None and row.current.late, again=_again(row))
+    return IntervalBound(None, late=row.current is not None and row.current.late, replayed=_replayed(row))
 
 
-def _again(row: LedgerRow) -> Places:
-    return Places.joined(row.current.replayed) if row.current is not None else Places()
+def _replayed(row: LedgerRow) -> RecordPositions:
+    return RecordPositions.joined(row.current.replayed) if row.current is not None else RecordPositions()

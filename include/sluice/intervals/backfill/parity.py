@@ -10,7 +10,7 @@ from datetime import datetime
 from sluice.explained import ExplainedEnum
 from sluice.intervals.alignment import Interval
 from sluice.intervals.backfill.request import Mode
-from sluice.intervals.backfill.selection import BEFORE, NOT_LOOKED_AT, OPEN
+from sluice.intervals.backfill.selection import BEFORE, NOT_CHECKED, OPEN
 
 
 class ParityOutcome(ExplainedEnum):
@@ -152,7 +152,7 @@ class ParityReport:
     def _unproven(self) -> Mapping[Interval, str]:
         """Intervals that were left out though they are closed; of a recompute, those that it took."""
         if self.mode is Mode.RECOMPUTE:
-            return {interval: why for interval, why in self.left.items() if why.startswith(NOT_LOOKED_AT)}
+            return {interval: why for interval, why in self.left.items() if why.startswith(NOT_CHECKED)}
         return {interval: why for interval, why in self.left.items() if not why.startswith((OPEN, BEFORE))}
 
     @property

@@ -15,7 +15,7 @@ from datetime import datetime
 from sluice.intervals.alignment import Interval
 from sluice.intervals.backfill.backfills import Backfill
 from sluice.intervals.backfill.claiming import overlap
-from sluice.intervals.backfill.selection import MOST_INTERVALS
+from sluice.intervals.backfill.selection import MAX_INTERVALS
 from sluice.intervals.ledger import Ledger, LedgerRow
 
 
@@ -67,7 +67,7 @@ def needed_repair(ledger: Ledger, code: str) -> Repair | None:
     rows = tuple(row for row in dirty if ledger.closes(row))
     if not rows:
         return None
-    until = rows[0].interval.start + MOST_INTERVALS * rows[0].length
+    until = rows[0].interval.start + MAX_INTERVALS * rows[0].length
     rows = tuple(near for row in rows if (near := row.within(None, until)) is not None)
     return Repair(Interval(rows[0].interval.start, rows[-1].interval.end), rows, _fingerprint(rows, code))
 

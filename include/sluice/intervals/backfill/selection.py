@@ -14,9 +14,9 @@ from sluice.intervals.ledger import Ledger, LedgerRow, State
 
 OPEN, BEFORE = "open", "before the stream's first rows"
 """How the reason begins where an interval is left out that nobody claims to have finished: this spoils no proof."""
-MOST_INTERVALS = 100_000
+MAX_INTERVALS = 100_000
 """How many intervals one backfill looks at, one by one: eleven years of hours."""
-NOT_LOOKED_AT = "not looked at"
+NOT_CHECKED = "not looked at"
 """How it begins where a backfill took an interval, and did not come to it."""
 
 
@@ -68,10 +68,10 @@ def select(request: Request, ledger: Ledger, length: timedelta, code: str, own: 
         RefusedError: the range holds more intervals than one backfill looks at, or a recompute of healthy intervals has
             no reason.
     """
-    if (asked := (request.range.end - request.range.start) // length) > MOST_INTERVALS:
+    if (asked := (request.range.end - request.range.start) // length) > MAX_INTERVALS:
         raise RefusedError(
             f"{request.range.start:%FT%RZ} to {request.range.end:%FT%RZ} are {asked:,} intervals, and a backfill looks "
-            f"at {MOST_INTERVALS:,} at most.",
+            f"at {MAX_INTERVALS:,} at most.",
             fix="ask for a shorter range.",
         )
     taken: list[LedgerRow] = []

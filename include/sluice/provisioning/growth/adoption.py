@@ -15,14 +15,14 @@ from typing import Any, Self
 
 from sluice.provisioning.plans.changes import PartitionIncrease
 from sluice.provisioning.plans.plan import Plan
-from sluice.streams.health.observation import Evidence
+from sluice.streams.health.observation import Observation
 from sluice.streams.life.launcher import DriverState
 
 FIX = (
     "read `sluice streams show` of what is named: a driver that is down comes back by itself or says why not, one that "
     "stands still is STALLED, and one that falls behind needs cores. Nothing is undone by this."
 )
-_MOST_NAMED = 8
+_MAX_NAMED = 8
 
 
 @dataclass(frozen=True)
@@ -97,7 +97,7 @@ class Followed:
         return f"{self.topic}: {self.stream} {self.observed}"
 
 
-def followed(growth: Growth, stream: str, seen: Evidence, origin: Mapping[str, int] | None = None) -> Followed:
+def followed(growth: Growth, stream: str, seen: Observation, origin: Mapping[str, int] | None = None) -> Followed:
     """Judge one stream by one observation.
 
     Args:
@@ -110,7 +110,7 @@ def followed(growth: Growth, stream: str, seen: Evidence, origin: Mapping[str, i
     return Followed(growth.topic, stream, state, clause)
 
 
-def _judged(growth: Growth, stream: str, seen: Evidence, origin: Mapping[str, int]) -> tuple[GrowthAdoption, str]:
+def _judged(growth: Growth, stream: str, seen: Observation, origin: Mapping[str, int]) -> tuple[GrowthAdoption, str]:
     unread = seen.lag_records
     if seen.driver is not None and seen.driver.state is not DriverState.RUNNING:
         return _not_running(seen, seen.driver.state)
@@ -130,9 +130,9 @@ def _judged(growth: Growth, stream: str, seen: Evidence, origin: Mapping[str, in
     return GrowthAdoption.READS, f"reads {_named(new)} from the start, and has {rest}{had}"
 
 
-def _not_running(seen: Evidence, state: DriverState) -> tuple[GrowthAdoption, str]:
-    if seen.stop_wanted or seen.halted or state is DriverState.ABSENT:
-        state_now = "is halted" if seen.halted else "is stopped" if seen.stop_wanted else "was never started"
+def _not_running(seen: Observation, state: DriverState) -> tuple[GrowthAdoption, str]:
+    if seen.stop_requested or seen.halted or state is DriverState.ABSENT:
+        state_now = "is halted" if seen.halted else "is stopped" if seen.stop_requested else "was never started"
         return GrowthAdoption.RESTS, f"{state_now}; it begins with the new partitions when it runs"
     return GrowthAdoption.WAITS, "is down, although it should run"
 
@@ -142,5 +142,5 @@ def _has_read(committed: Mapping[str, int], ends: Mapping[str, int]) -> bool:
 
 
 def _named(partitions: list[str]) -> str:
-    more = f" and {len(partitions) - _MOST_NAMED} more" if len(partitions) > _MOST_NAMED else ""
-    return ", ".join(partitions[:_MOST_NAMED]) + more
+    more = f" and {len(partitions) - _MAX_NAMED} more" if len(partitions) > _MAX_NAMED else ""
+    return ", ".join(partitions[:_MAX_NAMED]) + more

@@ -22,7 +22,7 @@ QUIET_SECONDS = 60.0
 """How long the ends must not move before the producers count as paused: longer than producers hold records back, with
 their retries (`delivery.timeout.ms` may be longer; a record that comes later makes the growth one with a break)."""
 _POLL_SECONDS = 5.0
-_MOST_NAMED = 8
+_MAX_NAMED = 8
 
 
 class GrowthStep(StrEnum):
@@ -92,8 +92,8 @@ class Undrained:
         if self.behind is None:
             return f"how far {self.stream} has read is not known"
         count = sum(self.behind.values())
-        where = ", ".join(f"partition {p}" for p in sorted(self.behind)[:_MOST_NAMED])
-        more = len(self.behind) - _MOST_NAMED
+        where = ", ".join(f"partition {p}" for p in sorted(self.behind)[:_MAX_NAMED])
+        more = len(self.behind) - _MAX_NAMED
         also = f" and {more} more" if more > 0 else ""
         return f"{self.stream} has yet to read {count:,} record{'' if count == 1 else 's'} of {where}{also}"
 
@@ -163,7 +163,7 @@ class Readiness:
         """Return what it waits for, as clauses."""
         waits = [str(each) for each in self.behind]
         if self.still_for < self.quiet:
-            where = f" (partition {', '.join(map(str, self.moved[:_MOST_NAMED]))})" if self.moved else ""
+            where = f" (partition {', '.join(map(str, self.moved[:_MAX_NAMED]))})" if self.moved else ""
             waits.append(f"records still came {self.still_for:.0f} s ago{where}")
         return "; ".join(waits) or "nothing: it is drained"
 

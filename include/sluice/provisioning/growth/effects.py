@@ -13,7 +13,7 @@ from sluice.specs.catalog.streams import dead_stream
 from sluice.specs.model.model import PipelineSpec
 from sluice.specs.model.outputs import LatestOutput, Output, TopicOutput
 
-MOST_CORES = 256
+MAX_CORES = 256
 """What a spec may declare."""
 
 
@@ -90,7 +90,7 @@ class AffectedUnit:
         if self.after == self.before:
             return f"{load}{rounds}, as now"
         rounds += f" instead of {self.before}"
-        if not self.declared_in or self.cores_to_keep > MOST_CORES:
+        if not self.declared_in or self.cores_to_keep > MAX_CORES:
             return load + rounds
         return f"{load}{rounds}; declare `resources.cores: {self.cores_to_keep}` in {self.declared_in} to keep the rate"
 

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
-MOST_RECORDS = 10_000
+MAX_RECORDS = 10_000
 """How many of a topic's newest records are read, over all partitions."""
 
 _SEED, _FACTOR, _BITS = 0x9747B28C, 0x5BD1E995, 0xFFFFFFFF
@@ -132,7 +132,7 @@ class KeyMoves:
 
 def most_of_each(partitions: int) -> int:
     """Return how many records of each partition are read."""
-    return max(1, MOST_RECORDS // partitions)
+    return max(1, MAX_RECORDS // partitions)
 
 
 def moves(sample: KeySample, before: int, after: int) -> KeyMoves:

@@ -17,7 +17,7 @@ from sluice.clock import Clock
 from sluice.errors import CorruptionError, RefusedError
 from sluice.topics.administration import KafkaAdministration, TopicExtent, TopicState
 
-_MOST_NAMED = 8
+_MAX_NAMED = 8
 
 
 @dataclass(frozen=True)
@@ -80,8 +80,8 @@ class OrderBreaks(Protocol):
 
 def at_offsets(topic: str, offsets: Mapping[int, int]) -> str:
     """Return offsets as a list for people, shortened."""
-    named = ", ".join(f"{topic}/{p} at {offset:,}" for p, offset in sorted(offsets.items())[:_MOST_NAMED])
-    more = len(offsets) - _MOST_NAMED
+    named = ", ".join(f"{topic}/{p} at {offset:,}" for p, offset in sorted(offsets.items())[:_MAX_NAMED])
+    more = len(offsets) - _MAX_NAMED
     return named + (f" and {more} more partitions" if more > 0 else "")
 
 

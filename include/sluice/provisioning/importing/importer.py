@@ -14,7 +14,7 @@ from sluice.provisioning.plans.topic_plan import plan_topics
 from sluice.specs.catalog.catalog import Catalog
 from sluice.specs.load import scan
 from sluice.specs.model.model import TopicSpec
-from sluice.specs.model.stamping import MOST_AHEAD, bounded
+from sluice.specs.model.stamping import MAX_AHEAD, bounded
 from sluice.specs.reading.diagnosis import read_spec
 from sluice.specs.reading.document import Document, parse_document
 from sluice.specs.reading.faults import Fault
@@ -24,8 +24,8 @@ from sluice.topics.description import Usage
 from sluice.topics.names import is_internal, near
 from sluice.topics.records import RecordReader
 
-MOST_RECORDS = 200
-_MOST_PARTITIONS = 20
+MAX_RECORDS = 200
+_MAX_PARTITIONS = 20
 
 
 @dataclass(frozen=True)
@@ -131,7 +131,7 @@ class Importer:
         declared = Declared(specs, self.replication)
         plan = plan_topics(declared, ActualCluster.of(declared, self.administration))
         for each in plan.differences:
-            if each.value != MOST_AHEAD:
+            if each.value != MAX_AHEAD:
                 differing.setdefault(each.subject, []).append(str(each))
         fix = "settle it, and import again."
         rejected = [
@@ -160,10 +160,10 @@ def read_sample(reader: RecordReader, topic: str, extent: TopicExtent) -> Record
 def sample_ranges(extent: TopicExtent) -> Iterator[tuple[Mapping[int, int], Mapping[int, int]]]:
     """Yield the offsets to read, [start, end) per partition: the oldest, then the newest; none twice."""
     filled = [p for p, end in sorted(extent.ends.items()) if end > extent.beginnings[p]]
-    chosen = filled[:: -(-len(filled) // _MOST_PARTITIONS) or 1]
+    chosen = filled[:: -(-len(filled) // _MAX_PARTITIONS) or 1]
     if not chosen:
         return
-    each = max(1, MOST_RECORDS // 2 // len(chosen))
+    each = max(1, MAX_RECORDS // 2 // len(chosen))
     oldest = {p: min(extent.ends[p], extent.beginnings[p] + each) for p in chosen}
     yield {p: extent.beginnings[p] for p in chosen}, oldest
     yield {p: max(oldest[p], extent.ends[p] - each) for p in chosen}, {p: extent.ends[p] for p in chosen}

@@ -13,16 +13,16 @@ from sluice.provisioning.importing.sample import Form, RecordSample
 from sluice.specs.model.duration import format_duration, parse_duration
 from sluice.specs.model.model import CLOCK_SKEW, FieldType
 from sluice.specs.model.spec import NAME_PATTERN
-from sluice.specs.model.stamping import MOST_AHEAD, STAMPED_BY, bounds
+from sluice.specs.model.stamping import MAX_AHEAD, STAMPED_BY, bounds
 from sluice.specs.reading.document import parse_document
 from sluice.topics.administration import TopicState
 from sluice.topics.replica_administration import THROTTLED
 
-MOST_FIELDS = 200
+MAX_FIELDS = 200
 """Objects with more different keys are maps: their keys are data."""
 
 _LONGEST_STEM = 59
-_MOST_NAMED = 8
+_MAX_NAMED = 8
 _COMMENT_COLUMN = 30
 _PLAIN_KEY = re.compile(r"[a-z][a-zA-Z0-9._-]*")
 _HARMLESS_KEY = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,62}")
@@ -120,8 +120,8 @@ def _no_value(topic: str, sample: RecordSample) -> Rejection | None:
     if not sample.objects:
         why = f"none of {sampled_records(sample.records)} is a JSON object, and no other format is known"
         return Rejection(topic, why, "have its producers send JSON objects, or leave it undeclared.")
-    if len(sample.fields) + len(sample.others) > MOST_FIELDS:
-        why = f"its objects have more than {MOST_FIELDS} different keys, so they are data and no names of fields"
+    if len(sample.fields) + len(sample.others) > MAX_FIELDS:
+        why = f"its objects have more than {MAX_FIELDS} different keys, so they are data and no names of fields"
         return Rejection(topic, why, f"{by_hand}, with the fields that matter.")
     return None
 
@@ -209,10 +209,10 @@ def _shape(state: TopicState, retention: str, replication: str) -> Iterator[str]
         f"retention: {retention}", "the broker's; nothing is set on the topic" if retention == "default" else ""
     )
     configs = {key: value for key, value in sorted(state.configs.items()) if key != "retention.ms"}
-    unbounded = configs.get(STAMPED_BY) != "LogAppendTime" and not bounds(configs.get(MOST_AHEAD), CLOCK_SKEW)
+    unbounded = configs.get(STAMPED_BY) != "LogAppendTime" and not bounds(configs.get(MAX_AHEAD), CLOCK_SKEW)
     if unbounded:
-        configs.pop(MOST_AHEAD, None)
-        yield f"# {MOST_AHEAD}: the next plan sets it; how far its producers' clocks may be ahead"
+        configs.pop(MAX_AHEAD, None)
+        yield f"# {MAX_AHEAD}: the next plan sets it; how far its producers' clocks may be ahead"
     if configs:
         yield "configs:"
     for key, value in configs.items():
@@ -296,5 +296,5 @@ def sampled_records(count: int) -> str:
 
 def _named(names: Iterable[str]) -> str:
     shown = list(names)
-    more = len(shown) - _MOST_NAMED
-    return ", ".join(shown[:_MOST_NAMED]) + (f" and {more} more" if more > 0 else "")
+    more = len(shown) - _MAX_NAMED
+    return ", ".join(shown[:_MAX_NAMED]) + (f" and {more} more" if more > 0 else "")

@@ -16,7 +16,7 @@ from sluice.specs.model.topic_shape import FailureDomains
 _Rule: TypeAlias = tuple[str, ...] | None
 """The domains over which replicas are spread, none for even leaders alone; None: wherever they are."""
 
-_MOST_SHOWN = 3
+_MAX_SHOWN = 3
 
 
 @dataclass(frozen=True)
@@ -182,6 +182,6 @@ def _refusal(declared: Declared, actual: ActualCluster, topic: str, why: str, fi
 
 def _brokers(ids: Sequence[int]) -> str:
     """Return some ids for a message, and how many more there are."""
-    more = len(ids) - _MOST_SHOWN
-    shown = ", ".join(map(str, ids[:_MOST_SHOWN])) + (f" and {more} more" if more > 0 else "")
+    more = len(ids) - _MAX_SHOWN
+    shown = ", ".join(map(str, ids[:_MAX_SHOWN])) + (f" and {more} more" if more > 0 else "")
     return f"broker {shown}" if len(ids) == 1 else f"brokers {shown}"

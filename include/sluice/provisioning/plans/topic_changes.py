@@ -19,7 +19,7 @@ from sluice.provisioning.plans.config_risks import config_risk
 from sluice.topics.administration import TopicCreation
 
 UNSET = "unset"
-_MOST_SHOWN = 3
+_MAX_SHOWN = 3
 
 
 def create(creation: TopicCreation) -> PlannedChange:
@@ -112,8 +112,8 @@ def _replicas(value: str, move: Reassignment, assignment: Assignment) -> str:
 
 
 def _some(clauses: list[str]) -> str:
-    more = len(clauses) - _MOST_SHOWN
-    return "; ".join([*clauses[:_MOST_SHOWN], *([f"{more} more"] if more > 0 else [])])
+    more = len(clauses) - _MAX_SHOWN
+    return "; ".join([*clauses[:_MAX_SHOWN], *([f"{more} more"] if more > 0 else [])])
 
 
 def _count(number: int, one: str, many: str) -> str:

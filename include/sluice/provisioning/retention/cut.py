@@ -15,15 +15,15 @@ from datetime import UTC, datetime, timedelta
 from sluice.topics.administration import KafkaAdministration, TopicExtent
 
 Position = Mapping[str, int] | None
-"""The next offset that a stream reads, per `topic/partition` (`streams.health.observation.Evidence.committed`); None:
-it could not be read. Ask for it before the cluster: an end that is asked later is no earlier than what was read."""
+"""The next offset that a stream reads, per `topic/partition` (`Observation.committed`); None: it could not be read.
+Ask for it before the cluster: an end that is asked later is no earlier than what was read."""
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 FOREVER = -1
 _DELETE = "delete"
 LARGEST_BYTES = 1_048_588
 """Kafka's default of `max.message.bytes`, the size of the largest batch of records."""
-_MOST_NAMED = 8
+_MAX_NAMED = 8
 
 
 @dataclass(frozen=True)
@@ -300,8 +300,8 @@ def _unread(cut: Cut, stream: str, position: Position) -> Unread | None:
 
 def _by_partition(topic: str, partitions: Mapping[int, PartitionCut]) -> str:
     losing = [(p, each) for p, each in partitions.items() if each.going]
-    named = ", ".join(f"{topic}/{p}: {each.going:,}" for p, each in losing[:_MOST_NAMED])
-    more = len(losing) - _MOST_NAMED
+    named = ", ".join(f"{topic}/{p}: {each.going:,}" for p, each in losing[:_MAX_NAMED])
+    more = len(losing) - _MAX_NAMED
     return named + (f" and {more} more partitions" if more > 0 else "")
 
 

@@ -22,7 +22,7 @@ _SAMPLE_COLUMNS = 4
 
 
 @dataclass(frozen=True)
-class Compared:
+class IntervalComparison:
     """Both sides of one interval.
 
     Attributes:
@@ -36,7 +36,9 @@ class Compared:
     counts: Counts = field(default_factory=Counts)
 
 
-def compare(table: DataFrame, computed: DataFrame, output: IntervalsOutput, column: str) -> dict[datetime, Compared]:
+def compare(
+    table: DataFrame, computed: DataFrame, output: IntervalsOutput, column: str
+) -> dict[datetime, IntervalComparison]:
     """Compare rows as multisets, per interval; intervals without rows on both sides are not in the result.
 
     Rows are matched by the declared keys within a window; without keys, by all their columns: then a row is identical,
@@ -61,7 +63,7 @@ def compare(table: DataFrame, computed: DataFrame, output: IntervalsOutput, colu
     if any(compared.counts.differences for compared in found.values()):
         for row in _examples(per_key.agg(*_counted(), *_one_of_each_side(values)), keys, values).collect():
             compared = found[_start(row)]
-            samples = (*compared.counts.samples, in_words(row, keys, values))
+            samples = (*compared.counts.samples, difference_text(row, keys, values))
             found[_start(row)] = replace(compared, counts=replace(compared.counts, samples=samples))
     return found
 
@@ -79,7 +81,7 @@ def _alike(table: DataFrame, computed: DataFrame) -> tuple[DataFrame, DataFrame]
     return filled(table), filled(computed)
 
 
-def in_words(row: Row, keys: Sequence[str], values: Sequence[str]) -> str:
+def difference_text(row: Row, keys: Sequence[str], values: Sequence[str]) -> str:
     """Return one difference as text.
 
     Args:
@@ -153,9 +155,9 @@ def _examples(groups: DataFrame, keys: Sequence[str], values: Sequence[str]) -> 
     return unlike.select("_start", "table_rows", "computed_rows", *texts)
 
 
-def _compared(row: Row) -> Compared:
+def _compared(row: Row) -> IntervalComparison:
     counts = Counts(row["identical"], row["missing"], row["extra"], row["different"])
-    return Compared(_content(row, "table"), _content(row, "computed"), counts)
+    return IntervalComparison(_content(row, "table"), _content(row, "computed"), counts)
 
 
 def _content(row: Row, side: str) -> Content:

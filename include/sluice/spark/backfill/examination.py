@@ -15,8 +15,8 @@ from sluice.intervals.backfill.parity import Counts, IntervalParity, ParityOutco
 from sluice.intervals.backfill.request import Mode
 from sluice.intervals.entries import NO_ROWS, Content
 from sluice.intervals.ledger import LedgerRow, Written
-from sluice.intervals.places import Places
-from sluice.spark.backfill.comparison import Compared, compare
+from sluice.intervals.record_positions import RecordPositions
+from sluice.spark.backfill.comparison import IntervalComparison, compare
 from sluice.spark.backfill.staging import Stage
 from sluice.spark.records.pipeline import PipelineCode
 from sluice.spark.tables.output import OutputTable, by_version
@@ -24,7 +24,7 @@ from sluice.spark.tables.records import RawTable, Records
 
 
 @dataclass(frozen=True)
-class Examined:
+class ExaminedChunk:
     """A chunk that was looked at.
 
     Attributes:
@@ -43,7 +43,7 @@ class Examined:
 
 
 @dataclass(frozen=True)
-class Workbench:
+class ChunkExaminer:
     """What chunks are examined with.
 
     Attributes:
@@ -60,7 +60,7 @@ class Workbench:
     raw: RawTable
     table: OutputTable
     staging: Path
-    replays: Places = field(default_factory=Places)
+    replays: RecordPositions = field(default_factory=RecordPositions)
 
     def bound(self, mode: Mode, row: LedgerRow) -> IntervalBound:
         """Return what is taken of an interval."""
@@ -70,7 +70,7 @@ class Workbench:
         """Return the records behind intervals."""
         return Records(self.spark, self.raw, self.code, bounds)
 
-    def examine(self, mode: Mode, chunk: Sequence[LedgerRow], number: int) -> Examined:
+    def examine(self, mode: Mode, chunk: Sequence[LedgerRow], number: int) -> ExaminedChunk:
         """Compute a chunk and compare it.
 
         Args:
@@ -91,7 +91,7 @@ class Workbench:
             self.table.fit(records.results().schema)
         stage, found = self._compare(records, compared_with, number)
         late = {} if mode is Mode.RECOMPUTE else records.count_late()  # a recompute explains nothing
-        return Examined(
+        return ExaminedChunk(
             parities=tuple(_judge(mode, row, found, late, gone) for row in chunk),
             computed={start: found[start].computed if start in found else NO_ROWS for start in bounds},
             late={start: bound.late for start, bound in bounds.items()},
@@ -101,7 +101,7 @@ class Workbench:
 
     def _compare(
         self, records: Records, versions: Mapping[datetime, int], number: int
-    ) -> tuple[Stage, dict[datetime, Compared]]:
+    ) -> tuple[Stage, dict[datetime, IntervalComparison]]:
         stage = Stage.write(
             records.results(), self.staging / str(number), self.table.condition(versions), self.table.column
         )
@@ -111,7 +111,7 @@ class Workbench:
             found = compare(held, stage.rows(self.spark), self.table.output, self.table.column)
         else:
             content = stage.content(self.spark).items()
-            found = {start: Compared(computed=c, counts=Counts(missing=c.rows)) for start, c in content}
+            found = {start: IntervalComparison(computed=c, counts=Counts(missing=c.rows)) for start, c in content}
         return stage, found
 
 
@@ -125,14 +125,14 @@ def _version_of(mode: Mode, row: LedgerRow, newest: int) -> int:
 def _judge(
     mode: Mode,
     row: LedgerRow,
-    found: Mapping[datetime, Compared],
+    found: Mapping[datetime, IntervalComparison],
     late: Mapping[datetime, int],
     gone: Mapping[datetime, str],
 ) -> IntervalParity:
     start = row.interval.start
     if start in gone:
         return IntervalParity(row.interval, ParityOutcome.INCONCLUSIVE, why=gone[start])
-    compared = found.get(start, Compared())
+    compared = found.get(start, IntervalComparison())
     counts = replace(compared.counts, late=late.get(start, 0))
     changed = _changed(row.base if mode is Mode.VERIFY else row.current, compared.table)
     if mode is Mode.RECOMPUTE:  # it is the repair of whatever happened; a dirty interval may hold anything

@@ -20,9 +20,9 @@ from sluice.intervals.backfill.request import Mode, Request
 from sluice.intervals.ledger import Ledger
 from sluice.project.project import Project
 from sluice.quality.cases import Case, CaseEvent, CaseState
-from sluice.quality.quarantine import LookedAgain
+from sluice.quality.quarantine import Revalidation
 from sluice.quality.reasons import Outcome
-from sluice.spark.backfill.evidence import Result
+from sluice.spark.backfill.results import Result
 from sluice.spark.backfill.run import run_backfill
 from sluice.spark.checks.quarantine import quarantine_of
 from sluice.spark.records.pipeline import PipelineCode
@@ -31,18 +31,18 @@ log = structlog.get_logger()
 
 
 @dataclass(frozen=True)
-class Replayed:
+class ReplayResult:
     """How a replay ended.
 
     Attributes:
         case: as it is now.
-        found: what today's rules make of its records; None if it was over before.
+        revalidation: what today's rules make of its records; None if it was over before.
         backfills: those that took part.
         why: why the case is not closed; empty if it is.
     """
 
     case: Case
-    found: LookedAgain | None
+    revalidation: Revalidation | None
     backfills: tuple[str, ...] = ()
     why: str = ""
 
@@ -52,7 +52,7 @@ class Replayed:
         return self.case.state is CaseState.REPLAYED
 
 
-def replay(project: Project, spark: SparkSession, case_id: str, *, by: str, clock: Clock | None = None) -> Replayed:
+def replay(project: Project, spark: SparkSession, case_id: str, *, by: str, clock: Clock | None = None) -> ReplayResult:
     """Replay a case.
 
     Raises:
@@ -65,22 +65,22 @@ def replay(project: Project, spark: SparkSession, case_id: str, *, by: str, cloc
     cases = project.records.cases()
     case = cases.get(case_id)
     if case.state is CaseState.REPLAYED:
-        return Replayed(case, None)
+        return ReplayResult(case, None)
     _refuse(project, case)
     spec = project.catalog.pipelines[case.pipeline]
     quarantine = quarantine_of(project, spark, spec)
-    found = quarantine.look_again(case.places)
+    found = quarantine.revalidate(case.positions)
     log.info("replay looks again", case=case.id, records=case.records, **_words(found))
     affected, still_open = _affected(project.tables.ledger(case.pipeline), quarantine.code, found)
     if why := _not_yet(case, found, still_open):
-        return Replayed(case, found, why=why)
+        return ReplayResult(case, found, why=why)
     run = _Run(project, spark, quarantine.code, case, by, clock)
     backfills = run.all(contiguous(affected))
     failpoint("before_case_closes", case.pipeline)
     event = CaseEvent(
         CaseState.REPLAYED, by, _why(found), clock.now(), tuple(result.backfill for result in backfills), found.counts
     )
-    return Replayed(cases.add(case.id, event), found, event.backfills)
+    return ReplayResult(cases.add(case.id, event), found, event.backfills)
 
 
 def _refuse(project: Project, case: Case) -> None:
@@ -99,7 +99,7 @@ def _refuse(project: Project, case: Case) -> None:
         )
 
 
-def _affected(ledger: Ledger, code: PipelineCode, found: LookedAgain) -> tuple[list[Interval], list[Interval]]:
+def _affected(ledger: Ledger, code: PipelineCode, found: Revalidation) -> tuple[list[Interval], list[Interval]]:
     """Return the intervals in which records happened that are good now: those that are closed, and the others."""
     length = code.pipeline.intervals.interval_length
     intervals = [Interval(start, start + length) for start in found.intervals]
@@ -108,7 +108,7 @@ def _affected(ledger: Ledger, code: PipelineCode, found: LookedAgain) -> tuple[l
     return closed, [each for each in intervals if each not in closed]
 
 
-def _not_yet(case: Case, found: LookedAgain, still_open: list[Interval]) -> str:
+def _not_yet(case: Case, found: Revalidation, still_open: list[Interval]) -> str:
     """Return why nothing is done; empty if there is nothing against it."""
     if found.missing:
         return f"{found.missing:,} of its {case.records:,} records are not in the raw table any more."
@@ -126,14 +126,14 @@ def _not_yet(case: Case, found: LookedAgain, still_open: list[Interval]) -> str:
     return ""
 
 
-def _why(found: LookedAgain) -> str:
+def _why(found: Revalidation) -> str:
     late = found.outcomes.get(Outcome.LATE, 0)
     return f"{found.better:,} records are in the results" + (
         f", but for {late:,} that are late: a correction takes them" if late else ""
     )
 
 
-def _words(found: LookedAgain) -> dict[str, int]:
+def _words(found: Revalidation) -> dict[str, int]:
     return {name.replace(": ", "_"): count for name, count in found.counts.items()}
 
 

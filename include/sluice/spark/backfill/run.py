@@ -15,17 +15,17 @@ from sluice.intervals.backfill.acceptance import GATE_FAILED
 from sluice.intervals.backfill.backfills import Backfill, Backfills, BackfillState
 from sluice.intervals.backfill.parity import ParityReport
 from sluice.intervals.backfill.request import Mode, Request
-from sluice.intervals.backfill.selection import NOT_LOOKED_AT, Selection, select
+from sluice.intervals.backfill.selection import NOT_CHECKED, Selection, select
 from sluice.intervals.ledger import Ledger, LedgerRow
-from sluice.intervals.places import Places
+from sluice.intervals.record_positions import RecordPositions
 from sluice.launch.backfill_claim import claimed
 from sluice.lineage.results import BackfillEnd
 from sluice.project.lineage import BatchLineage, batch_lineage
 from sluice.project.project import Project
 from sluice.quality.gate import Override
-from sluice.spark.backfill.evidence import CANCELLED, FAILED, ChunkEvidence, EvidenceFolder, Result
-from sluice.spark.backfill.examination import Workbench
+from sluice.spark.backfill.examination import ChunkExaminer
 from sluice.spark.backfill.publishing import chunks_published
+from sluice.spark.backfill.results import CANCELLED, FAILED, ChunkResult, Result, ResultFolder
 from sluice.spark.backfill.steps import Chunk, Gate, Steps
 from sluice.spark.checks.interval_quality import interval_quality
 from sluice.spark.checks.quarantine import Quarantine
@@ -35,7 +35,7 @@ from sluice.spark.tables.records import RawTable
 
 log = structlog.get_logger()
 
-_UNFINISHED = f"{NOT_LOOKED_AT}: the backfill ended before, or had published its part of the range earlier"
+_UNFINISHED = f"{NOT_CHECKED}: the backfill ended before, or had published its part of the range earlier"
 
 
 def run_backfill(
@@ -70,8 +70,8 @@ def run_backfill(
         claimed(backfills, project.folder.backfills, request, key, clock, submitted=submitted) as backfill,
     ):
         lineage.backfill_started(backfill)
-        evidence = EvidenceFolder(project.folder.backfill(backfill.id))
-        return _recorded(_Run(project, spark, code, backfills, backfill, evidence, clock), request, lineage)
+        results = ResultFolder(project.folder.backfill(backfill.id))
+        return _recorded(_Run(project, spark, code, backfills, backfill, results, clock), request, lineage)
 
 
 def _recorded(run: _Run, request: Request, lineage: BatchLineage) -> Result:
@@ -79,12 +79,12 @@ def _recorded(run: _Run, request: Request, lineage: BatchLineage) -> Result:
     backfill, backfills = run.backfill, run.backfills
     try:
         result = run.run()
-        run.evidence.report(result, _facts(request, result))
+        run.results.report(result, _facts(request, result))
     except BaseException as error:
         result = run.failed(str(error) if isinstance(error, SluiceError) else f"{type(error).__name__}: {error}")
         lineage.backfill_ended(backfill, _ended(result, run.clock))
         try:
-            run.evidence.report(result, _facts(request, result))
+            run.results.report(result, _facts(request, result))
         finally:
             backfills.end(backfill.id, BackfillState.FAILED, outcome=FAILED, why=result.why)
         raise
@@ -100,10 +100,10 @@ class _Run:
     code: PipelineCode
     backfills: Backfills
     backfill: Backfill
-    evidence: EvidenceFolder
+    results: ResultFolder
     clock: Clock
     selection: Selection | None = None
-    found: dict[int, ChunkEvidence] = field(default_factory=dict)
+    done: dict[int, ChunkResult] = field(default_factory=dict)
     """By chunk, of this process and those before it."""
 
     def run(self) -> Result:
@@ -116,10 +116,10 @@ class _Run:
             Chunk(selection.chunk_number(rows[0], pipeline.backfill.chunk), rows)
             for rows in selection.chunks(pipeline.backfill.chunk)
         ]
-        found = self.found
+        found = self.done
         found.update(self._done(chunks))
         todo = [chunk for chunk in chunks if chunk.number not in found]
-        finished = sum(len(evidence.parities) for evidence in found.values())
+        finished = sum(len(result.parities) for result in found.values())
         plan = list(self._plan(todo))
         total = finished + sum(len(chunk.rows) for _, chunk in plan)
         log.info("backfill starts", backfill=self.backfill.id, intervals=len(selection.taken), chunks=len(chunks))
@@ -127,12 +127,12 @@ class _Run:
         if not todo:
             return self._result(selection, found)
         gate = None if request.mode is Mode.VERIFY else self._gate(ledger)
-        steps = Steps(self.project, self._workbench(), self.backfill, self.evidence, gate, ledger.version)
+        steps = Steps(self.project, self._workbench(), self.backfill, self.results, gate, ledger.version)
         for mode, chunk in plan:
-            if asker := self.backfills.get(self.backfill.id).cancel_asked_by:
+            if asker := self.backfills.get(self.backfill.id).cancel_requested_by:
                 return self._result(selection, found, cancelled_by=asker)
-            found[chunk.number] = evidence = steps.take(mode, chunk)
-            if request.mode is not Mode.VERIFY and not evidence.passes:
+            found[chunk.number] = result = steps.take(mode, chunk)
+            if request.mode is not Mode.VERIFY and not result.passes:
                 break
             finished += len(chunk.rows)
             self.backfills.advance(self.backfill.id, done=finished, total=total)
@@ -142,7 +142,7 @@ class _Run:
         """Return how it ends that could not go on: with what was found and published until then."""
         if self.selection is None:
             return Result(self.backfill.id, FAILED, why)
-        return replace(self._result(self.selection, self.found), outcome=FAILED, why=why)
+        return replace(self._result(self.selection, self.done), outcome=FAILED, why=why)
 
     def _gate(self, ledger: Ledger) -> Gate:
         suite = self.project.catalog.gate_of(self.code.pipeline.name)
@@ -158,8 +158,8 @@ class _Run:
         request = self.backfill.request
         if not request.accepts:
             return None
-        evidence = EvidenceFolder(self.project.folder.backfill(request.accepts)).chunks().values()
-        found = tuple(name for chunk in evidence if chunk.gate is not None for name in chunk.gate.found)
+        results = ResultFolder(self.project.folder.backfill(request.accepts)).chunks().values()
+        found = tuple(name for chunk in results if chunk.gate is not None for name in chunk.gate.found)
         if not found:
             raise RefusedError(
                 f"nothing is left of what the gate of {request.accepts} had found that could be accepted: its evidence "
@@ -177,15 +177,15 @@ class _Run:
                     yield Mode.VERIFY, Chunk(chunk.number, unverified)
         yield from ((mode, chunk) for chunk in todo)
 
-    def _done(self, chunks: list[Chunk]) -> Iterator[tuple[int, ChunkEvidence]]:
+    def _done(self, chunks: list[Chunk]) -> Iterator[tuple[int, ChunkResult]]:
         """Yield the chunks that an earlier process of this backfill has finished, with what it found."""
-        evidence = self.evidence.chunks()
+        results = self.results.chunks()
         if self.backfill.request.mode is Mode.VERIFY:
             rows = {chunk.number: chunk.rows for chunk in chunks}
-            finished = {n for n in evidence if n in rows and all(self._verified_here(row) for row in rows[n])}
+            finished = {n for n in results if n in rows and all(self._verified_here(row) for row in rows[n])}
         else:
-            finished = chunks_published(self._folder, self.backfill.id, evidence) if evidence else set()
-        yield from ((number, evidence[number]) for number in sorted(finished))
+            finished = chunks_published(self._folder, self.backfill.id, results) if results else set()
+        yield from ((number, results[number]) for number in sorted(finished))
 
     def _verified_here(self, row: LedgerRow) -> bool:
         return (
@@ -198,34 +198,36 @@ class _Run:
     def _folder(self) -> Path:
         return self.project.folder.table(self.code.pipeline.intervals.table)
 
-    def _workbench(self) -> Workbench:
+    def _workbench(self) -> ChunkExaminer:
         topic = self.code.topic
         raw = RawTable.pin(self.project.folder.table(topic.raw.table), self.project.tables.raw_position(topic.name))
         table = OutputTable(self._folder, self.code.pipeline.intervals)
         staging = self.project.folder.staging / self.backfill.id
-        return Workbench(self.spark, self.code, raw, table, staging, self._replays(raw))
+        return ChunkExaminer(self.spark, self.code, raw, table, staging, self._replays(raw))
 
-    def _replays(self, raw: RawTable) -> Places:
+    def _replays(self, raw: RawTable) -> RecordPositions:
         """Return those records of the case to replay that no interval finds by their time."""
         case_id = self.backfill.request.replays
         if not case_id:
-            return Places()
-        return Quarantine(self.spark, raw, self.code).elsewhere(self.project.records.cases().get(case_id).places)
+            return RecordPositions()
+        return Quarantine(self.spark, raw, self.code).outside_their_interval(
+            self.project.records.cases().get(case_id).positions
+        )
 
-    def _result(self, selection: Selection, found: Mapping[int, ChunkEvidence], *, cancelled_by: str = "") -> Result:
-        evidence = [found[number] for number in sorted(found)]
-        report = self._report(selection, evidence)
-        gates = [e.gate for e in evidence if e.gate is not None]
+    def _result(self, selection: Selection, found: Mapping[int, ChunkResult], *, cancelled_by: str = "") -> Result:
+        results = [found[number] for number in sorted(found)]
+        report = self._report(selection, results)
+        gates = [chunk.gate for chunk in results if chunk.gate is not None]
         outcome, why = str(report.outcome), report.why
         if cancelled_by:
             outcome, why = CANCELLED, f"{cancelled_by} asked for its end; what was published until then stays."
         elif gates and not gates[-1].passed:
             outcome, why = GATE_FAILED, f"the quality gate failed: {'; '.join(gates[-1].failures)}"
-        published = tuple(start for e in evidence for start in e.published)
+        published = tuple(start for chunk in results for start in chunk.published)
         return Result(self.backfill.id, outcome, why, published, report, gates[-1] if gates else None)
 
-    def _report(self, selection: Selection, evidence: list[ChunkEvidence]) -> ParityReport:
-        parities = tuple(parity for e in evidence for parity in e.parities)
+    def _report(self, selection: Selection, results: list[ChunkResult]) -> ParityReport:
+        parities = tuple(parity for chunk in results for parity in chunk.parities)
         reported = {parity.interval for parity in parities}
         unfinished = {row.interval: _UNFINISHED for row in selection.taken}
         left = {i: why for i, why in {**selection.left, **unfinished}.items() if i not in reported}

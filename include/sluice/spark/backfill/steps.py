@@ -21,9 +21,9 @@ from sluice.intervals.entries import BackfillEntry, VerifiedEntry
 from sluice.intervals.ledger import LedgerRow
 from sluice.project.project import Project
 from sluice.quality.gate import GateResult, Override
-from sluice.spark.backfill.evidence import ChunkEvidence, EvidenceFolder
-from sluice.spark.backfill.examination import Examined, Workbench
+from sluice.spark.backfill.examination import ChunkExaminer, ExaminedChunk
 from sluice.spark.backfill.publishing import Publication
+from sluice.spark.backfill.results import ChunkResult, ResultFolder
 from sluice.spark.checks.interval_quality import IntervalQuality
 from sluice.spark.tables.records import Records
 from sluice.specs.expectations.model import ExpectationsSpec
@@ -58,7 +58,7 @@ class Gate:
     intervals: IntervalQuality
     override: Override | None = None
 
-    def look(self, rows: DataFrame, starts: Sequence[datetime], records: Records, *, input_records: int) -> GateResult:
+    def check(self, rows: DataFrame, starts: Sequence[datetime], records: Records, *, input_records: int) -> GateResult:
         """Judge the rows of some intervals."""
         return run_gate(
             rows,
@@ -75,106 +75,110 @@ class Steps:
 
     Attributes:
         project: specs and places.
-        bench: what chunks are examined with.
+        examiner: what chunks are examined with.
         backfill: on whose behalf.
-        evidence: where what is found is kept.
+        results: where what is found is kept.
         gate: what rows have to pass; None where nothing is published.
         as_of: the table version that the ledger was taken from.
     """
 
     project: Project
-    bench: Workbench
+    examiner: ChunkExaminer
     backfill: Backfill
-    evidence: EvidenceFolder
+    results: ResultFolder
     gate: Gate | None
     as_of: int
 
-    def take(self, mode: Mode, chunk: Chunk) -> ChunkEvidence:
+    def take(self, mode: Mode, chunk: Chunk) -> ChunkResult:
         """Take a step, and return what was found.
 
         Raises:
             RefusedError: somebody else wrote one of the intervals meanwhile; nothing was changed.
             CorruptionError: the table's log does not say what it should.
         """
-        examined = self.bench.examine(mode, chunk.rows, chunk.number)
-        evidence = self._verify(chunk, examined) if mode is Mode.VERIFY else self._replace(mode, chunk, examined)
-        if evidence.gate is None or evidence.gate.passed:
+        examined = self.examiner.examine(mode, chunk.rows, chunk.number)
+        result = self._verify(chunk, examined) if mode is Mode.VERIFY else self._replace(mode, chunk, examined)
+        if result.gate is None or result.gate.passed:
             examined.stage.remove()
-        return evidence
+        return result
 
-    def _verify(self, chunk: Chunk, examined: Examined) -> ChunkEvidence:
-        evidence = ChunkEvidence(examined.parities)
+    def _verify(self, chunk: Chunk, examined: ExaminedChunk) -> ChunkResult:
+        result = ChunkResult(examined.parities)
         if self.backfill.request.mode is Mode.VERIFY:
-            self.evidence.keep(chunk.number, evidence)
-        if evidence.passes:
+            self.results.store(chunk.number, result)
+        if result.passes:
             intervals = tuple(row.interval.start for row in chunk.rows)
-            code = self.bench.code.code_hash
-            append_entry(self.bench.table.folder, VerifiedEntry(self.backfill.id, intervals, code, self.as_of))
+            code = self.examiner.code.code_hash
+            append_entry(self.examiner.table.folder, VerifiedEntry(self.backfill.id, intervals, code, self.as_of))
             self._index()
-        return evidence
+        return result
 
-    def _replace(self, mode: Mode, chunk: Chunk, examined: Examined) -> ChunkEvidence:
+    def _replace(self, mode: Mode, chunk: Chunk, examined: ExaminedChunk) -> ChunkResult:
         wanted = {Mode.CORRECT: ParityOutcome.EXPLAINED, Mode.RECOMPUTE: ParityOutcome.RECOMPUTED}[mode]
         starts = tuple(parity.interval.start for parity in examined.parities if parity.outcome is wanted)
-        evidence = ChunkEvidence(examined.parities)
-        if starts and evidence.passes and self.gate is not None:
-            evidence = ChunkEvidence(examined.parities, self._look(self.gate, mode, chunk, examined, starts), starts)
-        self.evidence.keep(chunk.number, evidence)
-        if evidence.published:
-            self._publish(mode, chunk, examined, evidence)
-            self._keep_quality(examined, evidence)
-        return evidence
+        result = ChunkResult(examined.parities)
+        if starts and result.passes and self.gate is not None:
+            result = ChunkResult(examined.parities, self._check(self.gate, mode, chunk, examined, starts), starts)
+        self.results.store(chunk.number, result)
+        if result.published:
+            self._publish(mode, chunk, examined, result)
+            self._store_quality(examined, result)
+        return result
 
-    def _look(
-        self, gate: Gate, mode: Mode, chunk: Chunk, examined: Examined, starts: tuple[datetime, ...]
+    def _check(
+        self, gate: Gate, mode: Mode, chunk: Chunk, examined: ExaminedChunk, starts: tuple[datetime, ...]
     ) -> GateResult:
-        bench = self.bench
-        records = bench.records(
-            {r.interval.start: bench.bound(mode, r) for r in chunk.rows if r.interval.start in starts}
+        examiner = self.examiner
+        records = examiner.records(
+            {r.interval.start: examiner.bound(mode, r) for r in chunk.rows if r.interval.start in starts}
         )
         # Without rows it matters whether there were records that could have made some; else their order of size does.
         empty = not any(examined.computed[start].rows for start in starts)
-        rows = examined.stage.rows(bench.spark).where(bench.table.condition(starts))
+        rows = examined.stage.rows(examiner.spark).where(examiner.table.condition(starts))
         input_records = records.count_good() if empty else records.count()
-        return gate.look(rows, starts, records, input_records=input_records)
+        return gate.check(rows, starts, records, input_records=input_records)
 
-    def _keep_quality(self, examined: Examined, evidence: ChunkEvidence) -> None:
+    def _store_quality(self, examined: ExaminedChunk, result: ChunkResult) -> None:
         """Put what the gate found of each interval on record; whoever checks the published table can also find it."""
-        if self.gate is None or evidence.gate is None:
+        if self.gate is None or result.gate is None:
             return
         try:
-            self.gate.intervals.keep(evidence.gate.intervals, examined.computed, by=self.backfill.id)
+            self.gate.intervals.keep(result.gate.intervals, examined.computed, by=self.backfill.id)
         except SluiceError as error:
             log.warning("the record of the intervals' quality is behind", why=str(error))
 
-    def _publish(self, mode: Mode, chunk: Chunk, examined: Examined, evidence: ChunkEvidence) -> None:
-        bench, request, starts = self.bench, self.backfill.request, evidence.published
+    def _publish(self, mode: Mode, chunk: Chunk, examined: ExaminedChunk, result: ChunkResult) -> None:
+        examiner, request, starts = self.examiner, self.backfill.request, result.published
         rows = [row for row in chunk.rows if row.interval.start in starts]
-        again = reduce(or_, (bench.bound(mode, row).again for row in rows))
+        again = reduce(or_, (examiner.bound(mode, row).replayed for row in rows))
         entry = BackfillEntry(
             backfill=self.backfill.id,
             mode="correct" if mode is Mode.CORRECT else "recompute",
             by=request.by,
             why=request.why,
-            raw=bench.raw.reach.offsets,
+            raw=examiner.raw.reach.offsets,
             late={start: examined.late[start] for start in starts},
             content={start: examined.computed[start] for start in starts},
-            code=bench.code.code_hash,
-            gate=_in_one_line(evidence.gate) if evidence.gate else "",
-            topics=bench.raw.reach.topics,
+            code=examiner.code.code_hash,
+            gate=_in_one_line(result.gate) if result.gate else "",
+            topics=examiner.raw.reach.topics,
             replayed=tuple(again.pieces()),
         )
         publication = Publication(
-            bench.table, entry, chunk.number, examined.files(starts), still_ours=lambda: self._refuse_other_owner(rows)
+            examiner.table,
+            entry,
+            chunk.number,
+            examined.files(starts),
+            still_ours=lambda: self._refuse_other_owner(rows),
         )
         # One file per interval, not one per interval and task.
-        staged = examined.stage.rows(bench.spark).where(bench.table.condition(starts))
-        version = publication.publish(staged.repartition(bench.code.pipeline.resources.cores, bench.table.column))
+        staged = examined.stage.rows(examiner.spark).where(examiner.table.condition(starts))
+        version = publication.publish(staged.repartition(examiner.code.pipeline.resources.cores, examiner.table.column))
         log.info("published", backfill=self.backfill.id, intervals=len(starts), version=version)
         self._index()
 
     def _refuse_other_owner(self, rows: list[LedgerRow]) -> None:
-        now = self.project.tables.ledger(self.bench.code.pipeline.name).rows
+        now = self.project.tables.ledger(self.examiner.code.pipeline.name).rows
         for row in rows:
             found = now.get(row.interval.start, LedgerRow(row.interval))
             if (found.base, found.current, found.dirty) != (row.base, row.current, row.dirty):
@@ -188,7 +192,7 @@ class Steps:
     def _index(self) -> None:
         """Tell the control database, which can also learn it later."""
         try:
-            self.project.tables.index().refresh(self.bench.code.pipeline.name)
+            self.project.tables.index().refresh(self.examiner.code.pipeline.name)
         except SluiceError as error:
             log.warning("the ledger's index is behind", why=str(error))
 

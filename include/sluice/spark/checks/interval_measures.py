@@ -62,7 +62,7 @@ def measure(
     found: dict[int, dict[datetime, Measured] | str] = _aggregated(marked, {n: expectations[n] for n in together})
     for number, each in enumerate(expectations):
         if each.expect in UNIQUE:
-            found[number] = or_why(_repeated, marked, each)
+            found[number] = value_or_error(_repeated, marked, each)
     return {start: [_of(found[n], start, each) for n, each in enumerate(expectations)] for start in starts}
 
 
@@ -83,11 +83,11 @@ def _aggregated(rows: DataFrame, asked: Mapping[int, Expectation]) -> dict[int, 
             rows.agg(*_columns(number, aggregates))  # only analysed: names and types
         except Exception as error:  # noqa: BLE001 - arguments may be whatever the file says; the others are evaluated
             built.pop(number, None)
-            found[number] = words(error)
+            found[number] = error_text(error)
     with suppress(PySparkException):
         return found | dict(_collected(rows, asked, built))
     for number, aggregates in built.items():
-        alone = or_why(_collected, rows, asked, {number: aggregates})
+        alone = value_or_error(_collected, rows, asked, {number: aggregates})
         found[number] = alone if isinstance(alone, str) else alone[number]
     return found
 
@@ -203,15 +203,15 @@ def _text(expectation: Expectation) -> Column:
     return F.concat_ws(", ", *parts)
 
 
-def or_why(ask: Callable[P, R], *given: P.args, **more: P.kwargs) -> R | str:
+def value_or_error(ask: Callable[P, R], *given: P.args, **more: P.kwargs) -> R | str:
     """Return what a function returns, or why it could not."""
     try:
         return ask(*given, **more)
     except Exception as error:  # noqa: BLE001 - whatever it is, it was not evaluated
-        return words(error)
+        return error_text(error)
 
 
-def words(error: Exception) -> str:
+def error_text(error: Exception) -> str:
     """Return what an exception says, without Spark's stack trace: its message begins with what matters."""
     text = " ".join(str(error).partition("\n\tat ")[0].split())
     return f"{type(error).__name__}: {text}"[:500]

@@ -12,8 +12,8 @@ from sluice.clock import Clock, SystemClock
 from sluice.intervals.entries import Content
 from sluice.intervals.ledger import Ledger
 from sluice.project.project import Project
-from sluice.quality.intervals import ExpectationResult, IntervalChecked, Values, judge_intervals, window
-from sluice.quality.results import KeptResult, QualityResults, known_values
+from sluice.quality.intervals import ExpectationResult, IntervalCheckResult, Values, judge_intervals, window
+from sluice.quality.results import QualityResults, StoredResult, known_values
 from sluice.spark.checks.interval_measures import Found, measure
 from sluice.spark.checks.record_measures import measure_records
 from sluice.spark.checks.references import References
@@ -51,7 +51,7 @@ class IntervalQuality:
     expectations: tuple[Expectation, ...]
     clock: Clock = field(default_factory=SystemClock)
 
-    def judge(self, rows: DataFrame, starts: Sequence[datetime], records: Records) -> tuple[IntervalChecked, ...]:
+    def judge(self, rows: DataFrame, starts: Sequence[datetime], records: Records) -> tuple[IntervalCheckResult, ...]:
         """Judge intervals.
 
         Args:
@@ -67,7 +67,9 @@ class IntervalQuality:
         found = self._measured(rows, starts, records)
         return judge_intervals(self.expectations, found, self._length, self._earlier(starts))
 
-    def catch_up(self, rows: DataFrame, starts: Sequence[datetime], records: Records) -> tuple[IntervalChecked, ...]:
+    def catch_up(
+        self, rows: DataFrame, starts: Sequence[datetime], records: Records
+    ) -> tuple[IntervalCheckResult, ...]:
         """Judge those published intervals that hold something else than when they were judged, and keep the results.
 
         Args:
@@ -94,7 +96,7 @@ class IntervalQuality:
         order = {each.key: number for number, each in enumerate(self.expectations)}
         return tuple(sorted(known.values(), key=lambda each: (each.start, order[each.key])))
 
-    def history(self, until: datetime) -> list[tuple[Expectation, tuple[IntervalChecked, ...]]]:
+    def history(self, until: datetime) -> list[tuple[Expectation, tuple[IntervalCheckResult, ...]]]:
         """Return what is on record of each expectation in the last intervals before a time, in the order of time.
 
         Raises:
@@ -107,11 +109,11 @@ class IntervalQuality:
         found = [each.checked for each in kept]
         return [(each, tuple(one for one in found if one.key == each.key)) for each in self.expectations]
 
-    def _kept(self, contents: Mapping[datetime, Content]) -> Sequence[KeptResult]:
+    def _kept(self, contents: Mapping[datetime, Content]) -> Sequence[StoredResult]:
         keys = [each.key for each in self.expectations]
         return self.results.of(self.pipeline, keys, min(contents), max(contents) + self._length)
 
-    def keep(self, found: Sequence[IntervalChecked], contents: Mapping[datetime, Content], *, by: str) -> None:
+    def keep(self, found: Sequence[IntervalCheckResult], contents: Mapping[datetime, Content], *, by: str) -> None:
         """Put on record what was found of intervals that hold this.
 
         Args:
@@ -124,7 +126,7 @@ class IntervalQuality:
         """
         at = self.clock.now()
         kept = [
-            KeptResult(each, contents[each.start], by, at)
+            StoredResult(each, contents[each.start], by, at)
             for each in found
             if each.verdict is not ExpectationResult.ERROR
         ]

@@ -10,7 +10,7 @@ from pyspark.sql import functions as F  # noqa: N812  the ecosystem's name for i
 from sluice.contracts.promise import promises
 from sluice.errors import RefusedError, SpecError
 from sluice.project.project import Project
-from sluice.quality.drift import KINDS_OF_TYPE, Around, Departure, JsonKind, ObservedField, departures
+from sluice.quality.drift import KINDS_OF_TYPE, FieldDrift, JsonKind, NeighbourCounts, ObservedField, field_drifts
 from sluice.quality.quarantine import QuarantineFilter
 from sluice.spark.checks.quarantine import condition
 from sluice.spark.session.batch_session import batch_session
@@ -20,7 +20,7 @@ from sluice.specs.model.time_forms import types_read
 from sluice.specs.reading.diagnosis import nearest
 from sluice.specs.rules.contracts import history_of
 
-MOST_FIELDS = 10_000
+MAX_FIELDS = 10_000
 """Groups of field, kind and partition that are brought here; more are no fields, but values that are used as keys."""
 _KEY_LENGTH = 200
 
@@ -64,7 +64,7 @@ class RecordFields:
         self._records = objects if heartbeat is None else objects.where(~_is_true(heartbeat))
         self._spark = spark
 
-    def seen(self) -> list[ObservedField]:
+    def observed(self) -> list[ObservedField]:
         """Return each field of each kind, by partition.
 
         Raises:
@@ -74,12 +74,12 @@ class RecordFields:
             self._fields()
             .groupBy("field", "kind", "partition")
             .agg(F.count("*").alias("records"), F.min("offset").alias("first"), F.max("offset").alias("last"))
-            .limit(MOST_FIELDS + 1)
+            .limit(MAX_FIELDS + 1)
             .collect()
         )
-        if len(groups) > MOST_FIELDS:
+        if len(groups) > MAX_FIELDS:
             raise RefusedError(
-                f"the records have more than {MOST_FIELDS:,} different fields: their keys are values.",
+                f"the records have more than {MAX_FIELDS:,} different fields: their keys are values.",
                 fix="let the producer write a list of objects, and narrow the look by --from and --to.",
             )
         return [
@@ -94,10 +94,12 @@ class RecordFields:
             for row in groups
         ]
 
-    def around(self, seen: Iterable[ObservedField], fields: Iterable[str]) -> Mapping[tuple[str, str], Around]:
+    def neighbours(
+        self, observed: Iterable[ObservedField], fields: Iterable[str]
+    ) -> Mapping[tuple[str, str], NeighbourCounts]:
         """Return how many records there are around the last one of each of some fields, by field and partition."""
         wanted, last = set(fields), dict[tuple[str, str], int]()
-        for each in seen:
+        for each in observed:
             if each.field in wanted:
                 key = each.field, each.partition
                 last[key] = max(each.last, last.get(key, -1))
@@ -109,7 +111,9 @@ class RecordFields:
             for side, beyond in (("before", F.col("offset") <= offset), ("after", F.col("offset") > offset))
         ]
         (row,) = self._records.agg(*columns).collect()
-        return {key: Around(row[f"before_{number}"], row[f"after_{number}"]) for number, key in enumerate(last)}
+        return {
+            key: NeighbourCounts(row[f"before_{number}"], row[f"after_{number}"]) for number, key in enumerate(last)
+        }
 
     def _fields(self) -> DataFrame:
         exploded = self._records.lateralJoin(self._spark.tvf.variant_explode(F.col("value").outer()).alias("own"))
@@ -118,7 +122,7 @@ class RecordFields:
         return exploded.select(key.alias("field"), kind.alias("kind"), "partition", "offset")
 
 
-def drift_of(project: Project, topic: str, asked: QuarantineFilter) -> list[Departure]:
+def drift_of(project: Project, topic: str, asked: QuarantineFilter) -> list[FieldDrift]:
     """Look for producer drift in the raw table of a topic, in a session of its own.
 
     Raises:
@@ -139,8 +143,8 @@ def drift_of(project: Project, topic: str, asked: QuarantineFilter) -> list[Depa
     declared = declared_kinds(project, spec)
     with batch_session(project, "drift", _reader(project, topic)) as spark:
         fields = RecordFields(spark, raw, spec.value.heartbeat, asked, framed=spec.value.framing != "none")
-        seen = fields.seen()
-        return departures(declared, seen, fields.around(seen, declared))
+        seen = fields.observed()
+        return field_drifts(declared, seen, fields.neighbours(seen, declared))
 
 
 def _reader(project: Project, topic: str) -> str:

@@ -11,14 +11,14 @@ from pyspark.sql.types import NumericType, StringType
 from sluice.errors import NotReadyError
 from sluice.intervals.ledger import Ledger
 from sluice.project.project import Project
-from sluice.quality.suggestion import MOST_VALUES, Column, Profile
+from sluice.quality.suggestion import MAX_VALUES, Column, Profile
 from sluice.spark.driver.pipeline_code import pipeline_code
 from sluice.spark.records.content import named
 from sluice.spark.records.pipeline import PipelineCode
 from sluice.spark.tables.output import OutputTable
 from sluice.specs.model.outputs import IntervalsOutput
 
-LOOKED_AT = timedelta(days=92)
+MAX_INTERVALS = timedelta(days=92)
 """How far back a profile looks from the last closed interval."""
 
 
@@ -63,7 +63,7 @@ def _recent(ledger: Ledger, pipeline: str) -> list[datetime]:
             f"no interval of {pipeline} is closed yet: there is nothing to propose from.",
             fix="see `sluice intervals list`.",
         )
-    since = closed[-1].interval.end - closed[-1].length - LOOKED_AT
+    since = closed[-1].interval.end - closed[-1].length - MAX_INTERVALS
     near = (row for span in closed if (row := span.within(since, until)) is not None)
     return [single.interval.start for row in near for single in row.each()]
 
@@ -77,8 +77,8 @@ def _column(rows: DataFrame, name: str) -> Column:
     found = rows.agg(*asked).collect()[0]
     values: tuple[str, ...] = ()
     if text:
-        few = rows.select(column.alias("value")).where("value IS NOT NULL").distinct().limit(MOST_VALUES + 1).collect()
-        values = tuple(sorted(row["value"] for row in few)) if len(few) <= MOST_VALUES else ()
+        few = rows.select(column.alias("value")).where("value IS NOT NULL").distinct().limit(MAX_VALUES + 1).collect()
+        values = tuple(sorted(row["value"] for row in few)) if len(few) <= MAX_VALUES else ()
     low, high = (found["low"], found["high"]) if numeric else (None, None)
     return Column(name, numeric, text, found["nulls"], low, high, values)
 

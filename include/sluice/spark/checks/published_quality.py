@@ -13,7 +13,7 @@ from sluice.errors import NotReadyError, RefusedError
 from sluice.gx.gate import run_gate
 from sluice.intervals.alignment import Interval
 from sluice.intervals.backfill.bounds import published_bound
-from sluice.intervals.backfill.selection import MOST_INTERVALS
+from sluice.intervals.backfill.selection import MAX_INTERVALS
 from sluice.intervals.ledger import Ledger, LedgerRow
 from sluice.lineage.results import QualityCheck
 from sluice.project.lineage import batch_lineage
@@ -99,10 +99,10 @@ def _check(
 def _closed(ledger: Ledger, checked: Interval, pipeline: str) -> dict[datetime, LedgerRow]:
     until = min(checked.end, ledger.closed_until or checked.start)
     spans = list(ledger.between(checked.start, until))
-    if (asked := sum(span.count for span in spans)) > MOST_INTERVALS:
+    if (asked := sum(span.count for span in spans)) > MAX_INTERVALS:
         raise RefusedError(
             f"{asked:,} intervals of {pipeline} are closed from {checked.start:%F} to {until:%F}, and a check "
-            f"looks at {MOST_INTERVALS:,} at most.",
+            f"looks at {MAX_INTERVALS:,} at most.",
             fix="ask for a shorter range.",
         )
     found = {row.interval.start: row for span in spans for row in span.each()}

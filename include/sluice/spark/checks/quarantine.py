@@ -12,14 +12,14 @@ from operator import and_
 from pyspark.sql import Column, DataFrame, Row, SparkSession
 from pyspark.sql import functions as F  # noqa: N812  the ecosystem's name for it
 
-from sluice.intervals.places import Places
+from sluice.intervals.record_positions import RecordPositions
 from sluice.project.project import Project
-from sluice.quality.quarantine import Browsed, LookedAgain, Quarantined, QuarantineFilter
+from sluice.quality.quarantine import Browsed, Quarantined, QuarantineFilter, Revalidation
 from sluice.quality.reasons import Outcome, Reason, details_of
 from sluice.spark.driver.pipeline_code import pipeline_code
 from sluice.spark.records.decoding import decode
 from sluice.spark.records.instants import instant
-from sluice.spark.records.offsets import places_of, rows_at
+from sluice.spark.records.offsets import positions_of, rows_at
 from sluice.spark.records.pipeline import PipelineCode
 from sluice.spark.records.validation import DETAIL, OUTCOME, REASON, broken_expectations, validate
 from sluice.spark.sinks.raw import happened, raw_records
@@ -27,7 +27,7 @@ from sluice.spark.tables.records import RawTable
 from sluice.specs.model.model import PipelineSpec
 from sluice.specs.model.patches import Patch
 
-MOST_BYTES = 64 * 1024
+MAX_BYTES = 64 * 1024
 """Bytes of a key or a value that are brought here."""
 
 _INTERVAL = "_interval"
@@ -49,9 +49,9 @@ class Quarantine:
     raw: RawTable
     code: PipelineCode
 
-    def browse(self, asked: QuarantineFilter, limit: int) -> Browsed:
+    def browse(self, selection: QuarantineFilter, limit: int) -> Browsed:
         """Count the records that were asked for, and return the newest ones."""
-        found = self._quarantined(asked)
+        found = self._quarantined(selection)
         day = F.date_format("_timestamp", "yyyy-MM-dd").alias("day")
         groups = found.groupBy(REASON, DETAIL, day).count().collect()
         counted = Counter[tuple[Reason, str]]()
@@ -71,65 +71,67 @@ class Quarantine:
         row = self._shown(found, whole=True).first()
         return None if row is None else self._record(row)
 
-    def places(self, asked: QuarantineFilter) -> tuple[Places, dict[Reason, int], dict[Reason, dict[str, int]]]:
+    def positions(
+        self, selection: QuarantineFilter
+    ) -> tuple[RecordPositions, dict[Reason, int], dict[Reason, dict[str, int]]]:
         """Return where the records are that were asked for, how many for each reason, and with which fields at fault.
 
         Raises:
             RefusedError: they lie in too many ranges of offsets.
         """
-        found = self._quarantined(asked).selectExpr(*_PLACE, REASON, DETAIL)
+        found = self._quarantined(selection).selectExpr(*_PLACE, REASON, DETAIL)
         groups = [
             (Reason(row[REASON]), row[DETAIL], row["count"]) for row in found.groupBy(REASON, DETAIL).count().collect()
         ]
         counts = Counter[Reason]()
         for reason, _, count in groups:
             counts[reason] += count
-        return places_of(found), {each: counts[each] for each in Reason if each in counts}, details_of(groups)
+        return positions_of(found), {each: counts[each] for each in Reason if each in counts}, details_of(groups)
 
-    def look_again(self, places: Places) -> LookedAgain:
+    def revalidate(self, positions: RecordPositions) -> Revalidation:
         """Return what today's rules make of records."""
         value, output = self.code.topic.value, self.code.pipeline.intervals
         start = F.when(
             F.col(OUTCOME).isin(Outcome.GOOD.value, Outcome.LATE.value),
             F.unix_micros(F.date_trunc(output.interval, F.col(value.event_time))),
         )
-        judged = self._validated(rows_at(self.raw.rows(self.spark), places, self.spark)).withColumn(_INTERVAL, start)
+        judged = self._validated(rows_at(self.raw.rows(self.spark), positions, self.spark)).withColumn(_INTERVAL, start)
         groups = judged.groupBy(OUTCOME, REASON, _INTERVAL).count().collect()
         quarantined = F.col(OUTCOME) == Outcome.QUARANTINED.value
         left = judged.where(quarantined).selectExpr(*_PLACE)
         intervals = {row[_INTERVAL] for row in groups if row[_INTERVAL] is not None}
-        return LookedAgain(
+        return Revalidation(
             outcomes={o: n for o in Outcome if (n := sum(r["count"] for r in groups if r[OUTCOME] == o.value))},
             reasons={r: n for r in Reason if (n := sum(row["count"] for row in groups if row[REASON] == r.value))},
             intervals={
                 instant(start): sum(row["count"] for row in groups if row[_INTERVAL] == start)
                 for start in sorted(intervals)
             },
-            missing=places.count - sum(row["count"] for row in groups),
-            left=places_of(left) if any(row[REASON] for row in groups) else Places(),
+            missing=positions.count - sum(row["count"] for row in groups),
+            left=positions_of(left) if any(row[REASON] for row in groups) else RecordPositions(),
         )
 
-    def under(self, patches: Sequence[Patch]) -> Quarantine:
+    def with_patches(self, patches: Sequence[Patch]) -> Quarantine:
         """Return the quarantine as it would be with further patches."""
         topic = self.code.topic
         value = topic.value.model_copy(update={"patches": (*topic.value.patches, *patches)})
         return replace(self, code=replace(self.code, topic=topic.model_copy(update={"value": value})))
 
-    def elsewhere(self, places: Places) -> Places:
+    def outside_their_interval(self, positions: RecordPositions) -> RecordPositions:
         """Return those of the records whose time in the raw table is not theirs: no interval finds them by it.
 
         They did not decode when they came, or a patch has changed their time.
         """
         value = self.code.topic.value
-        rows = rows_at(self.raw.rows(self.spark), places, self.spark).withColumnRenamed("event_time", _THEN)
+        rows = rows_at(self.raw.rows(self.spark), positions, self.spark).withColumnRenamed("event_time", _THEN)
         decoded = decode(raw_records(rows, _THEN), value)
-        return places_of(decoded.where(~happened(value).eqNullSafe(F.col(_THEN))).selectExpr(*_PLACE))
+        return positions_of(decoded.where(~happened(value).eqNullSafe(F.col(_THEN))).selectExpr(*_PLACE))
 
-    def _quarantined(self, asked: QuarantineFilter) -> DataFrame:
-        rows = self.raw.rows(self.spark).where(condition(asked))
+    def _quarantined(self, selection: QuarantineFilter) -> DataFrame:
+        rows = self.raw.rows(self.spark).where(condition(selection))
         wanted = F.col(OUTCOME) == Outcome.QUARANTINED.value
-        if asked.reasons:
-            wanted &= F.col(REASON).isin([reason.value for reason in asked.reasons])
+        if selection.reasons:
+            wanted &= F.col(REASON).isin([reason.value for reason in selection.reasons])
         return self._validated(rows).where(wanted)
 
     def _validated(self, rows: DataFrame) -> DataFrame:
@@ -138,7 +140,7 @@ class Quarantine:
     def _shown(self, records: DataFrame, *, whole: bool = False) -> DataFrame:
         broken = [column for _, column in broken_expectations(self.code.expected, self.code.topic.value)]
         key, value = (
-            F.col(name) if whole else F.substring(name, 1, MOST_BYTES).alias(name) for name in ("_key", "_value")
+            F.col(name) if whole else F.substring(name, 1, MAX_BYTES).alias(name) for name in ("_key", "_value")
         )
         return records.select(
             F.struct("_topic_id", "_partition", "_offset").alias("place"),
@@ -155,7 +157,7 @@ class Quarantine:
         reason = Reason(row["reason"])
         named = [f"{e.expect} ({e.subject})" for e, b in zip(self.code.expected, row["broken"], strict=True) if b]
         return Quarantined(
-            place=tuple(row["place"]),
+            position=tuple(row["place"]),
             at=instant(row["at"]).astimezone(UTC),
             reason=reason,
             broken=tuple(named) if reason is Reason.UNEXPECTED else (),
@@ -180,19 +182,19 @@ def quarantine_of(project: Project, spark: SparkSession, spec: PipelineSpec) -> 
     return Quarantine(spark, raw, pipeline_code(project, spark, spec))
 
 
-def condition(asked: QuarantineFilter) -> Column:
+def condition(selection: QuarantineFilter) -> Column:
     """Return what the raw table's own columns say; files are skipped by it."""
     parts: list[Column] = [F.lit(True)]
-    if asked.since is not None:
-        parts.append(F.col("timestamp") >= _literal(asked.since))
-    if asked.until is not None:
-        parts.append(F.col("timestamp") < _literal(asked.until))
-    if asked.partition is not None:
-        parts.append(F.col("partition") == asked.partition)
-    if asked.first is not None:
-        parts.append(F.col("offset") >= asked.first)
-    if asked.last is not None:
-        parts.append(F.col("offset") <= asked.last)
+    if selection.since is not None:
+        parts.append(F.col("timestamp") >= _literal(selection.since))
+    if selection.until is not None:
+        parts.append(F.col("timestamp") < _literal(selection.until))
+    if selection.partition is not None:
+        parts.append(F.col("partition") == selection.partition)
+    if selection.first is not None:
+        parts.append(F.col("offset") >= selection.first)
+    if selection.last is not None:
+        parts.append(F.col("offset") <= selection.last)
     return reduce(and_, parts)
 
 

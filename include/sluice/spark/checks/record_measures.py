@@ -10,7 +10,7 @@ from pyspark.sql import DataFrame, Row
 from pyspark.sql import functions as F  # noqa: N812  the ecosystem's name for it
 
 from sluice.quality.measured import Measured
-from sluice.spark.checks.interval_measures import Found, or_why
+from sluice.spark.checks.interval_measures import Found, value_or_error
 from sluice.spark.checks.references import References
 from sluice.spark.records.content import named
 from sluice.spark.records.instants import instant
@@ -50,7 +50,7 @@ def measure_records(
         Own.COUNTED: interval.counted,
         Own.REFERENCE: interval.referred,
     }
-    found = [or_why(ask[each.expect], each) for each in expectations]
+    found = [value_or_error(ask[each.expect], each) for each in expectations]
     nothing = Measured(rows=0, unexpected=0)
     return {start: [one if isinstance(one, str) else one.get(start, nothing) for one in found] for start in starts}
 

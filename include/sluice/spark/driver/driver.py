@@ -14,7 +14,7 @@ import structlog
 
 from sluice.clock import Clock, SystemClock
 from sluice.errors import SluiceError
-from sluice.spark.driver.last_words import LastWords
+from sluice.spark.driver.exit_report import ExitReport
 from sluice.spark.driver.progress import ProgressFile
 from sluice.spark.driver.stopping import StopRequest
 from sluice.spark.driver.stream_run import Stream, StreamRun
@@ -41,13 +41,13 @@ class Driver:
         progress: Mapping[str, ProgressFile],
         *,
         stop: StopRequest | None = None,
-        last_words: LastWords | None = None,
-        look: Callable[[], bool] = lambda: True,
+        exit_report: ExitReport | None = None,
+        update: Callable[[], bool] = lambda: True,
     ) -> None:
         self._streams = streams
-        self._look = look
+        self._update = update
         self._progress = progress
-        self._last_words = last_words or LastWords()
+        self._exit_report = exit_report or ExitReport()
         self._stop = stop or StopRequest()
         self._end_of_all: tuple[Exception, str] | None = None
         self._last_end: tuple[Exception, str] | None = None
@@ -84,7 +84,7 @@ class Driver:
                 return
 
     def _report(self, runs: Sequence[StreamRun]) -> None:
-        self._look()
+        self._update()
         for run in runs:
             run.report()
 
@@ -107,7 +107,7 @@ class Driver:
         """Let a stream end that has failed: alone, or with all others."""
         error = run.error
         assert error is not None  # noqa: S101 - it has failed
-        words = self._last_words.words(error, run.name)
+        words = self._exit_report.failure_of(error, run.name)
         if (fenced := self._fenced()) is not None or words.kind in _OF_ALL:
             self._end_of_all = fenced or (error, run.name)
             return
@@ -120,7 +120,7 @@ class Driver:
         """Let running batches finish, then stop. What a stop still interrupts is replayed at the next start."""
         deadline = clock.monotonic() + _DRAIN_SECONDS
         while any(run.busy for run in runs) and clock.monotonic() < deadline:
-            if not self._look():
+            if not self._update():
                 break  # nobody is left who could finish it
             clock.sleep(0.05)
         for run in runs:
@@ -130,9 +130,9 @@ class Driver:
         late = next(((error, run.name) for run in runs if run.failed and (error := run.error) is not None), None)
         failure = self._end_of_all or late
         if failure is not None:
-            return self._last_words.leave(*(self._fenced() or failure))
+            return self._exit_report.write(*(self._fenced() or failure))
         if self._last_end is not None and not self._stop.asked:
-            return self._last_words.leave(*self._last_end)
+            return self._exit_report.write(*self._last_end)
         log.info("driver ends", why="stopped as asked" if self._stop.asked else "read all there was")
         return ExitCode.STOPPED
 

@@ -10,8 +10,8 @@ import structlog
 from pyspark.sql import SparkSession
 
 from sluice.clock import Clock, SystemClock
-from sluice.launch.place import LOCAL
-from sluice.spark.driver.progress import tell
+from sluice.launch.master_address import LOCAL
+from sluice.spark.driver.progress import replace_if_possible
 
 log = structlog.get_logger()
 
@@ -60,7 +60,7 @@ class UnitFile:
         if not first:
             log.info("executors changed", executors=count, cores=cores)
         since = {"executors": count, "cores": cores, "since": self._clock.now().isoformat()}
-        self._on_file = tell(self._path, {**self._identity, **since})
+        self._on_file = replace_if_possible(self._path, {**self._identity, **since})
 
 
 def executors_of(spark: SparkSession) -> tuple[int, int] | None:

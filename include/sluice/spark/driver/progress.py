@@ -59,7 +59,7 @@ class ProgressFile:
         if key == self._written or self._ended:
             return
         selected = _selected(data)
-        tell(self._path, {**self._identity, **selected})
+        replace_if_possible(self._path, {**self._identity, **selected})
         self._written = key
         if self._log is not None and _WORK in data.get("durationMs", {}):  # while it is idle, there is no batch
             began = self._began_at = _position(data, "startOffset") if self._began_at is None else self._began_at
@@ -70,7 +70,7 @@ class ProgressFile:
     def end(self, failure: Failure) -> None:
         """Write that the stream has ended alone, and why: its driver goes on, and nobody asks that for an exit code."""
         self._ended = True
-        tell(self._path, {**self._identity, "at": failure.at.isoformat(), "ended": to_record(failure)})
+        replace_if_possible(self._path, {**self._identity, "at": failure.at.isoformat(), "ended": to_record(failure)})
 
     def go_on(self) -> None:
         """Write again: the stream was started once more."""
@@ -124,7 +124,7 @@ def _lag(sources: list[dict[str, Any]]) -> int | None:
     return lag if sources else None
 
 
-def tell(path: Path, data: dict[str, Any]) -> bool:
+def replace_if_possible(path: Path, data: dict[str, Any]) -> bool:
     """Replace a file if that is possible: a driver does not end for want of one that proves nothing by its absence.
 
     Returns:

@@ -10,7 +10,7 @@ from sluice.launch.cpu import TreeCpu
 from sluice.project.project import Project
 from sluice.spark.driver.driver import Driver
 from sluice.spark.driver.executors import UnitFile, executors_of
-from sluice.spark.driver.last_words import LastWords
+from sluice.spark.driver.exit_report import ExitReport
 from sluice.spark.driver.progress import ProgressFile
 from sluice.spark.driver.stopping import StopRequest
 from sluice.spark.driver.unit_streams import unit_streams
@@ -26,7 +26,7 @@ def run_unit(
     generation: int,
     *,
     stop: StopRequest,
-    last_words: LastWords,
+    exit_report: ExitReport,
     available_now: bool = False,
 ) -> ExitCode:
     """Run the streams of a unit until they are asked to stop, or, if `available_now`, until they have read everything.
@@ -38,10 +38,10 @@ def run_unit(
     stop.listen()
     try:
         return run_streams(
-            project, spark, name, generation, available_now=available_now, stop=stop, last_words=last_words
+            project, spark, name, generation, available_now=available_now, stop=stop, exit_report=exit_report
         )
     except Exception as error:  # noqa: BLE001 - whatever it is, it must be told before the JVM that knows it is gone
-        return last_words.leave(error)
+        return exit_report.write(error)
     finally:
         spark.stop()
 
@@ -54,7 +54,7 @@ def run_streams(
     *,
     available_now: bool = False,
     stop: StopRequest | None = None,
-    last_words: LastWords | None = None,
+    exit_report: ExitReport | None = None,
 ) -> ExitCode:
     """Run the streams of a unit in a session that somebody else ends; otherwise like `run_unit`."""
     unit = project.catalog.units()[name]
@@ -69,7 +69,7 @@ def run_streams(
     }
     codes = {pipeline: project.code_of(pipeline) for pipeline in unit.pipelines}
     unit_file = UnitFile(project.folder.unit_file(name), {**identity, "codes": codes}, partial(executors_of, spark))
-    driver = Driver(streams, files, stop=stop, last_words=last_words, look=unit_file.update)
+    driver = Driver(streams, files, stop=stop, exit_report=exit_report, update=unit_file.update)
     return driver.run(available_now=available_now)
 
 

@@ -88,7 +88,7 @@ def unit_streams(project: Project, spark: SparkSession, unit: Unit, generation: 
         FencedError: a newer generation owns an output.
     """
     preparation = _Preparation(project, spark, unit, generation)
-    prepared = preparation.look()
+    prepared = preparation.prepare()
     failpoint("before_open", unit.name)
     preparation.put_on_record()
     return [stream.open() for stream in prepared]
@@ -108,15 +108,15 @@ class _Preparation:
         self._first: dict[str, Epoch] = {}
         self._codes: dict[str, PipelineCode] = {}
 
-    def look(self) -> list[PreparedStream]:
+    def prepare(self) -> list[PreparedStream]:
         """Return all streams of the unit.
 
         Raises:
             NotStartableError: something stands against a start.
         """
         with self._project.kafka.administration(Role.STREAM) as cluster:
-            self._look_at_topics(cluster)
-            self._look_at_beginnings(cluster)
+            self._read_topics(cluster)
+            self._read_beginnings(cluster)
         found: list[PreparedStream] = []
         for name, topics, prepare in self._makers():
             if all(topic in self._topics for topic in topics):  # what a topic lacks is known
@@ -143,19 +143,19 @@ class _Preparation:
         """Return name, topics and maker of each stream, in the order in which they start."""
         raw = [(raw_stream(t), (t,), partial(self._raw, self._project.catalog.topics[t])) for t in self._unit.topics]
         intervals = [(p.name, (p.source,), partial(self._intervals, p)) for p in self._pipelines if p.has_intervals]
-        beside = [
-            (live_stream(p) or p.name, (p.source, *_written(p)), partial(self._beside, p))
+        side = [
+            (live_stream(p) or p.name, (p.source, *_written(p)), partial(self._side_outputs, p))
             for p in self._pipelines
             if p.side_outputs
         ]
         dead = [
-            (name, (p.source, p.dead_letters.topic), partial(self._dead, p))
+            (name, (p.source, p.dead_letters.topic), partial(self._dead_letters, p))
             for p in self._pipelines
             if (name := dead_stream(p)) is not None and p.dead_letters is not None
         ]
-        return [*raw, *intervals, *beside, *dead]
+        return [*raw, *intervals, *side, *dead]
 
-    def _look_at_topics(self, cluster: KafkaPythonAdministration) -> None:
+    def _read_topics(self, cluster: KafkaPythonAdministration) -> None:
         sources = {pipeline.source for pipeline in self._pipelines}
         written = {o.topic for pipeline in self._pipelines for o in pipeline.written_topics}
         names = sorted({*self._unit.topics, *sources, *written})
@@ -164,7 +164,7 @@ class _Preparation:
             with self._preflight.of(""):
                 self._topics[name] = _topic(bootstrap, name, told, client)
 
-    def _look_at_beginnings(self, cluster: KafkaPythonAdministration) -> None:
+    def _read_beginnings(self, cluster: KafkaPythonAdministration) -> None:
         raw = [(Edge.EARLIEST, topic, [raw_stream(topic)]) for topic in self._unit.topics]  # it holds every record
         pipelines = [(p.start, p.source, [stream.name for stream in streams_of(p)]) for p in self._pipelines]
         for start, topic, streams in (*raw, *pipelines):
@@ -219,22 +219,22 @@ class _Preparation:
         )
         return self._of_pipeline(name, prepared, epoch, code)
 
-    def _beside(self, pipeline: PipelineSpec, name: str) -> PreparedStream:
-        around, code = self._around(pipeline), self._code(pipeline)
-        epoch = self._epoch(name, around.source)
-        prepared = prepare_outputs(self._spark, code, around, stream=name, epoch=epoch, generation=self._generation)
+    def _side_outputs(self, pipeline: PipelineSpec, name: str) -> PreparedStream:
+        context, code = self._output_context(pipeline), self._code(pipeline)
+        epoch = self._epoch(name, context.source)
+        prepared = prepare_outputs(self._spark, code, context, stream=name, epoch=epoch, generation=self._generation)
         return self._of_pipeline(name, prepared, epoch, code)
 
-    def _dead(self, pipeline: PipelineSpec, name: str) -> PreparedStream:
-        around, code, output = self._around(pipeline), self._code(pipeline), pipeline.dead_letters
+    def _dead_letters(self, pipeline: PipelineSpec, name: str) -> PreparedStream:
+        context, code, output = self._output_context(pipeline), self._code(pipeline), pipeline.dead_letters
         assert output is not None  # noqa: S101 - it has such a stream
-        epoch = self._epoch(name, around.source)
+        epoch = self._epoch(name, context.source)
         prepared = prepare_dead_letters(
-            self._spark, code, output, around, stream=name, epoch=epoch, generation=self._generation
+            self._spark, code, output, context, stream=name, epoch=epoch, generation=self._generation
         )
         return self._of_pipeline(name, prepared, epoch, code)
 
-    def _around(self, pipeline: PipelineSpec) -> OutputContext:
+    def _output_context(self, pipeline: PipelineSpec) -> OutputContext:
         return OutputContext(self._topics[pipeline.source], self._topics, self._project.folder.table, connection_url)
 
     def _of_pipeline(self, name: str, prepared: Prepared, epoch: EpochInForce, code: PipelineCode) -> PreparedStream:
@@ -250,16 +250,16 @@ def _written(pipeline: PipelineSpec) -> list[str]:
 
 
 def _topic(
-    bootstrap: tuple[str, ...], name: str, told: TopicExtent | SluiceError, client: Mapping[str, str]
+    bootstrap: tuple[str, ...], name: str, answer: TopicExtent | SluiceError, client: Mapping[str, str]
 ) -> KafkaTopic:
-    if isinstance(told, RefusedError):
+    if isinstance(answer, RefusedError):
         raise NotReadyError(
             f"the cluster at {', '.join(bootstrap)} has no topic {name}.",
             fix="run the DAG `topics`, or `sluice topics apply`.",
         )
-    if isinstance(told, SluiceError):
-        raise told
-    return KafkaTopic(bootstrap, name, told.topic_id, client, len(told.ends))
+    if isinstance(answer, SluiceError):
+        raise answer
+    return KafkaTopic(bootstrap, name, answer.topic_id, client, len(answer.ends))
 
 
 def _under(epoch: EpochInForce, sink: BatchFunction) -> BatchFunction:

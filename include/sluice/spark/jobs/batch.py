@@ -21,11 +21,11 @@ from sluice.errors import SluiceError, SpecError
 from sluice.intervals.backfill.acceptance import GATE_FAILED
 from sluice.intervals.backfill.parity import ParityOutcome
 from sluice.intervals.backfill.request import Mode, Only, Request, range_of
-from sluice.launch.processes import give_way
+from sluice.launch.processes import lower_priority
 from sluice.project.project import Project
 from sluice.settings import settings
-from sluice.spark.backfill.evidence import Result
 from sluice.spark.backfill.replay import replay
+from sluice.spark.backfill.results import Result
 from sluice.spark.backfill.run import run_backfill
 from sluice.spark.checks.published_quality import check_published
 from sluice.spark.driver.pipeline_code import pipeline_code
@@ -44,7 +44,7 @@ def main(arguments: list[str]) -> int:
 def run(arguments: list[str]) -> int:
     """Do what the arguments ask and return the exit code."""
     options = _parser().parse_args(arguments)
-    give_way(settings().batch_niceness)
+    lower_priority(settings().batch_niceness)
     try:
         return {"backfill": _backfill, "quality": _quality, "replay": _replay}[options.command](options)
     except SluiceError as error:

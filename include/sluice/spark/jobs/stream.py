@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping
 from sluice.alerts.redaction import Redaction, secrets_in
 from sluice.project.project import Project
 from sluice.settings import environment, settings
-from sluice.spark.driver.last_words import LastWords
+from sluice.spark.driver.exit_report import ExitReport
 from sluice.spark.driver.stopping import StopRequest
 from sluice.specs.model.access import Role
 from sluice.streams.failures.exits import ExitCode
@@ -32,7 +32,7 @@ def main(arguments: list[str]) -> int:
     parser.add_argument("--available-now", action="store_true", help="read what is there now, then end")
     options = parser.parse_args(arguments)
     folder, hidden = settings().driver, set(_secrets(environment()))
-    last_words = LastWords(folder, redact=Redaction(hidden))
+    last_words = ExitReport(folder, redact=Redaction(hidden))
     try:
         project = Project.open_tolerant(settings())
         project.refuse_broken(options.unit)
@@ -41,14 +41,14 @@ def main(arguments: list[str]) -> int:
 
         if stop.asked:
             return ExitCode.STOPPED
-        last_words = LastWords(folder, redact=Redaction(hidden.union(_secrets(project.kafka.client(Role.STREAM)))))
+        last_words = ExitReport(folder, redact=Redaction(hidden.union(_secrets(project.kafka.client(Role.STREAM)))))
         return run_unit(
             project,
             options.unit,
             options.generation,
             stop=stop,
-            last_words=last_words,
+            exit_report=last_words,
             available_now=options.available_now,
         )
     except Exception as error:  # noqa: BLE001 - whatever it is, the exit code and the last words keep it
-        return last_words.leave(error)
+        return last_words.write(error)

@@ -11,9 +11,9 @@ from pyspark.sql import Column, DataFrame, SparkSession, Window
 from pyspark.sql import functions as F  # noqa: N812  the ecosystem's name for it
 
 from sluice.errors import RefusedError
-from sluice.intervals.places import Piece, Places
+from sluice.intervals.record_positions import PartitionRange, RecordPositions
 
-MOST_PIECES = 50_000
+MAX_PIECES = 50_000
 """Ranges of offsets that a case may have: they are kept in the table's log."""
 
 _WHERE = ("topic_id", "partition")
@@ -22,35 +22,35 @@ _RANGES = pa.schema(
 )
 
 
-def rows_at(rows: DataFrame, places: Places, spark: SparkSession) -> DataFrame:
+def rows_at(rows: DataFrame, positions: RecordPositions, spark: SparkSession) -> DataFrame:
     """Return the rows at some places. Files without any of them are skipped by their offsets.
 
     Args:
         rows: with the columns of the raw table.
-        places: which.
+        positions: which.
         spark: the session.
     """
-    pieces = list(places.pieces())
+    pieces = list(positions.pieces())
     if not pieces:
         return rows.limit(0)
     near = rows.where(reduce(or_, (_between(*span) for span in _spans(pieces))))
     return _joined(near, pieces, spark, "left_semi")
 
 
-def rows_elsewhere(rows: DataFrame, places: Places, spark: SparkSession) -> DataFrame:
+def rows_elsewhere(rows: DataFrame, positions: RecordPositions, spark: SparkSession) -> DataFrame:
     """Return the rows that are at none of some places; the arguments are those of `rows_at`."""
-    pieces = list(places.pieces())
+    pieces = list(positions.pieces())
     return _joined(rows, pieces, spark, "left_anti") if pieces else rows
 
 
-def _joined(rows: DataFrame, pieces: Sequence[Piece], spark: SparkSession, how: str) -> DataFrame:
+def _joined(rows: DataFrame, pieces: Sequence[PartitionRange], spark: SparkSession, how: str) -> DataFrame:
     columns = zip(*((topic, partition, first, last) for topic, partition, (first, last) in pieces), strict=True)
     ranges = F.broadcast(spark.createDataFrame(pa.table([list(column) for column in columns], schema=_RANGES)))
     same = (rows["topic_id"] == ranges["_topic"]) & (rows["partition"] == ranges["_partition"])
     return rows.join(ranges, same & rows["offset"].between(ranges["_first"], ranges["_last"]), how)
 
 
-def places_of(rows: DataFrame) -> Places:
+def positions_of(rows: DataFrame) -> RecordPositions:
     """Return the places of rows: neighbours are joined in Spark, so that as many ranges are brought here as there are.
 
     Raises:
@@ -60,16 +60,16 @@ def places_of(rows: DataFrame) -> Places:
     island = F.col("offset") - F.row_number().over(Window.partitionBy(*where).orderBy("offset"))
     numbered = rows.select(*where, "offset").distinct().withColumn("_island", island)
     ends = (F.min("offset").alias("first"), F.max("offset").alias("last"))
-    found = numbered.groupBy(*where, "_island").agg(*ends).limit(MOST_PIECES + 1).collect()
-    if len(found) > MOST_PIECES:
+    found = numbered.groupBy(*where, "_island").agg(*ends).limit(MAX_PIECES + 1).collect()
+    if len(found) > MAX_PIECES:
         raise RefusedError(
-            f"these records lie in more than {MOST_PIECES:,} separate ranges of offsets.",
+            f"these records lie in more than {MAX_PIECES:,} separate ranges of offsets.",
             fix="choose fewer: by reason, time, partition or offsets.",
         )
-    return Places.joined((row["topic_id"], row["partition"], (row["first"], row["last"])) for row in found)
+    return RecordPositions.joined((row["topic_id"], row["partition"], (row["first"], row["last"])) for row in found)
 
 
-def _spans(pieces: Iterable[Piece]) -> list[tuple[str, int, int, int]]:
+def _spans(pieces: Iterable[PartitionRange]) -> list[tuple[str, int, int, int]]:
     """Return the first and the last offset for each partition."""
     spans: dict[tuple[str, int], tuple[int, int]] = {}
     for topic, partition, (first, last) in pieces:

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 
 from pyspark.sql import SparkSession
 
-from sluice.launch.standalone import refuse_crowded
+from sluice.launch.standalone import require_capacity
 from sluice.project.project import Project
 from sluice.spark.session.preset import batch_settings
 from sluice.spark.session.session import session_with
@@ -27,7 +27,7 @@ def batch_session(project: Project, kind: str, pipeline: str) -> Iterator[SparkS
         NotReadyError: Spark cannot start, or the cluster has no room.
     """
     name = f"sluice-{kind}-{pipeline}"
-    refuse_crowded(project.processes.spark(), need_of_batch(project.catalog.pipelines[pipeline], name))
+    require_capacity(project.processes.spark(), need_of_batch(project.catalog.pipelines[pipeline], name))
     spark = session_with(name, batch_settings(project, pipeline))
     try:
         yield spark

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from sluice.errors import NotReadyError
-from sluice.launch.place import LOCAL, on_this_machine
+from sluice.launch.master_address import LOCAL, on_this_machine
 from sluice.project.project import Project
 from sluice.spark.session.class_archive import CLASS_OPTIONS, ClassArchive
 from sluice.specs.model.resources import Resources
@@ -19,7 +19,7 @@ from sluice.specs.model.resources import Resources
 _LOGGING = Path(__file__).with_name("log4j2.properties")
 _LOG_OPTION = f"-Dlog4j2.configurationFile={_LOGGING.as_uri()}"
 _LOOPBACK = {"spark.driver.host": "127.0.0.1", "spark.driver.bindAddress": "127.0.0.1"}
-MOST_COLLECTED = "128m"
+MAX_COLLECTED = "128m"
 """What outgrows this is not brought to the driver (`spark.sinks.collected`); what does not is there twice at most."""
 _OWN = "sluice-*.jar"
 _FILE_SYSTEMS = ("hadoop-bare-naked-local-fs-*.jar", _OWN)
@@ -32,7 +32,7 @@ def preset(resources: Resources) -> dict[str, str]:
         "spark.driver.memory": resources.driver_memory,
         # Stopping a foreachBatch query overflows the default stack in a regular expression of Spark's.
         "spark.driver.extraJavaOptions": f"-Xss16m -XX:+UseSerialGC {_LOG_OPTION}",
-        "spark.driver.maxResultSize": MOST_COLLECTED,
+        "spark.driver.maxResultSize": MAX_COLLECTED,
         "spark.sql.session.timeZone": "UTC",
         # Ours brings the function that decodes records.
         "spark.sql.extensions": "io.delta.sql.DeltaSparkSessionExtension,sluice.decoding.Functions",

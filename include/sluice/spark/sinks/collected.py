@@ -12,7 +12,7 @@ from py4j.protocol import Py4JJavaError
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame
 
-MOST_RECORDS = "spark.sluice.collect.records"
+MAX_RECORDS = "spark.sluice.collect.records"
 """The setting that bounds how many records of a batch are brought here; 0: none, Spark writes everything."""
 _DEFAULT = "50000"
 _OVERFLOW = "spark.driver.maxResultSize"
@@ -25,7 +25,7 @@ def collected(rows: DataFrame, *, records: int = 1) -> pa.Table | None:
         rows: what to bring.
         records: how many there are, if that is known.
     """
-    if records > int(rows.sparkSession.conf.get(MOST_RECORDS, _DEFAULT) or 0):
+    if records > int(rows.sparkSession.conf.get(MAX_RECORDS, _DEFAULT) or 0):
         return None
     return brought(rows)
 

@@ -84,19 +84,19 @@ def prepare_dead_letters(
     spark: SparkSession,
     code: PipelineCode,
     output: DeadLettersOutput,
-    around: OutputContext,
+    context: OutputContext,
     *,
     stream: str,
     epoch: EpochInForce,
     generation: int,
 ) -> Prepared:
     """Return the stream that sends what validation quarantines."""
-    topic = around.topics[output.topic]
-    writer = writer_id(stream, around.source.topic_id, epoch.number)
-    source = read_stream(spark, around.source, start=epoch.start, most=code.pipeline.max_records_per_batch)
+    topic = context.topics[output.topic]
+    writer = writer_id(stream, context.source.topic_id, epoch.number)
+    source = read_stream(spark, context.source, start=epoch.start, most=code.pipeline.max_records_per_batch)
 
     def opened() -> Opened:
-        log = deliveries_log(around, output, code, writer, generation)
+        log = deliveries_log(context, output, code, writer, generation)
         make = partial(letters, code=code, partitions=topic.partitions)
         records = TopicRecords(topic, log, make, code.code_hash, epoch.number)
         held = held_by_all([records])
@@ -104,7 +104,7 @@ def prepare_dead_letters(
         sink = BatchOutputsSink([records], Checkpoint(epoch.checkpoint), floor=held, known=all_known)
         return Opened(refused(unsent, code), sink)
 
-    return Prepared(refused(source, code), (partial(refuse_unfit_deliveries, around, output),), opened)
+    return Prepared(refused(source, code), (partial(refuse_unfit_deliveries, context, output),), opened)
 
 
 def _message(code: PipelineCode) -> Column:

@@ -60,7 +60,13 @@ class OutputContext:
 
 
 def prepare_outputs(
-    spark: SparkSession, code: PipelineCode, around: OutputContext, *, stream: str, epoch: EpochInForce, generation: int
+    spark: SparkSession,
+    code: PipelineCode,
+    context: OutputContext,
+    *,
+    stream: str,
+    epoch: EpochInForce,
+    generation: int,
 ) -> Prepared:
     """Return the stream that delivers to every output of a pipeline but an interval table.
 
@@ -68,19 +74,14 @@ def prepare_outputs(
         SpecError: an output does not fit what the transform returns, or a `rows` output a transform with state.
     """
     pipeline = code.pipeline
-    records = read_stream(spark, around.source, start=epoch.start, most=pipeline.max_records_per_batch)
+    records = read_stream(spark, context.source, start=epoch.start, most=pipeline.max_records_per_batch)
     rows = transformed(good_records(records, code, counting=True), code)
     refuse_unwritable(rows, pipeline.side_outputs)
     state = state_in(rows)
     appended = any(isinstance(output, RowsOutput) for output in pipeline.side_outputs)
-    if appended and state is not None:
-        raise SpecError(
-            f"the `rows` output of {pipeline.name!r} needs a transform that works record by record; this one keeps "
-            f"state ({state}).",
-            fix="declare `intervals` or `latest` instead.",
-        )
-    writer = writer_id(stream, around.source.topic_id, epoch.number)
-    outputs = _Outputs(code, around, rows, writer, epoch.number, generation)
+    _refuse_stateful_rows(pipeline.name, state if appended else None)
+    writer = writer_id(stream, context.source.topic_id, epoch.number)
+    outputs = _Outputs(code, context, rows, writer, epoch.number, generation)
 
     def opened() -> Opened:
         found = [outputs.open(output) for output in pipeline.side_outputs]
@@ -91,14 +92,23 @@ def prepare_outputs(
             read = transformed(good_records(unread, code, counting=True), code)
         known: Inheritance = all_known
         if state is not None:
-            history = SourceHistory(spark, code, around.source, around.table(code.topic.raw.table))
-            known = WholeWindows(
-                pipeline.intervals.time_column if pipeline.has_intervals else None, history.newest_before
-            )
+            history = SourceHistory(spark, code, context.source, context.table(code.topic.raw.table))
+            time_column = pipeline.intervals.time_column if pipeline.has_intervals else None
+            known = WholeWindows(time_column, history.newest_before)
         return Opened(read, BatchOutputsSink(found, Checkpoint(epoch.checkpoint), floor=floor, known=known))
 
     checks = tuple(partial(outputs.check, output) for output in pipeline.side_outputs)
     return Prepared(rows, checks, opened, "append" if appended else "update")
+
+
+def _refuse_stateful_rows(pipeline: str, state: str | None) -> None:
+    if state is None:
+        return
+    raise SpecError(
+        f"the `rows` output of {pipeline!r} needs a transform that works record by record; "
+        f"this one keeps state ({state}).",
+        fix="declare `intervals` or `latest` instead.",
+    )
 
 
 def held_by_all(outputs: Sequence[BatchOutput]) -> Mapping[str, int]:
@@ -112,23 +122,23 @@ def held_by_all(outputs: Sequence[BatchOutput]) -> Mapping[str, int]:
 
 
 def deliveries_log(
-    around: OutputContext, output: WrittenTopic, code: PipelineCode, writer: str, generation: int
+    context: OutputContext, output: WrittenTopic, code: PipelineCode, writer: str, generation: int
 ) -> WriterLog:
     """Open the log of the table that keeps what was sent to a topic; the table is created where it is not there.
 
     Raises:
         FencedError: a newer generation owns it.
     """
-    return _opened(around.table(deliveries(output.topic)), _DELIVERIES, code, writer, generation)
+    return _opened(context.table(deliveries(output.topic)), _DELIVERIES, code, writer, generation)
 
 
-def refuse_unfit_deliveries(around: OutputContext, output: WrittenTopic) -> None:
+def refuse_unfit_deliveries(context: OutputContext, output: WrittenTopic) -> None:
     """Make sure that the table of what was sent to a topic could be opened. Nothing is changed.
 
     Raises:
         RefusedError: another table has its name.
     """
-    refuse_unfit(around.table(deliveries(output.topic)), _DELIVERIES)
+    refuse_unfit(context.table(deliveries(output.topic)), _DELIVERIES)
 
 
 def _opened(folder: Path, schema: str, code: PipelineCode, writer: str, generation: int) -> WriterLog:
@@ -143,7 +153,7 @@ class _Outputs:
     """The outputs of one stream: looked at, and opened: created where they are not there, and taken over."""
 
     code: PipelineCode
-    around: OutputContext
+    context: OutputContext
     rows: DataFrame
     writer: str
     epoch: int
@@ -159,11 +169,11 @@ class _Outputs:
         """
         match output:
             case RowsOutput():
-                refuse_unfit(self.around.table(output.table), self.rows.schema.json())
+                refuse_unfit(self.context.table(output.table), self.rows.schema.json())
             case LatestOutput():
                 self._store(output, self._described(output)).check()
             case TopicOutput():
-                refuse_unfit_deliveries(self.around, output)
+                refuse_unfit_deliveries(self.context, output)
 
     def open(self, output: SideOutput) -> BatchOutput:
         """Open an output.
@@ -180,13 +190,13 @@ class _Outputs:
                 return self._topic(output)
 
     def _rows(self, output: RowsOutput) -> RowsTable:
-        folder = self.around.table(output.table)
+        folder = self.context.table(output.table)
         log = _opened(folder, self.rows.schema.json(), self.code, self.writer, self.generation)
         return RowsTable(folder, log, self.code.code_hash)
 
     def _topic(self, output: TopicOutput) -> TopicRecords:
-        log = deliveries_log(self.around, output, self.code, self.writer, self.generation)
-        topic, make = self.around.topics[output.topic], partial(messages, output=output)
+        log = deliveries_log(self.context, output, self.code, self.writer, self.generation)
+        topic, make = self.context.topics[output.topic], partial(messages, output=output)
         once = output.delivery == "at_most_once"
         return TopicRecords(topic, log, make, self.code.code_hash, self.epoch, at_most_once=once)
 
@@ -196,7 +206,7 @@ class _Outputs:
             expiry = Expiry(pipeline.intervals.window, pipeline.time.delay)
         store = self._store(output, table)
         store.open()
-        folder = self.around.table(output.table)
+        folder = self.context.table(output.table)
         appeared = (lambda: uncommitted_data(folder)) if output.store == "delta" else None
         return LatestRows(table, store, expiry, appeared)
 
@@ -211,7 +221,7 @@ class _Outputs:
 
     def _store(self, output: LatestOutput, table: LatestTable) -> LatestStore:
         if output.connection is None:
-            folder, schema = self.around.table(output.table), self.rows.schema.json()
+            folder, schema = self.context.table(output.table), self.rows.schema.json()
             return DeltaLatest(folder, table, schema, self.writer, self.generation)
-        engine = connect(self.around.connection(output.connection), output.connection)
+        engine = connect(self.context.connection(output.connection), output.connection)
         return PostgresLatest(engine, table, self.writer, self.generation)

@@ -17,8 +17,8 @@ from sluice.delta.reading import open_table
 from sluice.errors import NotReadyError
 from sluice.intervals.alignment import Interval, contiguous
 from sluice.intervals.backfill.bounds import IntervalBound
-from sluice.intervals.places import Places
 from sluice.intervals.reach import RawPosition, Reach
+from sluice.intervals.record_positions import RecordPositions
 from sluice.quality.reasons import Outcome
 from sluice.spark.records.instants import instant
 from sluice.spark.records.offsets import rows_at, rows_elsewhere
@@ -90,7 +90,7 @@ class Records:
         self.whole = raw.rows(spark)
         ranges = within("event_time", self._ranges(bounds))
         rows = self.whole.where(ranges)
-        if (again := reduce(or_, (bound.again for bound in bounds.values()), Places())).count:
+        if (again := reduce(or_, (bound.replayed for bound in bounds.values()), RecordPositions())).count:
             read_again = raw_rows(raw_records(rows_at(self.whole, again, spark)), code.topic)
             rows = rows_elsewhere(rows, again, spark).unionByName(read_again.where(ranges))
         self.rows = self._before(spark, rows, {start: bound.reach for start, bound in bounds.items()})

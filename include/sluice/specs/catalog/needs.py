@@ -5,7 +5,7 @@ from __future__ import annotations
 from sluice.specs.catalog.catalog import Catalog, Unit
 from sluice.specs.model.model import PipelineSpec
 from sluice.specs.model.resources import Resources
-from sluice.streams.failures.room import Need, least_cores
+from sluice.streams.failures.capacity import ResourceRequest, minimum_cores
 
 
 def application_of(deployment: str, unit: str) -> str:
@@ -19,16 +19,16 @@ def resources_of(catalog: Catalog, unit: Unit) -> Resources:
     return max(asked, key=lambda resources: resources.cores, default=Resources())
 
 
-def need_of(catalog: Catalog, deployment: str, unit: str) -> Need | None:
+def need_of(catalog: Catalog, deployment: str, unit: str) -> ResourceRequest | None:
     """Return what a unit needs at least: a core for each of its streams. None if no spec names it."""
     found = catalog.units().get(unit)
     if found is None:
         return None
     resources, streams = resources_of(catalog, found), found.streams
-    cores = least_cores(len(streams), resources.cores)
-    return Need(application_of(deployment, unit), cores, resources.executor_mb, tuple(streams))
+    cores = minimum_cores(len(streams), resources.cores)
+    return ResourceRequest(application_of(deployment, unit), cores, resources.executor_mb, tuple(streams))
 
 
-def need_of_batch(pipeline: PipelineSpec, application: str) -> Need:
+def need_of_batch(pipeline: PipelineSpec, application: str) -> ResourceRequest:
     """Return what a batch needs at least: one core, with which it is slow and ends."""
-    return Need(application, 1, pipeline.resources.executor_mb, (f"a batch of {pipeline.name}",))
+    return ResourceRequest(application, 1, pipeline.resources.executor_mb, (f"a batch of {pipeline.name}",))

@@ -113,7 +113,7 @@ class QuietHours(Spec):
         return None
 
 
-LEAST_REPEAT = timedelta(minutes=5)
+MIN_REPEAT = timedelta(minutes=5)
 
 
 class AlertRule(Spec):
@@ -139,8 +139,8 @@ class AlertRule(Spec):
     @field_validator("repeat")
     @classmethod
     def _not_too_often(cls, repeat: timedelta | None) -> timedelta | None:
-        if repeat is not None and repeat < LEAST_REPEAT:
-            raise ValueError(f"{format_duration(repeat)} is shorter than {format_duration(LEAST_REPEAT)}")
+        if repeat is not None and repeat < MIN_REPEAT:
+            raise ValueError(f"{format_duration(repeat)} is shorter than {format_duration(MIN_REPEAT)}")
         return repeat
 
     def fits(self, alert_class: AlertClass, subject: str, owner: str) -> bool:

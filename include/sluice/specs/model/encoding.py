@@ -13,7 +13,7 @@ from sluice.contracts.breach import Loc
 from sluice.contracts.contract import AVRO, JSON_SCHEMA
 from sluice.specs.model.spec import Spec
 
-MOST_IDS = 1_000
+MAX_IDS = 1_000
 
 
 class Encoding(Spec):
@@ -25,7 +25,7 @@ class Encoding(Spec):
     version: int | None = Field(default=None, ge=1)
     """The version of the contract that every record is written under; of Avro without framing."""
     schemas: dict[Annotated[int, Field(ge=0, lt=1 << 31)], Annotated[int, Field(ge=1)]] = Field(
-        default_factory=dict, max_length=MOST_IDS
+        default_factory=dict, max_length=MAX_IDS
     )
     """With framing: the version of the contract that each id of the registry stands for. A record with another id is
     quarantined as `unknown_schema`."""

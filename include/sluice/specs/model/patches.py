@@ -11,7 +11,7 @@ from typing import Annotated
 
 from pydantic import AfterValidator, Field, ValidationInfo, WithJsonSchema, field_validator
 
-from sluice.intervals.places import Places
+from sluice.intervals.record_positions import RecordPositions
 from sluice.specs.model.spec import Spec
 
 _RANGE = re.compile(r"\d{1,18}(-\d{1,18})?")
@@ -83,9 +83,9 @@ class Patch(Spec):
         return records
 
     @property
-    def places(self) -> Places:
+    def places(self) -> RecordPositions:
         """Which records."""
-        return Places.joined(self._pieces())
+        return RecordPositions.joined(self._pieces())
 
     def _pieces(self) -> Iterator[tuple[str, int, tuple[int, int]]]:
         for partition, offsets in self.records.items():

@@ -15,7 +15,7 @@ Variable = Annotated[str, StringConstraints(pattern=r"^[A-Za-z_][A-Za-z0-9_]{0,9
 """The name of a variable of the environment."""
 
 _OURS = ("SLUICE_", "AIRFLOW", "_AIRFLOW", "SUPERVISOR_", "OPENLINEAGE_")
-_LEAST_EXECUTOR_MB = 450
+_MIN_EXECUTOR_MB = 450
 
 
 class Resources(Spec):
@@ -45,8 +45,8 @@ class Resources(Spec):
     @field_validator("executor_memory")
     @classmethod
     def _spark_takes_it(cls, memory: str) -> str:
-        if _megabytes(memory) < _LEAST_EXECUTOR_MB:
-            raise ValueError(f"Spark refuses executors with less than {_LEAST_EXECUTOR_MB}m")
+        if _megabytes(memory) < _MIN_EXECUTOR_MB:
+            raise ValueError(f"Spark refuses executors with less than {_MIN_EXECUTOR_MB}m")
         return memory
 
     @property

@@ -13,7 +13,7 @@ from sluice.specs.model.model import CLOCK_SKEW, PipelineSpec, TopicSpec
 from sluice.specs.model.topic_shape import TopicShape
 
 STAMPED_BY = "message.timestamp.type"
-MOST_AHEAD = "message.timestamp.after.max.ms"
+MAX_AHEAD = "message.timestamp.after.max.ms"
 """Kafka's name for how far a producer's timestamp may lie ahead of the broker's clock; what lies further is refused."""
 
 
@@ -34,14 +34,14 @@ def bounded(topic: TopicSpec, readers: Iterable[PipelineSpec]) -> TopicSpec:
         topic: as it is in one deployment.
         readers: the pipelines that read it.
     """
-    if broker_stamps(topic) or MOST_AHEAD in topic.configs:
+    if broker_stamps(topic) or MAX_AHEAD in topic.configs:
         return topic
-    bound = {MOST_AHEAD: str(_milliseconds(longest_skew(readers)))}
+    bound = {MAX_AHEAD: str(_milliseconds(longest_skew(readers)))}
     return topic.model_copy(update={"configs": {**topic.configs, **bound}})
 
 
 def bounds(value: str | None, skew: timedelta) -> bool:
-    """Whether a value of `MOST_AHEAD` lets no timestamp lie further ahead than that."""
+    """Whether a value of `MAX_AHEAD` lets no timestamp lie further ahead than that."""
     return value is not None and value.isdecimal() and int(value) <= _milliseconds(skew)
 
 

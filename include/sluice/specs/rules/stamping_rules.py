@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from sluice.specs.model.duration import format_duration
-from sluice.specs.model.stamping import MOST_AHEAD, bounds, broker_stamps, longest_skew
+from sluice.specs.model.stamping import MAX_AHEAD, bounds, broker_stamps, longest_skew
 from sluice.specs.reading.kinds import Kind
 from sluice.specs.reading.reading import Finding, Reading
 
@@ -16,7 +16,7 @@ def timestamps_are_bounded(reading: Reading) -> Iterator[Finding]:
         skew = longest_skew(reading.catalog.readers.get(name, ()))
         for loc, value in topic.written_configs():
             shape = topic if loc[0] == "configs" else topic.in_deployment(loc[1])
-            if loc[-1] == MOST_AHEAD and not broker_stamps(shape) and not bounds(value, skew):
+            if loc[-1] == MAX_AHEAD and not broker_stamps(shape) and not bounds(value, skew):
                 message = (
                     f"it is {value or 'the default of the broker'}, and lets a producer's timestamp lie further ahead "
                     f"of the broker's clock than the {format_duration(skew)} that the topic's readers believe "

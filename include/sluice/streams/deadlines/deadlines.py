@@ -14,18 +14,18 @@ from typing import Any, TypeAlias
 
 from sluice.specs.model.deadlines import Deadline, StreamDeadlines
 from sluice.specs.model.duration import format_duration
-from sluice.streams.health.looks import DeadlineState
-from sluice.streams.health.observation import Evidence
+from sluice.streams.health.observation import Observation
 from sluice.streams.health.retention import lost
+from sluice.streams.health.snapshots import DeadlineState
 from sluice.streams.health.verdict import Verdict
 from sluice.streams.health.window import Window
 from sluice.streams.life.launcher import DriverState
-from sluice.streams.life.timeline import in_words
+from sluice.streams.life.timeline import duration_text
 
 
 @dataclass(frozen=True)
 class _Observation:
-    seen: Evidence
+    seen: Observation
     verdict: Verdict
     window: Window
 
@@ -34,7 +34,7 @@ _Judgement: TypeAlias = tuple[bool | None, datetime, str]
 
 
 def examine(
-    declared: StreamDeadlines, seen: Evidence, verdict: Verdict, window: Window
+    declared: StreamDeadlines, seen: Observation, verdict: Verdict, window: Window
 ) -> Mapping[Deadline, DeadlineState]:
     """Return of each declared deadline whether it is missed.
 
@@ -45,7 +45,7 @@ def examine(
         window: the observations before, and this one.
     """
     now = _Observation(seen, verdict, window)
-    runs = seen.driver is not None and seen.driver.state is DriverState.RUNNING and not seen.stop_wanted
+    runs = seen.driver is not None and seen.driver.state is DriverState.RUNNING and not seen.stop_requested
     found = {}
     for deadline, (name, question, advice) in _QUESTIONS.items():
         limit = getattr(declared, name)
@@ -125,7 +125,7 @@ def _loss_risk(now: _Observation, limit: timedelta) -> _Judgement:
 
 
 def _span(seconds: float) -> str:
-    return in_words(timedelta(seconds=seconds))
+    return duration_text(timedelta(seconds=seconds))
 
 
 _LOOK = "see what slows or stops it: sluice streams show {unit}"

@@ -14,9 +14,9 @@ from datetime import datetime, timedelta
 
 from sluice.specs.model.deadlines import Deadline, StreamDeadlines
 from sluice.streams.deadlines.deadlines import examine
-from sluice.streams.health.looks import FRESH, DeadlineState
-from sluice.streams.health.observation import Evidence
+from sluice.streams.health.observation import Observation
 from sluice.streams.health.recording import DWELL
+from sluice.streams.health.snapshots import FRESH, DeadlineState
 from sluice.streams.health.verdict import Verdict
 from sluice.streams.health.window import Window
 
@@ -72,7 +72,7 @@ class DeadlinesWatched:
     def observe(
         self,
         declared: Mapping[str, StreamDeadlines],
-        seen: Mapping[str, Evidence],
+        seen: Mapping[str, Observation],
         verdicts: Mapping[str, Verdict],
         windows: Mapping[str, Window],
     ) -> None:

@@ -44,11 +44,11 @@ def ways(kind: FailureClass, unit: str, stream: str = "") -> tuple[Way, ...]:
     match kind:
         case FailureClass.DATA_LOSS:
             first = "find out which records are gone, and decide that it may go on without them"
-            return (Way(first, _anew(unit, stream, "the records are gone")),)
+            return (Way(first, _reset_commands(unit, stream, "the records are gone")),)
         case FailureClass.INCOMPATIBLE_STATE:
             back = Way("go back to the code that wrote the state", resumed)
-            anew = "or give up the state (closed intervals stay, open ones are repaired from the raw table)"
-            return (back, Way(anew, _anew(unit, stream, "its state has another shape")))
+            first = "or give up the state (closed intervals stay, open ones are repaired from the raw table)"
+            return (back, Way(first, _reset_commands(unit, stream, "its state has another shape")))
         case (
             FailureClass.KILLED
             | FailureClass.OUT_OF_MEMORY
@@ -79,7 +79,7 @@ def failed_stream(reason: str) -> str:
     return found[1] if found else ""
 
 
-def _anew(unit: str, stream: str, why: str) -> tuple[str, ...]:
+def _reset_commands(unit: str, stream: str, why: str) -> tuple[str, ...]:
     """Return the commands of a reset, which needs a stop on record; raw streams are reset only by their names."""
     only = f" --stream {stream}" if stream else ""
     return (

@@ -49,19 +49,19 @@ class Availability:
     down: timedelta = timedelta()
 
     @property
-    def wanted(self) -> timedelta:
+    def requested(self) -> timedelta:
         """How long it was to run."""
         return self.available + self.unknown + self.down
 
     @property
     def percent(self) -> float | None:
         """The available share of the time in which it was wanted, 0-100; None if it never was."""
-        return 100.0 * (self.available / self.wanted) if self.wanted else None
+        return 100.0 * (self.available / self.requested) if self.requested else None
 
     @property
     def percent_unknown(self) -> float | None:
         """The share that nobody knows of, 0-100; None if it was never wanted."""
-        return 100.0 * (self.unknown / self.wanted) if self.wanted else None
+        return 100.0 * (self.unknown / self.requested) if self.requested else None
 
     def __add__(self, other: Availability) -> Availability:
         """Return both spans together."""
@@ -73,13 +73,13 @@ class Availability:
         return {
             "percent": self.percent,
             "percent_unknown": self.percent_unknown,
-            "wanted_seconds": self.wanted.total_seconds(),
+            "wanted_seconds": self.requested.total_seconds(),
             **seconds,
         }
 
 
 def availability(
-    wishes: Sequence[DesiredState],
+    desired_states: Sequence[DesiredState],
     attempts: Sequence[Attempt],
     verdicts: Sequence[RecordedVerdict],
     *,
@@ -89,16 +89,23 @@ def availability(
     """Add up a span of time.
 
     Args:
-        wishes: of the unit: the one that held at `start`, if there is one, and all after it, in any order.
+        desired_states: of the unit: the one that held at `start`, if there is one, and all after it, in any order.
         attempts: of the unit, in any order.
         verdicts: of the stream: those that held at `start`, and all after them, in any order.
         start: begin of the span (UTC).
         end: its end, not after the present.
     """
-    wanted = _Steps((wish.at, wish.state is Desired.RUNNING) for wish in wishes)
+    wanted = _Steps((desired.at, desired.state is Desired.RUNNING) for desired in desired_states)
     judged = _by_generation(verdicts)
     born, died = _lives(attempts)
-    moments = {start, end, *born, *died, *(wish.at for wish in wishes), *(record.at for record in verdicts)}
+    moments = {
+        start,
+        end,
+        *born,
+        *died,
+        *(desired.at for desired in desired_states),
+        *(record.at for record in verdicts),
+    }
     living: set[int] = set()
     found = Availability()
     for begin, until in pairwise(sorted(moments)):
@@ -109,7 +116,7 @@ def availability(
 
 
 def availabilities(
-    wishes: Sequence[DesiredState],
+    desired_states: Sequence[DesiredState],
     attempts: Sequence[Attempt],
     verdicts: Sequence[RecordedVerdict],
     *,
@@ -120,7 +127,9 @@ def availabilities(
     """Return the availability of each stream of a unit over the last days; arguments as for `availability`."""
     lately = [attempt for attempt in attempts if attempt.ended_at is None or attempt.ended_at >= now - span]
     return {
-        stream: availability(wishes, lately, [v for v in verdicts if v.stream == stream], start=now - span, end=now)
+        stream: availability(
+            desired_states, lately, [v for v in verdicts if v.stream == stream], start=now - span, end=now
+        )
         for stream in streams
     }
 

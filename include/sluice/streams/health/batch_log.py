@@ -16,7 +16,7 @@ from itertools import zip_longest
 from pathlib import Path
 from typing import Any
 
-MOST_BYTES = 512 * 1024
+MAX_BYTES = 512 * 1024
 """Of one file: some thousand batches."""
 _TAIL_BYTES = 2048
 """The last line is in it, whole."""
@@ -67,20 +67,20 @@ class BatchFigures:
         return None if whole is None else whole / 1000
 
 
-def append_batch(file: Path, values: Mapping[str, Any], *, most_bytes: int = MOST_BYTES) -> None:
+def append_batch(file: Path, values: Mapping[str, Any], *, max_bytes: int = MAX_BYTES) -> None:
     """Add a line, and begin a new file where this one is full.
 
     Args:
         file: the newer of the two files.
         values: what `batches` reads, as JSON values.
-        most_bytes: of a file.
+        max_bytes: of a file.
 
     Raises:
         OSError: it cannot be written.
     """
     line = json.dumps(values, separators=(",", ":")) + "\n"
     file.parent.mkdir(parents=True, exist_ok=True)
-    if file.exists() and file.stat().st_size + len(line) > most_bytes:
+    if file.exists() and file.stat().st_size + len(line) > max_bytes:
         file.replace(older(file))
     with file.open("a", encoding="utf-8") as opened:
         opened.write(line)
@@ -110,11 +110,11 @@ def newest_batch(file: Path) -> BatchFigures | None:
     return found[-1] if found else None
 
 
-def _lines(file: Path, most_bytes: int = 2 * MOST_BYTES) -> list[bytes]:
+def _lines(file: Path, max_bytes: int = 2 * MAX_BYTES) -> list[bytes]:
     try:
         with file.open("rb") as opened:
             size = opened.seek(0, os.SEEK_END)
-            opened.seek(max(0, size - most_bytes))
+            opened.seek(max(0, size - max_bytes))
             return opened.read().splitlines()
     except OSError:
         return []

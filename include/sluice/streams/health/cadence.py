@@ -9,9 +9,9 @@ from sluice.specs.catalog.rhythm import Rhythm
 from sluice.streams.health.series import Series
 from sluice.streams.health.window import CommitSample
 
-LEAST_BATCHES = 2
+MIN_BATCHES = 2
 _NEWEST = 3
-LEAST_SECONDS = 30.0
+MIN_SECONDS = 30.0
 """A pause of half a minute is nothing to wake anybody for, however fast the stream is: a collection of garbage, a
 broker's election, three looks of the watcher."""
 
@@ -42,14 +42,14 @@ def learn(batches: Series[CommitSample], rhythm: Rhythm) -> Cadence | None:
     # By columns: a busy stream's hundred batches are asked about at every look.
     _, planned, committed, _, records = batches.columns()
     read = [n for n in range(1, len(batches)) if records[n] > 0]  # of a batch that is not known it is below 0
-    if len(read) < LEAST_BATCHES:
+    if len(read) < MIN_BATCHES:
         return None
     trigger, lasted = rhythm.trigger.total_seconds(), [committed[n] - planned[n] for n in read]
     # A stream that waits for records commits rarely; what counts is how long it takes once they are there.
     gaps = [min(committed[n] - committed[n - 1], trigger + seconds) for n, seconds in zip(read, lasted, strict=True)]
     paces = [seconds / records[n] for n, seconds in zip(read, lasted, strict=True)]
     return Cadence(
-        seconds=max(LEAST_SECONDS, trigger, median(gaps)),
+        seconds=max(MIN_SECONDS, trigger, median(gaps)),
         batch_seconds=median(lasted),
         batch_records=median(records[n] for n in read),
         record_seconds=max(median(paces), median(paces[-_NEWEST:])),

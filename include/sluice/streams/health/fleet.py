@@ -11,16 +11,16 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 
 from sluice.specs.catalog.catalog import Unit
-from sluice.streams.health.looks import DeadlineState, StreamLook
-from sluice.streams.health.verdict import FINE, Health, Verdict, alike
+from sluice.streams.health.snapshots import DeadlineState, StreamSnapshot
+from sluice.streams.health.verdict import FINE, Health, Verdict, same_health
 from sluice.streams.health.verdict_records import RecordedVerdict
 from sluice.streams.life.attempts import Attempt, AttemptState, Desired, DesiredState
 from sluice.streams.life.governor import HISTORY, Go, Halt, Hold
-from sluice.streams.life.sighting import Sighting
-from sluice.streams.life.timeline import in_words
+from sluice.streams.life.status import UnitStatus
+from sluice.streams.life.timeline import duration_text
 
 RESTARTS_SPAN = timedelta(hours=24)
-LOOKED_BACK = HISTORY
+ATTEMPTS_READ = HISTORY
 
 _BY_URGENCY = (
     *(Health.LOSS_RISK, Health.REWOUND, Health.STALLED, Health.STOPPED, Health.UNKNOWN, Health.LAGGING),
@@ -33,32 +33,32 @@ class UnitRecords:
     """What is on record of a unit.
 
     Attributes:
-        wish: the latest; None if nobody ever asked.
-        attempts: `LOOKED_BACK` of the newest, newest first, or all.
-        looks: the newest look at each stream.
+        desired: the latest; None if nobody ever asked.
+        attempts: `ATTEMPTS_READ` of the newest, newest first, or all.
+        snapshots: the newest look at each stream.
         verdicts: the newest recorded verdict of each stream.
     """
 
-    wish: DesiredState | None = None
+    desired: DesiredState | None = None
     attempts: Sequence[Attempt] = ()
-    looks: Mapping[str, StreamLook] = field(default_factory=dict)
+    snapshots: Mapping[str, StreamSnapshot] = field(default_factory=dict)
     verdicts: Mapping[str, RecordedVerdict] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
-class Standing:
+class StreamStatus:
     """How one stream stands.
 
     Attributes:
         unit: its driver's name in the specs.
         stream: its name.
         verdict: what holds now.
-        look: the newest look; None if there is none of the present attempt.
+        snapshot: the newest look; None if there is none of the present attempt.
         since: since when the verdict holds, by what is on record; OK and IDLE are one. Never before the newest
             observation that says otherwise: a stream that nobody observes is UNKNOWN since it was observed last. None
             if nothing of it is on record.
         halted: why no attempt starts until a person asks for it; empty if that is not so.
-        wanted: whether it shall run.
+        should_run: whether it shall run.
         restarts: how many attempts began in the last 24 hours, besides the first of all.
         generation: of the newest attempt; 0 before the first.
         changed_at: when its newest attempt began or ended, or the wish was made, whichever was last (UTC); None if
@@ -69,19 +69,19 @@ class Standing:
     unit: str
     stream: str
     verdict: Verdict
-    look: StreamLook | None
+    snapshot: StreamSnapshot | None
     since: datetime | None
     halted: str
-    wanted: bool
+    should_run: bool
     restarts: int
     generation: int
     changed_at: datetime | None = None
     deadlines: tuple[DeadlineState, ...] = ()
 
     @property
-    def needs_somebody(self) -> bool:
+    def needs_attention(self) -> bool:
         """Whether it is not as it should be."""
-        at_rest = self.verdict.health is Health.STOPPED and not self.wanted
+        at_rest = self.verdict.health is Health.STOPPED and not self.should_run
         return self.verdict.health not in FINE and not at_rest
 
     @property
@@ -89,10 +89,10 @@ class Standing:
         """Sorts those first whom somebody has to look after first."""
         lag = self.verdict.lag_seconds or 0.0
         health = _BY_URGENCY.index(self.verdict.health)
-        return (not self.needs_somebody, not self.halted, health, -lag, self.stream)
+        return (not self.needs_attention, not self.halted, health, -lag, self.stream)
 
 
-def standings(unit: Unit, records: UnitRecords, now: datetime) -> list[Standing]:
+def stream_statuses(unit: Unit, records: UnitRecords, now: datetime) -> list[StreamStatus]:
     """Return how the streams of a unit stand.
 
     Args:
@@ -101,18 +101,18 @@ def standings(unit: Unit, records: UnitRecords, now: datetime) -> list[Standing]
         now: the present (UTC).
     """
     newest = records.attempts[0] if records.attempts else None
-    sighting = Sighting(unit.name, records.wish, newest, None, earlier=tuple(records.attempts[1:]))
+    status = UnitStatus(unit.name, records.desired, newest, None, earlier=tuple(records.attempts[1:]))
     ended = newest is None or newest.state is AttemptState.ENDED
-    halted = sighting.halted(now) if ended and newest is not None else ""
+    halted = status.halted(now) if ended and newest is not None else ""
     begun = (a for a in records.attempts if a.generation > 1 and now - a.intended_at <= RESTARTS_SPAN)
-    found = Standing(
+    found = StreamStatus(
         unit=unit.name,
         stream="",
-        verdict=_at_rest(sighting, now) if ended else _UNSEEN,
-        look=None,
+        verdict=_at_rest(status, now) if ended else _UNSEEN,
+        snapshot=None,
         since=None,
         halted=halted,
-        wanted=records.wish is not None and records.wish.state is Desired.RUNNING,
+        should_run=records.desired is not None and records.desired.state is Desired.RUNNING,
         restarts=sum(1 for _ in begun),
         generation=0 if newest is None else newest.generation,
         changed_at=_changed_at(records),
@@ -122,7 +122,7 @@ def standings(unit: Unit, records: UnitRecords, now: datetime) -> list[Standing]
 
 def _changed_at(records: UnitRecords) -> datetime | None:
     newest = records.attempts[0] if records.attempts else None
-    times = [None if records.wish is None else records.wish.at]
+    times = [None if records.desired is None else records.desired.at]
     if newest is not None:
         times += [newest.intended_at, newest.ended_at]
     return max((time for time in times if time is not None), default=None)
@@ -136,42 +136,46 @@ _UNSEEN = Verdict(
 )
 
 
-def _of(stream: str, unit: Standing, records: UnitRecords, now: datetime, *, ended: bool) -> Standing:
-    look, recorded = records.looks.get(stream), records.verdicts.get(stream)
-    if look is not None and look.generation < unit.generation:
-        look = None
+def _of(stream: str, unit: StreamStatus, records: UnitRecords, now: datetime, *, ended: bool) -> StreamStatus:
+    snapshot, recorded = records.snapshots.get(stream), records.verdicts.get(stream)
+    if snapshot is not None and snapshot.generation < unit.generation:
+        snapshot = None
     if recorded is not None and (recorded.generation != unit.generation or recorded.at > now):
         recorded = None  # it is about an earlier attempt, or the clock was set back
     verdict, since, deadlines = unit.verdict, unit.changed_at, tuple[DeadlineState, ...]()
     if ended:
-        verdict = verdict if look is None else _rested(verdict, look.verdict)
-    elif look is not None:
-        verdict = _fresh(look, now)
-        since = _since(verdict, look, recorded)
-        deadlines = look.deadlines if look.is_fresh(now) else ()
+        verdict = verdict if snapshot is None else _rested(verdict, snapshot.verdict)
+    elif snapshot is not None:
+        verdict = _fresh(snapshot, now)
+        since = _since(verdict, snapshot, recorded)
+        deadlines = snapshot.deadlines if snapshot.is_fresh(now) else ()
     elif since is not None and recorded is not None:
         since = max(since, recorded.at)
-    return replace(unit, stream=stream, verdict=verdict, look=look, since=since, deadlines=deadlines)
+    return replace(unit, stream=stream, verdict=verdict, snapshot=snapshot, since=since, deadlines=deadlines)
 
 
-def _since(verdict: Verdict, look: StreamLook, recorded: RecordedVerdict | None) -> datetime:
+def _since(verdict: Verdict, snapshot: StreamSnapshot, recorded: RecordedVerdict | None) -> datetime:
     """Return since when a verdict holds that follows from a look."""
-    if not alike(verdict.health, look.verdict.health):
-        return look.at if recorded is None else max(look.at, recorded.at)
+    if not same_health(verdict.health, snapshot.verdict.health):
+        return snapshot.at if recorded is None else max(snapshot.at, recorded.at)
     # The record goes further back than the memory of a watcher that was restarted; a record that is not of this health
     # proves nothing, for some changes are recorded minutes later.
-    known = recorded is not None and alike(recorded.verdict.health, verdict.health)
-    times = (look.at, look.since, recorded.at if recorded is not None and known else None)
+    known = recorded is not None and same_health(recorded.verdict.health, verdict.health)
+    times = (snapshot.at, snapshot.since, recorded.at if recorded is not None and known else None)
     return min(at for at in times if at is not None)
 
 
-def _fresh(look: StreamLook, now: datetime) -> Verdict:
-    age = now - look.at
-    if look.is_fresh(now):
-        return look.verdict
-    when = f"{in_words(age)} ago" if age > timedelta() else f"by a clock that is {in_words(-age)} ahead of this one"
-    was = f"It was {look.verdict.health} when it was last looked at, {when}."
-    return replace(look.verdict, health=Health.UNKNOWN, why=was, what_to_do=_UNSEEN.what_to_do, completeness=0.0)
+def _fresh(snapshot: StreamSnapshot, now: datetime) -> Verdict:
+    age = now - snapshot.at
+    if snapshot.is_fresh(now):
+        return snapshot.verdict
+    when = (
+        f"{duration_text(age)} ago"
+        if age > timedelta()
+        else f"by a clock that is {duration_text(-age)} ahead of this one"
+    )
+    was = f"It was {snapshot.verdict.health} when it was last looked at, {when}."
+    return replace(snapshot.verdict, health=Health.UNKNOWN, why=was, what_to_do=_UNSEEN.what_to_do, completeness=0.0)
 
 
 def _rested(verdict: Verdict, last: Verdict) -> Verdict:
@@ -185,17 +189,17 @@ def _rested(verdict: Verdict, last: Verdict) -> Verdict:
     )
 
 
-def _at_rest(sighting: Sighting, now: datetime) -> Verdict:
+def _at_rest(status: UnitStatus, now: datetime) -> Verdict:
     """Return the verdict on a unit whose newest attempt is on record as ended, or that has none."""
-    wish, attempt = sighting.desired, sighting.attempt
-    if wish is None:
-        return Verdict(Health.STOPPED, "Nobody ever asked for it to run.", f"`sluice streams start {sighting.unit}`.")
-    if wish.state is Desired.STOPPED:
-        return Verdict(Health.STOPPED, f"{wish.by} stopped it: {wish.why}.")
+    desired, attempt = status.desired, status.attempt
+    if desired is None:
+        return Verdict(Health.STOPPED, "Nobody ever asked for it to run.", f"`sluice streams start {status.unit}`.")
+    if desired.state is Desired.STOPPED:
+        return Verdict(Health.STOPPED, f"{desired.by} stopped it: {desired.why}.")
     if attempt is None:
-        return Verdict(Health.STOPPED, f"{wish.by} asked for it to run, and it was not started yet.", _RECONCILER)
-    ended = f"It ended {in_words(max(timedelta(0), now - (attempt.ended_at or now)))} ago"
-    match outlook := sighting.outlook(now):
+        return Verdict(Health.STOPPED, f"{desired.by} asked for it to run, and it was not started yet.", _RECONCILER)
+    ended = f"It ended {duration_text(max(timedelta(0), now - (attempt.ended_at or now)))} ago"
+    match outlook := status.outlook(now):
         case Halt():
             return Verdict(Health.STOPPED, f"{ended} and is HALTED: {outlook.why}.", f"{outlook.fix}.")
         case Go():

@@ -49,6 +49,6 @@ FINE = WELL | {Health.STARTING}
 """Verdicts that nobody needs to act upon."""
 
 
-def alike(one: Health, other: Health) -> bool:
+def same_health(one: Health, other: Health) -> bool:
     """Whether one verdict goes on as the other: a stream that is at times OK and at times IDLE is well."""
     return one is other or {one, other} <= WELL

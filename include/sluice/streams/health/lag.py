@@ -17,11 +17,11 @@ from sluice.streams.health.window import Point
 TOLERATED = 0.005
 """Seconds of age per second that are no leak. Half of the smallest leak to be found would find it fastest; a little
 less loses nothing here, as a healthy stream rests."""
-LEAST_SPAN_SECONDS = 20 * 60.0
-LEAST_GROWTH_SECONDS = 5.0
-LEAST_POINTS = 6
+MIN_SPAN_SECONDS = 20 * 60.0
+MIN_GROWTH_SECONDS = 5.0
+MIN_POINTS = 6
 _RECENT_SHARE = 0.4
-_LEAST_RECENT = 3
+_MIN_RECENT = 3
 
 
 @dataclass(frozen=True)
@@ -45,16 +45,16 @@ def growth(course: Sequence[Point]) -> LagGrowth | None:
     Args:
         course: since the stream last rested, oldest first.
     """
-    if len(course) < LEAST_POINTS:
+    if len(course) < MIN_POINTS:
         return None
     start = min(course, key=lambda point: point.behind - TOLERATED * point.at)
     rising = [point for point in course if point.at >= start.at]
     span = rising[-1].at - start.at
-    if len(rising) < LEAST_POINTS or span < LEAST_SPAN_SECONDS:
+    if len(rising) < MIN_POINTS or span < MIN_SPAN_SECONDS:
         return None
     # The least of the last part: between two bursts a stream comes back to where it was, a leak does not.
     grown = min(point.behind for point in recent(rising)) - start.behind
-    if grown < max(LEAST_GROWTH_SECONDS, TOLERATED * span) or slope(recent(rising)) <= 0:
+    if grown < max(MIN_GROWTH_SECONDS, TOLERATED * span) or slope(recent(rising)) <= 0:
         return None
     return LagGrowth(start.at, grown, grown / span)
 
@@ -93,7 +93,7 @@ def seconds_to_catch_up(course: Sequence[Point]) -> float | None:
 
 def _pace(course: Sequence[Point]) -> float:
     """Return by how many seconds per second the age has shrunk of late."""
-    if len(course) < _LEAST_RECENT:
+    if len(course) < _MIN_RECENT:
         return 0.0
     last = recent(course)
-    return -slope(last if len(last) >= _LEAST_RECENT else course[-_LEAST_RECENT:])
+    return -slope(last if len(last) >= _MIN_RECENT else course[-_MIN_RECENT:])

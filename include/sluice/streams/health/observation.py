@@ -16,7 +16,7 @@ from sluice.topics.administration import RecordStamp
 
 
 @dataclass(frozen=True)
-class Evidence:
+class Observation:
     """What was seen of a stream at one moment.
 
     Attributes:
@@ -31,8 +31,8 @@ class Evidence:
         held: how many offsets lie behind an open transaction, per `topic/partition` that has one: nobody may read them
             yet, and they are not among the ends.
         starts: first offset that the broker still has, per `topic/partition`.
-        stop_wanted: somebody asked for the stop, and it is on record.
-        never_wanted: nobody ever asked for it to run.
+        stop_requested: somebody asked for the stop, and it is on record.
+        never_requested: nobody ever asked for it to run.
         halted: why nothing starts the stream any more although it shall run, and what to do; empty if that is not so.
         halted_fix: the part of it that says what to do.
         notes: why something could not be looked at.
@@ -45,7 +45,7 @@ class Evidence:
         watermark: the newest event time that the stream's state has, less the watermark's delay.
         reported_at: the driver's last word in its progress file; one that is busy with a batch says nothing.
         rhythm: what the specs say.
-        lack: why there is no room for the attempt that shall be submitted; empty if that is not so.
+        shortage: why there is no room for the attempt that shall be submitted; empty if that is not so.
         executors: what the driver says of those that it has; None if it said nothing, or needs none.
         ended_alone: why this stream has ended although its driver lives; None if it has not.
     """
@@ -57,8 +57,8 @@ class Evidence:
     committed_at: datetime | None = None
     ends: Mapping[str, int] | None = None
     starts: Mapping[str, int] | None = None
-    stop_wanted: bool = False
-    never_wanted: bool = False
+    stop_requested: bool = False
+    never_requested: bool = False
     halted: str = ""
     halted_fix: str = ""
     notes: tuple[str, ...] = ()
@@ -70,7 +70,7 @@ class Evidence:
     watermark: datetime | None = None
     reported_at: datetime | None = None
     rhythm: Rhythm = UNDECLARED
-    lack: str = ""
+    shortage: str = ""
     executors: Executors | None = None
     ended_alone: Failure | None = None
     epoch: int = 0

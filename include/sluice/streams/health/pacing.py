@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-MOST_SECONDS = 57.0
+MAX_SECONDS = 57.0
 """Each unit is looked at at least once a minute; the rest of the minute is for a machine that is busy."""
 
 
@@ -25,7 +25,7 @@ class PollRate:
 
     seconds: float
     share: float
-    most: float = MOST_SECONDS
+    most: float = MAX_SECONDS
 
     def period(self, cost: float) -> float:
         """Return how many seconds the next round lasts.

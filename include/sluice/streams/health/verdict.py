@@ -12,18 +12,18 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import TypeAlias
 
+from sluice.streams.failures.capacity import ADVICE
 from sluice.streams.failures.exits import explain_exit
-from sluice.streams.failures.room import ADVICE
-from sluice.streams.health.cadence import LEAST_SECONDS
-from sluice.streams.health.health import FINE, WELL, Health, alike
-from sluice.streams.health.lag import LEAST_SPAN_SECONDS
-from sluice.streams.health.observation import Evidence
+from sluice.streams.health.cadence import MIN_SECONDS
+from sluice.streams.health.diagnosis import FIRST_COMMIT, SILENT_CADENCES, Diagnosis, within
+from sluice.streams.health.health import FINE, WELL, Health, same_health
+from sluice.streams.health.lag import MIN_SPAN_SECONDS
+from sluice.streams.health.observation import Observation
 from sluice.streams.health.retention import horizon_seconds, lost
-from sluice.streams.health.situation import FIRST_COMMIT, SILENT_CADENCES, Situation, within
 from sluice.streams.health.window import Window
 from sluice.streams.life.launcher import DriverState
 
-__all__ = ["FINE", "WELL", "Health", "PartitionLag", "Verdict", "alike", "judge"]
+__all__ = ["FINE", "WELL", "Health", "PartitionLag", "Verdict", "judge", "same_health"]
 
 PATIENCE = timedelta(minutes=2)
 IDLE_AFTER = timedelta(minutes=10)
@@ -69,7 +69,7 @@ class Verdict:
 
 
 def judge(
-    seen: Evidence,
+    observed: Observation,
     window: Window | None = None,
     *,
     lagging_since: datetime | None = None,
@@ -78,284 +78,304 @@ def judge(
     """Give the verdict for one moment.
 
     Args:
-        seen: what was seen.
+        observed: what was seen.
         window: the past, this look included; omitted: what this look alone tells of it.
         lagging_since: when it was found to fall behind, if LAGGING is the verdict on record for this generation.
         patience: how long records may wait without a commit while the stream's cadence is not known.
     """
-    case = Situation(seen, Window().add(seen) if window is None else window, lagging_since, patience)
-    ask: tuple[Callable[[Situation], _Judgement | None], ...]
+    facts = Diagnosis(observed, Window().add(observed) if window is None else window, lagging_since, patience)
+    ask: tuple[Callable[[Diagnosis], _Judgement | None], ...]
     ask = (
-        *(_judge_life, _judge_sight, _judge_position, _judge_loss),
+        *(_judge_life, _judge_visibility, _judge_position, _judge_loss),
         *(_judge_executors, _judge_start, _judge_silence, _judge_pace),
     )
-    found = next((judgement for question in ask if (judgement := question(case)) is not None), None)
-    health, why, what_to_do = found or _judge_rest(case)
-    watermark = seen.watermark
+    found = next((judgement for question in ask if (judgement := question(facts)) is not None), None)
+    health, why, what_to_do = found or _judge_rest(facts)
+    watermark = observed.watermark
     return Verdict(
         health,
         why,
         what_to_do,
-        lag_records=seen.lag_records,
-        batches=seen.batches,
-        committed_at=seen.committed_at,
-        completeness=case.completeness,
-        lag_seconds=case.age,
-        watermark_lag_seconds=None if watermark is None else max(0.0, (seen.at - watermark).total_seconds()),
-        catch_up_seconds=case.catch_up_seconds,
-        loss_seconds=case.loss_seconds,
-        partitions=_partitions(seen),
+        lag_records=observed.lag_records,
+        batches=observed.batches,
+        committed_at=observed.committed_at,
+        completeness=facts.completeness,
+        lag_seconds=facts.age,
+        watermark_lag_seconds=None if watermark is None else max(0.0, (observed.at - watermark).total_seconds()),
+        catch_up_seconds=facts.catch_up_seconds,
+        loss_seconds=facts.loss_seconds,
+        partitions=_partitions(observed),
     )
 
 
 _Judgement: TypeAlias = tuple[Health, str, str]
 
 
-def _judge_life(case: Situation) -> _Judgement | None:
+def _judge_life(facts: Diagnosis) -> _Judgement | None:
     """A stop and a proven death."""
-    seen = case.seen
-    driver = seen.driver
+    observed = facts.observation
+    driver = observed.driver
     if driver is None or driver.state is DriverState.RUNNING:
-        return None if driver is None or seen.stop_wanted else _judge_end_alone(seen)
+        return None if driver is None or observed.stop_requested else _judge_end_alone(observed)
     end = f"{driver.key} {explain_exit(driver.exit_code)}"
-    if seen.never_wanted and driver.state is DriverState.ABSENT:  # no fault, and nothing that anybody has to do
-        return Health.STOPPED, f"Nobody has asked for it to run; `sluice streams start {seen.unit}` does.", ""
+    if observed.never_requested and driver.state is DriverState.ABSENT:  # no fault, and nothing that anybody has to do
+        return Health.STOPPED, f"Nobody has asked for it to run; `sluice streams start {observed.unit}` does.", ""
     if driver.state is DriverState.ABSENT:
         end = "no driver was submitted"
     elif driver.ended_at is not None:
-        end = f"{end} {_ago(seen.at, driver.ended_at)}"
-    if seen.stop_wanted:
-        return Health.STOPPED, f"It is stopped as requested; {end}.", f"sluice streams start {seen.unit}"
-    if seen.halted:
-        why = seen.halted.removesuffix(f". To go on: {seen.halted_fix}").rstrip(".")
-        what_to_do = seen.halted_fix or f"sluice streams resume {seen.unit}"
+        end = f"{end} {_ago(observed.at, driver.ended_at)}"
+    if observed.stop_requested:
+        return Health.STOPPED, f"It is stopped as requested; {end}.", f"sluice streams start {observed.unit}"
+    if observed.halted:
+        why = observed.halted.removesuffix(f". To go on: {observed.halted_fix}").rstrip(".")
+        what_to_do = observed.halted_fix or f"sluice streams resume {observed.unit}"
         return Health.STOPPED, f"It does not run: {end}. It is HALTED: {why}.", what_to_do
-    if seen.lack:
-        return Health.STOPPED, f"It does not run: there is no room for it. {_sentence(seen.lack)}", ADVICE
+    if observed.shortage:
+        return Health.STOPPED, f"It does not run: there is no room for it. {_sentence(observed.shortage)}", ADVICE
     verb = "start" if driver.state is DriverState.ABSENT else "logs"
-    return Health.STOPPED, f"It does not run: {end}.", f"sluice streams {verb} {seen.unit}"
+    return Health.STOPPED, f"It does not run: {end}.", f"sluice streams {verb} {observed.unit}"
 
 
-def _judge_end_alone(seen: Evidence) -> _Judgement | None:
+def _judge_end_alone(observed: Observation) -> _Judgement | None:
     """A stream that has ended beside others that go on."""
-    if (ended := seen.ended_alone) is None:
+    if (ended := observed.ended_alone) is None:
         return None
-    why = f"It has ended {_ago(seen.at, ended.at)}, and the other streams of its driver go on: {ended.kind.value}. "
+    why = f"It has ended {_ago(observed.at, ended.at)}, and the other streams of its driver go on: {ended.kind.value}. "
     if ended.again_at is not None:
         again = f"nothing: it is started again by itself at {ended.again_at:%H:%M:%S} UTC"
-        return Health.STOPPED, f"{why}{_sentence(ended.message)}", f"{again}; sluice streams logs {seen.unit} says more"
+        return (
+            Health.STOPPED,
+            f"{why}{_sentence(ended.message)}",
+            f"{again}; sluice streams logs {observed.unit} says more",
+        )
     remedy = ended.kind.what_to_do or "find the cause"
-    return Health.STOPPED, f"{why}{_sentence(ended.message)}", f"{remedy}; then sluice streams restart {seen.unit}"
+    return Health.STOPPED, f"{why}{_sentence(ended.message)}", f"{remedy}; then sluice streams restart {observed.unit}"
 
 
-def _judge_sight(case: Situation) -> _Judgement | None:
+def _judge_visibility(facts: Diagnosis) -> _Judgement | None:
     """What could not be looked at, and a stop that is not done."""
-    seen = case.seen
-    sources = {"driver": seen.driver, "checkpoint": seen.committed, "broker": seen.ends or None}
+    observed = facts.observation
+    sources = {"driver": observed.driver, "checkpoint": observed.committed, "broker": observed.ends or None}
     if blind := [name for name, found in sources.items() if found is None]:
-        why = "; ".join([f"Could not look at the {' and the '.join(blind)}", *seen.notes])
+        why = "; ".join([f"Could not look at the {' and the '.join(blind)}", *observed.notes])
         return Health.UNKNOWN, f"{why.rstrip('.')}.", "sluice doctor"
-    if seen.stop_wanted:
-        why = f"A stop was asked for, and {_driver(seen)} still lives."
-        return Health.UNKNOWN, why, f"sluice streams stop {seen.unit}"
+    if observed.stop_requested:
+        why = f"A stop was asked for, and {_driver(observed)} still lives."
+        return Health.UNKNOWN, why, f"sluice streams stop {observed.unit}"
     return None
 
 
-def _judge_position(case: Situation) -> _Judgement | None:
+def _judge_position(facts: Diagnosis) -> _Judgement | None:
     """A position that is none of this topic's, or lower than it was."""
-    seen, window = case.seen, case.window
-    ends, committed = seen.ends or {}, seen.committed or {}
-    advice = f"sluice streams stop {seen.unit}; see whether the topic was created again: sluice topics describe"
+    observed, window = facts.observation, facts.window
+    ends, committed = observed.ends or {}, observed.committed or {}
+    advice = f"sluice streams stop {observed.unit}; see whether the topic was created again: sluice topics describe"
     for partition, offset in sorted(committed.items()):
-        if offset > ends.get(partition, 0) + seen.held.get(partition, 0):
+        if offset > ends.get(partition, 0) + observed.held.get(partition, 0):
             end = f"ends at {ends[partition]}" if partition in ends else "is not there"
             why = f"The stream has read {partition} to offset {offset}, but at the broker it {end}."
             return Health.REWOUND, why, advice
-    if window.topic_id and seen.topic_id and window.topic_id != seen.topic_id:
-        ids = f"{window.topic_id} is now {seen.topic_id}"
+    if window.topic_id and observed.topic_id and window.topic_id != observed.topic_id:
+        ids = f"{window.topic_id} is now {observed.topic_id}"
         why = f"The topic was created again ({ids}); the stream's offsets are the old one's."
         return Health.REWOUND, why, advice
     back = {p: high - committed[p] for p, high in sorted(window.high.items()) if committed.get(p, high) < high}
     if back:
         which, records = max(back.items(), key=lambda item: item[1])
         why = f"It reads again what it had read: its position in {which} went back by {records}, to {committed[which]}."
-        return Health.REWOUND, why, f"see who restored or reset its checkpoint: sluice streams show {seen.unit}"
+        return Health.REWOUND, why, f"see who restored or reset its checkpoint: sluice streams show {observed.unit}"
     return None
 
 
-def _judge_loss(case: Situation) -> _Judgement | None:
+def _judge_loss(facts: Diagnosis) -> _Judgement | None:
     """What retention has deleted unread, or is about to."""
-    seen = case.seen
-    if gone := lost(seen):
+    observed = facts.observation
+    if gone := lost(observed):
         which, records = max(gone.items(), key=lambda item: item[1])
         why = (
             f"{sum(gone.values())} records are gone that were never read: {which} begins {records} records after the "
             "stream's position."
         )
-        return Health.LOSS_RISK, why, f"sluice streams logs {seen.unit}; if they can be had again, send them again"
-    if case.loss_seconds is None or case.loss_seconds > horizon_seconds(seen):
+        return Health.LOSS_RISK, why, f"sluice streams logs {observed.unit}; if they can be had again, send them again"
+    if facts.loss_seconds is None or facts.loss_seconds > horizon_seconds(observed):
         return None
-    if case.cadence is not None and (case.age or 0.0) < SILENT_CADENCES * case.cadence.seconds:
+    if facts.cadence is not None and (facts.age or 0.0) < SILENT_CADENCES * facts.cadence.seconds:
         return None  # what has just arrived is not what retention deletes next
-    why = f"{_records(case)} unread, and in {_span(case.loss_seconds)} the topic's retention deletes the first of them."
+    why = (
+        f"{_records(facts)} unread, and in {_span(facts.loss_seconds)} the topic's retention deletes the first of them."
+    )
     return (
         Health.LOSS_RISK,
         why,
-        f"raise the topic's `retention` at the broker now; then sluice streams logs {seen.unit}",
+        f"raise the topic's `retention` at the broker now; then sluice streams logs {observed.unit}",
     )
 
 
-def _judge_executors(case: Situation) -> _Judgement | None:
+def _judge_executors(facts: Diagnosis) -> _Judgement | None:
     """Records wait, and the driver knows of nobody who could read them."""
-    seen = case.seen
-    if not seen.lag_records or not (bare := _bare(seen)):
+    observed = facts.observation
+    if not observed.lag_records or not (bare := _bare(observed)):
         return None
-    why = f"{_records(case)} unread, and {_driver(seen)} {bare}: its cluster has lost its workers, or has no room."
+    why = f"{_records(facts)} unread, and {_driver(observed)} {bare}: its cluster has lost its workers, or has no room."
     return Health.STALLED, why, "see which workers and cores there are (sluice status); it goes on when it gets one"
 
 
-def _judge_start(case: Situation) -> _Judgement | None:
+def _judge_start(facts: Diagnosis) -> _Judgement | None:
     """Records wait, and this driver has never committed: for a while that is a start, and then it is not."""
-    waited = case.start_seconds
-    if waited is None or (case.cadence is not None and not case.starting):
+    waited = facts.start_seconds
+    if waited is None or (facts.cadence is not None and not facts.starting):
         return None
-    seen, started = case.seen, None if case.seen.driver is None else case.seen.driver.started_at
-    since = "" if started is None else f", which started {_ago(seen.at, started)},"
+    observed, started = (
+        facts.observation,
+        None if facts.observation.driver is None else facts.observation.driver.started_at,
+    )
+    since = "" if started is None else f", which started {_ago(observed.at, started)},"
     if waited <= FIRST_COMMIT.total_seconds():
-        doing = "no batch is planned yet" if seen.running is None else f"batch {seen.running.batch_id} is at work"
+        doing = (
+            "no batch is planned yet" if observed.running is None else f"batch {observed.running.batch_id} is at work"
+        )
         return (
             Health.STARTING,
-            f"{_records(case)} unread; {_driver(seen)}{since} has committed nothing yet: {doing}.",
+            f"{_records(facts)} unread; {_driver(observed)}{since} has committed nothing yet: {doing}.",
             "",
         )
-    doing = "no batch was planned" if seen.running is None else f"batch {seen.running.batch_id} is not committed"
-    why = f"{_records(case)} unread, and for {_span(waited)} {doing}; {_driver(seen)}{since} lives{_last_word(seen)}."
-    return Health.STALLED, why, f"sluice streams logs {seen.unit}; then sluice streams restart {seen.unit}"
+    doing = (
+        "no batch was planned" if observed.running is None else f"batch {observed.running.batch_id} is not committed"
+    )
+    driver = f"{_driver(observed)}{since} lives{_last_word(observed)}"
+    why = f"{_records(facts)} unread, and for {_span(waited)} {doing}; {driver}."
+    return Health.STALLED, why, f"sluice streams logs {observed.unit}; then sluice streams restart {observed.unit}"
 
 
-def _judge_silence(case: Situation) -> _Judgement | None:
+def _judge_silence(facts: Diagnosis) -> _Judgement | None:
     """Records wait and nothing is committed."""
-    seen = case.seen
-    if not seen.lag_records:
+    observed = facts.observation
+    if not observed.lag_records:
         return None
-    if case.silent and case.allowed is not None:
-        running = seen.running
+    if facts.silent and facts.allowed is not None:
+        running = observed.running
         doing = "no batch was planned" if running is None else f"batch {running.batch_id} is not committed"
         why = (
-            f"{_records(case)} unread, and for {_span(case.quiet_seconds)} {doing}, where "
-            f"{_span(case.allowed / SILENT_CADENCES)} are usual; {_driver(seen)} lives{_last_word(seen)}."
+            f"{_records(facts)} unread, and for {_span(facts.quiet_seconds)} {doing}, where "
+            f"{_span(facts.allowed / SILENT_CADENCES)} are usual; {_driver(observed)} lives{_last_word(observed)}."
         )
-        return Health.STALLED, why, f"sluice streams logs {seen.unit}; then sluice streams restart {seen.unit}"
-    started = None if seen.driver is None else seen.driver.started_at
-    if within(seen.at, seen.committed_at, case.patience) or within(seen.at, started, case.patience):
+        return Health.STALLED, why, f"sluice streams logs {observed.unit}; then sluice streams restart {observed.unit}"
+    started = None if observed.driver is None else observed.driver.started_at
+    if within(observed.at, observed.committed_at, facts.patience) or within(observed.at, started, facts.patience):
         return None
-    return _judge_patience(case)
+    return _judge_patience(facts)
 
 
-def _judge_patience(case: Situation) -> _Judgement | None:
+def _judge_patience(facts: Diagnosis) -> _Judgement | None:
     """Without a cadence, or without having seen the records come, only patience can be had."""
-    seen = case.seen
-    if case.quiet_since is not None and case.cadence is not None:
+    observed = facts.observation
+    if facts.quiet_since is not None and facts.cadence is not None:
         return None
-    patience = case.patience if case.cadence is None else max(case.patience, timedelta(seconds=case.cadence.seconds))
-    if within(seen.at, seen.committed_at, patience):
+    patience = (
+        facts.patience if facts.cadence is None else max(facts.patience, timedelta(seconds=facts.cadence.seconds))
+    )
+    if within(observed.at, observed.committed_at, patience):
         return None
-    if case.window.saw_arrival(case.position) and (case.age or 0.0) <= patience.total_seconds():
+    if facts.window.saw_arrival(facts.position) and (facts.age or 0.0) <= patience.total_seconds():
         return None
     why = (
-        f"{_records(case)} unread and {_last(seen)}, longer than {_span(patience.total_seconds())}: "
-        f"{_driver(seen)} lives, but whether it works cannot be told."
+        f"{_records(facts)} unread and {_last(observed)}, longer than {_span(patience.total_seconds())}: "
+        f"{_driver(observed)} lives, but whether it works cannot be told."
     )
-    return Health.UNKNOWN, why, f"sluice streams logs {seen.unit}"
+    return Health.UNKNOWN, why, f"sluice streams logs {observed.unit}"
 
 
-def _judge_pace(case: Situation) -> _Judgement | None:
+def _judge_pace(facts: Diagnosis) -> _Judgement | None:
     """It works, but too slowly."""
-    seen = case.seen
-    if not seen.lag_records:
+    observed = facts.observation
+    if not observed.lag_records:
         return None
-    faster = f"give it more cores (`resources` in its spec), or see what slows it: sluice streams logs {seen.unit}"
-    if (falls := case.falls) is not None:
+    faster = f"give it more cores (`resources` in its spec), or see what slows it: sluice streams logs {observed.unit}"
+    if (falls := facts.falls) is not None:
         why = (
-            f"For {_span(case.now - falls.since)} more has arrived than it read: it is {_span(falls.seconds)} further "
-            f"behind and did not rest in between; {_records(case)} unread."
+            f"For {_span(facts.now - falls.since)} more has arrived than it read: it is {_span(falls.seconds)} further "
+            f"behind and did not rest in between; {_records(facts)} unread."
         )
         return Health.LAGGING, why, faster
-    if case.still_lags:
-        why = f"{_records(case)} unread. It was found to fall behind, and was not seen to rest or to come nearer since."
+    if facts.still_lags:
+        why = (
+            f"{_records(facts)} unread. It was found to fall behind, and was not seen to rest or to come nearer since."
+        )
         return Health.LAGGING, why, faster
-    course = case.window.course
-    lasts = bool(course) and case.now - course[0].at > LEAST_SPAN_SECONDS
-    if case.catch_up_seconds is not None and lasts and case.catch_up_seconds > SOON_SECONDS:
-        why = f"{_records(case)} unread; it catches up, but needs about {_span(case.catch_up_seconds)} at this pace."
+    course = facts.window.course
+    lasts = bool(course) and facts.now - course[0].at > MIN_SPAN_SECONDS
+    if facts.catch_up_seconds is not None and lasts and facts.catch_up_seconds > SOON_SECONDS:
+        why = f"{_records(facts)} unread; it catches up, but needs about {_span(facts.catch_up_seconds)} at this pace."
         return Health.LAGGING, why, faster
     return None
 
 
-def _judge_rest(case: Situation) -> _Judgement:
+def _judge_rest(facts: Diagnosis) -> _Judgement:
     """It works. A batch of long ago with nothing unread is no fault."""
-    seen = case.seen
-    if seen.lag_records:
-        return Health.OK, f"{_records(case)} unread; {_last(seen)}{_prospect(case)}{seen.held_back}.", ""
-    recent = within(seen.at, seen.committed_at, max(IDLE_AFTER, case.patience))
-    read = sum((seen.committed or {}).values())
-    bare = f"; {_driver(seen)} {bare}, and could read nothing" if (bare := _bare(seen)) else ""
-    why = f"Nothing is unread after offset sum {read}; {_last(seen)}{bare}{seen.held_back}."
+    observed = facts.observation
+    if observed.lag_records:
+        return Health.OK, f"{_records(facts)} unread; {_last(observed)}{_prospect(facts)}{observed.held_back}.", ""
+    recent = within(observed.at, observed.committed_at, max(IDLE_AFTER, facts.patience))
+    read = sum((observed.committed or {}).values())
+    bare = f"; {_driver(observed)} {bare}, and could read nothing" if (bare := _bare(observed)) else ""
+    why = f"Nothing is unread after offset sum {read}; {_last(observed)}{bare}{observed.held_back}."
     return Health.OK if recent else Health.IDLE, why, ""
 
 
-def _prospect(case: Situation) -> str:
-    if case.catch_up_seconds is not None:
-        return f"; it catches up in about {_span(case.catch_up_seconds)}"
-    if not case.busy_records or case.quiet_seconds < LEAST_SECONDS or case.cadence is None:
+def _prospect(facts: Diagnosis) -> str:
+    if facts.catch_up_seconds is not None:
+        return f"; it catches up in about {_span(facts.catch_up_seconds)}"
+    if not facts.busy_records or facts.quiet_seconds < MIN_SECONDS or facts.cadence is None:
         return ""
-    left = case.cadence.expected(case.busy_records) - case.quiet_seconds
-    if case.busy_records <= case.cadence.batch_records or left < case.cadence.seconds:
+    left = facts.cadence.expected(facts.busy_records) - facts.quiet_seconds
+    if facts.busy_records <= facts.cadence.batch_records or left < facts.cadence.seconds:
         return ""
-    return f"; a batch of {case.busy_records} of them is at work, for about {_span(left)} more"
+    return f"; a batch of {facts.busy_records} of them is at work, for about {_span(left)} more"
 
 
-def _bare(seen: Evidence) -> str:
+def _bare(observed: Observation) -> str:
     """Say that a driver has no executor, and for how long; nothing if it has one, or has just lost it."""
-    executors = seen.executors
-    if executors is None or executors.count or seen.at - executors.since < BARE_AFTER:
+    executors = observed.executors
+    if executors is None or executors.count or observed.at - executors.since < BARE_AFTER:
         return ""
-    return f"has had no executor for {_span((seen.at - executors.since).total_seconds())}"
+    return f"has had no executor for {_span((observed.at - executors.since).total_seconds())}"
 
 
 def _sentence(clause: str) -> str:
     return f"{clause[:1].upper()}{clause[1:].rstrip('.')}."
 
 
-def _partitions(seen: Evidence) -> tuple[PartitionLag, ...]:
+def _partitions(observed: Observation) -> tuple[PartitionLag, ...]:
     return tuple(
-        PartitionLag(partition, records, _waits(seen, partition) if records else 0.0)
-        for partition, records in (seen.unread or {}).items()
+        PartitionLag(partition, records, _waits(observed, partition) if records else 0.0)
+        for partition, records in (observed.unread or {}).items()
     )
 
 
-def _waits(seen: Evidence, partition: str) -> float | None:
-    stamp = seen.stamps.get(partition)
-    return None if stamp is None else max(0.0, (seen.at - stamp.at).total_seconds())
+def _waits(observed: Observation, partition: str) -> float | None:
+    stamp = observed.stamps.get(partition)
+    return None if stamp is None else max(0.0, (observed.at - stamp.at).total_seconds())
 
 
-def _records(case: Situation) -> str:
-    lag = case.seen.lag_records or 0
+def _records(facts: Diagnosis) -> str:
+    lag = facts.observation.lag_records or 0
     return "1 record is" if lag == 1 else f"{lag} records are"
 
 
-def _last(seen: Evidence) -> str:
-    if seen.committed_at is None:
+def _last(observed: Observation) -> str:
+    if observed.committed_at is None:
         return "no batch was ever committed"
-    return f"batch {seen.batches - 1} was committed {_ago(seen.at, seen.committed_at)}"
+    return f"batch {observed.batches - 1} was committed {_ago(observed.at, observed.committed_at)}"
 
 
-def _last_word(seen: Evidence) -> str:
-    return "" if seen.reported_at is None else f", and last said something {_ago(seen.at, seen.reported_at)}"
+def _last_word(observed: Observation) -> str:
+    return (
+        "" if observed.reported_at is None else f", and last said something {_ago(observed.at, observed.reported_at)}"
+    )
 
 
-def _driver(seen: Evidence) -> str:
-    driver = seen.driver
+def _driver(observed: Observation) -> str:
+    driver = observed.driver
     return "the driver" if driver is None else f"{driver.key} (pid {driver.pid})"
 
 

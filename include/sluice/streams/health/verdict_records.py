@@ -22,7 +22,7 @@ class RecordedVerdict:
 
 
 @dataclass(frozen=True)
-class GivenVerdict:
+class NewVerdict:
     """A verdict that was just given, of a unit's generation."""
 
     unit: str
@@ -45,7 +45,7 @@ class VerdictRecords(Protocol):
         """
         ...
 
-    def record_verdicts(self, given: Sequence[GivenVerdict]) -> int:
+    def record_verdicts(self, given: Sequence[NewVerdict]) -> int:
         """Do the same for many in a few transactions; return how many were stored."""
         ...
 

@@ -17,15 +17,15 @@ from types import MappingProxyType
 from typing import NamedTuple
 
 from sluice.specs.catalog.rhythm import Rhythm
-from sluice.streams.health.observation import Evidence
+from sluice.streams.health.observation import Observation
 from sluice.streams.health.series import Series
 from sluice.streams.position.checkpoint import CommittedBatch
 
-MOST_BATCHES = 100
-MOST_POINTS = 240
-MOST_EDGES = 20
+MAX_BATCHES = 100
+MAX_POINTS = 240
+MAX_EDGES = 20
 _SAMPLE_SECONDS = 10.0
-_LEAST_REST_SECONDS = 0.5
+_MIN_REST_SECONDS = 0.5
 _REST_SHARE = 0.1
 _FULL_SHARE = 0.9
 
@@ -95,7 +95,7 @@ class Window(NamedTuple):
         rested_at: the end of that rest; None if none was seen.
         edges: the first offsets that the broker had, and the stream's position, whenever the former had changed.
         since: when its story begins.
-        looked: how many looks it is made of.
+        observations: how many looks it is made of.
         high: the highest committed offset per `topic/partition`.
         topic_id: of the topic that those offsets count in.
         waiting_since: the first look that saw a record beyond the present position; None if the newest saw none.
@@ -108,24 +108,24 @@ class Window(NamedTuple):
     rested_at: float | None = None
     edges: tuple[LogBounds, ...] = ()
     since: float | None = None
-    looked: int = 0
+    observations: int = 0
     high: Mapping[str, int] = MappingProxyType({})
     topic_id: str = ""
     waiting_since: float | None = None
     epoch: int = 0
 
-    def add(self, seen: Evidence) -> Window:
+    def add(self, observation: Observation) -> Window:
         """Return the window with one more look. What could not be looked at leaves no trace."""
-        window = _begun_again(self, seen)
-        if seen.ends is not None:
-            window = _heard(window, seen)
-        for batch in _news(seen, window.newest):
-            window = _committed(window, batch, seen.rhythm)
+        window = _begun_again(self, observation)
+        if observation.ends is not None:
+            window = _heard(window, observation)
+        for batch in _news(observation, window.newest):
+            window = _committed(window, batch, observation.rhythm)
         return window._replace(
-            looked=window.looked + 1,
-            topic_id=window.topic_id or seen.topic_id,
-            high=_highest(window.high, seen.committed or {}),
-            waiting_since=_waiting_since(window, seen),
+            observations=window.observations + 1,
+            topic_id=window.topic_id or observation.topic_id,
+            high=_highest(window.high, observation.committed or {}),
+            waiting_since=_waiting_since(window, observation),
         )
 
     @property
@@ -157,32 +157,38 @@ class Window(NamedTuple):
         return earlier.at + (later.at - earlier.at) * (end - earlier.end) / (later.end - earlier.end)
 
 
-def _begun_again(window: Window, seen: Evidence) -> Window:
+def _begun_again(window: Window, observation: Observation) -> Window:
     """Forget what a look shows to be over: the offsets of another topic, the batches of another checkpoint."""
-    if seen.committed is None:
+    if observation.committed is None:
         return window
-    if seen.epoch != window.epoch:
-        return Window(epoch=seen.epoch)  # a person has moved it: where it stood before says nothing of where it goes
-    another_topic = bool(window.topic_id and seen.topic_id and seen.topic_id != window.topic_id)
-    if another_topic and any(offset < window.high.get(p, 0) for p, offset in seen.committed.items()):
+    if observation.epoch != window.epoch:
+        return Window(
+            epoch=observation.epoch
+        )  # a person has moved it: where it stood before says nothing of where it goes
+    another_topic = bool(window.topic_id and observation.topic_id and observation.topic_id != window.topic_id)
+    if another_topic and any(offset < window.high.get(p, 0) for p, offset in observation.committed.items()):
         return Window(epoch=window.epoch)
-    if seen.batches - 1 < window.newest:
+    if observation.batches - 1 < window.newest:
         return window._replace(batches=NO_BATCHES, course=NO_POINTS)
     return window
 
 
-def _heard(window: Window, seen: Evidence) -> Window:
-    at, end = seen.at.timestamp(), sum((seen.ends or {}).values())
+def _heard(window: Window, observation: Observation) -> Window:
+    at, end = observation.at.timestamp(), sum((observation.ends or {}).values())
     samples = window.samples
     if len(samples) > 1 and samples.number(-1, 0) - samples.number(-2, 0) < _SAMPLE_SECONDS:
         samples = samples[:-1]  # the newest always stays, the ones before it a while apart
     if samples and end < samples.number(-1, 1):
         samples = NO_SAMPLES  # another topic of the same name
     edges = window.edges
-    if seen.starts is not None and seen.committed is not None and (not edges or edges[-1].starts != seen.starts):
-        edges = (*edges, LogBounds(at, dict(seen.starts), dict(seen.committed)))[-MOST_EDGES:]
+    if (
+        observation.starts is not None
+        and observation.committed is not None
+        and (not edges or edges[-1].starts != observation.starts)
+    ):
+        edges = (*edges, LogBounds(at, dict(observation.starts), dict(observation.committed)))[-MAX_EDGES:]
     since = at if window.since is None else window.since
-    return window._replace(samples=samples.plus(at, end).thinned(MOST_POINTS), edges=edges, since=since)
+    return window._replace(samples=samples.plus(at, end).thinned(MAX_POINTS), edges=edges, since=since)
 
 
 def _committed(window: Window, news: CommittedBatch, rhythm: Rhythm) -> Window:
@@ -198,36 +204,38 @@ def _committed(window: Window, news: CommittedBatch, rhythm: Rhythm) -> Window:
     rested = last is not None and _rested(last, planned, rhythm)
     course = NO_POINTS if rested else window.course
     if records != 0:  # a batch without records only closes what earlier ones have read
-        course = course.plus(committed, behind).thinned(MOST_POINTS)
+        course = course.plus(committed, behind).thinned(MAX_POINTS)
     since = planned if window.since is None else min(window.since, planned)
     rested_at = planned if rested else window.rested_at
-    return window._replace(batches=batches[-MOST_BATCHES:], course=course, rested_at=rested_at, since=since)
+    return window._replace(batches=batches[-MAX_BATCHES:], course=course, rested_at=rested_at, since=since)
 
 
-def _waiting_since(window: Window, seen: Evidence) -> float | None:
+def _waiting_since(window: Window, observation: Observation) -> float | None:
     """Return since when a record is known to wait that is still unread."""
-    if seen.ends is None or seen.committed is None:
+    if observation.ends is None or observation.committed is None:
         return window.waiting_since
-    if not seen.lag_records:
+    if not observation.lag_records:
         return None
-    position = sum(seen.position(partition) for partition in seen.ends)
+    position = sum(observation.position(partition) for partition in observation.ends)
     after = bisect_right(window.samples.column(1), position)
-    return window.samples.number(after, 0) if after < len(window.samples) else seen.at.timestamp()
+    return window.samples.number(after, 0) if after < len(window.samples) else observation.at.timestamp()
 
 
 def _rested(last: CommitSample, planned: float, rhythm: Rhythm) -> bool:
     """Whether it had read all there was, and waited for its trigger or for records until it planned the next batch."""
     if rhythm.cap is not None and last.records is not None and last.records >= _FULL_SHARE * rhythm.cap:
         return False  # it waited for its trigger although more was there
-    return planned - last.committed >= max(_LEAST_REST_SECONDS, _REST_SHARE * rhythm.trigger.total_seconds())
+    return planned - last.committed >= max(_MIN_REST_SECONDS, _REST_SHARE * rhythm.trigger.total_seconds())
 
 
-def _news(seen: Evidence, newest: int) -> Sequence[CommittedBatch]:
+def _news(observation: Observation, newest: int) -> Sequence[CommittedBatch]:
     """Return the batches that are new, oldest first."""
-    return sorted((batch for batch in seen.history if batch.batch_id > newest), key=lambda batch: batch.batch_id)
+    return sorted((batch for batch in observation.history if batch.batch_id > newest), key=lambda batch: batch.batch_id)
 
 
-def _highest(known: Mapping[str, int], seen: Mapping[str, int]) -> Mapping[str, int]:
-    if all(known.get(partition, -1) >= offset for partition, offset in seen.items()):
+def _highest(known: Mapping[str, int], observation: Mapping[str, int]) -> Mapping[str, int]:
+    if all(known.get(partition, -1) >= offset for partition, offset in observation.items()):
         return known
-    return {partition: max(known.get(partition, 0), seen.get(partition, 0)) for partition in {*known, *seen}}
+    return {
+        partition: max(known.get(partition, 0), observation.get(partition, 0)) for partition in {*known, *observation}
+    }

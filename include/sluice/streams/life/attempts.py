@@ -74,7 +74,7 @@ class AttemptRecords(Protocol):
         """Return the latest wish, or None if nobody ever asked."""
         ...
 
-    def desire(self, unit: str, state: Desired, *, by: str, why: str) -> DesiredState:
+    def set_desired_state(self, unit: str, state: Desired, *, by: str, why: str) -> DesiredState:
         """Record a wish. History is kept."""
         ...
 
@@ -82,7 +82,7 @@ class AttemptRecords(Protocol):
         """Return the attempt with the highest generation."""
         ...
 
-    def newest_wishes(self, units: Collection[str]) -> Mapping[str, DesiredState]:
+    def newest_desired_states(self, units: Collection[str]) -> Mapping[str, DesiredState]:
         """Return what `desired` returns, of those units that have a wish, in a few queries."""
         ...
 
@@ -132,6 +132,6 @@ class AttemptRecords(Protocol):
         """
         ...
 
-    def wishes_since(self, unit: str, since: datetime) -> Sequence[DesiredState]:
+    def desired_states_since(self, unit: str, since: datetime) -> Sequence[DesiredState]:
         """Return the wish that held at a moment, if there was one, and all after it, oldest first."""
         ...

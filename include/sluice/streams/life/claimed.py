@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from sluice.streams.failures.room import NoRoom
+from sluice.streams.failures.capacity import NoCapacity
 from sluice.streams.life.attempts import Attempt
 from sluice.streams.life.claim import Decision
 from sluice.streams.life.governor import Halt, Hold
@@ -15,11 +15,11 @@ class Claim:
     """The outcome of a claim: an attempt to submit or to watch, or the reason why there is none.
 
     Attributes:
-        decision: Adopt or Resume (with an attempt); Wait, Refuse, NoRoom, or what the governor says (without).
+        decision: Adopt or Resume (with an attempt); Wait, Refuse, NoCapacity, or what the governor says (without).
         attempt: hand it to `UnitLife.submit`, which changes nothing if its driver lives.
     """
 
-    decision: Decision | NoRoom | Hold | Halt
+    decision: Decision | NoCapacity | Hold | Halt
     attempt: Attempt | None = None
 
     @property

@@ -31,13 +31,13 @@ def ending(report: DriverReport) -> Ending:
     return Ending(report.exit_code, kind, reason if said is None else f"{reason} ({said})", report.ended_at)
 
 
-def as_ended(attempt: Attempt, report: DriverReport | None, seen_at: datetime) -> Attempt:
+def as_ended(attempt: Attempt, report: DriverReport | None, observed_at: datetime) -> Attempt:
     """Return an attempt as it will be once the death that a launcher proves is on record.
 
     Args:
         attempt: the latest attempt.
         report: what the launcher says of it; None if it could not be asked.
-        seen_at: when it was asked (UTC): a driver of whose death nobody knows the time is dead since then at least.
+        observed_at: when it was asked (UTC): a driver of whose death nobody knows the time is dead since then at least.
     """
     if attempt.state is AttemptState.ENDED or report is None or not report.dead:
         return attempt
@@ -45,7 +45,7 @@ def as_ended(attempt: Attempt, report: DriverReport | None, seen_at: datetime) -
     return replace(
         attempt,
         state=AttemptState.ENDED,
-        ended_at=min(end.at or seen_at, seen_at),
+        ended_at=min(end.at or observed_at, observed_at),
         exit_code=end.exit_code,
         reason=end.reason,
         failure=end.failure,

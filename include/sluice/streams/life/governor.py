@@ -130,19 +130,19 @@ class Halt:
 Outlook = Go | Hold | Halt
 
 
-def govern(history: Sequence[Attempt], wish: DesiredState, *, now: datetime) -> Outlook:
+def govern(history: Sequence[Attempt], desired: DesiredState, *, now: datetime) -> Outlook:
     """Decide whether the next attempt may start.
 
     Args:
         history: the unit's attempts, newest first, `HISTORY` of them if there are as many. Only ends count.
-        wish: the latest wish; it is to run.
+        desired: the latest wish; it is to run.
         now: the present (UTC).
     """
-    ends = [attempt for attempt in history if attempt.ended_at is not None and attempt.ended_at >= wish.at]
+    ends = [attempt for attempt in history if attempt.ended_at is not None and attempt.ended_at >= desired.at]
     if not ends or ends[0] is not history[0]:
         return Go("the latest attempt has not ended since it was asked to run")
     newest, policy = ends[0], POLICIES[class_of(ends[0])]
-    row = alike(streak(ends))
+    row = of_same_class(streak(ends))
     if policy.budget is not None and len(within(row, policy.span)) >= policy.budget:
         return Halt(_halted(newest, row, policy), _fix(newest))
     until = _ended_at(newest) + policy.wait(len(row)) * (1 + JITTER * chance(newest.key))
@@ -183,7 +183,7 @@ def streak(ends: Sequence[Attempt]) -> Sequence[Attempt]:
     return ends[:count]
 
 
-def alike(row: Sequence[Attempt]) -> Sequence[Attempt]:
+def of_same_class(row: Sequence[Attempt]) -> Sequence[Attempt]:
     """Return those of the class of the newest."""
     return [end for end in row if class_of(end) is class_of(row[0])]
 

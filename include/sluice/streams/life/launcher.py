@@ -16,8 +16,8 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Protocol
 
+from sluice.streams.failures.capacity import ResourceRequest
 from sluice.streams.failures.failure import Failure
-from sluice.streams.failures.room import Need
 
 
 class DriverState(StrEnum):
@@ -37,14 +37,14 @@ DEAD = frozenset({DriverState.ENDED, DriverState.LOST})
 class Job:
     """A process to start. `argv` and `environment` never hold a secret.
 
-    `need` is what it must get of a cluster; None where nobody looks for room. `inherits` names the variables that it
-    gets from whoever starts it, beside those that every process needs; they may hold passwords, and are its own.
+    `resources` is what a cluster must have for it; None where no cluster is asked. `inherits` names the variables that
+    the driver gets from the process that starts it, besides those that every process needs; they may hold passwords.
     """
 
     argv: tuple[str, ...]
     environment: Mapping[str, str] = field(default_factory=dict)
     folder: Path | None = None
-    need: Need | None = None
+    resources: ResourceRequest | None = None
     inherits: frozenset[str] = frozenset()
 
 
@@ -78,11 +78,11 @@ class Launcher(Protocol):
         Returns only when a crash of the caller can no longer lose the process.
 
         Raises:
-            NoRoomError: it could only wait for room; nothing was started, and the key may be used later.
+            NoCapacityError: it could only wait for room; nothing was started, and the key may be used later.
         """
         ...
 
-    def lack(self, job: Job) -> str:
+    def shortage(self, job: Job) -> str:
         """Return why `job` would find no room now, as a clause; empty if it would, or if room is no question here."""
         ...
 

@@ -12,8 +12,8 @@ from dataclasses import replace
 
 from sluice.clock import Clock, SystemClock
 from sluice.errors import NotConfiguredError, RefusedError, UnreachableError
+from sluice.streams.failures.capacity import NoCapacity
 from sluice.streams.failures.failure import FailureClass
-from sluice.streams.failures.room import NoRoom
 from sluice.streams.life.attempts import Attempt, AttemptRecords, AttemptState, Desired, DesiredState, LostRaceError
 from sluice.streams.life.claim import Adopt, Refuse, Resume, Start, Wait, decide
 from sluice.streams.life.claimed import Claim
@@ -21,7 +21,7 @@ from sluice.streams.life.ending import ending, refuse_traceless
 from sluice.streams.life.governor import HISTORY, Go, Halt, Hold
 from sluice.streams.life.identity import submission_key
 from sluice.streams.life.launcher import DriverReport, DriverState, Job, Launcher
-from sluice.streams.life.sighting import RecordedUnit, Sighting
+from sluice.streams.life.status import RecordedUnit, UnitStatus
 
 _LATE_STOP_SECONDS = 60.0
 _OVERRIDES = " (overrides: "
@@ -30,7 +30,7 @@ _MAX_STEPS = 1_000
 not, and one more per race that it loses."""
 
 
-def anything_goes(_unit: str) -> None:
+def no_preflight(_unit: str) -> None:
     """Nothing stands against a start."""
 
 
@@ -51,7 +51,7 @@ class UnitLife:
         deployment: str,
         unit: str,
         job: Callable[[Attempt], Job],
-        refuse: Callable[[str], None] = anything_goes,
+        refuse: Callable[[str], None] = no_preflight,
         clock: Clock | None = None,
     ) -> None:
         self._registry = registry
@@ -61,7 +61,7 @@ class UnitLife:
         self._job, self._refuse = job, refuse
         self._clock = clock or SystemClock()
 
-    def look(self, records: RecordedUnit | None = None) -> Sighting:
+    def observe(self, records: RecordedUnit | None = None) -> UnitStatus:
         """Read the records, then ask the launcher.
 
         Args:
@@ -74,7 +74,7 @@ class UnitLife:
             records = RecordedUnit(self._registry.desired(self._unit), self._registry.latest_attempt(self._unit))
         desired, attempt = records.desired, records.attempt
         if attempt is None:
-            return Sighting(self._unit, desired, None, None)
+            return UnitStatus(self._unit, desired, None, None)
         report: DriverReport | None = None
         notes: tuple[str, ...] = ()
         try:
@@ -82,8 +82,8 @@ class UnitLife:
         except UnreachableError as error:
             notes = (str(error),)
         dead = attempt.state is AttemptState.ENDED or (report is not None and report.dead)
-        earlier, lack = self._earlier(attempt) if dead else (), self._lack(desired, attempt, report)
-        return Sighting(self._unit, desired, attempt, report, notes, earlier, lack)
+        earlier, shortage = self._earlier(attempt) if dead else (), self._shortage(desired, attempt, report)
+        return UnitStatus(self._unit, desired, attempt, report, notes, earlier, shortage)
 
     def claim(self, *, governed: bool = False) -> Claim:
         """Adopt the driver that lives, or reserve a key for the next one. Starts no process.
@@ -97,22 +97,22 @@ class UnitLife:
         """
         why = ""  # of the start that this claim has reserved a key for
         for _ in range(_MAX_STEPS):
-            sighting = self.look()
-            decision = decide(sighting.desired, sighting.attempt, sighting.report)
+            status = self.observe()
+            decision = decide(status.desired, status.attempt, status.report)
             match decision:
-                case Resume() if sighting.lack:
-                    return Claim(NoRoom(sighting.lack))
+                case Resume() if status.shortage:
+                    return Claim(NoCapacity(status.shortage))
                 case Adopt() | Resume():
                     begun = why if isinstance(decision, Resume) else ""
                     return Claim(replace(decision, why=begun or decision.why), decision.attempt)
                 case Wait() | Refuse():
                     return Claim(decision)
                 case Start():
-                    if governed and (held := self._held(sighting)) is not None:
+                    if governed and (held := self._held(status)) is not None:
                         return Claim(held)
-                    self._reserve(decision, sighting)
+                    self._reserve(decision, status)
                     why = decision.why
-        found = f"{_MAX_STEPS} generations after another are dead or taken; the last is {sighting}"
+        found = f"{_MAX_STEPS} generations after another are dead or taken; the last is {status}"
         raise RefusedError(f"{self._unit}: {found}.")
 
     def submit(self, attempt: Attempt) -> Attempt:
@@ -121,8 +121,8 @@ class UnitLife:
         Repeating it starts nothing.
 
         Raises:
-            RefusedError: a stop was asked for, a newer generation exists, or the room is gone (NoRoomError); nothing
-                was submitted.
+            RefusedError: a stop was requested, a newer generation exists, or the capacity is gone (NoCapacityError);
+                nothing was submitted.
             UnreachableError: the launcher or the control database could not be asked; repeat it.
         """
         attempt = self._refuse_outdated(attempt)
@@ -133,7 +133,7 @@ class UnitLife:
             attempt = self._registry.bind(self._unit, attempt.generation)
             # A stop that was recorded since the check above may have looked before the driver existed. Either it saw
             # the driver, or this sees the wish.
-            if self._stop_wanted():
+            if self._stop_requested():
                 report = self._launcher.stop(attempt.key, _LATE_STOP_SECONDS)
         return self._record_death(attempt, report)
 
@@ -146,7 +146,7 @@ class UnitLife:
             UnreachableError: the wish may be recorded; repeat it, or let the reconciler go on.
         """
         self.refuse_unconfigured()
-        self._registry.desire(self._unit, Desired.RUNNING, by=by, why=why)
+        self._registry.set_desired_state(self._unit, Desired.RUNNING, by=by, why=why)
         return self._claim_and_submit()
 
     def refuse_unconfigured(self) -> None:
@@ -158,7 +158,7 @@ class UnitLife:
         try:
             self._refuse(self._unit)
         except NotConfiguredError:
-            if not self.look().alive:
+            if not self.observe().alive:
                 raise
 
     def resume(self, by: str, why: str) -> Claim:
@@ -179,16 +179,16 @@ class UnitLife:
             RefusedError: it is not HALTED.
         """
         self._refuse(self._unit)
-        sighting = self.record_end()
-        halted = sighting.halted(self._clock.now())
+        status = self.record_end()
+        halted = status.halted(self._clock.now())
         if not halted:
-            if (wish := sighting.desired) and wish.by == by and wish.why.startswith(f"{why}{_OVERRIDES}"):
-                return wish.why.removeprefix(f"{why}{_OVERRIDES}").removesuffix(")")
+            if (desired := status.desired) and desired.by == by and desired.why.startswith(f"{why}{_OVERRIDES}"):
+                return desired.why.removeprefix(f"{why}{_OVERRIDES}").removesuffix(")")
             raise RefusedError(
                 f"{self._unit} is not HALTED, so there is nothing to resume.",
                 fix=f"run `sluice streams show {self._unit}` to see what it is, `sluice streams start` to start it.",
             )
-        self._registry.desire(self._unit, Desired.RUNNING, by=by, why=f"{why}{_OVERRIDES}{halted})")
+        self._registry.set_desired_state(self._unit, Desired.RUNNING, by=by, why=f"{why}{_OVERRIDES}{halted})")
         return halted
 
     def stop(self, by: str, why: str, deadline_seconds: float) -> DriverReport:
@@ -206,7 +206,7 @@ class UnitLife:
             RefusedError: the launcher has lost the trace of a driver, which may live; the wish is recorded.
             UnreachableError: the wish is recorded if the control database answered; repeat it.
         """
-        self._registry.desire(self._unit, Desired.STOPPED, by=by, why=why)
+        self._registry.set_desired_state(self._unit, Desired.STOPPED, by=by, why=why)
         return self._end_driver(deadline_seconds)
 
     def finish_stop(self, deadline_seconds: float) -> DriverReport:
@@ -216,7 +216,7 @@ class UnitLife:
             RefusedError: no stop is on record any more, or as for `stop`; nothing was stopped.
             UnreachableError: repeat it.
         """
-        if not self._stop_wanted():
+        if not self._stop_requested():
             raise RefusedError(f"{self._unit} was not stopped: no stop is on record any more.")
         return self._end_driver(deadline_seconds)
 
@@ -231,7 +231,7 @@ class UnitLife:
             UnreachableError: repeat it, or let the reconciler go on.
         """
         self._refuse(self._unit)
-        self._registry.desire(self._unit, Desired.RUNNING, by=by, why=why)
+        self._registry.set_desired_state(self._unit, Desired.RUNNING, by=by, why=why)
         self._end_driver(deadline_seconds)
         return self._claim_and_submit()
 
@@ -243,17 +243,17 @@ class UnitLife:
         Raises:
             RefusedError: there is no such attempt, its driver is seen alive, or nobody's word is needed.
         """
-        sighting = self.look()
-        attempt = sighting.attempt
+        status = self.observe()
+        attempt = status.attempt
         if attempt is None or attempt.state is AttemptState.ENDED:
             raise RefusedError(f"{self._unit} has no attempt whose end is not on record.")
-        if sighting.alive:
+        if status.alive:
             raise RefusedError(
                 f"{attempt.key} lives: the launcher sees it.", fix=f"run `sluice streams stop {self._unit}`."
             )
-        if attempt.state is AttemptState.INTENT and sighting.report is not None:
+        if attempt.state is AttemptState.INTENT and status.report is not None:
             raise RefusedError(
-                f"{attempt.key} is {sighting.report.state}; a claim knows what to do with that.",
+                f"{attempt.key} is {status.report.state}; a claim knows what to do with that.",
                 fix=f"run `sluice streams start {self._unit}`.",
             )
         return self._registry.end(
@@ -264,7 +264,7 @@ class UnitLife:
             failure=FailureClass.FORCED,
         )
 
-    def record_end(self, records: RecordedUnit | None = None) -> Sighting:
+    def record_end(self, records: RecordedUnit | None = None) -> UnitStatus:
         """Look, and put on record what the launcher proves: a driver, its death, and generations that are forgotten.
 
         A control database that was restored from an older copy knows neither the newest deaths nor the driver that may
@@ -274,35 +274,35 @@ class UnitLife:
             records: see `look`. Whatever is recorded by them is recorded once, or loses a race; then all is read again.
         """
         for _ in range(_MAX_STEPS):
-            sighting, records = self.look(records), None
-            if sighting.attempt is not None:
-                if sighting.report is None:
+            status, records = self.observe(records), None
+            if status.attempt is not None:
+                if status.report is None:
                     break
-                recorded = self._record_seen(sighting.attempt, sighting.report)
-                if recorded is not sighting.attempt:
-                    sighting = replace(sighting, attempt=recorded)
-            if not self._record_forgotten(sighting):
+                recorded = self._record_report(status.attempt, status.report)
+                if recorded is not status.attempt:
+                    status = replace(status, attempt=recorded)
+            if not self._record_forgotten(status):
                 break
-        return sighting
+        return status
 
-    def _held(self, sighting: Sighting) -> Hold | Halt | None:
+    def _held(self, status: UnitStatus) -> Hold | Halt | None:
         """Return what the governor holds a start back for; None if it lets it go, or if the record is behind."""
-        if self._submitted(sighting.attempt):
+        if self._submitted(status.attempt):
             return None
-        outlook = sighting.outlook(self._clock.now())
+        outlook = status.outlook(self._clock.now())
         return None if isinstance(outlook, Go) else outlook
 
-    def _lack(self, desired: DesiredState | None, attempt: Attempt, report: DriverReport | None) -> str:
+    def _shortage(self, desired: DesiredState | None, attempt: Attempt, report: DriverReport | None) -> str:
         """Return why there is no room for what would be submitted next; not knowing is a reason too."""
         decision = decide(desired, attempt, report)
         try:
-            return self._launcher.lack(self._job(attempt)) if isinstance(decision, Resume) else ""
+            return self._launcher.shortage(self._job(attempt)) if isinstance(decision, Resume) else ""
         except UnreachableError as error:
             return f"it is not known whether there is room: {error.message.rstrip('.')}"
 
-    def _record_forgotten(self, sighting: Sighting) -> bool:
+    def _record_forgotten(self, status: UnitStatus) -> bool:
         """Take the next generation into the record if the launcher knows it; return whether it did."""
-        attempt = sighting.attempt
+        attempt = status.attempt
         if (attempt is not None and attempt.state is not AttemptState.ENDED) or not self._submitted(attempt):
             return False
         self._intend_after(attempt.generation if attempt else 0)
@@ -320,10 +320,10 @@ class UnitLife:
         history = self._registry.attempts(self._unit, newest=HISTORY)
         return tuple(other for other in history if other.generation < attempt.generation)
 
-    def _reserve(self, start: Start, sighting: Sighting) -> None:
+    def _reserve(self, start: Start, status: UnitStatus) -> None:
         """Record the death that permits it, then take the next generation. Who loses the race reads again."""
-        if start.proven_dead is not None and sighting.report is not None:
-            self._record_death(start.proven_dead, sighting.report)
+        if start.proven_dead is not None and status.report is not None:
+            self._record_death(start.proven_dead, status.report)
         self._intend_after(start.after_generation)
 
     def _intend_after(self, generation: int) -> None:
@@ -349,7 +349,7 @@ class UnitLife:
             self._record_death(attempt, report)
         return report
 
-    def _record_seen(self, attempt: Attempt, report: DriverReport) -> Attempt:
+    def _record_report(self, attempt: Attempt, report: DriverReport) -> Attempt:
         """Record a driver whose submitter died before it could, and an end."""
         if attempt.state is AttemptState.INTENT and report.state is DriverState.RUNNING:
             return self._registry.bind(self._unit, attempt.generation)
@@ -369,13 +369,13 @@ class UnitLife:
             at=end.at,
         )
 
-    def _stop_wanted(self) -> bool:
+    def _stop_requested(self) -> bool:
         desired = self._registry.desired(self._unit)
         return desired is not None and desired.state is Desired.STOPPED
 
     def _refuse_outdated(self, attempt: Attempt) -> Attempt:
         """Return the attempt as it is on record now."""
-        if self._stop_wanted():
+        if self._stop_requested():
             raise RefusedError(
                 f"{attempt.key} was not submitted: a stop of {self._unit} is on record.",
                 fix=f"run `sluice streams start {self._unit}`.",

@@ -12,15 +12,15 @@ from dataclasses import dataclass
 from sluice.clock import Clock
 from sluice.streams.life.attempts import Attempt, AttemptRecords
 from sluice.streams.life.launcher import Job, Launcher
-from sluice.streams.life.life import UnitLife, anything_goes
-from sluice.streams.life.sighting import RecordedUnit, Sighting
+from sluice.streams.life.life import UnitLife, no_preflight
+from sluice.streams.life.status import RecordedUnit, UnitStatus
 
 
 @dataclass(frozen=True)
-class Looks:
+class UnitStatuses:
     """What was seen of units, and why some could not be looked at: that proves nothing, and concerns no other."""
 
-    seen: Mapping[str, Sighting]
+    by_unit: Mapping[str, UnitStatus]
     failed: Mapping[str, Exception]
 
 
@@ -34,7 +34,7 @@ class Lives:
         *,
         deployment: str,
         job: Callable[[Attempt], Job],
-        refuse: Callable[[str], None] = anything_goes,
+        refuse: Callable[[str], None] = no_preflight,
         clock: Clock | None = None,
     ) -> None:
         self._registry = registry
@@ -56,15 +56,15 @@ class Lives:
             clock=self._clock,
         )
 
-    def look(self, units: Collection[str]) -> Looks:
+    def observe(self, units: Collection[str]) -> UnitStatuses:
         """Return what is recorded and seen of each unit.
 
         Raises:
             UnreachableError: the control database could not be asked; nothing is known of any.
         """
-        return self._each(units, lambda life, records: life.look(records))
+        return self._each(units, lambda life, records: life.observe(records))
 
-    def record_ends(self, units: Collection[str]) -> Looks:
+    def record_ends(self, units: Collection[str]) -> UnitStatuses:
         """Do the same, and put on record what the launcher proves; see `UnitLife.record_end`.
 
         Raises:
@@ -72,13 +72,13 @@ class Lives:
         """
         return self._each(units, lambda life, records: life.record_end(records))
 
-    def _each(self, units: Collection[str], look: Callable[[UnitLife, RecordedUnit], Sighting]) -> Looks:
-        wishes, attempts = self._registry.newest_wishes(units), self._registry.newest_attempts(units)
-        seen: dict[str, Sighting] = {}
+    def _each(self, units: Collection[str], observe: Callable[[UnitLife, RecordedUnit], UnitStatus]) -> UnitStatuses:
+        desired_states, attempts = self._registry.newest_desired_states(units), self._registry.newest_attempts(units)
+        by_unit: dict[str, UnitStatus] = {}
         failed: dict[str, Exception] = {}
         for unit in units:
             try:
-                seen[unit] = look(self.of(unit), RecordedUnit(wishes.get(unit), attempts.get(unit)))
+                by_unit[unit] = observe(self.of(unit), RecordedUnit(desired_states.get(unit), attempts.get(unit)))
             except Exception as error:  # noqa: BLE001 - whatever happens to one, the others must still be looked at
                 failed[unit] = error
-        return Looks(seen, failed)
+        return UnitStatuses(by_unit, failed)

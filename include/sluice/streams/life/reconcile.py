@@ -9,7 +9,7 @@ from enum import StrEnum
 from sluice.streams.life.attempts import Desired, DesiredState
 from sluice.streams.life.claim import Adopt, Refuse, Resume, Start, Wait, decide
 from sluice.streams.life.governor import Go, Halt, Hold
-from sluice.streams.life.sighting import Sighting
+from sluice.streams.life.status import UnitStatus
 
 STOP_PATIENCE = timedelta(minutes=1)
 """How long a stop may take before the reconciler finishes it."""
@@ -21,7 +21,7 @@ class ActionKind(StrEnum):
     START = "start"  # claim and submit
     WATCH = "watch"  # attach a watch to the driver that lives
     STOP = "stop"  # finish a stop that was asked for and that nobody finished
-    TELL = "tell"  # it is HALTED and nobody watched it end: let somebody know, once
+    NOTIFY = "notify"  # it is HALTED and nobody watched it end: let somebody know, once
     NOTHING = "nothing"
 
 
@@ -34,18 +34,18 @@ class Correction:
     about: str = ""
 
 
-def reconcile(sighting: Sighting, watched: bool, *, now: datetime) -> Correction:
+def reconcile(status: UnitStatus, watched: bool, *, now: datetime) -> Correction:
     """Decide the next step of one unit.
 
     Args:
-        sighting: what is recorded and seen.
+        status: what is recorded and seen.
         watched: somebody already watches the unit, or is about to start it.
         now: the present (UTC).
     """
-    desired = sighting.desired
-    if desired is not None and desired.state is Desired.STOPPED and sighting.alive:
+    desired = status.desired
+    if desired is not None and desired.state is Desired.STOPPED and status.alive:
         return _finish_stop(desired, now)
-    decision = decide(desired, sighting.attempt, sighting.report)
+    decision = decide(desired, status.attempt, status.report)
     match decision:
         case Adopt():
             return Correction(ActionKind.NOTHING if watched else ActionKind.WATCH, decision.why)
@@ -53,21 +53,23 @@ def reconcile(sighting: Sighting, watched: bool, *, now: datetime) -> Correction
             return Correction(ActionKind.NOTHING, decision.why)
         case Resume():
             # Said and looked at again, once a minute: what has no room is not started in order to wait.
-            return Correction(ActionKind.NOTHING if sighting.lack else ActionKind.START, sighting.lack or decision.why)
+            return Correction(
+                ActionKind.NOTHING if status.shortage else ActionKind.START, status.shortage or decision.why
+            )
         case Start():
-            return _start(decision, sighting, watched, now)
+            return _start(decision, status, watched, now)
 
 
-def _start(start: Start, sighting: Sighting, watched: bool, now: datetime) -> Correction:
-    outlook = sighting.outlook(now)
+def _start(start: Start, status: UnitStatus, watched: bool, now: datetime) -> Correction:
+    outlook = status.outlook(now)
     match outlook:
         case Go():
             return Correction(ActionKind.START, start.why)
         case Hold():
             return Correction(ActionKind.NOTHING, outlook.why)
         case Halt():
-            kind = ActionKind.NOTHING if watched else ActionKind.TELL
-            about = sighting.attempt.key if sighting.attempt is not None else ""
+            kind = ActionKind.NOTHING if watched else ActionKind.NOTIFY
+            about = status.attempt.key if status.attempt is not None else ""
             return Correction(kind, str(outlook), about)
 
 

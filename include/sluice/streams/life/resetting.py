@@ -19,7 +19,7 @@ from sluice.specs.model.outputs import Output
 from sluice.specs.model.start import Edge, StartPosition, in_words
 from sluice.streams.life.attempts import AttemptState, Desired
 from sluice.streams.life.launcher import DriverState
-from sluice.streams.life.sighting import Sighting
+from sluice.streams.life.status import UnitStatus
 from sluice.streams.position.checkpoint import PlannedBatch
 from sluice.streams.position.epochs import Epoch, Epochs
 from sluice.streams.position.reset import Move, Span, StreamReset, effects, moves, raw_offsets
@@ -30,15 +30,15 @@ Target: TypeAlias = Edge | datetime | Mapping[str, int]
 """Where to: an edge or a time for every partition, or the next offset per `topic/partition`; others stay."""
 
 
-def refuse_living(sighting: Sighting) -> None:
+def refuse_living(status: UnitStatus) -> None:
     """Make sure that a unit is stopped on record, and that its driver is dead.
 
     Raises:
         RefusedError: it is not.
         UnreachableError: the launcher could not be asked.
     """
-    unit, attempt, report = sighting.unit, sighting.attempt, sighting.report
-    if sighting.desired is None or sighting.desired.state is not Desired.STOPPED:
+    unit, attempt, report = status.unit, status.attempt, status.report
+    if status.desired is None or status.desired.state is not Desired.STOPPED:
         raise RefusedError(
             f"{unit} was not reset: no stop of it is on record, so a driver may start at any moment.",
             fix=f"run `sluice streams stop {unit}`.",
@@ -47,7 +47,7 @@ def refuse_living(sighting: Sighting) -> None:
         return
     if report is None:
         raise UnreachableError(
-            f"{unit} was not reset: whether {attempt.key} lives is not known ({'; '.join(sighting.notes)})."
+            f"{unit} was not reset: whether {attempt.key} lives is not known ({'; '.join(status.notes)})."
         )
     if report.state is DriverState.RUNNING:
         raise RefusedError(
@@ -121,11 +121,11 @@ class Resetting:
     def _plan(self, stream: str, target: Target) -> StreamReset:
         topic, epochs = self.catalog.topic_of(stream), self.epochs(stream)
         extent, newest = self.cluster.extent(topic), epochs.newest()
-        look = epochs.checkpoint().look()
-        position = look.newest.offsets if look.newest else look.start
+        state = epochs.checkpoint().read()
+        position = state.newest.offsets if state.newest else state.start
         known = _known(position, topic, extent, newest)
         now = known or {}
-        waiting = newest is not None and not look.batches and newest.topic_id == extent.topic_id
+        waiting = newest is not None and not state.batches and newest.topic_id == extent.topic_id
         if self.catalog.pipeline_of(stream) is None:
             then = raw_offsets(stream, extent, known, to_earliest=target is Edge.EARLIEST, acknowledged=waiting)
         else:
@@ -137,7 +137,7 @@ class Resetting:
             topic,
             extent.topic_id,
             moved,
-            (*_half_done(look.running), *effects(self._outputs(stream), moved.values(), live=self._is_live(stream))),
+            (*_half_done(state.running), *effects(self._outputs(stream), moved.values(), live=self._is_live(stream))),
             self._span(topic, moved),
             done,
         )

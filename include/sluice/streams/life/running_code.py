@@ -7,7 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from sluice.errors import SluiceError
-from sluice.streams.life.sighting import Sighting
+from sluice.streams.life.status import UnitStatus
 
 
 def codes_of(file: Path, unit: str, generation: int) -> dict[str, str]:
@@ -27,17 +27,17 @@ def codes_of(file: Path, unit: str, generation: int) -> dict[str, str]:
         return {}  # it proves nothing by its absence
 
 
-def outdated(sighting: Sighting, file: Path, code_of: Callable[[str], str]) -> str:
+def outdated(status: UnitStatus, file: Path, code_of: Callable[[str], str]) -> str:
     """Return a sentence if a unit's driver lives and runs other code than the files hold; else nothing.
 
     Args:
-        sighting: what is seen of the unit.
+        status: what is seen of the unit.
         file: the unit's, which its driver writes.
         code_of: returns the code hash of a pipeline as its files are now.
     """
-    if sighting.attempt is None or not sighting.alive:
+    if status.attempt is None or not status.alive:
         return ""
-    unit, generation = sighting.unit, sighting.attempt.generation
+    unit, generation = status.unit, status.attempt.generation
     running = codes_of(file, unit, generation)
     changed = [pipeline for pipeline, code in running.items() if _today(code_of, pipeline) not in (None, code)]
     if not changed:

@@ -12,7 +12,7 @@ from sluice.streams.life.attempts import Attempt
 from sluice.streams.life.claim import Adopt, Refuse, Resume, Start, Wait, decide
 from sluice.streams.life.ending import as_ended
 from sluice.streams.life.governor import Go, class_of, lived
-from sluice.streams.life.sighting import Sighting
+from sluice.streams.life.status import UnitStatus
 
 SHOWN = 10
 """How many attempts are told of where nobody asked for all of them."""
@@ -53,7 +53,7 @@ class Entry:
         if ended_at is not None:
             ended = f"ended {ended_at:%Y-%m-%d %H:%M:%S}, {self.failure}: {attempt.reason}"
         address = f" Spark UI: {self.spark_ui}" if self.spark_ui else ""
-        started = f"started {self.started_at:%Y-%m-%d %H:%M:%S} UTC, lived {in_words(self.lived)}"
+        started = f"started {self.started_at:%Y-%m-%d %H:%M:%S} UTC, lived {duration_text(self.lived)}"
         return f"Generation {attempt.generation}: {started}, {ended}. Log: {self.log}{address}"
 
 
@@ -81,7 +81,7 @@ class Timeline:
 
 
 def timeline(
-    sighting: Sighting,
+    status: UnitStatus,
     attempts: Sequence[Attempt],
     *,
     now: datetime,
@@ -91,18 +91,18 @@ def timeline(
     """Put together what is known of a unit's attempts.
 
     Args:
-        sighting: what is recorded and seen of the unit.
+        status: what is recorded and seen of the unit.
         attempts: all to tell of, newest first.
         now: the present (UTC).
         log: returns the log of a key.
         spark_ui: the address of the living driver's Spark UI.
     """
-    latest = None if sighting.attempt is None else sighting.attempt.generation
+    latest = None if status.attempt is None else status.attempt.generation
     entries = []
     for attempt in attempts:
-        known = as_ended(attempt, sighting.report, now) if attempt.generation == latest else attempt
+        known = as_ended(attempt, status.report, now) if attempt.generation == latest else attempt
         entries.append(_entry(known, now, log(attempt.key), spark_ui))
-    return Timeline(entries, _next(sighting, now), sighting.halted(now))
+    return Timeline(entries, _next(status, now), status.halted(now))
 
 
 def _entry(attempt: Attempt, now: datetime, log: Path, spark_ui: str | None) -> Entry:
@@ -112,23 +112,23 @@ def _entry(attempt: Attempt, now: datetime, log: Path, spark_ui: str | None) -> 
     return Entry(attempt, so_far, "", log, spark_ui)
 
 
-def _next(sighting: Sighting, now: datetime) -> str:
-    decision = decide(sighting.desired, sighting.attempt, sighting.report)
+def _next(status: UnitStatus, now: datetime) -> str:
+    decision = decide(status.desired, status.attempt, status.report)
     match decision:
         case Adopt():
             return ""
         case Wait() | Refuse():
             return decision.why
-        case Resume() if sighting.lack:
-            return f"the reconciler submits it as soon as there is room: {sighting.lack}"
+        case Resume() if status.shortage:
+            return f"the reconciler submits it as soon as there is room: {status.shortage}"
         case Resume():
             return f"the reconciler submits it, because {decision.why}"
         case Start():
-            outlook = sighting.outlook(now)
+            outlook = status.outlook(now)
             return "the reconciler starts the next generation" if isinstance(outlook, Go) else str(outlook)
 
 
-def in_words(duration: timedelta) -> str:
+def duration_text(duration: timedelta) -> str:
     """Return a duration in the two units that matter, such as `2 h 05 min`."""
     seconds = int(duration.total_seconds())
     minutes, hours, days = seconds // 60, seconds // 3600, seconds // 86400

@@ -14,7 +14,7 @@ from sluice.streams.life.attempts import Attempt, AttemptState, Desired
 from sluice.streams.life.ending import as_ended
 from sluice.streams.life.governor import Go, Halt, Hold, class_of
 from sluice.streams.life.launcher import DriverState
-from sluice.streams.life.sighting import Sighting
+from sluice.streams.life.status import UnitStatus
 
 SETTLE = timedelta(seconds=10)
 """A restart has no driver for a moment: a death becomes a finding only when nobody has followed it up for this long."""
@@ -48,17 +48,17 @@ class WatchFinding:
         return self.state is not WatchState.WATCHING
 
 
-def examine(sighting: Sighting, generation: int, *, now: datetime, settle: timedelta = SETTLE) -> WatchFinding:
+def examine(status: UnitStatus, generation: int, *, now: datetime, settle: timedelta = SETTLE) -> WatchFinding:
     """Say what has become of a generation.
 
     Args:
-        sighting: what is recorded and seen of its unit.
+        status: what is recorded and seen of its unit.
         generation: the generation that is watched.
         now: the present (UTC).
         settle: see `SETTLE`; a failure waits no longer than `SETTLE_FAILED`, and not at all if nobody has wished
             for anything since its attempt was reserved.
     """
-    attempt, report = sighting.attempt, sighting.report
+    attempt, report = status.attempt, status.report
     if attempt is None or attempt.generation < generation:
         newest = "no generation" if attempt is None else f"generation {attempt.generation}"
         return _watching(f"The control database knows {newest}, older than the watched {generation}.")
@@ -67,41 +67,41 @@ def examine(sighting: Sighting, generation: int, *, now: datetime, settle: timed
     if report is not None and report.state is DriverState.RUNNING:
         return _watching(f"Generation {generation} lives (pid {report.pid}).")
     if attempt.state is AttemptState.ENDED or (report is not None and report.dead):
-        return _examine_end(sighting, attempt, now, settle)
-    return _examine_unseen(sighting, attempt)
+        return _examine_end(status, attempt, now, settle)
+    return _examine_unseen(status, attempt)
 
 
-def _examine_unseen(sighting: Sighting, attempt: Attempt) -> WatchFinding:
+def _examine_unseen(status: UnitStatus, attempt: Attempt) -> WatchFinding:
     """Judge an attempt of which there is neither a driver nor a death."""
-    if sighting.report is None:
-        why = "; ".join(sighting.notes) or "the launcher is silent"
+    if status.report is None:
+        why = "; ".join(status.notes) or "the launcher is silent"
         return _watching(f"Generation {attempt.generation} cannot be seen: {why}.")
-    if attempt.state is AttemptState.INTENT and _stop_wanted(sighting):
+    if attempt.state is AttemptState.INTENT and _stop_requested(status):
         never = f"Generation {attempt.generation} was never submitted"
-        return WatchFinding(WatchState.STOPPED, f"{never}: {_who_stopped(sighting)}.")
+        return WatchFinding(WatchState.STOPPED, f"{never}: {_who_stopped(status)}.")
     return _watching(f"The launcher has no trace of {attempt.key}, which proves nothing.")
 
 
-def _examine_end(sighting: Sighting, attempt: Attempt, now: datetime, settle: timedelta) -> WatchFinding:
-    known = attempt.ended_at is not None or (sighting.report is not None and sighting.report.ended_at is not None)
-    end = as_ended(attempt, sighting.report, now)
+def _examine_end(status: UnitStatus, attempt: Attempt, now: datetime, settle: timedelta) -> WatchFinding:
+    known = attempt.ended_at is not None or (status.report is not None and status.report.ended_at is not None)
+    end = as_ended(attempt, status.report, now)
     ended = f"Generation {end.generation} {end.reason}"
-    if _stop_wanted(sighting):
-        return WatchFinding(WatchState.STOPPED, f"{ended}: {_who_stopped(sighting)}.")
+    if _stop_requested(status):
+        return WatchFinding(WatchState.STOPPED, f"{ended}: {_who_stopped(status)}.")
     if class_of(end) is not FailureClass.STOPPED:
-        settle = min(settle, SETTLE_FAILED) if _wished_since(sighting, attempt) else timedelta(0)
+        settle = min(settle, SETTLE_FAILED) if _requested_since(status, attempt) else timedelta(0)
     if known and end.ended_at is not None and now - end.ended_at < settle:
         return _watching(f"Generation {end.generation} ended a moment ago; a restart may be under way.")
     when = f" at {end.ended_at:%Y-%m-%d %H:%M:%S} UTC" if known and end.ended_at is not None else ""
-    unit = sighting.unit
+    unit = status.unit
     why = f"The driver of unit {unit} is dead and nobody asked for that. {ended}{when}."
-    halted, following = _what_follows(sighting, now)
+    halted, following = _what_follows(status, now)
     return WatchFinding(WatchState.DIED, f"{why}{halted}", f"Read its log (`sluice streams logs {unit}`); {following}.")
 
 
-def _what_follows(sighting: Sighting, now: datetime) -> tuple[str, str]:
+def _what_follows(status: UnitStatus, now: datetime) -> tuple[str, str]:
     """Return a sentence if it is HALTED, and what happens next as a clause."""
-    outlook = sighting.outlook(now)
+    outlook = status.outlook(now)
     match outlook:
         case Halt():
             return f" It is HALTED: {outlook.why}.", outlook.fix
@@ -109,7 +109,7 @@ def _what_follows(sighting: Sighting, now: datetime) -> tuple[str, str]:
             when = f"not before {outlook.until:%H:%M:%S} UTC"
         case Go():
             when = "at once"
-    prevented = f"`sluice streams stop {sighting.unit}` prevents that"
+    prevented = f"`sluice streams stop {status.unit}` prevents that"
     return "", f"the next generation starts by itself, {when}; {prevented}"
 
 
@@ -117,14 +117,14 @@ def _watching(why: str) -> WatchFinding:
     return WatchFinding(WatchState.WATCHING, why)
 
 
-def _stop_wanted(sighting: Sighting) -> bool:
-    return sighting.desired is not None and sighting.desired.state is Desired.STOPPED
+def _stop_requested(status: UnitStatus) -> bool:
+    return status.desired is not None and status.desired.state is Desired.STOPPED
 
 
-def _wished_since(sighting: Sighting, attempt: Attempt) -> bool:
-    return sighting.desired is not None and sighting.desired.at > attempt.intended_at
+def _requested_since(status: UnitStatus, attempt: Attempt) -> bool:
+    return status.desired is not None and status.desired.at > attempt.intended_at
 
 
-def _who_stopped(sighting: Sighting) -> str:
-    desired = sighting.desired
+def _who_stopped(status: UnitStatus) -> str:
+    desired = status.desired
     return "" if desired is None else f"{desired.by} asked for the stop ({desired.why})"

@@ -20,7 +20,7 @@ from sluice.errors import CorruptionError, UnreachableError
 
 _VERSIONS = ("v1", "v2")
 
-MOST_FOLLOWED = 30
+MAX_FOLLOWED = 30
 """Who follows a checkpoint reads at most so many batches at once: the newest tell how the stream does, and after a long
 gap ten thousand streams must not be read file by file."""
 
@@ -62,7 +62,7 @@ class CommittedBatch(PlannedBatch):
 
 
 @dataclass(frozen=True)
-class CheckpointLook:
+class CheckpointState:
     """What a checkpoint says at one moment.
 
     Attributes:
@@ -128,7 +128,7 @@ class Checkpoint:
         offsets = {p: o for source in sources for p, o in source.items()}
         return PlannedBatch(batch_id, offsets, watermark, planned_at=planned_at)
 
-    def look(self, after: int = -1) -> CheckpointLook:
+    def read(self, after: int = -1) -> CheckpointState:
         """Return what is new. Cheap for who looks often: files of batches that are known are not read again.
 
         Args:
@@ -136,9 +136,9 @@ class Checkpoint:
         """
         batches = tuple(self.committed(after))
         running = self.planned(batches[0].batch_id + 1 if batches else 0)
-        return CheckpointLook(batches, running, self.next_watermark())
+        return CheckpointState(batches, running, self.next_watermark())
 
-    def follow(self, before: CheckpointLook | None) -> CheckpointLook:
+    def follow(self, before: CheckpointState | None) -> CheckpointState:
         """Return what is new since an earlier look at the same folder. Of a stream at rest no file is read.
 
         Spark never changes a file of a batch, and commits batches one after another. So if the newest commit is still
@@ -149,20 +149,20 @@ class Checkpoint:
         """
         newest = None if before is None else before.newest
         if before is None or newest is None or self._changed_at(f"commits/{newest.batch_id}") != newest.committed_at:
-            return self._look_at_newest()
+            return self._read_newest()
         news: list[CommittedBatch] = []
         watermark = before.watermark
         while (found := self._committed(newest.batch_id + len(news) + 1)) is not None:
             batch, watermark = found
             news.append(batch)
-            if len(news) == MOST_FOLLOWED:
-                return self._look_at_newest()
+            if len(news) == MAX_FOLLOWED:
+                return self._read_newest()
         batches = (*reversed(news), newest)[: max(1, len(news))]
-        return CheckpointLook(batches, self._running(batches[0].batch_id + 1, before.running), watermark)
+        return CheckpointState(batches, self._running(batches[0].batch_id + 1, before.running), watermark)
 
-    def _look_at_newest(self) -> CheckpointLook:
+    def _read_newest(self) -> CheckpointState:
         newest = max(self._batch_ids("commits"), default=-1)
-        return self.look(after=max(-1, newest - MOST_FOLLOWED))
+        return self.read(after=max(-1, newest - MAX_FOLLOWED))
 
     def _committed(self, batch_id: int) -> tuple[CommittedBatch, datetime | None] | None:
         """Return a batch that has a commit, and the watermark that it leaves to the next one."""

@@ -19,7 +19,7 @@ from pydantic import TypeAdapter, ValidationError
 
 from sluice.durable import sync_folder
 from sluice.errors import CorruptionError, RefusedError, UnreachableError
-from sluice.streams.position.checkpoint import Checkpoint, CheckpointLook
+from sluice.streams.position.checkpoint import Checkpoint, CheckpointState
 from sluice.streams.position.fencing import FencedError
 
 
@@ -219,15 +219,15 @@ class EpochCheckpoint(Checkpoint):
         self._number = number
         self._epochs = epochs
 
-    def look(self, after: int = -1) -> CheckpointLook:
+    def read(self, after: int = -1) -> CheckpointState:
         """See `Checkpoint`."""
-        return self._placed(super().look(after))
+        return self._placed(super().read(after))
 
-    def follow(self, before: CheckpointLook | None) -> CheckpointLook:
+    def follow(self, before: CheckpointState | None) -> CheckpointState:
         """See `Checkpoint`."""
         return self._placed(super().follow(before))
 
-    def _placed(self, found: CheckpointLook) -> CheckpointLook:
+    def _placed(self, found: CheckpointState) -> CheckpointState:
         if found.batches:
             return found if found.epoch == self._number else replace(found, epoch=self._number)
         record = self._epochs.of(self._number)

@@ -18,7 +18,7 @@ from sluice.intervals.backfill.request import Mode, Only, Request
 from sluice.intervals.ledger import Ledger
 from sluice.project.project import Project
 from sluice.settings import Settings
-from sluice.spark.backfill.evidence import Result
+from sluice.spark.backfill.results import Result
 from sluice.spark.backfill.run import run_backfill
 from sluice.spark.driver.pipeline_code import pipeline_code
 from sluice.spark.records.pipeline import PipelineCode

@@ -25,10 +25,10 @@ from sluice.intervals.entries import BackfillEntry
 from sluice.quality.gate import GateResult
 from sluice.quality.intervals import ExpectationResult, judge_interval
 from sluice.quality.measured import Measured
-from sluice.quality.results import KeptResult
+from sluice.quality.results import StoredResult
 from sluice.quality.suggestion import as_yaml
 from sluice.settings import settings
-from sluice.spark.backfill.evidence import Result
+from sluice.spark.backfill.results import Result
 from sluice.spark.backfill.run import run_backfill
 from sluice.spark.checks.profile import profile_of
 from sluice.spark.checks.published_quality import check_published
@@ -63,7 +63,7 @@ def guarded(drained: Drained, *expectations: Expectation) -> Drained:
     return drained.with_catalog(expectations={"departures": suite})
 
 
-def on_record(drained: Drained, *expectations: Expectation) -> list[KeptResult]:
+def on_record(drained: Drained, *expectations: Expectation) -> list[StoredResult]:
     project = drained.project
     results = SqlQualityResults(project.records.database, project.settings.deployment)
     return list(results.of("departures", [each.key for each in expectations], RANGE.start, RANGE.end))

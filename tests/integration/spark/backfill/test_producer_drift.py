@@ -10,7 +10,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 from sluice.intervals.reach import Reach
-from sluice.quality.drift import Around, Drift, JsonKind, ObservedField, departures
+from sluice.quality.drift import Drift, JsonKind, NeighbourCounts, ObservedField, field_drifts
 from sluice.quality.quarantine import QuarantineFilter
 from sluice.spark.checks.producer_drift import RecordFields, declared_kinds
 from sluice.spark.tables.records import RawTable
@@ -38,7 +38,9 @@ def fields(spark: SparkSession, folder: Path, values: list[bytes | None]) -> Rec
 
 def test_each_field_is_counted_by_its_kind_and_partition(spark: SparkSession, tmp_path: Path) -> None:
     looked = fields(spark, tmp_path / "raw", [*(json.dumps(v).encode() for v in VALUES), *BROKEN])
-    found = {(each.field, each.kind, each.partition): (each.records, each.first, each.last) for each in looked.seen()}
+    found = {
+        (each.field, each.kind, each.partition): (each.records, each.first, each.last) for each in looked.observed()
+    }
     assert found == {
         ("a", JsonKind.INTEGER, "id/0"): (1, 0, 0),
         ("b", JsonKind.STRING, "id/0"): (1, 0, 0),
@@ -55,10 +57,13 @@ def test_each_field_is_counted_by_its_kind_and_partition(spark: SparkSession, tm
 def test_what_is_around_the_last_record_with_a_field_is_counted(spark: SparkSession, tmp_path: Path) -> None:
     values = [json.dumps({"a": 1} if n < 30 else {"b": 1}).encode() for n in range(100)]
     looked = fields(spark, tmp_path / "raw", [*values])
-    seen = looked.seen()
+    seen = looked.observed()
     assert Counter(each.field for each in seen) == {"a": 2, "b": 2}
-    assert looked.around(seen, ["a"]) == {("a", "id/0"): Around(15, 35), ("a", "id/1"): Around(15, 35)}
-    assert looked.around([ObservedField("x", JsonKind.NULL, "id/0", 1, 0, 0)], ["a"]) == {}
+    assert looked.neighbours(seen, ["a"]) == {
+        ("a", "id/0"): NeighbourCounts(15, 35),
+        ("a", "id/1"): NeighbourCounts(15, 35),
+    }
+    assert looked.neighbours([ObservedField("x", JsonKind.NULL, "id/0", 1, 0, 0)], ["a"]) == {}
 
 
 @pytest.mark.verify
@@ -68,10 +73,10 @@ def test_the_flights_are_what_was_declared_but_for_the_one_that_is_not(drained: 
     looked = RecordFields(drained.spark, raw, topic.value.heartbeat, QuarantineFilter())
     declared = declared_kinds(project, topic)
     assert declared["tailnum"] == {JsonKind.STRING}
-    seen = looked.seen()
-    (found,) = departures(declared, seen, looked.around(seen, declared))
+    seen = looked.observed()
+    (found,) = field_drifts(declared, seen, looked.neighbours(seen, declared))
     assert (found.drift, found.field, found.kind, found.records) == (Drift.TYPE, "flight_id", "string", 1)
     assert found.first == found.last
     del declared["carrier"]
-    (more, *_) = departures(declared, seen, {})
+    (more, *_) = field_drifts(declared, seen, {})
     assert (more.drift, more.field) == (Drift.UNDECLARED, "carrier")

@@ -27,7 +27,7 @@ from sluice.quality.patching import declaration, patches_for
 from sluice.quality.quarantine import QuarantineFilter
 from sluice.quality.reasons import Outcome, Reason
 from sluice.settings import Settings, settings
-from sluice.spark.backfill.replay import Replayed, replay
+from sluice.spark.backfill.replay import ReplayResult, replay
 from sluice.spark.checks.census import take_census
 from sluice.spark.checks.quarantine import quarantine_of
 from sluice.specs.model.patches import Replacement
@@ -120,14 +120,14 @@ def opened(drained: Drained, asked: QuarantineFilter = ALL) -> Case:
 
 def on_paper(drained: Drained, asked: QuarantineFilter) -> Case:
     spec = drained.project.catalog.pipelines["departures"]
-    places, reasons, _ = quarantine_of(drained.project, drained.spark, spec).places(asked)
+    places, reasons, _ = quarantine_of(drained.project, drained.spark, spec).positions(asked)
     event = CaseEvent(CaseState.OPEN, "ann", "who sends these?", SystemClock().now())
     name = case_id("departures", event.at, places)
     counts = {str(reason): count for reason, count in reasons.items()}
     return Case(name, "departures", str(asked), places, counts, (event,))
 
 
-def run(drained: Drained, case: Case) -> Replayed:
+def run(drained: Drained, case: Case) -> ReplayResult:
     return replay(drained.project, drained.spark, case.id, by="bob")
 
 
@@ -151,11 +151,11 @@ def test_what_is_refused_is_found_by_reason_and_shown(before: Drained) -> None:
     united = int((table["carrier"] == "UA").sum())
     assert found.reasons == {Reason.WRONG_TYPE: united, Reason.NOT_ALLOWED: of_lga(table), Reason.FUTURE: 1}
     assert len(found.records) == 3
-    assert found.records == tuple(sorted(found.records, key=lambda one: (one.at, *one.place[1:]), reverse=True))
+    assert found.records == tuple(sorted(found.records, key=lambda one: (one.at, *one.position[1:]), reverse=True))
     only = quarantine.browse(QuarantineFilter(reasons=(Reason.NOT_ALLOWED,)), limit=1)
     (one,) = only.records
     assert only.total == of_lga(table)
-    _, partition, offset = one.place
+    _, partition, offset = one.position
     assert quarantine.one(partition, offset) == one
     assert json.loads(one.value or b"")["origin"] == "LGA"
     assert quarantine.browse(QuarantineFilter(partition=partition, first=offset, last=offset), limit=9).records == (
@@ -173,7 +173,7 @@ def test_a_patch_is_tried_before_it_is_declared(before: Drained) -> None:
     united = ours[ours["carrier"] == "UA"]
     late, at_lga = int((united["dep_delay"] > 180).sum()), int((united["origin"] == "LGA").sum())
     whole = Replacement(pattern=r'("flight": )(\d+)\.\d+', by="$1$2")
-    found = quarantine.under(patches_for(fractions, (whole,))).look_again(fractions.places)
+    found = quarantine.with_patches(patches_for(fractions, (whole,))).revalidate(fractions.positions)
     assert (found.missing, dict(found.reasons)) == (0, {Reason.NOT_ALLOWED: at_lga})
     assert found.better == len(united) - at_lga
     assert found.outcomes.get(Outcome.LATE, 0) <= late
@@ -182,7 +182,9 @@ def test_a_patch_is_tried_before_it_is_declared(before: Drained) -> None:
     other = [patch.model_copy(update={"topic_id": "another"}) for patch in patches_for(fractions, (whole,))]
     elsewhere = patches_for(on_paper(before, QuarantineFilter(reasons=(Reason.FUTURE,))), (whole,))
     for patches in (patches_for(fractions, (nowhere,)), other, elsewhere):
-        assert dict(quarantine.under(patches).look_again(fractions.places).reasons) == {Reason.WRONG_TYPE: len(united)}
+        assert dict(quarantine.with_patches(patches).revalidate(fractions.positions).reasons) == {
+            Reason.WRONG_TYPE: len(united)
+        }
 
 
 @pytest.mark.verify
@@ -219,7 +221,7 @@ def test_a_case_ends_with_its_records_in_the_results_and_nothing_twice(
 
     version = after.versions()
     again = run(after, case)
-    assert (again.passed, again.found, after.versions()) == (True, None, version)
+    assert (again.passed, again.revalidation, after.versions()) == (True, None, version)
 
     # Whoever computes these intervals later takes the same records.
     assert after.run(Mode.RECOMPUTE).passed

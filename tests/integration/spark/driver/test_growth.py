@@ -20,7 +20,7 @@ from sluice.provisioning.growth.adoption import Growth, GrowthAdoption, growths_
 from sluice.provisioning.plans.approval import Approval
 from sluice.provisioning.plans.declared import Declared
 from sluice.settings import Settings
-from sluice.streams.health.observation import Evidence
+from sluice.streams.health.observation import Observation
 from sluice.streams.life.launcher import DriverReport, DriverState
 from tests.integration.spark.conftest import DriverPlace, RunningDriver, publish_two_days
 
@@ -32,8 +32,8 @@ class Seen(ProjectHealth):
 
     state = DriverState.RUNNING
 
-    def evidence(self, unit: str, **arguments: object) -> dict[str, Evidence]:  # type: ignore[override]
-        found = super().evidence(unit, **arguments)  # type: ignore[arg-type]
+    def observations(self, unit: str, **arguments: object) -> dict[str, Observation]:  # type: ignore[override]
+        found = super().observations(unit, **arguments)  # type: ignore[arg-type]
         return {stream: replace(seen, driver=DriverReport("key", self.state)) for stream, seen in found.items()}
 
 

@@ -18,7 +18,7 @@ from sluice.provisioning.access.acl import Acl
 from sluice.provisioning.access.roles import declared
 from sluice.provisioning.access_scope import AccessScope
 from sluice.settings import Settings, settings
-from sluice.spark.driver.last_words import LastWords
+from sluice.spark.driver.exit_report import ExitReport
 from sluice.spark.driver.unit import run_streams
 from sluice.specs.catalog.catalog import Catalog
 from sluice.specs.model.access import Operation, PrincipalSpec, Role, Scram
@@ -77,13 +77,13 @@ def project(secured: SecuredBroker, catalog: Catalog, tmp_path: Path) -> Project
     return project
 
 
-def run(project: Project, spark: SparkSession, generation: int) -> LastWords:
+def run(project: Project, spark: SparkSession, generation: int) -> ExitReport:
     """Run the streams to the end of the topic, and return what they say if they fail."""
-    words = LastWords()
+    words = ExitReport()
     try:
-        code = run_streams(project, spark, "flights", generation, available_now=True, last_words=words)
+        code = run_streams(project, spark, "flights", generation, available_now=True, exit_report=words)
     except Exception as error:  # noqa: BLE001 - a driver's main keeps it in the same way
-        words.leave(error)
+        words.write(error)
     else:
         assert (code is ExitCode.STOPPED) is (words.failure is None)
     return words

@@ -123,7 +123,7 @@ def test_resets_forwards_and_backwards_leave_closed_intervals_as_they_are(bench:
     closed, rows = ledger(place), place.table("departures")
     assert closed
 
-    skipped = bench.feed.send(0.2) - sum(epochs(place).checkpoint().look().batches[0].offsets.values())
+    skipped = bench.feed.send(0.2) - sum(epochs(place).checkpoint().read().batches[0].offsets.values())
     planned = reset(place, Edge.LATEST)
     assert [(one.stream, one.repeated, one.skipped) for one in planned] == [
         ("departures", 0, skipped),

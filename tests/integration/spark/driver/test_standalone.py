@@ -16,12 +16,12 @@ from sluice.delta.reading import read_rows
 from sluice.devstack.kafka.broker import BrokerProcess
 from sluice.devstack.spark_cluster import MASTER
 from sluice.launch.endpoints import Endpoints, write_endpoints
-from sluice.launch.master import read_offer
+from sluice.launch.master import read_capacity
 from sluice.launch.processes import wait_until
 from sluice.project.project import Project
 from sluice.settings import Settings
+from sluice.streams.failures.capacity import ResourceRequest, shortage
 from sluice.streams.failures.exits import ExitCode
-from sluice.streams.failures.room import Need, lack
 from sluice.streams.health.verdict import Health
 from sluice.streams.life.launcher import DriverReport
 from tests.integration.clusters import RunningCluster, running_cluster
@@ -151,8 +151,8 @@ def test_a_stream_outlives_its_executors_workers_and_master_and_loses_and_repeat
     driver = stream.start()
     stream.has_executors(2)
     stream.has_read(feed.sent)
-    assert "free: 0, used by sluice-local-flights (2)" in lack(
-        Need("sluice-local-weather", 1, 700, ("weather",)), read_offer(cluster.cluster.page)
+    assert "free: 0, used by sluice-local-flights (2)" in shortage(
+        ResourceRequest("sluice-local-weather", 1, 700, ("weather",)), read_capacity(cluster.cluster.page)
     )
 
     # An executor: its task is run again, elsewhere, and the worker starts another.
@@ -216,7 +216,7 @@ def test_a_stop_waits_for_no_batch_that_nobody_is_left_to_finish(
     stream.has_executors(0)
     feed.send(0.1)
     stream.eventually(
-        lambda: stream.project.streams.checkpoint("departures").look().running is not None, "plans a batch"
+        lambda: stream.project.streams.checkpoint("departures").read().running is not None, "plans a batch"
     )
 
     stopped = stream.project.streams.life(UNIT).stop("test", "it waits for nobody", 45)

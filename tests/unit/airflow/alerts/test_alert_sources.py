@@ -15,7 +15,7 @@ from airflow.sdk.exceptions import AirflowNotFoundException
 from sluice.airflow.alerts.alert_round import alert_round
 from sluice.airflow.alerts.alerting import FailureNotifier
 from sluice.airflow.alerts.dispatch import airflow_dispatcher
-from sluice.airflow.alerts.run_review import MOST_ASKED, review_runs
+from sluice.airflow.alerts.run_review import MAX_ASKED, review_runs
 from sluice.airflow.alerts.services import Service
 from sluice.airflow.dags.conventions import subject_of
 from sluice.alerts.alert import Alert, Level
@@ -32,7 +32,7 @@ from sluice.specs.load import load_catalog
 from sluice.specs.model.alerting import AlertClass, Channel
 from sluice.specs.model.deadlines import Deadline
 from sluice.streams.failures.failure import FailureClass
-from sluice.streams.health.looks import DeadlineState, StreamLook
+from sluice.streams.health.snapshots import DeadlineState, StreamSnapshot
 from sluice.streams.health.verdict import Health, Verdict
 from sluice.streams.life.attempts import Desired
 from tests.twins.project import InMemoryProject
@@ -290,7 +290,7 @@ def test_of_very_many_dags_each_has_its_turn_within_a_few_minutes(airflow: Airfl
             asked.append(dag_id)
             return 0
 
-    dags = [f"backfill_p{number:03}" for number in range(3 * MOST_ASKED)]
+    dags = [f"backfill_p{number:03}" for number in range(3 * MAX_ASKED)]
     dispatcher = airflow_dispatcher(airflow.twin.clock, airflow.find)
     for _ in range(3):
         review_runs(dispatcher.read(), dags, Counting(None), dispatcher)
@@ -308,7 +308,7 @@ class Flights:
 
     def start(self) -> None:
         registry = self.twin.records.registry()
-        registry.desire("flights", Desired.RUNNING, by="ada", why="it is mended")
+        registry.set_desired_state("flights", Desired.RUNNING, by="ada", why="it is mended")
         registry.intend("flights", after_generation=self.generation, key=f"local.flights.g{self.generation + 1}")
         self.generation += 1
         registry.bind("flights", self.generation)
@@ -326,8 +326,8 @@ class Flights:
             if health is not None:
                 verdict, at = Verdict(health, "Seen."), self.twin.clock.now()
                 streams = self.twin.catalog.units()["flights"].streams
-                looks = [StreamLook("flights", s, self.generation, at, verdict, since=since) for s in streams]
-                cast(Project, self.twin).records.observations().keep(looks)
+                looks = [StreamSnapshot("flights", s, self.generation, at, verdict, since=since) for s in streams]
+                cast(Project, self.twin).records.snapshots().store(looks)
             self.airflow.rounds()
 
     def titles(self) -> list[str]:
@@ -348,8 +348,8 @@ class Deadlines:
             verdict, at = Verdict(Health.LAGGING, "It falls behind.", "give it more cores"), self.clock.now()
             lasts = f"The first unread record waits for {(at - since).total_seconds():.0f} s."
             states = () if missed is None else (DeadlineState(Deadline.LOSS_RISK, missed, since, lasts, "look"),)
-            look = StreamLook("flights", "departures", 1, at, verdict, since=since, deadlines=states)
-            cast(Project, self.airflow.twin).records.observations().keep([look])
+            look = StreamSnapshot("flights", "departures", 1, at, verdict, since=since, deadlines=states)
+            cast(Project, self.airflow.twin).records.snapshots().store([look])
             self.airflow.rounds()
 
     def alerts(self) -> list[Alert]:
@@ -501,7 +501,7 @@ def test_two_rounds_at_once_tell_once(airflow: Airflow, monkeypatch: pytest.Monk
     airflow.twin.clock.sleep(86_400)
     both()
     assert flights.titles() == [halted, f"Still: {halted}"]
-    airflow.twin.records.registry().desire("flights", Desired.STOPPED, by="ada", why="enough")
+    airflow.twin.records.registry().set_desired_state("flights", Desired.STOPPED, by="ada", why="enough")
     both()
     assert flights.titles() == [halted, f"Still: {halted}", f"Over: {halted}"]
     airflow.ends("topics", "r1", "failed")

@@ -10,7 +10,7 @@ import pytest
 from airflow.sdk.exceptions import AirflowFailException, AirflowTaskTimeout
 
 from sluice.airflow.alerts.failure import (
-    MOST_CHARACTERS,
+    MAX_CHARACTERS,
     DagSubject,
     causes,
     dag_alert,
@@ -152,7 +152,7 @@ def test_a_cause_that_was_left_out_on_purpose_is_left_out() -> None:
 
 def test_a_text_is_bounded_and_holds_nothing_that_a_terminal_obeys() -> None:
     assert printable("a\x1b[31m\x00\udc80b\n\tc") == "a[31m?b\n\tc"
-    assert printable("x" * (MOST_CHARACTERS + 5)).endswith("… (5 more characters in the task's log)")
+    assert printable("x" * (MAX_CHARACTERS + 5)).endswith("… (5 more characters in the task's log)")
 
 
 def test_what_a_dag_is_about_is_told_by_its_name() -> None:

@@ -8,7 +8,7 @@ from airflow.sdk.exceptions import AirflowException, AirflowFailException
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sluice.airflow.batches.spark_batch import class_in, failure, last_words
+from sluice.airflow.batches.spark_batch import class_in, failure, last_error
 from sluice.errors import SluiceError
 from sluice.specs.model.alerting import AlertClass
 
@@ -41,21 +41,21 @@ def test_an_end_without_a_word_is_tried_again_whatever_its_code() -> None:
 
 @given(st.text(st.characters(exclude_categories=("Cs", "Cc", "Zl", "Zp")), min_size=1))
 def test_the_last_words_are_read_as_they_were_written(why: str) -> None:
-    found = last_words("\n".join(["Cannot execute: …", logged("an earlier one"), logged(why), "the session ends"]))
+    found = last_error("\n".join(["Cannot execute: …", logged("an earlier one"), logged(why), "the session ends"]))
 
     assert found is not None
     assert str(found) == str(SluiceError(*why.split(" Fix: ", 1)[:1], fix="".join(why.split(" Fix: ", 1)[1:])))
 
 
 def test_words_with_quotes_and_several_lines_survive() -> None:
-    found = last_words(logged("2 faults:\n- `from` is 'x'\n- \"to\". Fix: repair them."))
+    found = last_error(logged("2 faults:\n- `from` is 'x'\n- \"to\". Fix: repair them."))
 
     assert found is not None
     assert (found.message, found.fix) == ("2 faults:\n- `from` is 'x'\n- \"to\".", "repair them.")
 
 
 def test_other_output_is_nobodys_last_words() -> None:
-    assert last_words("Cannot execute: spark-submit --conf why='not'. Error code is: 1.\nTraceback …") is None
+    assert last_error("Cannot execute: spark-submit --conf why='not'. Error code is: 1.\nTraceback …") is None
 
 
 @pytest.mark.parametrize("said", AlertClass)

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from sluice.airflow.dags.reconciler import run_to_trigger, told
+from sluice.airflow.dags.reconciler import notified, run_to_trigger
 from sluice.alerts.journal import Journal
 from sluice.settings import settings
 from sluice.streams.life.reconcile import ActionKind, Correction
@@ -24,11 +24,11 @@ def journal(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Journal
 
 
 def test_the_run_that_tells_of_a_halt_has_the_same_id_whenever_it_is_triggered() -> None:
-    halted = Correction(ActionKind.TELL, "HALTED: it failed", "local.flights.g7")
+    halted = Correction(ActionKind.NOTIFY, "HALTED: it failed", "local.flights.g7")
     runs = [run_to_trigger("flights", halted, NOW + timedelta(minutes=n)) for n in range(2)]
     assert runs[0] == runs[1]
     assert runs[0]["trigger_run_id"] == "halted__local.flights.g7"
-    assert runs[0]["conf"] == {"action": "follow", "reason": "reconciler: tell, because HALTED: it failed"}
+    assert runs[0]["conf"] == {"action": "follow", "reason": "reconciler: notify, because HALTED: it failed"}
 
 
 def test_other_runs_have_an_id_of_their_minute() -> None:
@@ -49,11 +49,11 @@ def test_somebody_was_told_if_an_alert_of_the_units_dag_is_on_record_since(
     journal: Journal, dag_id: str, since: datetime, expected: bool
 ) -> None:
     journal.append(make_alert("a1", dag_id=dag_id, at=NOW))
-    assert told("flights", since) is expected
+    assert notified("flights", since) is expected
 
 
 def test_without_a_journal_nobody_was_told(journal: Journal) -> None:
-    assert not told("flights", NOW)
+    assert not notified("flights", NOW)
     journal.folder.mkdir(parents=True)
     (journal.folder / "journal-00000001.jsonl").mkdir()
-    assert not told("flights", NOW)
+    assert not notified("flights", NOW)

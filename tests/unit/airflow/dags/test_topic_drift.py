@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from sluice.airflow.dags.topic_drift import MOST_TOPICS, THE_REST, to_tell
+from sluice.airflow.dags.topic_drift import MAX_TOPICS, THE_REST, to_report
 
 
 def drifted(count: int) -> dict[str, tuple[str, ...]]:
@@ -8,21 +8,21 @@ def drifted(count: int) -> dict[str, tuple[str, ...]]:
 
 
 def test_each_topic_tells_its_own_differences() -> None:
-    assert to_tell(drifted(1)) == [
+    assert to_report(drifted(1)) == [
         {
             "topic": "t0000",
             "subject": "topic t0000",
             "differences": "t0000 is not as declared: partitions is 1, declared 2; x is 1, declared 2.",
         }
     ]
-    assert to_tell({}) == []
+    assert to_report({}) == []
 
 
 def test_very_many_topics_are_told_by_a_bounded_number_of_tasks() -> None:
-    assert [each["topic"] for each in to_tell(drifted(MOST_TOPICS))] == list(drifted(MOST_TOPICS))
+    assert [each["topic"] for each in to_report(drifted(MAX_TOPICS))] == list(drifted(MAX_TOPICS))
 
-    told = to_tell(drifted(MOST_TOPICS + 1))
+    told = to_report(drifted(MAX_TOPICS + 1))
 
-    assert len(told) == MOST_TOPICS
+    assert len(told) == MAX_TOPICS
     assert (told[-1]["topic"], told[-1]["subject"]) == ("2 more", THE_REST)
     assert told[-1]["differences"].startswith("t0099, t0100 are not as declared")

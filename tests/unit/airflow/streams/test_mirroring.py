@@ -15,10 +15,10 @@ from sluice.settings import settings
 from sluice.specs.catalog.catalog import Catalog
 from sluice.specs.load import load_catalog
 from sluice.specs.model.access import Role
-from sluice.streams.health.observation import Evidence
+from sluice.streams.health.observation import Observation
 from tests.twins.clock import ManualClock
 from tests.twins.kafka_administration import InMemoryKafkaAdministration
-from tests.twins.looks import look, steadily
+from tests.twins.observations import look, steadily
 
 
 class Cluster(InMemoryKafkaAdministration):
@@ -54,8 +54,8 @@ class Bench:
         self.project = MirroredProject()
         self.mirrors = Mirrors(self.clock)
 
-    def reflect(self, **evidence: Evidence) -> None:
-        self.mirrors.reflect(cast(Project, self.project), {"flights": evidence})
+    def reflect(self, **evidence: Observation) -> None:
+        self.mirrors.mirror(cast(Project, self.project), {"flights": evidence})
 
 
 @pytest.fixture

@@ -15,9 +15,9 @@ from sluice.settings import settings
 from sluice.specs.catalog.catalog import Catalog
 from sluice.specs.load import load_catalog
 from sluice.specs.model.deadlines import Deadline, StreamDeadlines
-from sluice.streams.health.observation import Evidence
+from sluice.streams.health.observation import Observation
 from tests.twins.clock import START
-from tests.twins.looks import look, steadily
+from tests.twins.observations import look, steadily
 from tests.twins.project import InMemoryProject
 
 
@@ -26,7 +26,7 @@ class LaggingProject(InMemoryProject):
 
     unread = 400
 
-    def evidence(self, unit: str) -> dict[str, Evidence]:
+    def observations(self, unit: str) -> dict[str, Observation]:
         at = (self.clock.now() - START).total_seconds()
         return {
             "departures": look(at, steadily(3), 1_800 + self.unread, unit=unit),
@@ -50,12 +50,12 @@ def observer_of(project: LaggingProject) -> ProjectObserver:
 
 def deadlines_of(project: LaggingProject) -> list[tuple[Deadline, bool | None]]:
     """Return the deadlines in the newest kept observation of departures."""
-    newest = cast(Project, project).records.observations().of(["flights"])["flights"]["departures"]
+    newest = cast(Project, project).records.snapshots().of(["flights"])["flights"]["departures"]
     return [(state.deadline, state.missed) for state in newest.deadlines]
 
 
 def judge(observer: ProjectObserver, units: list[str]) -> None:
-    observer.record_verdicts(observer.look(units))
+    observer.record_verdicts(observer.observe(units))
 
 
 def test_a_deadline_is_kept_as_missed_and_as_met_again_whichever_of_two_triggerers_keeps_it() -> None:
@@ -77,10 +77,10 @@ def test_a_deadline_is_kept_as_missed_and_as_met_again_whichever_of_two_triggere
 def test_deadlines_of_a_stopped_stream_are_left_alone() -> None:
     project = lagging()
     observer = observer_of(project)
-    evidence = project.evidence
-    project.evidence = lambda unit: {  # type: ignore[method-assign]
-        stream: look((seen.at - START).total_seconds(), steadily(3), 9_000, unit=unit, stop_wanted=True)
-        for stream, seen in evidence(unit).items()
+    observations = project.observations
+    project.observations = lambda unit: {  # type: ignore[method-assign]
+        stream: look((seen.at - START).total_seconds(), steadily(3), 9_000, unit=unit, stop_requested=True)
+        for stream, seen in observations(unit).items()
     }
     for _ in range(5):
         judge(observer, ["flights"])
@@ -93,9 +93,9 @@ def test_a_unit_that_cannot_be_judged_disturbs_no_other(caplog: pytest.LogCaptur
     arrivals = project.catalog.pipelines["departures"].model_copy(update={"name": "arrivals", "driver": "trains"})
     project.catalog = Catalog(project.catalog.topics, pipelines={**project.catalog.pipelines, "arrivals": arrivals})
     project.streams.life("trains").start("ada", "launch")
-    sound = project.evidence
+    sound = project.observations
     broken = replace(sound("flights")["departures"], at=cast(datetime, None))
-    project.evidence = lambda unit: {"arrivals": broken} if unit == "trains" else sound(unit)  # type: ignore[method-assign]
+    project.observations = lambda unit: {"arrivals": broken} if unit == "trains" else sound(unit)  # type: ignore[method-assign]
 
     judge(observer_of(project), ["flights", "nobody", "trains"])
 
@@ -113,8 +113,8 @@ def test_verdicts_of_a_hundred_units_are_recorded_as_those_of_one() -> None:
     project.catalog = Catalog(project.catalog.topics, pipelines={**project.catalog.pipelines, **pipelines})
     for unit in units[:50]:  # the others never had a driver
         project.streams.life(unit).start("ada", "launch")
-    sound = project.evidence
-    project.evidence = lambda unit: {unit: sound(unit)["departures"]}  # type: ignore[method-assign]
+    sound = project.observations
+    project.observations = lambda unit: {unit: sound(unit)["departures"]}  # type: ignore[method-assign]
 
     judge(observer_of(project), units)
 
@@ -126,7 +126,7 @@ def test_what_was_seen_is_kept_for_those_who_do_not_look_and_a_growing_lag_at_on
     project = lagging()
     observer = observer_of(project)
     judge(observer, ["flights"])
-    first = cast(Project, project).records.observations().of(["flights"])["flights"]
+    first = cast(Project, project).records.snapshots().of(["flights"])["flights"]
     assert {stream: look.verdict.lag_records for stream, look in first.items()} == {"departures": 400, "raw_flights": 0}
     assert {look.generation for look in first.values()} == {1}
 
@@ -134,6 +134,6 @@ def test_what_was_seen_is_kept_for_those_who_do_not_look_and_a_growing_lag_at_on
     for _ in range(3):
         project.clock.sleep(10)
         judge(observer, ["flights"])
-    later = cast(Project, project).records.observations().of(["flights"])["flights"]["departures"]
+    later = cast(Project, project).records.snapshots().of(["flights"])["flights"]["departures"]
     assert (later.verdict.lag_records, later.at) == (700, project.clock.now())
     assert later.rates.arriving == pytest.approx(300 / 30)

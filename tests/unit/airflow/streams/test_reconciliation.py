@@ -15,13 +15,13 @@ from sluice.specs.units import DeclaredUnit
 from sluice.streams.life.attempts import Attempt, AttemptState, Desired, DesiredState
 from sluice.streams.life.launcher import DriverReport, DriverState
 from sluice.streams.life.reconcile import ActionKind
-from sluice.streams.life.sighting import Sighting
+from sluice.streams.life.status import UnitStatus
 from tests.twins.clock import START
 
 NOW = START + timedelta(days=1)
 SOUND = DeclaredUnit(Unit("flights", ("flights",), ("departures",)))
 BROKEN = replace(SOUND, faults=("include/pipelines/departures.yaml:1: ...",))
-ALIVE = Sighting(
+ALIVE = UnitStatus(
     "flights",
     DesiredState("flights", Desired.RUNNING, "ada", "launch", START),
     Attempt("flights", 1, "local.flights.g1", AttemptState.BOUND, START, bound_at=START),
@@ -37,15 +37,15 @@ HALTED = replace(
 UNSEEN = replace(ALIVE, report=None)
 
 
-def stop_asked(ago: timedelta) -> Sighting:
+def stop_asked(ago: timedelta) -> UnitStatus:
     return replace(ALIVE, desired=DesiredState("flights", Desired.STOPPED, "ada", "upgrade", NOW - ago))
 
 
 @pytest.mark.parametrize(
-    ("declared", "sighting", "active_runs", "kind"),
+    ("declared", "status", "active_runs", "kind"),
     [
         pytest.param(SOUND, DEAD, 0, ActionKind.START, id="starts-what-died"),
-        pytest.param(SOUND, HALTED, 0, ActionKind.TELL, id="tells-of-what-is-halted"),
+        pytest.param(SOUND, HALTED, 0, ActionKind.NOTIFY, id="tells-of-what-is-halted"),
         pytest.param(SOUND, HALTED, 1, ActionKind.NOTHING, id="leaves-the-telling-to-the-watch"),
         pytest.param(SOUND, ALIVE, 0, ActionKind.WATCH, id="watches-what-runs-unwatched"),
         pytest.param(SOUND, ALIVE, 1, ActionKind.NOTHING, id="leaves-what-is-watched"),
@@ -59,20 +59,20 @@ def stop_asked(ago: timedelta) -> Sighting:
         pytest.param(SOUND, stop_asked(LONGEST_CLAIM), 2, ActionKind.STOP, id="finishes-a-stop-that-nobody-does"),
     ],
 )
-def test_the_reconciler(declared: DeclaredUnit, sighting: Sighting, active_runs: int, kind: ActionKind) -> None:
-    assert decide_one(declared, sighting, active_runs, now=NOW).kind is kind
+def test_the_reconciler(declared: DeclaredUnit, status: UnitStatus, active_runs: int, kind: ActionKind) -> None:
+    assert decide_one(declared, status, active_runs, now=NOW).kind is kind
 
 
 @pytest.mark.parametrize("error", [UnreachableError("the launcher does not answer."), ValueError("a torn record")])
 def test_a_unit_that_cannot_be_looked_at_does_not_keep_others_from_being_started(error: Exception) -> None:
     weather = DeclaredUnit(Unit("weather", (), ("storms",)))
 
-    def look(unit: str) -> Sighting:
+    def look(unit: str) -> UnitStatus:
         if unit == "flights":
             raise error
         return replace(DEAD, unit=unit)
 
-    needed = decide([SOUND, weather], look=look, active_runs=lambda _: 0, told=lambda *_: False, now=NOW)
+    needed = decide([SOUND, weather], observe=look, active_runs=lambda _: 0, notified=lambda *_: False, now=NOW)
 
     assert [(unit, action.kind) for unit, action in needed] == [("weather", ActionKind.START)]
 
@@ -83,6 +83,6 @@ def test_a_halt_is_told_of_unless_somebody_was_told_since_it_ended(told_at: date
         assert unit == "flights"
         return told_at is not None and told_at >= since
 
-    found = decide([SOUND], look=lambda _: HALTED, active_runs=lambda _: 0, told=told, now=NOW)
+    found = decide([SOUND], observe=lambda _: HALTED, active_runs=lambda _: 0, notified=told, now=NOW)
 
-    assert [(action.kind, action.about) for _, action in found] == needed * [(ActionKind.TELL, "local.flights.g1")]
+    assert [(action.kind, action.about) for _, action in found] == needed * [(ActionKind.NOTIFY, "local.flights.g1")]

@@ -22,10 +22,10 @@ from sluice.specs.catalog.catalog import Catalog
 from sluice.specs.load import load_catalog
 from sluice.streams.failures.exits import ExitCode
 from sluice.streams.failures.failure import Failure, FailureClass, to_record
-from sluice.streams.health.observation import Evidence
+from sluice.streams.health.observation import Observation
 from tests.twins.clock import START
 from tests.twins.lineage import RecordedLineage
-from tests.twins.looks import look, steadily
+from tests.twins.observations import look, steadily
 from tests.twins.project import InMemoryProject
 
 STREAMS = ("raw_flights", "departures", "departures_live")
@@ -43,7 +43,7 @@ class FlightsProject(InMemoryProject):
             raise NotReadyError("The stack is not up.")
         return super().bootstrap()
 
-    def evidence(self, unit: str) -> dict[str, Evidence]:
+    def observations(self, unit: str) -> dict[str, Observation]:
         at = (self.clock.now() - START).total_seconds()
         return {
             stream: look(at, steadily(3), 2_500, unit=unit, ended_alone=self.fallen if stream == "departures" else None)
@@ -68,7 +68,7 @@ class Bench:
 
     def look(self, observer: ProjectObserver | None = None) -> None:
         observer = observer or self.watch
-        observer.record_verdicts(observer.look(["flights"]))
+        observer.record_verdicts(observer.observe(["flights"]))
 
     def told(self, stream: str = "departures", lineage: RecordedLineage | None = None) -> list[RunEvent]:
         events = (lineage or self.lineage).events()
@@ -278,10 +278,10 @@ def test_what_cannot_be_told_yet_is_told_a_little_later(bench: Bench) -> None:
 def test_nothing_is_told_of_a_unit_that_no_spec_names_or_to_nobody(bench: Bench) -> None:
     trains = bench.project.streams.life("trains")
     trains.start("ada", "launch")
-    bench.watch.look(["trains"])
+    bench.watch.observe(["trains"])
     assert bench.lineage.events() == []
     silent = StreamLineage(bench.clock, None, 60)
-    ProjectObserver(lambda: cast(Project, bench.project), bench.clock, lineage=silent).look(["trains"])
+    ProjectObserver(lambda: cast(Project, bench.project), bench.clock, lineage=silent).observe(["trains"])
     assert silent._sent == {}
 
 

@@ -88,7 +88,7 @@ def test_follow_starts_what_died(world: World) -> None:
 
 def test_follow_finishes_a_stop_that_nobody_finished(world: World) -> None:
     world.run(UnitCommand.START)
-    world.control.desire("flights", Desired.STOPPED, by="ada", why="upgrade")
+    world.control.set_desired_state("flights", Desired.STOPPED, by="ada", why="upgrade")
 
     assert world.run(UnitCommand.FOLLOW) is None
     assert world.drivers.alive == []
@@ -96,7 +96,7 @@ def test_follow_finishes_a_stop_that_nobody_finished(world: World) -> None:
 
 def test_follow_that_finishes_a_stop_records_no_wish_that_could_revoke_a_start(world: World) -> None:
     world.run(UnitCommand.START)
-    asked = world.control.desire("flights", Desired.STOPPED, by="ada", why="upgrade")
+    asked = world.control.set_desired_state("flights", Desired.STOPPED, by="ada", why="upgrade")
     world.clock.sleep(60)
 
     world.ask(UnitCommand.FOLLOW)

@@ -12,13 +12,13 @@ from datetime import UTC, datetime, timedelta
 from itertools import pairwise
 from typing import Any
 
-from sluice.airflow.streams.watcher import MOST_TOGETHER, YOUNG, Hint, Watch, Watcher, due, hints
+from sluice.airflow.streams.watcher import MAX_TOGETHER, YOUNG, Hint, Watch, Watcher, due, hints
 from sluice.errors import UnreachableError
 from sluice.streams.failures.failure import FailureClass
-from sluice.streams.health.pacing import MOST_SECONDS, PollRate
+from sluice.streams.health.pacing import MAX_SECONDS, PollRate
 from sluice.streams.life.attempts import Attempt, AttemptState, Desired, DesiredState
 from sluice.streams.life.launcher import DriverReport, DriverState
-from sluice.streams.life.sighting import Sighting
+from sluice.streams.life.status import UnitStatus
 from tests.twins.clock import START, ManualClock
 
 TOMORROW = START + timedelta(days=1)
@@ -26,9 +26,9 @@ DEADLINE_SECONDS = 10.0
 EAGER = PollRate(0.0, share=1.0, most=0.0)
 
 
-def alive(unit: str) -> Sighting:
+def alive(unit: str) -> UnitStatus:
     key = f"local.{unit}.g1"
-    return Sighting(
+    return UnitStatus(
         unit,
         DesiredState(unit, Desired.RUNNING, "ada", "launch", START),
         Attempt(unit, 1, key, AttemptState.BOUND, START, bound_at=START),
@@ -36,38 +36,38 @@ def alive(unit: str) -> Sighting:
     )
 
 
-def dead(unit: str) -> Sighting:
-    sighting = alive(unit)
-    assert sighting.attempt is not None
+def dead(unit: str) -> UnitStatus:
+    status = alive(unit)
+    assert status.attempt is not None
     long_ago = START - timedelta(hours=1)
-    ended = replace(sighting.attempt, state=AttemptState.ENDED, ended_at=long_ago, reason="was killed by signal 9")
-    return replace(sighting, attempt=ended, report=None)
+    ended = replace(status.attempt, state=AttemptState.ENDED, ended_at=long_ago, reason="was killed by signal 9")
+    return replace(status, attempt=ended, report=None)
 
 
 @dataclass
 class ScriptedObserver:
     """Answers from a table. Knows how often, by how many threads, and how many at once it was asked."""
 
-    sightings: dict[str, Sighting] = field(default_factory=dict)
+    statuses: dict[str, UnitStatus] = field(default_factory=dict)
     unreachable: set[str] = field(default_factory=set)
     broken_verdicts: set[str] = field(default_factory=set)
     silent: set[str] = field(default_factory=set)
-    looks: list[str] = field(default_factory=list)
+    observations: list[str] = field(default_factory=list)
     recorded: list[str] = field(default_factory=list)
     parts: list[int] = field(default_factory=list)
     database_down: bool = False
     answer: threading.Event = field(default_factory=threading.Event)
     threads: set[int] = field(default_factory=set)
 
-    def look(self, units: Sequence[str]) -> dict[str, Sighting]:
+    def observe(self, units: Sequence[str]) -> dict[str, UnitStatus]:
         self.threads.add(threading.get_ident())
-        self.looks += units
+        self.observations += units
         self.parts.append(len(units))
         if self.database_down:
             raise UnreachableError("the control database does not answer.")
-        return {unit: self.sightings.get(unit, alive(unit)) for unit in units if unit not in self.unreachable}
+        return {unit: self.statuses.get(unit, alive(unit)) for unit in units if unit not in self.unreachable}
 
-    def record_verdicts(self, seen: Mapping[str, Sighting]) -> None:
+    def record_verdicts(self, seen: Mapping[str, UnitStatus]) -> None:
         if self.silent & set(seen):
             self.answer.wait(DEADLINE_SECONDS)
         if self.broken_verdicts & set(seen):
@@ -78,11 +78,11 @@ class ScriptedObserver:
 class BusyObserver(ScriptedObserver):
     """Its first look costs so much that the next would be in a minute."""
 
-    def look(self, units: Sequence[str]) -> dict[str, Sighting]:
+    def observe(self, units: Sequence[str]) -> dict[str, UnitStatus]:
         begun = time.thread_time()
-        while not self.looks and time.thread_time() - begun < 0.06:
+        while not self.observations and time.thread_time() - begun < 0.06:
             pass
-        return super().look(units)
+        return super().observe(units)
 
 
 @dataclass(frozen=True)
@@ -122,14 +122,14 @@ async def cancel(*tasks: asyncio.Task[Hint]) -> None:
 def test_a_proven_death_wakes_the_watch_of_that_unit_and_no_other() -> None:
     async def scenario() -> None:
         observer = ScriptedObserver()
-        watcher = Watcher(observer, looks=EAGER, verdicts=EAGER, clock=ManualClock())
+        watcher = Watcher(observer, observations=EAGER, verdicts=EAGER, clock=ManualClock())
         flights, weather = start(watcher, "flights"), start(watcher, "weather")
-        await until(lambda: len(observer.looks) > 3)
+        await until(lambda: len(observer.observations) > 3)
         assert not flights.done()
 
-        observer.sightings["flights"] = dead("flights")
+        observer.statuses["flights"] = dead("flights")
 
-        assert await flights is Hint.LOOK
+        assert await flights is Hint.CHANGED
         assert not weather.done()
         await cancel(weather)
 
@@ -138,18 +138,18 @@ def test_a_proven_death_wakes_the_watch_of_that_unit_and_no_other() -> None:
 
 def test_what_cannot_be_looked_at_wakes_nobody_and_does_not_disturb_others() -> None:
     async def scenario() -> None:
-        observer = ScriptedObserver(unreachable={"flights"}, sightings={"weather": dead("weather")})
-        watcher = Watcher(observer, looks=EAGER, verdicts=EAGER, clock=ManualClock())
+        observer = ScriptedObserver(unreachable={"flights"}, statuses={"weather": dead("weather")})
+        watcher = Watcher(observer, observations=EAGER, verdicts=EAGER, clock=ManualClock())
         flights, trains = start(watcher, "flights"), start(watcher, "trains")
 
-        assert await start(watcher, "weather") is Hint.LOOK
-        await until(lambda: observer.looks.count("flights") > 5 and observer.recorded.count("trains") > 1)
+        assert await start(watcher, "weather") is Hint.CHANGED
+        await until(lambda: observer.observations.count("flights") > 5 and observer.recorded.count("trains") > 1)
         assert not flights.done()
         assert "flights" not in observer.recorded
 
         observer.unreachable.clear()
-        observer.sightings["flights"] = dead("flights")
-        assert await flights is Hint.LOOK
+        observer.statuses["flights"] = dead("flights")
+        assert await flights is Hint.CHANGED
         await cancel(trains)
 
     run(scenario())
@@ -157,10 +157,10 @@ def test_what_cannot_be_looked_at_wakes_nobody_and_does_not_disturb_others() -> 
 
 def test_a_cluster_that_does_not_answer_delays_no_news_of_a_death() -> None:
     async def scenario() -> None:
-        observer = ScriptedObserver(silent={"flights"}, sightings={"flights": dead("flights")})
-        watcher = Watcher(observer, looks=EAGER, verdicts=EAGER, clock=ManualClock())
+        observer = ScriptedObserver(silent={"flights"}, statuses={"flights": dead("flights")})
+        watcher = Watcher(observer, observations=EAGER, verdicts=EAGER, clock=ManualClock())
 
-        assert await start(watcher, "flights") is Hint.LOOK
+        assert await start(watcher, "flights") is Hint.CHANGED
         assert observer.recorded == []
         observer.answer.set()
 
@@ -170,16 +170,16 @@ def test_a_cluster_that_does_not_answer_delays_no_news_of_a_death() -> None:
 def test_verdicts_that_cannot_be_given_disturb_no_look_and_are_given_later() -> None:
     async def scenario() -> None:
         observer = ScriptedObserver(broken_verdicts={"flights"})
-        watcher = Watcher(observer, looks=EAGER, verdicts=EAGER, clock=ManualClock())
+        watcher = Watcher(observer, observations=EAGER, verdicts=EAGER, clock=ManualClock())
         flights, weather = start(watcher, "flights"), start(watcher, "weather")
-        await until(lambda: len(observer.looks) > 3)
+        await until(lambda: len(observer.observations) > 3)
         assert observer.recorded == []
 
         observer.broken_verdicts.clear()
         await until(lambda: "weather" in observer.recorded)
-        observer.sightings["flights"] = dead("flights")
+        observer.statuses["flights"] = dead("flights")
 
-        assert await flights is Hint.LOOK
+        assert await flights is Hint.CHANGED
         await cancel(weather)
 
     run(scenario())
@@ -187,28 +187,28 @@ def test_verdicts_that_cannot_be_given_disturb_no_look_and_are_given_later() -> 
 
 def test_a_silent_control_database_wakes_nobody_and_is_asked_again() -> None:
     async def scenario() -> None:
-        observer = ScriptedObserver(sightings={"flights": dead("flights")}, database_down=True)
-        watcher = Watcher(observer, looks=EAGER, verdicts=EAGER, clock=ManualClock())
+        observer = ScriptedObserver(statuses={"flights": dead("flights")}, database_down=True)
+        watcher = Watcher(observer, observations=EAGER, verdicts=EAGER, clock=ManualClock())
         flights = start(watcher, "flights")
-        await until(lambda: len(observer.looks) > 3)
+        await until(lambda: len(observer.observations) > 3)
         assert not flights.done()
 
         observer.database_down = False
-        assert await flights is Hint.LOOK
+        assert await flights is Hint.CHANGED
 
     run(scenario())
 
 
 def test_a_thousand_units_are_looked_at_in_parts_and_none_is_left_out() -> None:
     async def scenario() -> None:
-        observer, units = ScriptedObserver(), [f"unit_{n:04}" for n in range(2 * MOST_TOGETHER + 1)]
-        watcher = Watcher(observer, looks=EAGER, verdicts=EAGER, clock=ManualClock())
+        observer, units = ScriptedObserver(), [f"unit_{n:04}" for n in range(2 * MAX_TOGETHER + 1)]
+        watcher = Watcher(observer, observations=EAGER, verdicts=EAGER, clock=ManualClock())
         watches = [start(watcher, unit) for unit in units]
         await until(lambda: len(observer.parts) > 3 and set(observer.recorded) == set(units))
 
-        round_of_looks = observer.looks[observer.looks.index(units[0]) :]
+        round_of_looks = observer.observations[observer.observations.index(units[0]) :]
         assert round_of_looks[: len(units)] == units
-        assert max(observer.parts) == MOST_TOGETHER
+        assert max(observer.parts) == MAX_TOGETHER
         await cancel(*watches)
 
     run(scenario())
@@ -220,15 +220,15 @@ def test_a_death_is_told_as_soon_as_it_is_settled_and_not_a_round_later() -> Non
         ended = dead("flights")
         assert ended.attempt is not None
         just_now = replace(ended.attempt, ended_at=clock.now(), failure=FailureClass.STOPPED)
-        observer.sightings["flights"] = replace(ended, attempt=just_now)
+        observer.statuses["flights"] = replace(ended, attempt=just_now)
         hourly = PollRate(3600.0, share=1.0, most=3600.0)
-        watcher = Watcher(observer, looks=hourly, verdicts=EAGER, settling=EAGER, clock=clock)
+        watcher = Watcher(observer, observations=hourly, verdicts=EAGER, settling=EAGER, clock=clock)
         flights = start(watcher, "flights")
-        await until(lambda: len(observer.looks) > 3)
+        await until(lambda: len(observer.observations) > 3)
         assert not flights.done(), "a restart may be under way"
 
         clock.sleep(60)
-        assert await flights is Hint.LOOK
+        assert await flights is Hint.CHANGED
 
     run(scenario())
 
@@ -236,14 +236,14 @@ def test_a_death_is_told_as_soon_as_it_is_settled_and_not_a_round_later() -> Non
 def test_what_one_round_paid_for_makes_the_next_no_longer() -> None:
     async def scenario() -> None:
         observer, rate = BusyObserver(), NotedRate(0.0, share=1e-3)
-        watcher = Watcher(observer, looks=rate, verdicts=EAGER, clock=ManualClock())
+        watcher = Watcher(observer, observations=rate, verdicts=EAGER, clock=ManualClock())
         flights = start(watcher, "flights")
         await until(lambda: len(rate.periods) > 3)
         await cancel(flights)
 
         assert rate.period(0.06) == 0.0
-        assert rate.periods[-1] == MOST_SECONDS, "what the first round cost would do, if it counted"
-        assert max(rate.periods[:4]) < MOST_SECONDS
+        assert rate.periods[-1] == MAX_SECONDS, "what the first round cost would do, if it counted"
+        assert max(rate.periods[:4]) < MAX_SECONDS
 
     run(scenario())
 
@@ -254,9 +254,9 @@ def test_garbage_is_collected_seldom_while_somebody_watches_and_as_before_afterw
 
     async def scenario() -> None:
         observer = ScriptedObserver()
-        watcher = Watcher(observer, looks=EAGER, verdicts=EAGER, clock=ManualClock())
+        watcher = Watcher(observer, observations=EAGER, verdicts=EAGER, clock=ManualClock())
         flights = start(watcher, "flights")
-        await until(lambda: len(observer.looks) > 0)
+        await until(lambda: len(observer.observations) > 0)
         assert gc.get_threshold() == (YOUNG, *before[1:])
 
         await cancel(flights)
@@ -271,8 +271,8 @@ def test_a_round_is_spread_over_its_period() -> None:
 
     async def scenario() -> None:
         observer, asked = ScriptedObserver(), []
-        watcher = Watcher(observer, looks=PollRate(0.4, share=1.0), verdicts=EAGER, clock=ManualClock())
-        watches = [start(watcher, f"unit_{n:04}") for n in range(2 * MOST_TOGETHER)]
+        watcher = Watcher(observer, observations=PollRate(0.4, share=1.0), verdicts=EAGER, clock=ManualClock())
+        watches = [start(watcher, f"unit_{n:04}") for n in range(2 * MAX_TOGETHER)]
         loop = asyncio.get_running_loop()
         for part in range(1, 5):
             await until(lambda part=part: len(observer.parts) >= part)  # type: ignore[misc]
@@ -292,16 +292,16 @@ def test_a_look_that_comes_a_moment_early_is_judged_all_the_same() -> None:
 
 
 def test_no_more_are_judged_together_than_are_looked_at_together() -> None:
-    assert len(due([f"unit_{n}" for n in range(2 * MOST_TOGETHER)], {}, 100.0, 55.0)) == MOST_TOGETHER
+    assert len(due([f"unit_{n}" for n in range(2 * MAX_TOGETHER)], {}, 100.0, 55.0)) == MAX_TOGETHER
 
 
 def test_looks_that_are_more_frequent_than_verdicts_are_not_all_judged() -> None:
     async def scenario() -> None:
         observer = ScriptedObserver()
         hourly = PollRate(3600.0, share=1.0, most=3600.0)
-        watcher = Watcher(observer, looks=EAGER, verdicts=hourly, clock=ManualClock())
+        watcher = Watcher(observer, observations=EAGER, verdicts=hourly, clock=ManualClock())
         flights, weather = start(watcher, "flights"), start(watcher, "weather")
-        await until(lambda: len(observer.looks) > 20)
+        await until(lambda: len(observer.observations) > 20)
         await cancel(flights, weather)
         assert sorted(observer.recorded) == ["flights", "weather"]
 
@@ -311,11 +311,11 @@ def test_looks_that_are_more_frequent_than_verdicts_are_not_all_judged() -> None
 def test_a_hundred_watches_cost_one_look_per_unit_and_round_in_one_thread() -> None:
     async def scenario() -> None:
         observer = ScriptedObserver()
-        watcher = Watcher(observer, looks=EAGER, verdicts=EAGER, clock=ManualClock())
+        watcher = Watcher(observer, observations=EAGER, verdicts=EAGER, clock=ManualClock())
         watches = [start(watcher, f"unit_{n % 10}") for n in range(100)]
-        await until(lambda: len(observer.looks) >= 30)
+        await until(lambda: len(observer.observations) >= 30)
 
-        assert observer.looks[:20] == [f"unit_{n}" for n in range(10)] * 2
+        assert observer.observations[:20] == [f"unit_{n}" for n in range(10)] * 2
         assert len(observer.threads) == 1
         assert threading.get_ident() not in observer.threads
         await cancel(*watches)
@@ -326,15 +326,15 @@ def test_a_hundred_watches_cost_one_look_per_unit_and_round_in_one_thread() -> N
 def test_the_watcher_ends_with_its_last_watch_and_begins_again_with_the_next() -> None:
     async def scenario() -> None:
         observer = ScriptedObserver()
-        watcher = Watcher(observer, looks=EAGER, verdicts=EAGER, clock=ManualClock())
+        watcher = Watcher(observer, observations=EAGER, verdicts=EAGER, clock=ManualClock())
         await cancel(start(watcher, "flights"))
         await until(all_rounds_are_over)
-        looked = len(observer.looks)
+        looked = len(observer.observations)
 
-        observer.sightings["flights"] = dead("flights")
+        observer.statuses["flights"] = dead("flights")
 
-        assert await start(watcher, "flights") is Hint.LOOK
-        assert len(observer.looks) == looked + 1
+        assert await start(watcher, "flights") is Hint.CHANGED
+        assert len(observer.observations) == looked + 1
 
     run(scenario())
 
@@ -367,7 +367,7 @@ def test_a_death_is_told_to_every_watch_of_the_generation() -> None:
 
     found = hints([older, younger], {"flights": dead("flights")}, datetime(2013, 1, 7, 13, tzinfo=UTC))
 
-    assert found == {older: Hint.LOOK, younger: Hint.LOOK}
+    assert found == {older: Hint.CHANGED, younger: Hint.CHANGED}
 
 
 def test_a_watch_of_an_older_generation_is_told_that_a_newer_one_took_over() -> None:
@@ -376,4 +376,4 @@ def test_a_watch_of_an_older_generation_is_told_that_a_newer_one_took_over() -> 
     newer = replace(newer, attempt=replace(newer.attempt, generation=2))
     older = Watch("flights", 1, TOMORROW)
 
-    assert hints([older], {"flights": newer}, START) == {older: Hint.LOOK}
+    assert hints([older], {"flights": newer}, START) == {older: Hint.CHANGED}

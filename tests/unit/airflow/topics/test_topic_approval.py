@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sluice.airflow.topics.topic_approval import MOST_SAFE, Answer, page_of
+from sluice.airflow.topics.topic_approval import MAX_SAFE, Answer, page_of
 from sluice.errors import RefusedError
 from sluice.provisioning.plans.approval import Approval
 from sluice.provisioning.plans.changes import PlannedChange, Refused
@@ -83,8 +83,8 @@ def test_of_what_is_safe_the_page_shows_some_and_of_the_rest_everything() -> Non
 
     assert page is not None
     assert sum(line.startswith("| big") for line in page["body"].splitlines()) == 300
-    assert sum(line.startswith("| topic&#95;") for line in page["body"].splitlines()) == MOST_SAFE
-    assert f"And {200 - MOST_SAFE} more that are safe" in page["body"]
+    assert sum(line.startswith("| topic&#95;") for line in page["body"].splitlines()) == MAX_SAFE
+    assert f"And {200 - MAX_SAFE} more that are safe" in page["body"]
 
 
 def test_an_answer_approves_the_plan_that_was_read() -> None:

@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from sluice.airflow.topics.topic_plans import MOST_NAMES, differences, log_table, rows, summary
+from sluice.airflow.topics.topic_plans import MAX_NAMES, differences, log_table, rows, summary
 from sluice.provisioning.plans.changes import ChangeKind, PlannedChange, Reassignment, Refused, Risk
 from sluice.provisioning.plans.plan import Plan
 from sluice.provisioning.plans.topic_changes import create, delete, elect, grow, reassign, set_config
@@ -59,4 +59,4 @@ def test_a_summary_says_what_was_done() -> None:
 def test_a_summary_stays_short_with_a_thousand_topics() -> None:
     many = Plan(tuple(create(TopicCreation(f"topic_{n}", 1, 1)) for n in range(1000)))
 
-    assert summary(many).endswith(f"topic_{MOST_NAMES - 1} and {1000 - MOST_NAMES} more")
+    assert summary(many).endswith(f"topic_{MAX_NAMES - 1} and {1000 - MAX_NAMES} more")

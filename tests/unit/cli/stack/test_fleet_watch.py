@@ -13,10 +13,10 @@ from sluice.project.project import Project
 from sluice.settings import settings
 from sluice.specs.catalog.catalog import Catalog
 from sluice.specs.load import load_catalog
-from sluice.streams.health.observation import Evidence
+from sluice.streams.health.observation import Observation
 from sluice.streams.health.verdict import Health
 from tests.twins.clock import START
-from tests.twins.looks import look, steadily
+from tests.twins.observations import look, steadily
 from tests.twins.project import InMemoryProject
 
 
@@ -25,7 +25,7 @@ class Fleet(InMemoryProject):
 
     unread = 0
 
-    def evidence(self, unit: str) -> dict[str, Evidence]:
+    def observations(self, unit: str) -> dict[str, Observation]:
         at = (self.clock.now() - START).total_seconds()
         done = steadily(10)
         return {

@@ -36,7 +36,9 @@ def test_units_that_were_never_started_share_one_line(fresh: Path) -> None:
 
 def test_a_unit_that_should_run_has_a_row_with_what_to_do(fresh: Path) -> None:
     assert fresh.is_dir()
-    Project.open_tolerant(settings()).records.registry().desire("flights", Desired.RUNNING, by="ada", why="demo")
+    Project.open_tolerant(settings()).records.registry().set_desired_state(
+        "flights", Desired.RUNNING, by="ada", why="demo"
+    )
     said = CliRunner().invoke(app, ["status"]).stdout
     assert "departures_live" in said
     assert "Never started" not in said

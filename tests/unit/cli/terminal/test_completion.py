@@ -108,7 +108,7 @@ def project(tmp_path: Path) -> Settings:
     with engine.begin() as connection:
         for number in range(60):
             connection.exec_driver_sql(
-                "INSERT INTO quarantine_case (deployment, id, pipeline, asked, places, reasons, opened_at) "
+                "INSERT INTO quarantine_case (deployment, id, pipeline, selection, positions, reasons, opened_at) "
                 "VALUES (?, ?, 'sales', '{}', '[]', '[]', ?)",
                 ("local", f"sales-{number:02}", str(opened + timedelta(hours=number))),
             )

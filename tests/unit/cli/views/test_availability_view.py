@@ -13,7 +13,7 @@ from sluice.specs.catalog.catalog import Unit
 from sluice.specs.load import load_catalog
 from sluice.specs.model.deadlines import Deadline
 from sluice.streams.health.availability import Availability
-from sluice.streams.health.looks import DeadlineState, StreamLook
+from sluice.streams.health.snapshots import DeadlineState, StreamSnapshot
 from sluice.streams.health.verdict import Health, Verdict
 from sluice.streams.life.attempts import Desired
 from tests.twins.clock import START
@@ -31,7 +31,7 @@ def running() -> SpecifiedProject:
     """Return a project whose departures worked for three hours of four, and whose raw stream nobody judged."""
     project = SpecifiedProject(load_catalog(settings().home / "include"))
     registry = project.control
-    registry.desire("flights", Desired.RUNNING, by="ada", why="launch")
+    registry.set_desired_state("flights", Desired.RUNNING, by="ada", why="launch")
     registry.intend("flights", after_generation=0, key="local.flights.g1")
     registry.bind("flights", 1)
     registry.record_verdict("flights", "departures", 1, Verdict(Health.OK, "It works."))
@@ -45,8 +45,8 @@ def observe(project: InMemoryProject, **missed: bool) -> None:
     """Keep an observation of departures that says of its deadlines whether they are missed."""
     states = tuple(DeadlineState(Deadline(name), is_missed, START, "As seen.") for name, is_missed in missed.items())
     at, verdict = project.clock.now(), Verdict(Health.OK, "It works.")
-    cast(Project, project).records.observations().keep(
-        [StreamLook("flights", "departures", 1, at, verdict, deadlines=states)]
+    cast(Project, project).records.snapshots().store(
+        [StreamSnapshot("flights", "departures", 1, at, verdict, deadlines=states)]
     )
 
 

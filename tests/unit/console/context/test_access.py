@@ -12,7 +12,7 @@ from fastapi.routing import APIRoute
 from fastapi.testclient import TestClient
 
 from sluice.console.app import create_console
-from sluice.console.context.access import Anybody, login_free_gate
+from sluice.console.context.access import AnonymousVisitor, login_free_gate
 from sluice.console.html.rendering import STATIC
 from sluice.project.reloading import ReloadingProject
 from tests.twins.console_fleet import HALTED, HOSTILE, LAGGING, pipeline_of, topic_of, unit_of
@@ -204,4 +204,4 @@ def test_without_a_login_this_machine_is_shown_everything_and_may_change_nothing
 def test_without_a_login_a_name_from_elsewhere_is_refused(fresh: ReloadingProject, host: str) -> None:
     client = TestClient(create_console(fresh, login_free_gate), base_url="http://127.0.0.1")
     assert client.get("/", headers={"host": host}).status_code == 403
-    assert not Anybody().may_run("stream_unit0000")
+    assert not AnonymousVisitor().may_run("stream_unit0000")

@@ -8,9 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sluice.console.html.batch_charts import charts_of
-from sluice.console.html.charts import HEIGHT, WIDTH, ChartLine, layers, lines, said, spark
+from sluice.console.html.charts import HEIGHT, WIDTH, ChartLine, layers, lines, number_text, spark
 from sluice.streams.health.batch_log import BatchFigures
-from tests.twins.looks import moment
+from tests.twins.observations import moment
 
 VALUES = st.lists(st.one_of(st.none(), st.floats(0, 1e12)), max_size=400)
 
@@ -32,7 +32,7 @@ def test_a_line_stays_in_its_picture_and_its_words_tell_the_highest(values: list
     assert all(0 <= x <= WIDTH for x in places[::2])
     assert all(-0.05 <= y <= HEIGHT + 0.05 for y in places[1::2])
     if len(values) <= 150:
-        assert f"Highest: {said(max(known), '/s')} at" in chart.words
+        assert f"Highest: {number_text(max(known), '/s')} at" in chart.words
 
 
 @given(st.lists(st.tuples(st.floats(0, 1e6), st.floats(0, 1e6)), min_size=2, max_size=400))
@@ -79,7 +79,7 @@ def test_of_less_than_two_moments_there_is_no_picture(points: list[tuple[float, 
     ],
 )
 def test_a_number_has_three_digits_that_count(value: float | None, words: str) -> None:
-    assert said(value) == words
+    assert number_text(value) == words
 
 
 def test_pictures_of_a_stream_are_those_for_which_there_is_something() -> None:

@@ -40,7 +40,7 @@ def test_what_is_served_is_in_the_catalogue_with_its_labels(console: Console) ->
         "sluice_quality_passed",
         "sluice_quality_checked_timestamp_seconds",
         "sluice_topic_differences",
-        "sluice_topics_last_look_timestamp_seconds",
+        "sluice_topics_last_compared_timestamp_seconds",
     }
     assert {by_name[name].kind for name in found} == {*MetricType}
 
@@ -55,7 +55,7 @@ def test_each_stream_has_one_verdict(console: Console) -> None:
     assert len(found["sluice_stream_health"]) == 2 * UNITS * len(Health)
     assert {of[pipeline_of(n)][0] for n in (HALTED, RESTING)} == {"STOPPED"}
     assert (of[pipeline_of(STALLED)], of[pipeline_of(UNSEEN)]) == (["STALLED"], ["UNKNOWN"])
-    needing = {labels["stream"] for labels, value in found["sluice_stream_needs_somebody"] if value}
+    needing = {labels["stream"] for labels, value in found["sluice_stream_needs_attention"] if value}
     assert {n for n in range(UNITS) if pipeline_of(n) in needing} == {HALTED, STALLED, LAGGING, UNSEEN}
 
 
@@ -68,7 +68,7 @@ def test_values_are_those_on_record(console: Console, clock: ManualClock) -> Non
 
     assert value("sluice_stream_lag_records", stream=pipeline_of(LAGGING)) == 2000
     assert value("sluice_unit_halted", unit=unit_of(HALTED)) == 1
-    assert value("sluice_unit_wanted", unit=unit_of(RESTING)) == 0
+    assert value("sluice_unit_should_run", unit=unit_of(RESTING)) == 0
     assert value("sluice_unit_attempts_total", unit=unit_of(5)) == 2
     assert value("sluice_stream_read_records_total", stream=pipeline_of(5)) == 90
     assert value("sluice_unit_cpu_seconds_total", unit=unit_of(5)) == 20.2
@@ -77,7 +77,7 @@ def test_values_are_those_on_record(console: Console, clock: ManualClock) -> Non
     assert closed_until == CLOSED_UNTIL.timestamp()
     assert value("sluice_quarantine_cases", pipeline=pipeline_of(0), state="open") == 1
     assert value("sluice_alerts_total", outcome="failed") == 2
-    unseen = value("sluice_stream_last_look_timestamp_seconds", stream=pipeline_of(UNSEEN))
+    unseen = value("sluice_stream_last_observed_timestamp_seconds", stream=pipeline_of(UNSEEN))
     assert unseen == (clock.now() - timedelta(hours=1)).timestamp()
 
 

@@ -6,9 +6,9 @@ from pathlib import Path
 import pytest
 
 from sluice.devstack.kafka.broker import BrokerProcess
-from sluice.devstack.kafka.cluster import MOST_BROKERS, asked_brokers, embedded_brokers
+from sluice.devstack.kafka.cluster import MAX_BROKERS, embedded_brokers, requested_brokers
 from sluice.errors import RefusedError, SpecError
-from sluice.launch.ports import choose_ports, kept_ports, read_ports, write_ports
+from sluice.launch.ports import choose_ports, read_ports, stored_ports, write_ports
 from sluice.settings import Settings, StateFolder
 from sluice.specs.deployments.kafka import EmbeddedKafka, ExternalKafka
 
@@ -23,31 +23,31 @@ def place(tmp_path: Path) -> Settings:
 
 
 def test_what_was_asked_for_is_kept(place: Settings) -> None:
-    assert asked_brokers(place, EMBEDDED, None) == 1
-    assert asked_brokers(place, EMBEDDED, 4) == 4
-    assert asked_brokers(place, EMBEDDED, None) == 4
-    assert asked_brokers(place, EMBEDDED, 2) == 2, "none of the others has data yet"
+    assert requested_brokers(place, EMBEDDED, None) == 1
+    assert requested_brokers(place, EMBEDDED, 4) == 4
+    assert requested_brokers(place, EMBEDDED, None) == 4
+    assert requested_brokers(place, EMBEDDED, 2) == 2, "none of the others has data yet"
 
 
 def test_brokers_with_data_are_not_left_out(place: Settings) -> None:
-    asked_brokers(place, EMBEDDED, 4)
+    requested_brokers(place, EMBEDDED, 4)
     cluster = embedded_brokers(place, EMBEDDED, choose_ports({}, lambda _: True, 4))
     for broker in cluster.brokers:
         (broker.folder / "data").mkdir(parents=True)
     with pytest.raises(
         RefusedError, match="2 brokers were asked for, and broker-3, broker-4 may hold replicas"
     ) as refused:
-        asked_brokers(place, EMBEDDED, 2)
+        requested_brokers(place, EMBEDDED, 2)
     assert "leave it at 4" in str(refused.value.fix)
-    assert asked_brokers(place, EMBEDDED, None) == 4
-    assert asked_brokers(place, EMBEDDED, 5) == 5
+    assert requested_brokers(place, EMBEDDED, None) == 4
+    assert requested_brokers(place, EMBEDDED, 5) == 5
 
 
 def test_a_cluster_of_somebody_else_has_none_of_ours(place: Settings) -> None:
-    assert asked_brokers(place, ELSEWHERE, None) == 0
+    assert requested_brokers(place, ELSEWHERE, None) == 0
     assert embedded_brokers(place, ELSEWHERE, choose_ports({}, lambda _: True)).brokers == ()
     with pytest.raises(SpecError, match="has brokers of its own, kafka:9092"):
-        asked_brokers(place, ELSEWHERE, 3)
+        requested_brokers(place, ELSEWHERE, 3)
 
 
 def test_the_first_broker_is_where_a_single_one_is(place: Settings) -> None:
@@ -64,7 +64,7 @@ def racks(count: int) -> list[tuple[str, ...]]:
     return [tuple(BrokerProcess(Path(), 0, 0, Path(), number=number).rack.split("/")) for number in range(1, count + 1)]
 
 
-@pytest.mark.parametrize("count", range(3, MOST_BROKERS + 1))
+@pytest.mark.parametrize("count", range(3, MAX_BROKERS + 1))
 def test_three_replicas_find_three_brokers_that_share_no_domain(count: int) -> None:
     def apart(chosen: tuple[tuple[str, ...], ...]) -> bool:
         return all(len(set(values)) == 3 for values in zip(*chosen, strict=True))
@@ -79,8 +79,8 @@ def test_ports_of_further_brokers_are_kept(tmp_path: Path) -> None:
     assert ports.further_brokers == (9095, 9096)
     write_ports(tmp_path / "ports.json", ports)
     kept = read_ports(tmp_path / "ports.json")
-    assert kept_ports(kept, 3) == ports
-    assert kept_ports(kept, 1) == choose_ports(kept, lambda _: True)
+    assert stored_ports(kept, 3) == ports
+    assert stored_ports(kept, 1) == choose_ports(kept, lambda _: True)
     with pytest.raises(KeyError):
-        kept_ports(kept, 4)
+        stored_ports(kept, 4)
     assert choose_ports(kept, lambda _: True, 4).further_brokers[:2] == ports.further_brokers

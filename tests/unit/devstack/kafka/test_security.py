@@ -7,7 +7,7 @@ import pytest
 from sluice.devstack.kafka.admin import Administrator, administrator
 from sluice.devstack.kafka.broker import BrokerProcess
 from sluice.devstack.kafka.cluster import embedded_brokers
-from sluice.devstack.kafka.security import asked_security, is_secured, keep_security, security_properties
+from sluice.devstack.kafka.security import is_secured, requested_security, security_properties, store_security
 from sluice.errors import NotReadyError, SpecError
 from sluice.launch.ports import choose_ports
 from sluice.settings import Settings, StateFolder
@@ -57,21 +57,21 @@ def test_an_open_broker_asks_nobody(tmp_path: Path) -> None:
 def test_what_was_asked_for_is_kept(place: Settings) -> None:
     found = []
     for asked in (None, True, None, False, None):
-        found.append(asked_security(place, EMBEDDED, asked))
-        keep_security(place, found[-1])
+        found.append(requested_security(place, EMBEDDED, asked))
+        store_security(place, found[-1])
         assert is_secured(place) == found[-1]
     assert found == [False, True, True, False, False]
 
 
 def test_asking_alone_changes_nothing(place: Settings) -> None:
-    assert asked_security(place, EMBEDDED, True)
+    assert requested_security(place, EMBEDDED, True)
     assert not is_secured(place)
 
 
 def test_somebody_elses_brokers_are_not_secured(place: Settings) -> None:
-    assert not asked_security(place, ELSEWHERE, None)
+    assert not requested_security(place, ELSEWHERE, None)
     with pytest.raises(SpecError, match=r"has brokers of its own, kafka:9092\. Fix: leave out --secure"):
-        asked_security(place, ELSEWHERE, True)
+        requested_security(place, ELSEWHERE, True)
 
 
 def test_all_brokers_of_a_cluster_have_the_same_administrator(place: Settings) -> None:

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from sluice.intervals.alignment import Interval
 from sluice.intervals.backfill.parity import PASSES, Counts, IntervalParity, ParityOutcome, ParityReport, judge_interval
 from sluice.intervals.backfill.request import Mode
-from sluice.intervals.backfill.selection import NOT_LOOKED_AT
+from sluice.intervals.backfill.selection import NOT_CHECKED
 
 HOUR = timedelta(hours=1)
 MIDNIGHT = datetime(2013, 1, 1, tzinfo=UTC)
@@ -70,7 +70,7 @@ def test_an_interval_that_was_left_out_spoils_a_pass_unless_it_is_open() -> None
 
 def test_a_recompute_proves_nothing_of_what_it_took_and_did_not_come_to() -> None:
     done = parity(ParityOutcome.RECOMPUTED)
-    found = report(done, mode=Mode.RECOMPUTE, left={SECOND: f"{NOT_LOOKED_AT}: the backfill ended before"})
+    found = report(done, mode=Mode.RECOMPUTE, left={SECOND: f"{NOT_CHECKED}: the backfill ended before"})
     assert found.outcome is ParityOutcome.INCONCLUSIVE
     assert "1 of 2 intervals were left out" in found.why
     asked = report(done, mode=Mode.RECOMPUTE, left={SECOND: "closed: only dirty intervals were asked for"})

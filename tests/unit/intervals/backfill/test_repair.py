@@ -12,7 +12,7 @@ from sluice.intervals.alignment import Interval
 from sluice.intervals.backfill.backfills import Backfill, BackfillState
 from sluice.intervals.backfill.repair import Decision, Repair, decide, needed_repair, run_id
 from sluice.intervals.backfill.request import Mode, Request
-from sluice.intervals.backfill.selection import MOST_INTERVALS
+from sluice.intervals.backfill.selection import MAX_INTERVALS
 from sluice.intervals.entries import Content
 from sluice.intervals.ledger import Ledger, LedgerRow, Written
 
@@ -80,7 +80,7 @@ def test_a_repair_looks_at_no_more_intervals_than_a_backfill_does() -> None:
     far = replace(row(3, "dropped"), interval=Interval(DAY + 3 * HOUR, DAY + (3 + century) * HOUR), count=century)
     repair = needed_repair(ledger(first, far, closed=2 * century), "code")
     assert repair is not None
-    assert repair.range == Interval(DAY + HOUR, DAY + (1 + MOST_INTERVALS) * HOUR)
+    assert repair.range == Interval(DAY + HOUR, DAY + (1 + MAX_INTERVALS) * HOUR)
     assert repair.why == "repair of 2013-01-01T01:00Z and 99,998 more: dropped"
 
 

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sluice.provisioning.growth.adoption import Growth, GrowthAdoption, followed
-from sluice.streams.health.observation import Evidence
+from sluice.streams.health.observation import Observation
 from sluice.streams.life.launcher import DriverReport, DriverState
 
 GROWTH = Growth("sales", 2, 4, {"raw_sales": 10})
@@ -21,12 +21,12 @@ ENDED = DriverReport("key", DriverState.ENDED)
 
 def seen(
     committed: dict[int, int] | None, ends: dict[int, int] | None = None, driver: DriverReport | None = RUNNING
-) -> Evidence:
+) -> Observation:
     def named(offsets: dict[int, int] | None) -> dict[str, int] | None:
         return None if offsets is None else {f"sales/{partition}": offset for partition, offset in offsets.items()}
 
     ends = {0: 9, 1: 9, 2: 0, 3: 0} if ends is None else ends
-    return Evidence(NOW, driver, named(committed), ends=named(ends), starts=named(dict.fromkeys(ends, 0)))
+    return Observation(NOW, driver, named(committed), ends=named(ends), starts=named(dict.fromkeys(ends, 0)))
 
 
 @pytest.mark.parametrize(
@@ -54,7 +54,7 @@ def seen(
             "is down, although it should run",
         ),
         (
-            replace(seen({0: 9}, driver=ENDED), stop_wanted=True),
+            replace(seen({0: 9}, driver=ENDED), stop_requested=True),
             GrowthAdoption.RESTS,
             "is stopped; it begins with the new",
         ),
@@ -65,7 +65,7 @@ def seen(
         ),
     ],
 )
-def test_a_look_says_how_it_is(look: Evidence, state: GrowthAdoption, said: str) -> None:
+def test_a_look_says_how_it_is(look: Observation, state: GrowthAdoption, said: str) -> None:
     found = followed(GROWTH, "raw_sales", look)
     assert found.state is state
     assert said in found.observed

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
-from sluice.provisioning.growth.effects import MOST_CORES, GrowthEffects, Statefulness, growth_effects
+from sluice.provisioning.growth.effects import MAX_CORES, GrowthEffects, Statefulness, growth_effects
 from sluice.settings import settings
 from sluice.specs.catalog.catalog import Catalog
 from sluice.specs.load import load_catalog
@@ -125,9 +125,9 @@ def test_a_unit_of_raw_streams_alone_has_no_cores_to_declare() -> None:
 
 
 def test_no_more_cores_are_advised_than_a_spec_may_declare() -> None:
-    assert Resources(cores=MOST_CORES).cores == MOST_CORES
+    assert Resources(cores=MAX_CORES).cores == MAX_CORES
     with pytest.raises(ValidationError):
-        Resources(cores=MOST_CORES + 1)
+        Resources(cores=MAX_CORES + 1)
     (unit,) = growth_effects(catalog(pipeline("sales", INTERVALS, cores=4)), "orders", 4, 1_000).units
     assert "declare" not in unit.clause(1_000)
 

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from kafka.partitioner.default import murmur2 as murmur2_of_kafka_python
 
 from sluice.provisioning.growth.keys import (
-    MOST_RECORDS,
+    MAX_RECORDS,
     KeyReader,
     KeySample,
     most_of_each,
@@ -113,7 +113,7 @@ def place(
 
 
 def sample_of(logs: Sequence[Sequence[bytes | None]]) -> KeySample:
-    return InMemoryKeyReader({"t": dict(enumerate(logs))}).newest_keys("t", MOST_RECORDS)
+    return InMemoryKeyReader({"t": dict(enumerate(logs))}).newest_keys("t", MAX_RECORDS)
 
 
 @given(

@@ -16,13 +16,13 @@ from hypothesis import strategies as st
 from sluice.cli.topics.importing import write
 from sluice.errors import UnreachableError
 from sluice.provisioning.apply import current_plan
-from sluice.provisioning.importing.importer import MOST_RECORDS, Importer, read_sample, sample_ranges
+from sluice.provisioning.importing.importer import MAX_RECORDS, Importer, read_sample, sample_ranges
 from sluice.provisioning.importing.proposal import Proposal, Rejection
 from sluice.provisioning.plans.changes import Risk
 from sluice.provisioning.plans.declared import Declared
 from sluice.specs.load import load_catalog, scan
 from sluice.specs.model.model import FieldType, TopicSpec
-from sluice.specs.model.stamping import MOST_AHEAD
+from sluice.specs.model.stamping import MAX_AHEAD
 from sluice.topics.administration import TopicCreation, TopicExtent, TopicState
 from sluice.topics.replica_administration import Throttle
 from tests.twins.kafka_administration import InMemoryKafkaAdministration
@@ -152,7 +152,7 @@ def test_the_plan_after_an_import_does_no_more_than_bound_timestamps(
     write(proposed, scene.bench.include / "topics")
     catalog = load_catalog(scene.bench.include).in_deployment("prod")
     plan = current_plan(Declared({name: catalog.kafka_topics()[name]}, 1), scene.cluster)
-    assert ([item.value for item in plan.changes], plan.refused, plan.kept) == ([MOST_AHEAD], (), ())
+    assert ([item.value for item in plan.changes], plan.refused, plan.kept) == ([MAX_AHEAD], (), ())
     assert catalog.topics[name].keyed == (b"k" in (keys * 7)[: len(values) + 1])
     shutil.rmtree(home)
 
@@ -415,7 +415,7 @@ def test_a_sample_is_bounded_lies_within_the_topic_and_takes_no_record_twice(
             assert not offsets & taken
             assert beginnings[partition] <= start[partition] <= last <= ends[partition]
             taken |= offsets
-    assert len(taken) <= MOST_RECORDS
+    assert len(taken) <= MAX_RECORDS
     assert bool(taken) == any(ends[p] > beginnings[p] for p in ends)
 
 

@@ -14,7 +14,7 @@ from sluice.delta.writer_log import DataLossError
 from sluice.errors import CorruptionError, UnreachableError
 from sluice.quality.breaker import SchemaDriftError
 from sluice.spark.driver.driver import Driver
-from sluice.spark.driver.last_words import LastWords
+from sluice.spark.driver.exit_report import ExitReport
 from sluice.spark.driver.progress import ProgressFile
 from sluice.spark.driver.stopping import StopRequest
 from sluice.spark.driver.stream_run import Stream
@@ -47,10 +47,10 @@ class FailedQuery:
         return self.error
 
 
-def ended(check_fence: Callable[[], None]) -> tuple[ExitCode, LastWords]:
-    words, rows = LastWords(), FailedQuery()
+def ended(check_fence: Callable[[], None]) -> tuple[ExitCode, ExitReport]:
+    words, rows = ExitReport(), FailedQuery()
     stream = Stream(rows.name, as_rows(rows), lambda *_: None, Path("checkpoint"), 1.0, check_fence=check_fence)
-    return Driver([stream], {}, last_words=words).run(), words
+    return Driver([stream], {}, exit_report=words).run(), words
 
 
 def as_rows(query: FailedQuery) -> Any:  # noqa: ANN401 - it stands for a DataFrame
@@ -153,8 +153,8 @@ def test_a_stream_that_its_breaker_stops_ends_alone_and_says_so_at_once(tmp_path
 
 
 def test_a_driver_whose_last_stream_its_breaker_stops_ends_with_that() -> None:
-    words, query = LastWords(), BusyQuery("departures")
-    assert Driver([stream_of(query, drifting)], {}, last_words=words).run(clock=ManualClock()) is ExitCode.SCHEMA_DRIFT
+    words, query = ExitReport(), BusyQuery("departures")
+    assert Driver([stream_of(query, drifting)], {}, exit_report=words).run(clock=ManualClock()) is ExitCode.SCHEMA_DRIFT
     assert words.failure is not None
     assert (words.failure.kind, words.failure.stream) == (FailureClass.SCHEMA_DRIFT, "departures")
 
@@ -164,7 +164,7 @@ class Unit:
 
     def __init__(self, folder: Path, *failures: Exception, batches: int = 20, again: bool = True) -> None:
         self.left, self.opened, self.clock = list(failures), 0, ManualClock()
-        self.words = LastWords(clock=self.clock)
+        self.words = ExitReport(clock=self.clock)
         self.raw, self.queries = BusyQuery("raw_flights"), [BusyQuery("departures")]
         self.stop, self.batches, self.again = StopRequest(), batches, again
         self.file = folder / "departures.json"
@@ -173,7 +173,7 @@ class Unit:
     def run(self) -> ExitCode:
         pipeline = replace(self.pipeline(self.queries[0]), opened_again=self.open_again if self.again else None)
         driver = Driver(
-            [stream_of(self.raw, self.keep), pipeline], self.progress, stop=self.stop, last_words=self.words
+            [stream_of(self.raw, self.keep), pipeline], self.progress, stop=self.stop, exit_report=self.words
         )
         return driver.run(clock=self.clock)
 
@@ -216,7 +216,7 @@ def test_a_stream_that_fails_while_another_one_is_dealt_with_ends_alone_too(tmp_
             raise KeyError("dep_delay")
 
     streams = [stream_of(first, fall_next), unit.pipeline(unit.queries[0]), stream_of(unit.raw, unit.keep)]
-    driver = Driver(streams, unit.progress, stop=unit.stop, last_words=unit.words)
+    driver = Driver(streams, unit.progress, stop=unit.stop, exit_report=unit.words)
     assert driver.run(clock=unit.clock) is ExitCode.STOPPED
     assert (first.isActive, unit.queries[0].isActive) == (False, False)
     assert unit.raw.batches > 20
@@ -307,9 +307,9 @@ def test_a_bounded_driver_lets_the_others_finish_and_fails(tmp_path: Path) -> No
         if batch_id == 9:
             raise UnreachableError("the end of this test.")
 
-    words = LastWords()
+    words = ExitReport()
     driver = Driver(
-        [stream_of(raw, finish), stream_of(pipeline, Unit(tmp_path, KeyError("x")).fail)], {}, last_words=words
+        [stream_of(raw, finish), stream_of(pipeline, Unit(tmp_path, KeyError("x")).fail)], {}, exit_report=words
     )
     assert driver.run(available_now=True, clock=ManualClock()) is ExitCode.TRANSIENT
     assert raw.batches == 9

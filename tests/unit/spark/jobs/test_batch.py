@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from sluice.errors import SpecError
-from sluice.spark.backfill.evidence import Result
+from sluice.spark.backfill.results import Result
 from sluice.spark.jobs.batch import run, tell_backfill
 
 ASKED = ["backfill", "--pipeline", "departures", "--mode", "verify", "--by", "tests", "--key", "k"]

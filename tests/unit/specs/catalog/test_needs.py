@@ -18,7 +18,7 @@ def test_a_unit_needs_a_core_for_each_of_its_streams_within_what_its_spec_allows
     assert need is not None
     most = catalog.pipelines["departures"].resources
     assert (need.cores, need.executor_mb) == (min(len(unit.streams), most.cores), most.executor_mb)
-    assert need.whose == unit.streams
+    assert need.requested_for == unit.streams
     assert need.application == application_of("local", "flights") == "sluice-local-flights"
 
 

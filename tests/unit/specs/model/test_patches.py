@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sluice.clock import SystemClock
-from sluice.intervals.places import Places
+from sluice.intervals.record_positions import RecordPositions
 from sluice.quality.cases import Case, CaseEvent, CaseState
 from sluice.quality.patching import declaration, patches_for
 from sluice.specs.code.closure import meaning
@@ -76,12 +76,12 @@ def test_what_a_case_proposes_is_what_a_spec_reads(
     places: set[tuple[str, int, int]], why: str, pattern: str, by: str
 ) -> None:
     event = CaseEvent(CaseState.OPEN, "ann", why, SystemClock().now())
-    case = Case("c", "sales", "all", Places.of(places), {}, (event,))
+    case = Case("c", "sales", "all", RecordPositions.of(places), {}, (event,))
     replacement = Replacement.model_construct(pattern=pattern, by=by)
     patches = patches_for(case, (replacement,))
     read = yaml.safe_load(declaration(patches))["patches"]
     assert [(each["why"], each["replace"]) for each in read] == [(why, [{"pattern": pattern, "by": by}])] * len(patches)
     harmless = {"replace": [{"pattern": "a", "by": "b"}]}
     found = [Patch.model_validate({**each, **harmless}).places for each in read]
-    together = Places.joined(piece for each in found for piece in each.pieces())
-    assert together == Places.of(places)
+    together = RecordPositions.joined(piece for each in found for piece in each.pieces())
+    assert together == RecordPositions.of(places)

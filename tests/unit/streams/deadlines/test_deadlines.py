@@ -9,19 +9,19 @@ import pytest
 from sluice.specs.catalog.rhythm import Rhythm
 from sluice.specs.model.deadlines import Deadline, StreamDeadlines
 from sluice.streams.deadlines.deadlines import examine
-from sluice.streams.health.looks import DeadlineState
-from sluice.streams.health.observation import Evidence
+from sluice.streams.health.observation import Observation
+from sluice.streams.health.snapshots import DeadlineState
 from sluice.streams.health.verdict import Health, Verdict
 from sluice.streams.health.window import Window
 from sluice.streams.life.launcher import DriverReport, DriverState
-from tests.twins.looks import RUNNING, look, moment, steadily, window_of
+from tests.twins.observations import RUNNING, look, moment, steadily, window_of
 
 TEN = timedelta(minutes=10)
 
 
 def found(
     declared: StreamDeadlines,
-    seen: Evidence | None = None,
+    seen: Observation | None = None,
     window: Window | None = None,
     **verdict: Any,  # noqa: ANN401 - any field of Verdict
 ) -> DeadlineState:
@@ -126,7 +126,7 @@ def test_a_loss_that_has_happened_is_told_with_its_size() -> None:
 @pytest.mark.parametrize(
     "more",
     [
-        {"stop_wanted": True},
+        {"stop_requested": True},
         {"driver": None},
         {"driver": DriverReport(RUNNING.key, DriverState.LOST)},
     ],

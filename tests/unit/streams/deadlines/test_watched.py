@@ -10,13 +10,13 @@ from hypothesis import strategies as st
 
 from sluice.specs.model.deadlines import Deadline, StreamDeadlines
 from sluice.streams.deadlines.watched import DeadlinesWatched, Streak
-from sluice.streams.health.looks import DeadlineState
-from sluice.streams.health.observation import Evidence
+from sluice.streams.health.observation import Observation
 from sluice.streams.health.recording import DWELL
+from sluice.streams.health.snapshots import DeadlineState
 from sluice.streams.health.verdict import Health, Verdict
 from sluice.streams.health.window import Window
 from tests.twins.clock import START
-from tests.twins.looks import look, steadily
+from tests.twins.observations import look, steadily
 
 LATE = StreamDeadlines(lag=timedelta(minutes=10), loss_risk=None)
 MISSED = DeadlineState(Deadline.LAG, True, START, "It is late.")
@@ -82,7 +82,7 @@ class Watching:
         self.watched = DeadlinesWatched()
 
     def see(self, at: float, waits: float | None) -> list[Change]:
-        seen: dict[str, Evidence] = {"departures": look(at, steadily(3), 2_000)}
+        seen: dict[str, Observation] = {"departures": look(at, steadily(3), 2_000)}
         records = None if waits is None else 200 if waits else 0
         verdict = Verdict(Health.OK, "It works.", lag_records=records, lag_seconds=waits)
         self.watched.observe({"departures": LATE}, seen, {"departures": verdict}, {"departures": Window()})

@@ -49,7 +49,7 @@ class Trial:
             self.keep_running()
 
     def outlook(self) -> Outlook:
-        return self.life.look().outlook(self.clock.now())
+        return self.life.observe().outlook(self.clock.now())
 
     def keep_running(self) -> None:
         """Do what the reconciler does; then let a driver fail whose fault is still there."""
@@ -119,7 +119,7 @@ def test_each_way_that_is_advised_ends_with_a_driver_that_runs(
     trial.clock.sleep(3600)
     trial.life.record_end()
     assert trial.launcher.alive
-    assert trial.life.look().halted(trial.clock.now()) == ""
+    assert trial.life.observe().halted(trial.clock.now()) == ""
 
 
 def test_a_raw_stream_that_has_lost_records_is_reset_by_its_name() -> None:

@@ -42,7 +42,7 @@ FINE = [judged(0, Health.OK)]
 
 def test_a_stream_that_works_all_the_time_is_available_all_the_time() -> None:
     found = of_ten_hours([wish(-1)], [lived(1, -1)], [judged(-1, Health.OK)])
-    assert (found.percent, found.wanted) == (100.0, at(10))
+    assert (found.percent, found.requested) == (100.0, at(10))
 
 
 def test_a_stream_that_nobody_wanted_has_no_availability() -> None:
@@ -91,7 +91,7 @@ def test_streams_of_a_unit_are_told_apart_and_only_thirty_days_count() -> None:
     now = START + timedelta(days=100)
     found = availabilities([wish(0)], [lived(1, 0)], verdicts, streams=["departures", "raw_flights"], now=now)
     assert {stream: a.percent for stream, a in found.items()} == {"departures": 100.0, "raw_flights": 0.0}
-    assert found["departures"].wanted == timedelta(days=30)
+    assert found["departures"].requested == timedelta(days=30)
 
 
 hours = st.integers(-5, 15)
@@ -110,7 +110,7 @@ def test_it_is_between_nothing_and_all_of_the_time(
     wishes: list[DesiredState], attempts: list[Attempt], verdicts: list[RecordedVerdict]
 ) -> None:
     found = of_ten_hours(wishes, attempts, verdicts)
-    assert timedelta(0) <= found.lagging <= found.available <= found.wanted <= at(10)
+    assert timedelta(0) <= found.lagging <= found.available <= found.requested <= at(10)
     if found.percent is not None and found.percent_unknown is not None:
         assert 0 <= found.percent <= 100
         assert 0 <= found.percent_unknown <= 100 - found.percent + 1e-9

@@ -81,7 +81,7 @@ def test_a_line_that_nobody_understands_costs_no_other(tmp_path: Path, bad: byte
 def test_a_full_file_becomes_the_older_of_two_and_both_are_read(tmp_path: Path) -> None:
     file, most = tmp_path / "s.batches.jsonl", 1000
     for number in range(100):
-        append_batch(file, line(number), most_bytes=most)
+        append_batch(file, line(number), max_bytes=most)
     assert max(file.stat().st_size, older(file).stat().st_size) <= most
     assert sorted(path.name for path in tmp_path.iterdir()) == ["s.batches.jsonl", "s.batches.old.jsonl"]
     numbers = [each.number for each in batches(file)]

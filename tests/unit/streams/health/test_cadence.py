@@ -5,9 +5,9 @@ from datetime import timedelta
 import pytest
 
 from sluice.specs.catalog.rhythm import UNDECLARED, Rhythm
-from sluice.streams.health.cadence import LEAST_SECONDS, Cadence, learn
+from sluice.streams.health.cadence import MIN_SECONDS, Cadence, learn
 from sluice.streams.health.window import Window
-from tests.twins.looks import Done, look, steadily
+from tests.twins.observations import Done, look, steadily
 
 MINUTE = Rhythm(trigger=timedelta(minutes=1))
 
@@ -30,7 +30,7 @@ def test_a_stream_that_waits_for_records_is_as_quick_as_its_trigger_and_its_batc
     assert cadence.seconds == 45
 
 
-@pytest.mark.parametrize(("trigger", "expected"), [(5, LEAST_SECONDS), (300, 300)])
+@pytest.mark.parametrize(("trigger", "expected"), [(5, MIN_SECONDS), (300, 300)])
 def test_it_is_never_shorter_than_the_trigger_and_three_looks(trigger: int, expected: float) -> None:
     cadence = learned(steadily(9, every=5, lasting=2), Rhythm(trigger=timedelta(seconds=trigger)))
     assert cadence is not None

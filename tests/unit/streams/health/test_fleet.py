@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 from sluice.specs.catalog.catalog import Unit
 from sluice.specs.model.deadlines import Deadline
 from sluice.streams.failures.failure import FailureClass
-from sluice.streams.health.fleet import Standing, UnitRecords, standings
-from sluice.streams.health.looks import FRESH, DeadlineState, Rates, StreamLook
-from sluice.streams.health.verdict import Health, Verdict, alike
+from sluice.streams.health.fleet import StreamStatus, UnitRecords, stream_statuses
+from sluice.streams.health.snapshots import FRESH, DeadlineState, Rates, StreamSnapshot
+from sluice.streams.health.verdict import Health, Verdict, same_health
 from sluice.streams.health.verdict_records import RecordedVerdict
 from sluice.streams.life.attempts import Attempt, AttemptState, Desired, DesiredState
 from tests.twins.clock import START
@@ -32,19 +32,19 @@ DEAD = replace(
 )
 
 
-def seen(stream: str, health: Health = Health.OK, *, at: datetime = START, generation: int = 1) -> StreamLook:
+def seen(stream: str, health: Health = Health.OK, *, at: datetime = START, generation: int = 1) -> StreamSnapshot:
     verdict = Verdict(health, "As seen.", lag_records=7, lag_seconds=3.0)
-    return StreamLook("flights", stream, generation, at, verdict, Rates(1.0, 2.0))
+    return StreamSnapshot("flights", stream, generation, at, verdict, Rates(1.0, 2.0))
 
 
 def records(
-    attempts: Sequence[Attempt] = (LIVES,), wish: DesiredState | None = WISH, **more: StreamLook
+    attempts: Sequence[Attempt] = (LIVES,), wish: DesiredState | None = WISH, **more: StreamSnapshot
 ) -> UnitRecords:
     return UnitRecords(wish, attempts, more)
 
 
-def standing(found: UnitRecords, *, now: datetime = START) -> Standing:
-    (_, departures) = standings(UNIT, found, now)
+def standing(found: UnitRecords, *, now: datetime = START) -> StreamStatus:
+    (_, departures) = stream_statuses(UNIT, found, now)
     assert departures.stream == "departures"
     return departures
 
@@ -52,7 +52,7 @@ def standing(found: UnitRecords, *, now: datetime = START) -> Standing:
 def test_a_fresh_look_is_what_holds() -> None:
     look = seen("departures", Health.LAGGING)
     found = standing(records(departures=look))
-    assert (found.verdict, found.look, found.needs_somebody) == (look.verdict, look, True)
+    assert (found.verdict, found.snapshot, found.needs_attention) == (look.verdict, look, True)
 
 
 def test_what_nobody_has_looked_at_lately_is_unknown_whatever_it_was() -> None:
@@ -60,7 +60,7 @@ def test_what_nobody_has_looked_at_lately_is_unknown_whatever_it_was() -> None:
     assert found.verdict.health is Health.UNKNOWN
     assert found.verdict.why == "It was OK when it was last looked at, 3 min 01 s ago."
     assert found.verdict.lag_records == 7
-    assert found.needs_somebody
+    assert found.needs_attention
 
 
 def test_deadlines_are_known_while_a_fresh_look_is_at_a_stream_that_runs() -> None:
@@ -74,7 +74,7 @@ def test_deadlines_are_known_while_a_fresh_look_is_at_a_stream_that_runs() -> No
 def test_a_look_at_an_earlier_attempt_says_nothing_of_this_one() -> None:
     second = replace(LIVES, generation=2, key="local.flights.g2")
     found = standing(records([second, DEAD], departures=seen("departures")))
-    assert (found.verdict.health, found.look, found.generation) == (Health.UNKNOWN, None, 2)
+    assert (found.verdict.health, found.snapshot, found.generation) == (Health.UNKNOWN, None, 2)
 
 
 def test_an_end_on_record_overrules_what_was_seen_before_it() -> None:
@@ -90,7 +90,7 @@ def test_a_crash_that_is_followed_by_itself_says_when() -> None:
     crashed = replace(DEAD, failure=FailureClass.CODE)
     found = standing(records([crashed]), now=START + timedelta(seconds=2))
     assert "the next starts at" in found.verdict.why
-    assert (found.halted, found.needs_somebody) == ("", True)
+    assert (found.halted, found.needs_attention) == ("", True)
     later = standing(records([crashed]), now=START + timedelta(hours=1))
     assert "reconcile_streams" in later.verdict.what_to_do
 
@@ -99,12 +99,12 @@ def test_a_crash_that_is_followed_by_itself_says_when() -> None:
 def test_what_somebody_stopped_needs_nobody(attempts: list[Attempt]) -> None:
     found = standing(records(attempts, STOP))
     assert (found.verdict.health, found.verdict.why) == (Health.STOPPED, "grace stopped it: new brokers.")
-    assert not found.needs_somebody
+    assert not found.needs_attention
 
 
 def test_what_nobody_ever_asked_for_needs_nobody_and_what_was_never_started_does() -> None:
-    assert not standing(records([], None)).needs_somebody
-    assert standing(records([])).needs_somebody
+    assert not standing(records([], None)).needs_attention
+    assert standing(records([])).needs_attention
     assert standing(records([])).verdict.health is Health.STOPPED
 
 
@@ -146,16 +146,16 @@ def test_no_verdict_is_said_to_hold_since_before_an_observation_that_says_otherw
     kept = RecordedVerdict("flights", "departures", 1, Verdict(was, ""), START + timedelta(seconds=recorded))
     found = standing(replace(records(departures=look), verdicts={"departures": kept}))
     assert found.since is not None
-    if not alike(found.verdict.health, health):
+    if not same_health(found.verdict.health, health):
         assert found.verdict.health is Health.UNKNOWN
         assert found.since >= at
-    if not alike(found.verdict.health, was) and kept.at <= START:
+    if not same_health(found.verdict.health, was) and kept.at <= START:
         assert found.since >= min(kept.at, look.since or at)
 
 
 def test_those_come_first_who_need_somebody_most() -> None:
-    def one(name: str, health: Health, *, halted: str = "", wanted: bool = True, lag: float = 0.0) -> Standing:
-        return Standing("u", name, Verdict(health, "", lag_seconds=lag), None, None, halted, wanted, 0, 1)
+    def one(name: str, health: Health, *, halted: str = "", wanted: bool = True, lag: float = 0.0) -> StreamStatus:
+        return StreamStatus("u", name, Verdict(health, "", lag_seconds=lag), None, None, halted, wanted, 0, 1)
 
     order = [
         one("halted", Health.STOPPED, halted="why"),

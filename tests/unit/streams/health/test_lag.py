@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sluice.streams.health.lag import LEAST_SPAN_SECONDS, growth, seconds_to_catch_up, shrinks
+from sluice.streams.health.lag import MIN_SPAN_SECONDS, growth, seconds_to_catch_up, shrinks
 from sluice.streams.health.window import Point
 
 
@@ -34,8 +34,8 @@ def test_what_is_tolerated_is_no_leak() -> None:
 
 
 def test_growth_that_has_not_lasted_is_no_leak() -> None:
-    assert growth(leaking(LEAST_SPAN_SECONDS / 60 - 1, 0.5)) is None
-    assert growth(leaking(LEAST_SPAN_SECONDS / 60 + 1, 0.5)) is not None
+    assert growth(leaking(MIN_SPAN_SECONDS / 60 - 1, 0.5)) is None
+    assert growth(leaking(MIN_SPAN_SECONDS / 60 + 1, 0.5)) is not None
 
 
 def test_a_burst_that_is_being_worked_off_is_no_leak() -> None:

@@ -6,7 +6,7 @@ import pytest
 
 from sluice.specs.catalog.rhythm import Rhythm
 from sluice.streams.health.retention import horizon_seconds, lost, seconds_to_loss
-from tests.twins.looks import PARTITION, look, steadily, window_of
+from tests.twins.observations import PARTITION, look, steadily, window_of
 
 HOUR = Rhythm(retention=timedelta(hours=1))
 

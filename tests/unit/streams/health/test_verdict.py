@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from sluice.streams.failures.failure import Failure, FailureClass
 from sluice.streams.health.driver_files import Executors
-from sluice.streams.health.observation import Evidence
+from sluice.streams.health.observation import Observation
 from sluice.streams.health.verdict import WELL, Health, judge
 from sluice.streams.health.window import Window
 from sluice.streams.life.launcher import DriverReport, DriverState
@@ -19,7 +19,7 @@ from tests.twins.clock import START
 PATIENCE = timedelta(minutes=2)
 RUNNING = DriverReport("local.flights.g1", DriverState.RUNNING, 7, START - timedelta(hours=1))
 
-AT_WORK = Evidence(
+AT_WORK = Observation(
     at=START,
     unit="flights",
     driver=RUNNING,
@@ -88,7 +88,7 @@ def test_a_driver_that_has_just_started_is_given_time_to_commit() -> None:
     assert verdict.what_to_do == ""
 
 
-def first_start(age: timedelta, planned: timedelta | None = None, unread: int = 432) -> Evidence:
+def first_start(age: timedelta, planned: timedelta | None = None, unread: int = 432) -> Observation:
     """A stream that has never committed a batch, and whose topic holds records."""
     return replace(
         AT_WORK,
@@ -147,7 +147,7 @@ def test_a_commit_from_the_future_is_no_sign_of_life() -> None:
 
 def test_what_nobody_ever_asked_for_is_stopped_and_asks_nobody_for_anything() -> None:
     absent = DriverReport("flights", DriverState.ABSENT)
-    verdict = judge(replace(AT_WORK, driver=absent, never_wanted=True))
+    verdict = judge(replace(AT_WORK, driver=absent, never_requested=True))
     assert (verdict.health, verdict.what_to_do) == (Health.STOPPED, "")
     assert verdict.why == "Nobody has asked for it to run; `sluice streams start flights` does."
     asked = judge(replace(AT_WORK, driver=absent))
@@ -156,7 +156,7 @@ def test_what_nobody_ever_asked_for_is_stopped_and_asks_nobody_for_anything() ->
 
 def test_a_stop_on_record_and_proven_death_is_stopped_as_asked() -> None:
     dead = DriverReport("local.flights.g1", DriverState.ENDED, ended_at=ago(seconds=9), exit_code=0)
-    verdict = judge(replace(AT_WORK, driver=dead, stop_wanted=True))
+    verdict = judge(replace(AT_WORK, driver=dead, stop_requested=True))
     assert verdict.health is Health.STOPPED
     assert verdict.why == "It is stopped as requested; local.flights.g1 stopped as requested 9 s ago."
     assert verdict.what_to_do == "sluice streams start flights"
@@ -172,12 +172,12 @@ def test_a_death_that_nobody_asked_for_says_how_it_died() -> None:
 
 def test_death_is_told_even_when_nothing_else_can_be_seen() -> None:
     dead = DriverReport("local.flights.g1", DriverState.LOST)
-    blind = Evidence(at=START, driver=dead, committed=None, ends=None)
+    blind = Observation(at=START, driver=dead, committed=None, ends=None)
     assert judge(blind).health is Health.STOPPED
 
 
 def test_a_driver_that_lives_in_spite_of_a_stop_is_not_called_stopped() -> None:
-    verdict = judge(replace(AT_WORK, stop_wanted=True))
+    verdict = judge(replace(AT_WORK, stop_requested=True))
     assert verdict.health is Health.UNKNOWN
     assert verdict.what_to_do == "sluice streams stop flights"
 
@@ -222,7 +222,7 @@ NO_ROOM = "departures needs at least 1 core, the cluster offers 2 cores; free: 0
 
 def test_what_has_no_room_is_stopped_and_says_what_is_needed_and_what_is_free() -> None:
     absent = DriverReport("local.flights.g1", DriverState.ABSENT)
-    verdict = judge(replace(AT_WORK, driver=absent, lack=NO_ROOM))
+    verdict = judge(replace(AT_WORK, driver=absent, shortage=NO_ROOM))
     assert verdict.health is Health.STOPPED
     assert verdict.why == f"It does not run: there is no room for it. {NO_ROOM[0].upper()}{NO_ROOM[1:]}."
     assert "add workers" in verdict.what_to_do
@@ -262,7 +262,7 @@ def test_a_stream_that_has_ended_beside_others_is_stopped_and_says_why() -> None
     waits = replace(seen, ended_alone=replace(drift, again_at=ago(minutes=-2)))
     assert judge(waits).health is Health.STOPPED
     assert "it is started again by itself at" in judge(waits).what_to_do
-    assert judge(replace(seen, stop_wanted=True)).health is Health.UNKNOWN
+    assert judge(replace(seen, stop_requested=True)).health is Health.UNKNOWN
     dead = replace(seen, driver=replace(RUNNING, state=DriverState.ENDED, exit_code=13))
     assert "exited" not in judge(dead).why
     assert "the other streams" not in judge(dead).why

@@ -8,16 +8,16 @@ from datetime import datetime, timedelta
 import pytest
 
 from sluice.specs.catalog.rhythm import Rhythm
-from sluice.streams.health.observation import Evidence
+from sluice.streams.health.observation import Observation
 from sluice.streams.health.verdict import Health, Verdict, judge
 from sluice.streams.life.launcher import DriverReport, DriverState
 from sluice.topics.administration import RecordStamp
-from tests.twins.looks import PARTITION, Done, look, moment, steadily, window_of
+from tests.twins.observations import PARTITION, Done, look, moment, steadily, window_of
 
 MINUTE = Rhythm(trigger=timedelta(minutes=1))
 
 
-def judged(*looks: Evidence, lagging_since: datetime | None = None) -> Verdict:
+def judged(*looks: Observation, lagging_since: datetime | None = None) -> Verdict:
     """Judge the last of some looks, the others being its past."""
     return judge(looks[-1], window_of(looks), lagging_since=lagging_since)
 
@@ -84,7 +84,7 @@ def test_a_plan_from_the_future_is_no_sign_of_life() -> None:
 
 
 def test_a_driver_that_has_just_started_is_given_three_minutes() -> None:
-    def seen(at: float) -> Evidence:
+    def seen(at: float) -> Observation:
         young = DriverReport("local.flights.g2", DriverState.RUNNING, 8, moment(1000))
         return look(at, steadily(10), 8000, running=(600, 8000), rhythm=MINUTE, driver=young)
 

@@ -11,14 +11,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sluice.specs.catalog.rhythm import Rhythm
-from sluice.streams.health.observation import Evidence
+from sluice.streams.health.observation import Observation
 from sluice.streams.health.verdict import FINE, Health, judge
 from sluice.streams.health.window import Window
 from sluice.streams.life.launcher import DriverReport, DriverState
 from sluice.streams.position.checkpoint import PlannedBatch
 from sluice.topics.administration import RecordStamp
 from tests.twins.clock import START
-from tests.twins.looks import look, steadily, window_of
+from tests.twins.observations import look, steadily, window_of
 
 PARTITIONS = ["flights/0", "flights/1", "flights/2"]
 offsets = st.dictionaries(st.sampled_from(PARTITIONS), st.integers(0, 10**6))
@@ -32,7 +32,7 @@ drivers = st.builds(
     exit_code=st.none() | st.integers(-15, 12),
 )
 evidence = st.builds(
-    Evidence,
+    Observation,
     at=st.just(START),
     driver=st.none() | drivers,
     committed=st.none() | offsets,
@@ -40,7 +40,7 @@ evidence = st.builds(
     committed_at=st.none() | moments,
     ends=st.none() | offsets,
     starts=st.none() | offsets,
-    stop_wanted=st.booleans(),
+    stop_requested=st.booleans(),
     running=st.none()
     | st.builds(PlannedBatch, st.integers(0, 100), offsets, st.none(), planned_at=st.none() | moments),
     stamps=st.dictionaries(st.sampled_from(PARTITIONS), st.builds(RecordStamp, moments, st.booleans())),
@@ -68,7 +68,9 @@ pasts = st.lists(
 
 
 @given(evidence, pasts, st.none() | moments)
-def test_whatever_is_seen_has_a_verdict_with_a_sentence(seen: Evidence, past: Window, since: datetime | None) -> None:
+def test_whatever_is_seen_has_a_verdict_with_a_sentence(
+    seen: Observation, past: Window, since: datetime | None
+) -> None:
     verdict = judge(seen, past.add(seen), lagging_since=since)
     assert verdict.why.endswith(".")
     assert verdict.why == judge(seen, past.add(seen), lagging_since=since).why
@@ -78,17 +80,17 @@ def test_whatever_is_seen_has_a_verdict_with_a_sentence(seen: Evidence, past: Wi
 
 
 @given(evidence, pasts)
-def test_ok_and_idle_take_a_live_driver_and_all_that_there_is_to_look_at(seen: Evidence, past: Window) -> None:
+def test_ok_and_idle_take_a_live_driver_and_all_that_there_is_to_look_at(seen: Observation, past: Window) -> None:
     if judge(seen, past.add(seen)).health in FINE:
         assert seen.driver is not None
         assert seen.driver.state is DriverState.RUNNING
         assert seen.committed is not None
         assert seen.ends
-        assert not seen.stop_wanted
+        assert not seen.stop_requested
 
 
 @given(evidence, pasts, st.sampled_from(["driver", "committed", "ends"]))
-def test_losing_evidence_never_makes_a_verdict_better(seen: Evidence, past: Window, lost: str) -> None:
+def test_losing_evidence_never_makes_a_verdict_better(seen: Observation, past: Window, lost: str) -> None:
     blind = replace(seen, **{lost: None})
     found, blinded = judge(seen, past.add(seen)), judge(blind, past.add(blind))
     assert blinded.health in (Health.UNKNOWN, Health.STOPPED)
@@ -98,13 +100,13 @@ def test_losing_evidence_never_makes_a_verdict_better(seen: Evidence, past: Wind
 
 
 @given(evidence, pasts)
-def test_no_past_makes_a_dead_driver_anything_but_stopped(seen: Evidence, past: Window) -> None:
+def test_no_past_makes_a_dead_driver_anything_but_stopped(seen: Observation, past: Window) -> None:
     dead = replace(seen, driver=DriverReport("local.flights.g1", DriverState.LOST))
     assert judge(dead, past.add(dead)).health is Health.STOPPED
 
 
 @given(evidence, pasts, st.randoms())
-def test_the_order_of_partitions_does_not_matter(seen: Evidence, past: Window, random: Random) -> None:
+def test_the_order_of_partitions_does_not_matter(seen: Observation, past: Window, random: Random) -> None:
     def shuffled(found: Mapping[str, int] | None) -> Mapping[str, int] | None:
         return None if found is None else dict(random.sample(sorted(found.items()), len(found)))
 
@@ -113,7 +115,7 @@ def test_the_order_of_partitions_does_not_matter(seen: Evidence, past: Window, r
 
 
 @given(evidence, st.integers(0, 10**6), st.integers(1, 10**6))
-def test_more_unread_records_never_make_a_verdict_better(seen: Evidence, end: int, more: int) -> None:
+def test_more_unread_records_never_make_a_verdict_better(seen: Observation, end: int, more: int) -> None:
     seen = replace(seen, ends={"flights/0": end, **(seen.ends or {})})
     worse = replace(seen, ends={partition: end + more for partition, end in (seen.ends or {}).items()})
     if judge(worse).health is Health.IDLE:
@@ -123,7 +125,7 @@ def test_more_unread_records_never_make_a_verdict_better(seen: Evidence, end: in
 
 
 @given(evidence, st.integers(1, 10**6))
-def test_the_passing_of_time_alone_never_turns_unknown_into_ok(seen: Evidence, seconds: int) -> None:
+def test_the_passing_of_time_alone_never_turns_unknown_into_ok(seen: Observation, seconds: int) -> None:
     near = [seen.committed_at, seen.driver and seen.driver.started_at, seen.running and seen.running.planned_at]
     stamps = [stamp.at for stamp in seen.stamps.values()]
     seen = replace(seen, at=max([seen.at, *stamps, *filter(None, near)]))

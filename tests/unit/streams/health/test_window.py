@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 
 from sluice.specs.catalog.rhythm import Rhythm
 from sluice.streams.health.series import Series
-from sluice.streams.health.window import MOST_BATCHES, MOST_POINTS, NO_BATCHES, CommitSample, Window
+from sluice.streams.health.window import MAX_BATCHES, MAX_POINTS, NO_BATCHES, CommitSample, Window
 from tests.twins.clock import START
-from tests.twins.looks import PARTITION, Done, look, moment, steadily, window_of
+from tests.twins.observations import PARTITION, Done, look, moment, steadily, window_of
 
 BEGIN = START.timestamp()
 
@@ -77,7 +77,7 @@ def test_a_record_that_the_first_look_found_has_not_been_seen_to_come() -> None:
 def test_a_look_that_saw_nothing_leaves_no_trace_but_its_number() -> None:
     before = Window().add(look(30, steadily(1)))
     blind = look(40, [], ends=None, starts=None, committed=None, batches=0)
-    assert before.add(blind)._replace(looked=before.looked) == before
+    assert before.add(blind)._replace(observations=before.observations) == before
 
 
 def test_the_highest_position_is_kept_when_the_checkpoint_goes_back() -> None:
@@ -102,9 +102,9 @@ def test_it_is_bounded_and_keeps_what_is_recent_in_full() -> None:
     for count in range(1, len(busy), 7):
         window = window.add(look(busy[count].committed, busy[max(0, count - 7) : count + 1]))
         window = window._replace(batches=forgotten(window.batches))
-    assert len(window.batches) == MOST_BATCHES
-    assert len(window.samples) <= MOST_POINTS
-    assert len(window.course) <= MOST_POINTS
+    assert len(window.batches) == MAX_BATCHES
+    assert len(window.samples) <= MAX_POINTS
+    assert len(window.course) <= MAX_POINTS
     latest = [point.at for point in window.course][-20:]
     assert all(later - earlier <= 10 for earlier, later in pairwise(latest))
 

@@ -62,11 +62,11 @@ def test_what_is_halted_is_started_by_a_resume_that_says_what_it_overrides(
     launcher.die("local.flights.g1", 11)
     clock.sleep(10**6)
     assert isinstance(life.claim(governed=True).decision, Halt)
-    assert life.look().halted(clock.now()).startswith("generation 1 failed")
+    assert life.observe().halted(clock.now()).startswith("generation 1 failed")
     life.resume("ada", "the loss is accepted")
     assert launcher.alive == ["local.flights.g2"]
     assert wish(registry).why.startswith("the loss is accepted (overrides: generation 1 failed: records that")
-    assert life.look().halted(clock.now()) == ""
+    assert life.observe().halted(clock.now()) == ""
 
 
 def test_a_resume_that_is_repeated_does_not_follow_what_fell_in_between(
@@ -131,7 +131,7 @@ def test_a_start_that_crashed_before_it_recorded_the_death_is_not_forgotten(
     clock.sleep(5)
     launcher.die("local.flights.g1", 12)
     clock.sleep(5)
-    registry.desire("flights", Desired.RUNNING, by="ada", why="repaired")
+    registry.set_desired_state("flights", Desired.RUNNING, by="ada", why="repaired")
     clock.sleep(5)
     assert kept_running(life) is not None
 
@@ -160,7 +160,7 @@ class TestARestoredRecord:
         launcher.die("local.flights.g2", 12)
         life.start("ada", "repaired again")
         older = InMemoryRegistry(clock)
-        older.desire("flights", Desired.RUNNING, by="ada", why="demo")
+        older.set_desired_state("flights", Desired.RUNNING, by="ada", why="demo")
         older.intend("flights", after_generation=0, key="local.flights.g1")
         older.bind("flights", 1)
         clock.sleep(5)

@@ -50,7 +50,7 @@ def test_a_claim_without_a_wish_starts_nothing(life: UnitLife, launcher: Diction
 def test_a_claim_reserves_a_key_and_leaves_the_submit_to_the_caller(
     life: UnitLife, launcher: DictionaryLauncher, registry: InMemoryRegistry
 ) -> None:
-    registry.desire("flights", Desired.RUNNING, by="ada", why="demo")
+    registry.set_desired_state("flights", Desired.RUNNING, by="ada", why="demo")
     claim = life.claim()
     assert isinstance(claim.decision, Resume)
     assert claim.attempt == latest(registry)
@@ -77,14 +77,14 @@ def test_nothing_starts_while_the_launcher_cannot_look(
     launcher.reachable = False
     claim = life.claim()
     assert isinstance(claim.decision, Wait)
-    assert life.look().notes == ("the launcher does not answer.",)
+    assert life.observe().notes == ("the launcher does not answer.",)
     assert len(registry.attempts("flights")) == 1
 
 
 def test_a_submit_that_could_not_reach_the_launcher_is_repeated_under_the_same_key(
     life: UnitLife, launcher: DictionaryLauncher, registry: InMemoryRegistry
 ) -> None:
-    registry.desire("flights", Desired.RUNNING, by="ada", why="demo")
+    registry.set_desired_state("flights", Desired.RUNNING, by="ada", why="demo")
     attempt = life.claim().attempt
     assert attempt is not None
     launcher.reachable = False
@@ -98,7 +98,7 @@ def test_a_submit_that_could_not_reach_the_launcher_is_repeated_under_the_same_k
 def test_submitting_a_key_that_is_dead_already_records_the_end(
     life: UnitLife, launcher: DictionaryLauncher, registry: InMemoryRegistry
 ) -> None:
-    registry.desire("flights", Desired.RUNNING, by="ada", why="demo")
+    registry.set_desired_state("flights", Desired.RUNNING, by="ada", why="demo")
     attempt = life.claim().attempt
     assert attempt is not None
     launcher.submit(attempt.key, job(attempt))
@@ -173,7 +173,7 @@ def test_a_stop_that_cannot_look_is_on_record_and_records_no_death(
 def test_a_reserved_key_survives_a_stop_and_is_used_by_the_next_start(
     life: UnitLife, launcher: DictionaryLauncher, registry: InMemoryRegistry
 ) -> None:
-    registry.desire("flights", Desired.RUNNING, by="ada", why="demo")
+    registry.set_desired_state("flights", Desired.RUNNING, by="ada", why="demo")
     attempt = life.claim().attempt
     assert attempt is not None
     life.stop("bob", "wait", 60)
@@ -188,7 +188,7 @@ def test_a_stop_that_was_recorded_while_the_driver_was_submitted_ends_it(
 ) -> None:
     class StopArrivesDuringSubmit(DictionaryLauncher):
         def submit(self, key: str, job: Job) -> object:  # type: ignore[override]  # the report, unchanged
-            registry.desire("flights", Desired.STOPPED, by="bob", why="changed my mind")
+            registry.set_desired_state("flights", Desired.STOPPED, by="bob", why="changed my mind")
             return super().submit(key, job)
 
     launcher = StopArrivesDuringSubmit(clock)
@@ -244,7 +244,7 @@ def test_a_driver_that_is_seen_alive_cannot_be_forced(life: UnitLife) -> None:
 
 
 def test_a_reserved_key_cannot_be_forced(life: UnitLife, registry: InMemoryRegistry) -> None:
-    registry.desire("flights", Desired.RUNNING, by="ada", why="demo")
+    registry.set_desired_state("flights", Desired.RUNNING, by="ada", why="demo")
     life.claim()
     with pytest.raises(RefusedError, match="absent"):
         life.force("ada", "I want it gone")
@@ -255,8 +255,8 @@ def test_a_death_that_is_seen_is_put_on_record(
 ) -> None:
     life.start("ada", "demo")
     launcher.die("local.flights.g1", None)
-    sighting = life.record_end()
-    assert sighting.attempt == latest(registry)
+    status = life.record_end()
+    assert status.attempt == latest(registry)
     assert latest(registry).state is AttemptState.ENDED
     assert latest(registry).reason.startswith("left no exit record")
 
@@ -284,7 +284,7 @@ def test_finishing_a_stop_records_no_wish_and_is_refused_once_somebody_asked_for
     life: UnitLife, launcher: DictionaryLauncher, registry: InMemoryRegistry
 ) -> None:
     life.start("ada", "demo")
-    asked = registry.desire("flights", Desired.STOPPED, by="bob", why="upgrade")
+    asked = registry.set_desired_state("flights", Desired.STOPPED, by="bob", why="upgrade")
     assert life.finish_stop(60).dead
     assert wish(registry) == asked
     life.start("ada", "back again")
@@ -311,7 +311,7 @@ def test_what_was_confirmed_is_not_submitted_again_where_its_state_folder_was_lo
 def test_a_driver_whose_submitter_died_is_bound_by_whoever_sees_it(
     life: UnitLife, launcher: DictionaryLauncher, registry: InMemoryRegistry
 ) -> None:
-    registry.desire("flights", Desired.RUNNING, by="ada", why="demo")
+    registry.set_desired_state("flights", Desired.RUNNING, by="ada", why="demo")
     attempt = life.claim().attempt
     assert attempt is not None
     launcher.submit(attempt.key, job(attempt))

@@ -189,7 +189,7 @@ def heal(world: World) -> None:
 
 def assert_the_wish_came_true(world: World) -> None:
     desired, attempt = world.registry.desired(UNIT), world.registry.latest_attempt(UNIT)
-    if attempt is not None and world.life().look().halted(world.clock.now()):
+    if attempt is not None and world.life().observe().halted(world.clock.now()):
         # What must not be repeated waits for a person, and nobody else has ended the wait.
         assert attempt.exit_code == ExitCode.DATA_LOSS
         assert desired is not None

@@ -10,7 +10,7 @@ from sluice.errors import UnreachableError
 from sluice.streams.life.attempts import AttemptState, Desired, DesiredState
 from sluice.streams.life.launcher import DriverReport
 from sluice.streams.life.lives import Lives
-from sluice.streams.life.sighting import RecordedUnit
+from sluice.streams.life.status import RecordedUnit
 from tests.twins.clock import ManualClock
 from tests.twins.drivers import DictionaryLauncher
 from tests.twins.lives import job
@@ -29,7 +29,7 @@ class CountedRegistry(InMemoryRegistry):
         self.asked += 1
         return super().desired(unit)
 
-    def newest_wishes(self, units: Collection[str]) -> Mapping[str, DesiredState]:
+    def newest_desired_states(self, units: Collection[str]) -> Mapping[str, DesiredState]:
         if not self.reachable:
             raise UnreachableError("the control database does not answer.")
         return {unit: wishes[-1] for unit in units if (wishes := self._wishes.get(unit))}
@@ -58,10 +58,10 @@ class Crew:
 
 def test_what_is_seen_of_many_is_what_is_seen_of_each_and_nothing_is_asked_for_one_alone() -> None:
     crew = Crew()
-    looks, ends = crew.lives.look(UNITS), crew.lives.record_ends(UNITS)
+    looks, ends = crew.lives.observe(UNITS), crew.lives.record_ends(UNITS)
     assert crew.registry.asked == 0
     assert looks == ends
-    assert looks.seen == {unit: crew.lives.of(unit).look() for unit in UNITS}
+    assert looks.by_unit == {unit: crew.lives.of(unit).observe() for unit in UNITS}
     assert looks.failed == {}
 
 
@@ -70,7 +70,7 @@ def test_one_that_cannot_be_looked_at_disturbs_no_other_and_is_not_dead() -> Non
     crew.launcher.torn = "local.trains.g1"
     crew.launcher.die("local.weather.g1", -9)
     ends = crew.lives.record_ends(UNITS)
-    assert sorted(ends.seen) == ["flights", "weather"]
+    assert sorted(ends.by_unit) == ["flights", "weather"]
     assert [str(error) for error in ends.failed.values()] == ["half a record"]
     attempts = crew.registry.newest_attempts(UNITS)
     assert {unit: attempt.state for unit, attempt in attempts.items()} == {
@@ -83,15 +83,15 @@ def test_one_that_cannot_be_looked_at_disturbs_no_other_and_is_not_dead() -> Non
 def test_a_launcher_that_is_silent_is_a_note_in_each_sighting() -> None:
     crew = Crew()
     crew.launcher.reachable = False
-    seen = crew.lives.look(UNITS).seen
-    assert [sighting.notes for sighting in seen.values()] == [("the launcher does not answer.",)] * len(UNITS)
+    seen = crew.lives.observe(UNITS).by_unit
+    assert [status.notes for status in seen.values()] == [("the launcher does not answer.",)] * len(UNITS)
 
 
 def test_a_control_database_that_is_silent_says_nothing_of_any() -> None:
     crew = Crew()
     crew.registry.reachable = False
     with pytest.raises(UnreachableError):
-        crew.lives.look(UNITS)
+        crew.lives.observe(UNITS)
     with pytest.raises(UnreachableError):
         crew.lives.record_ends(UNITS)
 
@@ -100,16 +100,16 @@ def test_records_that_are_older_than_what_happened_since_do_no_harm() -> None:
     """Between the common read and the look at a unit, its driver dies, its end is recorded and the next one starts."""
     crew = Crew()
     life = crew.lives.of("flights")
-    stale = life.look()
+    stale = life.observe()
     crew.launcher.die("local.flights.g1", -9)
     life.restart("bob", "again", 1)
     ended = crew.registry.attempts("flights")[1]
-    sighting = life.record_end(RecordedUnit(stale.desired, stale.attempt))
-    assert sighting.attempt is not None
-    assert sighting.attempt.generation == 2
-    assert sighting.alive
+    status = life.record_end(RecordedUnit(stale.desired, stale.attempt))
+    assert status.attempt is not None
+    assert status.attempt.generation == 2
+    assert status.alive
     assert crew.registry.attempts("flights")[1] == ended
     assert len(crew.registry.attempts("flights")) == 2
     assert crew.launcher.alive.count("local.flights.g2") == 1
-    assert sighting.desired is not None
-    assert sighting.desired.state is Desired.RUNNING
+    assert status.desired is not None
+    assert status.desired.state is Desired.RUNNING

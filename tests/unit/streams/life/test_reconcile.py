@@ -13,7 +13,7 @@ from sluice.streams.life.attempts import Attempt, AttemptState, Desired, Desired
 from sluice.streams.life.governor import JITTER, POLICIES
 from sluice.streams.life.launcher import DriverReport, DriverState
 from sluice.streams.life.reconcile import STOP_PATIENCE, ActionKind, Correction, reconcile
-from sluice.streams.life.sighting import Sighting
+from sluice.streams.life.status import UnitStatus
 from tests.twins.clock import START
 
 WAIT = POLICIES[FailureClass.UNKNOWN].first.total_seconds()
@@ -44,7 +44,7 @@ def act(
     watched: bool = False,
     now: datetime = START,
 ) -> Correction:
-    return reconcile(Sighting("flights", desired, of, seen), watched, now=now)
+    return reconcile(UnitStatus("flights", desired, of, seen), watched, now=now)
 
 
 def test_what_should_run_and_never_ran_is_started() -> None:
@@ -106,7 +106,7 @@ def test_an_end_that_repeats_itself_is_told_and_never_retried_by_time_alone(
 ) -> None:
     dead = report(DriverState.ENDED, after(100), EXIT_CODES[failure])
     action = act(wish(Desired.RUNNING), attempt(AttemptState.BOUND), dead, watched=watched, now=after(10**6))
-    assert action.kind is (ActionKind.NOTHING if watched else ActionKind.TELL)
+    assert action.kind is (ActionKind.NOTHING if watched else ActionKind.NOTIFY)
     assert action.why.startswith("HALTED: generation 2 ")
     assert action.why.endswith(f"To go on: {advice(failure, 'flights')}")
     assert action.about == "local.flights.g2"

@@ -164,7 +164,7 @@ def test_a_unit_that_shall_run_is_not_reset(driver: Driver) -> None:
 
 
 def test_a_driver_that_lives_in_spite_of_a_stop_is_not_reset(driver: Driver) -> None:
-    driver.registry.desire("flights", Desired.STOPPED, by="ada", why="night")
+    driver.registry.set_desired_state("flights", Desired.STOPPED, by="ada", why="night")
     with pytest.raises(RefusedError, match=r"its driver local\.flights\.g1 lives"):
         driver.refuse()
     driver.launcher.reachable = False
@@ -183,7 +183,7 @@ def test_a_unit_that_was_stopped_may_be_reset(driver: Driver) -> None:
 
 
 def test_a_unit_whose_driver_had_died_when_it_was_stopped_may_be_reset(driver: Driver) -> None:
-    driver.registry.desire("flights", Desired.STOPPED, by="ada", why="night")
+    driver.registry.set_desired_state("flights", Desired.STOPPED, by="ada", why="night")
     assert "lives" in driver.refusal()
     driver.launcher.die("local.flights.g1", -9)
     assert driver.refusal() == ""
@@ -193,14 +193,14 @@ def test_a_unit_that_was_stopped_before_it_ever_ran_may_be_reset() -> None:
     clock = ManualClock()
     driver = Driver(InMemoryRegistry(clock), DictionaryLauncher(clock))
     assert "no stop of it is on record" in driver.refusal()
-    driver.registry.desire("flights", Desired.STOPPED, by="ada", why="night")
+    driver.registry.set_desired_state("flights", Desired.STOPPED, by="ada", why="night")
     assert driver.refusal() == ""
 
 
 def test_a_unit_whose_only_attempt_was_reserved_and_never_submitted_may_be_reset() -> None:
     clock = ManualClock()
     driver = Driver(InMemoryRegistry(clock), DictionaryLauncher(clock))
-    driver.registry.desire("flights", Desired.STOPPED, by="ada", why="night")
+    driver.registry.set_desired_state("flights", Desired.STOPPED, by="ada", why="night")
     driver.registry.intend("flights", after_generation=0, key="local.flights.g1")
     assert driver.refusal() == ""
 

@@ -21,7 +21,7 @@ def told(folder: Path, codes: object, generation: int = 1) -> Path:
 
 def test_a_driver_that_runs_what_the_files_hold_is_nothing_to_tell_of(life: UnitLife, tmp_path: Path) -> None:
     life.start("ada", "demo")
-    assert outdated(life.look(), told(tmp_path, {"departures": "a1"}), {"departures": "a1"}.__getitem__) == ""
+    assert outdated(life.observe(), told(tmp_path, {"departures": "a1"}), {"departures": "a1"}.__getitem__) == ""
 
 
 def test_one_that_runs_older_code_is_named_with_the_command_that_takes_the_new_one(
@@ -29,17 +29,17 @@ def test_one_that_runs_older_code_is_named_with_the_command_that_takes_the_new_o
 ) -> None:
     life.start("ada", "demo")
     running = told(tmp_path, {"departures": "a1", "routes": "b1", "gone": "c1"})
-    said = outdated(life.look(), running, {"departures": "a2", "routes": "b1"}.__getitem__)
+    said = outdated(life.observe(), running, {"departures": "a2", "routes": "b1"}.__getitem__)
     assert said.startswith("flights: the code, spec or static input of departures has changed since generation 1")
     assert "`sluice streams restart flights`" in said
 
 
 def test_a_driver_that_is_dead_runs_nothing(life: UnitLife, launcher: DictionaryLauncher, tmp_path: Path) -> None:
     file = told(tmp_path, {"departures": "a1"})
-    assert outdated(life.look(), file, {}.__getitem__) == ""
+    assert outdated(life.observe(), file, {}.__getitem__) == ""
     life.start("ada", "demo")
     launcher.die("local.flights.g1", -9)
-    assert outdated(life.look(), file, {"departures": "a2"}.__getitem__) == ""
+    assert outdated(life.observe(), file, {"departures": "a2"}.__getitem__) == ""
 
 
 def test_code_that_does_not_stand_says_nothing_here(life: UnitLife, tmp_path: Path) -> None:
@@ -47,7 +47,7 @@ def test_code_that_does_not_stand_says_nothing_here(life: UnitLife, tmp_path: Pa
         raise SpecError("broken.")
 
     life.start("ada", "demo")
-    assert outdated(life.look(), told(tmp_path, {"departures": "a1"}), broken) == ""
+    assert outdated(life.observe(), told(tmp_path, {"departures": "a1"}), broken) == ""
 
 
 @pytest.mark.parametrize("codes", [None, [], "a1", 7])

@@ -8,7 +8,7 @@ from datetime import timedelta
 import pytest
 
 from sluice.streams.failures.failure import Failure, FailureClass
-from sluice.streams.life.timeline import Timeline, in_words, timeline
+from sluice.streams.life.timeline import Timeline, duration_text, timeline
 from tests.twins.project import InMemoryProject
 
 ADDRESS = "http://127.0.0.1:4040"
@@ -21,7 +21,7 @@ def project() -> InMemoryProject:
 
 def read(project: InMemoryProject, spark_ui: str | None = None) -> Timeline:
     return timeline(
-        project.streams.life("flights").look(),
+        project.streams.life("flights").observe(),
         project.control.attempts("flights"),
         now=project.clock.now(),
         log=project.drivers.log,
@@ -123,4 +123,4 @@ def test_json_has_the_record_and_what_is_added(project: InMemoryProject) -> None
     ],
 )
 def test_a_duration_is_told_in_two_units(duration: timedelta, words: str) -> None:
-    assert in_words(duration) == words
+    assert duration_text(duration) == words

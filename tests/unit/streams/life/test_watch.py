@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from sluice.streams.failures.exits import ExitCode
 from sluice.streams.life.attempts import Attempt, AttemptState, Desired, DesiredState
 from sluice.streams.life.launcher import DriverReport, DriverState
-from sluice.streams.life.sighting import Sighting
+from sluice.streams.life.status import UnitStatus
 from sluice.streams.life.watch import SETTLE, SETTLE_FAILED, WatchState, examine
 
 NOW = datetime(2013, 1, 7, 12, tzinfo=UTC)
@@ -31,12 +31,12 @@ def ended(exit_code: int | None, at: datetime = LONG_AGO) -> DriverReport:
     return DriverReport(KEY, DriverState.ENDED, exit_code=exit_code, ended_at=at)
 
 
-def sight(desired: DesiredState | None, attempt: Attempt | None, report: DriverReport | None) -> Sighting:
-    return Sighting("flights", desired, attempt, report, ("the launcher does not answer.",) if report is None else ())
+def sight(desired: DesiredState | None, attempt: Attempt | None, report: DriverReport | None) -> UnitStatus:
+    return UnitStatus("flights", desired, attempt, report, ("the launcher does not answer.",) if report is None else ())
 
 
 @pytest.mark.parametrize(
-    ("sighting", "state"),
+    ("status", "state"),
     [
         pytest.param(sight(RUNNING, BOUND, ALIVE), WatchState.WATCHING, id="alive"),
         pytest.param(sight(STOPPED, BOUND, ALIVE), WatchState.WATCHING, id="alive-while-it-stops"),
@@ -59,8 +59,8 @@ def sight(desired: DesiredState | None, attempt: Attempt | None, report: DriverR
         pytest.param(sight(RUNNING, None, None), WatchState.WATCHING, id="control-database-rebuilt"),
     ],
 )
-def test_a_sighting_has_one_meaning(sighting: Sighting, state: WatchState) -> None:
-    assert examine(sighting, 3, now=NOW).state is state
+def test_a_sighting_has_one_meaning(status: UnitStatus, state: WatchState) -> None:
+    assert examine(status, 3, now=NOW).state is state
 
 
 def test_a_newer_generation_supersedes_a_dead_one() -> None:

@@ -13,7 +13,7 @@ from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 
 from sluice.errors import CorruptionError
-from sluice.streams.position.checkpoint import MOST_FOLLOWED, Checkpoint, CheckpointLook, location
+from sluice.streams.position.checkpoint import MAX_FOLLOWED, Checkpoint, CheckpointState, location
 
 
 def write_offsets(folder: Path, batch: int, offsets: dict[str, dict[str, int]], watermark_ms: int = 0) -> None:
@@ -132,7 +132,7 @@ def test_a_look_brings_batches_plan_and_watermark(tmp_path: Path) -> None:
         write_offsets(tmp_path, batch, {"t": {"0": batch}})
     for batch in range(2):
         commit_with(tmp_path, batch, 'v1\n{"nextBatchWatermarkMs":1357003600000}')
-    found = Checkpoint(tmp_path).look()
+    found = Checkpoint(tmp_path).read()
     assert [(batch.batch_id, dict(batch.offsets)) for batch in found.batches] == [(1, {"t/0": 1}), (0, {"t/0": 0})]
     assert found.running is not None
     assert (found.running.batch_id, dict(found.running.offsets)) == (2, {"t/0": 2})
@@ -144,20 +144,20 @@ def test_a_look_reads_no_batch_again_but_the_newest(tmp_path: Path) -> None:
         write_offsets(tmp_path, batch, {"t": {"0": batch}})
         commit(tmp_path, batch)
     checkpoint = Checkpoint(tmp_path)
-    assert [batch.batch_id for batch in checkpoint.look(after=2).batches] == [4, 3]
-    assert [batch.batch_id for batch in checkpoint.look(after=4).batches] == [4]
-    assert [batch.batch_id for batch in checkpoint.look(after=99).batches] == [4]
+    assert [batch.batch_id for batch in checkpoint.read(after=2).batches] == [4, 3]
+    assert [batch.batch_id for batch in checkpoint.read(after=4).batches] == [4]
+    assert [batch.batch_id for batch in checkpoint.read(after=99).batches] == [4]
     (tmp_path / "offsets" / "2").write_text("damaged")
-    assert [batch.batch_id for batch in checkpoint.look(after=2).batches] == [4, 3]
+    assert [batch.batch_id for batch in checkpoint.read(after=2).batches] == [4, 3]
 
 
 def test_a_look_at_a_checkpoint_that_was_never_started_is_empty(tmp_path: Path) -> None:
-    assert Checkpoint(tmp_path / "nowhere").look() == CheckpointLook()
+    assert Checkpoint(tmp_path / "nowhere").read() == CheckpointState()
 
 
 def test_a_plan_without_any_commit_is_seen(tmp_path: Path) -> None:
     write_offsets(tmp_path, 0, {"t": {"0": 5}})
-    found = Checkpoint(tmp_path).look()
+    found = Checkpoint(tmp_path).read()
     assert found.batches == ()
     assert found.running is not None
 
@@ -167,7 +167,7 @@ def test_when_a_batch_was_planned_and_committed_is_when_its_files_appeared(tmp_p
     commit(tmp_path, 0)
     os.utime(tmp_path / "offsets" / "0", (1_357_000_000, 1_357_000_000))
     os.utime(tmp_path / "commits" / "0", (1_357_000_060, 1_357_000_060))
-    (batch,) = Checkpoint(tmp_path).look().batches
+    (batch,) = Checkpoint(tmp_path).read().batches
     assert batch.planned_at == datetime.fromtimestamp(1_357_000_000, UTC)
     assert batch.committed_at == datetime.fromtimestamp(1_357_000_060, UTC)
 
@@ -190,7 +190,7 @@ def test_following_reads_each_batch_once_and_always_says_what_a_look_says(tmp_pa
             commit(tmp_path, batch)
         before = checkpoint.follow(before)
         read += [found.batch_id for found in reversed(before.batches) if found.batch_id not in read]
-        whole = checkpoint.look()
+        whole = checkpoint.read()
         assert (before.newest, before.running, before.watermark) == (whole.newest, whole.running, whole.watermark)
     assert read == list(range(12))
 
@@ -213,13 +213,13 @@ def test_what_a_follower_knows_is_not_read_again(tmp_path: Path) -> None:
 
 def test_who_begins_to_follow_or_is_far_behind_reads_the_newest_batches_only(tmp_path: Path) -> None:
     checkpoint = Checkpoint(tmp_path)
-    before: CheckpointLook | None = None
-    for until in (3 * MOST_FOLLOWED, 7 * MOST_FOLLOWED):
+    before: CheckpointState | None = None
+    for until in (3 * MAX_FOLLOWED, 7 * MAX_FOLLOWED):
         for batch in range(until):
             write_offsets(tmp_path, batch, {"t": {"0": batch}})
             commit(tmp_path, batch)
         before = checkpoint.follow(before)
-        newest_first = list(range(until - 1, until - 1 - MOST_FOLLOWED, -1))
+        newest_first = list(range(until - 1, until - 1 - MAX_FOLLOWED, -1))
         assert [batch.batch_id for batch in before.batches] == newest_first
 
 
@@ -243,9 +243,9 @@ def test_another_checkpoint_at_the_same_place_is_looked_at_from_the_beginning(tm
 
 def test_a_checkpoint_without_a_commit_is_followed_to_its_first(tmp_path: Path) -> None:
     checkpoint = Checkpoint(tmp_path)
-    assert checkpoint.follow(None) == CheckpointLook()
+    assert checkpoint.follow(None) == CheckpointState()
     write_offsets(tmp_path, 0, {"t": {"0": 5}})
-    planned = checkpoint.follow(CheckpointLook())
+    planned = checkpoint.follow(CheckpointState())
     assert planned.running is not None
     assert planned.batches == ()
     commit(tmp_path, 0)

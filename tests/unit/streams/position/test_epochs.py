@@ -30,7 +30,7 @@ def test_a_stream_that_was_never_reset_is_in_epoch_0_and_begins_where_its_topic_
     assert (epochs.number, epochs.all(), epochs.newest(), epochs.fresh) == (0, (), None, True)
     found = epochs.in_force()
     assert (found.number, found.checkpoint, found.start) == (0, tmp_path / "departures", None)
-    assert epochs.checkpoint().look().start == {}
+    assert epochs.checkpoint().read().start == {}
 
 
 def test_a_record_is_read_back_and_its_epoch_has_a_checkpoint_of_its_own(epochs: Epochs, tmp_path: Path) -> None:
@@ -102,7 +102,7 @@ def test_a_record_that_was_changed_is_corruption_and_not_an_older_epoch(epochs: 
 def test_the_position_of_a_new_epoch_is_where_it_begins_until_its_first_commit(epochs: Epochs, tmp_path: Path) -> None:
     write_offsets(tmp_path / "departures", 0, {"t": {"0": 90, "1": 90}})
     commit(tmp_path / "departures", 0)
-    before = epochs.checkpoint().look()
+    before = epochs.checkpoint().read()
     assert (before.epoch, before.batches[0].offsets) == (0, {"t/0": 90, "t/1": 90})
 
     epochs.record(FIRST)

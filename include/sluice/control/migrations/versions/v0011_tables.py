@@ -21,7 +21,7 @@ def upgrade() -> None:
     _order_break()
     _quarantine_case()
     _quarantine_event()
-    _stream_look()
+    _stream_snapshot()
     _verdict()
 
 
@@ -55,8 +55,8 @@ def _backfill() -> None:
         sa.Column("range_end", sa.DateTime(timezone=True), nullable=False),
         sa.Column("mode", sa.String(length=16), nullable=False),
         sa.Column("only", sa.String(length=16), nullable=False),
-        sa.Column("asked_by", sa.String(length=256), nullable=False),
-        sa.Column("asked_why", sa.Text(), nullable=False),
+        sa.Column("requested_by", sa.String(length=256), nullable=False),
+        sa.Column("request_reason", sa.Text(), nullable=False),
         sa.Column("state", sa.String(length=16), nullable=False),
         sa.Column("claimed_at", sa.DateTime(timezone=True), nullable=False),
         sa.Column("ended_at", sa.DateTime(timezone=True), nullable=True),
@@ -66,7 +66,7 @@ def _backfill() -> None:
         sa.Column("advanced_at", sa.DateTime(timezone=True), nullable=True),
         sa.Column("outcome", sa.String(length=32), nullable=False),
         sa.Column("why", sa.Text(), nullable=False),
-        sa.Column("cancel_asked_by", sa.String(length=256), nullable=False),
+        sa.Column("cancel_requested_by", sa.String(length=256), nullable=False),
         sa.Column("accepts", sa.String(length=160), server_default="", nullable=False),
         sa.Column("replays", sa.String(length=96), server_default="", nullable=False),
         sa.PrimaryKeyConstraint("deployment", "id", name=op.f("pk_backfill")),
@@ -84,7 +84,7 @@ def _desired_state() -> None:
         sa.Column("deployment", sa.String(length=64), nullable=False),
         sa.Column("unit", sa.String(length=64), nullable=False),
         sa.Column("state", sa.String(length=16), nullable=False),
-        sa.Column("asked_by", sa.String(length=256), nullable=False),
+        sa.Column("requested_by", sa.String(length=256), nullable=False),
         sa.Column("why", sa.Text(), nullable=False),
         sa.Column("at", sa.DateTime(timezone=True), nullable=False),
         sa.PrimaryKeyConstraint("id", name=op.f("pk_desired_state")),
@@ -136,7 +136,7 @@ def _interval_quality() -> None:
         sa.Column("checksum", sa.String(length=64), nullable=False),
         sa.Column("verdict", sa.String(length=16), nullable=False),
         sa.Column("result", sa.Text(), nullable=False),
-        sa.Column("found_by", sa.String(length=160), nullable=False),
+        sa.Column("checked_by", sa.String(length=160), nullable=False),
         sa.Column("at", sa.DateTime(timezone=True), nullable=False),
         sa.PrimaryKeyConstraint("deployment", "pipeline", "key", "starts_at", name=op.f("pk_interval_quality")),
     )
@@ -191,8 +191,8 @@ def _quarantine_case() -> None:
         sa.Column("deployment", sa.String(length=64), nullable=False),
         sa.Column("id", sa.String(length=96), nullable=False),
         sa.Column("pipeline", sa.String(length=64), nullable=False),
-        sa.Column("asked", sa.Text(), nullable=False),
-        sa.Column("places", sa.Text(), nullable=False),
+        sa.Column("selection", sa.Text(), nullable=False),
+        sa.Column("positions", sa.Text(), nullable=False),
         sa.Column("reasons", sa.Text(), nullable=False),
         sa.Column("opened_at", sa.DateTime(timezone=True), nullable=False),
         sa.PrimaryKeyConstraint("deployment", "id", name=op.f("pk_quarantine_case")),
@@ -209,7 +209,7 @@ def _quarantine_event() -> None:
         sa.Column("case_id", sa.String(length=96), nullable=False),
         sa.Column("number", sa.Integer(), autoincrement=False, nullable=False),
         sa.Column("state", sa.String(length=16), nullable=False),
-        sa.Column("said_by", sa.String(length=256), nullable=False),
+        sa.Column("recorded_by", sa.String(length=256), nullable=False),
         sa.Column("why", sa.Text(), nullable=False),
         sa.Column("at", sa.DateTime(timezone=True), nullable=False),
         sa.Column("backfills", sa.Text(), nullable=False),
@@ -218,15 +218,15 @@ def _quarantine_event() -> None:
     )
 
 
-def _stream_look() -> None:
+def _stream_snapshot() -> None:
     op.create_table(
-        "stream_look",
+        "stream_snapshot",
         sa.Column("deployment", sa.String(length=64), nullable=False),
         sa.Column("unit", sa.String(length=64), nullable=False),
         sa.Column("stream", sa.String(length=128), nullable=False),
         sa.Column("at", sa.Float(), nullable=False),
         sa.Column("generation", sa.Integer(), nullable=False),
-        sa.Column("seen", sa.Text(), nullable=False),
+        sa.Column("state", sa.Text(), nullable=False),
         sa.PrimaryKeyConstraint("deployment", "unit", "stream", name=op.f("pk_stream_look")),
     )
 

@@ -5,40 +5,40 @@ from datetime import timedelta
 from threading import Event
 
 from sluice.clock import SystemClock
-from sluice.console.context.remembered import Memory, Remembered
+from sluice.console.context.background_cache import BackgroundCache, CachedValue
 from sluice.launch.processes import wait_until
 from tests.twins.clock import ManualClock
 
 EVERY = timedelta(seconds=15)
 
 
-def until(memory: Remembered[int], true: Callable[[Memory[int]], bool]) -> Memory[int]:
+def until(memory: BackgroundCache[int], true: Callable[[CachedValue[int]], bool]) -> CachedValue[int]:
     assert wait_until(lambda: true(memory.get()), SystemClock(), deadline_seconds=10)
     return memory.get()
 
 
 def test_the_first_look_is_waited_for_if_it_is_quick() -> None:
     clock = ManualClock()
-    assert Remembered(lambda: 7, clock, EVERY).get() == Memory(7, clock.now(), "", looking=False)
+    assert BackgroundCache(lambda: 7, clock, EVERY).get() == CachedValue(7, clock.now(), "", refreshing=False)
 
 
 def test_a_page_does_not_wait_for_a_look_that_takes_long() -> None:
     go = Event()
-    memory = Remembered(lambda: int(go.wait(10)), ManualClock(), EVERY)
+    memory = BackgroundCache(lambda: int(go.wait(10)), ManualClock(), EVERY)
     try:
         found = memory.get()
-        assert (found.found, found.looking) == (None, True)
+        assert (found.value, found.refreshing) == (None, True)
     finally:
         go.set()
-    assert until(memory, lambda found: found.found is not None).found == 1
+    assert until(memory, lambda found: found.value is not None).value == 1
 
 
 def test_a_look_is_repeated_when_it_is_old_and_one_at_a_time() -> None:
     clock, looks = ManualClock(), []
-    memory = Remembered(lambda: looks.append(1) or len(looks), clock, EVERY)
-    assert [memory.get().found for _ in range(3)] == [1, 1, 1]
+    memory = BackgroundCache(lambda: looks.append(1) or len(looks), clock, EVERY)
+    assert [memory.get().value for _ in range(3)] == [1, 1, 1]
     clock.sleep(EVERY.total_seconds())
-    assert until(memory, lambda found: found.found == 2).found == 2
+    assert until(memory, lambda found: found.value == 2).value == 2
     assert len(looks) == 2
 
 
@@ -50,12 +50,12 @@ def test_what_failed_is_said_beside_what_was_known() -> None:
             raise ValueError("no broker answers")
         return 7
 
-    memory = Remembered(look, clock, EVERY)
+    memory = BackgroundCache(look, clock, EVERY)
     first = memory.get()
     fails[0] = True
     clock.sleep(EVERY.total_seconds())
     found = until(memory, lambda found: bool(found.error))
-    assert (found.found, found.at, found.error) == (7, first.at, "no broker answers")
+    assert (found.value, found.at, found.error) == (7, first.at, "no broker answers")
     fails[0] = False
     clock.sleep(EVERY.total_seconds())
-    assert until(memory, lambda found: not found.error).found == 7
+    assert until(memory, lambda found: not found.error).value == 7

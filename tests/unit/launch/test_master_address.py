@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from sluice.launch.endpoints import Endpoints, write_endpoints
-from sluice.launch.place import MasterAddress, on_this_machine, spark_place
+from sluice.launch.master_address import MasterAddress, master_address, on_this_machine
 from sluice.settings import StateFolder
 from sluice.specs.deployments.deployment import SparkPlace
 
@@ -26,34 +26,34 @@ def clustered(tmp_path: Path) -> StateFolder:
 
 
 def test_without_a_cluster_a_driver_takes_its_cores_from_this_machine(alone: StateFolder) -> None:
-    assert spark_place("", SparkPlace(), alone) == MasterAddress("local")
+    assert master_address("", SparkPlace(), alone) == MasterAddress("local")
     write_endpoints(alone, Endpoints(("127.0.0.1:9092",), "http://127.0.0.1:8080"))
-    assert spark_place("", SparkPlace(), alone) == MasterAddress("local")
+    assert master_address("", SparkPlace(), alone) == MasterAddress("local")
 
 
 def test_the_cluster_of_the_embedded_stack_is_found(clustered: StateFolder) -> None:
-    assert spark_place("", SparkPlace(), clustered) == EMBEDDED
+    assert master_address("", SparkPlace(), clustered) == EMBEDDED
 
 
 def test_the_settings_go_first(clustered: StateFolder) -> None:
-    assert spark_place("local", SparkPlace(), clustered) == MasterAddress("local")
-    assert spark_place(EMBEDDED.master, SparkPlace(master=REMOTE), clustered) == EMBEDDED
+    assert master_address("local", SparkPlace(), clustered) == MasterAddress("local")
+    assert master_address(EMBEDDED.master, SparkPlace(master=REMOTE), clustered) == EMBEDDED
 
 
 def test_a_deployment_goes_before_the_embedded_stack(clustered: StateFolder) -> None:
-    assert spark_place("", SparkPlace(master=REMOTE), clustered) == MasterAddress(REMOTE, "http://spark-master:8080")
+    assert master_address("", SparkPlace(master=REMOTE), clustered) == MasterAddress(REMOTE, "http://spark-master:8080")
     said = SparkPlace(master=REMOTE, page="http://spark-master:18080")
-    assert spark_place("", said, clustered).page == "http://spark-master:18080"
+    assert master_address("", said, clustered).page == "http://spark-master:18080"
 
 
 def test_of_several_masters_the_first_is_asked(alone: StateFolder) -> None:
-    assert spark_place("", SparkPlace(master="spark://a:7077,b:7077"), alone).page == "http://a:8080"
+    assert master_address("", SparkPlace(master="spark://a:7077,b:7077"), alone).page == "http://a:8080"
 
 
 def test_only_a_standalone_master_has_room_to_be_asked_for(alone: StateFolder) -> None:
-    assert spark_place("", SparkPlace(master=REMOTE), alone).standalone
+    assert master_address("", SparkPlace(master=REMOTE), alone).standalone
     for other in ("local", "local[4]", "yarn", "k8s://https://host:6443"):
-        assert not spark_place("", SparkPlace(master=other), alone).standalone
+        assert not master_address("", SparkPlace(master=other), alone).standalone
 
 
 def test_the_embedded_cluster_shares_this_machines_disk_and_others_do_not() -> None:

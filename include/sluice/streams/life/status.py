@@ -20,7 +20,7 @@ class RecordedUnit:
 
 
 @dataclass(frozen=True)
-class Sighting:
+class UnitStatus:
     """What is recorded of a unit, and what the launcher sees of its latest attempt.
 
     Attributes:
@@ -31,7 +31,7 @@ class Sighting:
         notes: why something could not be seen.
         earlier: the attempts before the latest, newest first, as far as the governor looks back; they are only read
             once the latest has ended.
-        lack: why there is no room for the attempt, which is reserved and shall be submitted; empty if there is.
+        shortage: why there is no room for the attempt, which is reserved and shall be submitted; empty if there is.
     """
 
     unit: str
@@ -40,10 +40,10 @@ class Sighting:
     report: DriverReport | None
     notes: tuple[str, ...] = ()
     earlier: tuple[Attempt, ...] = ()
-    lack: str = ""
+    shortage: str = ""
 
     @property
-    def never_wanted(self) -> bool:
+    def never_requested(self) -> bool:
         """Whether nobody ever asked for it to run."""
         return self.desired is None and self.attempt is None
 

@@ -19,7 +19,7 @@ _PATIENCE_SECONDS = 5
 
 
 @dataclass(frozen=True)
-class TopicLook:
+class TopicSnapshot:
     """One look at the cluster.
 
     Attributes:
@@ -43,7 +43,7 @@ class TopicLook:
         return dict(sorted(counts.items()))
 
 
-def look_at_topics(project: Project) -> TopicLook:
+def take_topic_snapshot(project: Project) -> TopicSnapshot:
     """Compare the specs with the cluster, and describe it. Changes nothing.
 
     Raises:
@@ -57,4 +57,4 @@ def look_at_topics(project: Project) -> TopicLook:
     differing: dict[str, list[PlannedChange | Refused]] = defaultdict(list)
     for each in plan.differences:
         differing[each.subject].append(each)
-    return TopicLook(plan, differing, descriptions, domains)
+    return TopicSnapshot(plan, differing, descriptions, domains)

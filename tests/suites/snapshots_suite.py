@@ -6,11 +6,11 @@ from dataclasses import replace
 from datetime import timedelta
 
 from sluice.specs.model.deadlines import Deadline
-from sluice.streams.health.looks import DeadlineState, NewestLooks, Rates, StreamLook
+from sluice.streams.health.snapshots import DeadlineState, Rates, SnapshotStore, StreamSnapshot
 from sluice.streams.health.verdict import Health, PartitionLag, Verdict
 from tests.twins.clock import START
 
-FULL = StreamLook(
+FULL = StreamSnapshot(
     "flights",
     "departures",
     3,
@@ -37,38 +37,38 @@ FULL = StreamLook(
         DeadlineState(Deadline.IDLE, False, START - timedelta(minutes=9), "Records arrive."),
     ),
 )
-BARE = StreamLook("flights", "raw_flights", 1, START, Verdict(Health.UNKNOWN, "Nothing is known."))
+BARE = StreamSnapshot("flights", "raw_flights", 1, START, Verdict(Health.UNKNOWN, "Nothing is known."))
 
 
-class NewestLooksSuite:
-    def test_at_first_nothing_was_seen(self, newest: NewestLooks) -> None:
+class SnapshotStoreSuite:
+    def test_at_first_nothing_was_seen(self, newest: SnapshotStore) -> None:
         assert newest.of(["flights"]) == {}
-        newest.keep([])
+        newest.store([])
         assert newest.of([]) == {}
 
-    def test_a_look_comes_back_as_it_was(self, newest: NewestLooks) -> None:
-        newest.keep([BARE, FULL])
+    def test_a_look_comes_back_as_it_was(self, newest: SnapshotStore) -> None:
+        newest.store([BARE, FULL])
         assert newest.of(["flights", "weather"]) == {"flights": {"departures": FULL, "raw_flights": BARE}}
 
-    def test_a_later_look_takes_the_place_of_an_earlier_one(self, newest: NewestLooks) -> None:
+    def test_a_later_look_takes_the_place_of_an_earlier_one(self, newest: SnapshotStore) -> None:
         later = replace(FULL, at=START + timedelta(seconds=10), generation=4)
-        newest.keep([FULL, BARE])
-        newest.keep([later])
+        newest.store([FULL, BARE])
+        newest.store([later])
         assert newest.of(["flights"]) == {"flights": {"departures": later, "raw_flights": BARE}}
 
-    def test_a_watcher_that_is_behind_changes_nothing(self, newest: NewestLooks) -> None:
-        newest.keep([FULL])
-        newest.keep([replace(FULL, at=START - timedelta(milliseconds=1), generation=2), BARE])
+    def test_a_watcher_that_is_behind_changes_nothing(self, newest: SnapshotStore) -> None:
+        newest.store([FULL])
+        newest.store([replace(FULL, at=START - timedelta(milliseconds=1), generation=2), BARE])
         assert newest.of(["flights"]) == {"flights": {"departures": FULL, "raw_flights": BARE}}
 
     def test_a_look_from_the_future_makes_room_for_those_after_the_clock_was_set_back(
-        self, newest: NewestLooks
+        self, newest: SnapshotStore
     ) -> None:
-        newest.keep([replace(FULL, at=START + timedelta(hours=1))])
-        newest.keep([FULL])
+        newest.store([replace(FULL, at=START + timedelta(hours=1))])
+        newest.store([FULL])
         assert newest.of(["flights"]) == {"flights": {"departures": FULL}}
 
-    def test_a_thousand_are_kept_and_read_together(self, newest: NewestLooks) -> None:
+    def test_a_thousand_are_kept_and_read_together(self, newest: SnapshotStore) -> None:
         many = [replace(FULL, unit=f"unit{number}") for number in range(1001)]
-        newest.keep(many)
+        newest.store(many)
         assert newest.of([look.unit for look in many]) == {look.unit: {"departures": look} for look in many}

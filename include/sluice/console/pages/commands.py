@@ -11,8 +11,8 @@ from fastapi.responses import HTMLResponse, RedirectResponse
 from pydantic import BaseModel, Field
 
 from sluice.console.context.access import Visitor, VisitorDep, refuse_foreign_origin
-from sluice.console.context.asking import OfferedCommand
-from sluice.console.context.surroundings import ConsoleContext, SurroundingsDep
+from sluice.console.context.commands import ConsoleCommand
+from sluice.console.context.page_context import ConsoleContext, ContextDep
 from sluice.console.html.rendering import base_of, page
 from sluice.console.pages.streams import UnitName, require_unit
 from sluice.errors import SpecError
@@ -42,15 +42,15 @@ def ask_unit(
     *,
     request: Request,
     unit: UnitName,
-    action: Annotated[OfferedCommand, Form()],
+    action: Annotated[ConsoleCommand, Form()],
     reason: Reason,
     visitor: VisitorDep,
-    around: SurroundingsDep,
+    context: ContextDep,
 ) -> RedirectResponse:
     """Ask a unit to start, stop, restart or resume."""
     require_unit(unit, visitor)
     form = {"action": action.value, "reason": reason}
-    return _run(request, stream_dag_id(unit), form, visitor, around)
+    return _run(request, stream_dag_id(unit), form, visitor, context)
 
 
 @router.post("/intervals/{pipeline}/ask", dependencies=writes)
@@ -60,41 +60,41 @@ def ask_backfill(
     pipeline: PipelineName,
     asked: Annotated[BackfillForm, Form()],
     visitor: VisitorDep,
-    around: SurroundingsDep,
+    context: ContextDep,
 ) -> RedirectResponse:
     """Ask for a backfill; its DAG says what is wrong with a range."""
     dag_id = backfill_dag_id(pipeline)
     if not visitor.readable([dag_id]):
         raise HTTPException(404, "There is no such pipeline, or it is not yours to see.")
-    return _run(request, dag_id, asked.model_dump(mode="json", by_alias=True), visitor, around)
+    return _run(request, dag_id, asked.model_dump(mode="json", by_alias=True), visitor, context)
 
 
 @router.post("/cases/{case_id}/replay", dependencies=writes)
-def ask_replay(request: Request, case_id: str, visitor: VisitorDep, around: SurroundingsDep) -> RedirectResponse:
+def ask_replay(request: Request, case_id: str, visitor: VisitorDep, context: ContextDep) -> RedirectResponse:
     """Ask for the replay of a case."""
     try:
-        case = around.project.records.cases().get(case_id)
+        case = context.project.records.cases().get(case_id)
     except SpecError as error:
         raise HTTPException(404, "There is no such case, or it is not yours to see.") from error
     if not visitor.readable([backfill_dag_id(case.pipeline)]):
         raise HTTPException(404, "There is no such case, or it is not yours to see.")
     if not visitor.may_run(backfill_dag_id(case.pipeline)):
         raise HTTPException(403, "You may not start backfills of this pipeline.")
-    return _run(request, REPLAY, {"case": case.id}, visitor, around)
+    return _run(request, REPLAY, {"case": case.id}, visitor, context)
 
 
 @router.get("/asked/{dag_id}/{run_id}")
-def asked(request: Request, dag_id: str, run_id: str, visitor: VisitorDep, around: SurroundingsDep) -> HTMLResponse:
+def asked(request: Request, dag_id: str, run_id: str, visitor: VisitorDep, context: ContextDep) -> HTMLResponse:
     """Say where to see what becomes of what was asked."""
     if not visitor.readable([dag_id]):
         raise HTTPException(404, "There is no such run, or it is not yours to see.")
-    return page(request, "asked.html", now=around.clock.now(), dag_id=dag_id, run_id=run_id)
+    return page(request, "asked.html", now=context.clock.now(), dag_id=dag_id, run_id=run_id)
 
 
 def _run(
-    request: Request, dag_id: str, form: dict[str, Any], visitor: Visitor, around: ConsoleContext
+    request: Request, dag_id: str, form: dict[str, Any], visitor: Visitor, context: ConsoleContext
 ) -> RedirectResponse:
-    if around.asks is None or not visitor.may_run(dag_id):
+    if context.runner is None or not visitor.may_run(dag_id):
         raise HTTPException(403, f"You may not start runs of {dag_id}.")
-    run_id = around.asks.run(dag_id, form, by=visitor.name)
+    run_id = context.runner.run(dag_id, form, by=visitor.name)
     return RedirectResponse(f"{base_of(request)}/asked/{quote(dag_id, safe='')}/{quote(run_id, safe='')}", 303)

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sluice.topics.legible import legible, safe
+from sluice.topics.printable import printable_bytes, printable_line
 
 
 @pytest.mark.parametrize(
@@ -24,27 +24,27 @@ from sluice.topics.legible import legible, safe
     ],
 )
 def test_nothing_reaches_the_terminal_but_what_can_be_read(data: bytes, shown: str) -> None:
-    assert legible(data) == shown
+    assert printable_bytes(data) == shown
 
 
 def test_a_long_value_is_cut_and_its_length_told() -> None:
-    assert legible(b"x" * 10_000, 4) == "xxxx… (10,000 bytes)"
-    assert legible(b"xxxx", 4) == "xxxx"
+    assert printable_bytes(b"x" * 10_000, 4) == "xxxx… (10,000 bytes)"
+    assert printable_bytes(b"xxxx", 4) == "xxxx"
 
 
 def test_a_cut_splits_no_character() -> None:
-    assert legible("aé".encode() * 3, 2) == "a… (9 bytes)"
-    assert legible("🙂🙂".encode(), 7) == "🙂… (8 bytes)"
-    assert legible(b"a\xff\xff", 2) == r"a\xff… (3 bytes)"
+    assert printable_bytes("aé".encode() * 3, 2) == "a… (9 bytes)"
+    assert printable_bytes("🙂🙂".encode(), 7) == "🙂… (8 bytes)"
+    assert printable_bytes(b"a\xff\xff", 2) == r"a\xff… (3 bytes)"
 
 
 @given(st.binary(max_size=80), st.none() | st.integers(1, 90))
 def test_whatever_the_bytes_one_printable_line_comes_out(data: bytes, most: int | None) -> None:
-    shown = legible(data, most)
+    shown = printable_bytes(data, most)
     assert not [c for c in shown if unicodedata.category(c)[0] == "C" or c in "\u2028\u2029"]
     if most is None and "\\" not in data.decode(errors="ignore"):
         assert ("\\" in shown) == (shown.encode() != data)
 
 
 def test_names_that_others_choose_are_safe_too() -> None:
-    assert safe("a\x1b[31m\ud800") == r"a\x1b[31m\ud800"
+    assert printable_line("a\x1b[31m\ud800") == r"a\x1b[31m\ud800"

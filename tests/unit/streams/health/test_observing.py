@@ -9,12 +9,12 @@ from sluice.errors import CorruptionError, SluiceError, UnreachableError
 from sluice.specs.catalog.rhythm import Rhythm
 from sluice.streams.failures.failure import Failure, FailureClass
 from sluice.streams.health.driver_files import Executors
-from sluice.streams.health.evidence import ObservedUnit, ProgressSource, Stamps, gather
-from sluice.streams.health.observation import Evidence
+from sluice.streams.health.observation import Observation
+from sluice.streams.health.observing import ObservationTarget, ProgressSource, Stamps, observe
 from sluice.streams.life.attempts import Attempt, AttemptState, Desired, DesiredState
 from sluice.streams.life.launcher import DriverReport, DriverState
-from sluice.streams.life.sighting import Sighting
-from sluice.streams.position.checkpoint import CheckpointLook, CommittedBatch, PlannedBatch
+from sluice.streams.life.status import UnitStatus
+from sluice.streams.position.checkpoint import CheckpointState, CommittedBatch, PlannedBatch
 from sluice.topics.administration import RecordStamp, TopicCreation, TopicExtent
 from tests.twins.clock import START
 from tests.twins.kafka_administration import InMemoryKafkaAdministration
@@ -26,7 +26,7 @@ BATCH = CommittedBatch(11, {"flights/0": 60}, None, START - timedelta(seconds=5)
 
 
 RUNS = PlannedBatch(12, {"flights/0": 61}, None)
-LOOK = CheckpointLook((BATCH,), RUNS, START - timedelta(hours=4))
+LOOK = CheckpointState((BATCH,), RUNS, START - timedelta(hours=4))
 
 
 class Cluster:
@@ -51,16 +51,16 @@ class Cluster:
 
 
 def seen(
-    sighting: Sighting | None,
-    look: Callable[[], CheckpointLook] = lambda: LOOK,
+    status: UnitStatus | None,
+    look: Callable[[], CheckpointState] = lambda: LOOK,
     cluster: Cluster | None = None,
     notes: tuple[str, ...] = (),
     stamps: Stamps = Stamps.NEVER,
-) -> Evidence:
+) -> Observation:
     sources = {"departures": ProgressSource("flights", look, Rhythm(cap=9), lambda: START - timedelta(seconds=2))}
     kafka = cluster or Cluster()
-    case = ObservedUnit("flights", sighting, sources, notes)
-    return gather([case], lambda: kafka, at=START, stamps=stamps)["flights"]["departures"]
+    case = ObservationTarget("flights", status, sources, notes)
+    return observe([case], lambda: kafka, at=START, stamps=stamps)["flights"]["departures"]
 
 
 def failing(error: Exception) -> Callable[..., NoReturn]:
@@ -71,7 +71,7 @@ def failing(error: Exception) -> Callable[..., NoReturn]:
 
 
 def test_what_every_source_says_is_put_together() -> None:
-    assert seen(Sighting("flights", WANTED, BOUND, RUNNING)) == Evidence(
+    assert seen(UnitStatus("flights", WANTED, BOUND, RUNNING)) == Observation(
         at=START,
         unit="flights",
         driver=RUNNING,
@@ -90,13 +90,13 @@ def test_what_every_source_says_is_put_together() -> None:
 
 
 def test_before_the_first_batch_the_position_is_empty_and_not_missing() -> None:
-    evidence = seen(Sighting("flights", WANTED, BOUND, RUNNING), CheckpointLook)
+    evidence = seen(UnitStatus("flights", WANTED, BOUND, RUNNING), CheckpointState)
     assert (evidence.committed, evidence.batches, evidence.committed_at) == ({}, 0, None)
 
 
 def test_sources_that_fail_are_missing_with_a_note_and_the_others_are_heard() -> None:
     evidence = seen(
-        Sighting("flights", WANTED, BOUND, RUNNING),
+        UnitStatus("flights", WANTED, BOUND, RUNNING),
         failing(CorruptionError("offsets/3 is empty.")),
         Cluster(RuntimeError("no route")),
     )
@@ -108,56 +108,56 @@ def test_without_the_control_database_the_driver_is_unknown() -> None:
     note = "the control database does not answer."
     evidence = seen(None, notes=(note,))
     assert evidence.driver is None
-    assert not evidence.stop_wanted
+    assert not evidence.stop_requested
     assert evidence.notes == (note,)
 
 
 def test_without_the_launcher_the_driver_is_unknown() -> None:
-    evidence = seen(Sighting("flights", WANTED, BOUND, None, ("the launcher does not answer.",)))
+    evidence = seen(UnitStatus("flights", WANTED, BOUND, None, ("the launcher does not answer.",)))
     assert evidence.driver is None
     assert evidence.notes == ("the launcher does not answer.",)
 
 
 def test_an_end_on_record_is_known_even_without_the_launcher() -> None:
     ended = Attempt("flights", 1, "local.flights.g1", AttemptState.ENDED, START, START, START, 0, "stopped as asked")
-    driver = seen(Sighting("flights", WANTED, ended, None)).driver
+    driver = seen(UnitStatus("flights", WANTED, ended, None)).driver
     assert driver is not None
     assert (driver.state, driver.exit_code, driver.ended_at) == (DriverState.ENDED, 0, START)
 
 
 def test_a_driver_that_lives_in_spite_of_a_recorded_end_is_shown_alive() -> None:
     ended = Attempt("flights", 1, "local.flights.g1", AttemptState.ENDED, START, START, START, None, "declared dead")
-    assert seen(Sighting("flights", WANTED, ended, RUNNING)).driver == RUNNING
+    assert seen(UnitStatus("flights", WANTED, ended, RUNNING)).driver == RUNNING
 
 
 def test_a_started_driver_without_a_trace_is_unknown_and_not_absent() -> None:
-    evidence = seen(Sighting("flights", WANTED, BOUND, DriverReport("local.flights.g1", DriverState.ABSENT)))
+    evidence = seen(UnitStatus("flights", WANTED, BOUND, DriverReport("local.flights.g1", DriverState.ABSENT)))
     assert evidence.driver is None
     assert evidence.notes == ("the launcher has no trace of local.flights.g1, which it started",)
 
 
 def test_a_unit_that_never_ran_has_no_driver_for_certain() -> None:
-    driver = seen(Sighting("flights", None, None, None)).driver
+    driver = seen(UnitStatus("flights", None, None, None)).driver
     assert driver is not None
     assert driver.state is DriverState.ABSENT
 
 
 def test_a_stop_on_record_is_in_the_evidence() -> None:
     stopped = DesiredState("flights", Desired.STOPPED, "bob", "upgrade", START)
-    assert seen(Sighting("flights", stopped, BOUND, RUNNING)).stop_wanted
+    assert seen(UnitStatus("flights", stopped, BOUND, RUNNING)).stop_requested
 
 
 def test_all_positions_are_read_before_any_end_so_that_a_batch_in_between_is_no_rewind() -> None:
     cluster = Cluster()
 
-    def look() -> CheckpointLook:
+    def look() -> CheckpointState:
         cluster.asked.append("position")
         return LOOK
 
     sources = {"raw_flights": ProgressSource("flights", look), "departures": ProgressSource("flights", look)}
-    sighting = Sighting("flights", WANTED, BOUND, RUNNING)
-    cases = [ObservedUnit("flights", sighting, sources)]
-    evidence = gather(cases, lambda: cluster, at=START, stamps=Stamps.NEVER)["flights"]
+    status = UnitStatus("flights", WANTED, BOUND, RUNNING)
+    cases = [ObservationTarget("flights", status, sources)]
+    evidence = observe(cases, lambda: cluster, at=START, stamps=Stamps.NEVER)["flights"]
     assert cluster.asked == ["position", "position", "flights"]
     assert list(evidence) == ["raw_flights", "departures"]
 
@@ -165,8 +165,8 @@ def test_all_positions_are_read_before_any_end_so_that_a_batch_in_between_is_no_
 def test_a_broker_that_does_not_answer_is_asked_once() -> None:
     cluster = Cluster(UnreachableError("no answer."))
     sources = {name: ProgressSource("flights", lambda: LOOK) for name in ("raw_flights", "departures")}
-    cases = [ObservedUnit("flights", Sighting("flights", WANTED, BOUND, RUNNING), sources)]
-    evidence = gather(cases, lambda: cluster, at=START)["flights"]
+    cases = [ObservationTarget("flights", UnitStatus("flights", WANTED, BOUND, RUNNING), sources)]
+    evidence = observe(cases, lambda: cluster, at=START)["flights"]
     assert cluster.asked == ["flights"]
     assert [each.notes for each in evidence.values()] == [("no answer.",)] * 2
 
@@ -175,18 +175,18 @@ def test_a_stack_that_is_not_up_is_a_note() -> None:
     def no_cluster() -> Cluster:
         raise UnreachableError("the stack is not up.")
 
-    cases = [ObservedUnit("flights", None, {"departures": ProgressSource("flights", lambda: LOOK)})]
-    evidence = gather(cases, no_cluster, at=START)["flights"]
+    cases = [ObservationTarget("flights", None, {"departures": ProgressSource("flights", lambda: LOOK)})]
+    evidence = observe(cases, no_cluster, at=START)["flights"]
     assert evidence["departures"].notes == ("the stack is not up.",)
 
 
 def test_timestamps_are_asked_for_only_where_a_record_may_wait_for_long() -> None:
-    sighting = Sighting("flights", WANTED, BOUND, RUNNING)
-    old = CheckpointLook((CommittedBatch(11, {"flights/0": 60}, None, START - timedelta(hours=1)),))
+    status = UnitStatus("flights", WANTED, BOUND, RUNNING)
+    old = CheckpointState((CommittedBatch(11, {"flights/0": 60}, None, START - timedelta(hours=1)),))
 
-    def asked(look: CheckpointLook, stamps: Stamps, end: int = 61) -> bool:
+    def asked(look: CheckpointState, stamps: Stamps, end: int = 61) -> bool:
         cluster = Cluster(end=end)
-        seen(sighting, lambda: look, cluster, stamps=stamps)
+        seen(status, lambda: look, cluster, stamps=stamps)
         return bool(cluster.stamped)
 
     assert not asked(LOOK, Stamps.IF_OLD)
@@ -203,23 +203,23 @@ def test_the_timestamp_is_that_of_the_first_unread_record() -> None:
     stamps = {(0, offset): RecordStamp(START - timedelta(seconds=62 - offset), appended=True) for offset in range(62)}
     administration.records["flights"] = stamps
     sources = {"departures": ProgressSource("flights", lambda: LOOK)}
-    sighting = Sighting("flights", WANTED, BOUND, RUNNING)
-    cases = [ObservedUnit("flights", sighting, sources)]
-    found = gather(cases, lambda: administration, at=START, stamps=Stamps.ALWAYS)["flights"]
+    status = UnitStatus("flights", WANTED, BOUND, RUNNING)
+    cases = [ObservationTarget("flights", status, sources)]
+    found = observe(cases, lambda: administration, at=START, stamps=Stamps.ALWAYS)["flights"]
     assert found["departures"].stamps == {"flights/0": RecordStamp(START - timedelta(seconds=2), appended=True)}
 
 
 def test_why_it_is_halted_is_in_the_evidence() -> None:
     ended = Attempt("flights", 1, "local.flights.g1", AttemptState.ENDED, START, START, START, 12, "was corrupt")
-    sighting = Sighting("flights", WANTED, ended, None)
-    assert seen(sighting).halted == sighting.halted(START)
-    assert seen(sighting).halted
+    status = UnitStatus("flights", WANTED, ended, None)
+    assert seen(status).halted == status.halted(START)
+    assert seen(status).halted
 
 
 def test_a_lack_of_room_is_evidence() -> None:
     reserved = Attempt("flights", 1, "local.flights.g1", AttemptState.INTENT, START)
     absent = DriverReport("local.flights.g1", DriverState.ABSENT)
-    assert seen(Sighting("flights", WANTED, reserved, absent, lack="no room")).lack == "no room"
+    assert seen(UnitStatus("flights", WANTED, reserved, absent, shortage="no room")).shortage == "no room"
 
 
 def test_what_the_living_driver_says_of_its_executors_is_evidence_and_nothing_else_is() -> None:
@@ -232,9 +232,9 @@ def test_what_the_living_driver_says_of_its_executors_is_evidence_and_nothing_el
     sources = {"departures": ProgressSource("flights", lambda: LOOK)}
     dead = DriverReport("local.flights.g1", DriverState.ENDED, exit_code=1)
     for report, found in ((RUNNING, Executors(0, 0, START)), (dead, None), (None, None)):
-        sighting = Sighting("flights", WANTED, BOUND, report)
-        cases = [ObservedUnit("flights", sighting, sources, executors=executors)]
-        gathered = gather(cases, Cluster, at=START, stamps=Stamps.NEVER)
+        status = UnitStatus("flights", WANTED, BOUND, report)
+        cases = [ObservationTarget("flights", status, sources, executors=executors)]
+        gathered = observe(cases, Cluster, at=START, stamps=Stamps.NEVER)
         assert gathered["flights"]["departures"].executors == found
     assert asked == [1]
 
@@ -248,15 +248,15 @@ def test_many_units_are_asked_about_at_once_and_what_fails_for_one_is_missing_fo
         ProgressSource("flights", failing(CorruptionError("offsets/3 is empty."))),
     )
     cases = [
-        ObservedUnit("sound", Sighting("sound", WANTED, BOUND, RUNNING), {"departures": sound}),
-        ObservedUnit("broken", Sighting("broken", WANTED, BOUND, RUNNING), {"arrivals": broken}),
-        ObservedUnit(
+        ObservationTarget("sound", UnitStatus("sound", WANTED, BOUND, RUNNING), {"departures": sound}),
+        ObservationTarget("broken", UnitStatus("broken", WANTED, BOUND, RUNNING), {"arrivals": broken}),
+        ObservationTarget(
             "elsewhere",
-            Sighting("elsewhere", WANTED, BOUND, RUNNING),
+            UnitStatus("elsewhere", WANTED, BOUND, RUNNING),
             {"weather": ProgressSource("weather", lambda: LOOK)},
         ),
     ]
-    found = gather(cases, lambda: administration, at=START, stamps=Stamps.NEVER)
+    found = observe(cases, lambda: administration, at=START, stamps=Stamps.NEVER)
     assert (found["sound"]["departures"].lag_records, found["sound"]["departures"].notes) == (1, ())
     assert (found["broken"]["arrivals"].committed, found["broken"]["arrivals"].ends) == (None, {"flights/0": 61})
     assert (found["elsewhere"]["weather"].committed, found["elsewhere"]["weather"].ends) == ({"flights/0": 60}, None)
@@ -268,15 +268,15 @@ def test_the_progress_file_is_read_only_where_records_wait() -> None:
         raise AssertionError("nothing waits")
 
     sources = {"departures": ProgressSource("flights", lambda: LOOK, reported_at=read)}
-    cases = [ObservedUnit("flights", Sighting("flights", WANTED, BOUND, RUNNING), sources)]
-    assert gather(cases, lambda: Cluster(end=60), at=START)["flights"]["departures"].reported_at is None
+    cases = [ObservationTarget("flights", UnitStatus("flights", WANTED, BOUND, RUNNING), sources)]
+    assert observe(cases, lambda: Cluster(end=60), at=START)["flights"]["departures"].reported_at is None
 
 
 def test_a_stream_of_a_new_epoch_stands_where_that_begins_until_its_first_batch() -> None:
-    begun = CheckpointLook(epoch=2, start={"flights/0": 50})
+    begun = CheckpointState(epoch=2, start={"flights/0": 50})
     source = ProgressSource("flights", lambda: begun)
-    case = ObservedUnit("flights", None, {"departures": source})
-    seen = gather([case], lambda: Cluster(end=61), at=START, stamps=Stamps.NEVER)["flights"]["departures"]
+    case = ObservationTarget("flights", None, {"departures": source})
+    seen = observe([case], lambda: Cluster(end=61), at=START, stamps=Stamps.NEVER)["flights"]["departures"]
     assert (seen.epoch, seen.committed, seen.batches, seen.lag_records) == (2, {"flights/0": 50}, 0, 11)
 
 
@@ -284,11 +284,11 @@ def test_a_stream_that_has_ended_alone_is_asked_for_by_the_generation_that_lives
     drift = Failure(FailureClass.SCHEMA_DRIFT, "SchemaDriftError", "80 of 100", START)
     source = ProgressSource("flights", lambda: LOOK, ended_alone={BOUND.generation: drift}.get)
 
-    def ended(sighting: Sighting, end: int) -> Failure | None:
-        case = ObservedUnit("flights", sighting, {"departures": source})
-        return gather([case], lambda: Cluster(end=end), at=START)["flights"]["departures"].ended_alone
+    def ended(status: UnitStatus, end: int) -> Failure | None:
+        case = ObservationTarget("flights", status, {"departures": source})
+        return observe([case], lambda: Cluster(end=end), at=START)["flights"]["departures"].ended_alone
 
-    alive = Sighting("flights", WANTED, BOUND, RUNNING)
+    alive = UnitStatus("flights", WANTED, BOUND, RUNNING)
     assert ended(alive, 61) == drift
     assert ended(alive, 60) is None  # nothing is unread: the batch that stopped it was committed
     assert ended(replace(alive, attempt=replace(BOUND, generation=9)), 61) is None

@@ -17,7 +17,7 @@ from pyspark import SparkContext
 from sluice.alerts.redaction import Redaction
 from sluice.errors import CorruptionError, NotConfiguredError, NotReadyError, SpecError
 from sluice.spark.driver.causes import causes
-from sluice.spark.driver.last_words import MOST_CHARACTERS, LastWords
+from sluice.spark.driver.exit_report import MAX_CHARACTERS, ExitReport
 from sluice.streams.failures.exits import ExitCode
 from sluice.streams.failures.failure import FILE, Failure, FailureClass, from_record
 from sluice.streams.life.preflight import NotStartableError, Preflight
@@ -60,8 +60,8 @@ class CapturedError(Exception):
 
 
 def leave(error: BaseException, folder: Path | None = None, stream: str = "") -> tuple[ExitCode, Failure]:
-    words = LastWords(folder, redact=Redaction(["hunter22"]), clock=ManualClock())
-    code = words.leave(error, stream)
+    words = ExitReport(folder, redact=Redaction(["hunter22"]), clock=ManualClock())
+    code = words.write(error, stream)
     assert words.failure is not None
     return code, words.failure
 
@@ -86,9 +86,9 @@ def test_the_file_has_what_whoever_records_the_death_needs(tmp_path: Path) -> No
 
 
 def test_the_first_failure_counts(tmp_path: Path) -> None:
-    words = LastWords(tmp_path)
-    assert words.leave(CorruptionError("offsets/7 is gone.")) is ExitCode.CORRUPT
-    assert words.leave(ConnectionError("the JVM is gone")) is ExitCode.CORRUPT
+    words = ExitReport(tmp_path)
+    assert words.write(CorruptionError("offsets/7 is gone.")) is ExitCode.CORRUPT
+    assert words.write(ConnectionError("the JVM is gone")) is ExitCode.CORRUPT
     assert json.loads((tmp_path / FILE).read_text())["message"] == "offsets/7 is gone."
 
 
@@ -116,7 +116,7 @@ def test_no_secret_is_in_the_last_words(message: str, tmp_path: Path) -> None:
 
 def test_a_long_message_becomes_one_line_of_bounded_length() -> None:
     said = leave(raised(ValueError("a plan\n" * 500)))[1].message
-    assert len(said) == MOST_CHARACTERS + 1
+    assert len(said) == MAX_CHARACTERS + 1
     assert "\n" not in said
 
 

@@ -23,14 +23,14 @@ from sluice.streams.life.preflight import NotStartableError
 
 log = structlog.get_logger()
 
-MOST_CHARACTERS = 400
+MAX_CHARACTERS = 400
 SENTENCES_CHARACTERS = 200
-_MOST_DETAILS = 20_000
+_MAX_DETAILS = 20_000
 _SENTENCES = re.compile(r".*[.!?](?= )")
 _DECORATION = re.compile(r"^\[[A-Z][A-Z0-9_.]*\]\s*|\s*SQLSTATE: [0-9A-Z]{5}\b.*$", re.DOTALL)
 
 
-class LastWords:
+class ExitReport:
     """Says why this driver fails: the first failure counts, whatever else falls over it.
 
     Args:
@@ -51,7 +51,7 @@ class LastWords:
         self._clock = clock or SystemClock()
         self.failure: Failure | None = None
 
-    def leave(self, error: BaseException, stream: str = "") -> ExitCode:
+    def write(self, error: BaseException, stream: str = "") -> ExitCode:
         """Log a failure, put it beside the driver's records, and return the exit code that keeps its class.
 
         Args:
@@ -59,7 +59,7 @@ class LastWords:
             stream: in which stream; empty if in none.
         """
         if self.failure is None:
-            self.failure = self.words(error, stream)
+            self.failure = self.failure_of(error, stream)
             log.error("driver ends", failure=self.failure.kind.value, why=str(self.failure))
             for raised in error.exceptions if isinstance(error, NotStartableError) else (error,):
                 if not isinstance(raised, SluiceError):
@@ -67,10 +67,10 @@ class LastWords:
             self._write(self.failure)
         return EXIT_CODES[self.failure.kind]
 
-    def words(self, error: BaseException, stream: str = "") -> Failure:
+    def failure_of(self, error: BaseException, stream: str = "") -> Failure:
         """Return what is to be said of a failure; the arguments are those of `leave`."""
-        kind, telling = classify(causes(error))
-        called, message, details = telling.called, in_one_line(telling), details_of(telling)
+        kind, decisive = classify(causes(error))
+        called, message, details = decisive.called, in_one_line(decisive), details_of(decisive)
         if isinstance(error, NotStartableError):
             stream = stream or error.stream
             if len(error.faults) > 1:
@@ -88,13 +88,13 @@ class LastWords:
 
 def _together(error: NotStartableError) -> tuple[str, str, str]:
     """Return what several faults are called, each of them in one line, and what is beyond that."""
-    told = [(stream, classify(causes(fault))[1]) for stream, fault in error.faults]
-    names, lines = {one.called for _, one in told}, dict[str, list[str]]()
-    for stream, one in told:
+    faults = [(stream, classify(causes(fault))[1]) for stream, fault in error.faults]
+    names, lines = {one.called for _, one in faults}, dict[str, list[str]]()
+    for stream, one in faults:
         lines.setdefault(in_one_line(one), []).append(stream)
-    called = names.pop() if len(names) == 1 else f"{len(told)} faults"
+    called = names.pop() if len(names) == 1 else f"{len(faults)} faults"
     said = (f"{', '.join(filter(None, streams))}: {line}".removeprefix(": ") for line, streams in lines.items())
-    details = (f"{stream}: {more}".removeprefix(": ") for stream, one in told if (more := details_of(one)))
+    details = (f"{stream}: {more}".removeprefix(": ") for stream, one in faults if (more := details_of(one)))
     return called, "; ".join(said), "\n".join(details)
 
 
@@ -107,10 +107,10 @@ def in_one_line(thrown: Thrown) -> str:
     if not thrown.is_ours and len(text) > SENTENCES_CHARACTERS:
         sentences = _SENTENCES.match(text[:SENTENCES_CHARACTERS])
         text = text if sentences is None else sentences[0]
-    return text if len(text) <= MOST_CHARACTERS else f"{text[:MOST_CHARACTERS]}…"
+    return text if len(text) <= MAX_CHARACTERS else f"{text[:MAX_CHARACTERS]}…"
 
 
 def details_of(thrown: Thrown) -> str:
     """Return all of a message that does not fit into one line; empty if it does."""
     text = _DECORATION.sub("", thrown.message).strip()
-    return "" if " ".join(text.split()) == in_one_line(thrown) else text[:_MOST_DETAILS]
+    return "" if " ".join(text.split()) == in_one_line(thrown) else text[:_MAX_DETAILS]

@@ -18,33 +18,33 @@ PATIENCE_SECONDS = 0.1
 
 
 @dataclass(frozen=True)
-class Memory(Generic[Found]):
+class CachedValue(Generic[Found]):
     """The newest look.
 
     Attributes:
-        found: what it found; None if none has succeeded yet.
+        value: what it found; None if none has succeeded yet.
         at: when that one was made (UTC).
         error: why the last one failed; empty if it did not.
-        looking: whether one is under way.
+        refreshing: whether one is under way.
     """
 
-    found: Found | None
+    value: Found | None
     at: datetime | None
     error: str
-    looking: bool
+    refreshing: bool
 
 
-class Remembered(Generic[Found]):
+class BackgroundCache(Generic[Found]):
     """Looks again when somebody asks and the newest look is old. Safe for several threads.
 
     Args:
-        look: looks; whatever it raises is told.
+        load: looks; whatever it raises is told.
         clock: gives the time.
         every: a look is not repeated before.
     """
 
-    def __init__(self, look: Callable[[], Found], clock: Clock, every: timedelta) -> None:
-        self._look = look
+    def __init__(self, load: Callable[[], Found], clock: Clock, every: timedelta) -> None:
+        self._load = load
         self._clock = clock
         self._every = every
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="sluice-console")
@@ -54,7 +54,7 @@ class Remembered(Generic[Found]):
         self._error = ""
         self._lock = Lock()
 
-    def get(self) -> Memory[Found]:
+    def get(self) -> CachedValue[Found]:
         """Return the newest look at once, or after a tenth of a second if there is none."""
         with self._lock:
             now = self._clock.now()
@@ -68,11 +68,11 @@ class Remembered(Generic[Found]):
         with self._lock:
             found, at = self._found or (None, None)
             looking = self._under_way is not None and not self._under_way.done()
-            return Memory(found, at, self._error, looking)
+            return CachedValue(found, at, self._error, looking)
 
     def _do(self) -> None:
         try:
-            found = self._look()
+            found = self._load()
         except Exception as error:  # noqa: BLE001 - whatever it is, the page says so
             with self._lock:
                 self._error = str(error)

@@ -5,10 +5,10 @@ from datetime import timedelta
 import pytest
 
 from sluice.specs.model.deadlines import Deadline
-from sluice.streams.health.looks import FRESH, DeadlineState, Keeping, Rates, StreamLook, rates_of
+from sluice.streams.health.snapshots import FRESH, DeadlineState, Rates, SnapshotPolicy, StreamSnapshot, rates_of
 from sluice.streams.health.verdict import Health, Verdict
 from sluice.streams.health.window import Window
-from tests.twins.looks import Done, look, moment, steadily, window_of
+from tests.twins.observations import Done, look, moment, steadily, window_of
 
 
 def test_of_a_stream_that_was_looked_at_once_nothing_is_known_about_arrivals() -> None:
@@ -35,39 +35,43 @@ def test_a_stream_that_committed_nothing_of_late_reads_nothing() -> None:
 FINE, WRONG = Verdict(Health.OK, "It works."), Verdict(Health.STALLED, "It stands.")
 
 
-def due(keeping: Keeping, verdict: Verdict, at: float, *, generation: int = 1, stream: str = "departures") -> bool:
+def due(
+    keeping: SnapshotPolicy, verdict: Verdict, at: float, *, generation: int = 1, stream: str = "departures"
+) -> bool:
     return keeping.due("flights", stream, generation, verdict, moment(at))
 
 
-def keep(keeping: Keeping, verdict: Verdict, at: float, cpu_seconds: float = 0.0, *streams: str, **more: int) -> None:
+def keep(
+    keeping: SnapshotPolicy, verdict: Verdict, at: float, cpu_seconds: float = 0.0, *streams: str, **more: int
+) -> None:
     """Have looks at streams kept, by default at the one."""
-    looks = [StreamLook("flights", each, more.get("generation", 1), moment(at), verdict) for each in streams]
-    keeping.kept(
-        looks or [StreamLook("flights", "departures", more.get("generation", 1), moment(at), verdict)], cpu_seconds
+    looks = [StreamSnapshot("flights", each, more.get("generation", 1), moment(at), verdict) for each in streams]
+    keeping.stored(
+        looks or [StreamSnapshot("flights", "departures", more.get("generation", 1), moment(at), verdict)], cpu_seconds
     )
 
 
 def test_a_look_is_kept_every_ten_seconds_as_long_as_that_is_cheap() -> None:
-    keeping, kept = Keeping(), []
+    keeping, kept = SnapshotPolicy(), []
     for at in (0, 5, 9.5, 15, 20):
         if due(keeping, FINE, at):
             keep(keeping, FINE, at)
             kept.append(at)
     assert kept == [0, 9.5, 20]
-    assert keeping.good_for == FRESH
+    assert keeping.valid_for == FRESH
 
 
 def test_a_look_at_a_stream_that_begins_or_ceases_to_miss_a_deadline_is_kept_at_once() -> None:
-    keeping, late = Keeping(), DeadlineState(Deadline.LAG, True, moment(0), "It waits for 15 min.")
+    keeping, late = SnapshotPolicy(), DeadlineState(Deadline.LAG, True, moment(0), "It waits for 15 min.")
     keep(keeping, FINE, 0)
     assert keeping.due("flights", "departures", 1, FINE, moment(1), missed=(Deadline.LAG,))
-    keeping.kept([StreamLook("flights", "departures", 1, moment(1), FINE, deadlines=(late,))], 0.0)
+    keeping.stored([StreamSnapshot("flights", "departures", 1, moment(1), FINE, deadlines=(late,))], 0.0)
     assert not keeping.due("flights", "departures", 1, FINE, moment(2), missed=(Deadline.LAG,))
     assert due(keeping, FINE, 2)
 
 
 def test_a_look_that_the_control_database_has_not_taken_is_due_until_it_has() -> None:
-    keeping = Keeping()
+    keeping = SnapshotPolicy()
     assert due(keeping, FINE, 0)
     assert due(keeping, FINE, 1)
     keep(keeping, FINE, 1)
@@ -75,23 +79,23 @@ def test_a_look_that_the_control_database_has_not_taken_is_due_until_it_has() ->
 
 
 def test_a_clock_that_was_set_back_keeps_no_look_from_being_kept() -> None:
-    keeping = Keeping()
+    keeping = SnapshotPolicy()
     keep(keeping, FINE, 3600)
     assert due(keeping, FINE, 0)
 
 
 def test_of_many_streams_a_look_that_shows_nothing_new_is_kept_more_seldom_and_is_good_for_longer() -> None:
-    keeping, streams = Keeping(), [f"s{number}" for number in range(10_000)]
+    keeping, streams = SnapshotPolicy(), [f"s{number}" for number in range(10_000)]
     keep(keeping, FINE, 0, 0.36, *streams)
     assert due(keeping, FINE, 10, stream="s0"), "what one round has cost may be its first time"
     keep(keeping, FINE, 10, 0.36, *streams)
     assert not due(keeping, FINE, 210, stream="s1")
     assert due(keeping, FINE, 300, stream="s1")
-    assert keeping.good_for == timedelta(minutes=10)
+    assert keeping.valid_for == timedelta(minutes=10)
 
 
 def test_what_is_wrong_or_has_changed_is_kept_whatever_it_costs() -> None:
-    keeping = Keeping()
+    keeping = SnapshotPolicy()
     keep(keeping, FINE, 0, 10.0)
     keep(keeping, FINE, 0, 10.0)
     assert not due(keeping, FINE, 60)

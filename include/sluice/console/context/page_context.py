@@ -9,13 +9,13 @@ from typing import Annotated, cast
 from fastapi import Depends, Request
 
 from sluice.clock import Clock
-from sluice.console.context.asking import Asks
-from sluice.console.context.remembered import Remembered
-from sluice.console.context.topic_look import TopicLook, look_at_topics
+from sluice.console.context.background_cache import BackgroundCache
+from sluice.console.context.commands import DagRunner
+from sluice.console.context.topic_snapshot import TopicSnapshot, take_topic_snapshot
 from sluice.project.project import Project
 from sluice.project.reloading import ReloadingProject
 
-_LOOK_EVERY = timedelta(seconds=15)
+_TOPICS_EVERY = timedelta(seconds=15)
 _CODE_SECONDS = 30.0
 
 
@@ -25,20 +25,20 @@ class ConsoleContext:
 
     Attributes:
         fresh: gives the project.
-        asks: carries out what is asked; None: nobody does.
+        runner: carries out what is asked; None: nobody does.
         clock: gives the time.
         topics: the newest look at Kafka, which no page waits for.
     """
 
     fresh: ReloadingProject
-    asks: Asks | None
+    runner: DagRunner | None
     clock: Clock
-    topics: Remembered[TopicLook] = field(init=False)
+    topics: BackgroundCache[TopicSnapshot] = field(init=False)
     _codes: dict[str, tuple[Project, float, str]] = field(init=False, default_factory=dict)
 
     def __post_init__(self) -> None:
         """Prepare what is remembered between two pages."""
-        self.topics = Remembered(lambda: look_at_topics(self.project), self.clock, _LOOK_EVERY)
+        self.topics = BackgroundCache(lambda: take_topic_snapshot(self.project), self.clock, _TOPICS_EVERY)
 
     def code_of(self, pipeline: str) -> str:
         """Return the hash of a pipeline's code; what was computed a moment ago is not computed again."""
@@ -54,8 +54,8 @@ class ConsoleContext:
         return self.fresh.current()
 
 
-def _surroundings(request: Request) -> ConsoleContext:
-    return cast(ConsoleContext, request.app.state.surroundings)
+def _page_context(request: Request) -> ConsoleContext:
+    return cast(ConsoleContext, request.app.state.context)
 
 
-SurroundingsDep = Annotated[ConsoleContext, Depends(_surroundings)]
+ContextDep = Annotated[ConsoleContext, Depends(_page_context)]

@@ -4,24 +4,24 @@ from dataclasses import replace
 from datetime import timedelta
 
 from sluice.specs.catalog.rhythm import Rhythm
+from sluice.streams.health.tracking import StreamTracker
 from sluice.streams.health.verdict import Health, Verdict
 from sluice.streams.health.verdict_records import RecordedVerdict
-from sluice.streams.health.watched import StreamsWatched
 from tests.twins.clock import START
-from tests.twins.looks import look, steadily
+from tests.twins.observations import look, steadily
 
 MINUTE = Rhythm(trigger=timedelta(minutes=1))
 OK = RecordedVerdict("flights", "departures", 1, Verdict(Health.OK, "It works."), START - timedelta(days=1))
 
 
 def test_the_first_verdict_is_worth_a_record_and_the_same_again_is_not() -> None:
-    watched, seen = StreamsWatched(), {"departures": look(580, steadily(10))}
+    watched, seen = StreamTracker(), {"departures": look(580, steadily(10))}
     assert [v.health for v in watched.judge(seen, {}, 1).values()] == [Health.OK]
     assert watched.judge(seen, {"departures": OK}, 1) == {}
 
 
 def test_a_stall_is_recorded_by_the_second_look_that_sees_it() -> None:
-    watched, found = StreamsWatched(), []
+    watched, found = StreamTracker(), []
     for at in range(580, 800, 10):
         seen = {"departures": look(at, steadily(10), 6100, rhythm=MINUTE)}
         if watched.judge(seen, {"departures": OK}, 1):
@@ -33,20 +33,20 @@ def test_a_leak_on_record_counts_after_the_watcher_was_restarted() -> None:
     lagging = replace(OK, verdict=Verdict(Health.LAGGING, "It falls behind."))
     done = steadily(6, every=60.1, lasting=60)
     seen = {"departures": look(done[-1].committed, done, done[-1].end + 900, rhythm=MINUTE)}
-    watched = StreamsWatched()
+    watched = StreamTracker()
     assert [watched.judge(seen, {"departures": lagging}, 1) for _ in range(3)] == [{}] * 3
     assert watched.judge(seen, {"departures": lagging}, 2)["departures"].health is Health.OK
 
 
 def test_a_stream_that_is_no_longer_looked_at_is_forgotten() -> None:
-    watched = StreamsWatched()
+    watched = StreamTracker()
     watched.judge({"departures": look(580, steadily(10))}, {}, 1)
     watched.judge({"raw": look(590, steadily(2))}, {}, 1)
     assert list(watched.windows) == list(watched.verdicts) == ["raw"]
 
 
 def test_since_when_a_verdict_holds_is_remembered_over_ok_and_idle_and_ends_with_the_generation() -> None:
-    watched, done = StreamsWatched(), steadily(10)
+    watched, done = StreamTracker(), steadily(10)
 
     def since(at: float, generation: int = 1, **more: object) -> float:
         watched.judge({"departures": look(at, done, **more)}, {}, generation)
@@ -61,7 +61,7 @@ def test_since_when_a_verdict_holds_is_remembered_over_ok_and_idle_and_ends_with
 
 
 def test_a_gap_between_two_looks_and_a_clock_that_was_set_back_end_what_is_remembered() -> None:
-    watched, done = StreamsWatched(), steadily(10)
+    watched, done = StreamTracker(), steadily(10)
     moments = (580, 580 + 180, 580 + 361, 700, 710)
     found = []
     for at in moments:

@@ -6,35 +6,35 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from itertools import pairwise
 
-Place = tuple[str, int, int]
+TopicPosition = tuple[str, int, int]
 """A record: topic id, partition, offset."""
 
-Range = tuple[int, int]
+OffsetRange = tuple[int, int]
 """Offsets, the last one included."""
 
-Piece = tuple[str, int, Range]
+PartitionRange = tuple[str, int, OffsetRange]
 """Records of one partition: topic id, partition, offsets."""
 
 
 @dataclass(frozen=True)
-class Places:
+class RecordPositions:
     """Records by their places.
 
     Attributes:
         ranges: by topic id and partition: apart from each other, in order.
     """
 
-    ranges: Mapping[str, Mapping[int, tuple[Range, ...]]] = field(default_factory=dict)
+    ranges: Mapping[str, Mapping[int, tuple[OffsetRange, ...]]] = field(default_factory=dict)
 
     @classmethod
-    def of(cls, places: Iterable[Place]) -> Places:
+    def of(cls, positions: Iterable[TopicPosition]) -> RecordPositions:
         """Return records as ranges."""
-        return cls.joined((topic, partition, (offset, offset)) for topic, partition, offset in places)
+        return cls.joined((topic, partition, (offset, offset)) for topic, partition, offset in positions)
 
     @classmethod
-    def joined(cls, pieces: Iterable[Piece]) -> Places:
+    def joined(cls, pieces: Iterable[PartitionRange]) -> RecordPositions:
         """Return ranges, those that touch or overlap as one."""
-        held: dict[str, dict[int, list[Range]]] = {}
+        held: dict[str, dict[int, list[OffsetRange]]] = {}
         for topic, partition, (first, last) in sorted(pieces):
             own = held.setdefault(topic, {}).setdefault(partition, [])
             if own and first <= own[-1][1] + 1:
@@ -43,7 +43,7 @@ class Places:
                 own.append((first, last))
         return cls({topic: {p: tuple(own) for p, own in parts.items()} for topic, parts in held.items()})
 
-    def pieces(self) -> Iterator[Piece]:
+    def pieces(self) -> Iterator[PartitionRange]:
         """Yield all ranges in order."""
         for topic, parts in sorted(self.ranges.items()):
             for partition, own in sorted(parts.items()):
@@ -54,10 +54,10 @@ class Places:
         """How many offsets there are."""
         return sum(last - first + 1 for _, _, (first, last) in self.pieces())
 
-    def __or__(self, other: Places) -> Places:
-        return Places.joined([*self.pieces(), *other.pieces()])
+    def __or__(self, other: RecordPositions) -> RecordPositions:
+        return RecordPositions.joined([*self.pieces(), *other.pieces()])
 
-    def __contains__(self, place: Place) -> bool:
+    def __contains__(self, place: TopicPosition) -> bool:
         topic, partition, offset = place
         return any(first <= offset <= last for first, last in self.ranges.get(topic, {}).get(partition, ()))
 
@@ -69,11 +69,11 @@ class Places:
         return "; ".join(f"{partition}:{','.join(own)}" for partition, own in sorted(parts.items()))
 
 
-def are_apart(ranges: Iterable[Range]) -> bool:
+def are_disjoint(ranges: Iterable[OffsetRange]) -> bool:
     """Whether ranges are in order, sound, and neither touch nor overlap."""
     own = list(ranges)
     return all(first <= last for first, last in own) and all(a[1] + 1 < b[0] for a, b in pairwise(own))
 
 
-NOWHERE = Places()
+NO_POSITIONS = RecordPositions()
 """No records."""

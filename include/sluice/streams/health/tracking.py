@@ -6,16 +6,16 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
 
-from sluice.streams.health.looks import FRESH
-from sluice.streams.health.observation import Evidence
+from sluice.streams.health.observation import Observation
 from sluice.streams.health.recording import lagging_since, worth_recording
-from sluice.streams.health.verdict import Health, Verdict, alike, judge
+from sluice.streams.health.snapshots import FRESH
+from sluice.streams.health.verdict import Health, Verdict, judge, same_health
 from sluice.streams.health.verdict_records import RecordedVerdict
 from sluice.streams.health.window import Window
 
 
 @dataclass(frozen=True)
-class Spell:
+class VerdictPeriod:
     """A stream's verdict that lasts: of which generation, since when, and when it was seen last (UTC)."""
 
     health: Health
@@ -24,25 +24,25 @@ class Spell:
     last: datetime
 
     @classmethod
-    def after(cls, before: Spell | None, health: Health, generation: int, at: datetime) -> Spell:
+    def after(cls, before: VerdictPeriod | None, health: Health, generation: int, at: datetime) -> VerdictPeriod:
         """Return the spell with one more look. A gap ends it, and so does a clock that was set back."""
         lasts = (
             before is not None
-            and alike(before.health, health)
+            and same_health(before.health, health)
             and before.generation == generation
             and before.last <= at <= before.last + FRESH
         )
         return cls(health, generation, before.since if before is not None and lasts else at, at)
 
 
-class StreamsWatched:
+class StreamTracker:
     """The windows of a unit's streams, each bounded."""
 
     def __init__(self) -> None:
         self._windows: dict[str, Window] = {}
         self._last: dict[str, Health] = {}
         self._verdicts: dict[str, Verdict] = {}
-        self._spells: dict[str, Spell] = {}
+        self._periods: dict[str, VerdictPeriod] = {}
 
     @property
     def verdicts(self) -> Mapping[str, Verdict]:
@@ -57,30 +57,36 @@ class StreamsWatched:
     @property
     def since(self) -> Mapping[str, datetime]:
         """Since when the verdict on each stream is the newest one without a break (UTC); OK and IDLE are one."""
-        return {stream: spell.since for stream, spell in self._spells.items()}
+        return {stream: period.since for stream, period in self._periods.items()}
 
     def judge(
-        self, seen: Mapping[str, Evidence], records: Mapping[str, RecordedVerdict], generation: int
+        self, observations: Mapping[str, Observation], records: Mapping[str, RecordedVerdict], generation: int
     ) -> Mapping[str, Verdict]:
         """Take in one look, and return those verdicts that are worth recording.
 
         Args:
-            seen: the evidence by stream; streams that are not in it are forgotten.
+            observations: the evidence by stream; streams that are not in it are forgotten.
             records: the newest verdicts on record by stream.
             generation: of the unit's latest attempt.
         """
-        self._windows = {stream: self._windows.get(stream, Window()).add(look) for stream, look in seen.items()}
+        self._windows = {
+            stream: self._windows.get(stream, Window()).add(observation) for stream, observation in observations.items()
+        }
         self._verdicts = found = {
-            stream: judge(look, self._windows[stream], lagging_since=lagging_since(records.get(stream), generation))
-            for stream, look in seen.items()
+            stream: judge(
+                observation, self._windows[stream], lagging_since=lagging_since(records.get(stream), generation)
+            )
+            for stream, observation in observations.items()
         }
         last, self._last = self._last, {stream: verdict.health for stream, verdict in found.items()}
-        self._spells = {
-            stream: Spell.after(self._spells.get(stream), verdict.health, generation, seen[stream].at)
+        self._periods = {
+            stream: VerdictPeriod.after(self._periods.get(stream), verdict.health, generation, observations[stream].at)
             for stream, verdict in found.items()
         }
         return {
             stream: verdict
             for stream, verdict in found.items()
-            if worth_recording(records.get(stream), verdict, generation, last=last.get(stream), now=seen[stream].at)
+            if worth_recording(
+                records.get(stream), verdict, generation, last=last.get(stream), now=observations[stream].at
+            )
         }

@@ -10,7 +10,7 @@ _NOT_SHOWN = frozenset({"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"})
 """Controls, format marks (which turn text around), lone surrogates, what has no meaning, and separators of lines."""
 
 
-def legible(data: bytes, most: int | None = None) -> str:
+def printable_bytes(data: bytes, most: int | None = None) -> str:
     r"""Return bytes as one line of text.
 
     Bytes that are no UTF-8 become `\xff`, and so do control characters, marks that reorder text, and line ends.
@@ -20,20 +20,20 @@ def legible(data: bytes, most: int | None = None) -> str:
         most: cut after so many bytes and tell how many there are; None: all.
     """
     if most is None or len(data) <= most:
-        return safe(data.decode(errors="backslashreplace"))
+        return printable_line(data.decode(errors="backslashreplace"))
     # Not the final piece: of a character that is cut in two nothing is shown.
     text = codecs.getincrementaldecoder("utf-8")(errors="backslashreplace").decode(data[:most])
-    return f"{safe(text)}… ({len(data):,} bytes)"
+    return f"{printable_line(text)}… ({len(data):,} bytes)"
 
 
-def safe(text: str) -> str:
+def printable_line(text: str) -> str:
     """Return text with every character escaped that is not simply shown."""
     return text if text.isascii() and text.isprintable() else "".join(map(_shown, text))
 
 
-def safe_lines(text: str) -> str:
+def printable_lines(text: str) -> str:
     """Return text of several lines with the same escaped, but for ends of lines and tabs."""
-    return "\n".join("\t".join(map(safe, line.split("\t"))) for line in text.split("\n"))
+    return "\n".join("\t".join(map(printable_line, line.split("\t"))) for line in text.split("\n"))
 
 
 @lru_cache(maxsize=4096)

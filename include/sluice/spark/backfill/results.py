@@ -26,7 +26,7 @@ FAILED, CANCELLED = "failed", "cancelled"
 
 
 @dataclass(frozen=True)
-class ChunkEvidence:
+class ChunkResult:
     """What was found of one chunk.
 
     Attributes:
@@ -102,17 +102,17 @@ class Result:
         return json.dumps(data, indent=1)
 
 
-class EvidenceFolder:
+class ResultFolder:
     """A backfill's folder (`StateFolder.backfill(id)`)."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
 
-    def keep(self, chunk: int, evidence: ChunkEvidence) -> None:
+    def store(self, chunk: int, result: ChunkResult) -> None:
         """Put a chunk's evidence on disk."""
-        self._write(f"chunk-{chunk}.json", _adapter().dump_json(evidence).decode())
+        self._write(f"chunk-{chunk}.json", _adapter().dump_json(result).decode())
 
-    def chunks(self) -> dict[int, ChunkEvidence]:
+    def chunks(self) -> dict[int, ChunkResult]:
         """Return the evidence of all chunks, by number.
 
         Raises:
@@ -143,5 +143,5 @@ class EvidenceFolder:
 
 
 @cache
-def _adapter() -> TypeAdapter[ChunkEvidence]:
-    return TypeAdapter(ChunkEvidence)
+def _adapter() -> TypeAdapter[ChunkResult]:
+    return TypeAdapter(ChunkResult)

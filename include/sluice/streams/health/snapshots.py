@@ -61,7 +61,7 @@ class DeadlineState:
 
 
 @dataclass(frozen=True)
-class StreamLook:
+class StreamSnapshot:
     """One look at a stream.
 
     Attributes:
@@ -71,7 +71,7 @@ class StreamLook:
         at: when it was looked at (UTC).
         verdict: what was made of it, with the lags of its partitions.
         rates: how fast records come and are read.
-        good_for: by then there is another one, if anybody still looks.
+        valid_for: by then there is another one, if anybody still looks.
         since: since when its watcher has seen this health without a break (UTC); None: not known.
         deadlines: those of which it is certain whether they are missed.
     """
@@ -82,7 +82,7 @@ class StreamLook:
     at: datetime
     verdict: Verdict
     rates: Rates = UNKNOWN_RATES
-    good_for: timedelta = FRESH
+    valid_for: timedelta = FRESH
     since: datetime | None = None
     deadlines: tuple[DeadlineState, ...] = ()
 
@@ -93,7 +93,7 @@ class StreamLook:
 
     def is_fresh(self, now: datetime) -> bool:
         """Whether a newer one need not exist yet. One from the future was made before the clock was set back."""
-        return -FRESH <= now - self.at <= self.good_for
+        return -FRESH <= now - self.at <= self.valid_for
 
 
 def missed_in(deadlines: Sequence[DeadlineState]) -> tuple[Deadline, ...]:
@@ -101,31 +101,31 @@ def missed_in(deadlines: Sequence[DeadlineState]) -> tuple[Deadline, ...]:
     return tuple(state.deadline for state in deadlines if state.missed)
 
 
-class NewestLooks(Protocol):
+class SnapshotStore(Protocol):
     """Keeps the newest look at each stream. Both methods may raise UnreachableError."""
 
-    def keep(self, looks: Sequence[StreamLook]) -> None:
+    def store(self, snapshots: Sequence[StreamSnapshot]) -> None:
         """Put looks in place of older ones of the same streams."""
         ...
 
-    def of(self, units: Collection[str]) -> Mapping[str, Mapping[str, StreamLook]]:
+    def of(self, units: Collection[str]) -> Mapping[str, Mapping[str, StreamSnapshot]]:
         """Return the newest look at each stream of some units, by unit and stream, in a few queries."""
         ...
 
 
-class Keeping:
+class SnapshotPolicy:
     """Decides which looks are kept. What is wrong or has changed always is, the rest as often as its cost allows.
 
     It may be forgotten at any time: then all are kept once more.
     """
 
     def __init__(self) -> None:
-        self._kept: dict[tuple[str, str], tuple[datetime, Health, int, tuple[Deadline, ...]]] = {}
+        self._stored: dict[tuple[str, str], tuple[datetime, Health, int, tuple[Deadline, ...]]] = {}
         self._seconds = _KEEP.seconds
         self._cost = 0.0
 
     @property
-    def good_for(self) -> timedelta:
+    def valid_for(self) -> timedelta:
         """How long a look that is kept now is good for."""
         return max(FRESH, timedelta(seconds=2 * self._seconds))
 
@@ -149,26 +149,34 @@ class Keeping:
             at: when it was made (UTC).
             missed: the deadlines that it misses.
         """
-        before = self._kept.get((unit, stream))
+        before = self._stored.get((unit, stream))
         if before is not None and before[1:] == (verdict.health, generation, missed):
             seconds = self._seconds if verdict.health in FINE and not missed else _KEEP.seconds
             if 0 <= (at - before[0]).total_seconds() < _NEARLY * seconds:  # less than 0: the clock was set back
                 return False
         return True
 
-    def kept(self, looks: Sequence[StreamLook], cpu_seconds: float) -> None:
+    def stored(self, snapshots: Sequence[StreamSnapshot], cpu_seconds: float) -> None:
         """Take in which looks are kept, and be as frequent as that allows. What one time alone has cost says nothing.
 
         Args:
-            looks: those that the control database has taken.
+            snapshots: those that the control database has taken.
             cpu_seconds: what that has cost, of one core.
         """
-        self._kept.update(
-            {(look.unit, look.stream): (look.at, look.verdict.health, look.generation, look.missed) for look in looks}
+        self._stored.update(
+            {
+                (snapshot.unit, snapshot.stream): (
+                    snapshot.at,
+                    snapshot.verdict.health,
+                    snapshot.generation,
+                    snapshot.missed,
+                )
+                for snapshot in snapshots
+            }
         )
-        if looks:
-            before, self._cost = self._cost, cpu_seconds / len(looks)
-            self._seconds = _KEEP.period(min(before, self._cost) * len(self._kept))
+        if snapshots:
+            before, self._cost = self._cost, cpu_seconds / len(snapshots)
+            self._seconds = _KEEP.period(min(before, self._cost) * len(self._stored))
 
 
 _NEARLY = 0.9

@@ -8,7 +8,7 @@ from sluice.specs.expectations.model import Expectation, Severity
 
 
 @dataclass(frozen=True)
-class Checked:
+class CheckResult:
     """What became of one expectation.
 
     Attributes:
@@ -44,7 +44,7 @@ class Checked:
         unexpected: int | None = None,
         observed: str = "",
         sample: tuple[str, ...] = (),
-    ) -> Checked:
+    ) -> CheckResult:
         """Return the outcome of an expectation that was evaluated."""
         return cls(
             declared.expect,
@@ -59,7 +59,7 @@ class Checked:
         )
 
     @classmethod
-    def failed(cls, declared: Expectation, error: str) -> Checked:
+    def failed(cls, declared: Expectation, error: str) -> CheckResult:
         """Return the outcome of an expectation that could not be evaluated."""
         return cls(
             declared.expect,

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
 
-from sluice.streams.health.observation import Evidence
+from sluice.streams.health.observation import Observation
 from sluice.streams.health.window import Window
 from sluice.streams.life.launcher import DriverReport, DriverState
 from sluice.streams.position.checkpoint import CommittedBatch, PlannedBatch
@@ -37,7 +37,7 @@ def look(
     *,
     running: tuple[float, int] | None = None,
     **more: Any,  # noqa: ANN401 - any field of Evidence
-) -> Evidence:
+) -> Observation:
     """Return what a look shows that sees all these batches.
 
     Args:
@@ -66,10 +66,10 @@ def look(
         if running is None
         else PlannedBatch(len(done), {PARTITION: running[1]}, None, planned_at=moment(running[0])),
     }
-    return Evidence(**{**fields, **more})
+    return Observation(**{**fields, **more})
 
 
-def window_of(looks: Iterable[Evidence]) -> Window:
+def window_of(looks: Iterable[Observation]) -> Window:
     """Fold looks into a window."""
     window = Window()
     for seen in looks:

@@ -16,20 +16,20 @@ ADVICE = "stop what uses them, or add workers (here: `sluice up --spark-workers 
 
 
 @dataclass(frozen=True)
-class Need:
+class ResourceRequest:
     """What an application must get to move.
 
     Attributes:
         application: its name at the cluster.
         cores: so many at least.
         executor_mb: memory of each executor.
-        whose: the streams that the cores are for, or another subject of "need".
+        requested_for: the streams that the cores are for, or another subject of "need".
     """
 
     application: str
     cores: int
     executor_mb: int
-    whose: tuple[str, ...]
+    requested_for: tuple[str, ...]
 
 
 @dataclass(frozen=True)
@@ -50,7 +50,7 @@ class Application:
 
 
 @dataclass(frozen=True)
-class Offer:
+class ClusterCapacity:
     """What a cluster has at one moment."""
 
     address: str
@@ -59,50 +59,52 @@ class Offer:
 
 
 @dataclass(frozen=True)
-class NoRoom:
+class NoCapacity:
     """A claim that found no room: nothing is submitted, the key stays reserved, and whoever comes next looks again."""
 
     why: str
 
 
-class NoRoomError(RefusedError):
+class NoCapacityError(RefusedError):
     """The cluster has no room for it now; nothing was submitted."""
 
     def __init__(self, why: str) -> None:
         super().__init__(f"{why}.", fix=f"{ADVICE}.")
 
 
-def least_cores(streams: int, most: int) -> int:
+def minimum_cores(streams: int, allowed: int) -> int:
     """Return the cores without which a unit's streams wait for each other: one each, as far as it may have more.
 
     Args:
         streams: how many share the driver.
-        most: what `resources.cores` allows.
+        allowed: what `resources.cores` allows.
     """
-    return max(1, min(streams, most))
+    return max(1, min(streams, allowed))
 
 
-def lack(need: Need, offer: Offer) -> str:
+def shortage(request: ResourceRequest, capacity: ClusterCapacity) -> str:
     """Return why there is no room, as a clause; empty if there is.
 
     What an application of the same name still holds counts as free: the attempt is dead, and the cluster is about to
     notice.
     """
-    left = sum(application.cores for application in offer.applications if application.name == need.application)
-    free = left + sum(worker.free_cores for worker in offer.workers if worker.free_mb >= need.executor_mb)
-    if free >= need.cores:
+    left = sum(application.cores for application in capacity.applications if application.name == request.application)
+    free = left + sum(worker.free_cores for worker in capacity.workers if worker.free_mb >= request.executor_mb)
+    if free >= request.cores:
         return ""
-    others = [application for application in offer.applications if application.name != need.application]
-    least = f"{_listed(need.whose)} need at least {_cores(need.cores)} in executors of {need.executor_mb} MB"
-    if len(need.whose) == 1:
+    others = [application for application in capacity.applications if application.name != request.application]
+    subject = _listed(request.requested_for)
+    least = f"{subject} need at least {_cores(request.cores)} in executors of {request.executor_mb} MB"
+    if len(request.requested_for) == 1:
         least = least.replace(" need ", " needs ", 1)
-    offered = f"{_cores(sum(worker.cores for worker in offer.workers))} in {_workers(len(offer.workers))}"
-    return f"{least}, the cluster {offer.address} offers {offered}; free: {free}{_unfit(need, offer)}, {_used(others)}"
+    offered = f"{_cores(sum(worker.cores for worker in capacity.workers))} in {_workers(len(capacity.workers))}"
+    free_cores = f"{free}{_unfit(request, capacity)}"
+    return f"{least}, the cluster {capacity.address} offers {offered}; free: {free_cores}, {_used(others)}"
 
 
-def _unfit(need: Need, offer: Offer) -> str:
+def _unfit(request: ResourceRequest, capacity: ClusterCapacity) -> str:
     """Say how many cores are free that have too little memory beside them."""
-    cores = sum(worker.free_cores for worker in offer.workers if worker.free_mb < need.executor_mb)
+    cores = sum(worker.free_cores for worker in capacity.workers if worker.free_mb < request.executor_mb)
     return f" ({cores} more without enough memory beside them)" if cores else ""
 
 

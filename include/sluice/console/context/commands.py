@@ -7,7 +7,7 @@ from enum import StrEnum
 from typing import Any, Protocol
 
 
-class OfferedCommand(StrEnum):
+class ConsoleCommand(StrEnum):
     """What may be asked of a unit; the words of the form of its DAG."""
 
     START = "start"
@@ -16,7 +16,7 @@ class OfferedCommand(StrEnum):
     RESUME = "resume"
 
 
-class Asks(Protocol):
+class DagRunner(Protocol):
     """Starts runs of DAGs on behalf of visitors."""
 
     def run(self, dag_id: str, form: Mapping[str, Any], *, by: str) -> str:

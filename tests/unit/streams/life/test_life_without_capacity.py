@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from sluice.errors import UnreachableError
-from sluice.streams.failures.room import NoRoom, NoRoomError
-from sluice.streams.health.evidence import ObservedUnit, gather
+from sluice.streams.failures.capacity import NoCapacity, NoCapacityError
+from sluice.streams.health.observing import ObservationTarget, observe
 from sluice.streams.life.attempts import AttemptState, Desired
 from sluice.streams.life.launcher import Job
 from sluice.streams.life.life import UnitLife
@@ -30,7 +30,7 @@ def test_a_start_without_room_records_the_wish_reserves_the_key_and_says_why(
     crowded: UnitLife, launcher: DictionaryLauncher, registry: InMemoryRegistry
 ) -> None:
     claim = crowded.start("ada", "demo")
-    assert (claim.decision, claim.attempt, claim.why) == (NoRoom(WHY), None, WHY)
+    assert (claim.decision, claim.attempt, claim.why) == (NoCapacity(WHY), None, WHY)
     assert (latest(registry).generation, latest(registry).state) == (1, AttemptState.INTENT)
     wish = registry.desired("flights")
     assert wish is not None
@@ -42,10 +42,10 @@ def test_room_that_is_there_again_starts_the_reserved_generation(
     crowded: UnitLife, launcher: DictionaryLauncher, registry: InMemoryRegistry, clock: ManualClock
 ) -> None:
     crowded.start("ada", "demo")
-    waiting = reconcile(crowded.look(), watched=False, now=clock.now())
+    waiting = reconcile(crowded.observe(), watched=False, now=clock.now())
     assert (waiting.kind, waiting.why) == (ActionKind.NOTHING, WHY)
     launcher.lacking = ""
-    assert reconcile(crowded.look(), watched=False, now=clock.now()).kind is ActionKind.START
+    assert reconcile(crowded.observe(), watched=False, now=clock.now()).kind is ActionKind.START
     claim = crowded.claim(governed=True)
     assert claim.attempt is not None
     crowded.submit(claim.attempt)
@@ -57,18 +57,18 @@ def test_waiting_for_room_costs_no_generation_however_often_it_is_tried(
     crowded: UnitLife, registry: InMemoryRegistry
 ) -> None:
     for _ in range(5):
-        assert isinstance(crowded.claim().decision, NoRoom) or crowded.start("ada", "demo")
+        assert isinstance(crowded.claim().decision, NoCapacity) or crowded.start("ada", "demo")
     assert [attempt.generation for attempt in registry.attempts("flights")] == [1]
 
 
 def test_room_that_is_lost_between_claim_and_submit_submits_nothing(
     life: UnitLife, launcher: DictionaryLauncher, registry: InMemoryRegistry
 ) -> None:
-    registry.desire("flights", Desired.RUNNING, by="ada", why="demo")
+    registry.set_desired_state("flights", Desired.RUNNING, by="ada", why="demo")
     claim = life.claim()
     assert claim.attempt is not None
     launcher.lacking = WHY
-    with pytest.raises(NoRoomError, match="free: 0"):
+    with pytest.raises(NoCapacityError, match="free: 0"):
         life.submit(claim.attempt)
     assert latest(registry).state is AttemptState.INTENT
     assert launcher.started == []
@@ -77,7 +77,7 @@ def test_room_that_is_lost_between_claim_and_submit_submits_nothing(
 def test_a_driver_that_lives_is_adopted_however_crowded_it_is(life: UnitLife, launcher: DictionaryLauncher) -> None:
     life.start("ada", "demo")
     launcher.lacking = WHY
-    assert life.look().lack == ""
+    assert life.observe().shortage == ""
     assert life.start("ada", "again").attempt is not None
     assert launcher.started == ["local.flights.g1"]
 
@@ -85,15 +85,15 @@ def test_a_driver_that_lives_is_adopted_however_crowded_it_is(life: UnitLife, la
 def test_a_stop_is_obeyed_while_there_is_no_room(crowded: UnitLife, clock: ManualClock) -> None:
     crowded.start("ada", "demo")
     crowded.stop("ada", "enough", 1)
-    assert crowded.look().lack == ""
-    assert reconcile(crowded.look(), watched=False, now=clock.now()).kind is ActionKind.NOTHING
+    assert crowded.observe().shortage == ""
+    assert reconcile(crowded.observe(), watched=False, now=clock.now()).kind is ActionKind.NOTHING
 
 
 def test_a_master_that_cannot_be_asked_is_waited_for_and_said_to_be_silent(
     registry: InMemoryRegistry, clock: ManualClock
 ) -> None:
     class Silent(DictionaryLauncher):
-        def lack(self, job: Job) -> str:
+        def shortage(self, job: Job) -> str:
             assert job
             raise UnreachableError("the Spark master's page does not answer.")
 
@@ -101,7 +101,7 @@ def test_a_master_that_cannot_be_asked_is_waited_for_and_said_to_be_silent(
         registry, Silent(clock), deployment="local", unit="flights", job=lambda _: Job(("driver",)), clock=clock
     )
     claim = life.start("ada", "demo")
-    assert isinstance(claim.decision, NoRoom)
+    assert isinstance(claim.decision, NoCapacity)
     assert claim.why == "it is not known whether there is room: the Spark master's page does not answer"
 
 
@@ -109,8 +109,8 @@ def test_the_timeline_and_the_evidence_say_what_is_waited_for(
     crowded: UnitLife, registry: InMemoryRegistry, launcher: DictionaryLauncher, clock: ManualClock
 ) -> None:
     crowded.start("ada", "demo")
-    sighting = crowded.look()
-    told = timeline(sighting, registry.attempts("flights"), now=clock.now(), log=launcher.log)
+    status = crowded.observe()
+    told = timeline(status, registry.attempts("flights"), now=clock.now(), log=launcher.log)
     assert told.next == f"the reconciler submits it as soon as there is room: {WHY}"
-    case = ObservedUnit("flights", sighting, {})
-    assert gather([case], lambda: pytest.fail("no stream, no topic"), at=clock.now()) == {"flights": {}}
+    case = ObservationTarget("flights", status, {})
+    assert observe([case], lambda: pytest.fail("no stream, no topic"), at=clock.now()) == {"flights": {}}

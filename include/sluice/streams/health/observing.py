@@ -13,11 +13,11 @@ from sluice.errors import SluiceError
 from sluice.specs.catalog.rhythm import UNDECLARED, Rhythm
 from sluice.streams.failures.failure import Failure
 from sluice.streams.health.driver_files import Executors
-from sluice.streams.health.observation import Evidence
+from sluice.streams.health.observation import Observation
 from sluice.streams.life.attempts import Attempt, AttemptState, Desired
 from sluice.streams.life.launcher import DriverReport, DriverState
-from sluice.streams.life.sighting import Sighting
-from sluice.streams.position.checkpoint import CheckpointLook
+from sluice.streams.life.status import UnitStatus
+from sluice.streams.position.checkpoint import CheckpointState
 from sluice.topics.administration import RecordStamp, TopicExtent
 
 T = TypeVar("T")
@@ -41,7 +41,7 @@ class ProgressSource:
     """
 
     topic: str
-    checkpoint: Callable[[], CheckpointLook]
+    checkpoint: Callable[[], CheckpointState]
     rhythm: Rhythm = UNDECLARED
     reported_at: Callable[[], datetime | None] = lambda: None
     ended_alone: Callable[[int], Failure | None] = lambda _generation: None
@@ -68,35 +68,35 @@ class Stamps(Enum):
 
 
 @dataclass(frozen=True)
-class ObservedUnit:
+class ObservationTarget:
     """A unit whose streams are looked at.
 
     Attributes:
         unit: the unit's name.
-        sighting: what is recorded and seen of its driver; None if the control database could not be asked.
+        status: what is recorded and seen of its driver; None if the control database could not be asked.
         sources: by stream name.
-        notes: why `sighting` is None.
+        notes: why `status` is None.
         executors: returns what a generation's driver says of its executors.
     """
 
     unit: str
-    sighting: Sighting | None
+    status: UnitStatus | None
     sources: Mapping[str, ProgressSource]
     notes: tuple[str, ...] = ()
     executors: Callable[[int], Executors | None] = lambda _generation: None
 
 
-def gather(
-    cases: Sequence[ObservedUnit],
+def observe(
+    targets: Sequence[ObservationTarget],
     cluster: Callable[[], TopicReadings],
     *,
     at: datetime,
     stamps: Stamps = Stamps.IF_OLD,
-) -> Mapping[str, Mapping[str, Evidence]]:
+) -> Mapping[str, Mapping[str, Observation]]:
     """Ask every source once, and Kafka once for all topics.
 
     Args:
-        cases: the units.
+        targets: the units.
         cluster: returns the connection to Kafka; may raise.
         at: the present (UTC).
         stamps: when to ask for the timestamps of unread records.
@@ -105,20 +105,22 @@ def gather(
         the evidence by unit and stream name.
     """
     # All positions before any end: the other way round, a batch in between would look like a commit beyond the end.
-    looks = {
-        case.unit: {stream: _ask("checkpoint", source.checkpoint) for stream, source in case.sources.items()}
-        for case in cases
+    checkpoints = {
+        target.unit: {stream: _ask("checkpoint", source.checkpoint) for stream, source in target.sources.items()}
+        for target in targets
     }
-    extents = _extents({source.topic for case in cases for source in case.sources.values()}, cluster)
-    found = {case.unit: _unit_evidence(case, looks[case.unit], extents, at) for case in cases}
+    extents = _extents({source.topic for target in targets for source in target.sources.values()}, cluster)
+    found = {target.unit: _unit_observations(target, checkpoints[target.unit], extents, at) for target in targets}
     if stamps is Stamps.NEVER:
         return found
     return {
-        case.unit: {
-            stream: _stamped(seen, case.sources[stream].topic, cluster) if _wants_stamps(seen, stamps) else seen
-            for stream, seen in found[case.unit].items()
+        target.unit: {
+            stream: _stamped(observation, target.sources[stream].topic, cluster)
+            if _wants_stamps(observation, stamps)
+            else observation
+            for stream, observation in found[target.unit].items()
         }
-        for case in cases
+        for target in targets
     }
 
 
@@ -135,33 +137,33 @@ def _extents(topics: Collection[str], cluster: Callable[[], TopicReadings]) -> M
     }
 
 
-def _unit_evidence(
-    case: ObservedUnit,
-    looks: Mapping[str, _Answer[CheckpointLook]],
+def _unit_observations(
+    target: ObservationTarget,
+    checkpoints: Mapping[str, _Answer[CheckpointState]],
     extents: Mapping[str, _Answer[_Held]],
     at: datetime,
-) -> Mapping[str, Evidence]:
-    sighting = case.sighting
-    driver, notes = (None, case.notes) if sighting is None else _driver(sighting)
-    attempt = None if sighting is None or not sighting.alive else sighting.attempt
+) -> Mapping[str, Observation]:
+    status = target.status
+    driver, notes = (None, target.notes) if status is None else _driver(status)
+    attempt = None if status is None or not status.alive else status.attempt
     base = _Base(
         at=at,
-        unit=case.unit,
+        unit=target.unit,
         driver=driver,
-        stop_wanted=sighting is not None and _stop_wanted(sighting),
-        never_wanted=sighting is not None and sighting.never_wanted,
-        halted="" if sighting is None else sighting.halted(at),
-        halted_fix="" if sighting is None or (halt := sighting.halt(at)) is None else halt.fix,
-        lack="" if sighting is None else sighting.lack,
+        stop_requested=status is not None and _stop_requested(status),
+        never_requested=status is not None and status.never_requested,
+        halted="" if status is None else status.halted(at),
+        halted_fix="" if status is None or (halt := status.halt(at)) is None else halt.fix,
+        shortage="" if status is None else status.shortage,
     )
     generation = None if attempt is None else attempt.generation
-    executors = _nobody if generation is None else cache(partial(case.executors, generation))
+    executors = _no_executors if generation is None else cache(partial(target.executors, generation))
 
-    def found(stream: str, source: ProgressSource) -> Evidence:
-        seen = _evidence(base, notes, source, looks[stream], extents[source.topic])
-        return _asked_further(seen, source, executors, generation)
+    def found(stream: str, source: ProgressSource) -> Observation:
+        observation = _observation(base, notes, source, checkpoints[stream], extents[source.topic])
+        return _with_driver_reports(observation, source, executors, generation)
 
-    return {stream: found(stream, source) for stream, source in case.sources.items()}
+    return {stream: found(stream, source) for stream, source in target.sources.items()}
 
 
 class _Base(TypedDict):
@@ -170,11 +172,11 @@ class _Base(TypedDict):
     at: datetime
     unit: str
     driver: DriverReport | None
-    stop_wanted: bool
-    never_wanted: bool
+    stop_requested: bool
+    never_requested: bool
     halted: str
     halted_fix: str
-    lack: str
+    shortage: str
 
 
 @dataclass(frozen=True)
@@ -217,17 +219,17 @@ def _ask(source: str, question: Callable[[], T]) -> _Answer[T]:
         return _Answer(notes=(f"{source}: {type(error).__name__}: {error}",))
 
 
-def _evidence(
+def _observation(
     base: _Base,
     notes: tuple[str, ...],
     source: ProgressSource,
-    look: _Answer[CheckpointLook],
+    answer: _Answer[CheckpointState],
     extent: _Answer[_Held],
-) -> Evidence:
-    checkpoint, held = look.value or CheckpointLook(), extent.value
+) -> Observation:
+    checkpoint, held = answer.value or CheckpointState(), extent.value
     newest = checkpoint.newest
-    return Evidence(
-        committed=None if look.notes else checkpoint.start if newest is None else newest.offsets,
+    return Observation(
+        committed=None if answer.notes else checkpoint.start if newest is None else newest.offsets,
         epoch=checkpoint.epoch,
         batches=0 if newest is None else newest.batch_id + 1,
         committed_at=None if newest is None else newest.committed_at,
@@ -239,58 +241,64 @@ def _evidence(
         running=checkpoint.running,
         watermark=checkpoint.watermark,
         rhythm=source.rhythm,
-        notes=(*notes, *look.notes, *extent.notes),
+        notes=(*notes, *answer.notes, *extent.notes),
         **base,
     )
 
 
-def _asked_further(
-    seen: Evidence, source: ProgressSource, executors: Callable[[], Executors | None], generation: int | None
-) -> Evidence:
+def _with_driver_reports(
+    observation: Observation, source: ProgressSource, executors: Callable[[], Executors | None], generation: int | None
+) -> Observation:
     """Add what a driver says of itself, if anybody wants to know: that is not worth two files for all the others."""
-    if not seen.lag_records and seen.committed_at is not None and seen.at - seen.committed_at < AT_WORK:
-        return seen
-    reported_at = _ask("progress file", source.reported_at).value if seen.lag_records else None
+    if (
+        not observation.lag_records
+        and observation.committed_at is not None
+        and observation.at - observation.committed_at < AT_WORK
+    ):
+        return observation
+    reported_at = _ask("progress file", source.reported_at).value if observation.lag_records else None
     ended = None
-    if seen.lag_records and generation is not None:  # what stopped it is still unread
+    if observation.lag_records and generation is not None:  # what stopped it is still unread
         ended = _ask("progress file", partial(source.ended_alone, generation)).value
-    return replace(seen, reported_at=reported_at, executors=_ask("unit file", executors).value, ended_alone=ended)
+    return replace(
+        observation, reported_at=reported_at, executors=_ask("unit file", executors).value, ended_alone=ended
+    )
 
 
-def _nobody() -> Executors | None:
+def _no_executors() -> Executors | None:
     """There is no driver that could have any."""
     return None
 
 
-def _wants_stamps(seen: Evidence, stamps: Stamps) -> bool:
-    if not seen.lag_records:
+def _wants_stamps(observation: Observation, stamps: Stamps) -> bool:
+    if not observation.lag_records:
         return False
-    old = seen.committed_at is None or seen.at - seen.committed_at > STAMPS_AFTER
+    old = observation.committed_at is None or observation.at - observation.committed_at > STAMPS_AFTER
     return old or stamps is Stamps.ALWAYS
 
 
-def _stamped(seen: Evidence, topic: str, cluster: Callable[[], TopicReadings]) -> Evidence:
+def _stamped(observation: Observation, topic: str, cluster: Callable[[], TopicReadings]) -> Observation:
     """Add the timestamps of the first unread records; a verdict can be given without them."""
-    unread = [partition for partition, records in (seen.unread or {}).items() if records]
-    offsets = {int(partition.rpartition("/")[2]): seen.position(partition) for partition in unread}
+    unread = [partition for partition, records in (observation.unread or {}).items() if records]
+    offsets = {int(partition.rpartition("/")[2]): observation.position(partition) for partition in unread}
     answer = _ask("broker", lambda: cluster().stamps(topic, offsets))
-    return replace(seen, stamps={f"{topic}/{p}": stamp for p, stamp in (answer.value or {}).items()})
+    return replace(observation, stamps={f"{topic}/{p}": stamp for p, stamp in (answer.value or {}).items()})
 
 
-def _stop_wanted(sighting: Sighting) -> bool:
-    return sighting.desired is not None and sighting.desired.state is Desired.STOPPED
+def _stop_requested(status: UnitStatus) -> bool:
+    return status.desired is not None and status.desired.state is Desired.STOPPED
 
 
-def _driver(sighting: Sighting) -> tuple[DriverReport | None, tuple[str, ...]]:
+def _driver(status: UnitStatus) -> tuple[DriverReport | None, tuple[str, ...]]:
     """Return what is known of the driver for certain: seen by the launcher, or on record as ended."""
-    attempt, report = sighting.attempt, sighting.report
+    attempt, report = status.attempt, status.report
     if attempt is None:
-        return DriverReport(sighting.unit, DriverState.ABSENT), sighting.notes
-    if attempt.state is AttemptState.ENDED and not sighting.alive:
-        return _recorded_end(attempt), sighting.notes
+        return DriverReport(status.unit, DriverState.ABSENT), status.notes
+    if attempt.state is AttemptState.ENDED and not status.alive:
+        return _recorded_end(attempt), status.notes
     if attempt.state is AttemptState.BOUND and report is not None and report.state is DriverState.ABSENT:
-        return None, (*sighting.notes, f"the launcher has no trace of {attempt.key}, which it started")
-    return report, sighting.notes
+        return None, (*status.notes, f"the launcher has no trace of {attempt.key}, which it started")
+    return report, status.notes
 
 
 def _recorded_end(attempt: Attempt) -> DriverReport:

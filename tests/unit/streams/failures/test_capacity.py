@@ -5,58 +5,65 @@ from dataclasses import replace
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sluice.streams.failures.room import Application, Need, Offer, Worker, lack, least_cores
+from sluice.streams.failures.capacity import (
+    Application,
+    ClusterCapacity,
+    ResourceRequest,
+    Worker,
+    minimum_cores,
+    shortage,
+)
 
-NEED = Need("sluice-local-flights", 2, 700, ("raw_flights", "departures"))
+NEED = ResourceRequest("sluice-local-flights", 2, 700, ("raw_flights", "departures"))
 FREE, TAKEN, FULL = Worker(1, 1, 1024), Worker(1, 0, 324), Worker(1, 1, 100)
 OTHER = Application("sluice-local-weather", 2)
 
 
-def offer(*workers: Worker, applications: tuple[Application, ...] = ()) -> Offer:
-    return Offer("spark://127.0.0.1:7077", workers, applications)
+def offer(*workers: Worker, applications: tuple[Application, ...] = ()) -> ClusterCapacity:
+    return ClusterCapacity("spark://127.0.0.1:7077", workers, applications)
 
 
 def test_enough_free_cores_are_room() -> None:
-    assert lack(NEED, offer(FREE, FREE)) == ""
+    assert shortage(NEED, offer(FREE, FREE)) == ""
 
 
 def test_a_lack_of_room_says_what_is_needed_offered_free_and_used_by_whom() -> None:
-    assert lack(NEED, offer(TAKEN, TAKEN, applications=(OTHER,))) == (
+    assert shortage(NEED, offer(TAKEN, TAKEN, applications=(OTHER,))) == (
         "raw_flights and departures need at least 2 cores in executors of 700 MB, the cluster spark://127.0.0.1:7077 "
         "offers 2 cores in 2 workers; free: 0, used by sluice-local-weather (2)"
     )
 
 
 def test_one_of_two_cores_is_no_room() -> None:
-    assert "free: 1, used by sluice-local-weather (2)" in lack(NEED, offer(FREE, TAKEN, applications=(OTHER,)))
+    assert "free: 1, used by sluice-local-weather (2)" in shortage(NEED, offer(FREE, TAKEN, applications=(OTHER,)))
 
 
 def test_a_cluster_without_workers_offers_nothing() -> None:
-    assert "offers 0 cores in 0 workers; free: 0, used by nobody" in lack(NEED, offer())
+    assert "offers 0 cores in 0 workers; free: 0, used by nobody" in shortage(NEED, offer())
 
 
 def test_a_core_without_memory_beside_it_is_none_and_said_to_be() -> None:
-    said = lack(NEED, offer(FREE, FULL))
+    said = shortage(NEED, offer(FREE, FULL))
     assert "offers 2 cores in 2 workers; free: 1 (1 more without enough memory beside them)" in said
 
 
 def test_what_the_dead_attempt_of_the_same_unit_still_holds_is_free() -> None:
     mine = Application(NEED.application, 2)
-    assert lack(NEED, offer(TAKEN, TAKEN, applications=(mine,))) == ""
-    assert lack(NEED, offer(TAKEN, TAKEN, applications=(replace(mine, name="sluice-prod-flights"),))) != ""
+    assert shortage(NEED, offer(TAKEN, TAKEN, applications=(mine,))) == ""
+    assert shortage(NEED, offer(TAKEN, TAKEN, applications=(replace(mine, name="sluice-prod-flights"),))) != ""
 
 
 def test_an_application_that_waits_uses_nothing_and_is_not_blamed() -> None:
-    assert lack(NEED, offer(TAKEN, applications=(Application("waits", 0),))).endswith("used by nobody")
+    assert shortage(NEED, offer(TAKEN, applications=(Application("waits", 0),))).endswith("used by nobody")
 
 
 def test_a_batch_is_spoken_of_in_the_singular() -> None:
-    batch = Need("sluice-backfill-departures", 1, 700, ("a batch of departures",))
-    assert lack(batch, offer()).startswith("a batch of departures needs at least 1 core in ")
+    batch = ResourceRequest("sluice-backfill-departures", 1, 700, ("a batch of departures",))
+    assert shortage(batch, offer()).startswith("a batch of departures needs at least 1 core in ")
 
 
 def test_each_stream_has_a_core_of_its_own_as_far_as_the_spec_lets_them() -> None:
-    assert [least_cores(streams, most) for streams, most in ((1, 2), (2, 2), (3, 2), (0, 4))] == [1, 2, 2, 1]
+    assert [minimum_cores(streams, most) for streams, most in ((1, 2), (2, 2), (3, 2), (0, 4))] == [1, 2, 2, 1]
 
 
 workers = st.lists(st.builds(Worker, st.integers(1, 4), st.integers(0, 4), st.integers(0, 2048)), max_size=4)
@@ -68,4 +75,4 @@ def test_there_is_room_exactly_if_workers_with_memory_have_the_cores(
 ) -> None:
     need = replace(NEED, cores=cores, executor_mb=memory)
     free = sum(worker.free_cores for worker in found if worker.free_mb >= memory)
-    assert (lack(need, offer(*found)) == "") is (free >= cores)
+    assert (shortage(need, offer(*found)) == "") is (free >= cores)

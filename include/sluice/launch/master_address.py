@@ -40,7 +40,7 @@ def on_this_machine(master: str) -> bool:
     return master.startswith((LOCAL, f"{_STANDALONE}{HOST}:"))
 
 
-def spark_place(setting: str, deployment: SparkPlace, folder: StateFolder) -> MasterAddress:
+def master_address(setting: str, deployment: SparkPlace, folder: StateFolder) -> MasterAddress:
     """Return where drivers find their cores.
 
     Args:
