@@ -100,3 +100,37 @@ class Observation:
     def position(self, partition: str) -> int:
         """Return the next offset to read: one that was never read starts at the log's first record."""
         return (self.committed or {}).get(partition, (self.starts or {}).get(partition, 0))
+
+    @property
+    def driver_text(self) -> str:
+        """The driver as a phrase."""
+        return "the driver" if self.driver is None else f"{self.driver.key} (pid {self.driver.pid})"
+
+    @property
+    def last_commit_text(self) -> str:
+        """When the newest batch was committed, as a clause."""
+        if self.committed_at is None:
+            return "no batch was ever committed"
+        return f"batch {self.batches - 1} was committed {ago(self.at, self.committed_at)}"
+
+    @property
+    def last_report_text(self) -> str:
+        """When the driver last wrote its progress, as the end of a sentence; empty if that is not known."""
+        return "" if self.reported_at is None else f", and last said something {ago(self.at, self.reported_at)}"
+
+
+_UNITS = ((2 * 86_400, 86_400, "days"), (2 * 3_600, 3_600, "h"), (120, 60, "min"))
+
+
+def span(seconds: float) -> str:
+    """Return a duration in its largest unit that makes at least 2, such as `5 min`."""
+    for minimum, size, unit in _UNITS:
+        if seconds >= minimum:
+            return f"{seconds / size:.0f} {unit}"
+    return f"{seconds:.0f} s"
+
+
+def ago(at: datetime, moment: datetime) -> str:
+    """Return how long before `at` a moment was; clocks disagree, so it may lie ahead."""
+    seconds = (at - moment).total_seconds()
+    return f"{span(seconds)} ago" if seconds >= 0 else f"{span(-seconds)} ahead of this clock"

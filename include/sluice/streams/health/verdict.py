@@ -18,7 +18,7 @@ from sluice.streams.health.cadence import MIN_SECONDS
 from sluice.streams.health.diagnosis import FIRST_COMMIT, SILENT_CADENCES, Diagnosis, within
 from sluice.streams.health.health import FINE, WELL, Health, same_health
 from sluice.streams.health.lag import MIN_SPAN_SECONDS
-from sluice.streams.health.observation import Observation
+from sluice.streams.health.observation import Observation, ago, span
 from sluice.streams.health.retention import horizon_seconds, lost
 from sluice.streams.health.window import Window
 from sluice.streams.life.launcher import DriverState
@@ -123,7 +123,7 @@ def _judge_life(facts: Diagnosis) -> _Judgement | None:
     if driver.state is DriverState.ABSENT:
         end = "no driver was submitted"
     elif driver.ended_at is not None:
-        end = f"{end} {_ago(observed.at, driver.ended_at)}"
+        end = f"{end} {ago(observed.at, driver.ended_at)}"
     if observed.stop_requested:
         return Health.STOPPED, f"It is stopped as requested; {end}.", f"sluice streams start {observed.unit}"
     if observed.halted:
@@ -140,7 +140,7 @@ def _judge_end_alone(observed: Observation) -> _Judgement | None:
     """A stream that has ended beside others that go on."""
     if (ended := observed.ended_alone) is None:
         return None
-    why = f"It has ended {_ago(observed.at, ended.at)}, and the other streams of its driver go on: {ended.kind.value}. "
+    why = f"It has ended {ago(observed.at, ended.at)}, and the other streams of its driver go on: {ended.kind.value}. "
     if ended.again_at is not None:
         again = f"nothing: it is started again by itself at {ended.again_at:%H:%M:%S} UTC"
         return (
@@ -160,7 +160,7 @@ def _judge_visibility(facts: Diagnosis) -> _Judgement | None:
         why = "; ".join([f"Could not look at the {' and the '.join(blind)}", *observed.notes])
         return Health.UNKNOWN, f"{why.rstrip('.')}.", "sluice doctor"
     if observed.stop_requested:
-        why = f"A stop was asked for, and {_driver(observed)} still lives."
+        why = f"A stop was asked for, and {observed.driver_text} still lives."
         return Health.UNKNOWN, why, f"sluice streams stop {observed.unit}"
     return None
 
@@ -202,7 +202,7 @@ def _judge_loss(facts: Diagnosis) -> _Judgement | None:
     if facts.cadence is not None and (facts.age or 0.0) < SILENT_CADENCES * facts.cadence.seconds:
         return None  # what has just arrived is not what retention deletes next
     why = (
-        f"{_records(facts)} unread, and in {_span(facts.loss_seconds)} the topic's retention deletes the first of them."
+        f"{_records(facts)} unread, and in {span(facts.loss_seconds)} the topic's retention deletes the first of them."
     )
     return (
         Health.LOSS_RISK,
@@ -216,7 +216,7 @@ def _judge_executors(facts: Diagnosis) -> _Judgement | None:
     observed = facts.observation
     if not observed.lag_records or not (bare := _bare(observed)):
         return None
-    why = f"{_records(facts)} unread, and {_driver(observed)} {bare}: its cluster has lost its workers, or has no room."
+    why = f"{_records(facts)} unread, and {observed.driver_text} {bare}: its cluster has lost its workers or is full."
     return Health.STALLED, why, "see which workers and cores there are (sluice status); it goes on when it gets one"
 
 
@@ -229,21 +229,21 @@ def _judge_start(facts: Diagnosis) -> _Judgement | None:
         facts.observation,
         None if facts.observation.driver is None else facts.observation.driver.started_at,
     )
-    since = "" if started is None else f", which started {_ago(observed.at, started)},"
+    since = "" if started is None else f", which started {ago(observed.at, started)},"
     if waited <= FIRST_COMMIT.total_seconds():
         doing = (
             "no batch is planned yet" if observed.running is None else f"batch {observed.running.batch_id} is at work"
         )
         return (
             Health.STARTING,
-            f"{_records(facts)} unread; {_driver(observed)}{since} has committed nothing yet: {doing}.",
+            f"{_records(facts)} unread; {observed.driver_text}{since} has committed nothing yet: {doing}.",
             "",
         )
     doing = (
         "no batch was planned" if observed.running is None else f"batch {observed.running.batch_id} is not committed"
     )
-    driver = f"{_driver(observed)}{since} lives{_last_word(observed)}"
-    why = f"{_records(facts)} unread, and for {_span(waited)} {doing}; {driver}."
+    driver = f"{observed.driver_text}{since} lives{observed.last_report_text}"
+    why = f"{_records(facts)} unread, and for {span(waited)} {doing}; {driver}."
     return Health.STALLED, why, f"sluice streams logs {observed.unit}; then sluice streams restart {observed.unit}"
 
 
@@ -256,8 +256,9 @@ def _judge_silence(facts: Diagnosis) -> _Judgement | None:
         running = observed.running
         doing = "no batch was planned" if running is None else f"batch {running.batch_id} is not committed"
         why = (
-            f"{_records(facts)} unread, and for {_span(facts.quiet_seconds)} {doing}, where "
-            f"{_span(facts.allowed / SILENT_CADENCES)} are usual; {_driver(observed)} lives{_last_word(observed)}."
+            f"{_records(facts)} unread, and for {span(facts.quiet_seconds)} {doing}, where "
+            f"{span(facts.allowed / SILENT_CADENCES)} are usual; "
+            f"{observed.driver_text} lives{observed.last_report_text}."
         )
         return Health.STALLED, why, f"sluice streams logs {observed.unit}; then sluice streams restart {observed.unit}"
     started = None if observed.driver is None else observed.driver.started_at
@@ -279,8 +280,8 @@ def _judge_patience(facts: Diagnosis) -> _Judgement | None:
     if facts.window.saw_arrival(facts.position) and (facts.age or 0.0) <= patience.total_seconds():
         return None
     why = (
-        f"{_records(facts)} unread and {_last(observed)}, longer than {_span(patience.total_seconds())}: "
-        f"{_driver(observed)} lives, but whether it works cannot be told."
+        f"{_records(facts)} unread and {observed.last_commit_text}, longer than {span(patience.total_seconds())}: "
+        f"{observed.driver_text} lives, but whether it works cannot be told."
     )
     return Health.UNKNOWN, why, f"sluice streams logs {observed.unit}"
 
@@ -293,7 +294,7 @@ def _judge_pace(facts: Diagnosis) -> _Judgement | None:
     faster = f"give it more cores (`resources` in its spec), or see what slows it: sluice streams logs {observed.unit}"
     if (falls := facts.falls) is not None:
         why = (
-            f"For {_span(facts.now - falls.since)} more has arrived than it read: it is {_span(falls.seconds)} further "
+            f"For {span(facts.now - falls.since)} more has arrived than it read: it is {span(falls.seconds)} further "
             f"behind and did not rest in between; {_records(facts)} unread."
         )
         return Health.LAGGING, why, faster
@@ -305,7 +306,7 @@ def _judge_pace(facts: Diagnosis) -> _Judgement | None:
     course = facts.window.course
     lasts = bool(course) and facts.now - course[0].at > MIN_SPAN_SECONDS
     if facts.catch_up_seconds is not None and lasts and facts.catch_up_seconds > SOON_SECONDS:
-        why = f"{_records(facts)} unread; it catches up, but needs about {_span(facts.catch_up_seconds)} at this pace."
+        why = f"{_records(facts)} unread; it catches up, but needs about {span(facts.catch_up_seconds)} at this pace."
         return Health.LAGGING, why, faster
     return None
 
@@ -314,23 +315,27 @@ def _judge_rest(facts: Diagnosis) -> _Judgement:
     """It works. A batch of long ago with nothing unread is no fault."""
     observed = facts.observation
     if observed.lag_records:
-        return Health.OK, f"{_records(facts)} unread; {_last(observed)}{_prospect(facts)}{observed.held_back}.", ""
+        return (
+            Health.OK,
+            f"{_records(facts)} unread; {observed.last_commit_text}{_prospect(facts)}{observed.held_back}.",
+            "",
+        )
     recent = within(observed.at, observed.committed_at, max(IDLE_AFTER, facts.patience))
     read = sum((observed.committed or {}).values())
-    bare = f"; {_driver(observed)} {bare}, and could read nothing" if (bare := _bare(observed)) else ""
-    why = f"Nothing is unread after offset sum {read}; {_last(observed)}{bare}{observed.held_back}."
+    bare = f"; {observed.driver_text} {bare}, and could read nothing" if (bare := _bare(observed)) else ""
+    why = f"Nothing is unread after offset sum {read}; {observed.last_commit_text}{bare}{observed.held_back}."
     return Health.OK if recent else Health.IDLE, why, ""
 
 
 def _prospect(facts: Diagnosis) -> str:
     if facts.catch_up_seconds is not None:
-        return f"; it catches up in about {_span(facts.catch_up_seconds)}"
+        return f"; it catches up in about {span(facts.catch_up_seconds)}"
     if not facts.busy_records or facts.quiet_seconds < MIN_SECONDS or facts.cadence is None:
         return ""
     left = facts.cadence.expected(facts.busy_records) - facts.quiet_seconds
     if facts.busy_records <= facts.cadence.batch_records or left < facts.cadence.seconds:
         return ""
-    return f"; a batch of {facts.busy_records} of them is at work, for about {_span(left)} more"
+    return f"; a batch of {facts.busy_records} of them is at work, for about {span(left)} more"
 
 
 def _bare(observed: Observation) -> str:
@@ -338,7 +343,7 @@ def _bare(observed: Observation) -> str:
     executors = observed.executors
     if executors is None or executors.count or observed.at - executors.since < BARE_AFTER:
         return ""
-    return f"has had no executor for {_span((observed.at - executors.since).total_seconds())}"
+    return f"has had no executor for {span((observed.at - executors.since).total_seconds())}"
 
 
 def _sentence(clause: str) -> str:
@@ -360,36 +365,3 @@ def _waits(observed: Observation, partition: str) -> float | None:
 def _records(facts: Diagnosis) -> str:
     lag = facts.observation.lag_records or 0
     return "1 record is" if lag == 1 else f"{lag} records are"
-
-
-def _last(observed: Observation) -> str:
-    if observed.committed_at is None:
-        return "no batch was ever committed"
-    return f"batch {observed.batches - 1} was committed {_ago(observed.at, observed.committed_at)}"
-
-
-def _last_word(observed: Observation) -> str:
-    return (
-        "" if observed.reported_at is None else f", and last said something {_ago(observed.at, observed.reported_at)}"
-    )
-
-
-def _driver(observed: Observation) -> str:
-    driver = observed.driver
-    return "the driver" if driver is None else f"{driver.key} (pid {driver.pid})"
-
-
-def _ago(at: datetime, moment: datetime) -> str:
-    seconds = (at - moment).total_seconds()
-    return f"{_span(seconds)} ago" if seconds >= 0 else f"{_span(-seconds)} ahead of this clock"
-
-
-_UNITS = ((2 * 86_400, 86_400, "days"), (2 * 3_600, 3_600, "h"), (120, 60, "min"))
-
-
-def _span(seconds: float) -> str:
-    """Return a duration as a person says it."""
-    for least, size, unit in _UNITS:
-        if seconds >= least:
-            return f"{seconds / size:.0f} {unit}"
-    return f"{seconds:.0f} s"
